@@ -1,0 +1,122 @@
+// csrc/cpu/execute.hpp - the seam inside the CPU device: what the driver's entry points (device,
+// streams, memory, scheduler) ask of the part that turns PTX into running warps.
+//
+// Every pointer that device code sees is a host address: global memory is host memory, a block's
+// shared memory and a thread's local memory lie at host addresses of their own, so that a generic
+// pointer needs no tag. Before it is followed, an address is looked up: in the block's shared
+// memory, in the thread's own local memory, else in AddressSpace.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cupola::cpu {
+
+struct Dim3 {
+    std::uint32_t x = 1, y = 1, z = 1;
+};
+
+// A stretch of memory which device code may reach: [begin, end).
+struct Range {
+    std::uintptr_t begin = 0, end = 0;
+    bool writable = true;
+};
+
+// What global memory is at this moment. Implemented by the driver's memory map. A range that was
+// found stays mapped until the grid that asked has ended, so a caller may keep it that long.
+class AddressSpace {
+  public:
+    virtual ~AddressSpace() = default;
+    virtual Range find(std::uintptr_t address) const = 0;  // empty where nothing is mapped
+};
+
+struct Fault {
+    enum class Kind {
+        illegal_address,
+        misaligned_address,
+        illegal_instruction,
+        trap,
+        assertion,
+        stack_overflow,
+        out_of_memory,
+        stopped,  // Launch::stop was set
+    };
+    Kind kind;
+    std::string text;  // one line: kernel, block, thread, PTX line, address
+};
+
+struct Parameter {
+    std::uint32_t offset = 0, size = 0, align = 1;
+};
+
+struct Variable {
+    std::string name;
+    std::uintptr_t address = 0;
+    std::size_t size = 0;
+    bool constant = false;
+};
+
+// A decoded kernel, ready to run. Owned by its Image, immutable, used from many threads at once.
+class Kernel {
+  public:
+    virtual ~Kernel() = default;
+    virtual const std::string& name() const = 0;
+    virtual const std::vector<Parameter>& parameters() const = 0;
+    virtual std::uint32_t static_shared_bytes() const = 0;
+    virtual std::uint32_t local_bytes() const = 0;     // a thread
+    virtual std::uint32_t constant_bytes() const = 0;  // a module
+    virtual std::uint32_t registers() const = 0;       // 32-bit units a thread, at most 255
+    virtual std::uint32_t max_threads() const = 0;     // .maxntid/.reqntid product, else 1024
+    virtual Dim3 required_block() const = 0;           // .reqntid, zeros where there is none
+    virtual int ptx_version() const = 0;               // major * 10 + minor
+    virtual int target() const = 0;                    // 75 for sm_75
+};
+
+// A PTX module bound to memory: variables placed and initialised, kernels decoded.
+class Image {
+  public:
+    // Memory for module variables: zeroed, reachable by device code, given back by `release`.
+    struct Memory {
+        std::function<void*(std::size_t size, std::size_t align)> allocate;
+        std::function<void(void*)> release;
+    };
+    // Throws cupola::ptx::Error (csrc/ptx/error.hpp), which has a kind, a line and a text.
+    static std::unique_ptr<Image> build(std::string_view ptx, Memory memory);
+
+    virtual ~Image() = default;
+    virtual const std::vector<const Kernel*>& kernels() const = 0;
+    virtual const Kernel* kernel(std::string_view name) const = 0;  // nullptr: no such kernel
+    virtual const std::vector<Variable>& variables() const = 0;
+    virtual const Variable* variable(std::string_view name) const = 0;  // nullptr: no such variable
+};
+
+// One launch, shared by all workers that run its blocks. The scheduler keeps it alive until the
+// last block has ended.
+struct Launch {
+    const Kernel* kernel = nullptr;
+    Dim3 grid, block, cluster;
+    std::uint32_t dynamic_shared = 0;
+    std::vector<std::byte> parameters;  // laid out by the kernel's Parameter offsets
+    const AddressSpace* memory = nullptr;
+    const std::atomic<bool>* stop = nullptr;      // looked at on backward branches and barriers
+    std::function<void(std::string_view)> print;  // device printf, one call a formatted string
+    std::uint64_t grid_id = 0;
+};
+
+// Runs blocks of one launch on the calling thread, one after another. Each worker has its own,
+// which keeps registers, shared and local memory between blocks.
+class BlockRunner {
+  public:
+    static std::unique_ptr<BlockRunner> make(const Launch& launch);
+    virtual ~BlockRunner() = default;
+    virtual std::optional<Fault> run(Dim3 block) = 0;
+};
+
+}  // namespace cupola::cpu
