@@ -1,0 +1,281 @@
+/* cupola/cupola.h - the C ABI of libcupola.so: everything that crosses the library's boundary.
+ *
+ * Every function that can fail returns a cupola_status (0 is success) and keeps the text of its
+ * failure for cupola_last_error() of the same thread. Handles are opaque and counted: *_create,
+ * *_load and the like give one reference, *_retain adds one, *_release takes one away and accepts
+ * NULL. An owner keeps what it depends on alive, so handles may be released in any order.
+ * Everything may be called from any thread. Device addresses are uint64_t. */
+#ifndef CUPOLA_CUPOLA_H
+#define CUPOLA_CUPOLA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CUPOLA_ABI_VERSION 1
+
+#if defined(__GNUC__)
+#define CUPOLA_API __attribute__((visibility("default")))
+#else
+#define CUPOLA_API
+#endif
+
+/* -- the library ------------------------------------------------------------------------------ */
+
+CUPOLA_API int cupola_abi_version(void);          /* CUPOLA_ABI_VERSION it was built with */
+CUPOLA_API const char* cupola_build_id(void);     /* of headers and declarations together */
+CUPOLA_API const char* cupola_version(void);      /* "0.1.0" */
+CUPOLA_API const char* cupola_library_path(void); /* of the loaded libcupola.so itself */
+
+/* -- errors ----------------------------------------------------------------------------------- */
+
+typedef enum cupola_status {
+    CUPOLA_SUCCESS = 0,
+    CUPOLA_ERROR_DRIVER = 1,        /* a driver call failed: see code and name */
+    CUPOLA_ERROR_OUT_OF_MEMORY = 2, /* likewise, for want of memory */
+    CUPOLA_ERROR_VALUE = 3,         /* an argument has a wrong value */
+    CUPOLA_ERROR_TYPE = 4,          /* an argument is of a wrong kind */
+    CUPOLA_ERROR_IMAGE = 5,         /* broken, or has no code for the device: see log */
+    CUPOLA_ERROR_NOT_FOUND = 6,     /* no kernel, variable or device of that name */
+    CUPOLA_ERROR_NO_DRIVER = 7,     /* no usable driver: the text says what was tried */
+    CUPOLA_ERROR_FORKED = 8,        /* the driver does not survive fork() */
+    CUPOLA_ERROR_INTERNAL = 9
+} cupola_status;
+
+typedef struct cupola_error_info {
+    int status;       /* cupola_status */
+    int code;         /* the driver's CUresult, 0 where no driver call failed */
+    const char* name; /* "CUDA_ERROR_...", "" where no driver call failed */
+    const char* text; /* what went wrong, and what to do */
+    const char* log;  /* the JIT compiler's log, "" where there is none */
+} cupola_error_info;
+
+/* Text of this thread's last failure; valid until its next one. */
+CUPOLA_API const char* cupola_last_error(void);
+CUPOLA_API void cupola_last_error_info(cupola_error_info* out);
+
+/* -- driver ----------------------------------------------------------------------------------- */
+
+typedef struct cupola_driver_info {
+    const char* kind;   /* "cuda": NVIDIA's library; "cpu": cupola's CPU device */
+    const char* path;   /* the file that was loaded */
+    int version;        /* cuDriverGetVersion: 13000 is CUDA 13.0 */
+    const char* reason; /* one line: why this one was taken */
+    const char* notice; /* a warning about one that was passed over, "" where there is none */
+} cupola_driver_info;
+
+/* Takes "auto", "cuda", "cpu" or a path in place of the environment's CUPOLA_DRIVER. Fails once a
+ * driver is loaded. */
+CUPOLA_API int cupola_driver_select(const char* choice);
+/* Loads and initialises the driver where that has not happened yet, as every call below does. */
+CUPOLA_API int cupola_driver_get(cupola_driver_info* out);
+CUPOLA_API int cupola_driver_loaded(void); /* 1 once a driver is loaded */
+/* A line for each place where a driver was looked for: found and taken, or why it was passed
+ * over. Empty before a driver was asked for. */
+CUPOLA_API const char* cupola_driver_report(void);
+
+/* -- devices ---------------------------------------------------------------------------------- */
+
+/* The current device is the one of the driver's current context where there is one, else
+ * device 0, so that other libraries in the process and cupola agree on it. Work is done in the
+ * devices' primary contexts. */
+CUPOLA_API int cupola_device_count(int* count);
+CUPOLA_API int cupola_device_current(int* device);
+CUPOLA_API int cupola_device_push(int device); /* makes it current for this thread */
+CUPOLA_API int cupola_device_pop(void);        /* back to what was current before the push */
+CUPOLA_API int cupola_device_name(int device, char* name, size_t size);
+CUPOLA_API int cupola_device_attribute(int device, int attribute,
+                                       int* value); /* CUdevice_attribute */
+CUPOLA_API int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes);
+CUPOLA_API int cupola_device_synchronize(int device);
+
+/* -- streams ---------------------------------------------------------------------------------- */
+
+typedef struct cupola_stream cupola_stream;
+typedef struct cupola_event cupola_event;
+
+enum { CUPOLA_STREAM_NON_BLOCKING = 1 }; /* does not wait for the legacy default stream */
+
+CUPOLA_API int cupola_stream_create(int device, unsigned flags, int priority, cupola_stream** out);
+/* A stream that somebody else owns; `release(owner)` is called when cupola no longer needs it. */
+CUPOLA_API int cupola_stream_wrap(int device, void* handle, void* owner, void (*release)(void*),
+                                  cupola_stream** out);
+/* This thread's current stream of the device, a new reference: the last one pushed, else the
+ * legacy default stream. */
+CUPOLA_API int cupola_stream_current(int device, cupola_stream** out);
+CUPOLA_API int cupola_stream_push(cupola_stream* stream);
+CUPOLA_API int cupola_stream_pop(cupola_stream* stream); /* fails unless it was pushed last */
+CUPOLA_API int cupola_stream_synchronize(cupola_stream* stream);
+CUPOLA_API int cupola_stream_query(cupola_stream* stream, int* done);
+CUPOLA_API int cupola_stream_wait(cupola_stream* stream, cupola_event* event);
+CUPOLA_API void* cupola_stream_handle(const cupola_stream* stream); /* CUstream */
+CUPOLA_API int cupola_stream_device(const cupola_stream* stream);
+CUPOLA_API void cupola_stream_retain(cupola_stream* stream);
+CUPOLA_API void cupola_stream_release(cupola_stream* stream);
+
+/* -- events ----------------------------------------------------------------------------------- */
+
+enum { CUPOLA_EVENT_BLOCKING = 1, CUPOLA_EVENT_NO_TIMING = 2 };
+
+CUPOLA_API int cupola_event_create(int device, unsigned flags, cupola_event** out);
+CUPOLA_API int cupola_event_record(cupola_event* event, cupola_stream* stream);
+CUPOLA_API int cupola_event_synchronize(cupola_event* event);
+CUPOLA_API int cupola_event_query(cupola_event* event, int* done);
+CUPOLA_API int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* seconds);
+CUPOLA_API void* cupola_event_handle(const cupola_event* event); /* CUevent */
+CUPOLA_API int cupola_event_device(const cupola_event* event);
+CUPOLA_API void cupola_event_retain(cupola_event* event);
+CUPOLA_API void cupola_event_release(cupola_event* event);
+
+/* -- memory ----------------------------------------------------------------------------------- */
+
+typedef struct cupola_memory cupola_memory;
+
+/* Device memory, from the device's stream-ordered pool where it has one: usable by work queued on
+ * `stream` from now on, and by other streams after they waited for it. Zero bytes give a null
+ * address. Freed in the order of the streams that used it (cupola_memory_use). */
+CUPOLA_API int cupola_memory_allocate(int device, size_t bytes, cupola_stream* stream,
+                                      cupola_memory** out);
+/* Page-locked host memory, reachable from every device at the same address. */
+CUPOLA_API int cupola_memory_allocate_pinned(int device, size_t bytes, cupola_memory** out);
+CUPOLA_API uint64_t cupola_memory_address(const cupola_memory* memory);
+CUPOLA_API size_t cupola_memory_size(const cupola_memory* memory);
+CUPOLA_API int cupola_memory_device(const cupola_memory* memory);
+/* Says that work which uses the memory was queued on `stream`. */
+CUPOLA_API int cupola_memory_use(cupola_memory* memory, cupola_stream* stream);
+CUPOLA_API void cupola_memory_retain(cupola_memory* memory);
+CUPOLA_API void cupola_memory_release(cupola_memory* memory);
+
+/* Queued on the stream. A pageable host source is read before the call returns; a pageable
+ * destination is complete when the stream has been synchronised. */
+CUPOLA_API int cupola_copy_to_device(uint64_t to, const void* from, size_t bytes, cupola_stream* s);
+CUPOLA_API int cupola_copy_to_host(void* to, uint64_t from, size_t bytes, cupola_stream* s);
+CUPOLA_API int cupola_copy_on_device(uint64_t to, uint64_t from, size_t bytes, cupola_stream* s);
+/* Writes `count` times the low `width` (1, 2 or 4) bytes of value. */
+CUPOLA_API int cupola_fill(uint64_t to, uint32_t value, int width, size_t count, cupola_stream* s);
+/* The device which an address belongs to; -1: host memory that no driver knows. */
+CUPOLA_API int cupola_address_device(uint64_t address, int* device);
+
+/* -- modules and kernels ---------------------------------------------------------------------- */
+
+typedef struct cupola_module cupola_module;
+typedef struct cupola_kernel cupola_kernel;
+
+/* What an argument may be: a set of these, several where the image leaves it open. */
+enum {
+    CUPOLA_POINTER = 1,
+    CUPOLA_INTEGER = 2,
+    CUPOLA_FLOAT = 4, /* f16, f32, f64 by size */
+    CUPOLA_STRUCT = 8,
+    CUPOLA_UNSIGNED = 16, /* with CUPOLA_INTEGER: known to have no sign */
+    CUPOLA_SIGNED = 32,   /* with CUPOLA_INTEGER: known to have one */
+    CUPOLA_CONST = 64,    /* with CUPOLA_POINTER: known to be read only */
+    CUPOLA_BFLOAT = 128   /* with CUPOLA_FLOAT: two bytes are bfloat16 */
+};
+
+typedef struct cupola_parameter {
+    uint32_t offset, size; /* bytes */
+    uint32_t kind;         /* a set of the above */
+    const char* name;      /* "" where it is not known */
+    const char* type;      /* a pointer's element type or a value's type as C writes it, or "" */
+} cupola_parameter;
+
+/* Loads a fatbin, cubin or PTX text into the device's primary context. The bytes may go away. */
+CUPOLA_API int cupola_module_load(int device, const void* image, size_t size, cupola_module** out);
+/* The kernels shipped with cupola: loaded at the first call for a device, a new reference. */
+CUPOLA_API int cupola_module_shipped(int device, cupola_module** out);
+CUPOLA_API void cupola_shipped_image(const void** image, size_t* size);
+CUPOLA_API int cupola_module_device(const cupola_module* module);
+/* Names as the image has them (mangled where C++ mangled them). */
+CUPOLA_API int cupola_module_kernel_count(cupola_module* module, size_t* count);
+CUPOLA_API int cupola_module_kernel_name(cupola_module* module, size_t index, const char** name);
+/* By exact name, by demangled name, or by demangled base name where only one kernel has it. */
+CUPOLA_API int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel** out);
+CUPOLA_API int cupola_module_global(cupola_module* module, const char* name, uint64_t* address,
+                                    size_t* size);
+CUPOLA_API void cupola_module_retain(cupola_module* module);
+CUPOLA_API void cupola_module_release(cupola_module* module);
+
+CUPOLA_API const char* cupola_kernel_name(const cupola_kernel* kernel);
+CUPOLA_API const char* cupola_kernel_demangled(const cupola_kernel* kernel);
+CUPOLA_API int cupola_kernel_device(const cupola_kernel* kernel);
+CUPOLA_API void* cupola_kernel_handle(const cupola_kernel* kernel); /* CUfunction */
+CUPOLA_API size_t cupola_kernel_parameter_count(const cupola_kernel* kernel);
+CUPOLA_API const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel);
+CUPOLA_API size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel);
+/* What a manifest or a declaration knows: checked against what the driver says, then it replaces
+ * kinds, names and types. Not while other threads launch the kernel. */
+CUPOLA_API int cupola_kernel_declare(cupola_kernel* kernel, const cupola_parameter* parameters,
+                                     size_t count);
+CUPOLA_API int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute,
+                                       int* value); /* CUfunction_attribute */
+/* Blocks that fit on one multiprocessor at a time. */
+CUPOLA_API int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t shared,
+                                       int* blocks);
+/* A block size of highest occupancy and the smallest grid that fills the device with it. */
+CUPOLA_API int cupola_kernel_suggest(const cupola_kernel* kernel, size_t shared, int* block,
+                                     int* grid);
+CUPOLA_API void cupola_kernel_retain(cupola_kernel* kernel);
+CUPOLA_API void cupola_kernel_release(cupola_kernel* kernel);
+
+/* -- arguments and launch --------------------------------------------------------------------- */
+
+/* Each writes argument `index` into a buffer of cupola_kernel_parameter_bytes, checked against
+ * the parameter: its kind, its width, its range. */
+CUPOLA_API int cupola_argument_int(const cupola_kernel* kernel, void* buffer, size_t index,
+                                   int64_t value);
+CUPOLA_API int cupola_argument_uint(const cupola_kernel* kernel, void* buffer, size_t index,
+                                    uint64_t value);
+CUPOLA_API int cupola_argument_float(const cupola_kernel* kernel, void* buffer, size_t index,
+                                     double value);
+CUPOLA_API int cupola_argument_pointer(const cupola_kernel* kernel, void* buffer, size_t index,
+                                       uint64_t address);
+/* A struct or any other value of exactly the parameter's size. */
+CUPOLA_API int cupola_argument_bytes(const cupola_kernel* kernel, void* buffer, size_t index,
+                                     const void* bytes, size_t size);
+
+typedef struct cupola_dimensions {
+    uint32_t grid[3];  /* blocks */
+    uint32_t block[3]; /* threads a block */
+    uint32_t shared;   /* bytes of dynamic shared memory a block */
+} cupola_dimensions;
+
+/* Queues the kernel on the stream. The buffer is copied before the call returns. */
+CUPOLA_API int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                             const void* buffer, cupola_stream* stream);
+/* The checks of cupola_launch without the launch. */
+CUPOLA_API int cupola_launch_check(const cupola_kernel* kernel,
+                                   const cupola_dimensions* dimensions);
+
+/* -- shipped kernels: host memory in and out, done when they return --------------------------- */
+
+/* graph[row * n + column] = 1 where the orbit of lattice[column] + i lattice[n - 1 - row] stays
+ * within `bound` for `iterations` steps, else 0. */
+CUPOLA_API int cupola_mandelbrot(const float* lattice, float* graph, int iterations, float bound,
+                                 int n);
+CUPOLA_API int cupola_saxpy(float a, const float* x, const float* y, float* out, size_t n);
+enum { CUPOLA_BORDER_ZERO = 0, CUPOLA_BORDER_CLAMP = 1 };
+/* 2-D correlation of a (height, width, channels) image with an odd-sized filter. */
+CUPOLA_API int cupola_convolve(const float* image, const float* filter, float* out, int height,
+                               int width, int channels, int filter_height, int filter_width,
+                               int border);
+/* Prints "Hello World From GPU!" once a thread. */
+CUPOLA_API int cupola_hello(unsigned blocks, unsigned threads);
+
+/* The same on device addresses, queued on the stream. */
+CUPOLA_API int cupola_mandelbrot_async(uint64_t lattice, uint64_t graph, int iterations,
+                                       float bound, int n, cupola_stream* stream);
+CUPOLA_API int cupola_saxpy_async(float a, uint64_t x, uint64_t y, uint64_t out, size_t n,
+                                  cupola_stream* stream);
+CUPOLA_API int cupola_convolve_async(uint64_t image, uint64_t filter, uint64_t out, int height,
+                                     int width, int channels, int filter_height, int filter_width,
+                                     int border, cupola_stream* stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CUPOLA_CUPOLA_H */
