@@ -1,0 +1,111 @@
+// csrc/runtime/driver.cpp - the loaded driver: when it may be called, and what it says of itself.
+#include "runtime/driver.hpp"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include "runtime/resolve.hpp"
+
+namespace cupola {
+
+std::atomic<const Driver*> alive{nullptr};
+
+namespace {
+
+// Never destroyed: objects may be released while the process exits.
+struct State {
+    std::mutex mutex;
+    std::unique_ptr<Driver> driver;
+    std::string choice, report;
+    std::atomic<bool> forked{false}, exiting{false};
+};
+
+State& state() {
+    static State* const state = new State;
+    return *state;
+}
+
+void watch_process() {
+    // Registered after the driver's own handlers, so it runs before them.
+    std::atexit([] {
+        state().exiting = true;
+        alive = nullptr;
+    });
+    pthread_atfork(nullptr, nullptr, [] {
+        state().forked = true;
+        alive = nullptr;
+    });
+}
+
+std::string choice(const State& state) {
+    if (!state.choice.empty()) return state.choice;
+    const char* variable = std::getenv("CUPOLA_DRIVER");
+    return variable && *variable ? variable : "auto";
+}
+
+}  // namespace
+
+const Driver& load_driver() {
+    State& s = state();
+    if (s.forked)
+        fail(CUPOLA_ERROR_FORKED,
+             "the CUDA driver does not survive fork(): this process was forked after cupola had "
+             "used the driver; start workers by multiprocessing's 'spawn' or 'forkserver', or use "
+             "cupola in the child alone");
+    if (s.exiting) fail(CUPOLA_ERROR_NO_DRIVER, "the process is exiting: the driver is shut down");
+    std::lock_guard<std::mutex> lock(s.mutex);
+    if (!s.driver) {
+        s.driver = resolve_driver(choice(s), s.report);
+        watch_process();
+        alive = s.driver.get();
+    }
+    return *s.driver;
+}
+
+const char* last_fault() noexcept {
+    const Driver* driver = driver_alive();
+    return driver && driver->fault ? driver->fault() : nullptr;
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_driver_select(const char* choice) {
+    return guard([&] {
+        State& s = state();
+        std::lock_guard<std::mutex> lock(s.mutex);
+        if (s.driver) fail(CUPOLA_ERROR_VALUE, "a driver is loaded already: " + s.driver->path);
+        s.choice = required(choice, "choice");
+    });
+}
+
+int cupola_driver_get(cupola_driver_info* out) {
+    return guard([&] {
+        required(out, "out");
+        const Driver& d = driver();
+        *out = {d.cpu ? "cpu" : "cuda", d.path.c_str(), d.version, d.reason.c_str(),
+                d.notice.c_str()};
+    });
+}
+
+int cupola_driver_loaded(void) { return driver_alive() != nullptr; }
+
+const char* cupola_driver_report(void) {
+    thread_local std::string copy;
+    State& s = state();
+    std::lock_guard<std::mutex> lock(s.mutex);
+    copy = s.report;
+    return copy.c_str();
+}
+
+int cupola_abi_version(void) { return CUPOLA_ABI_VERSION; }
+const char* cupola_build_id(void) { return CUPOLA_BUILD_ID; }
+const char* cupola_version(void) { return CUPOLA_VERSION; }
+const char* cupola_library_path(void) {
+    static const std::string* const path = new std::string(library_path());
+    return path->c_str();
+}

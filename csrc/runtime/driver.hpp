@@ -1,0 +1,45 @@
+// csrc/runtime/driver.hpp - the driver as a table of function pointers. Nothing else in the runtime
+// knows which driver it is, or calls a cu* function by any other way.
+#pragma once
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <atomic>
+#include <string>
+
+#include "runtime/error.hpp"
+#include "runtime/symbols.hpp"
+
+namespace cupola {
+
+struct Driver {
+#define CUPOLA_MEMBER(name, version) PFN_##name##_v##version name = nullptr;
+    CUPOLA_DRIVER_SYMBOLS(CUPOLA_MEMBER, CUPOLA_MEMBER)
+#undef CUPOLA_MEMBER
+    const char* (*fault)(void) = nullptr;  // cupola_cpu_last_fault, where the CPU device offers it
+    bool cpu = false;                      // cupola's CPU device
+    int version = 0;
+    std::string path, reason, notice;
+};
+
+// Set while the driver may be called: between its initialisation and the process's exit or fork.
+extern std::atomic<const Driver*> alive;
+
+// The driver, loaded and initialised at the first call. Throws where there is none.
+const Driver& load_driver();
+inline const Driver& driver() {
+    const Driver* driver = alive.load(std::memory_order_acquire);
+    return __builtin_expect(driver != nullptr, 1) ? *driver : load_driver();
+}
+
+// For deleters: null once the driver must not be called any more.
+inline const Driver* driver_alive() noexcept { return alive.load(std::memory_order_acquire); }
+
+// What the CPU device says of the last fault in device code, "" or null where it says nothing.
+const char* last_fault() noexcept;
+
+}  // namespace cupola
+
+// Calls a driver function and throws what its code means.
+#define CUPOLA_CALL(name, ...) ::cupola::check(::cupola::driver().name(__VA_ARGS__), #name)

@@ -1,0 +1,50 @@
+// csrc/runtime/error.hpp - the one exception of the library, and where it becomes a C status.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+#include <utility>
+
+#include "cupola/cupola.h"
+
+namespace cupola {
+
+struct Error {
+    cupola_status status;
+    std::string text;
+    int code = 0;        // CUresult
+    std::string name{};  // "CUDA_ERROR_..."
+    std::string log{};   // of the driver's JIT compiler
+};
+
+// Keeps the exception in flight for cupola_last_error() of this thread; its status.
+int keep_current_exception() noexcept;
+
+// What every function of cupola.h runs in: no exception leaves it.
+template <class F>
+int guard(F&& body) noexcept {
+    try {
+        std::forward<F>(body)();
+        return CUPOLA_SUCCESS;
+    } catch (...) {
+        return keep_current_exception();
+    }
+}
+
+[[noreturn]] void fail(cupola_status status, std::string text);
+// Throws what a driver call's code means; `call` is the function's name, `what` adds to the text.
+[[noreturn]] void fail_driver(CUresult code, const char* call, const std::string& what = {});
+
+inline void check(CUresult code, const char* call) {
+    if (__builtin_expect(code != CUDA_SUCCESS, 0)) fail_driver(code, call);
+}
+
+// A required out-pointer or handle.
+template <class T>
+T* required(T* pointer, const char* name) {
+    if (!pointer) fail(CUPOLA_ERROR_VALUE, std::string(name) + " is NULL");
+    return pointer;
+}
+
+}  // namespace cupola

@@ -1,0 +1,84 @@
+// csrc/runtime/event.cpp - events of the C ABI.
+#include "runtime/event.hpp"
+
+#include "runtime/stream.hpp"
+
+namespace cupola {
+
+Event::Event(Context& context, unsigned flags) : context(context) {
+    Current current(context);
+    CUPOLA_CALL(cuEventCreate, &handle, flags);
+}
+
+Event::~Event() {
+    if (const Driver* d = driver_alive()) d->cuEventDestroy(handle);
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_event_create(int device, unsigned flags, cupola_event** out) {
+    return guard([&] {
+        required(out, "out");
+        if (flags & ~unsigned(CUPOLA_EVENT_BLOCKING | CUPOLA_EVENT_NO_TIMING))
+            fail(CUPOLA_ERROR_VALUE, "unknown event flags " + std::to_string(flags));
+        unsigned cuda = (flags & CUPOLA_EVENT_BLOCKING ? CU_EVENT_BLOCKING_SYNC : 0) |
+                        (flags & CUPOLA_EVENT_NO_TIMING ? CU_EVENT_DISABLE_TIMING : 0);
+        *out = wrap(make<Event>(context(device), cuda).detach());
+    });
+}
+
+int cupola_event_record(cupola_event* event, cupola_stream* stream) {
+    return guard([&] {
+        Event& e = *unwrap(required(event, "event"));
+        Stream& s = stream_or_current(unwrap(stream), e.context);
+        Current current(e.context);
+        CUPOLA_CALL(cuEventRecord, e.handle, s.handle);
+    });
+}
+
+int cupola_event_synchronize(cupola_event* event) {
+    return guard([&] {
+        Event& e = *unwrap(required(event, "event"));
+        Current current(e.context);
+        CUPOLA_CALL(cuEventSynchronize, e.handle);
+    });
+}
+
+int cupola_event_query(cupola_event* event, int* done) {
+    return guard([&] {
+        Event& e = *unwrap(required(event, "event"));
+        required(done, "done");
+        Current current(e.context);
+        CUresult code = driver().cuEventQuery(e.handle);
+        if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
+        *done = code == CUDA_SUCCESS;
+    });
+}
+
+int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* seconds) {
+    return guard([&] {
+        Event& from = *unwrap(required(start, "start"));
+        Event& to = *unwrap(required(stop, "stop"));
+        required(seconds, "seconds");
+        Current current(to.context);
+        float milliseconds = 0;
+        CUresult code = driver().cuEventElapsedTime(&milliseconds, from.handle, to.handle);
+        if (code == CUDA_ERROR_NOT_READY)
+            fail_driver(code, "cuEventElapsedTime",
+                        "an event has not been reached yet: synchronize it");
+        if (code == CUDA_ERROR_INVALID_HANDLE)
+            fail_driver(code, "cuEventElapsedTime",
+                        "an event was never recorded, or was made without timing");
+        check(code, "cuEventElapsedTime");
+        *seconds = milliseconds * 1e-3;
+    });
+}
+
+void* cupola_event_handle(const cupola_event* event) { return unwrap(event)->handle; }
+int cupola_event_device(const cupola_event* event) { return unwrap(event)->context.ordinal; }
+void cupola_event_retain(cupola_event* event) { unwrap(event)->retain(); }
+void cupola_event_release(cupola_event* event) {
+    if (event) unwrap(event)->release();
+}

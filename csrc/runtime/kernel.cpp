@@ -1,0 +1,152 @@
+// csrc/runtime/kernel.cpp - what is known of a kernel before it is launched.
+#include "runtime/kernel.hpp"
+
+#include "runtime/name.hpp"
+
+namespace cupola {
+
+Kernel::Kernel(Ref<Module> module_, std::string name_)
+    : module(std::move(module_)), context(module->context), name(std::move(name_)) {
+    demangled = demangle(name);
+    Current current(context);
+    CUresult code = driver().cuModuleGetFunction(&handle, module->handle, name.c_str());
+    if (code == CUDA_ERROR_NOT_FOUND)
+        fail(CUPOLA_ERROR_NOT_FOUND, "the module has no kernel " + name);
+    check(code, "cuModuleGetFunction");
+    max_threads_ = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    static_shared_ = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    allowed_shared_ = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    most_shared_ = context.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    read_parameters();
+}
+
+void Kernel::read_parameters() {
+    std::vector<Parameter> said;
+    const bool in_ptx = from_ptx(module->ptx, name, said);
+    if (auto* info = driver().cuFuncGetParamInfo) {
+        for (;;) {
+            std::size_t offset = 0, size = 0;
+            CUresult code = info(handle, parameters.size(), &offset, &size);
+            if (code == CUDA_ERROR_INVALID_VALUE) break;  // one past the last
+            check(code, "cuFuncGetParamInfo");
+            Parameter p;
+            p.offset = static_cast<std::uint32_t>(offset);
+            p.size = static_cast<std::uint32_t>(size);
+            p.kind = kinds_of_size(p.size);
+            parameters.push_back(std::move(p));
+        }
+        if (in_ptx) refine(parameters, said);
+    } else if (in_ptx) {
+        parameters = std::move(said);
+    } else {
+        fail(CUPOLA_ERROR_IMAGE, name +
+                                     ": this driver is older than CUDA 12.4 and the image has "
+                                     "no PTX: the kernel's parameters are not known");
+    }
+    if (demangled != name && from_demangled(demangled, said)) refine(parameters, said);
+    publish();
+}
+
+void Kernel::publish() {
+    published_.clear();
+    parameter_bytes = 0;
+    for (const Parameter& p : parameters) {
+        published_.push_back({p.offset, p.size, p.kind, p.name.c_str(), p.type.c_str()});
+        parameter_bytes = p.offset + p.size;
+    }
+}
+
+void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
+    std::vector<Parameter> said;
+    for (std::size_t i = 0; i < count; ++i) {
+        const cupola_parameter& p = declared[i];
+        said.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});
+        if (i < parameters.size() && p.size && p.offset != parameters[i].offset)
+            fail(CUPOLA_ERROR_IMAGE, name + ": parameter " + std::to_string(i) +
+                                         " is declared at offset " + std::to_string(p.offset) +
+                                         ", and lies at " + std::to_string(parameters[i].offset));
+    }
+    if (!refine(parameters, said))
+        fail(CUPOLA_ERROR_IMAGE, name +
+                                     ": what is declared of its parameters does not fit the "
+                                     "image: number, sizes or kinds differ");
+    publish();
+}
+
+int Kernel::attribute(CUfunction_attribute attribute) const {
+    int value = 0;
+    CUPOLA_CALL(cuFuncGetAttribute, &value, attribute, handle);
+    return value;
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel** out) {
+    return guard([&] {
+        required(out, "out");
+        auto shared = Ref<Module>::share(unwrap(required(module, "module")));
+        const std::string wanted = required(name, "name");
+        // By exact name first: drivers that can't list an image's kernels still find them.
+        CUfunction function = nullptr;
+        Current current(shared->context);
+        const bool exact =
+            driver().cuModuleGetFunction(&function, shared->handle, name) == CUDA_SUCCESS;
+        *out = wrap(make<Kernel>(shared, exact ? wanted : shared->find(wanted)).detach());
+    });
+}
+
+const char* cupola_kernel_name(const cupola_kernel* kernel) { return unwrap(kernel)->name.c_str(); }
+const char* cupola_kernel_demangled(const cupola_kernel* kernel) {
+    return unwrap(kernel)->demangled.c_str();
+}
+int cupola_kernel_device(const cupola_kernel* kernel) { return unwrap(kernel)->context.ordinal; }
+void* cupola_kernel_handle(const cupola_kernel* kernel) { return unwrap(kernel)->handle; }
+size_t cupola_kernel_parameter_count(const cupola_kernel* kernel) {
+    return unwrap(kernel)->parameters.size();
+}
+const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel) {
+    return unwrap(kernel)->published_.data();
+}
+size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel) {
+    return unwrap(kernel)->parameter_bytes;
+}
+
+int cupola_kernel_declare(cupola_kernel* kernel, const cupola_parameter* parameters, size_t count) {
+    return guard([&] {
+        if (count) required(parameters, "parameters");
+        unwrap(required(kernel, "kernel"))->declare(parameters, count);
+    });
+}
+
+int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute, int* value) {
+    return guard([&] {
+        const Kernel& k = *unwrap(required(kernel, "kernel"));
+        Current current(k.context);
+        *required(value, "value") = k.attribute(static_cast<CUfunction_attribute>(attribute));
+    });
+}
+
+int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t shared, int* blocks) {
+    return guard([&] {
+        const Kernel& k = *unwrap(required(kernel, "kernel"));
+        Current current(k.context);
+        CUPOLA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, required(blocks, "blocks"),
+                    k.handle, block, shared);
+    });
+}
+
+int cupola_kernel_suggest(const cupola_kernel* kernel, size_t shared, int* block, int* grid) {
+    return guard([&] {
+        const Kernel& k = *unwrap(required(kernel, "kernel"));
+        Current current(k.context);
+        CUPOLA_CALL(cuOccupancyMaxPotentialBlockSize, required(grid, "grid"),
+                    required(block, "block"), k.handle, nullptr, shared, 0);
+    });
+}
+
+void cupola_kernel_retain(cupola_kernel* kernel) { unwrap(kernel)->retain(); }
+void cupola_kernel_release(cupola_kernel* kernel) {
+    if (kernel) unwrap(kernel)->release();
+}

@@ -1,0 +1,45 @@
+// csrc/runtime/kernel.hpp - a kernel: its parameters, its limits, its launch.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "runtime/module.hpp"
+#include "runtime/parameter.hpp"
+
+namespace cupola {
+
+class Kernel : public Object {
+  public:
+    Kernel(Ref<Module> module, std::string name);
+
+    void declare(const cupola_parameter* declared, std::size_t count);
+    int attribute(CUfunction_attribute attribute) const;
+    void check_dimensions(const cupola_dimensions& dimensions) const;
+    void launch(const cupola_dimensions& dimensions, const void* buffer, Stream& stream);
+
+    Ref<Module> module;
+    Context& context;
+    std::string name, demangled;
+    CUfunction handle = nullptr;
+    std::vector<Parameter> parameters;
+    std::uint32_t parameter_bytes = 0;
+
+  private:
+    void read_parameters();
+    void publish();
+    void allow_shared(std::uint32_t dynamic);
+
+    unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
+    std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory that may be asked for
+    std::vector<cupola_parameter> published_;  // what cupola_kernel_parameters points to
+
+    friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
+};
+
+inline Kernel* unwrap(cupola_kernel* kernel) { return reinterpret_cast<Kernel*>(kernel); }
+inline const Kernel* unwrap(const cupola_kernel* k) { return reinterpret_cast<const Kernel*>(k); }
+inline cupola_kernel* wrap(Kernel* kernel) { return reinterpret_cast<cupola_kernel*>(kernel); }
+
+}  // namespace cupola

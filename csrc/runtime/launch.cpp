@@ -1,0 +1,107 @@
+// csrc/runtime/launch.cpp - the launch path: checks that cost nothing, then one driver call.
+#include "runtime/kernel.hpp"
+#include "runtime/stream.hpp"
+
+namespace cupola {
+namespace {
+
+std::string triple(const std::uint32_t (&d)[3]) {
+    return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
+           ")";
+}
+
+void check_axes(const std::string& kernel, const char* what, const std::uint32_t (&value)[3],
+                const unsigned (&most)[3]) {
+    for (int axis = 0; axis < 3; ++axis) {
+        if (value[axis] - 1 < most[axis]) continue;  // 1 ... most, in one comparison
+        fail(CUPOLA_ERROR_VALUE,
+             kernel + ": " + what + " " + triple(value) +
+                 (value[axis] == 0 ? " has a zero dimension; each must be at least 1"
+                                   : " is too large; this device takes at most " +
+                                         triple({most[0], most[1], most[2]})));
+    }
+}
+
+}  // namespace
+
+void Kernel::check_dimensions(const cupola_dimensions& d) const {
+    check_axes(name, "grid", d.grid, context.max_grid);
+    check_axes(name, "block", d.block, context.max_block);
+    const std::uint64_t threads = std::uint64_t(d.block[0]) * d.block[1] * d.block[2];
+    if (threads > max_threads_)
+        fail(CUPOLA_ERROR_VALUE,
+             name + ": block " + triple(d.block) + " has " + std::to_string(threads) +
+                 " threads; " +
+                 (max_threads_ < context.max_threads
+                      ? "this kernel (by its launch bounds or its registers) can have "
+                      : "this device takes at most ") +
+                 std::to_string(max_threads_));
+    if (std::uint64_t(static_shared_) + d.shared > most_shared_)
+        fail(CUPOLA_ERROR_VALUE,
+             name + ": " + std::to_string(d.shared) + " bytes of dynamic shared memory and " +
+                 std::to_string(static_shared_) + " of its own; a block of this device can have " +
+                 std::to_string(most_shared_) + " in all");
+}
+
+void Kernel::allow_shared(std::uint32_t dynamic) {
+    // Two threads may both set it; the larger value wins in the end, since each looks again.
+    unsigned allowed = allowed_shared_.load();
+    while (dynamic > allowed) {
+        CUPOLA_CALL(cuFuncSetAttribute, handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    static_cast<int>(most_shared_ - static_shared_));
+        allowed_shared_.compare_exchange_strong(allowed, most_shared_ - static_shared_);
+        allowed = allowed_shared_.load();
+    }
+}
+
+void Kernel::launch(const cupola_dimensions& d, const void* buffer, Stream& stream) {
+    check_dimensions(d);
+    if (&stream.context != &context)
+        fail(CUPOLA_ERROR_VALUE,
+             name + ": the kernel is loaded on device " + std::to_string(context.ordinal) +
+                 ", the stream is of device " + std::to_string(stream.context.ordinal));
+    Current current(context);
+    if (__builtin_expect(d.shared > allowed_shared_.load(std::memory_order_relaxed), 0))
+        allow_shared(d.shared);
+
+    constexpr std::size_t usual = 64;
+    void* few[usual];
+    std::vector<void*> many;
+    void** pointers = few;
+    const std::size_t count = parameters.size();
+    if (count > usual) {
+        many.resize(count);
+        pointers = many.data();
+    }
+    auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
+    for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + published_[i].offset;
+
+    CUresult code =
+        driver().cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1],
+                                d.block[2], d.shared, stream.handle, pointers, nullptr);
+    if (__builtin_expect(code != CUDA_SUCCESS, 0))
+        fail_driver(code, "cuLaunchKernel",
+                    "kernel " + name + ", grid " + triple(d.grid) + ", block " + triple(d.block) +
+                        ", shared " + std::to_string(d.shared));
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions, const void* buffer,
+                  cupola_stream* stream) {
+    return guard([&] {
+        Kernel& k = *unwrap(required(kernel, "kernel"));
+        required(dimensions, "dimensions");
+        if (k.parameter_bytes) required(buffer, "buffer");
+        driver();  // a forked child must not get further
+        k.launch(*dimensions, buffer, stream_or_current(unwrap(stream), k.context));
+    });
+}
+
+int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions) {
+    return guard([&] {
+        unwrap(required(kernel, "kernel"))->check_dimensions(*required(dimensions, "dimensions"));
+    });
+}

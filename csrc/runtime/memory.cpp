@@ -1,0 +1,130 @@
+// csrc/runtime/memory.cpp - allocation and freeing.
+#include "runtime/memory.hpp"
+
+#include <algorithm>
+
+namespace cupola {
+namespace {
+
+std::string bytes_text(std::size_t bytes) {
+    return std::to_string(bytes) + " bytes" +
+           (bytes >= 1 << 20 ? " (" + std::to_string(bytes >> 20) + " MiB)" : "");
+}
+
+[[noreturn]] void fail_allocation(CUresult code, const char* call, std::size_t size) {
+    std::size_t free_bytes = 0, total = 0;
+    std::string what = "asked for " + bytes_text(size);
+    if (code == CUDA_ERROR_OUT_OF_MEMORY &&
+        driver().cuMemGetInfo(&free_bytes, &total) == CUDA_SUCCESS)
+        what += "; free: " + bytes_text(free_bytes) + " of " + bytes_text(total);
+    fail_driver(code, call, what);
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
+    : Memory(context, size) {
+    users_.push_back(Ref<Stream>::share(&stream));
+    if (size == 0) return;
+    Current current(context);
+    CUdeviceptr pointer = 0;
+    if (context.pool) {
+        CUresult code =
+            driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, stream.handle);
+        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);
+    } else {
+        CUresult code = driver().cuMemAlloc(&pointer, size);
+        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
+    }
+    address = pointer;
+}
+
+void DeviceMemory::use(Stream& stream) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const Ref<Stream>& user : users_)
+        if (user->handle == stream.handle) return;
+    users_.push_back(Ref<Stream>::share(&stream));
+}
+
+DeviceMemory::~DeviceMemory() {
+    const Driver* d = driver_alive();
+    if (!d || !address) return;
+    try {
+        Current current(context);
+        if (context.pool)
+            free_pooled(*d);
+        else
+            d->cuMemFree(address);  // waits for all work of the device
+    } catch (const Error&) {        // the context is lost, and the memory with it
+    }
+}
+
+void DeviceMemory::free_pooled(const Driver& d) noexcept {
+    CUstream last = users_.front()->handle;
+    for (std::size_t i = 1; i < users_.size(); ++i) {
+        CUevent mark = nullptr;
+        if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+            d.cuStreamSynchronize(users_[i]->handle);
+            continue;
+        }
+        if (d.cuEventRecord(mark, users_[i]->handle) != CUDA_SUCCESS ||
+            d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS)
+            d.cuStreamSynchronize(users_[i]->handle);
+        d.cuEventDestroy(mark);  // freed once it has been reached
+    }
+    d.cuMemFreeAsync(address, last);
+}
+
+PinnedMemory::PinnedMemory(Context& context, std::size_t size) : Memory(context, size) {
+    if (size == 0) return;
+    Current current(context);
+    void* pointer = nullptr;
+    CUresult code = driver().cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE);
+    if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostAlloc", size);
+    address = reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+PinnedMemory::~PinnedMemory() {
+    const Driver* d = driver_alive();
+    if (!d || !address) return;
+    try {
+        Current current(context);
+        d->cuMemFreeHost(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
+    } catch (const Error&) {
+    }
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_memory_allocate(int device, size_t bytes, cupola_stream* stream, cupola_memory** out) {
+    return guard([&] {
+        required(out, "out");
+        Context& c = context(device);
+        *out = wrap(make<DeviceMemory>(c, bytes, stream_or_current(unwrap(stream), c)).detach());
+    });
+}
+
+int cupola_memory_allocate_pinned(int device, size_t bytes, cupola_memory** out) {
+    return guard([&] {
+        required(out, "out");
+        *out = wrap(make<PinnedMemory>(context(device), bytes).detach());
+    });
+}
+
+uint64_t cupola_memory_address(const cupola_memory* memory) { return unwrap(memory)->address; }
+size_t cupola_memory_size(const cupola_memory* memory) { return unwrap(memory)->size; }
+int cupola_memory_device(const cupola_memory* memory) { return unwrap(memory)->context.ordinal; }
+
+int cupola_memory_use(cupola_memory* memory, cupola_stream* stream) {
+    return guard([&] {
+        Memory& m = *unwrap(required(memory, "memory"));
+        m.use(stream_or_current(unwrap(stream), m.context));
+    });
+}
+
+void cupola_memory_retain(cupola_memory* memory) { unwrap(memory)->retain(); }
+void cupola_memory_release(cupola_memory* memory) {
+    if (memory) unwrap(memory)->release();
+}

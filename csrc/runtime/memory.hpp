@@ -1,0 +1,44 @@
+// csrc/runtime/memory.hpp - memory that cupola owns, freed in the order of the work that used it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/stream.hpp"
+
+namespace cupola {
+
+class Memory : public Object {
+  public:
+    Memory(Context& context, std::size_t size) : context(context), size(size) {}
+
+    Context& context;
+    std::uint64_t address = 0;  // 0 where size is 0
+    std::size_t size = 0;
+    virtual void use(Stream&) {}
+};
+
+// Work that was queued on several streams is waited for in the stream that frees.
+class DeviceMemory : public Memory {
+  public:
+    DeviceMemory(Context& context, std::size_t size, Stream& stream);
+    ~DeviceMemory() override;
+    void use(Stream& stream) override;
+
+  private:
+    void free_pooled(const Driver& driver) noexcept;
+    std::mutex mutex_;
+    std::vector<Ref<Stream>> users_;  // the first is the one it was allocated on
+};
+
+class PinnedMemory : public Memory {
+  public:
+    PinnedMemory(Context& context, std::size_t size);
+    ~PinnedMemory() override;
+};
+
+inline Memory* unwrap(cupola_memory* memory) { return reinterpret_cast<Memory*>(memory); }
+inline const Memory* unwrap(const cupola_memory* m) { return reinterpret_cast<const Memory*>(m); }
+inline cupola_memory* wrap(Memory* memory) { return reinterpret_cast<cupola_memory*>(memory); }
+
+}  // namespace cupola

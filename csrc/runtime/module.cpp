@@ -1,0 +1,208 @@
+// csrc/runtime/module.cpp - loads images, and finds kernels and variables in them by name.
+#include "runtime/module.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "image/image.hpp"
+#include "runtime/name.hpp"
+#include "runtime/parameter.hpp"
+
+namespace cupola {
+namespace {
+
+std::string capability_text(int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+std::string list(const std::vector<image::Entry>& entries) {
+    std::string text;
+    for (const image::Entry& entry : entries) {
+        text += text.empty() ? "" : ", ";
+        text += (entry.kind == image::Kind::ptx ? "PTX compute_" : "cubin sm_") +
+                std::to_string(entry.architecture) + (entry.compressed ? " (compressed)" : "");
+    }
+    return text.empty() ? "nothing" : text;
+}
+
+// A cubin runs on devices of its own major version, from its minor version on; PTX on every
+// device that is not older. The CPU device runs PTX alone.
+bool runs(const image::Entry& entry, const Context& context) {
+    if (entry.kind == image::Kind::ptx) return entry.architecture <= context.capability;
+    return !driver().cpu && entry.architecture / 10 == context.capability / 10 &&
+           entry.architecture <= context.capability;
+}
+
+std::vector<image::Entry> entries_for(const Context& context, const void* data, std::size_t size) {
+    if (!data || size == 0) fail(CUPOLA_ERROR_IMAGE, "the image is empty");
+    std::vector<image::Entry> entries;
+    try {
+        entries = image::read(data, size);
+    } catch (const image::Error& error) {
+        fail(CUPOLA_ERROR_IMAGE, std::string("the image cannot be read: ") + error.what());
+    }
+    const bool any = std::any_of(entries.begin(), entries.end(),
+                                 [&](const image::Entry& entry) { return runs(entry, context); });
+    if (!any)
+        fail(CUPOLA_ERROR_IMAGE,
+             "the image has no code for this device\n  it holds: " + list(entries) + "\n  device " +
+                 std::to_string(context.ordinal) + ": " + context.name + ", compute capability " +
+                 capability_text(context.capability) + "\n  driver: CUDA " +
+                 std::to_string(driver().version / 1000) + "." +
+                 std::to_string(driver().version % 1000 / 10) +
+                 (driver().cpu ? " (cupola's CPU device, which runs PTX and not machine code)"
+                               : "") +
+                 "\n  compile it with PTX for an architecture not newer than the device (nvcc "
+                 "-gencode arch=compute_75,code=compute_75)" +
+                 (driver().cpu ? ""
+                               : ", or with a cubin for sm_" + std::to_string(context.capability)));
+    return entries;
+}
+
+}  // namespace
+
+Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
+    std::vector<image::Entry> entries = entries_for(context, image, size);
+    for (const image::Entry& entry : entries)
+        if (entry.kind == image::Kind::ptx && !entry.compressed) {
+            ptx = std::string(entry.payload);
+            break;
+        }
+    if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
+        entries[0].payload.data() == image) {
+        load(ptx.c_str(), ptx.size() + 1);  // text may lack its NUL
+        return;
+    }
+    // The driver reads headers of eight bytes where they lie.
+    if (reinterpret_cast<std::uintptr_t>(image) % 8 == 0) {
+        load(image, size);
+        return;
+    }
+    std::vector<std::uint64_t> aligned((size + 7) / 8);
+    std::memcpy(aligned.data(), image, size);
+    load(aligned.data(), size);
+}
+
+void Module::load(const void* image, std::size_t) {
+    Current current(context);
+    std::string log(16384, '\0');
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    CUresult code = driver().cuModuleLoadDataEx(&handle, image, 2, options, values);
+    if (code == CUDA_SUCCESS) return;
+    log.resize(std::strlen(log.c_str()));
+    while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
+    try {
+        fail_driver(code, "cuModuleLoadDataEx", log);
+    } catch (Error& error) {
+        error.log = log;
+        throw;
+    }
+}
+
+Module::~Module() {
+    const Driver* d = driver_alive();
+    if (!d || !handle) return;
+    try {
+        Current current(context);
+        d->cuModuleUnload(handle);
+    } catch (const Error&) {
+    }
+}
+
+const std::vector<std::string>& Module::names() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (listed_) return names_;
+    const Driver& d = driver();
+    if (d.cuModuleGetFunctionCount && d.cuModuleEnumerateFunctions && d.cuFuncGetName) {
+        Current current(context);
+        unsigned count = 0;
+        check(d.cuModuleGetFunctionCount(&count, handle), "cuModuleGetFunctionCount");
+        std::vector<CUfunction> functions(count);
+        if (count)
+            check(d.cuModuleEnumerateFunctions(functions.data(), count, handle),
+                  "cuModuleEnumerateFunctions");
+        for (CUfunction function : functions) {
+            const char* name = nullptr;
+            check(d.cuFuncGetName(&name, function), "cuFuncGetName");
+            names_.emplace_back(name);
+        }
+    } else {
+        names_ = entries_of(ptx);
+        if (names_.empty())
+            fail(CUPOLA_ERROR_NOT_FOUND,
+                 "this driver is older than CUDA 12.4 and the image has no PTX: its kernels can't "
+                 "be listed, only found by their exact names");
+    }
+    std::sort(names_.begin(), names_.end());
+    listed_ = true;
+    return names_;
+}
+
+std::string Module::find(const std::string& name) {
+    std::vector<std::string> by_demangled, by_base;
+    for (const std::string& symbol : names()) {
+        if (symbol == name) return symbol;
+        const std::string demangled = demangle(symbol);
+        if (demangled == symbol) continue;
+        if (demangled == name) by_demangled.push_back(symbol);
+        if (base_name(demangled) == name || qualified_name(demangled) == name)
+            by_base.push_back(symbol);
+    }
+    const auto& found = by_demangled.empty() ? by_base : by_demangled;
+    if (found.size() == 1) return found[0];
+    if (found.size() > 1) {
+        std::string text = "kernel name " + name + " is ambiguous; the candidates are:";
+        for (const std::string& symbol : found) text += "\n  " + symbol + "  " + demangle(symbol);
+        fail(CUPOLA_ERROR_NOT_FOUND, text);
+    }
+    fail(CUPOLA_ERROR_NOT_FOUND, not_found(name, names()));
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_module_load(int device, const void* image, size_t size, cupola_module** out) {
+    return guard([&] {
+        required(out, "out");
+        *out = wrap(make<Module>(context(device), image, size).detach());
+    });
+}
+
+int cupola_module_device(const cupola_module* module) { return unwrap(module)->context.ordinal; }
+
+int cupola_module_kernel_count(cupola_module* module, size_t* count) {
+    return guard(
+        [&] { *required(count, "count") = unwrap(required(module, "module"))->names().size(); });
+}
+
+int cupola_module_kernel_name(cupola_module* module, size_t index, const char** name) {
+    return guard([&] {
+        const auto& names = unwrap(required(module, "module"))->names();
+        if (index >= names.size()) fail(CUPOLA_ERROR_VALUE, "no kernel " + std::to_string(index));
+        *required(name, "name") = names[index].c_str();
+    });
+}
+
+int cupola_module_global(cupola_module* module, const char* name, uint64_t* address, size_t* size) {
+    return guard([&] {
+        Module& m = *unwrap(required(module, "module"));
+        Current current(m.context);
+        CUdeviceptr pointer = 0;
+        size_t bytes = 0;
+        CUresult code =
+            driver().cuModuleGetGlobal(&pointer, &bytes, m.handle, required(name, "name"));
+        if (code == CUDA_ERROR_NOT_FOUND)
+            fail(CUPOLA_ERROR_NOT_FOUND, std::string("the module has no variable ") + name +
+                                             " (a C++ name in a namespace is mangled)");
+        check(code, "cuModuleGetGlobal");
+        if (address) *address = pointer;
+        if (size) *size = bytes;
+    });
+}
+
+void cupola_module_retain(cupola_module* module) { unwrap(module)->retain(); }
+void cupola_module_release(cupola_module* module) {
+    if (module) unwrap(module)->release();
+}

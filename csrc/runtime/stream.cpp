@@ -1,0 +1,113 @@
+// csrc/runtime/stream.cpp - streams, and which is current in this thread.
+#include "runtime/stream.hpp"
+
+#include <vector>
+
+#include "runtime/event.hpp"
+
+namespace cupola {
+namespace {
+
+std::vector<Ref<Stream>>& pushed() {
+    thread_local std::vector<Ref<Stream>> streams;
+    return streams;
+}
+
+}  // namespace
+
+Stream::Stream(Context& context, unsigned flags, int priority) : context(context), owned_(true) {
+    Current current(context);
+    CUPOLA_CALL(cuStreamCreateWithPriority, &handle, flags, priority);
+}
+
+Stream::~Stream() {
+    // Queued work still runs: cuStreamDestroy returns at once and frees the stream after it.
+    if (owned_)
+        if (const Driver* d = driver_alive()) d->cuStreamDestroy(handle);
+    if (release_) release_(owner_);
+}
+
+Stream& current_stream(Context& context) {
+    auto& streams = pushed();
+    for (auto stream = streams.rbegin(); stream != streams.rend(); ++stream)
+        if (&(*stream)->context == &context) return **stream;
+    return *context.default_stream;
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_stream_create(int device, unsigned flags, int priority, cupola_stream** out) {
+    return guard([&] {
+        required(out, "out");
+        if (flags & ~unsigned(CUPOLA_STREAM_NON_BLOCKING))
+            fail(CUPOLA_ERROR_VALUE, "unknown stream flags " + std::to_string(flags));
+        unsigned cuda = flags & CUPOLA_STREAM_NON_BLOCKING ? CU_STREAM_NON_BLOCKING : 0;
+        *out = wrap(make<Stream>(context(device), cuda, priority).detach());
+    });
+}
+
+int cupola_stream_wrap(int device, void* handle, void* owner, void (*release)(void*),
+                       cupola_stream** out) {
+    return guard([&] {
+        required(out, "out");
+        auto* stream = static_cast<CUstream>(handle);
+        *out = wrap(make<Stream>(context(device), stream, owner, release).detach());
+    });
+}
+
+int cupola_stream_current(int device, cupola_stream** out) {
+    return guard([&] {
+        required(out, "out");
+        *out = wrap(Ref<Stream>::share(&current_stream(context(device))).detach());
+    });
+}
+
+int cupola_stream_push(cupola_stream* stream) {
+    return guard(
+        [&] { pushed().push_back(Ref<Stream>::share(unwrap(required(stream, "stream")))); });
+}
+
+int cupola_stream_pop(cupola_stream* stream) {
+    return guard([&] {
+        auto& streams = pushed();
+        if (streams.empty() || streams.back().get() != unwrap(stream))
+            fail(CUPOLA_ERROR_VALUE, "this stream is not the one that was made current last");
+        streams.pop_back();
+    });
+}
+
+int cupola_stream_synchronize(cupola_stream* stream) {
+    return guard([&] {
+        Stream& s = *unwrap(required(stream, "stream"));
+        Current current(s.context);
+        CUPOLA_CALL(cuStreamSynchronize, s.handle);
+    });
+}
+
+int cupola_stream_query(cupola_stream* stream, int* done) {
+    return guard([&] {
+        Stream& s = *unwrap(required(stream, "stream"));
+        required(done, "done");
+        Current current(s.context);
+        CUresult code = driver().cuStreamQuery(s.handle);
+        if (code != CUDA_ERROR_NOT_READY) check(code, "cuStreamQuery");
+        *done = code == CUDA_SUCCESS;
+    });
+}
+
+int cupola_stream_wait(cupola_stream* stream, cupola_event* event) {
+    return guard([&] {
+        Stream& s = *unwrap(required(stream, "stream"));
+        Current current(s.context);
+        CUPOLA_CALL(cuStreamWaitEvent, s.handle, unwrap(required(event, "event"))->handle, 0);
+    });
+}
+
+void* cupola_stream_handle(const cupola_stream* stream) { return unwrap(stream)->handle; }
+int cupola_stream_device(const cupola_stream* stream) { return unwrap(stream)->context.ordinal; }
+void cupola_stream_retain(cupola_stream* stream) { unwrap(stream)->retain(); }
+void cupola_stream_release(cupola_stream* stream) {
+    if (stream) unwrap(stream)->release();
+}

@@ -1,0 +1,37 @@
+// csrc/runtime/stream.hpp - streams: queues of work of one device.
+#pragma once
+
+#include "runtime/context.hpp"
+
+namespace cupola {
+
+class Stream : public Object {
+  public:
+    Stream(Context& context, unsigned flags, int priority);
+    // A stream that lives elsewhere. `release(owner)` is called at the end, where given.
+    Stream(Context& context, CUstream handle, void* owner = nullptr,
+           void (*release)(void*) = nullptr)
+        : context(context), handle(handle), owner_(owner), release_(release) {}
+    ~Stream() override;
+
+    Context& context;
+    CUstream handle = nullptr;
+
+  private:
+    bool owned_ = false;
+    void* owner_ = nullptr;
+    void (*release_)(void*) = nullptr;
+};
+
+// This thread's current stream of the device.
+Stream& current_stream(Context& context);
+
+inline Stream& stream_or_current(Stream* stream, Context& context) {
+    return stream ? *stream : current_stream(context);
+}
+
+inline Stream* unwrap(cupola_stream* stream) { return reinterpret_cast<Stream*>(stream); }
+inline const Stream* unwrap(const cupola_stream* s) { return reinterpret_cast<const Stream*>(s); }
+inline cupola_stream* wrap(Stream* stream) { return reinterpret_cast<cupola_stream*>(stream); }
+
+}  // namespace cupola
