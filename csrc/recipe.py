@@ -1,0 +1,193 @@
+# csrc/recipe.py - what is built from csrc, by which steps: libcupola.so and the CPU device.
+"""Which libraries cupola's C++ and CUDA sources become, and with which flags."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+BUILD = Path("build")
+RELEASE = ("-O2", "-DNDEBUG")
+# Lane loops become vector code; the flags give up errno and traps, never a rounding.
+DEVICE = ("-O3", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+X86_LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The steps of one build, and where its products go below the installed package."""
+
+    build: Any  # the package cupola.build, under whatever name it was loaded
+    root: Path
+    version: str
+
+    @property
+    def compiler(self) -> Any:
+        """The C++ compiler; looked for when it is first needed."""
+        return self.build.native.Compiler.find()
+
+    def sources(self, *patterns: str) -> list[Path]:
+        """Sources below csrc, relative to the root, in an order that does not change."""
+        found = {path for pattern in patterns for path in (self.root / "csrc").glob(pattern)}
+        return sorted(path.relative_to(self.root) for path in found)
+
+    def headers(self) -> list[Path]:
+        """The installed headers."""
+        return self.sources("include/cupola/**/*.h", "include/cupola/**/*.hpp")
+
+    def declarations(self) -> list[Path]:
+        """The .pxd files."""
+        folder = self.root / "pyx" / "cupola"
+        return sorted(path.relative_to(self.root) for path in folder.glob("**/*.pxd"))
+
+    def build_id(self) -> str:
+        """The same for two builds whose Cython modules and libcupola.so fit together."""
+        digest = hashlib.sha256(self.version.encode())
+        for path in [*self.headers(), *self.declarations()]:
+            content = (self.root / path).read_bytes()
+            digest.update(f"\0{path.name}\0{len(content)}\0".encode() + content)
+        return digest.hexdigest()[:16]
+
+    @property
+    def native(self) -> Path:
+        """Where objects and libraries are made."""
+        return BUILD / "native" / self.compiler.variant
+
+    def products(self) -> dict[str, Path]:
+        """Library files by their place below the package's lib folder."""
+        names = ("libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so")
+        return {name: self.native / "lib" / name for name in names}
+
+    def steps(self, toolkit: Any, architectures: Any) -> list[Any]:
+        """All that is made before the Cython modules."""
+        image = [
+            *self.build.image.steps(
+                toolkit,
+                architectures,
+                self.sources("kernels/*.cu"),
+                BUILD / "kernels" / "kernels.fatbin",
+                self.products()["kernels.json"],
+                self.root,
+                package=f"cupola {self.version}",
+            )
+        ]
+        return [*image, *self.runtime_steps(toolkit), *self.device_steps(toolkit)]
+
+    def runtime_steps(self, toolkit: Any) -> list[Any]:
+        """libcupola.so, with the shipped kernels inside."""
+        image = BUILD / "kernels" / "kernels.fatbin"
+        values = {
+            "CUPOLA_KERNELS_FATBIN": image.as_posix(),
+            "CUPOLA_BUILD_ID": self.build_id(),
+            "CUPOLA_VERSION": self.version,
+        }
+        objects = [
+            self._object(source, (*RELEASE, "-Icsrc", "-Icsrc/include"), toolkit, values, image)
+            for source in self.sources("runtime/**/*.cpp", "image/**/*.cpp")
+        ]
+        target = self.products()["libcupola.so"]
+        files = [step.target for step in objects]
+        link = self.compiler.shared_library(target, files, soname="libcupola.so", flags=["-ldl"])
+        return [*objects, link]
+
+    def device_steps(self, toolkit: Any) -> list[Any]:
+        """The CPU device: libcuda.so.1, and libcuda.so which only leads to it."""
+        flags = (*DEVICE, "-Icsrc")
+        sources = self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/**/*.cpp")
+        isa_sources = self.sources("cpu/exec/isa/*.cpp")
+        objects = [
+            self._object(source, flags, toolkit, {}, folder="device")
+            for source in sources
+            if source not in isa_sources
+        ]
+        # A newer processor's objects come last: of an inline function that several objects hold,
+        # the linker keeps the first, which has to run everywhere.
+        for isa, march in instruction_sets():
+            objects += [
+                self._object(
+                    source, (*flags, f"-DCUPOLA_ISA={isa}", *march), toolkit, {}, folder=isa
+                )
+                for source in isa_sources
+            ]
+        exports = self.native / "device.map"
+        library, alias = self.products()["cpu/libcuda.so.1"], self.products()["cpu/libcuda.so"]
+        link = self.compiler.shared_library(
+            library,
+            [step.target for step in objects],
+            soname="libcuda.so.1",
+            version_script=exports,
+            flags=["-ldl"],
+        )
+        return [self._exports(exports), *objects, link, self._alias(alias, library)]
+
+    def _object(
+        self,
+        source: Path,
+        flags: Sequence[str],
+        toolkit: Any,
+        values: dict[str, str],
+        image: Path | None = None,
+        folder: str = "runtime",
+    ) -> Any:
+        native = self.build.native
+        used = [name for name in values if native.uses(self.root / source, name)]
+        flags = (*flags, *(native.define(name, values[name]) for name in used))
+        # The image is taken in by the assembler, which no dependency file tells of.
+        inputs = [image] if image is not None and "CUPOLA_KERNELS_FATBIN" in used else []
+        target = self.native / folder / source.relative_to("csrc").with_suffix(".o")
+        system = [f"-isystem{path}" for path in toolkit.include]
+        label = f"compile {source}" + ("" if folder in ("runtime", "device") else f" for {folder}")
+        return self.compiler.object(
+            source,
+            target,
+            (*flags, *system),
+            label=label,
+            inputs=inputs,
+            key=(*flags, f"CUDA {toolkit.release}"),
+        )
+
+    def _exports(self, target: Path) -> Any:
+        text = "{ global: cu*; cupola_cpu_*; local: *; };\n"
+        return self.build.step.Step(
+            target=target,
+            inputs=(),
+            action=lambda: (self.root / target).write_text(text),
+            key=(text,),
+            label="list the driver's exports",
+        )
+
+    def _alias(self, target: Path, library: Path) -> Any:
+        # A SONAME of its own: with libcuda.so.1's, the loader would take it for that library.
+        flags = ["-Wl,--no-as-needed", str(library), "-Wl,-rpath,$ORIGIN"]
+        return self.compiler.shared_library(
+            target, [], soname="libcuda.so", flags=flags, inputs=[library]
+        )
+
+
+def instruction_sets() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names (CUPOLA_ISA) and compiler flags, the oldest processor first."""
+    if platform.machine().lower() in ("x86_64", "amd64"):
+        for level in X86_LEVELS:
+            yield level.replace("-", "_"), (f"-march={level}",)
+    else:
+        yield "generic", ()
+
+
+def write_compile_commands(steps: Sequence[Any], root: Path) -> None:
+    """build/compile_commands.json, for clang-tidy and editors."""
+    entries = [
+        {"directory": str(root), "file": str(step.inputs[0]), "command": shlex.join(step.command)}
+        for step in steps
+        if step.command and step.inputs and step.inputs[0].suffix == ".cpp" and step.depfile
+    ]
+    text = json.dumps(entries, indent=1)
+    path = root / BUILD / "compile_commands.json"
+    if not path.is_file() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

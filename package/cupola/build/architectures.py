@@ -1,0 +1,109 @@
+# package/cupola/build/architectures.py - for which devices an image is built.
+"""Which architectures a build makes code for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .error import BuildError
+
+ALL = (75, 80, 86, 89, 90, 100, 120)
+PTX = 75  # the oldest: newer devices and the CPU device start from it
+VARIABLE = "CUPOLA_ARCHITECTURES"
+
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
+
+
+@dataclass(frozen=True)
+class Architectures:
+    """Machine code for ``cubins`` (75 is sm_75) and PTX for ``ptx``."""
+
+    cubins: tuple[int, ...]
+    ptx: int = PTX
+    note: str = ""  # what was left out and why, for people
+
+    def options(self) -> list[str]:
+        """nvcc's -gencode options."""
+        options = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in self.cubins]
+        return [*options, f"-gencode=arch=compute_{self.ptx},code=compute_{self.ptx}"]
+
+    def __str__(self) -> str:
+        cubins = " ".join(f"sm_{n}" for n in self.cubins)
+        return f"PTX compute_{self.ptx}" + (f", {cubins}" if cubins else "")
+
+
+def choose(
+    supported: Iterable[int],
+    environment: Mapping[str, str] | None = None,
+    devices: Iterable[int] | None = None,
+) -> Architectures:
+    """What CUPOLA_ARCHITECTURES asks for, out of those that the compiler supports.
+
+    ``all`` is the full list; ``native``, and no value at all, the devices that are present;
+    ``75,90`` these two.  PTX is always made.  ``devices`` stands in for asking the driver.
+    """
+    supported = set(supported)
+    text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
+    if PTX not in supported:
+        raise BuildError(f"the CUDA compiler cannot make PTX for compute_{PTX}")
+    if text == "all":
+        return _cut(ALL, supported, "the full list")
+    if text in ("", "native"):
+        present = present_devices() if devices is None else devices
+        return _cut(sorted(set(present)), supported, "the devices present")
+    wanted = _parse(text)
+    unknown = [n for n in wanted if n not in supported]
+    if unknown:
+        raise BuildError(
+            f"{VARIABLE}={text}: the CUDA compiler makes no code for "
+            f"{_names(unknown)}; it knows {_names(sorted(supported))}"
+        )
+    return Architectures(tuple(wanted))
+
+
+def _parse(text: str) -> list[int]:
+    numbers = []
+    for word in text.split(","):
+        if not re.fullmatch(r"[1-9]\d{1,2}", word.strip()):
+            raise BuildError(
+                f"{VARIABLE}={text}: {word.strip()!r} is no architecture; "
+                "write 'all', 'native' or numbers such as '75,90'"
+            )
+        numbers.append(int(word))
+    return sorted(set(numbers))
+
+
+def _cut(wanted: Iterable[int], supported: set[int], what: str) -> Architectures:
+    wanted = tuple(wanted)
+    missing = [n for n in wanted if n not in supported]
+    note = f"left out of {what}: {_names(missing)} (not known to this nvcc)" if missing else ""
+    return Architectures(tuple(n for n in wanted if n in supported), note=note)
+
+
+def _names(numbers: Iterable[int]) -> str:
+    return ", ".join(f"sm_{n}" for n in numbers)
+
+
+def present_devices() -> list[int]:
+    """Compute capabilities of this machine's devices (90 for 9.0); none without a driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        functions = driver.cuInit, driver.cuDeviceGetCount, driver.cuDeviceGetAttribute
+    except (OSError, AttributeError):
+        return []
+    initialise, get_count, get_attribute = functions
+    count = ctypes.c_int()
+    if initialise(0) or get_count(ctypes.byref(count)):
+        return []
+    found = set()
+    for ordinal in range(count.value):
+        parts = [ctypes.c_int(), ctypes.c_int()]
+        wanted = zip(parts, (_CAPABILITY_MAJOR, _CAPABILITY_MINOR), strict=True)
+        if any(get_attribute(ctypes.byref(part), code, ordinal) for part, code in wanted):
+            continue
+        found.add(parts[0].value * 10 + parts[1].value)
+    return sorted(found)

@@ -1,0 +1,210 @@
+# package/cupola/build/cubin.py - read kernels' layouts out of cubins, and cubins out of fatbins.
+"""Bounded readers of fatbins and of CUDA's ELF files.
+
+Every offset and size is checked against the bytes that are there; what does not fit raises
+BuildError.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .error import BuildError
+
+FATBIN_MAGIC = 0xBA55ED50
+EM_CUDA = 190
+SHT_NOBITS = 8
+STO_CUDA_ENTRY = 0x10  # in a symbol's st_other: a kernel, not a device function
+
+# Attributes in .nv.info sections.
+REGISTER_COUNT = 0x2F
+FRAME_SIZE = 0x11
+PARAMETER = 0x17
+
+
+def _unpack(layout: str, data: memoryview, offset: int, what: str) -> tuple[int, ...]:
+    if offset < 0 or offset + struct.calcsize(layout) > len(data):
+        raise BuildError(f"{what} at offset {offset} lies outside of the {len(data)} bytes")
+    return struct.unpack_from(layout, data, offset)
+
+
+def _slice(data: memoryview, offset: int, size: int, what: str) -> memoryview:
+    if offset < 0 or size < 0 or offset + size > len(data):
+        raise BuildError(f"{what} ({size} bytes at offset {offset}) passes the end of the data")
+    return data[offset : offset + size]
+
+
+def _text(data: memoryview, offset: int, what: str) -> str:
+    if offset >= len(data):
+        raise BuildError(f"{what}: name at offset {offset} lies outside of the string table")
+    return bytes(data[offset : offset + 65536]).split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One piece of code in a fatbin."""
+
+    kind: str  # "ptx" or "cubin"
+    architecture: int
+    payload: bytes
+
+
+def read_fatbin(image: bytes) -> list[Entry]:
+    """The entries of an uncompressed fatbin, in their order."""
+    data = memoryview(image)
+    magic, version, header, size = _unpack("<IHHQ", data, 0, "fatbin header")
+    if magic != FATBIN_MAGIC:
+        raise BuildError("not a fatbin: wrong magic number")
+    if version != 1 or header < 16:
+        raise BuildError(f"fatbin of unknown version {version} with a header of {header} bytes")
+    body = _slice(data, header, size, "fatbin body")
+    entries = []
+    offset = 0
+    while offset < len(body):
+        what = f"fatbin entry at offset {header + offset}"
+        kind, _, head, padded, compressed = _unpack("<HHIQI", body, offset, what)
+        architecture = _unpack("<I", body, offset + 28, what)[0]
+        flags = _unpack("<Q", body, offset + 40, what)[0]
+        if head < 64:
+            raise BuildError(f"{what}: its header has {head} bytes")
+        if flags & 0xA000:  # LZ4 or zstd
+            raise BuildError(f"{what} is compressed (build it with -no-compress)")
+        if kind not in (1, 2):
+            raise BuildError(f"{what}: unknown kind {kind}")
+        payload = bytes(_slice(body, offset + head, padded, what))
+        if kind == 1:
+            payload = payload.split(b"\0", 1)[0]
+        entries.append(Entry("ptx" if kind == 1 else "cubin", architecture, payload))
+        offset += head + padded
+        del compressed
+    return entries
+
+
+@dataclass(frozen=True)
+class Section:
+    """An ELF section; ``data`` is empty where it takes no room in the file."""
+
+    name: str
+    kind: int
+    size: int
+    link: int
+    data: memoryview
+
+
+@dataclass
+class Parameter:
+    """Where a parameter lies, in bytes."""
+
+    offset: int
+    size: int
+
+
+@dataclass
+class Kernel:
+    """What a cubin tells of a kernel."""
+
+    name: str
+    parameters: list[Parameter] = field(default_factory=list)
+    registers: int = 0
+    shared: int = 0
+    local: int = 0
+    constant: int = 0
+
+
+def read_cubin(image: bytes) -> list[Kernel]:
+    """All kernels of a cubin, by name."""
+    sections = _sections(memoryview(image))
+    by_name = {section.name: section for section in sections}
+    names = _kernel_names(sections)
+    kernels = {name: Kernel(name) for name in names.values()}
+    constant = by_name[".nv.constant3"].size if ".nv.constant3" in by_name else 0
+    for name, kernel in kernels.items():
+        kernel.constant = constant
+        if f".nv.shared.{name}" in by_name:
+            kernel.shared = by_name[f".nv.shared.{name}"].size
+        if f".nv.info.{name}" in by_name:
+            kernel.parameters = _parameters(by_name[f".nv.info.{name}"], name)
+    if ".nv.info" in by_name:
+        for attribute, payload in _attributes(by_name[".nv.info"]):
+            if attribute not in (REGISTER_COUNT, FRAME_SIZE):
+                continue
+            symbol, value = _unpack("<II", payload, 0, ".nv.info")
+            if symbol not in names:
+                continue
+            kernel = kernels[names[symbol]]
+            if attribute == REGISTER_COUNT:
+                kernel.registers = value
+            else:
+                kernel.local = value
+    return [kernels[name] for name in sorted(kernels)]
+
+
+def _sections(data: memoryview) -> list[Section]:
+    if bytes(data[:6]) != b"\x7fELF\x02\x01":
+        raise BuildError("not a cubin: no 64-bit little-endian ELF header")
+    if _unpack("<H", data, 0x12, "ELF header")[0] != EM_CUDA:
+        raise BuildError("not a cubin: an ELF file of another machine")
+    start = _unpack("<Q", data, 0x28, "ELF header")[0]
+    entry, count, names = _unpack("<HHH", data, 0x3A, "ELF header")
+    if entry != 64 or names >= count:
+        raise BuildError("cubin with an impossible section table")
+    headers = [
+        _unpack("<IIQQQQIIQQ", data, start + i * entry, f"section header {i}") for i in range(count)
+    ]
+
+    def content(i: int) -> memoryview:
+        kind, offset, size = headers[i][1], headers[i][4], headers[i][5]
+        return data[:0] if kind in (0, SHT_NOBITS) else _slice(data, offset, size, f"section {i}")
+
+    strings = content(names)
+    return [
+        Section(_text(strings, head[0], f"section {i}"), head[1], head[5], head[6], content(i))
+        for i, head in enumerate(headers)
+    ]
+
+
+def _kernel_names(sections: list[Section]) -> dict[int, str]:
+    """Names of kernels by the index of their symbol."""
+    table = next((section for section in sections if section.name == ".symtab"), None)
+    if table is None:
+        return {}
+    if table.link >= len(sections):
+        raise BuildError(f"symbol table with an impossible string table {table.link}")
+    strings = sections[table.link].data
+    found = {}
+    for index in range(len(table.data) // 24):
+        name, _, other = _unpack("<IBB", table.data, index * 24, "symbol")
+        if other & STO_CUDA_ENTRY:
+            found[index] = _text(strings, name, f"symbol {index}")
+    return found
+
+
+def _attributes(section: Section) -> Iterator[tuple[int, memoryview]]:
+    data, offset = section.data, 0
+    while offset < len(data):
+        form, attribute, value = _unpack("<BBH", data, offset, section.name)
+        if form == 4:
+            yield attribute, _slice(data, offset + 4, value, section.name)
+            offset += value
+        elif form not in (1, 2, 3):  # the value is in the word itself
+            raise BuildError(f"{section.name}: unknown form {form} at offset {offset}")
+        offset += 4
+
+
+def _parameters(section: Section, kernel: str) -> list[Parameter]:
+    found: dict[int, Parameter] = {}
+    for attribute, payload in _attributes(section):
+        if attribute == PARAMETER:
+            _, ordinal, offset, word = _unpack("<IHHI", payload, 0, section.name)
+            found[ordinal] = Parameter(offset, word >> 18)
+    ordered = [found[ordinal] for ordinal in sorted(found)]
+    if sorted(found) != list(range(len(found))):
+        raise BuildError(f"{kernel}: parameters {sorted(found)} are not numbered from 0")
+    end = 0
+    for i, parameter in enumerate(ordered):
+        if parameter.offset < end or parameter.size == 0:
+            raise BuildError(f"{kernel}: parameter {i} overlaps the one before it")
+        end = parameter.offset + parameter.size
+    return ordered

@@ -1,0 +1,204 @@
+# package/cupola/build/signature.py - names and types of kernels' parameters, from DWARF.
+"""What debug information tells of kernels: the names and types of their parameters."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+from typing import Any
+
+from .error import BuildError
+
+_QUALIFIERS = {"DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_typedef"}
+_STRUCTS = {"DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"}
+_POINTERS = {"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"}
+_SIGNED = {0x05, 0x06, 0x0D}  # DW_ATE_signed, signed_char, signed_fixed
+_FLOAT = 0x04  # DW_ATE_float
+_LIBRARY_FLOATS = {"__half": "half", "__nv_bfloat16": "bfloat16"}
+
+Description = dict[str, Any]
+
+
+def read_signatures(image: bytes) -> dict[str, list[Description]]:
+    """Parameters by kernel (its linkage name), of a cubin compiled with -G.
+
+    A parameter which the kernel never uses can be missing.
+    """
+    try:
+        from elftools.common.exceptions import DWARFError, ELFError
+        from elftools.elf.elffile import ELFFile
+    except ImportError as error:
+        raise BuildError("the manifest needs pyelftools: pip install pyelftools") from error
+    try:
+        # Relocations are of a kind that pyelftools does not know, and only concern addresses.
+        dwarf = ELFFile(io.BytesIO(image)).get_dwarf_info(relocate_dwarf_sections=False)
+        found: dict[str, list[Description]] = {}
+        for unit in dwarf.iter_CUs():
+            for entry in unit.iter_DIEs():
+                if entry.tag == "DW_TAG_subprogram" and "DW_AT_name" in entry.attributes:
+                    found[_linkage_name(entry)] = [
+                        {"name": _name(child), **_describe(_type(child))}
+                        for child in entry.iter_children()
+                        if child.tag == "DW_TAG_formal_parameter"
+                    ]
+        return found
+    except (ELFError, DWARFError) as error:
+        raise BuildError(f"debug information of the kernels cannot be read: {error}") from error
+
+
+def _linkage_name(entry: Any) -> str:
+    for attribute in ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name"):
+        if attribute in entry.attributes:
+            return _decoded(entry.attributes[attribute].value)
+    return _name(entry)
+
+
+def _name(entry: Any) -> str:
+    attribute = entry.attributes.get("DW_AT_name")
+    return "" if attribute is None else _decoded(attribute.value)
+
+
+def _decoded(value: bytes | str) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _type(entry: Any) -> Any:
+    return entry.get_DIE_from_attribute("DW_AT_type") if "DW_AT_type" in entry.attributes else None
+
+
+def _unqualified(entry: Any) -> tuple[Any, bool]:
+    """The type itself, and whether it is const."""
+    const = False
+    while entry is not None and (entry.tag in _QUALIFIERS or entry.tag == "DW_TAG_const_type"):
+        const = const or entry.tag == "DW_TAG_const_type"
+        entry = _type(entry)
+    return entry, const
+
+
+def _is_void(entry: Any) -> bool:
+    return entry is None or entry.tag == "DW_TAG_unspecified_type"
+
+
+def _describe(declared: Any, depth: int = 2) -> Description:
+    """kind, type, size, and what else belongs to the kind.
+
+    Structs' fields are told ``depth`` pointers deep: a list's node points to its like.
+    """
+    entry, _ = _unqualified(declared)
+    if _is_void(entry):
+        raise BuildError("a value of type void in a kernel's debug information")
+    if entry.tag in _POINTERS:
+        return _describe_pointer(entry, depth)
+    size = entry.attributes["DW_AT_byte_size"].value if "DW_AT_byte_size" in entry.attributes else 0
+    name = _name(entry)
+    if entry.tag == "DW_TAG_base_type":
+        encoding = entry.attributes["DW_AT_encoding"].value
+        if encoding == _FLOAT:
+            return {"kind": "float", "type": name, "size": size}
+        return {"kind": "integer", "type": name, "size": size, "signed": encoding in _SIGNED}
+    if entry.tag == "DW_TAG_enumeration_type":
+        values = [child.attributes.get("DW_AT_const_value") for child in entry.iter_children()]
+        signed = any(value is not None and value.value < 0 for value in values)
+        return {"kind": "integer", "type": demangle(name), "size": size, "signed": signed}
+    if name in _LIBRARY_FLOATS and size == 2:
+        return {"kind": "float", "type": _LIBRARY_FLOATS[name], "size": size}
+    if entry.tag in _STRUCTS:
+        fields = _fields(entry, depth) if depth else []
+        return {"kind": "struct", "type": name, "size": size, "fields": fields}
+    return {"kind": "struct", "type": name, "size": size, "fields": []}
+
+
+def _describe_pointer(entry: Any, depth: int) -> Description:
+    target, const = _unqualified(_type(entry))
+    description: Description = {"kind": "pointer", "type": spelled(entry), "size": 8}
+    if _is_void(target) or target.tag == "DW_TAG_subroutine_type":
+        element = None
+    elif target.tag in _POINTERS:
+        element = {"kind": "pointer", "type": spelled(target), "size": 8}
+    elif target.tag == "DW_TAG_array_type":
+        element = None
+    else:
+        element = _describe(target, max(0, depth - 1))
+    return {**description, "element": element, "const": const}
+
+
+def _fields(struct: Any, depth: int) -> list[Description]:
+    found = []
+    for child in struct.iter_children():
+        if child.tag not in ("DW_TAG_member", "DW_TAG_inheritance"):
+            continue
+        location = child.attributes.get("DW_AT_data_member_location")
+        if location is None and struct.tag != "DW_TAG_union_type":
+            continue  # a static member
+        entry, _ = _unqualified(_type(child))
+        count = 1
+        while entry.tag == "DW_TAG_array_type":
+            for part in entry.iter_children():
+                count *= _count(part)
+            entry, _ = _unqualified(_type(entry))
+        place = {"name": _name(child), "offset": _offset(location), "count": count}
+        found.append({**place, **_describe(entry, depth)})
+    return found
+
+
+def _count(subrange: Any) -> int:
+    if "DW_AT_count" in subrange.attributes:
+        return int(subrange.attributes["DW_AT_count"].value)
+    if "DW_AT_upper_bound" in subrange.attributes:
+        return int(subrange.attributes["DW_AT_upper_bound"].value) + 1
+    return 0
+
+
+def _offset(location: Any) -> int:
+    if location is None:
+        return 0
+    if isinstance(location.value, int):
+        return location.value
+    # A location expression: DW_OP_plus_uconst and a LEB128 number.
+    code, *digits = location.value
+    if code != 0x23:
+        raise BuildError(f"a struct's field lies at an unknown expression {location.value}")
+    return sum((digit & 0x7F) << (7 * i) for i, digit in enumerate(digits))
+
+
+def spelled(entry: Any) -> str:
+    """A type as C++ writes it."""
+    if _is_void(entry):
+        return "void"
+    if entry.tag == "DW_TAG_const_type":
+        inner = _type(entry)
+        if inner is not None and inner.tag in _POINTERS:
+            return f"{spelled(inner)} const"
+        return f"const {spelled(inner)}"
+    if entry.tag in _QUALIFIERS:
+        return spelled(_type(entry))
+    if entry.tag in _POINTERS:
+        target = _type(entry)
+        if target is not None and target.tag == "DW_TAG_subroutine_type":
+            return "void (*)()"
+        return f"{spelled(target)}*"
+    if entry.tag == "DW_TAG_array_type":
+        counts = "".join(f"[{_count(part)}]" for part in entry.iter_children())
+        return f"{spelled(_type(entry))} {counts}"
+    return demangle(_name(entry))
+
+
+def demangle(name: str) -> str:
+    """A linkage name as C++ writes it; what is no C++ name stays as it is."""
+    if not name.startswith("_Z"):
+        return name
+    try:
+        function = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+    except (OSError, AttributeError):
+        return name
+    function.restype = ctypes.c_void_p
+    status = ctypes.c_int()
+    text = function(name.encode(), None, None, ctypes.byref(status))
+    if not text:
+        return name
+    try:
+        return ctypes.string_at(text).decode("utf-8", "replace")
+    finally:
+        release = ctypes.CDLL(None).free
+        release.argtypes = [ctypes.c_void_p]
+        release(text)

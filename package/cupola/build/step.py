@@ -1,0 +1,258 @@
+# package/cupola/build/step.py - files made from files: what is stale is made again, in parallel.
+"""Incremental, parallel build steps."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .error import BuildError
+
+
+@dataclass(frozen=True)
+class Step:
+    """A target made from inputs by a command, or by a function of this process."""
+
+    target: Path
+    inputs: tuple[Path, ...]
+    command: tuple[str, ...] = ()
+    action: Callable[[], None] | None = None
+    label: str = ""
+    depfile: Path | None = None  # written by the command, in the form of make: further inputs
+    # Told apart by this instead of by the command, where that names a folder which changes from
+    # build to build though its content does not (a compiler in an isolated environment).
+    key: tuple[str, ...] = field(default=())
+    ignored: tuple[Path, ...] = ()  # folders whose files the dependency file names for nothing
+
+    @property
+    def record(self) -> Path:
+        """Beside the target: how and from what it was made."""
+        return self.target.with_name(self.target.name + ".made")
+
+
+def jobs() -> int:
+    """How many steps run at once: CUPOLA_BUILD_JOBS, else the processors this process may use."""
+    text = os.environ.get("CUPOLA_BUILD_JOBS", "")
+    if not text:
+        return max(1, len(os.sched_getaffinity(0)))
+    if not re.fullmatch(r"[1-9]\d{0,3}", text):
+        raise BuildError(f"CUPOLA_BUILD_JOBS={text}: a number from 1 is wanted")
+    return int(text)
+
+
+class Progress:
+    """One short line a step; on a terminal, over one another."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.done = 0
+        self._open = False
+
+    def start(self, label: str) -> None:
+        """Show that a step begins."""
+        line = f"[{self.done + 1}/{self.total}] {label}"
+        if sys.stdout.isatty():
+            print(f"\r\033[K{line[:100]}", end="", flush=True)
+            self._open = True
+        else:
+            print(line, flush=True)
+
+    def say(self, text: str) -> None:
+        """Show a text of its own, below what is there."""
+        self.close()
+        print(text, flush=True)
+
+    def close(self) -> None:
+        """End the line that is being written over."""
+        if self._open:
+            print("\r\033[K", end="", flush=True)
+            self._open = False
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep two builds in one folder apart: the second waits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            print("waiting for another build in this folder", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run(steps: Sequence[Step], root: Path) -> int:
+    """Make what is stale; commands run in ``root``, which relative paths start from.  Returns how many steps were run.
+
+    A step waits for those whose targets are its inputs.  The first failure stops the build once
+    the steps that are under way have ended; with CUPOLA_BUILD_KEEP_GOING=1 once all that does not
+    depend on it is made.
+    """
+    keep_going = os.environ.get("CUPOLA_BUILD_KEEP_GOING") == "1"
+    waiting = _ordered(steps)
+    made: set[Path] = set()
+    count = 0
+    progress = Progress()
+    progress.total = len(waiting)
+    pending: dict[Future[None], Step] = {}
+    targets = {step.target for step in waiting}
+    failures: list[BuildError] = []
+    with ThreadPoolExecutor(jobs()) as pool:
+        while waiting or pending:
+            blocked = []
+            for step in waiting:
+                if any(path in targets and path not in made for path in step.inputs):
+                    blocked.append(step)
+                elif is_fresh(step, root):
+                    made.add(step.target)
+                    progress.done += 1
+                elif len(pending) < jobs():
+                    progress.start(step.label or step.target.name)
+                    progress.done += 1
+                    count += 1
+                    pending[pool.submit(_make, step, root, progress)] = step
+                else:
+                    blocked.append(step)
+            waiting = blocked
+            if not pending:  # what is left depends on something that failed
+                break
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                step = pending.pop(future)
+                try:
+                    future.result()
+                    made.add(step.target)
+                except BuildError as error:
+                    failures.append(error)
+            if failures and not keep_going:
+                waiting = []
+    progress.close()
+    if failures:
+        raise BuildError("\n\n".join(map(str, failures)))
+    return count
+
+
+def _ordered(steps: Sequence[Step]) -> list[Step]:
+    targets: dict[Path, Step] = {}
+    for step in steps:
+        if step.target in targets:
+            raise BuildError(f"two steps make {step.target}")
+        targets[step.target] = step
+    order: list[Step] = []
+    state: dict[Path, bool] = {}
+
+    def visit(step: Step) -> None:
+        if state.get(step.target):
+            return
+        if step.target in state:
+            raise BuildError(f"{step.target} is made from itself")
+        state[step.target] = False
+        for path in step.inputs:
+            if path in targets:
+                visit(targets[path])
+        state[step.target] = True
+        order.append(step)
+
+    for step in steps:
+        visit(step)
+    return order
+
+
+def is_fresh(step: Step, root: Path) -> bool:
+    """Whether the target is there and was made by this command from these very files."""
+    if not (root / step.target).is_file():
+        return False
+    try:
+        record = json.loads((root / step.record).read_text())
+    except (OSError, ValueError):
+        return False
+    if record.get("key") != list(step.key or step.command):
+        return False
+    inputs = record.get("inputs", {})
+    if not {str(path) for path in step.inputs} <= inputs.keys():
+        return False
+    return all(_stamp(root / path) == stamp for path, stamp in inputs.items())
+
+
+def _stamp(path: Path) -> list[int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return [found.st_mtime_ns, found.st_size]
+
+
+def _make(step: Step, root: Path, progress: Progress) -> None:
+    (root / step.target).parent.mkdir(parents=True, exist_ok=True)
+    (root / step.record).unlink(missing_ok=True)
+    began = time.time_ns()
+    inputs = {str(path): _stamp(root / path) for path in step.inputs}
+    for path, stamp in inputs.items():
+        if stamp is None:
+            raise BuildError(f"{step.label or step.target}: there is no {path}")
+    if step.action is not None:
+        step.action()
+    else:
+        _execute(step, root, progress)
+    if step.depfile is not None:
+        for path in dependencies(root / step.depfile):
+            if any(Path(os.path.realpath(root / path)).is_relative_to(f) for f in step.ignored):
+                continue
+            stamp = _stamp(root / path)
+            # A file that changed while it was being read counts as not known: made again later.
+            inputs[path] = stamp if stamp is not None and stamp[0] < began else None
+    record = {"key": step.key or step.command, "inputs": inputs}
+    (root / step.record).write_text(json.dumps(record))
+
+
+def _execute(step: Step, root: Path, progress: Progress) -> None:
+    try:
+        done = subprocess.run(
+            step.command,
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise BuildError(f"{step.label}: {step.command[0]} cannot be run: {error}") from error
+    if done.returncode:
+        (root / step.target).unlink(missing_ok=True)
+        raise BuildError(failure_text(step, done.stdout, done.returncode))
+    if done.stdout.strip():
+        progress.say(done.stdout.rstrip())
+
+
+def failure_text(step: Step, output: str, code: int) -> str:
+    """File and line of the first error, what the compiler wrote, and the command."""
+    first = re.search(r"^.*?[:(]\d+[:)].*\berror\b.*$", output, re.MULTILINE) or re.search(
+        r"^\S+\.p(?:yx|xd):\d+:\d+: .*$", output, re.MULTILINE
+    )  # Cython's errors don't say that they are
+    headline = first[0].strip() if first else f"{step.label}: exit status {code}"
+    return f"{headline}\n\n{output.rstrip()}\n\nfailed: {shlex.join(step.command)}"
+
+
+def dependencies(depfile: Path) -> list[str]:
+    """The files that a rule in the form of make names after its colon."""
+    try:
+        text = depfile.read_text()
+    except OSError as error:
+        raise BuildError(f"no dependency file: {error}") from error
+    rule = text.replace("\\\n", " ").splitlines()[0]
+    _, _, files = rule.partition(": ")
+    # A space inside a name is written with a backslash before it.
+    return [name.replace("\\ ", " ") for name in re.findall(r"(?:\\ |\S)+", files)]

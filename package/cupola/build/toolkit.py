@@ -1,0 +1,192 @@
+# package/cupola/build/toolkit.py - find a CUDA compiler that suits, and say why others do not.
+"""CUDA toolkits: the machine's, or the one in NVIDIA's wheels."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from .error import BuildError
+
+# PTX newer than the driver is refused by it, so the compiler is an old one on purpose: code of
+# PTX 9.0 loads on every driver of CUDA 13.0 and newer.  Below 12.8 there is no sm_100 or sm_120.
+OLDEST = (12, 8)
+NEWEST_PTX = (9, 0)
+REQUIREMENT = "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
+VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """A CUDA compiler and what belongs to it."""
+
+    nvcc: Path
+    release: str  # "13.0.88"
+    ptx: tuple[int, int]  # newest PTX version that it writes
+    include: tuple[Path, ...]  # for host code: folders of cuda.h and the headers beside it
+    origin: str  # where it was found: "CUDA_HOME", "PATH", "wheel nvidia-cuda-nvcc 13.0.88"
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """(major, minor)."""
+        major, minor = self.release.split(".")[:2]
+        return int(major), int(minor)
+
+    def architectures(self) -> tuple[int, ...]:
+        """The virtual architectures it compiles for, as numbers (75 for compute_75)."""
+        listed = _run([str(self.nvcc), "--list-gpu-arch"])
+        return tuple(sorted(int(n) for n in re.findall(r"^compute_(\d+)$", listed, re.MULTILINE)))
+
+    def __str__(self) -> str:
+        major, minor = self.ptx
+        return f"nvcc {self.release} (PTX {major}.{minor}) from {self.origin}: {self.nvcc}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place that was looked at, and what came of it."""
+
+    origin: str
+    path: str
+    verdict: str
+    toolkit: Toolkit | None = None
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.path}{': ' if self.path else ''}{self.verdict}"
+
+
+def find(environment: Mapping[str, str] | None = None, *, wheels: bool = True) -> Toolkit:
+    """The first toolkit that suits: the machine's (CUDA_HOME, CUDA_PATH, CUDA_ROOT, PATH), then
+    NVIDIA's wheels.  Raises BuildError, which names every place and both remedies."""
+    tried = []
+    for place in places(os.environ if environment is None else environment, wheels=wheels):
+        if place.toolkit is not None:
+            return place.toolkit
+        tried.append(f"  {place}")
+    raise BuildError(
+        "no CUDA compiler (nvcc) that suits was found:\n"
+        + "\n".join(tried)
+        + "\nEither install a CUDA toolkit (13.0, or 12.8 and newer whose PTX is not newer than "
+        "9.0) and set CUDA_HOME to its folder,\nor install the compiler's wheels: "
+        f"pip install '{REQUIREMENT}'"
+    )
+
+
+def places(environment: Mapping[str, str], *, wheels: bool = True) -> Iterator[Place]:
+    """Each place in the order of search, looked at as it is asked for."""
+    for variable in VARIABLES:
+        folder = environment.get(variable)
+        if not folder:
+            yield Place(variable, "", "not set")
+            continue
+        yield _look(Path(folder) / "bin" / "nvcc", variable)
+    on_path = shutil.which("nvcc", path=environment.get("PATH", ""))
+    yield _look(Path(on_path), "PATH") if on_path else Place("PATH", "", "no nvcc on it")
+    if not wheels:
+        return
+    found = False
+    for path, origin in _wheel_compilers():
+        found = True
+        yield _look(path, origin)
+    if not found:
+        yield Place("wheels", "", "nvidia-cuda-nvcc is not installed")
+
+
+def _look(path: Path, origin: str) -> Place:
+    if not path.is_file():
+        return Place(origin, str(path), "no such file")
+    if not os.access(path, os.X_OK):
+        return Place(origin, str(path), "not executable")
+    try:
+        toolkit = _examine(path, origin)
+    except BuildError as error:
+        return Place(origin, str(path), str(error))
+    return Place(origin, str(path), unsuitable(toolkit) or "taken", _if_suits(toolkit))
+
+
+def _if_suits(toolkit: Toolkit) -> Toolkit | None:
+    return None if unsuitable(toolkit) else toolkit
+
+
+def unsuitable(toolkit: Toolkit) -> str:
+    """Why the toolkit can't be used, or an empty text."""
+    if toolkit.version < OLDEST:
+        return f"version {toolkit.release} is too old: 12.8 or newer is needed"
+    if toolkit.ptx > NEWEST_PTX:
+        major, minor = toolkit.ptx
+        return (
+            f"version {toolkit.release} is too new: it writes PTX {major}.{minor}, "
+            "which drivers of CUDA 13.0 refuse (9.0 is the newest they take)"
+        )
+    if not toolkit.include:
+        return f"version {toolkit.release} has no cuda.h: its headers are not installed"
+    return ""
+
+
+def _wheel_compilers() -> Iterator[tuple[Path, str]]:
+    # The metadata of installed distributions, not site-packages: under build isolation the wheel
+    # lies in a folder which only sys.path knows.
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"] or ""
+        if not re.fullmatch(r"nvidia[-_]cuda[-_]nvcc([-_]cu\d+)?", name, re.IGNORECASE):
+            continue
+        for file in distribution.files or ():
+            if file.name == "nvcc" and file.parent.name == "bin":
+                path = Path(str(distribution.locate_file(file))).resolve()
+                yield path, f"wheel {name} {distribution.version}"
+
+
+@lru_cache(maxsize=None)
+def _examine(path: Path, origin: str) -> Toolkit:
+    text = _run([str(path), "--version"])
+    release = re.search(r"\bV(\d+\.\d+\.\d+)\b", text)
+    if release is None:
+        raise BuildError(f"its --version is not that of nvcc: {text.strip()[:80]!r}")
+    # Too old ones stop here: the questions below are in words that they may not know.
+    version = tuple(int(part) for part in release[1].split(".")[:2])
+    if version < OLDEST:
+        return Toolkit(path, release[1], (0, 0), (), origin)
+    with tempfile.TemporaryDirectory() as folder:
+        empty = Path(folder) / "empty.cu"
+        empty.write_text("")
+        ptx = _run([str(path), "--ptx", "-o", "-", str(empty)])
+        plan = _run([str(path), "--dryrun", "--ptx", "-o", "-", str(empty)])
+    header = re.search(r"^\.version (\d+)\.(\d+)$", ptx, re.MULTILINE)
+    if header is None:
+        raise BuildError("it wrote no PTX for an empty file")
+    return Toolkit(path, release[1], (int(header[1]), int(header[2])), _includes(plan), origin)
+
+
+def _includes(plan: str) -> tuple[Path, ...]:
+    # nvcc's own account of where its headers are, so that wrappers and split installations work.
+    folders = []
+    for line in re.findall(r"^#\$ (?:SYSTEM_)?INCLUDES=(.*)$", plan, re.MULTILINE):
+        for word in shlex.split(line):
+            word = word.removeprefix("-I")
+            if word != "-isystem" and word:
+                folders.append(Path(word).resolve())
+    folders.append(Path("/usr/include"))  # a distribution's own package adds no folder
+    headers = next((folder for folder in folders if (folder / "cuda.h").is_file()), None)
+    return () if headers is None else (headers,)
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=120, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BuildError(f"it cannot be run: {error}") from error
+    if done.returncode:
+        output = (done.stderr + done.stdout).strip()
+        raise BuildError(f"`{shlex.join(command)}` failed: {output[-400:]}")
+    return done.stdout + done.stderr

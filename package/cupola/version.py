@@ -1,0 +1,2 @@
+# package/cupola/version.py - cupola's version, the one place where it is written.
+__version__ = "0.1.0"

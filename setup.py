@@ -1,0 +1,157 @@
+# setup.py - builds cupola: its libraries from csrc, its Cython modules from pyx.
+"""cupola's build, by setuptools and cupola.build."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext as setuptools_build_ext
+
+ROOT = Path(__file__).resolve().parent
+PACKAGE = ROOT / "package" / "cupola"
+
+
+def load(name: str, path: Path, submodules: Path | None = None) -> ModuleType:
+    """Import a file which is not on sys.path."""
+    if name not in sys.modules:
+        places = [str(submodules)] if submodules else None
+        spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=places)
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+# This file also runs to tell what the build requires, before any of that is installed: nothing
+# here may look for a compiler.
+build = load("_cupola_build", PACKAGE / "build" / "__init__.py", PACKAGE / "build")
+for module in ("architectures", "error", "image", "native", "step", "toolkit"):
+    importlib.import_module(f"_cupola_build.{module}")
+recipe = load("_cupola_recipe", ROOT / "csrc" / "recipe.py")
+VERSION = re.search(r'^__version__ = "(.+)"$', (PACKAGE / "version.py").read_text(), re.M)[1]
+
+
+class BuildExt(setuptools_build_ext):
+    """First the libraries, then the modules, which are linked to one of them."""
+
+    def run(self) -> None:
+        os.chdir(ROOT)
+        try:
+            self._build()
+        except build.error.BuildError as error:
+            raise SystemExit(f"cupola: {error}") from None
+        if self.inplace:
+            for output, source in self._mapping():
+                build.native.place(output, source)
+
+    def _build(self) -> None:
+        work = recipe.Recipe(build, ROOT, VERSION)
+        with build.step.locked(ROOT / recipe.BUILD):
+            toolkit = build.toolkit.find()
+            chosen = build.architectures.choose(toolkit.architectures())
+            print(f"{toolkit}\nkernels for {chosen}", flush=True)
+            if chosen.note:
+                print(chosen.note, flush=True)
+            steps = work.steps(toolkit, chosen)
+            modules = [step for ext in self.extensions for step in self._module(work, ext)]
+            recipe.write_compile_commands([*steps, *modules], ROOT)
+            build.step.run([*steps, *modules], ROOT)
+            for name, path in work.products().items():
+                build.native.place(ROOT / path, self._output("lib", name))
+            for source in work.headers():
+                self._place(source, "include/cupola", "csrc/include/cupola")
+            for source in work.declarations():
+                self._place(source, "", "pyx/cupola")
+            for ext in self.extensions:
+                made = self._made(ext)
+                build.native.place(ROOT / made, Path(self.build_lib) / self._filename(ext))
+
+    def _module(self, work: recipe.Recipe, ext: Extension) -> Iterator[object]:
+        """Cython, compiler, linker."""
+        import Cython
+
+        # Not ext.sources: setuptools renames a .pyx there while Cython is not installed.
+        source, made = Path("pyx", *ext.name.split(".")).with_suffix(".pyx"), self._made(ext)
+        generated = recipe.BUILD / "cython" / f"{ext.name}.cpp"
+        depfile = generated.with_name(generated.name + ".dep")
+        yield build.step.Step(
+            target=generated,
+            inputs=(source,),
+            command=(sys.executable, "-m", "cython", "-3", "--cplus", "-Ipyx", "--depfile",
+                     "--module-name", ext.name, "-o", str(generated), str(source)),
+            key=("cython", Cython.__version__, str(source)),
+            depfile=depfile,
+            label=f"translate {source}",
+        )  # fmt: skip
+        include = [f"-isystem{sysconfig.get_path('include')}", "-Icsrc/include"]
+        library = work.products()["libcupola.so"]
+        # The id is given to every module; that its change makes them all again is its purpose.
+        flags = [*recipe.RELEASE, "-fwrapv", "-Wno-unused-function", *include]
+        flags.append(build.native.define("CUPOLA_BUILD_ID", work.build_id()))
+        compiler = work.compiler
+        yield compiler.object(generated, made.with_suffix(".o"), flags)
+        yield compiler.shared_library(
+            made,
+            [made.with_suffix(".o")],
+            flags=[str(library), "-Wl,-rpath,$ORIGIN/lib"],
+            inputs=[library],
+            complete=False,
+        )
+
+    def _filename(self, ext: Extension) -> str:
+        return self.get_ext_filename(self.get_ext_fullname(ext.name))
+
+    def _made(self, ext: Extension) -> Path:
+        return recipe.BUILD / "python" / self._filename(ext)
+
+    def _output(self, *parts: str) -> Path:
+        return Path(self.build_lib, "cupola", *parts)
+
+    def _place(self, source: Path, target: str, base: str) -> None:
+        build.native.place(ROOT / source, self._output(target, str(source.relative_to(base))))
+
+    def _mapping(self) -> Iterator[tuple[Path, Path]]:
+        """(what is installed, its copy in the source folder where that is in use)."""
+        work = recipe.Recipe(build, ROOT, VERSION)
+        places = [f"lib/{name}" for name in work.products()]
+        headers = [path.relative_to("csrc/include/cupola") for path in work.headers()]
+        places += [f"include/cupola/{path}" for path in headers]
+        places += [str(path.relative_to("pyx/cupola")) for path in work.declarations()]
+        for place in places:
+            yield self._output(place), PACKAGE / place
+        for ext in self.extensions:
+            name = self._filename(ext)
+            yield Path(self.build_lib, name), ROOT / "package" / name
+
+    def get_outputs(self) -> list[str]:
+        return [str(output) for output, _ in self._mapping()]
+
+    def get_output_mapping(self) -> dict[str, str]:
+        if not self.inplace:
+            return {}
+        return {str(output): str(source) for output, source in self._mapping()}
+
+    def get_source_files(self) -> list[str]:
+        return [ext.sources[0] for ext in self.extensions]
+
+
+def modules() -> list[Extension]:
+    """One extension a .pyx file."""
+    sources = sorted((ROOT / "pyx" / "cupola").glob("*.pyx"))
+    return [
+        Extension(f"cupola.{path.stem}", [str(path.relative_to(ROOT))], language="c++")
+        for path in sources
+    ]
+
+
+if __name__ == "__main__":
+    setup(ext_modules=modules(), cmdclass={"build_ext": BuildExt})
