@@ -1,0 +1,132 @@
+# cupola/exceptions.py - the one family of exceptions; cupola.error raises them for the library.
+"""What can go wrong: every exception of cupola is a `cupola.Error`.
+
+::
+
+    Error
+      LibraryError             also ImportError: libcupola.so is missing, or not ours
+      DriverError              a driver call failed, or there is no usable driver
+        OutOfMemoryError       also MemoryError
+      ArgumentError            a wrong argument
+        ArgumentTypeError      also TypeError
+        ArgumentValueError     also ValueError
+      ImageError               a bad image, or one with no code for the device
+      NotFoundError
+        UnknownNameError       also KeyError: no kernel, variable or device of that name
+        MissingFileError       also FileNotFoundError: no image of that name
+"""
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "DriverError",
+    "Error",
+    "ImageError",
+    "LibraryError",
+    "MissingFileError",
+    "NotFoundError",
+    "OutOfMemoryError",
+    "UnknownNameError",
+]
+
+
+class Error(Exception):
+    """What every exception of cupola is."""
+
+    __module__ = "cupola"
+
+
+class LibraryError(Error, ImportError):
+    """libcupola.so cannot be used: it is missing, another library, or of another build."""
+
+    __module__ = "cupola"
+
+
+class DriverError(Error):
+    """A call of the CUDA driver failed, or no driver is usable.
+
+    Attributes
+    ----------
+    code : int
+        The driver's CUresult; 0 where no driver call was made.
+    name : str
+        Its name, as in ``"CUDA_ERROR_ILLEGAL_ADDRESS"``; empty where `code` is 0.
+    log : str
+        The JIT compiler's log, empty where there is none.
+    """
+
+    __module__ = "cupola"
+
+    def __init__(self, text: str = "", code: int = 0, name: str = "", log: str = "") -> None:
+        super().__init__(text)
+        self.code = code
+        self.name = name
+        self.log = log
+
+    def __reduce__(self):
+        return type(self), (str(self), self.code, self.name, self.log)
+
+
+class OutOfMemoryError(DriverError, MemoryError):
+    """The device, or page-locked host memory, is exhausted."""
+
+    __module__ = "cupola"
+
+
+class ArgumentError(Error):
+    """An argument is wrong. What is raised is also a TypeError or a ValueError."""
+
+    __module__ = "cupola"
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is of a wrong kind, or there are too many or too few."""
+
+    __module__ = "cupola"
+
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """An argument has a value that is not allowed."""
+
+    __module__ = "cupola"
+
+
+class ImageError(Error):
+    """A kernel image is broken, unsuitable for the device, or at odds with its manifest.
+
+    Attributes
+    ----------
+    log : str
+        The JIT compiler's log, empty where there is none.
+    """
+
+    __module__ = "cupola"
+
+    def __init__(self, text: str = "", log: str = "") -> None:
+        super().__init__(text)
+        self.log = log
+
+    def __reduce__(self):
+        return type(self), (str(self), self.log)
+
+
+class NotFoundError(Error):
+    """Nothing of that name. What is raised is also a KeyError or a FileNotFoundError."""
+
+    __module__ = "cupola"
+
+
+class UnknownNameError(NotFoundError, KeyError):
+    """No kernel, variable or device of that name."""
+
+    __module__ = "cupola"
+
+    def __str__(self) -> str:  # KeyError would show the text's repr
+        return str(self.args[0]) if self.args else ""
+
+
+class MissingFileError(NotFoundError, FileNotFoundError):
+    """No image of that name in any of the places it was looked for."""
+
+    __module__ = "cupola"

@@ -1,0 +1,197 @@
+# cupola/_abi.pxd - the C ABI of libcupola.so, the only declaration of it; for cupola's own .pyx.
+# Modules of others take cupola.kernel, cupola.stream and the like: those need no library to link.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from cupola.handles cimport (
+    cupola_event, cupola_kernel, cupola_memory, cupola_module, cupola_stream,
+)
+
+cdef extern from *:
+    """
+    #ifndef CUPOLA_BUILD_ID
+    #error "the build passes CUPOLA_BUILD_ID, the build id of libcupola.so, as a string"
+    #endif
+    """
+    const char* CUPOLA_BUILD_ID
+
+cdef extern from "cupola/cupola.h" nogil:
+    enum:
+        CUPOLA_ABI_VERSION
+
+    int cupola_abi_version()
+    const char* cupola_build_id()
+    const char* cupola_version()
+    const char* cupola_library_path()
+
+    enum:
+        CUPOLA_SUCCESS
+        CUPOLA_ERROR_DRIVER
+        CUPOLA_ERROR_OUT_OF_MEMORY
+        CUPOLA_ERROR_VALUE
+        CUPOLA_ERROR_TYPE
+        CUPOLA_ERROR_IMAGE
+        CUPOLA_ERROR_NOT_FOUND
+        CUPOLA_ERROR_NO_DRIVER
+        CUPOLA_ERROR_FORKED
+        CUPOLA_ERROR_INTERNAL
+
+    ctypedef struct cupola_error_info:
+        int status
+        int code
+        const char* name
+        const char* text
+        const char* log
+
+    const char* cupola_last_error()
+    void cupola_last_error_info(cupola_error_info* out)
+
+    ctypedef struct cupola_driver_info:
+        const char* kind
+        const char* path
+        int version
+        const char* reason
+        const char* notice
+
+    int cupola_driver_select(const char* choice)
+    int cupola_driver_get(cupola_driver_info* out)
+    int cupola_driver_loaded()
+    const char* cupola_driver_report()
+
+    int cupola_device_count(int* count)
+    int cupola_device_current(int* device)
+    int cupola_device_push(int device)
+    int cupola_device_pop()
+    int cupola_device_name(int device, char* name, size_t size)
+    int cupola_device_attribute(int device, int attribute, int* value)
+    int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes)
+    int cupola_device_synchronize(int device)
+
+    enum:
+        CUPOLA_STREAM_NON_BLOCKING
+
+    int cupola_stream_create(int device, unsigned flags, int priority, cupola_stream** out)
+    int cupola_stream_wrap(
+        int device, void* handle, void* owner, void (*release)(void*) noexcept nogil,
+        cupola_stream** out,
+    )
+    int cupola_stream_current(int device, cupola_stream** out)
+    int cupola_stream_push(cupola_stream* stream)
+    int cupola_stream_pop(cupola_stream* stream)
+    int cupola_stream_synchronize(cupola_stream* stream)
+    int cupola_stream_query(cupola_stream* stream, int* done)
+    int cupola_stream_wait(cupola_stream* stream, cupola_event* event)
+    void* cupola_stream_handle(const cupola_stream* stream)
+    int cupola_stream_device(const cupola_stream* stream)
+    void cupola_stream_retain(cupola_stream* stream)
+    void cupola_stream_release(cupola_stream* stream)
+
+    enum:
+        CUPOLA_EVENT_BLOCKING
+        CUPOLA_EVENT_NO_TIMING
+
+    int cupola_event_create(int device, unsigned flags, cupola_event** out)
+    int cupola_event_record(cupola_event* event, cupola_stream* stream)
+    int cupola_event_synchronize(cupola_event* event)
+    int cupola_event_query(cupola_event* event, int* done)
+    int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* seconds)
+    void* cupola_event_handle(const cupola_event* event)
+    int cupola_event_device(const cupola_event* event)
+    void cupola_event_retain(cupola_event* event)
+    void cupola_event_release(cupola_event* event)
+
+    int cupola_memory_allocate(
+        int device, size_t bytes, cupola_stream* stream, cupola_memory** out)
+    int cupola_memory_allocate_pinned(int device, size_t bytes, cupola_memory** out)
+    uint64_t cupola_memory_address(const cupola_memory* memory)
+    size_t cupola_memory_size(const cupola_memory* memory)
+    int cupola_memory_device(const cupola_memory* memory)
+    int cupola_memory_use(cupola_memory* memory, cupola_stream* stream)
+    void cupola_memory_retain(cupola_memory* memory)
+    void cupola_memory_release(cupola_memory* memory)
+
+    int cupola_copy_to_device(uint64_t to, const void* source, size_t bytes, cupola_stream* s)
+    int cupola_copy_to_host(void* to, uint64_t source, size_t bytes, cupola_stream* s)
+    int cupola_copy_on_device(uint64_t to, uint64_t source, size_t bytes, cupola_stream* s)
+    int cupola_fill(uint64_t to, uint32_t value, int width, size_t count, cupola_stream* s)
+    int cupola_address_device(uint64_t address, int* device)
+
+    enum:
+        CUPOLA_POINTER
+        CUPOLA_INTEGER
+        CUPOLA_FLOAT
+        CUPOLA_STRUCT
+        CUPOLA_UNSIGNED
+        CUPOLA_SIGNED
+        CUPOLA_CONST
+        CUPOLA_BFLOAT
+
+    ctypedef struct cupola_parameter:
+        uint32_t offset
+        uint32_t size
+        uint32_t kind
+        const char* name
+        const char* type
+
+    int cupola_module_load(int device, const void* image, size_t size, cupola_module** out)
+    int cupola_module_shipped(int device, cupola_module** out)
+    int cupola_module_device(const cupola_module* module)
+    int cupola_module_kernel_count(cupola_module* module, size_t* count)
+    int cupola_module_kernel_name(cupola_module* module, size_t index, const char** name)
+    int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel** out)
+    int cupola_module_global(
+        cupola_module* module, const char* name, uint64_t* address, size_t* size)
+    void cupola_module_retain(cupola_module* module)
+    void cupola_module_release(cupola_module* module)
+
+    const char* cupola_kernel_name(const cupola_kernel* kernel)
+    const char* cupola_kernel_demangled(const cupola_kernel* kernel)
+    int cupola_kernel_device(const cupola_kernel* kernel)
+    void* cupola_kernel_handle(const cupola_kernel* kernel)
+    size_t cupola_kernel_parameter_count(const cupola_kernel* kernel)
+    const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel)
+    size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel)
+    int cupola_kernel_declare(
+        cupola_kernel* kernel, const cupola_parameter* parameters, size_t count)
+    int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute, int* value)
+    int cupola_kernel_occupancy(
+        const cupola_kernel* kernel, int block, size_t shared, int* blocks)
+    int cupola_kernel_suggest(
+        const cupola_kernel* kernel, size_t shared, int* block, int* grid)
+    void cupola_kernel_retain(cupola_kernel* kernel)
+    void cupola_kernel_release(cupola_kernel* kernel)
+
+    int cupola_argument_int(
+        const cupola_kernel* kernel, void* buffer, size_t index, int64_t value)
+    int cupola_argument_uint(
+        const cupola_kernel* kernel, void* buffer, size_t index, uint64_t value)
+    int cupola_argument_float(
+        const cupola_kernel* kernel, void* buffer, size_t index, double value)
+    int cupola_argument_pointer(
+        const cupola_kernel* kernel, void* buffer, size_t index, uint64_t address)
+    int cupola_argument_bytes(
+        const cupola_kernel* kernel, void* buffer, size_t index, const void* data, size_t size)
+
+    ctypedef struct cupola_dimensions:
+        uint32_t grid[3]
+        uint32_t block[3]
+        uint32_t shared
+
+    int cupola_launch(
+        cupola_kernel* kernel, const cupola_dimensions* dimensions, const void* buffer,
+        cupola_stream* stream)
+    int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions)
+
+    enum:
+        CUPOLA_BORDER_ZERO
+        CUPOLA_BORDER_CLAMP
+
+    int cupola_hello(unsigned blocks, unsigned threads)
+    int cupola_mandelbrot_async(
+        uint64_t lattice, uint64_t graph, int iterations, float bound, int n,
+        cupola_stream* stream)
+    int cupola_saxpy_async(
+        float a, uint64_t x, uint64_t y, uint64_t out, size_t n, cupola_stream* stream)
+    int cupola_convolve_async(
+        uint64_t image, uint64_t filter, uint64_t out, int height, int width, int channels,
+        int filter_height, int filter_width, int border, cupola_stream* stream)

@@ -1,0 +1,210 @@
+# cupola/device.pyx - a device: its name, its properties, and which one is current.
+# cython: language_level=3
+"""Devices."""
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_attribute, cupola_device_count,
+    cupola_device_current, cupola_device_memory, cupola_device_name, cupola_device_pop,
+    cupola_device_push, cupola_device_synchronize,
+)
+from cupola.abi cimport require
+from cupola.driver cimport ensure
+from cupola.error cimport check
+
+from cupola.exceptions import ArgumentTypeError, UnknownNameError
+
+# CUdevice_attribute, as the driver's documentation numbers them.
+cdef enum Attribute:
+    MAX_THREADS_PER_BLOCK = 1
+    MAX_BLOCK_DIM_X = 2
+    MAX_BLOCK_DIM_Y = 3
+    MAX_BLOCK_DIM_Z = 4
+    MAX_GRID_DIM_X = 5
+    MAX_GRID_DIM_Y = 6
+    MAX_GRID_DIM_Z = 7
+    MAX_SHARED_MEMORY_PER_BLOCK = 8
+    WARP_SIZE = 10
+    MULTIPROCESSOR_COUNT = 16
+    COMPUTE_CAPABILITY_MAJOR = 75
+    COMPUTE_CAPABILITY_MINOR = 76
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+
+
+cdef Device known_device(int index):
+    cdef Device device = Device.__new__(Device)
+    device.index = index
+    return device
+
+
+cdef int device_index(object device) except -1:
+    cdef int index
+    ensure()
+    if device is None:
+        check(cupola_device_current(&index))
+        return index
+    if isinstance(device, Device):
+        return (<Device>device).index
+    return (<Device>Device(device)).index
+
+
+cdef class Device:
+    """A device: ``Device(0)`` is the first one, ``Device()`` the current one.
+
+    ``with Device(1):`` makes it the current device of this thread, for everything that is made
+    without saying where. Devices compare equal by index.
+
+    Parameters
+    ----------
+    index : int, optional
+        Which one, as the driver counts them.
+
+    Raises
+    ------
+    NotFoundError
+        Where there is no such device.
+    """
+
+    def __init__(self, index=None):
+        cdef int count
+        if index is None or isinstance(index, Device):
+            self.index = device_index(index)
+            return
+        if isinstance(index, bool) or not hasattr(index, "__index__"):
+            raise ArgumentTypeError(
+                f"a device is given by its index or as a cupola.Device, got {index!r}")
+        ensure()
+        check(cupola_device_count(&count))
+        if not 0 <= index < count:
+            raise UnknownNameError(
+                f"there is no device {int(index)}: the driver has {count}, counted from 0")
+        self.index = index
+
+    @property
+    def name(self):
+        """The name which the driver gives it."""
+        cdef char name[256]
+        name[0] = 0
+        check(cupola_device_name(self.index, name, sizeof(name)))
+        return (<bytes>name).decode("utf-8", "replace")
+
+    def attribute(self, int number):
+        """A ``CUdevice_attribute`` by its number in the driver's documentation."""
+        cdef int value = 0
+        check(cupola_device_attribute(self.index, number, &value))
+        return value
+
+    @property
+    def compute_capability(self):
+        """Major and minor number: (9, 0)."""
+        return (
+            self.attribute(COMPUTE_CAPABILITY_MAJOR), self.attribute(COMPUTE_CAPABILITY_MINOR))
+
+    @property
+    def multiprocessors(self):
+        """How many multiprocessors it has."""
+        return self.attribute(MULTIPROCESSOR_COUNT)
+
+    @property
+    def warp_size(self):
+        """Threads a warp."""
+        return self.attribute(WARP_SIZE)
+
+    @property
+    def max_threads_per_block(self):
+        """How many threads a block may have, in all."""
+        return self.attribute(MAX_THREADS_PER_BLOCK)
+
+    @property
+    def max_block(self):
+        """The largest block in x, y and z, in threads."""
+        return (
+            self.attribute(MAX_BLOCK_DIM_X), self.attribute(MAX_BLOCK_DIM_Y),
+            self.attribute(MAX_BLOCK_DIM_Z))
+
+    @property
+    def max_grid(self):
+        """The largest grid in x, y and z, in blocks."""
+        return (
+            self.attribute(MAX_GRID_DIM_X), self.attribute(MAX_GRID_DIM_Y),
+            self.attribute(MAX_GRID_DIM_Z))
+
+    @property
+    def shared_bytes_per_block(self):
+        """Shared memory which a block may have, in bytes."""
+        return self.attribute(MAX_SHARED_MEMORY_PER_BLOCK)
+
+    @property
+    def memory(self):
+        """`MemoryInfo`, a named tuple: `free` and `total` bytes."""
+        from cupola.records import MemoryInfo
+        cdef size_t free = 0, total = 0
+        with nogil:
+            check(cupola_device_memory(self.index, &free, &total))
+        return MemoryInfo(free, total)
+
+    def synchronize(self):
+        """Wait until everything queued on the device is done.
+
+        Raises
+        ------
+        DriverError
+            Where something of it failed.
+        """
+        with nogil:
+            check(cupola_device_synchronize(self.index))
+
+    def __enter__(self):
+        check(cupola_device_push(self.index))
+        return self
+
+    def __exit__(self, *exception):
+        check(cupola_device_pop())
+
+    def __eq__(self, other):
+        if not isinstance(other, Device):
+            return NotImplemented
+        return self.index == (<Device>other).index
+
+    def __hash__(self):
+        return hash((Device, self.index))
+
+    def __index__(self):
+        return self.index
+
+    def __repr__(self):
+        return f"<cupola.Device {self.index}: {self.name}>"
+
+    def __reduce__(self):
+        return Device, (self.index,)
+
+
+def devices():
+    """All devices of the driver in use.
+
+    Returns
+    -------
+    tuple of Device
+    """
+    cdef int count, index
+    ensure()
+    check(cupola_device_count(&count))
+    return tuple([known_device(index) for index in range(count)])
+
+
+def memory_info(device=None):
+    """A device's memory.
+
+    Parameters
+    ----------
+    device : Device or int, optional
+        By default the current one.
+
+    Returns
+    -------
+    MemoryInfo
+        A named tuple: `free` and `total` bytes.
+    """
+    return known_device(device_index(device)).memory
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,0 +1,52 @@
+# cupola/error.pyx - the one place where a status of libcupola.so becomes an exception.
+# cython: language_level=3
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_ERROR_DRIVER, CUPOLA_ERROR_FORKED,
+    CUPOLA_ERROR_IMAGE, CUPOLA_ERROR_NO_DRIVER, CUPOLA_ERROR_NOT_FOUND,
+    CUPOLA_ERROR_OUT_OF_MEMORY, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE, cupola_error_info,
+    cupola_last_error_info,
+)
+from cupola.abi cimport require
+
+from cupola.exceptions import (
+    ArgumentTypeError, ArgumentValueError, DriverError, Error, ImageError, OutOfMemoryError,
+    UnknownNameError,
+)
+
+
+cdef int check(int status) except -1 nogil:
+    if status == 0:
+        return 0
+    with gil:
+        raise failure(status)
+
+
+cdef str text(const char* value):
+    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
+
+
+cdef object failure(int status):
+    cdef cupola_error_info info
+    # The strings live until this thread's next failure: they are copied before anything else
+    # runs, since a collected object's release could be that.
+    cupola_last_error_info(&info)
+    cdef str what = text(info.text)
+    cdef str name = text(info.name)
+    cdef str log = text(info.log)
+    if status == CUPOLA_ERROR_TYPE:
+        return ArgumentTypeError(what)
+    if status == CUPOLA_ERROR_VALUE:
+        return ArgumentValueError(what)
+    if status == CUPOLA_ERROR_NOT_FOUND:
+        return UnknownNameError(what)
+    if status == CUPOLA_ERROR_IMAGE:
+        return ImageError(what, log)
+    if status == CUPOLA_ERROR_OUT_OF_MEMORY:
+        return OutOfMemoryError(what, info.code, name, log)
+    if status in (CUPOLA_ERROR_DRIVER, CUPOLA_ERROR_NO_DRIVER, CUPOLA_ERROR_FORKED):
+        return DriverError(what, info.code, name, log)
+    return Error(what or f"libcupola failed with status {status}")
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

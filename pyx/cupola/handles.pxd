@@ -1,0 +1,21 @@
+# cupola/handles.pxd - the handles of libcupola.so as opaque types: no header is needed for them.
+# Types alone: there is nothing here to link, and nothing to import when a program runs.
+
+cdef extern from *:
+    """
+    typedef struct cupola_stream cupola_stream;
+    typedef struct cupola_event cupola_event;
+    typedef struct cupola_memory cupola_memory;
+    typedef struct cupola_module cupola_module;
+    typedef struct cupola_kernel cupola_kernel;
+    """
+    ctypedef struct cupola_stream:
+        pass
+    ctypedef struct cupola_event:
+        pass
+    ctypedef struct cupola_memory:
+        pass
+    ctypedef struct cupola_module:
+        pass
+    ctypedef struct cupola_kernel:
+        pass

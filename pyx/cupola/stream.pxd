@@ -1,0 +1,24 @@
+# cupola/stream.pxd - a stream.
+
+from cupola.abi cimport cupola_abi_1
+from cupola.handles cimport cupola_stream
+
+cdef class Stream:
+    cdef cupola_stream* native
+    cdef readonly int device_index
+
+    cdef void* get_handle(self) noexcept nogil  # the driver's CUstream
+    cdef int wait_done(self) except -1 nogil  # until all that is queued is done
+
+# Takes over a reference to a stream.
+cdef Stream adopt(cupola_stream* native)
+
+# This thread's current stream of the device.
+cdef Stream current_stream(int device)
+
+# The stream that a stream= argument means: a Stream, an object with __cuda_stream__, or None for
+# the current one of the device.
+cdef Stream as_stream(object stream, int device)
+
+# A stream that somebody else owns, by its CUstream; `owner` lives as long as cupola needs it.
+cdef Stream wrap_handle(void* handle, object owner, int device)

@@ -1,0 +1,247 @@
+# cupola/stream.pyx - a stream: a queue of work on a device, ours or somebody else's.
+# cython: language_level=3
+"""Streams."""
+
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport uintptr_t
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_STREAM_NON_BLOCKING, cupola_stream_create,
+    cupola_stream_current, cupola_stream_device, cupola_stream_handle, cupola_stream_pop,
+    cupola_stream_push, cupola_stream_query, cupola_stream_release,
+    cupola_stream_synchronize, cupola_stream_wait, cupola_stream_wrap,
+)
+from cupola.abi cimport require
+from cupola.device cimport device_index, known_device
+from cupola.error cimport check
+from cupola.event cimport Event
+
+from cupola.exceptions import ArgumentTypeError
+
+cdef extern from "Python.h":
+    int Py_IsInitialized() nogil
+
+
+cdef Stream adopt(cupola_stream* native):
+    cdef Stream stream = Stream.__new__(Stream)
+    stream.native = native
+    stream.device_index = cupola_stream_device(native)
+    return stream
+
+
+cdef Stream current_stream(int device):
+    cdef cupola_stream* native = NULL
+    check(cupola_stream_current(device, &native))
+    return adopt(native)
+
+
+cdef void drop(void* owner) noexcept nogil:
+    if Py_IsInitialized():  # at exit there is nobody left to care
+        with gil:
+            Py_DECREF(<object>owner)
+
+
+cdef Stream wrap_handle(void* handle, object owner, int device):
+    cdef cupola_stream* native = NULL
+    cdef int status
+    if owner is None:
+        check(cupola_stream_wrap(device, handle, NULL, NULL, &native))
+    else:
+        Py_INCREF(owner)
+        status = cupola_stream_wrap(device, handle, <PyObject*>owner, &drop, &native)
+        if status != 0:
+            Py_DECREF(owner)
+            check(status)
+    return adopt(native)
+
+
+cdef Stream as_stream(object stream, int device):
+    if stream is None:
+        return current_stream(device)
+    if isinstance(stream, Stream):
+        if (<Stream>stream).native == NULL:
+            raise ArgumentTypeError("this cupola.Stream was never initialised")
+        return <Stream>stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is None:
+        raise ArgumentTypeError(
+            "a stream is a cupola.Stream or an object with __cuda_stream__, got "
+            f"{type(stream).__name__}; for a CUstream handle use cupola.Stream.from_handle")
+    answer = protocol() if callable(protocol) else protocol
+    try:
+        version, handle = answer
+        if version != 0:
+            raise ArgumentTypeError(
+                f"{type(stream).__name__}.__cuda_stream__ has version {version}; cupola knows "
+                "version 0")
+        return wrap_handle(<void*><uintptr_t>handle, stream, device)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ArgumentTypeError):
+            raise
+        raise ArgumentTypeError(
+            f"{type(stream).__name__}.__cuda_stream__ gives {answer!r}, not (0, handle)"
+        ) from error
+
+
+cdef class Stream:
+    """A stream: what is queued on it runs in order; different streams run side by side.
+
+    ``with stream:`` makes it the current stream of this thread: the one which everything uses
+    that isn't told another. Outside of such a block that is the legacy default stream.
+
+    Parameters
+    ----------
+    non_blocking : bool
+        Whether it runs beside the legacy default stream rather than in turn with it.
+    priority : int
+        Smaller numbers go first; the range is the device's.
+    device : Device or int, optional
+        By default the current one.
+
+    Notes
+    -----
+    A stream may be released while work is queued on it: the work is done all the same. Streams
+    of other libraries that offer ``__cuda_stream__`` go wherever cupola takes a stream, and
+    cupola's go there.
+    """
+
+    def __cinit__(self):
+        self.native = NULL
+
+    def __init__(self, *, bint non_blocking=False, int priority=0, device=None):
+        cdef int index = device_index(device)
+        cdef cupola_stream* native = NULL
+        check(cupola_stream_create(
+            index, CUPOLA_STREAM_NON_BLOCKING if non_blocking else 0, priority, &native))
+        cupola_stream_release(self.native)
+        self.native = native
+        self.device_index = index
+
+    def __dealloc__(self):
+        cupola_stream_release(self.native)
+
+    @staticmethod
+    def current(device=None):
+        """The current stream of this thread.
+
+        Parameters
+        ----------
+        device : Device or int, optional
+            By default the current one.
+
+        Returns
+        -------
+        Stream
+        """
+        return current_stream(device_index(device))
+
+    @staticmethod
+    def from_handle(handle, *, owner=None, device=None):
+        """A stream that somebody else made and destroys.
+
+        Parameters
+        ----------
+        handle : int
+            Its ``CUstream`` (or ``cudaStream_t``); 0 or 1 is the legacy default stream, 2 the
+            default stream of each thread.
+        owner : object, optional
+            Kept alive as long as cupola needs the stream.
+        device : Device or int, optional
+            The one it belongs to; by default the current one.
+
+        Returns
+        -------
+        Stream
+        """
+        if isinstance(handle, bool) or not isinstance(handle, int) or handle < 0:
+            raise ArgumentTypeError(f"a stream's handle is an int >= 0, got {handle!r}")
+        return wrap_handle(<void*><uintptr_t>handle, owner, device_index(device))
+
+    cdef void* get_handle(self) noexcept nogil:
+        return cupola_stream_handle(self.native)
+
+    cdef int wait_done(self) except -1 nogil:
+        return check(cupola_stream_synchronize(self.native))
+
+    @property
+    def handle(self):
+        """The driver's handle, a ``CUstream``, as an int."""
+        return <uintptr_t>self.get_handle()
+
+    @property
+    def device(self):
+        """The device it belongs to."""
+        return known_device(self.device_index)
+
+    def __cuda_stream__(self):
+        """The stream protocol of CUDA's Python libraries: (0, handle)."""
+        return 0, self.handle
+
+    def synchronize(self):
+        """Wait until all that was queued is done.
+
+        Raises
+        ------
+        DriverError
+            Where something of it failed.
+        """
+        with nogil:
+            self.wait_done()
+
+    @property
+    def done(self):
+        """Whether all that was queued is done."""
+        cdef int done = 0
+        check(cupola_stream_query(self.native, &done))
+        return done != 0
+
+    def wait(self, what):
+        """Let what is queued from now on wait, on the device, for other work.
+
+        Parameters
+        ----------
+        what : Event, Stream, or an object with ``__cuda_stream__``
+            An event, or a stream of which all that was queued so far is waited for.
+        """
+        cdef Event event
+        if isinstance(what, Event):
+            event = <Event>what
+        else:
+            other = as_stream(what, self.device_index)
+            event = Event(timing=False, device=(<Stream>other).device_index)
+            event.record(other)
+        check(cupola_stream_wait(self.native, event.native))
+
+    def record(self):
+        """An event after all that was queued so far.
+
+        Returns
+        -------
+        Event
+        """
+        event = Event(device=self.device_index)
+        event.record(self)
+        return event
+
+    def __enter__(self):
+        check(cupola_stream_push(self.native))
+        return self
+
+    def __exit__(self, *exception):
+        check(cupola_stream_pop(self.native))
+
+    def __eq__(self, other):
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return (
+            self.get_handle() == (<Stream>other).get_handle()
+            and self.device_index == (<Stream>other).device_index)
+
+    def __hash__(self):
+        return hash((self.device_index, self.handle))
+
+    def __repr__(self):
+        return f"<cupola.Stream {self.handle:#x} on device {self.device_index}>"
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
