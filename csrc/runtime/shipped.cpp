@@ -1,7 +1,7 @@
 // csrc/runtime/shipped.cpp - the kernels that come with the library, and their host launchers.
-#include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "runtime/kernel.hpp"
 #include "runtime/memory.hpp"
@@ -25,12 +25,31 @@ __attribute__((visibility("hidden"))) extern const char cupola_shipped_end[];
 namespace cupola {
 namespace {
 
-Ref<Module> shipped(Context& context) {
+// The module and its kernels, once a device.
+class Shipped : public Object {
+  public:
+    explicit Shipped(Context& context)
+        : module(make<Module>(context, cupola_shipped_begin,
+                              std::size_t(cupola_shipped_end - cupola_shipped_begin))) {}
+
+    Kernel& kernel(const std::string& name) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        Ref<Kernel>& kernel = kernels_[name];
+        if (!kernel) kernel = make<Kernel>(module, name);
+        return *kernel;
+    }
+
+    Ref<Module> module;
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, Ref<Kernel>> kernels_;
+};
+
+Shipped& shipped(Context& context) {
     std::lock_guard<std::mutex> lock(context.mutex);
-    if (!context.shipped)
-        context.shipped = make<Module>(context, cupola_shipped_begin,
-                                       std::size_t(cupola_shipped_end - cupola_shipped_begin));
-    return Ref<Module>::share(static_cast<Module*>(context.shipped.get()));
+    if (!context.shipped) context.shipped = Ref<Object>::adopt(new Shipped(context));
+    return static_cast<Shipped&>(*context.shipped);
 }
 
 Stream& stream_of(cupola_stream* stream) {
@@ -61,7 +80,7 @@ void put(const Kernel& kernel, char* buffer, std::size_t index, T value, Rest...
 
 template <class... Args>
 void launch(const char* name, cupola_dimensions dimensions, Stream& stream, Args... args) {
-    Kernel kernel(shipped(stream.context), name);
+    Kernel& kernel = shipped(stream.context).kernel(name);
     char buffer[256];
     if (kernel.parameters.size() != sizeof...(args) || kernel.parameter_bytes > sizeof buffer)
         fail(CUPOLA_ERROR_IMAGE, std::string(name) + ": unexpected parameters");
@@ -128,7 +147,7 @@ using namespace cupola;
 int cupola_module_shipped(int device, cupola_module** out) {
     return guard([&] {
         required(out, "out");
-        *out = wrap(shipped(context(device)).detach());
+        *out = wrap(Ref<Module>(shipped(context(device)).module).detach());
     });
 }
 

@@ -1,0 +1,62 @@
+// cupola/kernel.hpp - a kernel, and its launch with checked arguments.
+#ifndef CUPOLA_KERNEL_HPP
+#define CUPOLA_KERNEL_HPP
+
+#include <type_traits>
+
+#include "cupola/memory.hpp"
+#include "cupola/module.hpp"
+
+namespace cupola {
+
+class kernel : public handle<cupola_kernel, cupola_kernel_retain, cupola_kernel_release> {
+  public:
+    // By exact, demangled, or unambiguous base name.
+    kernel(const module& module, const std::string& name) : handle(find(module, name)) {}
+
+    std::string name() const { return cupola_kernel_name(get()); }
+
+    // Queues the kernel on the stream (null: the current one). Integers are checked against their
+    // parameter's range, floats go to its width; `memory` objects pass their address.
+    template <class... Args>
+    void launch(const cupola_dimensions& dimensions, cupola_stream* stream, const Args&... args) {
+        const std::size_t count = cupola_kernel_parameter_count(get());
+        if (sizeof...(args) != count)
+            throw std::invalid_argument(name() + ": takes " + std::to_string(count) +
+                                        " arguments, " + std::to_string(sizeof...(args)) +
+                                        " were given");
+        std::vector<unsigned char> buffer(cupola_kernel_parameter_bytes(get()) + 1);
+        std::size_t index = 0;
+        (check(put(buffer.data(), index++, args)), ...);
+        check(cupola_launch(get(), &dimensions, buffer.data(), stream));
+    }
+
+  private:
+    static cupola_kernel* find(const module& module, const std::string& name) {
+        cupola_kernel* out = nullptr;
+        check(cupola_module_kernel(module.get(), name.c_str(), &out));
+        return out;
+    }
+
+    int put(void* buffer, std::size_t index, const memory& value) const {
+        return cupola_argument_pointer(get(), buffer, index, value.address());
+    }
+    template <class T>
+    int put(void* buffer, std::size_t index, const T& value) const {
+        if constexpr (std::is_pointer_v<T>)
+            return cupola_argument_pointer(get(), buffer, index,
+                                           reinterpret_cast<std::uintptr_t>(value));
+        else if constexpr (std::is_floating_point_v<T>)
+            return cupola_argument_float(get(), buffer, index, static_cast<double>(value));
+        else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
+            return cupola_argument_uint(get(), buffer, index, value);
+        else if constexpr (std::is_integral_v<T>)
+            return cupola_argument_int(get(), buffer, index, value);
+        else
+            return cupola_argument_bytes(get(), buffer, index, &value, sizeof value);
+    }
+};
+
+}  // namespace cupola
+
+#endif  // CUPOLA_KERNEL_HPP
