@@ -3,36 +3,71 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Empty: python -m pytest's own choice of driver and tests.
+JOBS := $(shell nproc)
+# More for pytest, as in `make test PYTEST="-k saxpy --driver=cpu"`.
 PYTEST ?=
+RESULTS ?= build/results
+# How long each fuzzer runs.
+FUZZ_SECONDS ?= 60
+
+CXX_SOURCES = $(shell find csrc tests examples benchmarks -name '*.cpp' -o -name '*.hpp' -o \
+    -name '*.h' -o -name '*.cu' -o -name '*.cuh')
+TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 
 .DEFAULT_GOAL := build
 .PHONY: demo build test lint format bench gpu fuzz clean
 
-# An environment with what the build, the tests and the demo need. What brings nvcc in is asked
+# An environment with what the build, the demo and the tests need. What brings nvcc in is asked
 # for only where the machine has none that suits.
 $(VENV)/ready: pyproject.toml
-	@echo "setting up $(VENV) with $$($(PYTHON) --version)"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
+	@echo "setting up $(VENV) for $$($(PYTHON) --version)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) --upgrade pip
 	@$(PIP) $$($(BIN)/python tools/requirements.py build-system dependencies test plot)
-	@$(BIN)/python package/cupola/build/backend.py > $(VENV)/nvcc.txt && $(PIP) -r $(VENV)/nvcc.txt
+	@$(BIN)/python package/cupola/build/backend.py > $(VENV)/nvcc.txt
+	@$(PIP) --requirement $(VENV)/nvcc.txt
 	@touch $@
 
-# The libraries and modules are built in place, step by step, so that progress is seen; pip then
-# only has to point to them.
+$(VENV)/lint: $(VENV)/ready
+	@echo "installing the linters"
+	@$(PIP) $$($(BIN)/python tools/requirements.py lint)
+	@touch $@
+
+# Libraries and modules are built in place, step by step, so that progress is seen; pip then only
+# points to them.
 build: $(VENV)/ready
 	@$(BIN)/python setup.py --quiet build_ext --inplace
-	@test $(VENV)/installed -nt $(VENV)/ready || { \
-	    echo "installing cupola into $(VENV) (editable)"; \
+	@test $(VENV)/installed -nt $(VENV)/ready || { echo "installing cupola into $(VENV)" && \
 	    $(PIP) --no-build-isolation --no-deps --editable . && touch $(VENV)/installed; }
 
 demo: build
-	@$(BIN)/python -m cupola mandelbrot --output mandelbrot.png --size 2048
+	@$(BIN)/python -m cupola mandelbrot -o mandelbrot.png --size 2048
 
 test: build
 	@$(BIN)/python -m pytest $(PYTEST)
+
+lint: $(VENV)/lint
+	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
+	@echo "cython-lint" && $(BIN)/cython-lint --quiet pyx
+	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+	@$(BIN)/python setup.py --quiet plan
+	@echo "clang-tidy" && printf '%s\n' $(TIDY_SOURCES) | \
+	    xargs -P $(JOBS) -n 1 $(BIN)/python tools/tidy.py $(BIN)/clang-tidy
+
+format: $(VENV)/lint
+	@$(BIN)/ruff check --quiet --fix-only . && $(BIN)/ruff format --quiet .
+	@$(BIN)/clang-format -i $(CXX_SOURCES)
+
+bench: build
+	@$(BIN)/python benchmarks/run.py --out $(RESULTS)
+
+# For a machine without network which has the build requirements: nothing is downloaded.
+gpu:
+	@PYTHON="$(PYTHON)" tools/gpu.sh "$(RESULTS)"
+
+fuzz: $(VENV)/ready
+	@$(BIN)/python tools/fuzz.py --seconds $(FUZZ_SECONDS)
 
 clean:
 	rm -rf build dist $(VENV) package/*.egg-info package/cupola/lib package/cupola/include \

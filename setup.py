@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from setuptools import Extension, setup
+from setuptools import Command, Extension, setup
 from setuptools.command.build_ext import build_ext as setuptools_build_ext
 
 ROOT = Path(__file__).resolve().parent
@@ -53,18 +53,21 @@ class BuildExt(setuptools_build_ext):
             for output, source in self._mapping():
                 build.native.place(output, source)
 
+    def _steps(self) -> list[object]:
+        work = recipe.Recipe(build, ROOT, VERSION)
+        toolkit = build.toolkit.find()
+        chosen = build.architectures.choose(toolkit.architectures())
+        print(f"{toolkit}\nkernels for {chosen}", flush=True)
+        if chosen.note:
+            print(chosen.note, flush=True)
+        steps = work.steps(toolkit, chosen)
+        recipe.write_compile_commands(steps, ROOT)
+        return [*steps, *(step for ext in self.extensions for step in self._module(work, ext))]
+
     def _build(self) -> None:
         work = recipe.Recipe(build, ROOT, VERSION)
         with build.step.locked(ROOT / recipe.BUILD):
-            toolkit = build.toolkit.find()
-            chosen = build.architectures.choose(toolkit.architectures())
-            print(f"{toolkit}\nkernels for {chosen}", flush=True)
-            if chosen.note:
-                print(chosen.note, flush=True)
-            steps = work.steps(toolkit, chosen)
-            modules = [step for ext in self.extensions for step in self._module(work, ext)]
-            recipe.write_compile_commands([*steps, *modules], ROOT)
-            build.step.run([*steps, *modules], ROOT)
+            build.step.run(self._steps(), ROOT)
             for name, path in work.products().items():
                 build.native.place(ROOT / path, self._output("lib", name))
             for source in work.headers():
@@ -144,6 +147,24 @@ class BuildExt(setuptools_build_ext):
         return [ext.sources[0] for ext in self.extensions]
 
 
+class Plan(Command):
+    """Writes build/compile_commands.json, for clang-tidy and editors, and builds nothing."""
+
+    description = "write build/compile_commands.json"
+    user_options = []  # noqa: RUF012 - the form that setuptools wants
+
+    def initialize_options(self) -> None: ...
+
+    def finalize_options(self) -> None: ...
+
+    def run(self) -> None:
+        os.chdir(ROOT)
+        try:
+            self.get_finalized_command("build_ext")._steps()
+        except build.error.BuildError as error:
+            raise SystemExit(f"cupola: {error}") from None
+
+
 def modules() -> list[Extension]:
     """One extension a .pyx file."""
     sources = sorted((ROOT / "pyx" / "cupola").glob("*.pyx"))
@@ -154,4 +175,4 @@ def modules() -> list[Extension]:
 
 
 if __name__ == "__main__":
-    setup(ext_modules=modules(), cmdclass={"build_ext": BuildExt})
+    setup(ext_modules=modules(), cmdclass={"build_ext": BuildExt, "plan": Plan})

@@ -180,13 +180,14 @@ def instruction_sets() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def write_compile_commands(steps: Sequence[Any], root: Path) -> None:
-    """build/compile_commands.json, for clang-tidy and editors."""
-    entries = [
-        {"directory": str(root), "file": str(step.inputs[0]), "command": shlex.join(step.command)}
-        for step in steps
-        if step.command and step.inputs and step.inputs[0].suffix == ".cpp" and step.depfile
-    ]
-    text = json.dumps(entries, indent=1)
+    """build/compile_commands.json, for clang-tidy and editors: each source once."""
+    entries: dict[str, dict[str, str]] = {}
+    for step in steps:
+        if step.depfile and step.inputs[0].suffix == ".cpp":
+            source = str(step.inputs[0])
+            command = {"directory": str(root), "command": shlex.join(step.command)}
+            entries.setdefault(source, {"file": source, **command})
+    text = json.dumps(list(entries.values()), indent=1)
     path = root / BUILD / "compile_commands.json"
     if not path.is_file() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from .error import BuildError
@@ -93,7 +93,8 @@ class Compiler:
         complete: bool = True,
     ) -> Step:
         """Link a shared library; the objects keep their order.  ``complete``: a symbol that no
-        library defines is an error now, not when it is loaded."""
+        library defines is an error now, not when it is loaded.
+        """
         command = [*self.command, "-shared", *self.link_flags, "-o", str(target)]
         if soname:
             command.append(f"-Wl,-soname,{soname}")
@@ -122,7 +123,7 @@ def _sanitizers(text: str) -> list[str]:
     return names
 
 
-@lru_cache(maxsize=None)
+@cache
 def _version(path: str) -> str:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)

@@ -94,11 +94,11 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def run(steps: Sequence[Step], root: Path) -> int:
-    """Make what is stale; commands run in ``root``, which relative paths start from.  Returns how many steps were run.
+    """Make what is stale, and return how many steps were run.
 
-    A step waits for those whose targets are its inputs.  The first failure stops the build once
-    the steps that are under way have ended; with CUPOLA_BUILD_KEEP_GOING=1 once all that does not
-    depend on it is made.
+    Commands run in ``root``, which relative paths start from.  A step waits for those whose
+    targets are its inputs.  The first failure stops the build once the steps that are under way
+    have ended; with CUPOLA_BUILD_KEEP_GOING=1 once all that does not depend on it is made.
     """
     keep_going = os.environ.get("CUPOLA_BUILD_KEEP_GOING") == "1"
     waiting = _ordered(steps)

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -66,7 +66,8 @@ class Place:
 
 def find(environment: Mapping[str, str] | None = None, *, wheels: bool = True) -> Toolkit:
     """The first toolkit that suits: the machine's (CUDA_HOME, CUDA_PATH, CUDA_ROOT, PATH), then
-    NVIDIA's wheels.  Raises BuildError, which names every place and both remedies."""
+    NVIDIA's wheels.  Raises BuildError, which names every place and both remedies.
+    """
     tried = []
     for place in places(os.environ if environment is None else environment, wheels=wheels):
         if place.toolkit is not None:
@@ -145,7 +146,7 @@ def _wheel_compilers() -> Iterator[tuple[Path, str]]:
                 yield path, f"wheel {name} {distribution.version}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _examine(path: Path, origin: str) -> Toolkit:
     text = _run([str(path), "--version"])
     release = re.search(r"\bV(\d+\.\d+\.\d+)\b", text)

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# tools/gpu.sh - build, test, sanitize and measure on a machine with a GPU and without network;
+# `make gpu RESULTS=folder`. Each part runs even where another failed; the exit status tells.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+results=$(mkdir -p "$1" && cd "$1" && pwd)
+site=$PWD/build/gpu/site
+status=0
+
+device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr -cs '[:alnum:]\n' '-')
+revision=${CUPOLA_REVISION:-$(git describe --always --dirty 2>/dev/null || echo unknown)}
+if [ -z "$device" ]; then
+    echo "no NVIDIA device: nvidia-smi names none" >&2
+    exit 1
+fi
+echo "device $device, revision $revision, results in $results"
+
+# part NAME COMMAND...: run it, keep what it prints, say how it went.
+part() {
+    local name=$1 file=$results/$1-$device-$revision.txt
+    shift
+    echo "$name"
+    if "$@" >"$file" 2>&1; then
+        tail -n 1 "$file"
+    else
+        echo "  FAILED with status $?: $file" >&2
+        tail -n 15 "$file" >&2
+        status=1
+        return 1
+    fi
+}
+
+rm -rf "$site"
+part build "$python" -m pip install --no-build-isolation --no-deps --no-index --target "$site" . ||
+    exit 1
+# An absolute place outside of the checkout's own package, for every program that follows.
+export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} CUPOLA_OFFLINE=1
+
+part tests "$python" -m pytest --driver=cuda -p no:cacheprovider
+
+sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
+for tool in memcheck racecheck initcheck synccheck; do
+    part "sanitizer-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 \
+        "$python" tests/sanitizer/shipped.py
+done
+
+part benchmarks "$python" benchmarks/run.py --out "$results"
+exit $status
