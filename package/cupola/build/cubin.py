@@ -23,6 +23,10 @@ REGISTER_COUNT = 0x2F
 FRAME_SIZE = 0x11
 PARAMETER = 0x17
 
+# Since sm_90 a kernel's shared memory starts with what the system keeps for itself; a section of
+# that name tells. The driver and ptxas count without it.
+RESERVED_SHARED = 1024
+
 
 def _unpack(layout: str, data: memoryview, offset: int, what: str) -> tuple[int, ...]:
     if offset < 0 or offset + struct.calcsize(layout) > len(data):
@@ -119,11 +123,12 @@ def read_cubin(image: bytes) -> list[Kernel]:
     by_name = {section.name: section for section in sections}
     names = _kernel_names(sections)
     kernels = {name: Kernel(name) for name in names.values()}
+    reserved = RESERVED_SHARED if ".nv.shared.reserved.0" in by_name else 0
     constant = by_name[".nv.constant3"].size if ".nv.constant3" in by_name else 0
     for name, kernel in kernels.items():
         kernel.constant = constant
         if f".nv.shared.{name}" in by_name:
-            kernel.shared = by_name[f".nv.shared.{name}"].size
+            kernel.shared = by_name[f".nv.shared.{name}"].size - reserved
         if f".nv.info.{name}" in by_name:
             kernel.parameters = _parameters(by_name[f".nv.info.{name}"], name)
     if ".nv.info" in by_name:

@@ -1,0 +1,176 @@
+# tests/build/test_step.py - what is made again when something changed, and what is not.
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from cupola.build import native, step
+from cupola.build.error import BuildError
+from cupola.build.step import Step
+
+
+def touch(path, text):
+    """Write a file so that its time differs from before, however coarse the clock is."""
+    path.write_text(text)
+    then = time.time() - 100 + len(text) / 1000
+    os.utime(path, (then, then))
+
+
+@pytest.fixture
+def tree(tmp_path):
+    touch(tmp_path / "one.hpp", "inline int one() { return 1; }\n")
+    touch(tmp_path / "two.hpp", '#include "one.hpp"\ninline int two() { return one() + 1; }\n')
+    touch(tmp_path / "a.cpp", '#include "one.hpp"\nint a() { return one(); }\n')
+    touch(tmp_path / "b.cpp", '#include "two.hpp"\nint b() { return two(); }\n')
+    touch(tmp_path / "c.cpp", "int c() { return 3; }\n")
+    return tmp_path
+
+
+def library(root, flags=("-O1",)):
+    compiler = native.Compiler.find({"PATH": os.environ["PATH"]})
+    objects = [compiler.object(Path(f"{name}.cpp"), Path(f"out/{name}.o"), flags) for name in "abc"]
+    target = Path("out/libabc.so")
+    link = compiler.shared_library(target, [made.target for made in objects], soname="libabc.so")
+    return [link, *objects]  # in any order
+
+
+def made(root, steps, before):
+    """Targets that are newer than `before` says."""
+    now = times(root, steps)
+    return {target.name for target in now if now[target] != before.get(target)}
+
+
+def times(root, steps):
+    return {s.target: (root / s.target).stat().st_mtime_ns for s in steps}
+
+
+def test_a_changed_header_makes_what_includes_it_and_no_more(tree):
+    steps = library(tree)
+    assert step.run(steps, tree) == 4
+    before = times(tree, steps)
+    assert step.run(library(tree), tree) == 0
+
+    touch(tree / "two.hpp", (tree / "two.hpp").read_text() + "// more\n")
+    assert step.run(library(tree), tree) == 2
+    assert made(tree, steps, before) == {"b.o", "libabc.so"}
+
+    before = times(tree, steps)
+    touch(tree / "one.hpp", (tree / "one.hpp").read_text() + "// more\n")
+    assert step.run(library(tree), tree) == 3
+    assert made(tree, steps, before) == {"a.o", "b.o", "libabc.so"}
+
+
+def test_changed_flags_and_removed_files(tree):
+    step.run(library(tree), tree)
+    assert step.run(library(tree, flags=("-O2",)), tree) == 4
+    (tree / "out" / "a.o").unlink()
+    assert step.run(library(tree, flags=("-O2",)), tree) == 2
+    (tree / "two.hpp").unlink()
+    with pytest.raises(BuildError, match=r"two\.hpp"):
+        step.run(library(tree, flags=("-O2",)), tree)
+    assert not (tree / "out" / "b.o").exists()
+
+
+def test_an_older_file_put_back_counts_as_a_change(tree):
+    step.run(library(tree), tree)
+    os.utime(tree / "c.cpp", (1, 1))
+    assert step.run(library(tree), tree) == 2
+
+
+def test_the_compilers_error_comes_as_it_is_with_its_place_first(tree):
+    touch(tree / "c.cpp", "int c() { return nothing; }\n")
+    with pytest.raises(BuildError) as caught:
+        step.run(library(tree), tree)
+    text = str(caught.value)
+    assert text.splitlines()[0].startswith("c.cpp:1:18: error:")
+    assert "failed:" in text and "-c c.cpp" in text
+
+
+def test_a_missing_symbol_is_found_when_linking(tree):
+    touch(tree / "c.cpp", "int missing();\nint c() { return missing(); }\n")
+    with pytest.raises(BuildError, match="missing"):
+        step.run(library(tree), tree)
+
+
+def test_keep_going_makes_what_does_not_depend_on_the_failure(tree, monkeypatch):
+    touch(tree / "a.cpp", "wrong")
+    monkeypatch.setenv("CUPOLA_BUILD_JOBS", "1")
+    steps = library(tree)[1:]
+    with pytest.raises(BuildError):
+        step.run(steps, tree)
+    assert not (tree / "out" / "c.o").exists()
+    monkeypatch.setenv("CUPOLA_BUILD_KEEP_GOING", "1")
+    with pytest.raises(BuildError, match=r"a\.cpp"):
+        step.run(library(tree), tree)
+    assert (tree / "out" / "c.o").exists() and not (tree / "out" / "libabc.so").exists()
+
+
+def writer(target, inputs, log, text="x"):
+    def act():
+        log.append(target)
+        Path(target).write_text(text)
+
+    return Step(target=Path(target), inputs=tuple(map(Path, inputs)), action=act, key=(text,))
+
+
+def test_steps_run_in_the_order_of_their_inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = []
+    steps = [writer("d", ["b", "c"], log), writer("c", ["a"], log), writer("b", ["a"], log)]
+    assert step.run([*steps, writer("a", [], log)], tmp_path) == 4
+    assert log[0] == "a" and log[-1] == "d" and sorted(log) == list("abcd")
+
+
+def test_impossible_plans_are_errors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BuildError, match="two steps make"):
+        step.run([writer("a", [], []), writer("a", [], [])], tmp_path)
+    with pytest.raises(BuildError, match="from itself"):
+        step.run([writer("a", ["b"], []), writer("b", ["a"], [])], tmp_path)
+    with pytest.raises(BuildError, match="there is no missing"):
+        step.run([writer("a", ["missing"], [])], tmp_path)
+
+
+def test_dependency_files(tmp_path):
+    file = tmp_path / "x.d"
+    file.write_text("out/x.o: a.cpp \\\n with\\ space.hpp \\\n  /usr/c.hpp\n\na.hpp:\n")
+    assert step.dependencies(file) == ["a.cpp", "with space.hpp", "/usr/c.hpp"]
+    with pytest.raises(BuildError):
+        step.dependencies(tmp_path / "none.d")
+
+
+def test_a_finished_file_is_replaced_and_not_written_over(tmp_path):
+    source, target = tmp_path / "source", tmp_path / "folder" / "target"
+    source.write_text("one")
+    assert native.place(source, target)
+    held = target.open()
+    assert not native.place(source, target)
+    touch(source, "three")
+    assert native.place(source, target)
+    assert held.read() == "one" and target.read_text() == "three"
+    assert [path.name for path in target.parent.iterdir()] == ["target"]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "1.5"])
+def test_bad_numbers_of_jobs(monkeypatch, text):
+    monkeypatch.setenv("CUPOLA_BUILD_JOBS", text)
+    with pytest.raises(BuildError, match="CUPOLA_BUILD_JOBS"):
+        step.jobs()
+
+
+def test_compilers():
+    path = os.environ["PATH"]
+    found = native.Compiler.find({"PATH": path, "CXX": "c++ -pipe", "CXXFLAGS": "-DA=1"})
+    assert found.command[1:] == ("-pipe",) and found.flags[-1] == "-DA=1"
+    assert found.variant == "release"
+    checked = native.Compiler.find({"PATH": path, "CUPOLA_SANITIZE": "undefined,address"})
+    assert checked.variant == "address-undefined"
+    assert "-fsanitize=address,undefined" in checked.flags
+    with pytest.raises(BuildError, match="CXX=no-such"):
+        native.Compiler.find({"PATH": path, "CXX": "no-such"})
+    with pytest.raises(BuildError, match=r"install g\+\+"):
+        native.Compiler.find({"PATH": "/nowhere"})
+    for text in ("memory", "address,thread"):
+        with pytest.raises(BuildError, match="CUPOLA_SANITIZE"):
+            native.Compiler.find({"PATH": path, "CUPOLA_SANITIZE": text})
