@@ -1,0 +1,47 @@
+# cupola/argument.pxd - how arguments get into a launch's buffer; internal: it needs cupola.h.
+
+from cupola._abi cimport cupola_parameter
+from cupola.element cimport Element
+from cupola.handles cimport cupola_kernel, cupola_stream
+
+# What is left to do for an argument once it was packed.
+cdef enum Remainder:
+    NOTHING = 0
+    USE = 1  # after the launch: its memory belongs to another stream
+    TRANSFER = 2  # before it: host memory is to be copied there
+
+cdef class Signature:
+    cdef cupola_kernel* native
+    cdef const cupola_parameter* parameters
+    cdef Element* elements
+    cdef readonly size_t count
+    cdef readonly size_t nbytes
+    cdef readonly int device_index
+    cdef readonly str name
+
+    # Writes arguments into the buffer; gives a set of Remainder.
+    cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
+    cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+    cdef int put_large(self, char* buffer, size_t index, object value, int sign) except -1
+    cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1
+    cdef int put_other(
+        self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+    cdef int put_foreign(
+        self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+    cdef int put_interface(
+        self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+    cdef int put_complex(self, char* buffer, size_t index, double real, double imag) except -1
+    cdef int put_buffer(self, char* buffer, size_t index, object value) except -1
+
+    # Around the launch, for In, Out and InOut.
+    cdef list begin(self, tuple arguments, char* buffer, cupola_stream* stream)
+    cdef int end(self, list begun, cupola_stream* stream) except -1
+    # After the launch, for memory of other streams.
+    cdef int use(self, tuple arguments, cupola_stream* stream) except -1
+
+    cdef int refuse_readonly(self, size_t index, object value) except -1
+    cdef int refuse_host(self, size_t index, object value) except -1
+    cdef int refuse(self, size_t index, str came, type error=*) except -1
+
+cdef Signature signature_of(cupola_kernel* native)
+cdef str kind_text(const cupola_parameter* parameter)

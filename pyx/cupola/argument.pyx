@@ -1,0 +1,402 @@
+# cupola/argument.pyx - Python's arguments become the bytes of a launch, each checked.
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+#
+# These run for every argument of every launch. What is common is told by its exact type and
+# makes no Python object; put_other takes the rest. The C side checks kinds, widths and ranges.
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.stdint cimport (
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
+from libc.stdlib cimport calloc, free
+
+import numpy as np
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_FLOAT, CUPOLA_INTEGER,
+    CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_device, cupola_argument_bytes,
+    cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
+    cupola_device_count, cupola_kernel_device, cupola_kernel_name, cupola_kernel_parameter_bytes,
+    cupola_kernel_parameter_count, cupola_kernel_parameters, cupola_kernel_release,
+    cupola_kernel_retain, cupola_stream_retain, cupola_stream_synchronize,
+)
+from cupola.abi cimport require
+from cupola.array cimport Array
+from cupola.element cimport element_fits, element_of
+from cupola.error cimport check
+from cupola.interface cimport Interface, interface_of
+from cupola.memory cimport Memory
+from cupola.stream cimport adopt
+from cupola.transfer cimport Transfer
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+cdef extern from *:
+    """
+    /* NumPy's public arrayscalars.h lays every scalar down as an object's head and the value. */
+    template <class T>
+    static inline T cupola_scalar(PyObject* object) {
+        struct Scalar { PyObject_HEAD T value; };
+        return reinterpret_cast<Scalar*>(object)->value;
+    }
+    """
+    T cupola_scalar[T](PyObject* object)
+
+cdef extern from "Python.h":
+    double PyFloat_AS_DOUBLE(object value)
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
+    unsigned long long PyLong_AsUnsignedLongLong(object value) except? 0xFFFFFFFFFFFFFFFF
+    double PyLong_AsDouble(object value) except? -1.0
+
+
+cdef dict scalar_codes():
+    """NumPy's scalar types: letter of the kind and size, in one number."""
+    codes = {}
+    for scalar in set(np.sctypeDict.values()):
+        dtype = np.dtype(scalar)
+        if dtype.kind in "biufc" and dtype.itemsize <= 16 and scalar is not np.longdouble:
+            codes[scalar] = ord(dtype.kind) << 8 | dtype.itemsize
+    return codes
+
+
+cdef dict SCALARS = scalar_codes()
+
+
+cdef enum Scalar:
+    BOOL = (c"b" << 8) + 1
+    INT8 = (c"i" << 8) + 1
+    INT16 = (c"i" << 8) + 2
+    INT32 = (c"i" << 8) + 4
+    INT64 = (c"i" << 8) + 8
+    UINT8 = (c"u" << 8) + 1
+    UINT16 = (c"u" << 8) + 2
+    UINT32 = (c"u" << 8) + 4
+    UINT64 = (c"u" << 8) + 8
+    FLOAT16 = (c"f" << 8) + 2
+    FLOAT32 = (c"f" << 8) + 4
+    FLOAT64 = (c"f" << 8) + 8
+    COMPLEX64 = (c"c" << 8) + 8
+    COMPLEX128 = (c"c" << 8) + 16
+
+
+cdef str text(const char* value):
+    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
+
+
+cdef str kind_text(const cupola_parameter* parameter):
+    kinds = []
+    if parameter.kind & CUPOLA_POINTER:
+        kinds.append("pointer")
+    if parameter.kind & CUPOLA_INTEGER:
+        kinds.append("integer")
+    if parameter.kind & CUPOLA_FLOAT:
+        kinds.append("float")
+    if parameter.kind & CUPOLA_STRUCT:
+        kinds.append("struct")
+    return " or ".join(kinds)
+
+
+cdef str expected_text(const cupola_parameter* parameter):
+    type_name = text(parameter.type)
+    kinds = parameter.kind & (CUPOLA_POINTER | CUPOLA_INTEGER | CUPOLA_FLOAT | CUPOLA_STRUCT)
+    if kinds == CUPOLA_POINTER:
+        if not type_name:
+            return "a pointer"
+        return f"a pointer to {'const ' if parameter.kind & CUPOLA_CONST else ''}{type_name}"
+    if type_name:
+        return f"{type_name} ({kind_text(parameter)} of {parameter.size} bytes)"
+    return f"{kind_text(parameter)} of {parameter.size} bytes"
+
+
+cdef Signature signature_of(cupola_kernel* native):
+    cdef Signature signature = Signature.__new__(Signature)
+    cdef size_t index
+    cupola_kernel_retain(native)
+    signature.native = native
+    signature.name = text(cupola_kernel_name(native))
+    signature.parameters = cupola_kernel_parameters(native)
+    signature.count = cupola_kernel_parameter_count(native)
+    signature.nbytes = cupola_kernel_parameter_bytes(native)
+    signature.device_index = cupola_kernel_device(native)
+    signature.elements = <Element*>calloc(signature.count + 1, sizeof(Element))
+    if signature.elements == NULL:
+        raise MemoryError
+    for index in range(signature.count):
+        if signature.parameters[index].kind & CUPOLA_POINTER:
+            signature.elements[index] = element_of(text(signature.parameters[index].type))
+    return signature
+
+
+cdef class Signature:
+    def __cinit__(self):
+        self.native = NULL
+        self.elements = NULL
+
+    def __dealloc__(self):
+        free(self.elements)
+        cupola_kernel_release(self.native)
+
+    cdef int refuse(self, size_t index, str came, type error=ArgumentTypeError) except -1:
+        cdef const cupola_parameter* parameter = &self.parameters[index]
+        name = text(parameter.name)
+        raise error(
+            f"{self.name}: argument {index}{f' ({name})' if name else ''}: expected "
+            f"{expected_text(parameter)}, got {came}")
+
+    cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1:
+        cdef size_t index
+        cdef int left = NOTHING
+        if <size_t>PyTuple_GET_SIZE(arguments) != self.count:
+            self.refuse_count(arguments)
+        for index in range(self.count):
+            left |= self.put(buffer, index, <object>PyTuple_GET_ITEM(arguments, index), stream)
+        return left
+
+    def refuse_count(self, arguments):
+        listed = ", ".join([
+            f"{text(self.parameters[i].name) or i}: {expected_text(&self.parameters[i])}"
+            for i in range(self.count)])
+        raise ArgumentTypeError(
+            f"{self.name}: takes {self.count} arguments ({listed}), got {len(arguments)}")
+
+    cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1:
+        cdef int overflow = 0
+        cdef long long integer
+        cdef Array array
+        if type(value) is Array:
+            array = <Array>value
+            if not element_fits(self.elements[index], array.kind, array.itemsize):
+                self.refuse(
+                    index, f"a cupola.Array of {array.dtype}; its address as an int is taken "
+                    "whatever its elements are")
+            if array.device_index != self.device_index:
+                self.refuse(
+                    index, f"a cupola.Array on device {array.device_index}; the kernel is loaded "
+                    f"on device {self.device_index}", ArgumentValueError)
+            if array.readonly:
+                self.refuse_readonly(index, value)
+            check(cupola_argument_pointer(self.native, buffer, index, array.get_address()))
+            if array.memory is not None and array.memory.stream.native != stream:
+                return USE
+            return NOTHING
+        if type(value) is float:
+            check(cupola_argument_float(self.native, buffer, index, PyFloat_AS_DOUBLE(value)))
+            return NOTHING
+        if type(value) is int:
+            integer = PyLong_AsLongLongAndOverflow(value, &overflow)
+            if overflow == 0:
+                check(cupola_argument_int(self.native, buffer, index, integer))
+            else:
+                self.put_large(buffer, index, value, overflow)
+            return NOTHING
+        return self.put_other(buffer, index, value, stream)
+
+    cdef int put_large(self, char* buffer, size_t index, object value, int sign) except -1:
+        """An int that is no int64."""
+        cdef uint32_t kind = self.parameters[index].kind
+        if sign > 0 and value.bit_length() <= 64:
+            check(cupola_argument_uint(
+                self.native, buffer, index, PyLong_AsUnsignedLongLong(value)))
+        elif kind & CUPOLA_FLOAT and not kind & CUPOLA_INTEGER and value.bit_length() <= 1023:
+            check(cupola_argument_float(self.native, buffer, index, PyLong_AsDouble(value)))
+        else:
+            self.refuse(index, f"{value:#x}, which is out of its range", ArgumentValueError)
+        return 0
+
+    cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1:
+        """A NumPy scalar: as NumPy's same_kind rule has it, no kind becomes a lesser one."""
+        cdef PyObject* scalar = <PyObject*>value
+        cdef int64_t integer
+        cdef double number
+        if code == FLOAT64:
+            number = cupola_scalar[double](scalar)
+        elif code == FLOAT32:
+            number = cupola_scalar[float](scalar)
+        elif code == FLOAT16:
+            number = value
+        elif code == COMPLEX64 or code == COMPLEX128:
+            return self.put_complex(buffer, index, value.real, value.imag)
+        elif code == UINT64:
+            return check(cupola_argument_uint(
+                self.native, buffer, index, cupola_scalar[uint64_t](scalar)))
+        else:
+            if code == INT64:
+                integer = cupola_scalar[int64_t](scalar)
+            elif code == INT32:
+                integer = cupola_scalar[int32_t](scalar)
+            elif code == UINT32:
+                integer = cupola_scalar[uint32_t](scalar)
+            elif code == INT16:
+                integer = cupola_scalar[int16_t](scalar)
+            elif code == UINT16:
+                integer = cupola_scalar[uint16_t](scalar)
+            elif code == INT8:
+                integer = cupola_scalar[int8_t](scalar)
+            else:  # UINT8, BOOL
+                integer = cupola_scalar[uint8_t](scalar)
+            return check(cupola_argument_int(self.native, buffer, index, integer))
+        return check(cupola_argument_float(self.native, buffer, index, number))
+
+    cdef int put_other(
+        self, char* buffer, size_t index, object value, cupola_stream* stream
+    ) except -1:
+        if value is None:
+            check(cupola_argument_pointer(self.native, buffer, index, 0))
+            return NOTHING
+        if isinstance(value, bool):
+            check(cupola_argument_int(self.native, buffer, index, value is True))
+            return NOTHING
+        if isinstance(value, Transfer):
+            if not element_fits(
+                self.elements[index], (<Transfer>value).kind, (<Transfer>value).itemsize
+            ):
+                self.refuse(
+                    index, f"cupola.{type(value).__name__} of a numpy.ndarray of "
+                    f"{(<Transfer>value).array.dtype}")
+            # The address comes later; that a pointer is wanted at all is checked now.
+            check(cupola_argument_pointer(self.native, buffer, index, 0))
+            return TRANSFER
+        code = SCALARS.get(type(value))
+        if code is not None:
+            self.put_scalar(buffer, index, value, code)
+            return NOTHING
+        if isinstance(value, int):
+            return self.put(buffer, index, int(value), stream)
+        if isinstance(value, float):
+            check(cupola_argument_float(self.native, buffer, index, value))
+            return NOTHING
+        if isinstance(value, complex):
+            self.put_complex(buffer, index, value.real, value.imag)
+            return NOTHING
+        if isinstance(value, (bytes, np.void)):
+            self.put_buffer(buffer, index, value)
+            return NOTHING
+        if isinstance(value, np.ndarray):
+            if value.ndim == 0:
+                return self.put(buffer, index, value[()], stream)
+        elif not isinstance(value, str):
+            return self.put_foreign(buffer, index, value, stream)
+        return self.refuse_host(index, value)
+
+    cdef int put_foreign(
+        self, char* buffer, size_t index, object value, cupola_stream* stream
+    ) except -1:
+        """Device memory of other libraries, ctypes, and whatever is an integer."""
+        import _ctypes
+        if isinstance(value, _ctypes._SimpleCData):
+            return self.put(buffer, index, value.value, stream)
+        if isinstance(value, (_ctypes.Structure, _ctypes.Union)):
+            return self.put_buffer(buffer, index, value)
+        if isinstance(value, _ctypes.Array) and not self.parameters[index].kind & CUPOLA_POINTER:
+            return self.put_buffer(buffer, index, value)
+        if hasattr(value, "__cuda_array_interface__"):
+            return self.put_interface(buffer, index, value, stream)
+        if hasattr(value, "__index__"):
+            return self.put(buffer, index, value.__index__(), stream)
+        return self.refuse_host(index, value)
+
+    cdef int put_interface(
+        self, char* buffer, size_t index, object value, cupola_stream* stream
+    ) except -1:
+        cdef Interface interface = interface_of(value)
+        cdef int device = -1, devices = 1
+        kind = f"a {type(value).__module__}.{type(value).__qualname__}"
+        if not element_fits(self.elements[index], interface.kind, interface.itemsize):
+            self.refuse(index, f"{kind} of {interface.dtype}")
+        if not interface.contiguous:
+            self.refuse(
+                index, f"{kind} that is not C-contiguous; pass a contiguous copy, or its address "
+                "as an int", ArgumentValueError)
+        if interface.readonly:
+            self.refuse_readonly(index, value)
+        if interface.address:
+            check(cupola_device_count(&devices))
+        if devices > 1:
+            check(cupola_address_device(interface.address, &device))
+            if device != self.device_index and device >= 0:
+                self.refuse(
+                    index, f"{kind} on device {device}; the kernel is loaded on device "
+                    f"{self.device_index}", ArgumentValueError)
+        check(cupola_argument_pointer(self.native, buffer, index, interface.address))
+        interface.wait_for_data(self.device_index, stream)
+        return NOTHING
+
+    cdef int put_complex(self, char* buffer, size_t index, double real, double imag) except -1:
+        cdef float single[2]
+        cdef double both[2]
+        if self.parameters[index].size == sizeof(single):
+            single[0], single[1] = <float>real, <float>imag
+            return check(cupola_argument_bytes(
+                self.native, buffer, index, single, sizeof(single)))
+        if self.parameters[index].size == sizeof(both):
+            both[0], both[1] = real, imag
+            return check(cupola_argument_bytes(self.native, buffer, index, both, sizeof(both)))
+        return self.refuse(index, f"the complex number {complex(real, imag)}")
+
+    cdef int put_buffer(self, char* buffer, size_t index, object value) except -1:
+        """Bytes as they are, of exactly the parameter's size."""
+        cdef Py_buffer view
+        if isinstance(value, np.void):
+            value = value.tobytes()
+        PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
+        try:
+            check(cupola_argument_bytes(self.native, buffer, index, view.buf, view.len))
+        finally:
+            PyBuffer_Release(&view)
+        return 0
+
+    cdef int refuse_readonly(self, size_t index, object value) except -1:
+        cdef const cupola_parameter* parameter = &self.parameters[index]
+        # Where the element type is known, so is whether it is const.
+        if parameter.type[0] != 0 and not parameter.kind & CUPOLA_CONST:
+            self.refuse(index, f"a read-only {type(value).__name__}", ArgumentValueError)
+        return 0
+
+    cdef int refuse_host(self, size_t index, object value) except -1:
+        cdef type kind = type(value)
+        came = f"a {kind.__name__}"
+        if kind.__module__ != "builtins":
+            came = f"a {kind.__module__}.{kind.__qualname__}"
+        in_memory = PyObject_CheckBuffer(value) or isinstance(value, (list, tuple))
+        if in_memory or hasattr(value, "__array_interface__"):
+            came += " in host memory"
+            if self.parameters[index].kind & CUPOLA_POINTER:
+                came += (
+                    "; pass cupola.In(array), cupola.Out(array) or cupola.InOut(array) to copy it "
+                    "around the call, or cupola.to_device(array)")
+        return self.refuse(index, came)
+
+    cdef list begin(self, tuple arguments, char* buffer, cupola_stream* stream):
+        cdef size_t index
+        cdef Memory memory
+        cdef list begun = []
+        cupola_stream_retain(stream)
+        queue = adopt(stream)
+        for index in range(self.count):
+            argument = <object>PyTuple_GET_ITEM(arguments, index)
+            if isinstance(argument, Transfer):
+                memory = (<Transfer>argument).begin(self.device_index, queue)
+                check(cupola_argument_pointer(self.native, buffer, index, memory.address))
+                begun.append((argument, memory, queue))
+        return begun
+
+    cdef int end(self, list begun, cupola_stream* stream) except -1:
+        cdef bint wait = False
+        for transfer, memory, queue in begun:
+            wait |= (<Transfer>transfer).end(memory, queue)
+        if wait:
+            with nogil:
+                check(cupola_stream_synchronize(stream))
+        return 0
+
+    cdef int use(self, tuple arguments, cupola_stream* stream) except -1:
+        for argument in arguments:
+            if type(argument) is Array and (<Array>argument).memory is not None:
+                if (<Array>argument).memory.stream.native != stream:
+                    (<Array>argument).memory.use(stream)
+        return 0
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

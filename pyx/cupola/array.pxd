@@ -1,0 +1,30 @@
+# cupola/array.pxd - an array in a device's memory.
+
+from libc.stdint cimport uint64_t
+
+from cupola.abi cimport cupola_abi_1
+from cupola.memory cimport Memory
+from cupola.stream cimport Stream
+
+cdef class Array:
+    cdef Memory memory  # None where the memory is somebody else's
+    cdef object owner  # that somebody
+    cdef uint64_t start
+    cdef readonly tuple shape
+    cdef readonly object dtype
+    cdef readonly Py_ssize_t size  # elements
+    cdef readonly Py_ssize_t itemsize  # bytes
+    cdef readonly Py_ssize_t nbytes
+    cdef readonly int device_index
+    cdef char kind  # NumPy's letter for the kind of elements
+    cdef bint readonly
+
+    cdef uint64_t get_address(self) except? 0  # raises once the array was freed
+    cdef int used_on(self, Stream stream) except -1  # work on the stream uses it
+
+# A new array; dtype is a numpy.dtype.
+cdef Array new_array(tuple shape, object dtype, int device, Stream stream)
+
+# Where a NumPy array's elements begin, and whether that is page-locked memory.
+cdef uint64_t host_address(object host) except? 0
+cdef bint is_pinned(uint64_t address) except -1

@@ -1,0 +1,56 @@
+# cupola/dimensions.pyx - grid and block out of Python's ints and tuples.
+# cython: language_level=3
+#
+# What the device and the kernel allow is checked by libcupola; here is what no number of the C
+# ABI could say: negative, beyond 32 bits, no integer, more than three axes.
+
+from libc.stdint cimport uint32_t
+
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola.abi cimport require
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
+
+cdef long long LARGEST = 0xFFFFFFFF
+
+
+cdef uint32_t read_number(str kernel, str what, object value, long long least) except? 0:
+    cdef int overflow = 0
+    cdef long long number
+    if type(value) is not int:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise ArgumentTypeError(
+                f"{kernel}: {what} must be an int, got {value!r} of {type(value).__name__}")
+        value = value.__index__()
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0 or number < least or number > LARGEST:
+        raise ArgumentValueError(f"{kernel}: {what} is {value}; it must be {least} to {LARGEST}")
+    return <uint32_t>number
+
+
+cdef int read_axes(str kernel, str what, object value, uint32_t* axes) except -1:
+    axes[1] = axes[2] = 1
+    if isinstance(value, (tuple, list)):
+        if not 1 <= len(value) <= 3:
+            raise ArgumentValueError(
+                f"{kernel}: {what} {value!r} has {len(value)} axes; it must be an int or 1 to 3")
+        for i, axis in enumerate(value):
+            axes[<int>i] = read_number(kernel, f"{what}, axis {i},", axis, 1)
+    else:
+        axes[0] = read_number(kernel, what, value, 1)
+    return 0
+
+
+cdef int read_dimensions(
+    str kernel, object grid, object block, object shared, cupola_dimensions* out
+) except -1:
+    read_axes(kernel, "grid", grid, out.grid)
+    read_axes(kernel, "block", block, out.block)
+    out.shared = 0 if shared is None else read_number(kernel, "shared memory", shared, 0)
+    return 0
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,0 +1,22 @@
+# cupola/interface.pxd - device memory of other libraries; internal.
+
+from libc.stdint cimport uint64_t
+
+from cupola.handles cimport cupola_stream
+
+cdef class Interface:
+    cdef uint64_t address
+    cdef tuple shape
+    cdef object dtype
+    cdef char kind
+    cdef Py_ssize_t itemsize
+    cdef bint readonly
+    cdef bint contiguous
+    cdef bint ordered  # whether the data is to be waited for
+    cdef uint64_t stream  # on this stream
+
+    # Let what is queued on the stream from now on wait for the data.
+    cdef int wait_for_data(self, int device, cupola_stream* stream) except -1
+
+# What __cuda_array_interface__ says, or None where the object has none.
+cdef Interface interface_of(object value)

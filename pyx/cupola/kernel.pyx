@@ -1,0 +1,404 @@
+# cupola/kernel.pyx - a kernel: what is known of it, and the ways to launch it.
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Kernels."""
+
+cimport cython
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_argument_bytes, cupola_argument_float,
+    cupola_argument_int, cupola_argument_pointer, cupola_argument_uint, cupola_dimensions,
+    cupola_kernel_attribute, cupola_kernel_demangled, cupola_kernel_device,
+    cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
+    cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest, cupola_launch,
+    cupola_launch_check, cupola_parameter, cupola_stream_current, cupola_stream_release,
+)
+from cupola.abi cimport require
+from cupola.argument cimport TRANSFER, USE, Signature, kind_text, signature_of
+from cupola.device cimport known_device
+from cupola.dimensions cimport read_dimensions
+from cupola.error cimport check
+from cupola.handles cimport cupola_stream
+from cupola.stream cimport as_stream
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+# CUfunction_attribute, as the driver's documentation numbers them.
+cdef enum Attribute:
+    MAX_THREADS_PER_BLOCK = 0
+    SHARED_SIZE_BYTES = 1
+    LOCAL_SIZE_BYTES = 3
+    NUM_REGS = 4
+
+
+cdef str text(const char* value):
+    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
+
+
+cdef Kernel adopt(cupola_kernel* native, object module):
+    cdef Kernel kernel = Kernel.__new__(Kernel)
+    kernel.native = native
+    kernel.module = module
+    kernel.signature = signature_of(native)
+    kernel.device_index = cupola_kernel_device(native)
+    kernel.name = text(cupola_kernel_name(native))
+    kernel.demangled = text(cupola_kernel_demangled(native))
+    return kernel
+
+
+cdef int run(
+    Kernel kernel, const cupola_dimensions* dimensions, Stream stream, tuple arguments
+) except -1:
+    """Pack, launch, and see to what is left to do."""
+    cdef Signature signature = <Signature>kernel.signature
+    cdef char usual[512]
+    cdef char* buffer = usual
+    cdef cupola_stream* native = NULL
+    cdef list begun = None
+    cdef int left, status
+    if signature.nbytes > sizeof(usual):
+        buffer = <char*>malloc(signature.nbytes)
+        if buffer == NULL:
+            raise MemoryError
+    try:
+        if stream is None:
+            check(cupola_stream_current(kernel.device_index, &native))
+        else:
+            native = stream.native
+        memset(buffer, 0, signature.nbytes)  # of padding, nothing of this stack is sent
+        left = signature.pack(arguments, buffer, native)
+        if left & TRANSFER:
+            check(cupola_launch_check(kernel.native, dimensions))
+            begun = signature.begin(arguments, buffer, native)
+        with nogil:
+            status = cupola_launch(kernel.native, dimensions, buffer, native)
+        check(status)
+        if left & USE:
+            signature.use(arguments, native)
+        if left & TRANSFER:
+            signature.end(begun, native)
+    finally:
+        if stream is None:
+            cupola_stream_release(native)
+        if buffer != usual:
+            free(buffer)
+    return 0
+
+
+@cython.final
+@cython.freelist(8)
+cdef class Configured:
+    """A kernel with its grid and block: calling it launches. Made by ``kernel[grid, block]``."""
+
+    cdef readonly Kernel kernel
+    cdef readonly Stream stream
+    cdef cupola_dimensions dimensions
+    cdef bint nothing  # no element to work on: arguments are checked, nothing is launched
+
+    def __init__(self):
+        raise TypeError("use kernel[grid, block]")
+
+    @property
+    def grid(self):
+        """Blocks in x, y and z."""
+        return tuple([self.dimensions.grid[i] for i in range(3)])
+
+    @property
+    def block(self):
+        """Threads a block in x, y and z."""
+        return tuple([self.dimensions.block[i] for i in range(3)])
+
+    @property
+    def shared(self):
+        """Bytes of dynamic shared memory a block."""
+        return self.dimensions.shared
+
+    def __call__(self, *arguments):
+        if self.nothing:
+            check_arguments(self.kernel, arguments, self.stream)
+        else:
+            run(self.kernel, &self.dimensions, self.stream, arguments)
+
+    def __repr__(self):
+        where = "" if self.stream is None else f", {self.stream!r}"
+        return f"<{self.kernel.name}[{self.grid}, {self.block}{where}], shared={self.shared}>"
+
+
+cdef int check_arguments(Kernel kernel, tuple arguments, object stream) except -1:
+    cdef Signature signature = <Signature>kernel.signature
+    cdef char* buffer = <char*>malloc(signature.nbytes + 1)
+    if buffer == NULL:
+        raise MemoryError
+    try:
+        signature.pack(arguments, buffer, as_stream(stream, kernel.device_index).native)
+    finally:
+        free(buffer)
+    return 0
+
+
+cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, object stream):
+    cdef Configured result = Configured.__new__(Configured)
+    check(cupola_launch_check(kernel.native, dimensions))
+    result.kernel = kernel
+    result.stream = None if stream is None else as_stream(stream, kernel.device_index)
+    result.dimensions = dimensions[0]
+    return result
+
+
+@cython.no_gc_clear
+cdef class Kernel:
+    """A kernel of a loaded image: ``kernel[grid, block](*args)`` launches it.
+
+    ``grid`` (blocks) and ``block`` (threads) are ints, or tuples of one to three ints.
+    ``kernel[grid, block, stream]`` names a stream, ``kernel[grid, block, stream, shared]`` also
+    bytes of dynamic shared memory; a stream of None is this thread's current one. A launch
+    returns as soon as it is queued, unless an argument is `Out` or `InOut`.
+
+    What arguments may be:
+
+    - where the kernel takes a number: int, float, bool, complex, NumPy and ctypes scalars. Ints
+      are checked against the parameter's range, floats go to its width, and no float becomes an
+      integer;
+    - where it takes a pointer: a `cupola.Array`, anything with ``__cuda_array_interface__``,
+      `cupola.In`, `Out` or `InOut` around a host array, None (null), or an address as an int;
+    - where it takes a struct: a structured NumPy scalar, a ctypes structure, or bytes, of exactly
+      the size.
+
+    Attributes
+    ----------
+    name, demangled : str
+        As the image has it, and as C++ writes it.
+    module : Module
+    """
+
+    def __init__(self):
+        raise TypeError("kernels are found in a module: module[name]")
+
+    def __cinit__(self):
+        self.native = NULL
+        self.suggested = 0
+
+    def __dealloc__(self):
+        cupola_kernel_release(self.native)
+
+    cdef void* get_handle(self) noexcept nogil:
+        return cupola_kernel_handle(self.native)
+
+    cdef size_t buffer_bytes(self) noexcept nogil:
+        return cupola_kernel_parameter_bytes(self.native)
+
+    cdef int put_int(self, void* buffer, size_t index, int64_t value) except -1 nogil:
+        return check(cupola_argument_int(self.native, buffer, index, value))
+
+    cdef int put_uint(self, void* buffer, size_t index, uint64_t value) except -1 nogil:
+        return check(cupola_argument_uint(self.native, buffer, index, value))
+
+    cdef int put_float(self, void* buffer, size_t index, double value) except -1 nogil:
+        return check(cupola_argument_float(self.native, buffer, index, value))
+
+    cdef int put_pointer(self, void* buffer, size_t index, uint64_t address) except -1 nogil:
+        return check(cupola_argument_pointer(self.native, buffer, index, address))
+
+    cdef int put_bytes(
+        self, void* buffer, size_t index, const void* data, size_t size
+    ) except -1 nogil:
+        return check(cupola_argument_bytes(self.native, buffer, index, data, size))
+
+    cdef int launch_packed(
+        self, const unsigned* grid, const unsigned* block, const void* buffer, Stream stream,
+        unsigned shared
+    ) except -1 nogil:
+        cdef cupola_dimensions dimensions
+        memcpy(dimensions.grid, grid, sizeof(dimensions.grid))
+        memcpy(dimensions.block, block, sizeof(dimensions.block))
+        dimensions.shared = shared
+        return check(cupola_launch(
+            self.native, &dimensions, buffer, NULL if stream is None else stream.native))
+
+    def __getitem__(self, key):
+        cdef cupola_dimensions dimensions
+        cdef Configured result
+        cdef Py_ssize_t length = len(<tuple>key) if type(key) is tuple else 0
+        if length < 2 or length > 4:
+            raise ArgumentTypeError(
+                f"{self.name}: use {self.name}[grid, block], [grid, block, stream] or "
+                f"[grid, block, stream, shared], got [{key!r}]")
+        shared = (<tuple>key)[3] if length == 4 else None
+        read_dimensions(self.name, (<tuple>key)[0], (<tuple>key)[1], shared, &dimensions)
+        stream = (<tuple>key)[2] if length > 2 else None
+        if stream is not None:
+            return configure(self, &dimensions, stream)
+        if self.recent is not None:
+            result = <Configured>self.recent
+            if memcmp(&dimensions, &result.dimensions, sizeof(dimensions)) == 0:
+                return result
+        result = configure(self, &dimensions, None)
+        self.recent = result
+        return result
+
+    def launch(self, grid, block, *args, stream=None, shared=0):
+        """Queue the kernel.
+
+        Parameters
+        ----------
+        grid, block : int or tuple of int
+            Blocks, and threads a block.
+        *args
+            The kernel's arguments; see the class.
+        stream : Stream or an object with ``__cuda_stream__``, optional
+            By default this thread's current one.
+        shared : int
+            Bytes of dynamic shared memory a block.
+
+        Raises
+        ------
+        ArgumentError
+            Where arguments, grid, block or shared memory are not what kernel and device take.
+        DriverError
+            Where the driver refuses. A fault of the kernel itself comes later: from the call
+            that waits for it.
+        """
+        cdef cupola_dimensions dimensions
+        read_dimensions(self.name, grid, block, shared, &dimensions)
+        run(
+            self, &dimensions, None if stream is None else as_stream(stream, self.device_index),
+            args)
+
+    def forall(self, n, stream=None, shared=0):
+        """The kernel over `n` elements: a block of best occupancy, as many blocks as it takes.
+
+        Parameters
+        ----------
+        n : int
+            Threads there shall be at least; for 0 the call checks its arguments and does nothing.
+        stream : Stream, optional
+            By default this thread's current one.
+        shared : int
+            Bytes of dynamic shared memory a block.
+
+        Returns
+        -------
+        Configured
+            To be called with the kernel's arguments.
+        """
+        cdef cupola_dimensions dimensions
+        cdef Configured result
+        if isinstance(n, bool) or not hasattr(n, "__index__"):
+            raise ArgumentTypeError(f"{self.name}: forall takes an int, got {n!r}")
+        n = n.__index__()
+        if n < 0:
+            raise ArgumentValueError(f"{self.name}: forall takes an n >= 0, got {n}")
+        block = self.suggest(shared)
+        read_dimensions(self.name, max(1, -(-n // block)), block, shared, &dimensions)
+        result = configure(self, &dimensions, stream)
+        result.nothing = n == 0
+        return result
+
+    def suggest(self, shared=0):
+        """A block size, in threads, of highest occupancy.
+
+        Parameters
+        ----------
+        shared : int
+            Bytes of dynamic shared memory a block.
+        """
+        cdef int block = 0, grid = 0
+        if shared == 0 and self.suggested != 0:
+            return self.suggested
+        check(cupola_kernel_suggest(self.native, shared, &block, &grid))
+        if shared == 0:
+            self.suggested = block
+        return block
+
+    def prepare(self, grid, block, *args, stream=None, shared=0):
+        """Pack and check a launch once, to send it many times.
+
+        Parameters
+        ----------
+        grid, block, *args, stream, shared
+            As for `launch`; but `In`, `Out` and `InOut` copy around one call, and are refused.
+
+        Returns
+        -------
+        Launch
+        """
+        from cupola.launch import Launch
+        return Launch(self, grid, block, args, stream=stream, shared=shared)
+
+    @property
+    def params(self):
+        """What is known of the parameters.
+
+        Returns
+        -------
+        tuple of Parameter
+            Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes).
+        """
+        from cupola.records import Parameter
+        cdef Signature signature = <Signature>self.signature
+        cdef const cupola_parameter* one
+        cdef size_t i
+        if self.parameters is None:
+            found = []
+            for i in range(signature.count):
+                one = &signature.parameters[i]
+                found.append(Parameter(
+                    text(one.name), kind_text(one), text(one.type), one.offset, one.size))
+            self.parameters = tuple(found)
+        return self.parameters
+
+    def attribute(self, int number):
+        """A ``CUfunction_attribute`` by its number in the driver's documentation."""
+        cdef int value = 0
+        check(cupola_kernel_attribute(self.native, number, &value))
+        return value
+
+    @property
+    def registers(self):
+        """Registers a thread."""
+        return self.attribute(NUM_REGS)
+
+    @property
+    def shared_bytes(self):
+        """Static shared memory a block, in bytes."""
+        return self.attribute(SHARED_SIZE_BYTES)
+
+    @property
+    def local_bytes(self):
+        """Local memory a thread, in bytes."""
+        return self.attribute(LOCAL_SIZE_BYTES)
+
+    @property
+    def max_threads(self):
+        """How many threads a block of this kernel may have."""
+        return self.attribute(MAX_THREADS_PER_BLOCK)
+
+    def occupancy(self, int block, size_t shared=0):
+        """How many blocks fit on one multiprocessor at a time.
+
+        Parameters
+        ----------
+        block : int
+            Threads a block.
+        shared : int
+            Bytes of dynamic shared memory a block.
+        """
+        cdef int blocks = 0
+        check(cupola_kernel_occupancy(self.native, block, shared, &blocks))
+        return blocks
+
+    @property
+    def device(self):
+        """The device it is loaded on."""
+        return known_device(self.device_index)
+
+    def __repr__(self):
+        listed = ", ".join([
+            f"{one.type or one.kind}{'*' if one.type and one.kind == 'pointer' else ''} "
+            f"{one.name}".rstrip()
+            for one in self.params])
+        return f"<cupola.Kernel {self.name}({listed}) on device {self.device_index}>"
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,0 +1,129 @@
+# cupola/transfer.pyx - In, Out, InOut: host arrays that are copied around one kernel call.
+# cython: language_level=3
+"""Host arrays as kernel arguments."""
+
+from libc.stdint cimport uint64_t
+
+import numpy as np
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_copy_to_device, cupola_copy_to_host,
+)
+from cupola.abi cimport require
+from cupola.array cimport host_address, is_pinned
+from cupola.error cimport check
+from cupola.memory cimport allocate
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+
+cdef class Transfer:
+    """What `In`, `Out` and `InOut` have in common.
+
+    Attributes
+    ----------
+    array : numpy.ndarray
+    """
+
+    def __init__(self):
+        raise TypeError("use cupola.In, cupola.Out or cupola.InOut")
+
+    cdef Memory begin(self, int device, Stream stream):
+        cdef Memory memory = allocate(device, self.array.nbytes, stream)
+        cdef uint64_t source
+        if self.inward:
+            source = host_address(self.array)
+            with nogil:
+                check(cupola_copy_to_device(
+                    memory.address, <void*>source, memory.nbytes, stream.native))
+        return memory
+
+    cdef int end(self, Memory memory, Stream stream) except -1:
+        cdef uint64_t target
+        if self.outward:
+            target = host_address(self.array)
+            with nogil:
+                check(cupola_copy_to_host(
+                    <void*>target, memory.address, memory.nbytes, stream.native))
+        # Page-locked memory is read and written in its own time: the call has to wait.
+        return self.outward or is_pinned(host_address(self.array))
+
+    def __repr__(self):
+        return (
+            f"<cupola.{type(self).__name__} shape={self.array.shape} dtype={self.array.dtype}>")
+
+
+cdef int hold(Transfer self, object array) except -1:
+    if array.dtype.hasobject:
+        raise ArgumentTypeError(
+            f"cupola.{type(self).__name__}: a device can't hold Python objects")
+    self.array = array
+    self.kind = ord(array.dtype.kind)
+    self.itemsize = array.dtype.itemsize
+    return 0
+
+
+cdef object writable(Transfer self, object array):
+    """The array itself, since what a kernel writes must arrive there."""
+    name = f"cupola.{type(self).__name__}"
+    if not isinstance(array, np.ndarray):
+        try:
+            array = np.asarray(memoryview(array))
+        except TypeError:
+            raise ArgumentTypeError(
+                f"{name} takes a NumPy array or another writable buffer, got "
+                f"{type(array).__name__}") from None
+    if not array.flags.writeable:
+        raise ArgumentValueError(f"{name}: the array is read-only")
+    if not array.flags.c_contiguous:
+        raise ArgumentValueError(
+            f"{name}: the array is not C-contiguous (shape {array.shape}, strides "
+            f"{array.strides})")
+    return array
+
+
+cdef class In(Transfer):
+    """A host array that a kernel reads: copied to the device before the call.
+
+    Parameters
+    ----------
+    array : array_like
+        Read when the kernel is called; what is not C-contiguous is copied here.
+    """
+
+    def __init__(self, array):
+        self.inward = True
+        hold(self, np.asarray(array, order="C"))
+
+
+cdef class Out(Transfer):
+    """A host array that a kernel fills: copied from the device after the call, which waits.
+
+    Elements that the kernel leaves alone are undefined afterwards; see `InOut`.
+
+    Parameters
+    ----------
+    array : numpy.ndarray or writable buffer
+        C-contiguous.
+    """
+
+    def __init__(self, array):
+        self.outward = True
+        hold(self, writable(self, array))
+
+
+cdef class InOut(Transfer):
+    """A host array that a kernel changes: copied there before and back after the call, which waits.
+
+    Parameters
+    ----------
+    array : numpy.ndarray or writable buffer
+        C-contiguous.
+    """
+
+    def __init__(self, array):
+        self.inward = self.outward = True
+        hold(self, writable(self, array))
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
