@@ -1,0 +1,88 @@
+"""Host cost of a launch with five arguments: a C++ loop over cuLaunchKernel, prepared, checked."""
+
+import ctypes
+import statistics
+import time
+
+import cupola
+import floor
+import numpy as np
+
+BATCH = 500  # launches between two synchronisations: fewer than a driver's queue holds
+ROUNDS = 60
+GRID, BLOCK, N = 1, 32, 32
+
+
+def timed(call):
+    """Seconds of BATCH calls; the device's work is waited for outside."""
+    start = time.perf_counter()
+    for _ in range(BATCH):
+        call()
+    elapsed = time.perf_counter() - start
+    cupola.Device().synchronize()
+    return elapsed
+
+
+def ways(kernel, x, y, out):
+    """Each way's function: seconds of BATCH launches."""
+    prepared = kernel.prepare(GRID, BLOCK, 2.0, x, y, out, N)
+    bound = kernel[GRID, BLOCK]
+
+    def checked():
+        kernel[GRID, BLOCK](2.0, x, y, out, N)
+
+    library = floor.build()
+    driver = ctypes.CDLL(cupola.driver_info().path)
+    launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p)
+    values = [
+        ctypes.c_float(2.0),
+        ctypes.c_uint64(x.address),
+        ctypes.c_uint64(y.address),
+        ctypes.c_uint64(out.address),
+        ctypes.c_uint64(N),
+    ]
+    parameters = (ctypes.c_void_p * 5)(*[ctypes.addressof(value) for value in values])
+    stream = cupola.Stream.current().handle
+
+    def cpp():
+        elapsed = library.floor_launch(launch, kernel.handle, stream, GRID, BLOCK, parameters, BATCH)
+        cupola.Device().synchronize()
+        assert elapsed > 0
+        return elapsed
+
+    return {
+        "C++ loop over cuLaunchKernel": cpp,
+        "prepared launch()": lambda: timed(prepared),
+        "bound = kernel[grid, block]; bound(...)": lambda: timed(
+            lambda: bound(2.0, x, y, out, N)
+        ),
+        "kernel[grid, block](...)": lambda: timed(checked),
+        "empty Python call": lambda: timed(lambda: None),
+    }
+
+
+def run():
+    """Nanoseconds a launch and the ratio to the C++ loop, the median of interleaved rounds."""
+    x = cupola.to_device(np.arange(N, dtype=np.float32))
+    y = cupola.to_device(np.ones(N, dtype=np.float32))
+    out = cupola.empty_like(x)
+    kernel = cupola.shipped()["saxpy"]
+    calls = ways(kernel, x, y, out)
+    times = {name: [] for name in calls}
+    for round_ in range(ROUNDS + 5):
+        for name, call in calls.items():
+            elapsed = call()
+            if round_ >= 5:
+                times[name].append(elapsed / BATCH * 1e9)
+    np.testing.assert_array_equal(out.get(), 2 * np.arange(N, dtype=np.float32) + 1)
+    floor_times = times["C++ loop over cuLaunchKernel"]
+    rows = []
+    for name, values in times.items():
+        ratio = statistics.median(v / f for v, f in zip(values, floor_times, strict=True))
+        rows.append({"what": name, "ns": statistics.median(values), "ratio": ratio})
+    return rows
+
+
+if __name__ == "__main__":
+    for row in run():
+        print(row)

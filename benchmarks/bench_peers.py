@@ -1,0 +1,110 @@
+"""The same launch by the peers that are installed, on a GPU: CuPy, cuda.core, plain ctypes."""
+
+import ctypes
+import importlib.metadata
+import statistics
+import time
+
+import bench_launch
+import cupola
+import numpy as np
+
+SOURCE = """
+extern "C" __global__ void axpy(float a, const float* x, const float* y, float* out, size_t n) {
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a * x[i] + y[i];
+}
+"""
+
+
+def of_cupy(x, y, out, n):
+    import cupy
+
+    kernel = cupy.RawKernel(SOURCE, "axpy")
+    a, count = np.float32(2), np.uint64(n)
+    arrays = [cupy.asarray(array.get()) for array in (x, y, out)]
+    grid, block = (bench_launch.GRID,), (bench_launch.BLOCK,)
+    return lambda: kernel(grid, block, (a, *arrays, count))
+
+
+def of_cuda_core(x, y, out, n):
+    try:
+        from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+    except ImportError:
+        from cuda.core.experimental import Device, LaunchConfig, Program, ProgramOptions, launch
+
+    device = Device()
+    device.set_current()
+    stream = device.create_stream()
+    capability = "".join(str(part) for part in device.compute_capability)
+    program = Program(SOURCE, code_type="c++", options=ProgramOptions(arch=f"sm_{capability}"))
+    kernel = program.compile("cubin").get_kernel("axpy")
+    config = LaunchConfig(grid=bench_launch.GRID, block=bench_launch.BLOCK)
+    a, count = np.float32(2), np.uint64(n)
+    pointers = [array.address for array in (x, y, out)]
+    return lambda: launch(stream, config, kernel, a, *pointers, count)
+
+
+def of_ctypes(x, y, out, n):
+    driver = ctypes.CDLL(cupola.driver_info().path)
+    kernel = cupola.shipped()["saxpy"]
+    function, stream = ctypes.c_void_p(kernel.handle), ctypes.c_void_p(1)
+
+    def call():
+        values = (
+            ctypes.c_float(2.0),
+            ctypes.c_uint64(x.address),
+            ctypes.c_uint64(y.address),
+            ctypes.c_uint64(out.address),
+            ctypes.c_uint64(n),
+        )
+        pointers = (ctypes.c_void_p * 5)(*[ctypes.addressof(value) for value in values])
+        g, b = bench_launch.GRID, bench_launch.BLOCK
+        driver.cuLaunchKernel(function, g, 1, 1, b, 1, 1, 0, stream, pointers, None)
+
+    return call
+
+
+PEERS = {
+    "ctypes, packing each time": (of_ctypes, None),
+    "CuPy RawKernel": (of_cupy, "cupy-cuda13x"),
+    "cuda.core launch": (of_cuda_core, "cuda-core"),
+}
+
+
+def run():
+    """Nanoseconds a launch, the median; peers that are not installed are left out by name."""
+    n = bench_launch.N
+    x = cupola.to_device(np.arange(n, dtype=np.float32))
+    y = cupola.to_device(np.ones(n, dtype=np.float32))
+    out = cupola.empty_like(x)
+    kernel = cupola.shipped()["saxpy"]
+    grid, block = bench_launch.GRID, bench_launch.BLOCK
+    calls = {"cupola kernel[grid, block](...)": lambda: kernel[grid, block](2.0, x, y, out, n)}
+    rows = []
+    for name, (make, package) in PEERS.items():
+        try:
+            version = " " + importlib.metadata.version(package) if package else ""
+            calls[name + version] = make(x, y, out, n)
+        except ImportError as error:
+            rows.append({"what": f"{name}: not measured, {error}"})
+    times = {name: [] for name in calls}
+    for round_ in range(bench_launch.ROUNDS + 5):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(bench_launch.BATCH):
+                call()
+            elapsed = time.perf_counter() - start
+            cupola.Device().synchronize()
+            if round_ >= 5:
+                times[name].append(elapsed / bench_launch.BATCH * 1e9)
+    base = next(iter(times.values()))
+    for name, values in times.items():
+        ratio = statistics.median(v / b for v, b in zip(values, base, strict=True))
+        rows.append({"what": name, "ns": statistics.median(values), "ratio": ratio})
+    return rows
+
+
+if __name__ == "__main__":
+    for row in run():
+        print(row)

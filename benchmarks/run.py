@@ -1,0 +1,91 @@
+"""Measures cupola on this machine, beside the floor, and writes a table and a JSON file.
+
+    python benchmarks/run.py [--out FOLDER]
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import bench_import  # noqa: E402
+import bench_launch  # noqa: E402
+import bench_mandelbrot  # noqa: E402
+import bench_peers  # noqa: E402
+import floor  # noqa: E402
+
+import cupola  # noqa: E402
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def revision():
+    command = ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--abbrev=12"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    return answer.stdout.strip() or "unknown"
+
+
+def machine():
+    info = cupola.driver_info()
+    return {
+        "device": cupola.Device().name,
+        "driver": f"{info.kind}, CUDA {info.version // 1000}.{info.version % 1000 // 10}",
+        "processor": processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "compiler": floor.compiler()[1] + " " + " ".join(floor.FLAGS),
+        "python": platform.python_version(),
+        "cupola": cupola.__version__,
+        "revision": revision(),
+    }
+
+
+def table(rows):
+    columns = [key for key in ("what", "ns", "ms", "ratio") if any(key in row for row in rows)]
+    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    for row in rows:
+        cells = [row["what"]]
+        cells += [f"{row[key]:.2f}" if key in row else "" for key in columns[1:]]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, help="folder for the result files")
+    out = parser.parse_args().out
+    cpu = cupola.driver_info().kind == "cpu"
+    about = machine()
+    sections = {
+        "import": bench_import.run(),
+        "launch": bench_launch.run(),
+        "mandelbrot 1024 x 1024, 256 iterations": bench_mandelbrot.run(cpu),
+    }
+    if not cpu:
+        sections["launch beside peers; ratio to cupola's checked launch"] = bench_peers.run()
+    text = [f"# {about['device']}", ""]
+    text += [f"- {key}: {value}" for key, value in about.items()]
+    for name, rows in sections.items():
+        text += ["", f"## {name}", table(rows)]
+    text.append("\nMedians of interleaved rounds; a ratio is to the C++ floor of the same round.")
+    print("\n".join(text))
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"[^a-z0-9]+", "-", about["device"].lower()).strip("-")
+        (out / f"{name}.md").write_text("\n".join(text) + "\n")
+        (out / f"{name}.json").write_text(json.dumps({"machine": about, **sections}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

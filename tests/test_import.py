@@ -1,0 +1,62 @@
+"""What `import cupola` is and does: light, complete, and described."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cupola
+
+PACKAGE = Path(cupola.__file__).parent
+
+
+def test_import_brings_in_little():
+    code = """
+import sys, numpy
+before = set(sys.modules)
+import cupola
+print(*sorted(m for m in set(sys.modules) - before if not m.startswith("cupola")))
+"""
+    command = [sys.executable, "-c", code]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    heavy = {"json", "argparse", "importlib.metadata", "subprocess", "cuda", "cuda.pathfinder"}
+    assert not heavy & set(answer.stdout.split()), answer.stdout
+
+
+@pytest.mark.parametrize("name", sorted(cupola.__all__))
+def test_every_public_name_is_there_and_described(name):
+    thing = getattr(cupola, name)
+    if name.startswith("__"):
+        return
+    assert thing.__doc__ and len(thing.__doc__.strip()) > 20, name
+
+
+def test_dir_shows_the_public_names():
+    assert set(cupola.__all__) <= set(dir(cupola))
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="compile"):
+        cupola.compile  # noqa: B018 - is not built yet, and so has no name
+
+
+def test_stub_names_what_the_package_has():
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text())
+    named = set()
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            named |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            named.add(node.name)
+        elif isinstance(node, ast.AnnAssign):
+            named.add(node.target.id)
+    missing = set(cupola.__all__) - named
+    assert not missing, missing
+    assert (PACKAGE / "py.typed").exists()
+
+
+def test_include_holds_the_headers():
+    include = Path(cupola.get_include())
+    assert (include / "cupola" / "cupola.h").exists()

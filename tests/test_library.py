@@ -1,0 +1,101 @@
+"""Which libcupola.so is loaded: the packaged one, or CUPOLA_LIBRARY; never a mismatched one."""
+
+import os
+import shutil
+import subprocess
+
+from test_driver import compile_library, good, run
+
+from cupola import paths
+
+USE = """
+import cupola
+import numpy as np
+print(cupola.saxpy(2.0, np.ones(3, "f4"), np.ones(3, "f4")).tolist())
+print([line.split()[-1] for line in open("/proc/self/maps") if "libcupola.so" in line][0])
+"""
+
+
+def test_packaged_by_default():
+    assert good(USE, CUPOLA_DRIVER="cpu").stdout.splitlines() == ["[3.0, 3.0, 3.0]", paths.library()]
+
+
+def test_replaced_by_the_variable(tmp_path):
+    other = tmp_path / "libcupola.so"
+    shutil.copy(paths.library(), other)
+    shutil.copytree(os.path.dirname(paths.cpu_driver()), tmp_path / "cpu")
+    lines = good(USE, CUPOLA_DRIVER="cpu", CUPOLA_LIBRARY=other).stdout.splitlines()
+    assert lines == ["[3.0, 3.0, 3.0]", str(other)]  # the modules bound to it, not to the packaged
+
+
+def refused(*texts, **variables):
+    answer = run("import cupola", **variables)
+    assert answer.returncode == 1
+    assert "LibraryError" in answer.stderr
+    for text in texts:
+        assert str(text) in answer.stderr, answer.stderr
+    # the error is an ImportError, so that optional dependencies work as usual
+    code = "try:\n    import cupola\nexcept ImportError as e:\n    print('optional')"
+    assert run(code, **variables).stdout == "optional\n"
+
+
+def test_missing(tmp_path):
+    refused("CUPOLA_LIBRARY", tmp_path / "libcupola.so", CUPOLA_LIBRARY=tmp_path / "libcupola.so")
+
+
+def test_not_a_library(tmp_path):
+    (tmp_path / "libcupola.so").write_text("no library")
+    refused(tmp_path / "libcupola.so", CUPOLA_LIBRARY=tmp_path / "libcupola.so")
+
+
+def test_other_library(tmp_path):
+    library = compile_library(tmp_path, "libother.so", "int x(void) { return 0; }")
+    refused(library, "libother.so", CUPOLA_LIBRARY=library)
+
+
+def test_without_soname(tmp_path):
+    source = tmp_path / "s.c"
+    source.write_text("int cupola_abi_version(void) { return 1; }")
+    library = tmp_path / "libcupola.so"
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    refused(library, CUPOLA_LIBRARY=library)
+
+
+def test_other_abi_version(tmp_path):
+    """The real library with one byte of its version changed would need a disassembler; a library
+    that answers another number, and has every symbol the modules want, stands for it."""
+    names = exported(paths.library())
+    functions = "\n".join(
+        f"void* {name}(void) {{ return 0; }}" for name in names if name != "cupola_abi_version"
+    )
+    source = f"int cupola_abi_version(void) {{ return 999; }}\n{functions}"
+    library = compile_library(tmp_path, "libcupola.so", source)
+    refused("999", library, CUPOLA_LIBRARY=library)
+
+
+def test_other_build(tmp_path):
+    names = exported(paths.library())
+    functions = "\n".join(
+        f"void* {name}(void) {{ return 0; }}"
+        for name in names
+        if name not in ("cupola_abi_version", "cupola_build_id", "cupola_library_path")
+    )
+    source = f"""
+    int cupola_abi_version(void) {{ return 1; }}
+    const char* cupola_build_id(void) {{ return "another"; }}
+    const char* cupola_library_path(void) {{ return "{tmp_path}/libcupola.so"; }}
+    {functions}"""
+    library = compile_library(tmp_path, "libcupola.so", source)
+    refused("another", library, CUPOLA_LIBRARY=library)
+
+
+def exported(library):
+    answer = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True)
+    return [line.split()[-1] for line in answer.stdout.splitlines()]
+
+
+def test_only_c_is_exported():
+    assert all(name.startswith("cupola_") for name in exported(paths.library()))
+    names = exported(paths.cpu_driver())
+    assert names and all(name.startswith(("cu", "cupola_cpu_")) for name in names)

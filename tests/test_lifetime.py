@@ -1,0 +1,168 @@
+"""Garbage in any order, exit with work in flight, fork, threads that outlive what they use."""
+
+
+import pytest
+from test_driver import good, run
+
+SETUP = """
+import gc, cupola, numpy as np
+host = np.arange(1000, dtype=np.float32)
+def things():
+    stream = cupola.Stream()
+    module = cupola.load({ptx!r})
+    kernel = module["scale"]
+    array = cupola.to_device(host)
+    event = cupola.Event()
+    launch = kernel.prepare(8, 128, array, 2.0, 1000)
+    return dict(stream=stream, module=module, kernel=kernel, array=array, event=event, launch=launch)
+"""
+
+
+@pytest.fixture
+def setup(request):
+    return SETUP.format(ptx=str(request.path.with_name("scale.ptx")))
+
+
+def test_garbage_in_any_order(setup, driver):
+    """All 720 orders of letting go, with work in flight, in one process."""
+    code = setup + (
+        "import itertools\n"
+        "for order in itertools.permutations(things()):\n"
+        "    t = things()\n"
+        "    t['launch'](stream=t['stream'])\n"
+        "    t['event'].record(t['stream'])\n"
+        "    for name in order:\n"
+        "        del t[name]\n"
+        "gc.collect()\n"
+        "cupola.Device().synchronize()\n"
+        "print('done')\n"
+    )
+    answer = good(code, CUPOLA_DRIVER=driver)
+    assert (answer.stdout, answer.stderr) == ("done\n", "")
+
+
+@pytest.mark.parametrize("name", ["stream", "module", "kernel", "array", "event", "launch"])
+def test_each_keeps_what_it_depends_on(setup, driver, name):
+    """One owner is kept, all others are gone: it still works."""
+    use = {
+        "stream": "t.synchronize(); assert t.done",
+        "module": "a = cupola.to_device(host); t['scale'][8, 128](a, 3.0, 1000); a.get()",
+        "kernel": "a = cupola.to_device(host); t[8, 128](a, 3.0, 1000); a.get()",
+        "array": "np.testing.assert_array_equal(t.get(), host)",
+        "event": "t.record(); t.synchronize()",
+        "launch": "t(); cupola.Device().synchronize()",
+    }[name]
+    code = setup + f"t = things()['{name}']\ngc.collect()\n{use}\nprint('done')"
+    answer = good(code, CUPOLA_DRIVER=driver)
+    assert (answer.stdout, answer.stderr) == ("done\n", "")
+
+
+@pytest.mark.parametrize("when", ["module level", "atexit", "thread", "cycle"])
+def test_exit_with_work_in_flight(setup, driver, when):
+    """No message, no crash, no hang."""
+    start = "t = things()\nfor _ in range(200): t['launch'](stream=t['stream'])\n"
+    code = {
+        "module level": start,
+        "atexit": "import atexit\natexit.register(lambda: t['launch']())\n" + start,
+        "thread": "import threading\n"
+        "def work():\n"
+        "    global t\n"
+        "    t = things()\n"
+        "    while True: t['launch']()\n"
+        "threading.Thread(target=work, daemon=True).start()\n"
+        "import time; time.sleep(0.2)\n",
+        "cycle": start + "t['self'] = t\n",
+    }[when]
+    answer = good(setup + code, CUPOLA_DRIVER=driver)
+    assert (answer.stdout, answer.stderr) == ("", "")
+
+
+def test_forked_child_is_told(setup, driver):
+    code = setup + (
+        "import os, sys\n"
+        "t = things()\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    calls = [lambda: cupola.to_device(host), lambda: t['launch'](), lambda: t['array'].get(),\n"
+        "             lambda: t['stream'].synchronize(), lambda: t['kernel'][1, 1](t['array'], 1.0, 1),\n"
+        "             lambda: cupola.Event(), lambda: cupola.load(open({0!r}, 'rb').read()),\n"
+        "             lambda: cupola.saxpy(1.0, host, host), lambda: cupola.memory_info()]\n"
+        "    for call in calls:\n"
+        "        try:\n"
+        "            call()\n"
+        "        except cupola.DriverError as error:\n"
+        "            assert 'does not survive fork' in str(error), error\n"
+        "        else:\n"
+        "            os._exit(1)\n"
+        "    del t, calls\n"
+        "    gc.collect()\n"
+        "    sys.exit(0)\n"
+        "_, status = os.waitpid(pid, 0)\n"
+        "t['launch'](); t['array'].get()\n"
+        "print('child', os.waitstatus_to_exitcode(status))\n"
+    ).replace("{0!r}", repr(str(_here() / "scale.ptx")))
+    answer = good(code, CUPOLA_DRIVER=driver)
+    assert (answer.stdout, answer.stderr) == ("child 0\n", "")
+
+
+def test_fork_before_the_first_use_is_fine(setup, driver):
+    code = setup + (
+        "import os\n"
+        "pid = os.fork()\n"
+        "t = things(); t['launch'](); t['array'].get()\n"
+        "if pid: print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    assert good(code, CUPOLA_DRIVER=driver).stdout == "0\n"
+
+
+def _here():
+    from pathlib import Path
+
+    return Path(__file__).parent
+
+
+def test_memory_is_given_back(setup, driver):
+    """Free memory is the same after a thousand arrays and modules."""
+    code = setup + (
+        "def round(n):\n"
+        "    for _ in range(n): things()\n"
+        "    gc.collect(); cupola.Device().synchronize()\n"
+        "    return cupola.memory_info().free\n"
+        "before = round(50)\n"
+        "after = round(1000)\n"
+        "assert abs(before - after) <= 32 << 20, (before, after)\n"
+    )
+    good(code, CUPOLA_DRIVER=driver)
+
+
+def test_out_of_memory_leaves_everything_usable(setup, driver):
+    code = setup + (
+        "free, total = cupola.memory_info()\n"
+        "for _ in range(3):\n"
+        "    try:\n"
+        "        cupola.empty(total + (1 << 30), np.uint8)\n"
+        "    except MemoryError as error:\n"
+        "        assert isinstance(error, cupola.OutOfMemoryError)\n"
+        "        text = str(error)\n"
+        "    else:\n"
+        "        raise SystemExit('there was memory')\n"
+        "assert f'asked for {total + (1 << 30)} bytes' in text and 'free: ' in text, text\n"
+        "t = things(); t['launch'](); np.testing.assert_array_equal(t['array'].get(), 2 * host)\n"
+    )
+    good(code, CUPOLA_DRIVER=driver)
+
+
+def test_a_fault_is_an_error_and_the_process_says_so(setup, driver):
+    code = setup + (
+        "t = things()\n"
+        "try:\n"
+        "    t['kernel'][1, 32](16, 1.0, 32)\n"
+        "    cupola.Device().synchronize()\n"
+        "except cupola.DriverError as error:\n"
+        "    print(error.name)\n"
+    )
+    answer = run(code, CUPOLA_DRIVER=driver)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "CUDA_ERROR_ILLEGAL_ADDRESS\n"
+
+

@@ -1,0 +1,175 @@
+"""The shipped kernels against NumPy, on host and on device arrays."""
+
+import numpy as np
+import pytest
+
+import cupola
+
+rng = np.random.default_rng(20)
+
+
+def mandelbrot(lattice, iterations, bound):
+    """The definition, each operation rounded to float32."""
+    c_real = lattice[np.newaxis, :]
+    c_imag = lattice[::-1, np.newaxis]
+    real, imag, real2, imag2 = np.zeros((4, lattice.size, lattice.size), np.float32)
+    inside = np.ones(real.shape, bool)
+    limit = np.float32(bound) * np.float32(bound)
+    with np.errstate(all="ignore"):
+        for _ in range(iterations):
+            imag = (real + real) * imag + c_imag
+            real = (real2 - imag2) + c_real
+            real2, imag2 = real * real, imag * imag
+            inside &= real2 + imag2 <= limit
+    return inside.astype(np.float32)
+
+
+LATTICES = {
+    "even": np.linspace(-2, 2, 64, dtype=np.float32),
+    "odd": np.linspace(-2, 2, 33, dtype=np.float32),
+    "one": np.array([0.25], np.float32),
+    "asymmetric": np.linspace(-1.5, 0.3, 50, dtype=np.float32),
+    "unsorted": rng.permutation(np.linspace(-2, 1, 40, dtype=np.float32)),
+    "special": np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e38, 1e-45, -1], np.float32),
+}
+
+
+@pytest.mark.parametrize("lattice", LATTICES.values(), ids=LATTICES.keys())
+@pytest.mark.parametrize(("iterations", "bound"), [(0, 2), (1, 2), (7, 2), (100, 2), (50, 0.5), (50, 40)])
+def test_mandelbrot_of_any_lattice(driver, lattice, iterations, bound):
+    picture = cupola.mandelbrot(lattice=lattice, iterations=iterations, bound=bound)
+    assert picture.dtype == np.float32 and picture.shape == (lattice.size, lattice.size)
+    np.testing.assert_array_equal(picture, mandelbrot(lattice, iterations, bound))
+
+
+def test_mandelbrot_by_region(driver):
+    picture = cupola.mandelbrot(128, -2, 2, 256, 2)
+    expected = mandelbrot(np.linspace(-2, 2, 128, dtype=np.float32), 256, 2)
+    np.testing.assert_array_equal(picture, expected)
+    assert 0.05 < picture.mean() < 0.15  # the set's area is about 1.5 of 16
+
+
+@pytest.mark.parametrize("grid", [1, 3, (2, 2), (1, 1, 3), 1000])
+@pytest.mark.parametrize("block", [1, 32, 33, (16, 16), (4, 4, 4), 256])
+def test_mandelbrot_of_any_launch(driver, grid, block):
+    lattice = LATTICES["odd"]
+    graph = cupola.empty((33, 33), np.float32)
+    kernel = cupola.shipped()["mandelbrot_ker"]
+    kernel[grid, block](cupola.to_device(lattice), graph, 40, 4.0, 33)
+    np.testing.assert_array_equal(graph.get(), mandelbrot(lattice, 40, 2))
+
+
+def test_mandelbrot_on_the_device(driver):
+    lattice = cupola.to_device(LATTICES["even"])
+    picture = cupola.mandelbrot(lattice=lattice, iterations=30)
+    assert isinstance(picture, cupola.Array)
+    np.testing.assert_array_equal(picture.get(), mandelbrot(LATTICES["even"], 30, 2))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [dict(size=-1), dict(iterations=-1), dict(bound=-2), dict(bound=float("nan")), dict(size=2.5)],
+    ids=str,
+)
+def test_mandelbrot_of_nonsense(driver, arguments):
+    with pytest.raises(cupola.ArgumentError):
+        cupola.mandelbrot(**arguments)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 127, 4096, 100_003])
+def test_saxpy(driver, n):
+    x, y = rng.standard_normal((2, n)).astype(np.float32)
+    np.testing.assert_array_equal(cupola.saxpy(0.3, x, y), np.float32(0.3) * x + y)
+    on_device = cupola.saxpy(0.3, cupola.to_device(x), cupola.to_device(y))
+    assert isinstance(on_device, cupola.Array)
+    np.testing.assert_array_equal(on_device.get(), np.float32(0.3) * x + y)
+
+
+def test_saxpy_out_and_in_place(driver):
+    x, y = (cupola.to_device(np.arange(10, dtype=np.float32)) for _ in range(2))
+    out = cupola.empty_like(x)
+    assert cupola.saxpy(2, x, y, out=out) is out
+    cupola.saxpy(2, x, y, out=y)
+    np.testing.assert_array_equal(out.get(), 3 * np.arange(10))
+    np.testing.assert_array_equal(y.get(), 3 * np.arange(10))
+
+
+def test_saxpy_keeps_shape_and_refuses_the_rest(driver):
+    x = np.ones((3, 4), np.float32)
+    assert cupola.saxpy(1, x, x).shape == (3, 4)
+    with pytest.raises(cupola.ArgumentTypeError, match="float32"):
+        cupola.saxpy(1, x.astype(float), x)
+    with pytest.raises(cupola.ArgumentValueError, match=r"\(3, 4\)"):
+        cupola.saxpy(1, x, x[:2])
+
+
+def correlate(image, kernel, border):
+    """In the kernel's order: from 0, row by row, each product and sum rounded."""
+    image3 = image if image.ndim == 3 else image[..., np.newaxis]
+    height, width = kernel.shape
+    mode = {"zero": "constant", "clamp": "edge"}[border]
+    pad = [(height // 2,) * 2, (width // 2,) * 2, (0, 0)]
+    padded = np.pad(image3, pad, mode=mode)
+    total = np.zeros_like(image3)
+    for i in range(height):
+        for j in range(width):
+            window = padded[i : i + image3.shape[0], j : j + image3.shape[1]]
+            total = total + kernel[i, j] * window
+    return total.reshape(image.shape)
+
+
+@pytest.mark.parametrize("border", ["zero", "clamp"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 7), (64, 33), (20, 30, 3), (9, 9, 1), (2, 50)])
+@pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 3), (1, 7)])
+def test_convolve(driver, shape, size, border):
+    image = rng.standard_normal(shape).astype(np.float32)
+    kernel = rng.standard_normal(size).astype(np.float32)
+    expected = correlate(image, kernel, border)
+    np.testing.assert_array_equal(cupola.convolve(image, kernel, border), expected)
+    on_device = cupola.convolve(cupola.to_device(image), cupola.to_device(kernel), border)
+    np.testing.assert_array_equal(on_device.get(), expected)
+
+
+def test_convolve_border_is_zero_by_default_and_the_filter_is_not_flipped(driver):
+    image = np.arange(1, 10, dtype=np.float32).reshape(3, 3)
+    kernel = np.zeros((3, 3), np.float32)
+    kernel[1, 2] = 1
+    np.testing.assert_array_equal(cupola.convolve(image, kernel), [[2, 3, 0], [5, 6, 0], [8, 9, 0]])
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "border"),
+    [((4, 4), (2, 3), "zero"), ((4, 4), (3, 3), "wrap"), ((4,), (3, 3), "zero"), ((4, 4), (3,), "zero")],
+)
+def test_convolve_of_nonsense(driver, shape, size, border):
+    with pytest.raises(cupola.ArgumentError):
+        cupola.convolve(np.zeros(shape, np.float32), np.zeros(size, np.float32), border)
+
+
+def test_doublify(driver):
+    a = cupola.to_device(np.arange(16, dtype=np.float32).reshape(4, 4))
+    cupola.shipped()["doublify"][1, (4, 4)](a)
+    np.testing.assert_array_equal(a.get(), 2 * np.arange(16).reshape(4, 4))
+
+
+def test_double_array_of_structs(driver):
+    arrays = [cupola.to_device(np.arange(n, dtype=np.float32)) for n in (0, 1, 5, 100)]
+    layout = np.dtype([("length", "i4"), ("pad", "i4"), ("ptr", "u8")])
+    table = np.array([(a.size, 0, a.address or 0) for a in arrays], layout)
+    cupola.shipped()["double_array"][4, 32](cupola.to_device(table))
+    for array in arrays:
+        np.testing.assert_array_equal(array.get(), 2 * np.arange(array.size))
+
+
+def test_hello(driver, capfd):
+    cupola.hello(2, 3)
+    assert capfd.readouterr().out == "Hello World From GPU!\n" * 6
+
+
+def test_shipped_module_lists_its_kernels(driver):
+    names = {"mandelbrot_ker", "saxpy", "convolve", "doublify", "hello", "double_array"}
+    assert set(cupola.shipped().kernels) == names
+    parameters = cupola.shipped()["saxpy"].params
+    assert [p.name for p in parameters] == ["a", "x", "y", "out", "n"]
+    assert [p.kind for p in parameters] == ["float", "pointer", "pointer", "pointer", "integer"]
+    assert [p.offset for p in parameters] == [0, 8, 16, 24, 32]
