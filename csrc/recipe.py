@@ -26,11 +26,12 @@ class Recipe:
     build: Any  # the package cupola.build, under whatever name it was loaded
     root: Path
     version: str
+    chosen: Any = None  # a C++ compiler in place of the one that is found
 
     @property
     def compiler(self) -> Any:
         """The C++ compiler; looked for when it is first needed."""
-        return self.build.native.Compiler.find()
+        return self.chosen or self.build.native.Compiler.find()
 
     def sources(self, *patterns: str) -> list[Path]:
         """Sources below csrc, relative to the root, in an order that does not change."""
@@ -98,23 +99,7 @@ class Recipe:
 
     def device_steps(self, toolkit: Any) -> list[Any]:
         """The CPU device: libcuda.so.1, and libcuda.so which only leads to it."""
-        flags = (*DEVICE, "-Icsrc")
-        sources = self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/**/*.cpp")
-        isa_sources = self.sources("cpu/exec/isa/*.cpp")
-        objects = [
-            self._object(source, flags, toolkit, {}, folder="device")
-            for source in sources
-            if source not in isa_sources
-        ]
-        # A newer processor's objects come last: of an inline function that several objects hold,
-        # the linker keeps the first, which has to run everywhere.
-        for isa, march in instruction_sets():
-            objects += [
-                self._object(
-                    source, (*flags, f"-DCUPOLA_ISA={isa}", *march), toolkit, {}, folder=isa
-                )
-                for source in isa_sources
-            ]
+        objects = self.device_objects(toolkit)
         exports = self.native / "device.map"
         library, alias = self.products()["cpu/libcuda.so.1"], self.products()["cpu/libcuda.so"]
         link = self.compiler.shared_library(
@@ -125,6 +110,24 @@ class Recipe:
             flags=["-ldl"],
         )
         return [self._exports(exports), *objects, link, self._alias(alias, library)]
+
+    def device_objects(self, toolkit: Any, flags: Sequence[str] = DEVICE) -> list[Any]:
+        """Its objects, in the order in which they have to be linked."""
+        flags = (*flags, "-Icsrc")
+        isa_sources = self.sources("cpu/exec/isa/*.cpp")
+        objects = [
+            self._object(source, flags, toolkit, {}, folder="device")
+            for source in self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/**/*.cpp")
+            if source not in isa_sources
+        ]
+        # A newer processor's objects come last: of an inline function that several objects hold,
+        # the linker keeps the first, which has to run everywhere.
+        for isa, march in instruction_sets():
+            options = (*flags, f"-DCUPOLA_ISA={isa}", *march)
+            objects += [
+                self._object(source, options, toolkit, {}, folder=isa) for source in isa_sources
+            ]
+        return objects
 
     def _object(
         self,
@@ -164,7 +167,7 @@ class Recipe:
 
     def _alias(self, target: Path, library: Path) -> Any:
         # A SONAME of its own: with libcuda.so.1's, the loader would take it for that library.
-        flags = ["-Wl,--no-as-needed", str(library), "-Wl,-rpath,$ORIGIN"]
+        flags = ["-Wl,--no-as-needed", str(library), "-Wl,--as-needed", "-Wl,-rpath,$ORIGIN"]
         return self.compiler.shared_library(
             target, [], soname="libcuda.so", flags=flags, inputs=[library]
         )
