@@ -1,0 +1,145 @@
+# tests/install/conftest.py - clean copies of the checkout, and clean environments to install into.
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
+
+# Written by somebody who has cupola installed, and nothing of its sources.
+FOREIGN = """
+# distutils: language = c++
+import numpy as np
+import cupola
+from cupola.kernel cimport Kernel
+
+def doubled():
+    cdef Kernel kernel = cupola.shipped()["doublify"]
+    host = np.arange(16, dtype=np.float32)
+    array = cupola.to_device(host)
+    cdef unsigned long long address = array.__cuda_array_interface__["data"][0]
+    cdef unsigned[3] grid = [1, 1, 1]
+    cdef unsigned[3] block = [4, 4, 1]
+    cdef char buffer[16]
+    assert kernel.buffer_bytes() <= sizeof(buffer)
+    kernel.put_pointer(buffer, 0, address)
+    with nogil:
+        kernel.launch_packed(grid, block, buffer, None, 0)
+    return host, array.get()
+"""
+
+CHECK = """
+import json, os
+import numpy as np
+import cupola, foreign
+from cupola import paths
+
+host, twice = foreign.doubled()
+assert np.array_equal(twice, 2 * host), twice
+x = np.linspace(-2, 2, 64, dtype=np.float32)
+assert np.array_equal(cupola.saxpy(2.0, x, x), np.float32(2) * x + x)
+include, library = paths.include(), paths.library()
+assert os.path.isfile(os.path.join(include, "cupola", "cupola.h")), include
+assert os.path.isfile(library), library
+with open(os.path.join(os.path.dirname(library), "kernels.json")) as file:
+    manifest = json.load(file)
+print(json.dumps({"file": cupola.__file__, "manifest": manifest}))
+"""
+
+
+def call(command, folder, environment):
+    """Run a command; what it printed, which is shown where it fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1500,
+    )
+    if done.returncode:
+        pytest.fail(f"{command} in {folder} failed:\n{done.stdout[-8000:]}", pytrace=False)
+    return done.stdout
+
+
+class Place:
+    """A copy of the checkout, an environment of its own, and an empty folder beside them."""
+
+    def __init__(self, folder, objects=True):
+        self.source, self.elsewhere = folder / "source", folder / "elsewhere"
+        self.elsewhere.mkdir(parents=True)
+        copy_checkout(self.source, objects)
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CUPOLA_", "PYTHON", "VIRTUAL_ENV"))
+        }
+        self.environment = {**kept, "CUPOLA_DRIVER": "cpu"}
+        call([sys.executable, "-m", "venv", folder / "venv"], folder, self.environment)
+        self.bin = folder / "venv" / "bin"
+
+    def hide_nvcc(self):
+        """Take the machine's nvcc away from everything that is called after this."""
+        for variable in TOOLKIT_VARIABLES:
+            self.environment.pop(variable, None)
+        folders = self.environment["PATH"].split(os.pathsep)
+        kept = [folder for folder in folders if not (Path(folder) / "nvcc").exists()]
+        self.environment["PATH"] = os.pathsep.join(kept)
+        assert shutil.which("nvcc", path=self.environment["PATH"]) is None
+
+    def pip(self, *arguments):
+        command = [self.bin / "python", "-m", "pip", "--disable-pip-version-check", "install"]
+        return call([*command, *arguments], self.source, self.environment)
+
+    def python(self, *arguments):
+        return call([self.bin / "python", *arguments], self.source, self.environment)
+
+    def extend_and_run(self):
+        """Build a foreign module against what is installed, and run it; what it tells."""
+        (self.elsewhere / "foreign.pyx").write_text(FOREIGN)
+        (self.elsewhere / "check.py").write_text(CHECK)
+        self.pip("Cython>=3.1", "setuptools>=77")
+        build = [self.bin / "cythonize", "-3", "-i", "foreign.pyx"]
+        call(build, self.elsewhere, self.environment)
+        check = [self.bin / "python", "check.py"]
+        return json.loads(call(check, self.elsewhere, self.environment).splitlines()[-1])
+
+
+GENERATED = ("build", "dist", ".venv", ".git", "package/cupola/lib", "package/cupola/include")
+
+
+def copy_checkout(target, objects):
+    """The sources; and C++ objects that this checkout's own build made, to save their minutes.
+
+    The image, the libraries and the modules are always made anew.
+    """
+
+    def ignore(folder, names):
+        inside = Path(folder).relative_to(ROOT)
+        return [
+            name
+            for name in names
+            if (inside / name).as_posix() in GENERATED
+            or name.endswith((".so", ".egg-info", "_cache", "__pycache__"))
+            or (inside.as_posix() == "package/cupola" and name.endswith(".pxd"))
+        ]
+
+    shutil.copytree(ROOT, target, ignore=ignore)
+    made = ROOT / "build" / "native" / "release"
+    if objects and made.is_dir():
+        unwanted = shutil.ignore_patterns("lib")
+        shutil.copytree(made, target / "build" / "native" / "release", ignore=unwanted)
+
+
+@pytest.fixture
+def place(tmp_path):
+    if os.environ.get("CUPOLA_OFFLINE") == "1":
+        pytest.skip("CUPOLA_OFFLINE=1: clean environments need a package index")
+    return Place(tmp_path)

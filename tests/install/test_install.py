@@ -1,0 +1,97 @@
+# tests/install/test_install.py - every way of installing gives a cupola that others can extend.
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cupola.build.toolkit import REQUIREMENT
+
+pytestmark = pytest.mark.slow
+
+REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31", "numpy", "cuda-pathfinder")
+# What installs without build isolation, or after setup.py, has to find these there.
+
+
+def installed(place, found):
+    return Path(found["file"]).is_relative_to(place.bin.parent)
+
+
+def test_pip_install(place):
+    place.pip(".")
+    assert installed(place, place.extend_and_run())
+
+
+@pytest.mark.parametrize("mode", ["lenient", "strict"])
+def test_pip_install_editable(place, mode):
+    place.pip("--config-settings", f"editable_mode={mode}", "--editable", ".")
+    assert Path(place.extend_and_run()["file"]).is_relative_to(place.source)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_setup_py_install(place):
+    place.pip(*REQUIREMENTS)
+    place.python("setup.py", "install")
+    assert installed(place, place.extend_and_run())
+
+
+def test_setup_py_develop(place):
+    place.pip(*REQUIREMENTS)
+    place.python("setup.py", "develop")
+    assert Path(place.extend_and_run()["file"]).is_relative_to(place.source)
+
+
+def test_wheel_of_the_full_list_from_a_source_distribution(place):
+    """As a release is made; the source distribution lacks nothing that its wheel needs."""
+    place.pip(*REQUIREMENTS)
+    place.python("setup.py", "--quiet", "sdist", "--dist-dir", place.elsewhere)
+    (archive,) = place.elsewhere.glob("cupola-*.tar.gz")
+    place.python("-m", "tarfile", "-e", archive, place.elsewhere)
+    (unpacked,) = place.elsewhere.glob("cupola-*/")
+    # The objects again, which are no part of the distribution.
+    (place.source / "build").rename(unpacked / "build")
+    place.environment["CUPOLA_ARCHITECTURES"] = "all"
+    place.python("-m", "pip", "wheel", "--no-deps", "--wheel-dir", place.elsewhere, unpacked)
+    (wheel,) = place.elsewhere.glob("cupola-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for name in (
+        "cupola/kernel.pxd",
+        "cupola/__init__.pxd",
+        "cupola/include/cupola/cupola.h",
+        "cupola/lib/libcupola.so",
+        "cupola/lib/kernels.json",
+        "cupola/lib/cpu/libcuda.so.1",
+        "cupola/lib/cpu/libcuda.so",
+        "cupola/py.typed",
+        "cupola/__init__.pyi",
+    ):
+        assert name in names
+    assert not [name for name in names if name.endswith((".pyx", ".cpp", ".cu", ".o"))]
+    place.pip(wheel)
+    found = place.extend_and_run()
+    assert installed(place, found)
+    architectures = found["manifest"]["architectures"]
+    assert architectures == {"cubin": [75, 80, 86, 89, 90, 100, 120], "ptx": [75]}
+
+
+def test_wheels_bring_the_compiler_where_the_machine_has_none(place):
+    place.hide_nvcc()
+    output = place.pip("--verbose", ".")
+    (line,) = [line for line in output.splitlines() if line.strip().startswith("nvcc 13.0.")]
+    assert "from wheel nvidia-cuda-nvcc 13.0." in line
+    assert "/nvidia/cu13/bin/nvcc" in line
+    found = place.extend_and_run()
+    assert installed(place, found)
+    assert found["manifest"]["toolkit"].startswith("13.0.")
+    recorded = (Path(found["file"]).parent / "lib" / "kernels.json").read_text()
+    assert "cu13" not in recorded  # that folder is gone by now
+
+
+def test_without_any_compiler_the_error_names_both_remedies(place):
+    place.hide_nvcc()
+    place.pip(*REQUIREMENTS)
+    with pytest.raises(pytest.fail.Exception) as caught:
+        place.python("setup.py", "install")
+    text = str(caught.value)
+    assert f"pip install '{REQUIREMENT}'" in text
+    assert "install a CUDA toolkit" in text
+    assert "Traceback" not in text
