@@ -1,0 +1,258 @@
+// csrc/cpu/api/context.cpp - cu* entry points: contexts.
+#include "cpu/context.hpp"
+
+#include "cpu/driver.hpp"
+#include "cpu/pool.hpp"
+
+using namespace cupola::cpu;
+
+namespace {
+
+CUresult create(CUcontext* out, unsigned flags, CUdevice device) {
+    return entry([&] {
+        require(out);
+        Context::check_flags(flags);
+        auto context = std::make_shared<Context>(Driver::get().device(device), flags, false);
+        context->open(flags);
+        Driver::get().contexts.add(context);
+        *out = context->handle();
+        Context::stack().push_back(std::move(context));
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult synchronize(const std::shared_ptr<Context>& context) {
+    context->check();
+    context->synchronize();
+    context->device().pool()->settle();
+    return context->error();
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
+    return create(context, flags, device);
+}
+CUPOLA_ALIAS(cuCtxCreate, cuCtxCreate_v2);
+
+// Execution affinity would restrict a context to some multiprocessors.
+CUPOLA_API CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int count,
+                                   unsigned int flags, CUdevice device) {
+    if (affinity || count) return entry([] { return CUDA_ERROR_NOT_SUPPORTED; });
+    return create(context, flags, device);
+}
+
+CUPOLA_API CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters,
+                                   unsigned int flags, CUdevice device) {
+    if (parameters && (parameters->execAffinityParams || parameters->cigParams))
+        return entry([] { return CUDA_ERROR_NOT_SUPPORTED; });
+    return create(context, flags, device);
+}
+
+CUPOLA_API CUresult cuCtxDestroy_v2(CUcontext handle) {
+    return entry([&] {
+        auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        require(!context->primary(), CUDA_ERROR_INVALID_CONTEXT);
+        context = Driver::get().contexts.remove(handle);
+        require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+        context->close();
+        auto& stack = Context::stack();
+        if (!stack.empty() && stack.back() == context) stack.pop_back();
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
+
+CUPOLA_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
+    return entry([&] {
+        auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        Context::stack().push_back(std::move(context));
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2);
+
+CUPOLA_API CUresult cuCtxPopCurrent_v2(CUcontext* out) {
+    return entry([&] {
+        const auto context = Context::current();
+        Context::stack().pop_back();
+        if (out) *out = context->handle();
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_ALIAS(cuCtxPopCurrent, cuCtxPopCurrent_v2);
+
+CUPOLA_API CUresult cuCtxSetCurrent(CUcontext handle) {
+    return entry([&] {
+        auto& stack = Context::stack();
+        if (!handle) {
+            if (!stack.empty()) stack.pop_back();
+            return CUDA_SUCCESS;
+        }
+        auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        if (stack.empty())
+            stack.push_back(std::move(context));
+        else
+            stack.back() = std::move(context);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetCurrent(CUcontext* out) {
+    return entry([&] {
+        require(out);
+        const auto& stack = Context::stack();
+        *out = stack.empty() ? nullptr : stack.back()->handle();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+    return entry([&] {
+        require(device);
+        *device = Context::from(context)->device().ordinal();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nullptr); }
+
+CUPOLA_API CUresult cuCtxGetFlags(unsigned int* flags) {
+    return entry([&] {
+        require(flags);
+        *flags = Context::current()->flags;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxSetFlags(unsigned int flags) {
+    return entry([&] {
+        Context::check_flags(flags);
+        Context::current()->flags = flags;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+    return entry([&] {
+        require(id);
+        *id = Context::from(context)->id();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version) {
+    return entry([&] {
+        require(version);
+        Context::from(context);
+        *version = 3020;  // the last change of what a context is, as NVIDIA's driver says too
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxSynchronize_v2(CUcontext context) {
+    return entry([&] { return synchronize(Context::from(context)); });
+}
+
+CUPOLA_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(nullptr); }
+
+namespace {
+
+void check_limit(CUlimit limit) {
+    require(limit >= 0 && limit < CU_LIMIT_MAX && limit <= CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
+            CUDA_ERROR_UNSUPPORTED_LIMIT);
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+    return entry([&] {
+        require(value);
+        check_limit(limit);
+        *value = Context::usable()->get_limit(limit);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+    return entry([&] {
+        check_limit(limit);
+        Context::usable()->set_limit(limit, value);
+        return CUDA_SUCCESS;
+    });
+}
+
+// Caches and banks are the processor's own; the wishes are kept and given back.
+
+CUPOLA_API CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+    return entry([&] {
+        require(config);
+        *config = static_cast<CUfunc_cache>(Context::usable()->cache_config.load());
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+    return entry([&] {
+        require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
+        Context::usable()->cache_config = config;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
+    return entry([&] {
+        require(config);
+        *config = static_cast<CUsharedconfig>(Context::usable()->shared_config.load());
+        return CUDA_SUCCESS;
+    });
+}
+
+// As on devices since 3.7 the bank size cannot be changed; the wish is accepted.
+CUPOLA_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+    return entry([&] {
+        require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
+                config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+        Context::usable();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxResetPersistingL2Cache(void) {
+    return entry([&] {
+        Context::usable();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    return entry([&] {
+        Context::usable();
+        if (least) *least = 0;
+        if (greatest) *greatest = -5;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) {
+    return entry([&] {
+        require(flags == 0);
+        const auto& context = Context::usable();
+        const auto peer = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        require(peer != context, CUDA_ERROR_INVALID_CONTEXT);
+        require(&peer->device() != &context->device(), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+        const std::uint64_t bit = std::uint64_t{1} << peer->device().ordinal();
+        require(!(context->peers.fetch_or(bit) & bit), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxDisablePeerAccess(CUcontext handle) {
+    return entry([&] {
+        const auto& context = Context::usable();
+        const auto peer = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        const std::uint64_t bit = std::uint64_t{1} << peer->device().ordinal();
+        require(context->peers.fetch_and(~bit) & bit, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+        return CUDA_SUCCESS;
+    });
+}

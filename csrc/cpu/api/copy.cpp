@@ -1,0 +1,124 @@
+// csrc/cpu/api/copy.cpp - cu* entry points: linear copies.
+#include "cpu/copy.hpp"
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/stream.hpp"
+
+using namespace cupola::cpu;
+
+namespace {
+
+using Space = Side::Space;
+
+std::uintptr_t integer(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+CUresult linear(Space to, std::uintptr_t destination, Space from, std::uintptr_t source,
+                size_t bytes, CUstream stream, bool wait) {
+    return entry(
+        [&] { return copy(to, destination, from, source, bytes, *Stream::from(stream), wait); });
+}
+
+// Contexts of a peer copy say where the memory is, which its address says already.
+CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+              size_t bytes, CUstream stream, bool wait) {
+    return entry([&] {
+        Driver::get().contexts.get(to_context, CUDA_ERROR_INVALID_CONTEXT);
+        Driver::get().contexts.get(from_context, CUDA_ERROR_INVALID_CONTEXT);
+        return copy(Space::device, to, Space::device, from, bytes, *Stream::from(stream), wait);
+    });
+}
+
+}  // namespace
+
+// ---- synchronous --------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    return linear(Space::unified, to, Space::unified, from, bytes, CU_STREAM_LEGACY, true);
+}
+CUPOLA_API CUresult cuMemcpy_ptds(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    return linear(Space::unified, to, Space::unified, from, bytes, CU_STREAM_PER_THREAD, true);
+}
+
+CUPOLA_API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
+    return linear(Space::device, to, Space::host, integer(from), bytes, CU_STREAM_LEGACY, true);
+}
+CUPOLA_ALIAS(cuMemcpyHtoD, cuMemcpyHtoD_v2);
+CUPOLA_API CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr to, const void* from, size_t bytes) {
+    return linear(Space::device, to, Space::host, integer(from), bytes, CU_STREAM_PER_THREAD, true);
+}
+
+CUPOLA_API CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
+    return linear(Space::host, integer(to), Space::device, from, bytes, CU_STREAM_LEGACY, true);
+}
+CUPOLA_ALIAS(cuMemcpyDtoH, cuMemcpyDtoH_v2);
+CUPOLA_API CUresult cuMemcpyDtoH_v2_ptds(void* to, CUdeviceptr from, size_t bytes) {
+    return linear(Space::host, integer(to), Space::device, from, bytes, CU_STREAM_PER_THREAD, true);
+}
+
+// Between device memory the host does not wait, as on hardware: no host memory is touched.
+CUPOLA_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    return linear(Space::device, to, Space::device, from, bytes, CU_STREAM_LEGACY, false);
+}
+CUPOLA_ALIAS(cuMemcpyDtoD, cuMemcpyDtoD_v2);
+CUPOLA_API CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    return linear(Space::device, to, Space::device, from, bytes, CU_STREAM_PER_THREAD, false);
+}
+
+CUPOLA_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                                 CUcontext from_context, size_t bytes) {
+    return peer(to, to_context, from, from_context, bytes, CU_STREAM_LEGACY, true);
+}
+CUPOLA_API CUresult cuMemcpyPeer_ptds(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                                      CUcontext from_context, size_t bytes) {
+    return peer(to, to_context, from, from_context, bytes, CU_STREAM_PER_THREAD, true);
+}
+
+// ---- asynchronous -------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    return linear(Space::unified, to, Space::unified, from, bytes, stream, false);
+}
+CUPOLA_API CUresult cuMemcpyAsync_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                                       CUstream stream) {
+    return cuMemcpyAsync(to, from, bytes, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes,
+                                         CUstream stream) {
+    return linear(Space::device, to, Space::host, integer(from), bytes, stream, false);
+}
+CUPOLA_ALIAS(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2);
+CUPOLA_API CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr to, const void* from, size_t bytes,
+                                              CUstream stream) {
+    return cuMemcpyHtoDAsync_v2(to, from, bytes, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes,
+                                         CUstream stream) {
+    return linear(Space::host, integer(to), Space::device, from, bytes, stream, false);
+}
+CUPOLA_ALIAS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
+CUPOLA_API CUresult cuMemcpyDtoHAsync_v2_ptsz(void* to, CUdeviceptr from, size_t bytes,
+                                              CUstream stream) {
+    return cuMemcpyDtoHAsync_v2(to, from, bytes, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                                         CUstream stream) {
+    return linear(Space::device, to, Space::device, from, bytes, stream, false);
+}
+CUPOLA_ALIAS(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
+CUPOLA_API CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                                              CUstream stream) {
+    return cuMemcpyDtoDAsync_v2(to, from, bytes, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                                      CUcontext from_context, size_t bytes, CUstream stream) {
+    return peer(to, to_context, from, from_context, bytes, stream, false);
+}
+CUPOLA_API CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                                           CUcontext from_context, size_t bytes, CUstream stream) {
+    return cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, Stream::per_thread(stream));
+}

@@ -1,0 +1,163 @@
+// csrc/cpu/api/copy_shapes.cpp - cu* entry points: copies of rectangles and boxes.
+#include "cpu/context.hpp"
+#include "cpu/copy.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/stream.hpp"
+
+using namespace cupola::cpu;
+
+namespace {
+
+// Where a rectangle or box lies in one side's memory.
+struct Place {
+    CUmemorytype type;
+    const void* host;
+    CUdeviceptr device;
+    std::size_t x, y, z, pitch, height;
+};
+
+Side side(const Place& place, const Copy& extent) {
+    Side side;
+    switch (static_cast<int>(place.type)) {
+        case CU_MEMORYTYPE_HOST:
+            side.space = Side::Space::host;
+            side.address = reinterpret_cast<std::uintptr_t>(place.host);
+            break;
+        case CU_MEMORYTYPE_DEVICE:
+            side.space = Side::Space::device;
+            side.address = place.device;
+            break;
+        case CU_MEMORYTYPE_UNIFIED:
+            side.address = place.device;
+            break;
+        case CU_MEMORYTYPE_ARRAY:
+            fail(CUDA_ERROR_NOT_SUPPORTED);  // there are no arrays here yet
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+    // Pitch and height of 0 are for one row and one slice.
+    side.pitch = place.pitch ? place.pitch : place.x + extent.width;
+    const std::size_t height = place.height ? place.height : place.y + extent.height;
+    require(place.pitch >= place.x + extent.width || (!place.pitch && extent.height == 1));
+    require(height >= place.y + extent.height);
+    require(!__builtin_mul_overflow(side.pitch, height, &side.slice));
+    std::size_t offset = 0, more = 0;
+    require(!__builtin_mul_overflow(side.slice, place.z, &offset));
+    require(!__builtin_mul_overflow(side.pitch, place.y, &more));
+    require(!__builtin_add_overflow(offset, more, &offset));
+    require(!__builtin_add_overflow(offset, place.x, &offset));
+    require(!__builtin_add_overflow(side.address, offset, &side.address));
+    return side;
+}
+
+CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, bool wait) {
+    if (copy.width == 0 || copy.height == 0 || copy.depth == 0) {
+        Stream::from(stream);
+        return CUDA_SUCCESS;
+    }
+    const auto on = Stream::from(stream);
+    copy.destination = side(to, copy);
+    copy.source = side(from, copy);
+    return cupola::cpu::copy(copy, *on, wait);
+}
+
+CUresult rectangle(const CUDA_MEMCPY2D* it, CUstream stream, bool wait) {
+    return entry([&] {
+        require(it);
+        Copy copy;
+        copy.width = it->WidthInBytes;
+        copy.height = it->Height;
+        const Place to{it->dstMemoryType, it->dstHost, it->dstDevice, it->dstXInBytes,
+                       it->dstY,          0,           it->dstPitch,  0};
+        const Place from{it->srcMemoryType, it->srcHost, it->srcDevice, it->srcXInBytes,
+                         it->srcY,          0,           it->srcPitch,  0};
+        return run(copy, to, from, stream, wait);
+    });
+}
+
+// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike.
+template <class Box>
+CUresult box(const Box* it, CUstream stream, bool wait) {
+    Copy copy;
+    copy.width = it->WidthInBytes;
+    copy.height = it->Height;
+    copy.depth = it->Depth;
+    require(it->srcLOD == 0 && it->dstLOD == 0);
+    const Place to{it->dstMemoryType, it->dstHost, it->dstDevice, it->dstXInBytes,
+                   it->dstY,          it->dstZ,    it->dstPitch,  it->dstHeight};
+    const Place from{it->srcMemoryType, it->srcHost, it->srcDevice, it->srcXInBytes,
+                     it->srcY,          it->srcZ,    it->srcPitch,  it->srcHeight};
+    return run(copy, to, from, stream, wait);
+}
+
+CUresult plain_box(const CUDA_MEMCPY3D* it, CUstream stream, bool wait) {
+    return entry([&] {
+        require(it);
+        return box(it, stream, wait);
+    });
+}
+
+CUresult peer_box(const CUDA_MEMCPY3D_PEER* it, CUstream stream, bool wait) {
+    return entry([&] {
+        require(it);
+        Driver::get().contexts.get(it->dstContext, CUDA_ERROR_INVALID_CONTEXT);
+        Driver::get().contexts.get(it->srcContext, CUDA_ERROR_INVALID_CONTEXT);
+        return box(it, stream, wait);
+    });
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* it) {
+    return rectangle(it, CU_STREAM_LEGACY, true);
+}
+CUPOLA_ALIAS(cuMemcpy2D, cuMemcpy2D_v2);
+CUPOLA_API CUresult cuMemcpy2D_v2_ptds(const CUDA_MEMCPY2D* it) {
+    return rectangle(it, CU_STREAM_PER_THREAD, true);
+}
+
+CUPOLA_API CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* it) {
+    return rectangle(it, CU_STREAM_LEGACY, true);
+}
+CUPOLA_ALIAS(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2);
+CUPOLA_API CUresult cuMemcpy2DUnaligned_v2_ptds(const CUDA_MEMCPY2D* it) {
+    return rectangle(it, CU_STREAM_PER_THREAD, true);
+}
+
+CUPOLA_API CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* it, CUstream stream) {
+    return rectangle(it, stream, false);
+}
+CUPOLA_ALIAS(cuMemcpy2DAsync, cuMemcpy2DAsync_v2);
+CUPOLA_API CUresult cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D* it, CUstream stream) {
+    return rectangle(it, Stream::per_thread(stream), false);
+}
+
+CUPOLA_API CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* it) {
+    return plain_box(it, CU_STREAM_LEGACY, true);
+}
+CUPOLA_ALIAS(cuMemcpy3D, cuMemcpy3D_v2);
+CUPOLA_API CUresult cuMemcpy3D_v2_ptds(const CUDA_MEMCPY3D* it) {
+    return plain_box(it, CU_STREAM_PER_THREAD, true);
+}
+
+CUPOLA_API CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* it, CUstream stream) {
+    return plain_box(it, stream, false);
+}
+CUPOLA_ALIAS(cuMemcpy3DAsync, cuMemcpy3DAsync_v2);
+CUPOLA_API CUresult cuMemcpy3DAsync_v2_ptsz(const CUDA_MEMCPY3D* it, CUstream stream) {
+    return plain_box(it, Stream::per_thread(stream), false);
+}
+
+CUPOLA_API CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* it) {
+    return peer_box(it, CU_STREAM_LEGACY, true);
+}
+CUPOLA_API CUresult cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER* it) {
+    return peer_box(it, CU_STREAM_PER_THREAD, true);
+}
+
+CUPOLA_API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* it, CUstream stream) {
+    return peer_box(it, stream, false);
+}
+CUPOLA_API CUresult cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER* it, CUstream stream) {
+    return peer_box(it, Stream::per_thread(stream), false);
+}

@@ -1,0 +1,79 @@
+// csrc/cpu/api/driver.cpp - cu* entry points: initialisation, version, errors, symbols, profiler.
+#include "cpu/driver.hpp"
+
+#include <string>
+
+#include "cpu/error_names.hpp"
+#include "cpu/symbols.hpp"
+
+using namespace cupola::cpu;
+
+// ---- cupola's own exports -------------------------------------------------------------------
+
+// By this the runtime recognises the CPU device. The text is for people.
+CUPOLA_API const char* cupola_cpu_device(void) { return "cupola CPU device, CUDA driver API 13.0"; }
+
+// One line on the last kernel fault of the process; empty where there was none. Valid until the
+// calling thread asks again.
+CUPOLA_API const char* cupola_cpu_last_fault(void) {
+    thread_local std::string text;
+    if (Driver::state() != CUDA_SUCCESS) return "";
+    text = Driver::get().last_fault();
+    return text.c_str();
+}
+
+// ---- cu* --------------------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuInit(unsigned int flags) {
+    return guarded([&] { return Driver::initialize(flags); });
+}
+
+// These need no cuInit, and serve in a forked child too.
+
+CUPOLA_API CUresult cuDriverGetVersion(int* version) {
+    if (!version) return CUDA_ERROR_INVALID_VALUE;
+    *version = 13000;
+    return CUDA_SUCCESS;
+}
+
+CUPOLA_API CUresult cuGetErrorName(CUresult error, const char** text) {
+    if (!text) return CUDA_ERROR_INVALID_VALUE;
+    *text = error_name(error);
+    return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUPOLA_API CUresult cuGetErrorString(CUresult error, const char** text) {
+    if (!text) return CUDA_ERROR_INVALID_VALUE;
+    *text = error_text(error);
+    return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int version,
+                                        cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
+    constexpr cuuint64_t known =
+        CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    if (!name || !function || (flags & ~known) || flags == known) return CUDA_ERROR_INVALID_VALUE;
+    const Symbol symbol =
+        find_symbol(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+    *function = symbol.function;
+    if (status) {
+        *status = symbol.function ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : symbol.newer  ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    }
+    return symbol.function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int version,
+                                     cuuint64_t flags) {
+    return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}
+
+// There is no profiler to start: as on a machine where none is attached.
+CUPOLA_API CUresult cuProfilerStart(void) {
+    return entry([] { return CUDA_SUCCESS; });
+}
+
+CUPOLA_API CUresult cuProfilerStop(void) {
+    return entry([] { return CUDA_SUCCESS; });
+}

@@ -1,0 +1,83 @@
+// csrc/cpu/api/event.cpp - cu* entry points: events.
+#include "cpu/event.hpp"
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/pool.hpp"
+#include "cpu/stream.hpp"
+
+using namespace cupola::cpu;
+
+CUPOLA_API CUresult cuEventCreate(CUevent* out, unsigned int flags) {
+    return entry([&] {
+        constexpr unsigned known =
+            CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+        require(out && !(flags & ~known));
+        const auto& context = Context::usable();
+        if (flags & CU_EVENT_INTERPROCESS) {
+            require(flags & CU_EVENT_DISABLE_TIMING);
+            fail(CUDA_ERROR_NOT_SUPPORTED);
+        }
+        auto event = std::make_shared<Event>(context, flags);
+        *out = event->handle();
+        Driver::get().events.add(std::move(event));
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuEventDestroy_v2(CUevent handle) {
+    return entry([&] {
+        const auto event = Driver::get().events.remove(handle);
+        return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    });
+}
+CUPOLA_ALIAS(cuEventDestroy, cuEventDestroy_v2);
+
+CUPOLA_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned int flags) {
+    return entry([&] {
+        require(flags == CU_EVENT_RECORD_DEFAULT || flags == CU_EVENT_RECORD_EXTERNAL);
+        const auto stream = Stream::from(on);
+        Driver::get().events.get(handle)->record(*stream);
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuEventRecordWithFlags_ptsz(CUevent event, CUstream stream,
+                                                unsigned int flags) {
+    return cuEventRecordWithFlags(event, Stream::per_thread(stream), flags);
+}
+
+CUPOLA_API CUresult cuEventRecord(CUevent event, CUstream stream) {
+    return cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_DEFAULT);
+}
+CUPOLA_API CUresult cuEventRecord_ptsz(CUevent event, CUstream stream) {
+    return cuEventRecord(event, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuEventQuery(CUevent handle) {
+    return entry([&] {
+        const auto event = Driver::get().events.get(handle);
+        event->context()->check();
+        if (!event->done()) return CUDA_ERROR_NOT_READY;
+        return event->context()->error();
+    });
+}
+
+CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
+    return entry([&] {
+        const auto event = Driver::get().events.get(handle);
+        event->context()->check();
+        event->wait();
+        event->context()->device().pool()->settle();
+        return event->context()->error();
+    });
+}
+
+CUPOLA_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
+    return entry([&] {
+        require(milliseconds);
+        const auto first = Driver::get().events.get(start), second = Driver::get().events.get(end);
+        first->context()->check();
+        return Event::elapsed(milliseconds, *first, *second);
+    });
+}
+CUPOLA_ALIAS(cuEventElapsedTime, cuEventElapsedTime_v2);

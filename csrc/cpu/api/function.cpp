@@ -1,0 +1,80 @@
+// csrc/cpu/api/function.cpp - cu* entry points: functions and their attributes.
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/module.hpp"
+
+using namespace cupola::cpu;
+
+CUPOLA_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
+                                       CUfunction function) {
+    return entry([&] {
+        require(value);
+        *value = Function::from(function)->get(attribute);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
+                                       int value) {
+    return entry([&] {
+        Function::from(function)->set(attribute, value);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuFuncGetName(const char** name, CUfunction function) {
+    return entry([&] {
+        require(name);
+        *name = Function::from(function)->kernel().name().c_str();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
+    return entry([&] {
+        require(module);
+        *module = Function::from(function)->module();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
+                                       size_t* size) {
+    return entry(
+        [&] { return parameter_info(Function::from(function)->kernel(), index, offset, size); });
+}
+
+CUPOLA_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
+    return entry([&] {
+        require(state);
+        Function::from(function);
+        *state = CU_FUNCTION_LOADING_STATE_LOADED;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuFuncLoad(CUfunction function) {
+    return entry([&] {
+        Function::from(function);
+        return CUDA_SUCCESS;
+    });
+}
+
+// Preferences about caches and banks: checked, and without effect on a processor's own.
+
+CUPOLA_API CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
+    return entry([&] {
+        Function::from(function);
+        require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
+    return entry([&] {
+        Function::from(function);
+        require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
+                config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+        return CUDA_SUCCESS;
+    });
+}

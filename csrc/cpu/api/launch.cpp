@@ -1,0 +1,148 @@
+// csrc/cpu/api/launch.cpp - cu* entry points: launching kernels, today's way and CUDA 2's.
+#include "cpu/launch.hpp"
+
+#include <cstring>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/module.hpp"
+#include "cpu/stream.hpp"
+
+using namespace cupola::cpu;
+
+CUPOLA_API CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                   unsigned int block_z, unsigned int shared, CUstream stream,
+                                   void** parameters, void** extra) {
+    return entry([&] {
+        const LaunchShape shape{
+            {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {1, 1, 1}, shared};
+        return launch(function, shape, stream, parameters, extra);
+    });
+}
+CUPOLA_API CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned int grid_x,
+                                        unsigned int grid_y, unsigned int grid_z,
+                                        unsigned int block_x, unsigned int block_y,
+                                        unsigned int block_z, unsigned int shared, CUstream stream,
+                                        void** parameters, void** extra) {
+    return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
+                          Stream::per_thread(stream), parameters, extra);
+}
+
+namespace {
+
+CUresult launch_ex(const CUlaunchConfig* config, CUstream stream, CUfunction function,
+                   void** parameters, void** extra) {
+    LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                      {config->blockDimX, config->blockDimY, config->blockDimZ},
+                      {1, 1, 1},
+                      config->sharedMemBytes};
+    read_attributes(*config, shape);
+    return launch(function, shape, stream, parameters, extra);
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+                                     void** parameters, void** extra) {
+    return entry([&] {
+        require(config);
+        return launch_ex(config, config->hStream, function, parameters, extra);
+    });
+}
+CUPOLA_API CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
+                                          void** parameters, void** extra) {
+    return entry([&] {
+        require(config);
+        return launch_ex(config, Stream::per_thread(config->hStream), function, parameters, extra);
+    });
+}
+
+// Blocks that wait for each other would need a thread each; none is promised yet.
+CUPOLA_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int, unsigned int,
+                                              unsigned int, unsigned int, unsigned int,
+                                              unsigned int, unsigned int, CUstream stream, void**) {
+    return entry([&] {
+        Stream::from(stream);
+        Function::from(function);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    });
+}
+CUPOLA_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int, unsigned int,
+                                                   unsigned int, unsigned int, unsigned int,
+                                                   unsigned int, unsigned int, CUstream stream,
+                                                   void**) {
+    return cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 0, Stream::per_thread(stream),
+                                     nullptr);
+}
+
+// ---- CUDA 2's way: state is kept in the function until it is launched ----------------------
+
+CUPOLA_API CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z) {
+    return entry([&] {
+        require(x > 0 && y > 0 && z > 0);
+        Function::from(function)->old.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
+                                               static_cast<unsigned>(z)};
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuFuncSetSharedSize(CUfunction function, unsigned int bytes) {
+    return entry([&] {
+        Function::from(function)->old.shared = bytes;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuParamSetSize(CUfunction function, unsigned int bytes) {
+    return entry([&] {
+        const auto which = Function::from(function);
+        require(bytes <= which->parameter_bytes());
+        which->old.parameters.resize(which->parameter_bytes());
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuParamSetv(CUfunction function, int offset, void* value, unsigned int bytes) {
+    return entry([&] {
+        const auto which = Function::from(function);
+        require(value && offset >= 0);
+        auto& parameters = which->old.parameters;
+        parameters.resize(which->parameter_bytes());
+        const auto at = static_cast<std::size_t>(offset);
+        require(at <= parameters.size() && bytes <= parameters.size() - at);
+        std::memcpy(parameters.data() + at, value, bytes);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuParamSeti(CUfunction function, int offset, unsigned int value) {
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
+
+CUPOLA_API CUresult cuParamSetf(CUfunction function, int offset, float value) {
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
+
+CUPOLA_API CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream) {
+    return entry([&] {
+        require(width > 0 && height > 0);
+        const auto which = Function::from(function);
+        const LaunchShape shape{{static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
+                                which->old.block,
+                                {1, 1, 1},
+                                which->old.shared};
+        std::vector<std::byte> parameters = which->old.parameters;
+        parameters.resize(which->parameter_bytes());
+        std::size_t size = parameters.size();
+        void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters.data(),
+                         CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+        return launch(function, shape, stream, nullptr, extra);
+    });
+}
+
+CUPOLA_API CUresult cuLaunchGrid(CUfunction function, int width, int height) {
+    return cuLaunchGridAsync(function, width, height, nullptr);
+}
+
+CUPOLA_API CUresult cuLaunch(CUfunction function) { return cuLaunchGrid(function, 1, 1); }

@@ -1,0 +1,85 @@
+// csrc/cpu/context.hpp - a context: its streams, its sticky error, its limits, and which one is
+// current on a thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cpu/cuda.hpp"
+#include "cpu/failure.hpp"
+
+namespace cupola::cpu {
+
+class Device;
+class Stream;
+
+class Context : public std::enable_shared_from_this<Context> {
+  public:
+    Context(Device& device, unsigned flags, bool primary);
+
+    CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
+    Device& device() const { return device_; }
+    bool primary() const { return primary_; }
+    std::uint64_t id() const { return id_; }
+
+    // A primary context's object outlives its retain and release: its handle stays the same.
+    void open(unsigned flags);
+    void close();
+    bool alive() const { return alive_.load(std::memory_order_acquire); }
+
+    // The first fault of a kernel stays the answer to every call until the context is closed.
+    CUresult error() const { return static_cast<CUresult>(error_.load(std::memory_order_acquire)); }
+    void poison(CUresult code, std::string text);
+    void check() const {
+        require(alive(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        require(error() == CUDA_SUCCESS, error());
+    }
+
+    std::shared_ptr<Stream> legacy();
+    std::shared_ptr<Stream> per_thread();
+    void add(const std::shared_ptr<Stream>& stream);
+    // Held while work is put on the legacy stream or a stream that synchronises with it, so that
+    // all see one order.
+    std::mutex& submission() { return submission_; }
+    std::vector<std::shared_ptr<Stream>> streams();
+    // Waits for all work put on any stream before the call.
+    void synchronize();
+
+    std::atomic<unsigned> flags{0};
+    std::atomic<int> cache_config{0}, shared_config{0};
+    std::size_t get_limit(CUlimit limit);
+    void set_limit(CUlimit limit, std::size_t value);
+    std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
+
+    // The handle's context, or the current one for null.
+    static std::shared_ptr<Context> from(CUcontext handle);
+    // The thread's current context; INVALID_CONTEXT where it has none. `usable` also checks it.
+    static const std::shared_ptr<Context>& current();
+    static const std::shared_ptr<Context>& usable() {
+        const auto& context = current();
+        context->check();
+        return context;
+    }
+    static std::vector<std::shared_ptr<Context>>& stack();
+
+    // Checks of the flags of cuCtxCreate, cuCtxSetFlags and cuDevicePrimaryCtxSetFlags.
+    static void check_flags(unsigned flags);
+
+  private:
+    Device& device_;
+    const bool primary_;
+    const std::uint64_t id_;
+    std::atomic<bool> alive_{false};
+    std::atomic<int> error_{CUDA_SUCCESS};
+
+    std::mutex submission_;
+    std::mutex mutex_;
+    std::shared_ptr<Stream> legacy_;
+    std::vector<std::weak_ptr<Stream>> streams_;
+    std::uint64_t generation_ = 0;  // of open(): a thread's own stream belongs to one
+    std::size_t limits_[CU_LIMIT_MAX] = {};
+};
+
+}  // namespace cupola::cpu

@@ -1,0 +1,44 @@
+// csrc/cpu/copy.hpp - copies and fills: what is checked at the call, what is done in the stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/cuda.hpp"
+
+namespace cupola::cpu {
+
+class Stream;
+
+// One side of a copy. Offsets are already in `address`.
+struct Side {
+    enum class Space { device, host, unified };  // unified: the address tells
+    Space space = Space::unified;
+    std::uintptr_t address = 0;
+    std::size_t pitch = 0;  // bytes from row to row
+    std::size_t slice = 0;  // bytes from slice to slice
+};
+
+struct Copy {
+    Side destination, source;
+    std::size_t width = 0;  // bytes
+    std::size_t height = 1, depth = 1;
+};
+
+// `wait`: the synchronous call, which returns when host memory was read or written.
+CUresult copy(const Copy& what, Stream& stream, bool wait);
+CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std::uintptr_t source,
+              std::size_t bytes, Stream& stream, bool wait);
+
+struct Fill {
+    std::uintptr_t destination = 0;
+    std::size_t pitch = 0;  // bytes from row to row
+    std::uint32_t value = 0;
+    std::size_t element = 1;  // bytes: 1, 2 or 4
+    std::size_t width = 0;    // elements
+    std::size_t height = 1;
+};
+
+CUresult fill(const Fill& what, Stream& stream, bool wait);
+
+}  // namespace cupola::cpu

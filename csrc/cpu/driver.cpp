@@ -1,0 +1,99 @@
+// csrc/cpu/driver.cpp - starting the driver, and its end: process exit, dlclose and fork.
+#include "cpu/driver.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "cpu/context.hpp"
+#include "cpu/pool.hpp"
+
+namespace cupola::cpu {
+
+std::atomic<Driver*> Driver::instance{nullptr};
+std::atomic<int> Driver::state_{CUDA_ERROR_NOT_INITIALIZED};
+thread_local bool in_host_function = false;
+
+namespace {
+
+std::atomic<bool> in_forked_child{false};
+
+// Worker threads run this library's code for as long as the process lives: it must stay mapped
+// even after the program's last dlclose.
+void stay_loaded() {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(&stay_loaded), &info) && info.dli_fname)
+        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+}  // namespace
+
+Driver::Driver(const Settings& read)
+    : settings(read),
+      host_memory(read.memory),
+      scheduler(read.threads, read.timeout),
+      executors(read.threads) {
+    for (int ordinal = 0; ordinal < settings.devices; ++ordinal)
+        devices.push_back(std::make_unique<Device>(ordinal, settings));
+}
+
+CUresult Driver::initialize(unsigned flags) {
+    static std::mutex* mutex = new std::mutex;
+    if (in_forked_child.load()) return CUDA_ERROR_NOT_INITIALIZED;
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    std::lock_guard lock(*mutex);
+    if (state() != CUDA_ERROR_NOT_INITIALIZED) return state();
+    Settings settings;
+    std::string error;
+    if (!Settings::read(settings, error)) {
+        std::fprintf(stderr, "cupola: %s\n", error.c_str());
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    stay_loaded();
+    auto* driver = new Driver(settings);
+    instance.store(driver, std::memory_order_release);
+    for (auto& device : driver->devices) device->start();
+    // Locks and threads are not there in a forked child; only the flag may be touched.
+    pthread_atfork(nullptr, nullptr, [] {
+        in_forked_child.store(true);
+        state_.store(CUDA_ERROR_NOT_INITIALIZED);
+    });
+    std::atexit(&Driver::shutdown);
+    state_.store(CUDA_SUCCESS, std::memory_order_release);
+    return CUDA_SUCCESS;
+}
+
+// Work in flight is given up, as when a process with a GPU ends. Threads are not joined: one may be
+// inside a host function that waits for a lock which the ending thread holds.
+void Driver::shutdown() {
+    if (in_forked_child.load()) return;
+    int running = CUDA_SUCCESS;
+    if (!state_.compare_exchange_strong(running, CUDA_ERROR_DEINITIALIZED)) return;
+    get().executors.stop();
+    get().scheduler.stop();
+}
+
+Device& Driver::device(CUdevice ordinal) {
+    require(ordinal >= 0 && static_cast<std::size_t>(ordinal) < devices.size(),
+            CUDA_ERROR_INVALID_DEVICE);
+    return *devices[static_cast<std::size_t>(ordinal)];
+}
+
+Budget& Driver::budget(const Allocation& allocation) {
+    return allocation.on_host() ? host_memory : device(allocation.device).budget();
+}
+
+std::string Driver::last_fault() const {
+    std::lock_guard lock(fault_mutex_);
+    return fault_;
+}
+
+void Driver::set_last_fault(std::string text) {
+    std::lock_guard lock(fault_mutex_);
+    fault_ = std::move(text);
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,47 @@
+// csrc/cpu/event.hpp - an event: a mark in a stream, and when it was passed.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "cpu/operation.hpp"
+
+namespace cupola::cpu {
+
+class Context;
+
+class Event {
+  public:
+    Event(std::shared_ptr<Context> context, unsigned flags)
+        : context_(std::move(context)), flags_(flags) {}
+
+    CUevent handle() { return reinterpret_cast<CUevent>(this); }
+    const Context* context() const { return context_.get(); }
+    bool timed() const { return !(flags_ & CU_EVENT_DISABLE_TIMING); }
+
+    void record(Stream& stream);
+    // True where it was never recorded, as on hardware.
+    bool done() const;
+    void wait() const;
+    // What a stream has to wait for; an empty mark where the event was never recorded.
+    Mark mark() const;
+
+    // Milliseconds between two recorded events.
+    static CUresult elapsed(float* milliseconds, const Event& start, const Event& end);
+
+  private:
+    // Of one record call: recording again must not move what was already waited for.
+    struct Record {
+        Mark mark;
+        std::atomic<std::int64_t> nanoseconds{0};
+    };
+    std::shared_ptr<Record> last() const;
+
+    const std::shared_ptr<Context> context_;
+    const unsigned flags_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<Record> record_;
+};
+
+}  // namespace cupola::cpu

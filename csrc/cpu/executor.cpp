@@ -1,0 +1,86 @@
+// csrc/cpu/executor.cpp - starting, reusing and parking the threads that run streams.
+#include "cpu/executor.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "cpu/failure.hpp"
+#include "cpu/stream.hpp"
+
+namespace cupola::cpu {
+
+struct Executors::Executor {
+    Executors* owner;
+    std::atomic<bool> assigned{false};
+    std::shared_ptr<Stream> stream;
+    std::mutex mutex;
+    Condition wake;
+};
+
+// On a single core, watching would only keep the watched thread from running.
+Executors::Executors(int)
+    : linger_(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? std::chrono::microseconds(30)
+                                                : std::chrono::microseconds(0)) {}
+
+void start_thread(void* (*main)(void*), void* argument) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const int failed = pthread_create(&thread, nullptr, main, argument);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    require(failed == 0, CUDA_ERROR_OUT_OF_MEMORY);
+    pthread_detach(thread);
+}
+
+void Executors::park() {
+    for (;;) pause();
+}
+
+void Executors::start(std::shared_ptr<Stream> stream) {
+    Executor* executor = nullptr;
+    {
+        std::lock_guard lock(mutex_);
+        if (!idle_.empty()) {
+            executor = idle_.back();  // the last to have run, most likely still awake
+            idle_.pop_back();
+        }
+    }
+    if (!executor) {
+        auto fresh = std::make_unique<Executor>();
+        fresh->owner = this;
+        fresh->stream = std::move(stream);
+        fresh->assigned = true;
+        start_thread(&Executors::main, fresh.get());
+        fresh.release();
+        return;
+    }
+    std::lock_guard lock(executor->mutex);
+    executor->stream = std::move(stream);
+    executor->assigned.store(true, std::memory_order_release);
+    executor->wake.notify_one();
+}
+
+void* Executors::main(void* argument) {
+    std::unique_ptr<Executor> self(static_cast<Executor*>(argument));
+    self->owner->loop(*self);
+    return nullptr;
+}
+
+void Executors::loop(Executor& self) {
+    for (;;) {
+        {
+            std::unique_lock lock(self.mutex);
+            while (!self.assigned.load(std::memory_order_acquire)) self.wake.wait(lock);
+            self.assigned.store(false, std::memory_order_relaxed);
+        }
+        checkpoint();
+        self.stream->drain();
+        self.stream.reset();
+        std::lock_guard lock(mutex_);
+        idle_.push_back(&self);
+    }
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,169 @@
+// csrc/cpu/launch.cpp - from cuLaunchKernel's arguments to a grid in a stream.
+#include "cpu/launch.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/module.hpp"
+#include "cpu/stream.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+std::atomic<std::uint64_t> last_grid{0};
+
+CUresult code_of(Fault::Kind kind) {
+    switch (kind) {
+        case Fault::Kind::illegal_address:
+            return CUDA_ERROR_ILLEGAL_ADDRESS;
+        case Fault::Kind::misaligned_address:
+            return CUDA_ERROR_MISALIGNED_ADDRESS;
+        case Fault::Kind::illegal_instruction:
+            return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+        case Fault::Kind::assertion:
+            return CUDA_ERROR_ASSERT;
+        case Fault::Kind::out_of_memory:
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        case Fault::Kind::stack_overflow:
+        case Fault::Kind::trap:
+        case Fault::Kind::stopped:
+            break;
+    }
+    return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+struct GridOperation final : Operation {
+    Grid grid;
+    std::shared_ptr<Function> function;  // and with it the image
+    std::shared_ptr<Context> context;
+
+    void run(CUresult status) override {
+        if (status != CUDA_SUCCESS) return;
+        Driver::get().scheduler.run(grid);
+        // As on hardware, what the device printed is there when its work is seen to be done.
+        if (grid.printed.load(std::memory_order_relaxed)) std::fflush(stdout);
+        if (grid.timed_out.load())
+            return context->poison(
+                CUDA_ERROR_LAUNCH_TIMEOUT,
+                "kernel " + function->kernel().name() + " ran longer than CUPOLA_CPU_TIMEOUT");
+        if (!grid.fault || grid.fault->kind == Fault::Kind::stopped) return;
+        if (grid.fault->kind == Fault::Kind::assertion)
+            std::fprintf(stderr, "%s\n", grid.fault->text.c_str());
+        context->poison(code_of(grid.fault->kind), std::move(grid.fault->text));
+    }
+};
+
+void check(const LaunchShape& shape, const Function& function) {
+    const Dim3 &grid = shape.grid, &block = shape.block;
+    require(grid.x && grid.y && grid.z && block.x && block.y && block.z);
+    require(grid.x <= Capability::grid_x && grid.y <= Capability::grid_yz &&
+            grid.z <= Capability::grid_yz);
+    require(block.x <= Capability::block_xy && block.y <= Capability::block_xy &&
+            block.z <= Capability::block_z);
+    const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+    require(threads <= Capability::threads_per_block);
+    const Kernel& kernel = function.kernel();
+    require(threads <= kernel.max_threads());
+    const Dim3 required = kernel.required_block();
+    if (required.x)
+        require(block.x == required.x && block.y == required.y && block.z == required.z);
+    require(shape.shared <= function.attributes.dynamic_limit());
+}
+
+std::vector<std::byte> from_pointers(const Function& function, void** parameters) {
+    std::vector<std::byte> packed(function.parameter_bytes());
+    const auto& layout = function.kernel().parameters();
+    for (std::size_t i = 0; i < layout.size(); ++i) {
+        require(parameters[i] != nullptr);
+        std::memcpy(packed.data() + layout[i].offset, parameters[i], layout[i].size);
+    }
+    return packed;
+}
+
+std::vector<std::byte> from_buffer(const Function& function, void** extra) {
+    const void* buffer = nullptr;
+    std::size_t size = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[1];
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
+            size = *static_cast<const std::size_t*>(extra[1]);
+        else
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+    std::vector<std::byte> packed(function.parameter_bytes());
+    require(size >= packed.size() && (buffer || packed.empty()));
+    if (!packed.empty()) std::memcpy(packed.data(), buffer, packed.size());
+    return packed;
+}
+
+}  // namespace
+
+CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void** parameters,
+                void** extra) {
+    const auto stream = Stream::from(on);
+    auto function = Function::from(handle);
+    require(function->context() == stream->context(), CUDA_ERROR_INVALID_HANDLE);
+    check(shape, *function);
+    require(!(parameters && extra));
+    require(parameters || extra || function->parameter_bytes() == 0);
+    auto operation = std::make_unique<GridOperation>();
+    Launch& launch = operation->grid.launch;
+    if (parameters)
+        launch.parameters = from_pointers(*function, parameters);
+    else if (extra)
+        launch.parameters = from_buffer(*function, extra);
+    launch.kernel = &function->kernel();
+    launch.grid = shape.grid;
+    launch.block = shape.block;
+    launch.cluster = shape.cluster;
+    launch.dynamic_shared = shape.shared;
+    launch.memory = &Driver::get().memory;
+    launch.grid_id = ++last_grid;
+    launch.print = [printed = &operation->grid.printed](std::string_view text) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        printed->store(true, std::memory_order_relaxed);
+    };
+    operation->grid.context = stream->context_pointer().get();
+    operation->grid.priority = stream->priority();
+    operation->context = stream->context_pointer();
+    operation->function = std::move(function);
+    stream->submit(std::move(operation));
+    return CUDA_SUCCESS;
+}
+
+void read_attributes(const CUlaunchConfig& config, LaunchShape& shape) {
+    require(config.numAttrs == 0 || config.attrs);
+    for (unsigned i = 0; i < config.numAttrs; ++i) {
+        const CUlaunchAttributeValue& value = config.attrs[i].value;
+        switch (static_cast<int>(config.attrs[i].id)) {
+            // Hints that can have no effect here.
+            case CU_LAUNCH_ATTRIBUTE_IGNORE:
+            case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+            case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            // A dependent grid may begin early but need not, and here does not.
+            case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+            case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+            case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+            case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+            case 14:  // CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+                break;
+            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+                require(value.cooperative == 0, CUDA_ERROR_NOT_SUPPORTED);
+                break;
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+                shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+                require(shape.cluster.x && shape.cluster.y && shape.cluster.z);
+                require(shape.cluster.x == 1 && shape.cluster.y == 1 && shape.cluster.z == 1,
+                        CUDA_ERROR_NOT_SUPPORTED);
+                break;
+            default:
+                fail(CUDA_ERROR_NOT_SUPPORTED);
+        }
+    }
+}
+
+}  // namespace cupola::cpu

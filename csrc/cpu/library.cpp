@@ -1,0 +1,98 @@
+// csrc/cpu/library.cpp - loading libraries, and their modules and kernels in each context.
+#include "cpu/library.hpp"
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+
+namespace cupola::cpu {
+
+std::shared_ptr<Library> Library::make(std::string_view bytes, JitOptions& options) {
+    auto library = std::make_shared<Library>(bytes);
+    const auto& stack = Context::stack();
+    Device* device = Driver::get().devices[0].get();
+    if (!stack.empty() && stack.back()) device = &stack.back()->device();
+    library->device_ = device->ordinal();
+    library->first_ = build_image(library->bytes_, *device, options);
+    for (const Kernel* kernel : library->first_->kernels()) {
+        library->kernels_.push_back(std::make_shared<LibraryKernel>(library, kernel->name()));
+        Driver::get().kernels.add(library->kernels_.back());
+    }
+    Driver::get().libraries.add(library);
+    return library;
+}
+
+void Library::close() {
+    Driver& driver = Driver::get();
+    for (const auto& kernel : kernels_) driver.kernels.remove(kernel.get());
+    std::lock_guard lock(mutex_);
+    for (auto& [context, module] : modules_) module->close();
+    modules_.clear();
+}
+
+std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context) {
+    std::lock_guard lock(mutex_);
+    auto& module = modules_[context.get()];
+    // A context that was closed and opened again took its modules with it.
+    if (module && !Driver::get().modules.find(module.get())) module.reset();
+    if (!module) {
+        std::shared_ptr<Image> image = first_;
+        if (taken_ || context->device().ordinal() != device_) {
+            JitOptions none(0, nullptr, nullptr);
+            image = build_image(bytes_, context->device(), none);
+        } else {
+            taken_ = true;
+        }
+        module = Module::make(context, std::move(image));
+        module->of_library = true;
+        for (auto& kernel : kernels_) {
+            const auto function = module->function(kernel->name());
+            function->attributes = kernel->attributes(function->kernel(), context->device());
+        }
+    }
+    return module;
+}
+
+std::shared_ptr<LibraryKernel> Library::kernel(std::string_view name) const {
+    for (const auto& kernel : kernels_)
+        if (kernel->name() == name) return kernel;
+    fail(CUDA_ERROR_NOT_FOUND);
+}
+
+std::shared_ptr<Library> LibraryKernel::library() const {
+    auto library = library_.lock();
+    require(library != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    return library;
+}
+
+const Kernel& LibraryKernel::kernel(const Library& library) const {
+    return *library.description().kernel(name_);
+}
+
+std::shared_ptr<Function> LibraryKernel::function(const std::shared_ptr<Context>& context) {
+    return library()->module(context)->function(name_);
+}
+
+FunctionAttributes& LibraryKernel::attributes(const Kernel& kernel, const Device& device) {
+    std::lock_guard lock(mutex_);
+    auto& attributes = attributes_[device.ordinal()];
+    if (!attributes) attributes = std::make_unique<FunctionAttributes>(kernel);
+    return *attributes;
+}
+
+int LibraryKernel::get(CUfunction_attribute attribute, Device& device) {
+    const auto owner = library();
+    const Kernel& which = kernel(*owner);
+    return attributes(which, device).get(attribute, which, device);
+}
+
+void LibraryKernel::set(CUfunction_attribute attribute, int value, Device& device) {
+    const auto owner = library();
+    const Kernel& which = kernel(*owner);
+    attributes(which, device).set(attribute, value, which, device);
+    owner->each_module([&](Module& module) {
+        const auto function = module.function(name_);
+        if (&function->device() == &device) function->set(attribute, value);
+    });
+}
+
+}  // namespace cupola::cpu

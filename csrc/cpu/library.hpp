@@ -1,0 +1,73 @@
+// csrc/cpu/library.hpp - a library: an image that belongs to no context, and becomes a module in
+// each context that uses it. Its kernels stand for one function in each.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cpu/module.hpp"
+
+namespace cupola::cpu {
+
+class Library;
+
+class LibraryKernel {
+  public:
+    LibraryKernel(const std::shared_ptr<Library>& library, std::string name)
+        : library_(library), name_(std::move(name)) {}
+
+    CUkernel handle() { return reinterpret_cast<CUkernel>(this); }
+    // INVALID_HANDLE where another thread has just unloaded it.
+    std::shared_ptr<Library> library() const;
+    const std::string& name() const { return name_; }
+    const Kernel& kernel(const Library& library) const;
+    std::shared_ptr<Function> function(const std::shared_ptr<Context>& context);
+
+    // Attributes belong to a device, and to the functions of all its contexts.
+    int get(CUfunction_attribute attribute, Device& device);
+    void set(CUfunction_attribute attribute, int value, Device& device);
+
+  private:
+    friend class Library;
+    FunctionAttributes& attributes(const Kernel& kernel, const Device& device);
+
+    const std::weak_ptr<Library> library_;
+    const std::string name_;
+    std::mutex mutex_;
+    std::map<int, std::unique_ptr<FunctionAttributes>> attributes_;  // by device's ordinal
+};
+
+class Library : public std::enable_shared_from_this<Library> {
+  public:
+    // A library that the driver's registry knows. Its PTX is checked here and now.
+    static std::shared_ptr<Library> make(std::string_view bytes, JitOptions& options);
+    explicit Library(std::string_view bytes) : bytes_(bytes) {}
+    void close();
+
+    CUlibrary handle() { return reinterpret_cast<CUlibrary>(this); }
+    std::shared_ptr<Module> module(const std::shared_ptr<Context>& context);
+    const std::vector<std::shared_ptr<LibraryKernel>>& kernels() const { return kernels_; }
+    std::shared_ptr<LibraryKernel> kernel(std::string_view name) const;  // NOT_FOUND
+    // What is the same in every context: names, parameters, sizes.
+    const Image& description() const { return *first_; }
+    template <class Visit>
+    void each_module(Visit&& visit) {
+        std::lock_guard lock(mutex_);
+        for (auto& [context, module] : modules_) visit(*module);
+    }
+
+  private:
+    const std::string bytes_;
+    std::shared_ptr<Image> first_;  // built at load, taken by the first context of `device_`
+    int device_ = 0;
+    bool taken_ = false;
+    std::vector<std::shared_ptr<LibraryKernel>> kernels_;
+    std::mutex mutex_;
+    std::map<const Context*, std::shared_ptr<Module>> modules_;
+};
+
+}  // namespace cupola::cpu

@@ -1,0 +1,164 @@
+// csrc/cpu/memory.cpp - allocating, freeing and looking up memory.
+#include "cpu/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "cpu/failure.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+constexpr std::size_t huge = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+void* host_memory(std::size_t capacity, std::size_t align) {
+    if (capacity < 2 * huge) return std::aligned_alloc(align, capacity);
+    void* memory = std::aligned_alloc(std::max(align, huge), round_up(capacity, huge));
+    // Fewer page faults and table walks in the first pass over a large array.
+    if (memory) madvise(memory, round_up(capacity, huge), MADV_HUGEPAGE);
+    return memory;
+}
+
+}  // namespace
+
+bool Budget::take(std::size_t bytes) {
+    std::size_t used = used_.load();
+    do {
+        if (bytes > total_ || used > total_ - bytes) return false;
+    } while (!used_.compare_exchange_weak(used, used + bytes));
+    return true;
+}
+
+MemoryMap::MemoryMap() : ranges_([this](std::function<void()> free) { retire(std::move(free)); }) {}
+
+std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_t align,
+                                   Budget& budget) {
+    require(size <= budget.total(), CUDA_ERROR_OUT_OF_MEMORY);
+    align = std::max(align, alignment);
+    like.size = size;
+    like.capacity = round_up(std::max<std::size_t>(size, 1), align);
+    require(budget.take(like.capacity), CUDA_ERROR_OUT_OF_MEMORY);
+    void* memory = host_memory(like.capacity, align);
+    if (!memory) {
+        budget.give(like.capacity);
+        fail(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    like.begin = reinterpret_cast<std::uintptr_t>(memory);
+    // A pool keeps ranges of which the program sees parts; device code may reach the whole.
+    const std::size_t reach = like.kind == Allocation::Kind::pool ? like.capacity : size;
+    std::unique_lock lock(mutex_);
+    like.id = ++last_id_;
+    table_.emplace(like.begin, like);
+    ranges_.insert({like.begin, like.begin + reach, true});
+    return like.begin;
+}
+
+void MemoryMap::release(std::uintptr_t begin, Budget& budget) {
+    std::size_t capacity = 0;
+    {
+        std::unique_lock lock(mutex_);
+        const auto it = table_.find(begin);
+        capacity = it->second.capacity;
+        table_.erase(it);
+        ranges_.erase(begin);
+    }
+    retire([begin, capacity, &budget] {
+        std::free(reinterpret_cast<void*>(begin));
+        budget.give(capacity);
+    });
+}
+
+void MemoryMap::add_registered(Allocation range) {
+    std::unique_lock lock(mutex_);
+    range.id = ++last_id_;
+    table_.emplace(range.begin, range);
+    const bool writable = !(range.flags & CU_MEMHOSTREGISTER_READ_ONLY);
+    ranges_.insert({range.begin, range.end(), writable});
+}
+
+void MemoryMap::remove_registered(std::uintptr_t begin) {
+    std::unique_lock lock(mutex_);
+    table_.erase(begin);
+    ranges_.erase(begin);
+}
+
+std::optional<Allocation> MemoryMap::at(std::uintptr_t address) const {
+    std::shared_lock lock(mutex_);
+    auto it = table_.upper_bound(address);
+    if (it == table_.begin()) return std::nullopt;
+    --it;
+    if (address >= it->second.end()) return std::nullopt;
+    return it->second;
+}
+
+bool MemoryMap::overlaps(std::uintptr_t begin, std::uintptr_t end) const {
+    std::shared_lock lock(mutex_);
+    const auto it = table_.lower_bound(end);
+    return it != table_.begin() && std::prev(it)->second.end() > begin;
+}
+
+void MemoryMap::change(std::uintptr_t begin, const std::function<void(Allocation&)>& change) {
+    std::unique_lock lock(mutex_);
+    const auto it = table_.find(begin);
+    if (it != table_.end()) change(it->second);
+}
+
+std::vector<Allocation> MemoryMap::owned_by(const Context* context) const {
+    std::vector<Allocation> owned;
+    std::shared_lock lock(mutex_);
+    for (const auto& [begin, allocation] : table_)
+        if (allocation.context == context && allocation.kind != Allocation::Kind::pool)
+            owned.push_back(allocation);
+    return owned;
+}
+
+void MemoryMap::hand_out(std::uintptr_t begin, std::size_t size, const Context* context) {
+    std::unique_lock lock(mutex_);
+    Allocation& allocation = table_.at(begin);
+    allocation.size = size;
+    allocation.context = context;
+    allocation.id = ++last_id_;
+}
+
+void MemoryMap::take_back(std::uintptr_t begin) {
+    std::unique_lock lock(mutex_);
+    table_.at(begin).size = 0;
+}
+
+void MemoryMap::retire(std::function<void()> free) {
+    {
+        std::lock_guard lock(pins_mutex_);
+        if (!pins_.empty()) {
+            retired_.emplace_back(now_++, std::move(free));
+            return;
+        }
+    }
+    free();
+}
+
+MemoryMap::Pin::Pin(MemoryMap& map) : map_(map) {
+    std::lock_guard lock(map.pins_mutex_);
+    at_ = map.pins_.insert(map.now_);
+}
+
+MemoryMap::Pin::~Pin() {
+    std::vector<std::function<void()>> due;
+    {
+        std::lock_guard lock(map_.pins_mutex_);
+        map_.pins_.erase(at_);
+        // A pin taken at `p` may have seen what was retired at `p` or later.
+        const std::uint64_t oldest = map_.pins_.empty() ? ~std::uint64_t{0} : *map_.pins_.begin();
+        while (!map_.retired_.empty() && map_.retired_.front().first < oldest) {
+            due.push_back(std::move(map_.retired_.front().second));
+            map_.retired_.pop_front();
+        }
+    }
+    for (auto& free : due) free();
+}
+
+}  // namespace cupola::cpu

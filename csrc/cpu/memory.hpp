@@ -1,0 +1,113 @@
+// csrc/cpu/memory.hpp - the memory map: every allocation and registered host range of the process,
+// with its owner, and what of it device code may reach.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <vector>
+
+#include "cpu/cuda.hpp"
+#include "cpu/execute.hpp"
+#include "cpu/range_table.hpp"
+
+namespace cupola::cpu {
+
+class Context;
+class Pool;
+
+struct Allocation {
+    enum class Kind { device, managed, pool, host, registered };
+
+    std::uintptr_t begin = 0;
+    std::size_t size = 0;      // as asked for: what is checked
+    std::size_t capacity = 0;  // as counted against the device's memory
+    Kind kind = Kind::device;
+    unsigned flags = 0;
+    int device = 0;
+    const Context* context = nullptr;  // whose end frees it; of a pool's memory, nobody's
+    const Pool* pool = nullptr;
+    std::uint64_t id = 0;  // never used twice
+    bool sync_memops = false;
+    bool module = false;  // a module's variables: not the program's to free
+
+    std::uintptr_t end() const { return begin + size; }
+    bool on_host() const { return kind == Kind::host || kind == Kind::registered; }
+};
+
+// How many bytes of a device are handed out, and how many there are.
+class Budget {
+  public:
+    explicit Budget(std::size_t total = 0) : total_(total) {}
+    bool take(std::size_t bytes);
+    void give(std::size_t bytes) { used_.fetch_sub(bytes); }
+    std::size_t total() const { return total_; }
+    std::size_t free() const {
+        const std::size_t used = used_.load();
+        return used < total_ ? total_ - used : 0;
+    }
+
+  private:
+    const std::size_t total_;
+    std::atomic<std::size_t> used_{0};
+};
+
+class MemoryMap final : public AddressSpace {
+  public:
+    static constexpr std::size_t alignment = 512;  // as NVIDIA's driver aligns
+
+    MemoryMap();
+
+    // Takes memory from `budget` and from the host; OUT_OF_MEMORY where either has none. `like`
+    // says everything but where and how much.
+    std::uintptr_t allocate(Allocation like, std::size_t size, std::size_t align, Budget& budget);
+    void release(std::uintptr_t begin, Budget& budget);
+    void add_registered(Allocation range);
+    void remove_registered(std::uintptr_t begin);
+
+    // The allocation that holds an address, nothing where none does. By value: it may go any time.
+    std::optional<Allocation> at(std::uintptr_t address) const;
+    bool overlaps(std::uintptr_t begin, std::uintptr_t end) const;
+    void change(std::uintptr_t begin, const std::function<void(Allocation&)>& change);
+    std::vector<Allocation> owned_by(const Context* context) const;
+
+    // For a range which a pool keeps: whether the program has it, and how large it asked.
+    void hand_out(std::uintptr_t begin, std::size_t size, const Context* context);
+    void take_back(std::uintptr_t begin);
+
+    Range find(std::uintptr_t address) const override { return ranges_.find(address); }
+
+    // While a pin is held nothing that was found in the map is unmapped, and no memory is freed.
+    // A grid holds one for as long as it runs.
+    class Pin {
+      public:
+        explicit Pin(MemoryMap& map);
+        ~Pin();
+        Pin(const Pin&) = delete;
+        Pin& operator=(const Pin&) = delete;
+
+      private:
+        MemoryMap& map_;
+        std::multiset<std::uint64_t>::iterator at_;
+    };
+
+  private:
+    void retire(std::function<void()> free);
+
+    mutable std::shared_mutex mutex_;
+    std::map<std::uintptr_t, Allocation> table_;
+    std::uint64_t last_id_ = 0;
+    RangeTable ranges_;
+
+    std::mutex pins_mutex_;
+    std::multiset<std::uint64_t> pins_;
+    std::uint64_t now_ = 0;
+    std::deque<std::pair<std::uint64_t, std::function<void()>>> retired_;
+};
+
+}  // namespace cupola::cpu

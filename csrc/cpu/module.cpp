@@ -1,0 +1,256 @@
+// csrc/cpu/module.cpp - choosing and building the PTX of an image; functions and their attributes.
+#include "cpu/module.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/library.hpp"
+#include "image/image.hpp"
+#include "ptx/error.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+CUresult code_of(ptx::Error::Kind kind) {
+    switch (kind) {
+        case ptx::Error::Kind::unsupported_version:
+            return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        case ptx::Error::Kind::invalid:
+        case ptx::Error::Kind::unsupported_form:
+        case ptx::Error::Kind::unresolved_extern:
+            break;
+    }
+    return CUDA_ERROR_INVALID_PTX;
+}
+
+std::string architectures(const std::vector<image::Entry>& entries, image::Kind kind) {
+    std::string list;
+    for (const auto& entry : entries)
+        if (entry.kind == kind) list += " " + std::to_string(entry.architecture);
+    return list;
+}
+
+// Which entry's PTX runs here, or why none does.
+std::string_view choose(const std::vector<image::Entry>& entries, int capability,
+                        JitOptions& options) {
+    const image::Entry* best = nullptr;
+    bool compressed = false;
+    for (const auto& entry : entries) {
+        if (entry.kind != image::Kind::ptx || entry.architecture > capability) continue;
+        compressed |= entry.compressed;
+        if (!entry.compressed && (!best || entry.architecture > best->architecture)) best = &entry;
+    }
+    if (best) return best->payload;
+    if (compressed) {
+        options.errors =
+            "cupola: the image's PTX is compressed, which the CPU device does not read; build it "
+            "with nvcc -no-compress";
+        fail(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    const std::string newer = architectures(entries, image::Kind::ptx);
+    const std::string machine = architectures(entries, image::Kind::cubin);
+    options.errors = newer.empty()
+                         ? "cupola: the image has no PTX, only machine code for a GPU (sm" +
+                               machine + "), which can't run on the CPU device"
+                         : "cupola: the image's PTX (compute" + newer +
+                               ") is for newer devices than this one (compute capability " +
+                               std::to_string(capability) + ")";
+    fail(CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+}  // namespace
+
+std::string_view image_at(const void* address) {
+    require(address != nullptr);
+    // struct { int magic, version; const void* data; ... }, as nvcc puts it into host objects.
+    std::uint32_t magic;
+    std::memcpy(&magic, address, 1);
+    if ((magic & 0xff) == 0xb1) {
+        std::memcpy(&magic, address, sizeof magic);
+        if (magic == 0x466243b1) {
+            std::memcpy(&address, static_cast<const char*>(address) + 8, sizeof address);
+            require(address != nullptr, CUDA_ERROR_INVALID_IMAGE);
+        }
+    }
+    return {static_cast<const char*>(address), image::size_of(address)};
+}
+
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options) {
+    const int capability = device.capability().number;
+    struct Finish {
+        JitOptions& options;
+        ~Finish() { options.finish(); }
+    } finish{options};
+    Image::Memory memory;
+    memory.allocate = [&device](std::size_t size, std::size_t align) {
+        Allocation like;
+        like.device = device.ordinal();
+        like.module = true;
+        const auto begin = Driver::get().memory.allocate(like, size, align, device.budget());
+        auto* const there = reinterpret_cast<void*>(begin);
+        std::memset(there, 0, size);
+        return there;
+    };
+    memory.release = [&device](void* there) {
+        Driver::get().memory.release(reinterpret_cast<std::uintptr_t>(there), device.budget());
+    };
+    try {
+        const auto entries = image::read(bytes.data(), bytes.size());
+        return Image::build(choose(entries, capability, options), std::move(memory));
+    } catch (const image::Error& error) {
+        options.errors = std::string("cupola: ") + error.what();
+        fail(CUDA_ERROR_INVALID_IMAGE);
+    } catch (const ptx::Error& error) {
+        options.errors = std::string("cupola: PTX ") + error.what();
+        fail(code_of(error.kind));
+    }
+}
+
+Module::Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image)
+    : context_(std::move(context)), image_(std::move(image)) {
+    for (const Kernel* kernel : image_->kernels())
+        functions_.push_back(std::make_shared<Function>(*this, image_, *kernel));
+}
+
+std::shared_ptr<Module> Module::make(std::shared_ptr<Context> context,
+                                     std::shared_ptr<Image> image) {
+    auto module = std::make_shared<Module>(std::move(context), std::move(image));
+    for (const auto& function : module->functions_) Driver::get().functions.add(function);
+    Driver::get().modules.add(module);
+    return module;
+}
+
+void Module::close() {
+    Driver& driver = Driver::get();
+    for (const auto& function : functions_) driver.functions.remove(function.get());
+    driver.modules.remove(this);
+}
+
+void Module::close_all(const Context& context) {
+    Driver& driver = Driver::get();
+    const auto mine = [&](const auto& object) { return object.context() == &context; };
+    driver.functions.remove_if(mine);
+    driver.modules.remove_if(mine);
+}
+
+std::shared_ptr<Function> Module::function(std::string_view name) const {
+    for (const auto& function : functions_)
+        if (function->kernel().name() == name) return function;
+    fail(CUDA_ERROR_NOT_FOUND);
+}
+
+Function::Function(Module& module, std::shared_ptr<Image> image, const Kernel& kernel)
+    : attributes(kernel),
+      image_(std::move(image)),
+      module_(module.handle()),
+      context_(module.context()),
+      device_(module.context()->device()),
+      kernel_(kernel) {
+    for (const Parameter& parameter : kernel.parameters())
+        parameter_bytes_ =
+            std::max<std::size_t>(parameter_bytes_, parameter.offset + parameter.size);
+}
+
+std::shared_ptr<Function> Function::from(CUfunction handle) {
+    Driver& driver = Driver::get();
+    if (auto function = driver.functions.find(handle)) return function;
+    if (auto kernel = driver.kernels.find(handle)) return kernel->function(Context::usable());
+    fail(CUDA_ERROR_INVALID_HANDLE);
+}
+
+FunctionAttributes::FunctionAttributes(const Kernel& kernel)
+    : dynamic_limit_(std::max(
+          0, Capability::shared_per_block - static_cast<int>(kernel.static_shared_bytes()))) {}
+
+FunctionAttributes& FunctionAttributes::operator=(const FunctionAttributes& other) {
+    dynamic_limit_ = other.dynamic_limit_.load();
+    carveout_ = other.carveout_.load();
+    non_portable_ = other.non_portable_.load();
+    policy_ = other.policy_.load();
+    for (int axis = 0; axis < 3; ++axis) cluster_[axis] = other.cluster_[axis].load();
+    return *this;
+}
+
+int FunctionAttributes::get(CUfunction_attribute attribute, const Kernel& kernel,
+                            const Device& device) const {
+    switch (static_cast<int>(attribute)) {
+        case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+            return static_cast<int>(kernel.max_threads());
+        case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+            return static_cast<int>(kernel.static_shared_bytes());
+        case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+            return static_cast<int>(kernel.constant_bytes());
+        case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+            return static_cast<int>(kernel.local_bytes());
+        case CU_FUNC_ATTRIBUTE_NUM_REGS:
+            return static_cast<int>(kernel.registers());
+        case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+            return kernel.target();
+        case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+            return device.capability().number;
+        case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+            return 0;
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+            return dynamic_limit_;
+        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            return carveout_;
+        case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+            return 0;
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+            return cluster_[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+        case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+            return non_portable_;
+        case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            return policy_;
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void FunctionAttributes::set(CUfunction_attribute attribute, int value, const Kernel& kernel,
+                             const Device& device) {
+    switch (static_cast<int>(attribute)) {
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+            require(value >= 0 && value <= device.capability().shared_per_block_optin -
+                                               static_cast<int>(kernel.static_shared_bytes()));
+            dynamic_limit_ = value;
+            return;
+        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            require(value >= -1 && value <= 100);
+            carveout_ = value;
+            return;
+        case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+            require(value == 0 || value == 1);
+            non_portable_ = value;
+            return;
+        case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            require(value >= 0 && value <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+            policy_ = value;
+            return;
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+        case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+            require(value >= 0);
+            require(value <= 1, CUDA_ERROR_NOT_SUPPORTED);  // no clusters here yet
+            cluster_[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
+            return;
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+CUresult parameter_info(const Kernel& kernel, std::size_t index, std::size_t* offset,
+                        std::size_t* size) {
+    require(offset != nullptr);
+    const auto& parameters = kernel.parameters();
+    require(index < parameters.size());
+    *offset = parameters[index].offset;
+    if (size) *size = parameters[index].size;
+    return CUDA_SUCCESS;
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,114 @@
+// csrc/cpu/module.hpp - a module: an image's PTX built into kernels and variables in one context.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "cpu/cuda.hpp"
+#include "cpu/execute.hpp"
+#include "cpu/jit.hpp"
+
+namespace cupola::cpu {
+
+class Context;
+class Device;
+class Function;
+
+// The bytes a caller's address means: a fatbin (also behind the wrapper that nvcc makes), a cubin,
+// or PTX text up to its NUL.
+std::string_view image_at(const void* address);
+
+// The newest PTX in the bytes which the device takes, built. Throws Failure with the code that
+// NVIDIA's driver gives, and says why in the options' log.
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options);
+
+class Module : public std::enable_shared_from_this<Module> {
+  public:
+    Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image);
+
+    // A module that the driver's registry knows, with its functions.
+    static std::shared_ptr<Module> make(std::shared_ptr<Context> context,
+                                        std::shared_ptr<Image> image);
+    // The handles die; what a queued launch needs lives on until it has run.
+    void close();
+    static void close_all(const Context& context);
+
+    CUmodule handle() { return reinterpret_cast<CUmodule>(this); }
+    const Context* context() const { return context_.get(); }
+    const Image& image() const { return *image_; }
+    const std::vector<std::shared_ptr<Function>>& functions() const { return functions_; }
+    std::shared_ptr<Function> function(std::string_view name) const;  // NOT_FOUND
+    bool of_library = false;  // then cuModuleUnload is refused
+
+  private:
+    const std::shared_ptr<Context> context_;
+    const std::shared_ptr<Image> image_;
+    std::vector<std::shared_ptr<Function>> functions_;
+};
+
+// What cuFuncSetBlockShape, cuParamSet* and cuFuncSetSharedSize leave for cuLaunch.
+struct OldLaunch {
+    Dim3 block;
+    std::uint32_t shared = 0;
+    std::vector<std::byte> parameters;
+};
+
+// The attributes of a function that can be set, and those that follow from its kernel.
+class FunctionAttributes {
+  public:
+    explicit FunctionAttributes(const Kernel& kernel);
+    FunctionAttributes& operator=(const FunctionAttributes& other);
+
+    int get(CUfunction_attribute attribute, const Kernel& kernel, const Device& device) const;
+    void set(CUfunction_attribute attribute, int value, const Kernel& kernel, const Device& device);
+    std::uint32_t dynamic_limit() const {
+        return static_cast<std::uint32_t>(dynamic_limit_.load());
+    }
+
+  private:
+    std::atomic<int> dynamic_limit_;
+    std::atomic<int> carveout_{-1}, non_portable_{0}, policy_{0};
+    std::atomic<int> cluster_[3] = {{0}, {0}, {0}};
+};
+
+// A kernel in a module: what a CUfunction is.
+class Function {
+  public:
+    Function(Module& module, std::shared_ptr<Image> image, const Kernel& kernel);
+
+    CUfunction handle() { return reinterpret_cast<CUfunction>(this); }
+    const Kernel& kernel() const { return kernel_; }
+    const Context* context() const { return context_; }
+    CUmodule module() const { return module_; }
+    const Device& device() const { return device_; }
+    std::size_t parameter_bytes() const { return parameter_bytes_; }
+
+    int get(CUfunction_attribute attribute) const {
+        return attributes.get(attribute, kernel_, device_);
+    }
+    void set(CUfunction_attribute attribute, int value) {
+        attributes.set(attribute, value, kernel_, device_);
+    }
+
+    FunctionAttributes attributes;
+    OldLaunch old;
+
+    // From a CUfunction or a CUkernel, which stands for its function in the current context.
+    static std::shared_ptr<Function> from(CUfunction handle);
+
+  private:
+    const std::shared_ptr<Image> image_;
+    const CUmodule module_;
+    const Context* const context_;
+    const Device& device_;
+    const Kernel& kernel_;
+    std::size_t parameter_bytes_ = 0;
+};
+
+CUresult parameter_info(const Kernel& kernel, std::size_t index, std::size_t* offset,
+                        std::size_t* size);
+
+}  // namespace cupola::cpu

@@ -1,0 +1,74 @@
+// csrc/cpu/occupancy.cpp - the occupancy calculation of the CUDA programming guide.
+#include "cpu/occupancy.hpp"
+
+#include <algorithm>
+
+#include "cpu/device.hpp"
+#include "cpu/module.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+int round_up(int value, int to) { return (value + to - 1) / to * to; }
+int warps_of(int block) { return (block + Capability::warp - 1) / Capability::warp; }
+
+}  // namespace
+
+int active_blocks(const Function& function, int block, std::size_t dynamic_shared) {
+    const Capability& limits = function.device().capability();
+    const Kernel& kernel = function.kernel();
+    if (block > static_cast<int>(kernel.max_threads()) ||
+        dynamic_shared > function.attributes.dynamic_limit())
+        return 0;
+    const int warps = warps_of(block);
+    const int by_warps = limits.threads_per_multiprocessor / Capability::warp / warps;
+    int by_registers = limits.blocks_per_multiprocessor;
+    if (kernel.registers() > 0) {
+        // Registers are given to warps, and warps live in one of four quarters.
+        const int warp_registers = round_up(static_cast<int>(kernel.registers()) * Capability::warp,
+                                            Capability::register_granularity);
+        const int quarter = Capability::registers_per_multiprocessor / 4 / warp_registers;
+        by_registers = quarter * 4 / warps;
+    }
+    int by_shared = limits.blocks_per_multiprocessor;
+    const int shared =
+        round_up(static_cast<int>(kernel.static_shared_bytes()) + static_cast<int>(dynamic_shared) +
+                     limits.shared_reserved_per_block,
+                 Capability::shared_granularity);
+    if (shared > 0) by_shared = limits.shared_per_multiprocessor / shared;
+    return std::min({limits.blocks_per_multiprocessor, by_warps, by_registers, by_shared});
+}
+
+BlockSize best_block(const Function& function, CUoccupancyB2DSize shared_of_block,
+                     std::size_t dynamic_shared, int limit) {
+    const Capability& limits = function.device().capability();
+    int largest =
+        std::min(static_cast<int>(function.kernel().max_threads()), Capability::threads_per_block);
+    if (limit > 0) largest = std::min(largest, limit);
+    BlockSize best;
+    int best_threads = 0;
+    const int first = round_up(largest, Capability::warp);
+    for (int aligned = first; aligned > 0; aligned -= Capability::warp) {
+        const int block = std::min(aligned, largest);
+        const std::size_t shared = shared_of_block ? shared_of_block(block) : dynamic_shared;
+        const int blocks = active_blocks(function, block, shared);
+        if (block * blocks > best_threads) {
+            best_threads = block * blocks;
+            best = {blocks * function.device().multiprocessors(), block};
+        }
+        if (best_threads == limits.threads_per_multiprocessor) break;
+    }
+    return best;
+}
+
+std::size_t available_shared(const Function& function, int blocks, int block) {
+    const Capability& limits = function.device().capability();
+    if (blocks > active_blocks(function, block, 0)) return 0;
+    const int used = static_cast<int>(function.kernel().static_shared_bytes());
+    int each = limits.shared_per_multiprocessor / blocks;
+    each -= each % Capability::shared_granularity;
+    each = std::min(each - limits.shared_reserved_per_block, limits.shared_per_block_optin);
+    return static_cast<std::size_t>(std::max(0, each - used));
+}
+
+}  // namespace cupola::cpu

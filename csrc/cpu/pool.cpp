@@ -1,0 +1,230 @@
+// csrc/cpu/pool.cpp - taking memory from a pool and giving it back in stream order.
+#include "cpu/pool.hpp"
+
+#include <algorithm>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/stream.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+// Not larger than a quarter over what is needed, so that reuse wastes little.
+std::uintptr_t take_fitting(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t size) {
+    const auto it = blocks.lower_bound(size);
+    if (it == blocks.end() || it->first > size + size / 4 + MemoryMap::alignment) return 0;
+    const std::uintptr_t begin = it->second;
+    blocks.erase(it);
+    return begin;
+}
+
+void erase_block(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t capacity,
+                 std::uintptr_t begin) {
+    const auto [first, last] = blocks.equal_range(capacity);
+    for (auto it = first; it != last; ++it) {
+        if (it->second != begin) continue;
+        blocks.erase(it);
+        return;
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<Pool> Pool::make(Device& device, std::size_t limit, bool is_default) {
+    auto pool = std::make_shared<Pool>(device, limit, is_default);
+    Driver::get().pools.add(pool);
+    return pool;
+}
+
+void Pool::retire() {
+    std::lock_guard lock(mutex_);
+    if (used_ > 0) self_ = shared_from_this();
+}
+
+// Called with the lock; the caller lets go of the result after it has released the lock.
+std::shared_ptr<Pool> Pool::last_reference() {
+    return used_ == 0 ? std::move(self_) : std::shared_ptr<Pool>();
+}
+
+Pool::~Pool() {
+    if (Driver::state() != CUDA_SUCCESS) return;
+    drop_spare(0);
+}
+
+std::uintptr_t Pool::reuse(Stream& stream, std::size_t size) {
+    std::uintptr_t begin = 0;
+    const auto mine = pending_.find(&stream);
+    if (mine != pending_.end()) begin = take_fitting(mine->second, size);
+    if (!begin) begin = take_fitting(spare_, size);
+    return begin;
+}
+
+std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
+    MemoryMap& memory = Driver::get().memory;
+    const std::size_t capacity =
+        (size + MemoryMap::alignment - 1) / MemoryMap::alignment * MemoryMap::alignment;
+    require(capacity >= size, CUDA_ERROR_OUT_OF_MEMORY);
+    std::unique_lock lock(mutex_);
+    std::uintptr_t begin = reuse(stream, capacity);
+    for (int attempt = 0; !begin; ++attempt) {
+        Allocation like;
+        like.kind = Allocation::Kind::pool;
+        like.device = device_.ordinal();
+        like.pool = this;
+        try {
+            require(!limit_ || reserved_ + capacity <= limit_, CUDA_ERROR_OUT_OF_MEMORY);
+            begin = memory.allocate(like, capacity, MemoryMap::alignment, device_.budget());
+        } catch (const Failure&) {
+            // What streams have yet to give back may be enough: first what is spare, then that.
+            if (attempt == 2) throw;
+            if (attempt == 1) {
+                lock.unlock();
+                stream.context_pointer()->synchronize();
+                lock.lock();
+            }
+            drop_spare(0);
+            continue;
+        }
+        blocks_[begin].capacity = capacity;
+        reserved_ += capacity;
+        reserved_high_ = std::max(reserved_high_, reserved_);
+    }
+    Block& block = blocks_.at(begin);
+    block.used = true;
+    block.pending = nullptr;
+    ++block.turn;
+    used_ += block.capacity;
+    used_high_ = std::max(used_high_, used_);
+    memory.hand_out(begin, size, stream.context());
+    return begin;
+}
+
+void Pool::free_on(Stream& stream, std::uintptr_t begin) {
+    const auto keep = shared_from_this();
+    std::uint64_t turn;
+    std::shared_ptr<Pool> last;
+    {
+        std::lock_guard lock(mutex_);
+        const auto it = blocks_.find(begin);
+        require(it != blocks_.end() && it->second.used);
+        Block& block = it->second;
+        block.used = false;
+        block.pending = &stream;
+        turn = ++block.turn;
+        used_ -= block.capacity;
+        last = last_reference();
+        Driver::get().memory.take_back(begin);
+    }
+    // Listed as reusable only behind the free, or the stream's order would not protect it.
+    stream.submit(
+        task([self = shared_from_this(), begin, turn](CUresult) { self->reached(begin, turn); }));
+    std::lock_guard lock(mutex_);
+    const auto it = blocks_.find(begin);
+    if (it != blocks_.end() && it->second.turn == turn && it->second.pending == &stream)
+        pending_[&stream].emplace(it->second.capacity, begin);
+}
+
+// The stream has come to the free. Its memory is anybody's, unless the stream used it again.
+void Pool::reached(std::uintptr_t begin, std::uint64_t turn) {
+    std::lock_guard lock(mutex_);
+    const auto it = blocks_.find(begin);
+    if (it == blocks_.end() || it->second.turn != turn) return;
+    Block& block = it->second;
+    if (const auto mine = pending_.find(block.pending); mine != pending_.end()) {
+        erase_block(mine->second, block.capacity, begin);
+        if (mine->second.empty()) pending_.erase(mine);
+    }
+    block.pending = nullptr;
+    spare_.emplace(block.capacity, begin);
+}
+
+void Pool::free_now(std::uintptr_t begin) {
+    const auto keep = shared_from_this();
+    std::shared_ptr<Pool> last;
+    std::lock_guard lock(mutex_);
+    const auto it = blocks_.find(begin);
+    require(it != blocks_.end() && it->second.used);
+    it->second.used = false;
+    ++it->second.turn;
+    used_ -= it->second.capacity;
+    last = last_reference();
+    Driver::get().memory.take_back(begin);
+    spare_.emplace(it->second.capacity, begin);
+}
+
+void Pool::drop_spare(std::size_t keep) {
+    while (reserved_ > keep && !spare_.empty()) {
+        const auto largest = std::prev(spare_.end());
+        const auto [capacity, begin] = *largest;
+        spare_.erase(largest);
+        blocks_.erase(begin);
+        reserved_ -= capacity;
+        Driver::get().memory.release(begin, device_.budget());
+    }
+}
+
+void Pool::trim(std::size_t keep) {
+    std::lock_guard lock(mutex_);
+    drop_spare(keep);
+}
+
+void Pool::settle() {
+    std::lock_guard lock(mutex_);
+    if (reserved_ > threshold_) drop_spare(threshold_);
+}
+
+void Pool::get(CUmemPool_attribute attribute, void* value) {
+    std::lock_guard lock(mutex_);
+    const auto integer = [&](int it) { *static_cast<int*>(value) = it; };
+    const auto bytes = [&](std::uint64_t it) { *static_cast<cuuint64_t*>(value) = it; };
+    switch (static_cast<int>(attribute)) {
+        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+            return integer(follow_events_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+            return integer(opportunistic_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+            return integer(internal_dependencies_);
+        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+            return bytes(threshold_);
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+            return bytes(reserved_);
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+            return bytes(reserved_high_);
+        case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+            return bytes(used_);
+        case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+            return bytes(used_high_);
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void Pool::set(CUmemPool_attribute attribute, const void* value) {
+    std::lock_guard lock(mutex_);
+    const auto flag = [&](int& it) { it = *static_cast<const int*>(value) != 0; };
+    const auto bytes = [&] { return *static_cast<const cuuint64_t*>(value); };
+    switch (static_cast<int>(attribute)) {
+        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+            return flag(follow_events_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+            return flag(opportunistic_);
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+            return flag(internal_dependencies_);
+        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+            threshold_ = bytes();
+            return;
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:  // a high-water mark can only be set back
+            require(bytes() == 0);
+            reserved_high_ = reserved_;
+            return;
+        case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+            require(bytes() == 0);
+            used_high_ = used_;
+            return;
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+}  // namespace cupola::cpu

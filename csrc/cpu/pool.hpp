@@ -1,0 +1,72 @@
+// csrc/cpu/pool.hpp - a memory pool: stream-ordered allocation.
+//
+// Memory that was freed on a stream is "pending" until the stream reaches the free, and meanwhile
+// may be given only to later allocations on the same stream, whose order makes that safe. Then it
+// is spare, for anybody, until a synchronisation finds more of it than the release threshold.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "cpu/cuda.hpp"
+
+namespace cupola::cpu {
+
+class Context;
+class Device;
+class Stream;
+
+class Pool : public std::enable_shared_from_this<Pool> {
+  public:
+    // A pool that the driver's registry knows. `limit` of 0: as much as the device has.
+    static std::shared_ptr<Pool> make(Device& device, std::size_t limit, bool is_default);
+    Pool(Device& device, std::size_t limit, bool is_default)
+        : device_(device), limit_(limit), default_(is_default) {}
+    ~Pool();
+
+    CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
+    Device& device() const { return device_; }
+    bool is_default() const { return default_; }
+
+    std::uintptr_t allocate(Stream& stream, std::size_t size);
+    // `begin` is an allocation of this pool that the program has.
+    void free_on(Stream& stream, std::uintptr_t begin);
+    void free_now(std::uintptr_t begin);
+    // The program has destroyed the pool; it stays until the last of its allocations is freed.
+    void retire();
+    void trim(std::size_t keep);
+    // What a synchronisation does: give back what the threshold does not keep.
+    void settle();
+
+    void get(CUmemPool_attribute attribute, void* value);
+    void set(CUmemPool_attribute attribute, const void* value);
+
+  private:
+    struct Block {
+        std::size_t capacity = 0;
+        bool used = false;
+        const Stream* pending = nullptr;
+        std::uint64_t turn = 0;  // of its frees: tells a pending free from one that was overtaken
+    };
+    std::uintptr_t reuse(Stream& stream, std::size_t size);
+    void reached(std::uintptr_t begin, std::uint64_t turn);
+    void drop_spare(std::size_t keep);
+    std::shared_ptr<Pool> last_reference();
+
+    Device& device_;
+    const std::size_t limit_;
+    const bool default_;
+
+    std::mutex mutex_;
+    std::shared_ptr<Pool> self_;  // once retired, while allocations are left
+    std::unordered_map<std::uintptr_t, Block> blocks_;
+    std::multimap<std::size_t, std::uintptr_t> spare_;
+    std::unordered_map<const Stream*, std::multimap<std::size_t, std::uintptr_t>> pending_;
+    std::uint64_t reserved_ = 0, reserved_high_ = 0, used_ = 0, used_high_ = 0;
+    std::uint64_t threshold_ = 0;
+    int follow_events_ = 1, opportunistic_ = 1, internal_dependencies_ = 1;
+};
+
+}  // namespace cupola::cpu

@@ -1,0 +1,39 @@
+// csrc/cpu/range_table.hpp - the sorted set of mapped ranges, read without locks.
+//
+// Readers follow one atomic pointer to an immutable two-level table: an index of leaves, each with
+// up to 64 ranges. A change copies the index and the one or two leaves concerned and swings the
+// pointer. What it replaced is handed to `retire`, whose caller frees it when no grid is left that
+// might be reading (MemoryMap's pins).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "cpu/execute.hpp"
+
+namespace cupola::cpu {
+
+class RangeTable {
+  public:
+    using Retire = std::function<void(std::function<void()>)>;
+
+    explicit RangeTable(Retire retire) : retire_(std::move(retire)) {}
+
+    // From any thread. Only one thread at a time may change the table.
+    Range find(std::uintptr_t address) const;
+    void insert(Range range);
+    void erase(std::uintptr_t begin);
+
+  private:
+    struct Leaf;
+    struct Index;
+
+    void replace(const Index* now);
+
+    std::atomic<const Index*> index_{nullptr};
+    Retire retire_;
+};
+
+}  // namespace cupola::cpu

@@ -1,0 +1,236 @@
+// csrc/cpu/scheduler.cpp - handing blocks to workers, stopping grids, and the watch over their
+// time.
+#include "cpu/scheduler.hpp"
+
+#include <algorithm>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/executor.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What waking a sleeping thread costs. A grid that is done sooner is best left to one thread.
+constexpr std::chrono::microseconds worth_waking{25};
+constexpr std::chrono::microseconds helper_linger{30};
+
+}  // namespace
+
+Dim3 Grid::block(std::uint64_t index) const {
+    const std::uint64_t x = launch.grid.x, y = launch.grid.y;
+    return {static_cast<std::uint32_t>(index % x), static_cast<std::uint32_t>(index / x % y),
+            static_cast<std::uint32_t>(index / x / y)};
+}
+
+void Scheduler::work(Grid& grid, BlockRunner& runner) {
+    while (!grid.stop.load(std::memory_order_relaxed)) {
+        const std::uint64_t first = grid.next.fetch_add(grid.chunk, std::memory_order_relaxed);
+        if (first >= grid.blocks) return;
+        const std::uint64_t end = std::min(first + grid.chunk, grid.blocks);
+        for (std::uint64_t index = first; index < end; ++index) {
+            if (grid.stop.load(std::memory_order_relaxed)) return;
+            if (auto fault = runner.run(grid.block(index))) {
+                {
+                    std::lock_guard lock(grid.mutex);
+                    if (!grid.fault) grid.fault = std::move(fault);
+                }
+                grid.stop.store(true);
+                return;
+            }
+        }
+    }
+}
+
+void Scheduler::run(Grid& grid) {
+    grid.blocks = std::uint64_t{grid.launch.grid.x} * grid.launch.grid.y * grid.launch.grid.z;
+    grid.launch.stop = &grid.stop;
+    const bool limited = timeout_ > 0;
+    Active::iterator self;
+    {
+        std::unique_lock lock(mutex_);
+        if (stopping_) {
+            lock.unlock();
+            Executors::park();
+        }
+        if (limited) {
+            grid.deadline =
+                Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(timeout_ * 1e9));
+            if (!watched_) {
+                start_thread(&Scheduler::watch_main, this);
+                watched_ = true;
+            }
+        }
+        self = running_.insert(running_.end(), &grid);
+    }
+    // Closing a context stops what runs; what was about to run must not miss it.
+    if (!grid.context->alive()) grid.stop.store(true);
+    try {
+        MemoryMap::Pin pin(Driver::get().memory);
+        const auto runner = BlockRunner::make(grid.launch);
+        if (threads_ == 1 || grid.blocks == 1) {
+            work(grid, *runner);
+        } else {
+            // The first block tells what the others will cost, near enough.
+            const auto begin = Clock::now();
+            grid.next.store(1, std::memory_order_relaxed);
+            if (auto fault = runner->run(grid.block(0))) {
+                grid.fault = std::move(fault);
+                grid.stop.store(true);
+            }
+            const std::chrono::duration<double> once = Clock::now() - begin;
+            const double rest = once.count() * static_cast<double>(grid.blocks - 1);
+            const bool shared = rest > std::chrono::duration<double>(worth_waking).count();
+            // Chunks of about 10 us: far more than fetching one costs, far less than an end where
+            // one worker is still busy would.
+            const double fit = 10e-6 / std::max(once.count(), 1e-9);
+            const std::uint64_t fair =
+                std::max<std::uint64_t>(1, grid.blocks / (static_cast<unsigned>(threads_) * 8u));
+            grid.chunk = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(fit), 1, fair);
+            if (shared && !grid.stop.load()) publish(grid);
+            work(grid, *runner);
+            if (shared) wait_for_helpers(grid);
+        }
+    } catch (const std::bad_alloc&) {
+        grid.stop.store(true);
+        wait_for_helpers(grid);
+        std::lock_guard lock(grid.mutex);
+        if (!grid.fault) grid.fault = Fault{Fault::Kind::out_of_memory, "no memory for a block"};
+    }
+    std::lock_guard lock(mutex_);
+    running_.erase(self);
+    if (stopping_) left_.notify_all();
+}
+
+void Scheduler::publish(Grid& grid) {
+    std::lock_guard lock(mutex_);
+    const auto before = std::find_if(shared_.begin(), shared_.end(), [&](const Grid* other) {
+        return other->priority > grid.priority;  // a lower number is the higher priority
+    });
+    shared_.insert(before, &grid);
+    offers_.store(static_cast<int>(shared_.size()));
+    const auto wanted = static_cast<int>(
+        std::min<std::uint64_t>(static_cast<unsigned>(threads_ - 1), grid.blocks - 1));
+    while (helpers_ < wanted) {
+        start_thread(&Scheduler::helper_main, this);
+        ++helpers_;
+    }
+    if (asleep_ > 0) {
+        if (wanted >= asleep_) {
+            work_.notify_all();
+        } else {
+            for (int i = 0; i < wanted; ++i) work_.notify_one();
+        }
+    }
+}
+
+void Scheduler::wait_for_helpers(Grid& grid) {
+    {
+        std::lock_guard lock(mutex_);
+        shared_.remove(&grid);
+        offers_.store(static_cast<int>(shared_.size()));
+    }
+    if (!spin([&] { return grid.helpers.load() == 0; }, helper_linger)) {
+        std::unique_lock lock(mutex_);
+        while (grid.helpers.load() != 0) left_.wait(lock);
+    }
+    // The last helper may still hold the lock under which it counted itself out.
+    std::lock_guard lock(mutex_);
+}
+
+void Scheduler::help(Grid& grid) {
+    try {
+        const auto runner = BlockRunner::make(grid.launch);
+        work(grid, *runner);
+    } catch (const std::bad_alloc&) {
+        // The grid's own thread has a runner and does without this helper.
+    }
+}
+
+void* Scheduler::helper_main(void* scheduler) {
+    static_cast<Scheduler*>(scheduler)->helper_loop();
+    return nullptr;
+}
+
+void Scheduler::helper_loop() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        Grid* grid = nullptr;
+        if (stopping_) {
+            lock.unlock();
+            Executors::park();
+        }
+        for (Grid* each : shared_) {
+            if (each->stop.load() || each->next.load() >= each->blocks) continue;
+            grid = each;
+            break;
+        }
+        if (!grid) {
+            lock.unlock();
+            const bool more =
+                offers_.load() == 0 && spin([this] { return offers_.load() > 0; }, helper_linger);
+            lock.lock();
+            if (more) continue;
+            const bool offered = std::any_of(shared_.begin(), shared_.end(), [](const Grid* each) {
+                return !each->stop.load() && each->next.load() < each->blocks;
+            });
+            if (offered) continue;
+            ++asleep_;
+            work_.wait(lock);
+            --asleep_;
+            continue;
+        }
+        grid->helpers.fetch_add(1);
+        lock.unlock();
+        help(*grid);
+        lock.lock();
+        grid->helpers.fetch_sub(1);
+        left_.notify_all();
+    }
+}
+
+void* Scheduler::watch_main(void* scheduler) {
+    static_cast<Scheduler*>(scheduler)->watch_loop();
+    return nullptr;
+}
+
+void Scheduler::watch_loop() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        const auto now = Clock::now();
+        // Grids that begin meanwhile do not wake this thread, so it looks a few times a limit.
+        auto soonest = now + std::chrono::nanoseconds(static_cast<std::int64_t>(
+                                 std::clamp(timeout_ / 8, 1e-3, 0.1) * 1e9));
+        for (Grid* grid : running_) {
+            if (grid->stop.load()) continue;
+            if (grid->deadline <= now) {
+                grid->timed_out.store(true);
+                grid->stop.store(true);
+            } else {
+                soonest = std::min(soonest, grid->deadline);
+            }
+        }
+        left_.wait_for(lock, soonest - now);
+    }
+}
+
+void Scheduler::stop(const Context& context) {
+    std::lock_guard lock(mutex_);
+    for (Grid* grid : running_)
+        if (grid->context == &context) grid->stop.store(true);
+}
+
+// Waits until no block runs, because static objects of the interpreter are about to be destroyed;
+// but not for ever, because a process must end.
+void Scheduler::stop() {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    for (Grid* grid : running_) grid->stop.store(true);
+    const auto until = Clock::now() + std::chrono::seconds(2);
+    while (!running_.empty() && Clock::now() < until)
+        left_.wait_for(lock, std::chrono::milliseconds(50));
+}
+
+}  // namespace cupola::cpu

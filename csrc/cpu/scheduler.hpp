@@ -1,0 +1,73 @@
+// csrc/cpu/scheduler.hpp - the block scheduler: spreads the blocks of grids over worker threads.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <mutex>
+#include <optional>
+
+#include "cpu/condition.hpp"
+#include "cpu/execute.hpp"
+
+namespace cupola::cpu {
+
+class Context;
+
+// One launch while it runs.
+struct Grid {
+    Launch launch;
+    Context* context = nullptr;
+    int priority = 0;
+
+    std::uint64_t blocks = 0, chunk = 1;
+    std::atomic<std::uint64_t> next{0};
+    std::atomic<bool> stop{false};
+    std::atomic<bool> timed_out{false};
+    std::atomic<bool> printed{false};
+    std::atomic<int> helpers{0};
+    std::chrono::steady_clock::time_point deadline;
+    std::mutex mutex;
+    std::optional<Fault> fault;  // the first that a worker met
+
+    Dim3 block(std::uint64_t index) const;
+};
+
+class Scheduler {
+  public:
+    Scheduler(int threads, double timeout) : threads_(threads), timeout_(timeout) {}
+
+    // Runs a grid to its end, on the calling thread and on workers where that pays.
+    void run(Grid& grid);
+    // Makes a context's running grids end early.
+    void stop(const Context& context);
+    // Makes all grids end, and lets no new one begin: the process is ending.
+    void stop();
+
+  private:
+    using Active = std::list<Grid*>;
+
+    void work(Grid& grid, BlockRunner& runner);
+    void help(Grid& grid);
+    void publish(Grid& grid);
+    void wait_for_helpers(Grid& grid);
+    static void* helper_main(void* scheduler);
+    static void* watch_main(void* scheduler);
+    void helper_loop();
+    void watch_loop();
+
+    const int threads_;
+    const double timeout_;
+    std::mutex mutex_;
+    Active running_;              // all grids, for stop() and the watch
+    std::list<Grid*> shared_;     // those with blocks for helpers, by falling priority
+    std::atomic<int> offers_{0};  // how many are shared, readable without the lock
+    int helpers_ = 0;             // threads started
+    int asleep_ = 0;
+    bool watched_ = false;
+    bool stopping_ = false;
+    Condition work_;
+    Condition left_;  // a helper has left a grid, or a grid has ended
+};
+
+}  // namespace cupola::cpu

@@ -1,0 +1,147 @@
+// csrc/cpu/stream.cpp - queueing, ordering, running and awaiting a stream's work.
+#include "cpu/stream.hpp"
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+std::atomic<std::uint64_t> last_id{2};  // 1 and 2 are the default streams' handles
+
+}  // namespace
+
+Stream::Stream(std::shared_ptr<Context> context, unsigned flags, int priority, Kind kind)
+    : context_(std::move(context)),
+      flags_(flags),
+      priority_(priority),
+      id_(kind == Kind::legacy ? 1 : ++last_id),
+      kind_(kind) {}
+
+Stream::~Stream() {
+    while (first_) {
+        Operation* next = first_->next;
+        delete first_;
+        first_ = next;
+    }
+}
+
+// The legacy stream waits for all blocking streams, and they for it. Called with the context's
+// submission lock, so that two threads cannot make each the other's predecessor.
+void Stream::order(Operation& operation) {
+    if (kind_ == Kind::legacy) {
+        for (auto& other : context_->streams()) {
+            if (other.get() == this || !other->blocking()) continue;
+            const std::uint64_t ticket = other->submitted();
+            if (!other->done(ticket)) operation.waits.push_back({std::move(other), ticket});
+        }
+    } else {
+        auto legacy = context_->legacy();
+        const std::uint64_t ticket = legacy->submitted();
+        if (!legacy->done(ticket)) operation.waits.push_back({std::move(legacy), ticket});
+    }
+}
+
+std::uint64_t Stream::enqueue(Operation* operation, bool inline_if_idle, bool& run_here) {
+    std::unique_lock<std::mutex> submission;
+    if (blocking()) {
+        submission = std::unique_lock(context_->submission());
+        order(*operation);
+    }
+    bool start = false;
+    std::uint64_t ticket;
+    {
+        std::lock_guard lock(mutex_);
+        ticket = submitted_.load(std::memory_order_relaxed) + 1;
+        operation->ticket = ticket;
+        submitted_.store(ticket);
+        run_here = inline_if_idle && !owned_ && !first_;
+        if (!run_here) {
+            (last_ ? last_->next : first_) = operation;
+            last_ = operation;
+            start = !owned_;
+        }
+        owned_ = true;
+    }
+    if (start) Driver::get().executors.start(shared_from_this());
+    return ticket;
+}
+
+std::uint64_t Stream::submit(std::unique_ptr<Operation> operation) {
+    bool here = false;
+    Operation* raw = operation.release();
+    return enqueue(raw, false, here);
+}
+
+void Stream::perform(std::unique_ptr<Operation> operation) {
+    bool here = false;
+    Operation* raw = operation.release();
+    const std::uint64_t ticket = enqueue(raw, true, here);
+    if (!here) return wait(ticket);
+    run(raw);
+    if (!give_up_ownership()) Driver::get().executors.start(shared_from_this());
+}
+
+void Stream::run(Operation* operation) {
+    for (const Mark& mark : operation->waits) mark.stream->wait(mark.ticket);
+    const CUresult status =
+        !context_->alive() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : context_->error();
+    const std::uint64_t ticket = operation->ticket;
+    operation->run(status);
+    // What the work held is released before it counts as done: then memory and modules are free.
+    delete operation;
+    completed_.store(ticket);
+    if (waiters_.load()) {
+        std::lock_guard lock(wait_mutex_);
+        finished_.notify_all();
+    }
+}
+
+bool Stream::give_up_ownership() {
+    std::lock_guard lock(mutex_);
+    if (first_) return false;
+    owned_ = false;
+    return true;
+}
+
+void Stream::drain() {
+    Executors& executors = Driver::get().executors;
+    for (;;) {
+        Operation* batch;
+        {
+            std::lock_guard lock(mutex_);
+            batch = first_;
+            first_ = last_ = nullptr;
+        }
+        while (batch) {
+            Operation* next = batch->next;
+            executors.checkpoint();
+            run(batch);
+            batch = next;
+        }
+        // The next launch often follows at once; then nobody need be woken.
+        spin([this] { return !idle(); }, executors.linger());
+        if (give_up_ownership()) return;
+    }
+}
+
+void Stream::wait(std::uint64_t ticket) {
+    if (spin([&] { return done(ticket); }, Driver::get().executors.linger())) return;
+    std::unique_lock lock(wait_mutex_);
+    ++waiters_;
+    // In slices, because nothing is completed any more when the process ends.
+    while (!done(ticket) && Driver::state() == CUDA_SUCCESS)
+        finished_.wait_for(lock, std::chrono::milliseconds(100));
+    --waiters_;
+}
+
+std::shared_ptr<Stream> Stream::from(CUstream handle) {
+    const auto& context = Context::usable();
+    if (handle == nullptr || handle == CU_STREAM_LEGACY) return context->legacy();
+    if (handle == CU_STREAM_PER_THREAD) return context->per_thread();
+    auto stream = Driver::get().streams.get(handle, CUDA_ERROR_INVALID_HANDLE);
+    if (stream->context() != context.get()) stream->context_->check();
+    return stream;
+}
+
+}  // namespace cupola::cpu

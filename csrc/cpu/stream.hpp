@@ -1,0 +1,80 @@
+// csrc/cpu/stream.hpp - a stream: a queue of work which runs in order, beside other streams.
+//
+// Work is numbered by tickets. "Until ticket t" is all there is to waiting: synchronisation,
+// events, waits between streams and the legacy stream's implicit order are marks of a stream and a
+// ticket.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "cpu/condition.hpp"
+#include "cpu/operation.hpp"
+
+namespace cupola::cpu {
+
+class Context;
+
+class Stream : public std::enable_shared_from_this<Stream> {
+  public:
+    enum class Kind { created, legacy, per_thread };
+
+    Stream(std::shared_ptr<Context> context, unsigned flags, int priority, Kind kind);
+    ~Stream();
+
+    CUstream handle() { return reinterpret_cast<CUstream>(this); }
+    const Context* context() const { return context_.get(); }
+    const std::shared_ptr<Context>& context_pointer() const { return context_; }
+    unsigned flags() const { return flags_; }
+    int priority() const { return priority_; }
+    std::uint64_t id() const { return id_; }
+    Kind kind() const { return kind_; }
+    // Takes part in the legacy stream's order.
+    bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
+
+    // Puts work at the end and returns its ticket at once.
+    std::uint64_t submit(std::unique_ptr<Operation> operation);
+    // Puts work at the end and returns when it is done; runs it here if nothing is before it.
+    void perform(std::unique_ptr<Operation> operation);
+
+    std::uint64_t submitted() const { return submitted_.load(); }
+    bool done(std::uint64_t ticket) const { return completed_.load() >= ticket; }
+    bool idle() const { return done(submitted()); }
+    // Returns when `ticket` is done, or when it never will be because the process ends.
+    void wait(std::uint64_t ticket);
+
+    // Called by an executor that owns the stream: runs what is queued until there is no more.
+    void drain();
+
+    // The stream a handle means in the current context: null and CU_STREAM_LEGACY, the thread's
+    // own, or a created one. Checks the stream's context.
+    static std::shared_ptr<Stream> from(CUstream handle);
+    static CUstream per_thread(CUstream handle) { return handle ? handle : CU_STREAM_PER_THREAD; }
+
+  private:
+    std::uint64_t enqueue(Operation* operation, bool inline_if_idle, bool& run_here);
+    void order(Operation& operation);
+    void run(Operation* operation);
+    bool give_up_ownership();
+
+    const std::shared_ptr<Context> context_;
+    const unsigned flags_;
+    const int priority_;
+    const std::uint64_t id_;
+    const Kind kind_;
+
+    std::mutex mutex_;  // of the queue and `owned_`
+    Operation* first_ = nullptr;
+    Operation* last_ = nullptr;
+    bool owned_ = false;  // by the one thread that runs this stream's work
+    std::atomic<std::uint64_t> submitted_{0};
+    std::atomic<std::uint64_t> completed_{0};
+
+    std::atomic<int> waiters_{0};
+    std::mutex wait_mutex_;
+    Condition finished_;
+};
+
+}  // namespace cupola::cpu
