@@ -36,9 +36,9 @@ extern "C" __global__ void convolve(const float* image, const float* filter, flo
     const std::size_t elements = std::size_t{static_cast<unsigned>(height)} * width * channels;
     const Ranks ranks = launch_ranks();
     for (std::size_t element = ranks.first; element < elements; element += ranks.stride) {
-        const std::size_t pixel = divide(element, channels);
+        const std::size_t pixel = element / channels;
         const int channel = static_cast<int>(element - pixel * channels);
-        const int row = static_cast<int>(divide(pixel, width));
+        const int row = static_cast<int>(pixel / width);
         const int column =
             static_cast<int>(pixel - std::size_t{static_cast<unsigned>(row)} * width);
         float sum = 0;

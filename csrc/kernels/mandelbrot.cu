@@ -48,7 +48,7 @@ extern "C" __global__ void mandelbrot_ker(const float* lattice, float* graph, in
     const std::size_t points = std::size_t{n} * n;
     const Ranks ranks = launch_ranks();
     for (std::size_t point = ranks.first; point < points; point += ranks.stride) {
-        const std::size_t row = divide(point, n);
+        const std::size_t row = point / n;
         const std::size_t column = point - row * n;
         const bool in =
             stays(lattice[column], lattice[n - 1 - row], max_iters, upper_bound_squared);

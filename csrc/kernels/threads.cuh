@@ -26,10 +26,3 @@ __device__ inline unsigned block_thread() {
 }
 
 __device__ inline unsigned block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
-
-// Division by a number that is known only at run time is several times cheaper in 32 bits, and
-// almost everything fits.
-__device__ inline std::size_t divide(std::size_t value, unsigned divisor) {
-    if (value <= 0xffffffffu) return static_cast<unsigned>(value) / divisor;
-    return value / divisor;
-}
