@@ -1,0 +1,103 @@
+# cupola/__init__.py - the public names; each is imported when it is first asked for.
+"""cupola: ship and use precompiled CUDA kernels, with and without a GPU.
+
+::
+
+    import numpy as np, cupola
+
+    picture = cupola.mandelbrot(512)            # shipped kernels are functions
+
+    module = cupola.load("saxpy.fatbin")        # an image of one's own
+    saxpy = module["saxpy"]
+    x = cupola.to_device(np.arange(n, dtype=np.float32))
+    out = cupola.empty_like(x)
+    saxpy.forall(n)(2.0, x, x, out, n)
+    out.get()
+
+Importing cupola loads no driver; the first call that needs one does. ``python -m cupola info``
+tells which one that is, and why.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+
+from cupola import library as _library
+from cupola.exceptions import (
+    ArgumentError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    DriverError,
+    Error,
+    ImageError,
+    LibraryError,
+    MissingFileError,
+    NotFoundError,
+    OutOfMemoryError,
+    UnknownNameError,
+)
+from cupola.version import __version__
+
+_library.load()  # before the first compiled module, which binds to it
+
+from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is of our build
+
+_HOMES = {
+    "Array": "array",
+    "Device": "device",
+    "Event": "event",
+    "In": "transfer",
+    "InOut": "transfer",
+    "Kernel": "kernel",
+    "Launch": "launch",
+    "Module": "module",
+    "Out": "transfer",
+    "Stream": "stream",
+    "asarray": "array",
+    "convolve": "shipped",
+    "devices": "device",
+    "empty": "array",
+    "empty_like": "array",
+    "get_include": "paths",
+    "hello": "shipped",
+    "load": "images",
+    "mandelbrot": "shipped",
+    "memory_info": "device",
+    "pinned_empty": "array",
+    "saxpy": "shipped",
+    "shipped_kernels": "shipped",
+    "to_device": "array",
+    "zeros": "array",
+}
+_SUBMODULES = ("driver", "exceptions", "paths")
+
+__all__ = [  # noqa: RUF022 - sorted by group
+    "ArgumentError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "DriverError",
+    "Error",
+    "ImageError",
+    "LibraryError",
+    "MissingFileError",
+    "NotFoundError",
+    "OutOfMemoryError",
+    "UnknownNameError",
+    "__version__",
+    *_HOMES,
+    *_SUBMODULES,
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        value = getattr(_import_module(f"cupola.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _SUBMODULES:
+        return _import_module(f"cupola.{name}")
+    raise AttributeError(f"module 'cupola' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,197 @@
+# cupola/images.py - finds a kernel image and its manifest, by path or by name, and loads it.
+"""Images of kernels: where `cupola.load` looks for them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cupola.exceptions import ArgumentTypeError, ImageError, MissingFileError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from cupola.device import Device
+    from cupola.module import Module
+
+SUFFIXES = ("", ".fatbin", ".ptx", ".cubin")
+FORMAT = 1  # of manifests
+
+# A manifest's parameters: name, kind as cupola.module knows it, type, offset, size.
+Parameters = list[tuple[str, str, str, int, int]]
+
+
+def load(source: Any, package: Any = None, *, device: Device | int | None = None) -> Module:
+    """Load an image of kernels.
+
+    Parameters
+    ----------
+    source : str, os.PathLike or bytes-like
+        A path (anything with a separator or a suffix) of a ``.fatbin``, ``.cubin`` or ``.ptx``
+        file; the image itself as bytes; or a bare name, which is looked for in the folders of
+        the environment's CUPOLA_PATH, then in `package`: as it is, and with each of those
+        suffixes.
+    package : str or module, optional
+        A package that ships images as its resources; with it a name may have a suffix.
+    device : Device or int, optional
+        Where to load it; by default the current device.
+
+    Returns
+    -------
+    Module
+        Where a manifest lies beside the image (the same name with ``.json``), its kernels know
+        their parameters' names and types.
+
+    Raises
+    ------
+    NotFoundError
+        Also a FileNotFoundError; names each place where it was looked for.
+    ImageError
+        Where the image or its manifest is broken, or has no code for the device.
+    """
+    from cupola.module import Module
+
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Module(source, "image", None, device)
+    try:
+        path = os.fspath(source)
+    except TypeError:
+        path = None
+    if not isinstance(path, str):
+        raise ArgumentTypeError(
+            f"load takes a path, a name or the image as bytes, got {type(source).__name__}"
+        )
+    if "\n" in path or "\0" in path:
+        raise ArgumentTypeError("load takes an image's text as bytes: text.encode()")
+    is_path = not isinstance(source, str) or os.sep in path
+    if is_path or (package is None and os.path.splitext(path)[1]):
+        image, manifest, place = from_file(path)
+    else:
+        image, manifest, place = search(path, package)
+    return Module(image, place, manifest, device)
+
+
+def from_file(path: str) -> tuple[bytes, dict[str, Parameters] | None, str]:
+    """Image, manifest and place of a file."""
+    stem, suffix = os.path.splitext(path)
+    if suffix in (".cu", ".cuh"):
+        raise ImageError(
+            f"{path} is source code, which cupola does not compile at run time yet; compile it "
+            f"with nvcc -fatbin {path} -o {stem}.fatbin, and load that"
+        )
+    try:
+        with open(path, "rb") as file:
+            image = file.read()
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no image {path} (in {os.getcwd()})") from None
+    except OSError as error:
+        raise ImageError(f"{path} can't be read: {error.strerror}") from error
+    return image, manifest_file(f"{stem}.json") if suffix != ".json" else None, path
+
+
+def search(
+    name: str, package: Any = None
+) -> tuple[bytes, dict[str, Parameters] | None, str]:
+    """Image, manifest and place of a name, from CUPOLA_PATH and then from a package."""
+    tried = []
+    folders = [folder for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep) if folder]
+    for folder in folders:
+        for suffix in SUFFIXES:
+            path = os.path.join(folder, name + suffix)
+            if os.path.isfile(path):
+                return from_file(path)
+        tried.append(f"{folder} (of CUPOLA_PATH)")
+    if package is not None:
+        found = in_package(name, package)
+        if found is not None:
+            return found
+        tried.append(f"the package {getattr(package, '__name__', package)}")
+    elif not folders:
+        tried.append("nowhere: CUPOLA_PATH is empty, and no package= was given")
+    names = ", ".join(name + suffix for suffix in SUFFIXES)
+    raise MissingFileError(f"there is no image {name}; looked for {names} in {'; '.join(tried)}")
+
+
+def in_package(
+    name: str, package: Any
+) -> tuple[bytes, dict[str, Parameters] | None, str] | None:
+    """Image, manifest and place of a package's resource, or None."""
+    from importlib.resources import files
+
+    try:
+        root = files(package)
+    except (ModuleNotFoundError, TypeError) as error:
+        raise MissingFileError(f"there is no package {package!r}: {error}") from error
+    for suffix in SUFFIXES:
+        resource = root / (name + suffix)
+        if resource.is_file():
+            beside = root / (os.path.splitext(name + suffix)[0] + ".json")
+            manifest = None
+            if beside.is_file():
+                manifest = read_manifest(beside.read_bytes(), str(beside))
+            return resource.read_bytes(), manifest, str(resource)
+    return None
+
+
+def manifest_file(path: str) -> dict[str, Parameters] | None:
+    """The manifest in a file, or None where there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ImageError(f"the manifest {path} can't be read: {error.strerror}") from error
+    return read_manifest(text, path)
+
+
+def read_manifest(text: bytes, place: str) -> dict[str, Parameters]:
+    """What a manifest (`cupola.build.manifest` writes it) tells of each kernel's parameters.
+
+    Raises
+    ------
+    ImageError
+        Where it is malformed, or of a format which this version does not know.
+    """
+    import json
+
+    try:
+        manifest = json.loads(text)
+        if manifest["format"] != FORMAT:
+            raise ImageError(
+                f"the manifest {place} has format {manifest['format']!r}; this version of cupola "
+                f"reads format {FORMAT}"
+            )
+        return {
+            str(kernel["name"]): [parameter(one) for one in kernel["parameters"]]
+            for kernel in manifest["kernels"]
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ImageError(
+            f"the manifest {place} is malformed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def parameter(given: dict[str, Any]) -> tuple[str, str, str, int, int]:
+    """One parameter of a manifest; raises KeyError, TypeError or ValueError where it is none."""
+    kind = given["kind"]
+    type_name = given.get("type") or ""
+    if kind == "pointer":
+        element = given.get("element")
+        type_name = element["type"] if element else ""
+        if given.get("const"):
+            kind = "const pointer"
+    elif kind == "integer":
+        kind = "signed" if given["signed"] else "unsigned"
+    elif kind == "float" and "bfloat16" in type_name:
+        kind = "bfloat"
+    elif kind not in ("float", "struct", "unknown"):
+        raise ValueError(f"unknown kind {kind!r}")
+    offset, size = given["offset"], given["size"]
+    for number in (offset, size):
+        if not isinstance(number, int) or not 0 <= number < 1 << 16:
+            raise ValueError(f"an offset or size of {number!r}")
+    name = given.get("name") or ""
+    if not isinstance(name, str) or not isinstance(type_name, str):
+        raise TypeError("names and types are text")
+    return name, kind, type_name, offset, size

@@ -1,0 +1,129 @@
+# cupola/paths.py - where cupola's parts and the machine's are, and why just there.
+"""Paths: of the library, the headers, the CPU device, and of a CUDA toolkit."""
+
+from __future__ import annotations
+
+import os
+
+from cupola import library as _library
+
+__all__ = ["cpu_driver", "get_include", "include", "library", "report"]
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def library() -> str:
+    """Path of the libcupola.so in use, to load with ctypes or dlopen or to link."""
+    return _library.path()
+
+
+def include() -> str:
+    """Folder of the C and C++ headers: ``#include <cupola/cupola.h>``."""
+    return os.path.join(_PACKAGE, "include")
+
+
+def cpu_driver() -> str:
+    """Path of the CPU device, a ``libcuda.so.1``; its folder can go into LD_LIBRARY_PATH."""
+    # The library that is used looks for it beside itself.
+    return os.path.join(os.path.dirname(os.path.realpath(library())), "cpu", "libcuda.so.1")
+
+
+def get_include() -> str:
+    """Folder of the C and C++ headers: ``#include <cupola/cupola.h>``."""
+    return include()
+
+
+def report() -> str:
+    """Each place that was tried for each part, and why it was taken or passed over.
+
+    Returns
+    -------
+    str
+        Lines. Asking for it loads the driver.
+    """
+    return "\n".join([*_of_library(), *_of_driver(), *_of_toolkit()])
+
+
+def _of_library() -> list[str]:
+    asked = os.environ.get("CUPOLA_LIBRARY")
+    lines = [f"library: CUPOLA_LIBRARY is {asked or 'not set'}"]
+    if asked:
+        lines.append(f"  {library()}: taken (CUPOLA_LIBRARY names it)")
+        lines.append(f"  {_library.PACKAGED}: passed over for that one")
+    else:
+        lines.append(f"  {library()}: taken (the packaged one)")
+    lines.append(f"headers: {include()}")
+    return lines
+
+
+def _of_driver() -> list[str]:
+    from cupola import driver
+    from cupola.exceptions import DriverError
+
+    try:
+        driver.info()
+    except DriverError as error:
+        found = driver.report()
+        return (found or str(error)).rstrip().splitlines()
+    return driver.report().rstrip().splitlines()
+
+
+def _of_toolkit() -> list[str]:
+    """Nothing here is needed to run kernels: these are for compiling."""
+    lines = ["toolkit (no kernel that is compiled already needs one):"]
+    taken = _of_wheel(lines)
+    for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
+        folder = os.environ.get(name)
+        if folder:
+            taken = _judge(lines, f"{name}={folder}", os.path.join(folder, "bin", "nvcc"), taken)
+        else:
+            lines.append(f"  {name} is not set")
+    on_path = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    for folder in on_path:
+        nvcc = os.path.join(folder, "nvcc")
+        if os.path.isfile(nvcc):
+            taken = _judge(lines, f"{folder} of PATH", nvcc, taken)
+            break
+    else:
+        lines.append("  PATH: no folder of it has nvcc")
+    if not taken:
+        lines.append("  no nvcc was found")
+    lines.append(f"NVRTC: {_of_nvrtc()}")
+    return lines
+
+
+def _judge(lines: list[str], place: str, nvcc: str, taken: bool) -> bool:
+    if not os.path.isfile(nvcc):
+        lines.append(f"  {place}: passed over: there is no {nvcc}")
+        return taken
+    lines.append(f"  {place}: {'passed over for the one above' if taken else 'taken'} ({nvcc})")
+    return True
+
+
+def _of_wheel(lines: list[str]) -> bool:
+    # Not by cuda-pathfinder: it leaves out environments that are on sys.path but not of the site.
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = distribution("nvidia-cuda-nvcc")
+    except PackageNotFoundError:
+        lines.append("  wheel nvidia-cuda-nvcc: not installed")
+        return False
+    for file in found.files or ():
+        if file.name == "nvcc":
+            place = f"wheel nvidia-cuda-nvcc {found.version}"
+            return _judge(lines, place, str(found.locate_file(file)), False)
+    lines.append(f"  wheel nvidia-cuda-nvcc {found.version}: passed over: it has no nvcc")
+    return False
+
+
+def _of_nvrtc() -> str:
+    try:
+        from cuda import pathfinder
+    except ImportError as error:
+        return f"not looked for: {error}"
+    try:
+        found = pathfinder.load_nvidia_dynamic_lib("nvrtc")
+    except (pathfinder.DynamicLibNotFoundError, RuntimeError) as error:
+        return f"not found: {str(error).splitlines()[0]}"
+    return f"{found.abs_path} (found via {found.found_via})"

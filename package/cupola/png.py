@@ -1,0 +1,50 @@
+# cupola/png.py - writes a picture as PNG, by the standard library alone.
+"""Pictures as PNG files."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+# Two colours each: of points outside the set, and inside.
+COLORS: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
+    "grey": ((255, 255, 255), (0, 0, 0)),
+    "night": ((13, 17, 43), (247, 201, 92)),
+    "fire": ((38, 4, 2), (255, 140, 26)),
+    "sea": ((224, 242, 241), (0, 77, 102)),
+    "forest": ((237, 241, 214), (38, 84, 50)),
+}
+
+
+def write(path: str | os.PathLike[str], mask: Any, color: str = "grey") -> None:
+    """Write a picture of two colours.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    mask : (height, width) array
+        Which points have the second colour: those that are not 0. Row 0 is at the top.
+    color : str
+        One of `COLORS`.
+    """
+    chosen = np.asarray(mask) != 0
+    height, width = chosen.shape
+    # One bit a point with a palette; each row starts with its filter, which is none.
+    rows = np.packbits(chosen, axis=1)
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)
+    palette = bytes(value for point in COLORS[color] for value in point)
+    header = struct.pack(">IIBBBBB", width, height, 1, 3, 0, 0, 0)
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n")
+        for kind, content in (
+            (b"IHDR", header),
+            (b"PLTE", palette),
+            (b"IDAT", zlib.compress(lines.tobytes(), 6)),
+            (b"IEND", b""),
+        ):
+            file.write(struct.pack(">I", len(content)) + kind + content)
+            file.write(struct.pack(">I", zlib.crc32(kind + content)))

@@ -1,0 +1,337 @@
+# cupola/shipped.pyx - the shipped kernels as functions on NumPy and on device arrays.
+# cython: language_level=3
+"""The kernels that come with cupola, as functions."""
+
+import numpy as np
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BORDER_CLAMP, CUPOLA_BORDER_ZERO, CUPOLA_BUILD_ID,
+    cupola_convolve_async, cupola_dimensions, cupola_hello, cupola_library_path,
+    cupola_mandelbrot_async, cupola_module, cupola_module_shipped, cupola_saxpy_async,
+)
+from cupola.abi cimport require
+from cupola.array cimport Array, new_array
+from cupola.device cimport device_index
+from cupola.dimensions cimport read_dimensions
+from cupola.driver cimport ensure
+from cupola.error cimport check
+from cupola.module cimport adopt
+from cupola.stream cimport Stream, as_stream
+
+from cupola.array import asarray, to_device
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+cdef object FLOAT32 = np.dtype(np.float32)
+cdef object INT_MAX = 2**31 - 1
+cdef dict BORDERS = {"zero": CUPOLA_BORDER_ZERO, "clamp": CUPOLA_BORDER_CLAMP}
+cdef dict modules = {}
+
+
+def shipped_kernels(device=None):
+    """The kernels that come with cupola, as a module: ``cupola.shipped_kernels()["saxpy"]``.
+
+    Parameters
+    ----------
+    device : Device or int, optional
+        By default the current one.
+
+    Returns
+    -------
+    Module
+    """
+    cdef int index = device_index(device)
+    cdef cupola_module* native = NULL
+    if index not in modules:
+        from cupola.images import manifest_file
+        with nogil:
+            check(cupola_module_shipped(index, &native))
+        library = (<bytes>cupola_library_path()).decode()
+        manifest = manifest_file(library.rpartition("/")[0] + "/kernels.json")
+        modules.setdefault(index, adopt(native, "cupola's kernels", manifest))
+    return modules[index]
+
+
+cdef bint on_device(object value):
+    return isinstance(value, Array) or hasattr(value, "__cuda_array_interface__")
+
+
+cdef class Place:
+    """Where the arrays of one call are, and the stream it works on."""
+
+    cdef str function
+    cdef bint host
+    cdef int device
+    cdef Stream stream
+
+    cdef object operand(self, str name, object value):
+        """A float32 array, NumPy's or cupola's, and nothing else."""
+        if on_device(value):
+            value = asarray(value)
+        elif not isinstance(value, np.ndarray):
+            try:
+                value = np.asarray(memoryview(value))
+            except TypeError:
+                raise ArgumentTypeError(
+                    f"{self.function}: {name} must be a float32 array of NumPy or of a device, "
+                    f"got {type(value).__name__}") from None
+        if value.dtype != FLOAT32:
+            raise ArgumentTypeError(
+                f"{self.function}: {name} must have dtype float32, got {value.dtype}")
+        return value
+
+    cdef object settle(self, dict operands, object stream):
+        """All on the host, or all on one device; the operands in order."""
+        values = [
+            None if value is None else self.operand(name, value)
+            for name, value in operands.items()]
+        places = {
+            name: f"on device {(<Array>value).device_index}" if isinstance(value, Array)
+            else "on the host"
+            for name, value in zip(operands, values, strict=True) if value is not None}
+        if len(set(places.values())) > 1:
+            listed = ", ".join([f"{name} is {place}" for name, place in places.items()])
+            raise ArgumentTypeError(
+                f"{self.function}: its arrays must be in one place, but {listed}; "
+                "cupola.to_device copies there, get() back")
+        self.host = not isinstance(values[0], Array)
+        self.device = device_index(None) if self.host else (<Array>values[0]).device_index
+        self.stream = as_stream(stream, self.device)
+        return values
+
+    cdef Array inward(self, object value):
+        if isinstance(value, Array):
+            return <Array>value
+        return to_device(value, device=self.device, stream=self.stream)
+
+    cdef Array outward(self, object out, tuple shape):
+        """Device memory for the result."""
+        if out is not None:
+            if out.shape != shape:
+                raise ArgumentValueError(
+                    f"{self.function}: out has shape {out.shape}, the result {shape}")
+            if isinstance(out, Array):
+                if (<Array>out).readonly:
+                    raise ArgumentValueError(f"{self.function}: out is read-only")
+                return <Array>out
+            if not (out.flags.c_contiguous and out.flags.writeable):
+                raise ArgumentValueError(
+                    f"{self.function}: out must be C-contiguous and writable")
+        return new_array(shape, FLOAT32, self.device, self.stream)
+
+    cdef object answer(self, Array made, object out, list arrays):
+        """The result, where the operands are."""
+        for array in arrays:
+            (<Array>array).used_on(self.stream)
+        made.used_on(self.stream)
+        if not self.host:
+            return made
+        result = made.get(out, stream=self.stream)
+        with nogil:
+            self.stream.wait_done()
+        return result
+
+
+cdef Place place_of(str function):
+    cdef Place place = Place.__new__(Place)
+    place.function = function
+    return place
+
+
+cdef int whole(str function, str name, object value) except -1:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentTypeError(
+            f"{function}: {name} must be an int, got {value!r} of {type(value).__name__}")
+    value = value.__index__()
+    if not 0 <= value <= INT_MAX:
+        raise ArgumentValueError(f"{function}: {name} must be 0 to {INT_MAX}, got {value}")
+    return value
+
+
+cdef float number(str function, str name, object value) except? -1:
+    if isinstance(value, (str, bytes)):
+        value = None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{function}: {name} must be a number") from None
+
+
+def mandelbrot(
+    size=512, lo=-2, hi=2, iterations=256, bound=2, *, lattice=None, out=None, stream=None
+):
+    """The Mandelbrot set: which points of a square of the complex plane stay bounded.
+
+    Element ``[row, column]`` is 1 where z -> z * z + c, from z = 0 on, stays within `bound` for
+    `iterations` steps, with c = ``lattice[column] + 1j * lattice[size - 1 - row]``: row 0 is at
+    the top of the plane. Else it is 0.
+
+    Parameters
+    ----------
+    size : int
+        Points along a side.
+    lo, hi : float
+        First and last coordinate of the lattice, along both axes.
+    iterations : int
+        Steps; after none every point is bounded.
+    bound : float
+        Largest absolute value, from 0 on.
+    lattice : (size,) float32 array, optional
+        The coordinates themselves, in any order, in place of `size`, `lo` and `hi`: of NumPy, or
+        of a device (a `cupola.Array` or anything with ``__cuda_array_interface__``).
+    out : (size, size) float32 array, optional
+        Where the result goes; in the same place as `lattice`.
+    stream : Stream, optional
+        By default this thread's current one.
+
+    Returns
+    -------
+    numpy.ndarray or Array
+        (size, size) float32. With a lattice, or an `out`, on a device it is a `cupola.Array`,
+        which is complete when the stream gets there.
+
+    Raises
+    ------
+    ArgumentError
+        For wrong sizes, shapes and dtypes.
+    """
+    cdef Place place = place_of("mandelbrot")
+    cdef Array points, made
+    cdef int steps = whole("mandelbrot", "iterations", iterations)
+    cdef float most = number("mandelbrot", "bound", bound)
+    cdef int side
+    if lattice is None:
+        lattice = np.linspace(
+            number("mandelbrot", "lo", lo), number("mandelbrot", "hi", hi),
+            whole("mandelbrot", "size", size), dtype=np.float32)
+        if on_device(out):
+            lattice = to_device(lattice, device=asarray(out).device_index, stream=stream)
+    lattice, out = place.settle({"lattice": lattice, "out": out}, stream)
+    if len(lattice.shape) != 1:
+        raise ArgumentValueError(f"mandelbrot: lattice must have one axis, got {lattice.shape}")
+    side = whole("mandelbrot", "the number of points", lattice.shape[0])
+    made = place.outward(out, (side, side))
+    points = place.inward(lattice)
+    with nogil:
+        check(cupola_mandelbrot_async(
+            points.start, made.start, steps, most, side, place.stream.native))
+    return place.answer(made, out, [points])
+
+
+def saxpy(a, x, y, out=None, stream=None):
+    """a * x + y, in float32, rounded once.
+
+    Parameters
+    ----------
+    a : float
+    x, y : float32 array
+        Of the same shape: both of NumPy, or both of a device (a `cupola.Array` or anything with
+        ``__cuda_array_interface__``).
+    out : float32 array, optional
+        Where the result goes, in the same place as `x`; it may be `x` or `y`.
+    stream : Stream, optional
+        By default this thread's current one.
+
+    Returns
+    -------
+    numpy.ndarray or Array
+        Of the shape of `x`. On a device it is a `cupola.Array`, which is complete when the stream
+        gets there.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For dtypes other than float32, and arrays in different places.
+    ArgumentValueError
+        For shapes that differ.
+    """
+    cdef Place place = place_of("saxpy")
+    cdef Array first, second, made
+    cdef float factor = number("saxpy", "a", a)
+    x, y, out = place.settle({"x": x, "y": y, "out": out}, stream)
+    if x.shape != y.shape:
+        raise ArgumentValueError(f"saxpy: x has shape {x.shape}, y has shape {y.shape}")
+    made = place.outward(out, x.shape)
+    first, second = place.inward(x), place.inward(y)
+    with nogil:
+        check(cupola_saxpy_async(
+            factor, first.start, second.start, made.start, first.size, place.stream.native))
+    return place.answer(made, out, [first, second])
+
+
+def convolve(image, filter, border="zero", out=None, stream=None):
+    """2-D correlation of an image with a small filter, which is not flipped.
+
+    Parameters
+    ----------
+    image : (height, width) or (height, width, channels) float32 array
+        Of NumPy, or of a device (a `cupola.Array` or anything with ``__cuda_array_interface__``).
+    filter : (odd, odd) float32 array
+        In the same place; its middle lies on the point that is computed. Each channel is
+        filtered by itself.
+    border : {"zero", "clamp"}
+        What lies outside of the image: zeros, or the nearest point of it.
+    out : float32 array, optional
+        Where the result goes, in the same place; not the image itself.
+    stream : Stream, optional
+        By default this thread's current one.
+
+    Returns
+    -------
+    numpy.ndarray or Array
+        Of the shape of `image`. On a device it is a `cupola.Array`, which is complete when the
+        stream gets there.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For dtypes other than float32, and arrays in different places.
+    ArgumentValueError
+        For wrong shapes and borders.
+    """
+    cdef Place place = place_of("convolve")
+    cdef Array source, weights, made
+    cdef int height, width, channels, rows, columns, edge
+    if border not in BORDERS:
+        raise ArgumentValueError(f"convolve: border must be 'zero' or 'clamp', got {border!r}")
+    edge = BORDERS[border]
+    image, filter, out = place.settle({"image": image, "filter": filter, "out": out}, stream)
+    if len(image.shape) not in (2, 3):
+        raise ArgumentValueError(
+            "convolve: image must have shape (height, width) or (height, width, channels), got "
+            f"{image.shape}")
+    if len(filter.shape) != 2 or filter.shape[0] % 2 == 0 or filter.shape[1] % 2 == 0:
+        raise ArgumentValueError(
+            f"convolve: filter must have two axes of odd size, got {filter.shape}")
+    height, width, channels = [
+        whole("convolve", "a size of the image", axis) for axis in (*image.shape, 1)[:3]]
+    rows, columns = [whole("convolve", "a size of the filter", axis) for axis in filter.shape]
+    made = place.outward(out, image.shape)
+    source, weights = place.inward(image), place.inward(filter)
+    if made.nbytes and source.start < made.start + made.nbytes \
+            and made.start < source.start + source.nbytes:
+        raise ArgumentValueError("convolve: out overlaps the image, which is still being read")
+    with nogil:
+        check(cupola_convolve_async(
+            source.start, weights.start, made.start, height, width, channels, rows, columns,
+            edge, place.stream.native))
+    return place.answer(made, out, [source, weights])
+
+
+def hello(blocks=1, threads=1):
+    """Print ``Hello World From GPU!`` once a thread, and wait for it.
+
+    Parameters
+    ----------
+    blocks : int
+        Blocks of the grid.
+    threads : int
+        Threads a block.
+    """
+    cdef cupola_dimensions dimensions
+    ensure()
+    read_dimensions("hello", blocks, threads, None, &dimensions)
+    with nogil:
+        check(cupola_hello(dimensions.grid[0], dimensions.block[0]))
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,0 +1,130 @@
+# cupola/variable.pyx - a module's __device__ and __constant__ variables.
+# cython: language_level=3
+"""Variables of a module."""
+
+import numpy as np
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_copy_to_device, cupola_copy_to_host,
+    cupola_module_global,
+)
+from cupola.abi cimport require
+from cupola.array cimport host_address, is_pinned
+from cupola.device cimport known_device
+from cupola.error cimport check
+from cupola.module cimport Module
+from cupola.stream cimport Stream, as_stream
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
+
+
+cdef class Variable:
+    """A ``__device__`` or ``__constant__`` variable; `set` and `get` copy it whole.
+
+    Attributes
+    ----------
+    name : str
+    address : int
+        Where it lies in the device's memory.
+    nbytes : int
+    module : Module
+    """
+
+    def __init__(self, Module module not None, str name not None):
+        cdef size_t nbytes = 0
+        cdef uint64_t address = 0
+        encoded = name.encode()
+        check(cupola_module_global(module.native, encoded, &address, &nbytes))
+        self.module = module
+        self.name = name
+        self.address = address
+        self.nbytes = nbytes
+        self.device_index = module.device_index
+
+    @property
+    def device(self):
+        """The device whose memory it lies in."""
+        return known_device(self.device_index)
+
+    def set(self, value, stream=None):
+        """Copy a value in.
+
+        Parameters
+        ----------
+        value : array_like or bytes
+            On the host, of exactly the variable's bytes.
+        stream : Stream, optional
+            What the copy is queued on; by default the current one.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where the number of bytes differs.
+        """
+        cdef Stream queue = as_stream(stream, self.device_index)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            value = np.frombuffer(value, np.uint8)
+        host = np.asarray(value, order="C")
+        if host.dtype.hasobject:
+            raise ArgumentTypeError(f"{self.name}: a device can't hold Python objects")
+        if <size_t>host.nbytes != self.nbytes:
+            raise ArgumentValueError(
+                f"{self.name} has {self.nbytes} bytes, the value {host.nbytes} (shape "
+                f"{host.shape}, dtype {host.dtype})")
+        cdef uint64_t source = host_address(host)
+        cdef bint wait = stream is None and is_pinned(source)
+        with nogil:
+            check(cupola_copy_to_device(self.address, <void*>source, self.nbytes, queue.native))
+            if wait:
+                queue.wait_done()
+
+    def get(self, dtype=None, stream=None):
+        """Copy the value to the host; this waits for the stream.
+
+        Parameters
+        ----------
+        dtype : data-type, optional
+            Of the elements.
+        stream : Stream, optional
+            What the copy is queued on; by default the current one.
+
+        Returns
+        -------
+        bytes, or numpy.ndarray of one axis where a dtype is given
+        """
+        cdef Stream queue = as_stream(stream, self.device_index)
+        kind = np.dtype(np.uint8 if dtype is None else dtype)
+        if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
+            raise ArgumentValueError(
+                f"{self.name} has {self.nbytes} bytes: these are no elements of {kind}")
+        host = np.empty(self.nbytes // <size_t>kind.itemsize, kind)
+        cdef uint64_t target = host_address(host)
+        with nogil:
+            check(cupola_copy_to_host(<void*>target, self.address, self.nbytes, queue.native))
+            queue.wait_done()
+        return host.tobytes() if dtype is None else host
+
+    def __repr__(self):
+        return f"<cupola.variable.Variable {self.name}: {self.nbytes} bytes at {self.address:#x}>"
+
+
+cdef class Variables:
+    """A module's variables by name: ``module.globals["table"].set(values)``."""
+
+    cdef Module module
+
+    def __init__(self, Module module not None):
+        self.module = module
+
+    def __getitem__(self, str name not None):
+        return Variable(self.module, name)
+
+    def __contains__(self, str name not None):
+        try:
+            Variable(self.module, name)
+        except UnknownNameError:
+            return False
+        return True
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
