@@ -15,7 +15,7 @@ CXX_SOURCES = $(shell find csrc tests examples benchmarks -name '*.cpp' -o -name
 TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint format bench gpu fuzz clean
+.PHONY: demo build test lint lint-python lint-cython lint-format lint-cpp format bench gpu fuzz clean
 
 # An environment with what the build, the demo and the tests need. What brings nvcc in is asked
 # for only where the machine has none that suits.
@@ -47,10 +47,19 @@ demo: build
 test: build
 	@$(BIN)/python -m pytest $(PYTEST)
 
-lint: $(VENV)/lint
+# `make -k lint` goes on after the first that complains.
+lint: lint-python lint-cython lint-format lint-cpp
+
+lint-python: $(VENV)/lint
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
-	@echo "cython-lint" && $(BIN)/cython-lint --quiet pyx
+
+lint-cython: $(VENV)/lint
+	@echo "cython-lint" && PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint --quiet pyx
+
+lint-format: $(VENV)/lint
 	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+
+lint-cpp: $(VENV)/lint
 	@$(BIN)/python setup.py --quiet plan
 	@echo "clang-tidy" && printf '%s\n' $(TIDY_SOURCES) | \
 	    xargs -P $(JOBS) -n 1 $(BIN)/python tools/tidy.py $(BIN)/clang-tidy
