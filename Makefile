@@ -54,7 +54,7 @@ lint-python: $(VENV)/lint
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
 
 lint-cython: $(VENV)/lint
-	@echo "cython-lint" && PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint --quiet pyx
+	@echo "cython-lint" && PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint pyx
 
 lint-format: $(VENV)/lint
 	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
