@@ -23,11 +23,11 @@ def tree(tmp_path):
     touch(tmp_path / "two.hpp", '#include "one.hpp"\ninline int two() { return one() + 1; }\n')
     touch(tmp_path / "a.cpp", '#include "one.hpp"\nint a() { return one(); }\n')
     touch(tmp_path / "b.cpp", '#include "two.hpp"\nint b() { return two(); }\n')
-    touch(tmp_path / "c.cpp", "int c() { return 3; }\n")
+    touch(tmp_path / "c.cpp", "int c() { return 3; }\nint n = N;\n")
     return tmp_path
 
 
-def library(root, flags=("-O1",)):
+def library(root, flags=("-DN=1",)):
     compiler = native.Compiler.find({"PATH": os.environ["PATH"]})
     objects = [compiler.object(Path(f"{name}.cpp"), Path(f"out/{name}.o"), flags) for name in "abc"]
     target = Path("out/libabc.so")
@@ -51,30 +51,39 @@ def test_a_changed_header_makes_what_includes_it_and_no_more(tree):
     before = times(tree, steps)
     assert step.run(library(tree), tree) == 0
 
-    touch(tree / "two.hpp", (tree / "two.hpp").read_text() + "// more\n")
+    touch(tree / "two.hpp", (tree / "two.hpp").read_text().replace("+ 1", "+ 10"))
     assert step.run(library(tree), tree) == 2
     assert made(tree, steps, before) == {"b.o", "libabc.so"}
 
     before = times(tree, steps)
-    touch(tree / "one.hpp", (tree / "one.hpp").read_text() + "// more\n")
+    touch(tree / "one.hpp", (tree / "one.hpp").read_text().replace("return 1", "return 11"))
     assert step.run(library(tree), tree) == 3
     assert made(tree, steps, before) == {"a.o", "b.o", "libabc.so"}
+
+    before = times(tree, steps)
+    touch(tree / "two.hpp", (tree / "two.hpp").read_text() + "// no change to the code\n")
+    assert step.run(library(tree), tree) == 1
+    assert made(tree, steps, before) == {"b.o"}
 
 
 def test_changed_flags_and_removed_files(tree):
     step.run(library(tree), tree)
-    assert step.run(library(tree, flags=("-O2",)), tree) == 4
+    assert step.run(library(tree, flags=("-DN=2",)), tree) == 4
     (tree / "out" / "a.o").unlink()
-    assert step.run(library(tree, flags=("-O2",)), tree) == 2
+    assert step.run(library(tree, flags=("-DN=2",)), tree) == 1  # of the same content
     (tree / "two.hpp").unlink()
     with pytest.raises(BuildError, match=r"two\.hpp"):
-        step.run(library(tree, flags=("-O2",)), tree)
+        step.run(library(tree, flags=("-DN=2",)), tree)
     assert not (tree / "out" / "b.o").exists()
 
 
-def test_an_older_file_put_back_counts_as_a_change(tree):
+def test_content_decides_where_the_time_changed(tree):
     step.run(library(tree), tree)
+    before = (tree / "c.cpp").read_text()
     os.utime(tree / "c.cpp", (1, 1))
+    assert step.run(library(tree), tree) == 0
+    (tree / "c.cpp").write_text(before.replace("3", "4"))
+    os.utime(tree / "c.cpp", (2, 2))  # of the same size, and older than the object
     assert step.run(library(tree), tree) == 2
 
 

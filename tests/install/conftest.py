@@ -79,7 +79,7 @@ class Place:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("CUPOLA_", "PYTHON", "VIRTUAL_ENV"))
+            if not name.startswith(("CUPOLA_", "PYTHON", "VIRTUAL_ENV")) or name == "CUPOLA_WERROR"
         }
         self.environment = {**kept, "CUPOLA_DRIVER": "cpu"}
         call([sys.executable, "-m", "venv", folder / "venv"], folder, self.environment)
@@ -116,9 +116,9 @@ GENERATED = ("build", "dist", ".venv", ".git", "package/cupola/lib", "package/cu
 
 
 def copy_checkout(target, objects):
-    """The sources; and C++ objects that this checkout's own build made, to save their minutes.
+    """The sources; and objects that this checkout's own build made, to save their minutes.
 
-    The image, the libraries and the modules are always made anew.
+    The image is always compiled anew; libraries and modules are always linked anew.
     """
 
     def ignore(folder, names):
@@ -132,10 +132,11 @@ def copy_checkout(target, objects):
         ]
 
     shutil.copytree(ROOT, target, ignore=ignore)
-    made = ROOT / "build" / "native" / "release"
-    if objects and made.is_dir():
-        unwanted = shutil.ignore_patterns("lib")
-        shutil.copytree(made, target / "build" / "native" / "release", ignore=unwanted)
+    for name in ("native/release", "cython", "python/release") if objects else ():
+        made = ROOT / "build" / name
+        if made.is_dir():
+            unwanted = shutil.ignore_patterns("lib", "*.so", "*.so.made")
+            shutil.copytree(made, target / "build" / name, ignore=unwanted)
 
 
 @pytest.fixture

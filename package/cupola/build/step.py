@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from .error import BuildError
@@ -182,15 +184,41 @@ def is_fresh(step: Step, root: Path) -> bool:
     inputs = record.get("inputs", {})
     if not {str(path) for path in step.inputs} <= inputs.keys():
         return False
-    return all(_stamp(root / path) == stamp for path, stamp in inputs.items())
+    return all(_same(root / path, stamp) for path, stamp in inputs.items())
 
 
-def _stamp(path: Path) -> list[int] | None:
+def _stamp(path: Path) -> list[int | str] | None:
+    """Time, size and content of a file; None where there is none."""
     try:
         found = path.stat()
+        return [found.st_mtime_ns, found.st_size, _digest(path, found.st_mtime_ns, found.st_size)]
     except OSError:
         return None
-    return [found.st_mtime_ns, found.st_size]
+
+
+def _same(path: Path, stamp: list[int | str] | None) -> bool:
+    """Whether a file is what it was: by its time where that is the same, else by its content.
+
+    A checkout or an unpacked archive gives new times to old files.
+    """
+    if stamp is None:
+        return False
+    time_then, size_then, digest_then = stamp
+    try:
+        found = path.stat()
+        if found.st_size != size_then:
+            return False
+        return found.st_mtime_ns == time_then or digest_then == _digest(
+            path, found.st_mtime_ns, found.st_size
+        )
+    except OSError:
+        return False
+
+
+@cache
+def _digest(path: Path, modified: int, size: int) -> str:
+    del modified, size  # they are there for the cache
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _make(step: Step, root: Path, progress: Progress) -> None:
@@ -211,7 +239,7 @@ def _make(step: Step, root: Path, progress: Progress) -> None:
                 continue
             stamp = _stamp(root / path)
             # A file that changed while it was being read counts as not known: made again later.
-            inputs[path] = stamp if stamp is not None and stamp[0] < began else None
+            inputs[path] = stamp if stamp is not None and int(stamp[0]) < began else None
     record = {"key": step.key or step.command, "inputs": inputs}
     (root / step.record).write_text(json.dumps(record))
 
