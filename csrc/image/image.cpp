@@ -1,0 +1,204 @@
+// csrc/image/image.cpp - reads the headers of device images, each read within the bytes given.
+#include "image/image.hpp"
+
+#include <cctype>
+#include <cstring>
+#include <type_traits>
+
+namespace cupola::image {
+namespace {
+
+constexpr std::uint32_t fatbin_magic = 0xba55ed50;
+constexpr std::uint64_t fatbin_header = 16;
+constexpr std::uint64_t elf_header = 64;
+constexpr std::uint16_t machine_cuda = 190;
+
+class Bytes {
+  public:
+    Bytes(const void* data, std::size_t size)
+        : data_(static_cast<const char*>(data)), size_(size) {}
+    std::size_t size() const { return size_; }
+
+    template <class T>
+    T at(std::uint64_t offset, const char* what) const {
+        static_assert(std::is_trivially_copyable_v<T>);
+        need(offset, sizeof(T), what);
+        T value;
+        std::memcpy(&value, data_ + offset, sizeof value);
+        return value;
+    }
+    std::string_view part(std::uint64_t offset, std::uint64_t length, const char* what) const {
+        need(offset, length, what);
+        return {data_ + offset, static_cast<std::size_t>(length)};
+    }
+
+  private:
+    void need(std::uint64_t offset, std::uint64_t length, const char* what) const {
+        if (offset <= size_ && length <= size_ - offset) return;
+        throw Error(std::string("truncated: ") + what + " at offset " + std::to_string(offset) +
+                    " takes " + std::to_string(length) + " bytes, the image has " +
+                    std::to_string(size_));
+    }
+
+    const char* data_;
+    std::size_t size_;
+};
+
+bool is_elf(const void* data) {
+    return std::memcmp(data,
+                       "\x7f"
+                       "ELF",
+                       4) == 0;
+}
+
+// Offset of the first character of PTX text that is neither white space nor comment.
+std::size_t skip_blank(std::string_view text) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+        if (std::isspace(static_cast<unsigned char>(text[at]))) {
+            ++at;
+        } else if (text.compare(at, 2, "//") == 0) {
+            at = text.find('\n', at);
+        } else if (text.compare(at, 2, "/*") == 0) {
+            at = text.find("*/", at + 2);
+            if (at != std::string_view::npos) at += 2;
+        } else {
+            return at;
+        }
+    }
+    return text.size();
+}
+
+// What `.target sm_90a, ...` names: 90; 0 where there is none.
+int target_of(std::string_view ptx) {
+    std::size_t at = ptx.find(".target");
+    if (at == std::string_view::npos) return 0;
+    std::string_view line = ptx.substr(at, ptx.find('\n', at) - at);
+    at = line.find("sm_");
+    int value = 0;
+    for (std::size_t i = at == std::string_view::npos ? line.size() : at + 3;
+         i < line.size() && line[i] >= '0' && line[i] <= '9' && value < 1000; ++i)
+        value = value * 10 + (line[i] - '0');
+    return value;
+}
+
+Entry text(std::string_view bytes, int architecture) {
+    bytes = bytes.substr(0, bytes.find('\0'));
+    return {Kind::ptx, architecture ? architecture : target_of(bytes), false, bytes};
+}
+
+// The tables of an ELF file lie within it, and its machine is a CUDA device's.
+Entry cubin(std::string_view bytes) {
+    const Bytes elf(bytes.data(), bytes.size());
+    elf.part(0, elf_header, "the ELF header");
+    if (elf.at<std::uint8_t>(4, "the class") != 2 || elf.at<std::uint8_t>(5, "the order") != 1)
+        throw Error("not a 64-bit little-endian ELF file");
+    if (elf.at<std::uint16_t>(18, "the machine") != machine_cuda)
+        throw Error("an ELF file, but not code for a CUDA device (machine " +
+                    std::to_string(elf.at<std::uint16_t>(18, "the machine")) + ")");
+    const auto table = [&](int offset, int entry, int count, const char* what) {
+        const auto start = elf.at<std::uint64_t>(offset, what);
+        const auto size =
+            std::uint64_t{elf.at<std::uint16_t>(entry, what)} * elf.at<std::uint16_t>(count, what);
+        if (size) elf.part(start, size, what);
+        return start;
+    };
+    table(32, 54, 56, "the table of segments");
+    const std::uint64_t sections = table(40, 58, 60, "the table of sections");
+    const unsigned entry = elf.at<std::uint16_t>(58, "the size of a section's header");
+    const unsigned count = elf.at<std::uint16_t>(60, "the number of sections");
+    if (count && entry < 64) throw Error("an impossible size of a section's header");
+    constexpr std::uint32_t no_bits = 8;
+    for (unsigned i = 0; i < count; ++i) {
+        const std::uint64_t header = sections + std::uint64_t{i} * entry;
+        if (elf.at<std::uint32_t>(header + 4, "a section's type") == no_bits) continue;
+        elf.part(elf.at<std::uint64_t>(header + 24, "a section's offset"),
+                 elf.at<std::uint64_t>(header + 32, "a section's size"), "a section");
+    }
+    // Since toolkit 13 (ABI version 8) the architecture lies a byte higher in the flags.
+    const auto flags = elf.at<std::uint32_t>(48, "the flags");
+    const bool shifted = elf.at<std::uint8_t>(8, "the ABI version") >= 8;
+    return {Kind::cubin, static_cast<int>(flags >> (shifted ? 8 : 0) & 0xff), false, bytes};
+}
+
+std::vector<Entry> fatbin(const void* data, std::size_t size) {
+    const Bytes file(data, size);
+    if (auto version = file.at<std::uint16_t>(4, "the version"); version != 1)
+        throw Error("a fatbin of unknown version " + std::to_string(version));
+    const auto header = file.at<std::uint16_t>(6, "the header's size");
+    if (header < fatbin_header) throw Error("an impossible size of the fatbin's header");
+    const auto length = file.at<std::uint64_t>(8, "the fatbin's size");
+    file.part(header, length, "the fatbin");
+    const Bytes all(data, header + length);
+    std::vector<Entry> entries;
+    for (std::uint64_t at = header; at < all.size();) {
+        const auto kind = all.at<std::uint16_t>(at, "an entry's kind");
+        const auto entry = all.at<std::uint32_t>(at + 4, "the size of an entry's header");
+        const auto padded = all.at<std::uint64_t>(at + 8, "an entry's size");
+        const auto packed = all.at<std::uint32_t>(at + 16, "an entry's compressed size");
+        const auto architecture = all.at<std::uint32_t>(at + 28, "an entry's architecture");
+        const auto flags = all.at<std::uint64_t>(at + 40, "an entry's flags");
+        if (entry < 64) throw Error("an impossible header at offset " + std::to_string(at));
+        const std::string_view payload = all.part(at + entry, padded, "an entry");
+        constexpr std::uint64_t compressed = 0x2000 | 0x8000;  // LZ4, zstd
+        if (kind == 1 || kind == 2) {
+            const Kind what = kind == 1 ? Kind::ptx : Kind::cubin;
+            const int sm = architecture < 1000 ? static_cast<int>(architecture) : 0;
+            if (packed || flags & compressed)
+                entries.push_back({what, sm, true, payload});
+            else
+                entries.push_back(kind == 1 ? text(payload, sm) : cubin(payload));
+        }
+        at += entry + padded;  // both were found to lie within the file
+    }
+    return entries;
+}
+
+}  // namespace
+
+std::optional<Kind> sniff(const void* data, std::size_t size) {
+    if (size >= 4 && is_elf(data)) return Kind::cubin;
+    std::uint32_t magic = 0;
+    if (size >= 4) std::memcpy(&magic, data, 4);
+    if (magic == fatbin_magic) return Kind::fatbin;
+    const std::string_view text(static_cast<const char*>(data), size);
+    const std::size_t at = skip_blank(text);
+    if (at < size && text.compare(at, 8, ".version") == 0) return Kind::ptx;
+    return {};
+}
+
+std::vector<Entry> read(const void* data, std::size_t size) {
+    const std::optional<Kind> kind = sniff(data, size);
+    if (!kind)
+        throw Error(
+            "it is neither a fatbin, nor a cubin, nor PTX text (which begins with .version)");
+    const std::string_view bytes(static_cast<const char*>(data), size);
+    if (*kind == Kind::fatbin) return fatbin(data, size);
+    return {*kind == Kind::cubin ? cubin(bytes) : text(bytes, 0)};
+}
+
+std::size_t size_of(const void* data) {
+    // Only what each kind's first bytes promise to be there is read.
+    std::uint32_t magic = 0;
+    if (std::strlen(static_cast<const char*>(data)) < 4) {
+        // A magic without a NUL among its first three bytes is at least this long; text may end.
+        return std::strlen(static_cast<const char*>(data));
+    }
+    std::memcpy(&magic, data, 4);
+    if (magic == fatbin_magic) {
+        const Bytes header(data, fatbin_header);
+        return static_cast<std::size_t>(header.at<std::uint16_t>(6, "the header's size") +
+                                        header.at<std::uint64_t>(8, "the fatbin's size"));
+    }
+    if (!is_elf(data)) return std::strlen(static_cast<const char*>(data));
+    const Bytes header(data, elf_header);
+    const auto sections = header.at<std::uint64_t>(40, "the table of sections");
+    const auto segments = header.at<std::uint64_t>(32, "the table of segments");
+    const std::uint64_t end = sections + std::uint64_t{header.at<std::uint16_t>(58, "")} *
+                                             header.at<std::uint16_t>(60, "");
+    const std::uint64_t other = segments + std::uint64_t{header.at<std::uint16_t>(54, "")} *
+                                               header.at<std::uint16_t>(56, "");
+    return static_cast<std::size_t>(end > other ? end : other);
+}
+
+}  // namespace cupola::image
