@@ -77,6 +77,14 @@ def test_changed_flags_and_removed_files(tree):
     assert not (tree / "out" / "b.o").exists()
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"key": [], "inputs": {"c.cpp": [1]}}'])
+def test_a_broken_record_counts_as_none(tree, text):
+    steps = library(tree)
+    step.run(steps, tree)
+    (tree / "out" / "c.o.made").write_text(text)
+    assert step.run(steps, tree) == 1
+
+
 def test_content_decides_where_the_time_changed(tree):
     step.run(library(tree), tree)
     before = (tree / "c.cpp").read_text()

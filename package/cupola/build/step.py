@@ -177,14 +177,14 @@ def is_fresh(step: Step, root: Path) -> bool:
         return False
     try:
         record = json.loads((root / step.record).read_text())
-    except (OSError, ValueError):
-        return False
-    if record.get("key") != list(step.key or step.command):
-        return False
-    inputs = record.get("inputs", {})
-    if not {str(path) for path in step.inputs} <= inputs.keys():
-        return False
-    return all(_same(root / path, stamp) for path, stamp in inputs.items())
+        if record["key"] != list(step.key or step.command):
+            return False
+        inputs = record["inputs"]
+        if not {str(path) for path in step.inputs} <= inputs.keys():
+            return False
+        return all(_same(root / path, stamp) for path, stamp in inputs.items())
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        return False  # no record, or one of another form
 
 
 def _stamp(path: Path) -> list[int | str] | None:
