@@ -1,0 +1,153 @@
+"""The driver ABI by ctypes, as the tests use it: every call typed, every unexpected result named.
+
+The library is cupola's own, or the one that CUPOLA_TEST_DRIVER names, so that the same contracts can
+be held against NVIDIA's (``CUPOLA_TEST_DRIVER=libcuda.so.1``).
+"""
+
+import ctypes
+import os
+import pathlib
+import time
+from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+
+PTX = (pathlib.Path(__file__).parent / "kernels.ptx").read_bytes() + b"\0"
+
+SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 0, 1, 2, 3
+INVALID_DEVICE, INVALID_IMAGE, INVALID_CONTEXT, NO_BINARY_FOR_GPU = 101, 200, 201, 209
+INVALID_PTX, UNSUPPORTED_PTX_VERSION, FILE_NOT_FOUND, INVALID_HANDLE = 218, 222, 301, 400
+NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS, LAUNCH_OUT_OF_RESOURCES = 500, 600, 700, 701
+LAUNCH_TIMEOUT, CONTEXT_IS_DESTROYED, ALREADY_REGISTERED, NOT_REGISTERED = 702, 709, 712, 713
+MISALIGNED_ADDRESS, LAUNCH_FAILED, NOT_PERMITTED, NOT_SUPPORTED = 716, 719, 800, 801
+
+LEGACY, PER_THREAD = 1, 2  # stream handles
+NON_BLOCKING = 1
+
+HostFunction = ctypes.CFUNCTYPE(None, c_void_p)
+Callback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
+
+
+def path():
+    named = os.environ.get("CUPOLA_TEST_DRIVER")
+    if named:
+        return named
+    import cupola.paths
+
+    return os.fspath(cupola.paths.cpu_driver())
+
+
+class Failed(AssertionError):
+    """A driver call returned what no test expected of it."""
+
+
+class Driver:
+    """``driver.cuFoo(...)`` must succeed; ``driver.code("cuFoo", ...)`` gives the result.
+
+    Integers are passed as 64 bits: right for sizes and handles, and for int parameters the upper
+    half is ignored by the calling conventions in use.
+    """
+
+    def __init__(self):
+        self.library = ctypes.CDLL(path())
+        self.functions = {}
+
+    def code(self, name, *arguments):
+        function = self.functions.get(name)
+        if function is None:
+            function = self.functions[name] = getattr(self.library, name)
+        return function(*(c_uint64(a & (2**64 - 1)) if isinstance(a, int) else a for a in arguments))
+
+    def __getattr__(self, name):
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+
+        def call(*arguments):
+            code = self.code(name, *arguments)
+            if code != SUCCESS:
+                raise Failed(f"{name} returned {code}")
+
+        return call
+
+    @property
+    def nvidia(self):
+        return not hasattr(self.library, "cupola_cpu_device")
+
+    # -- the nouns, created ---------------------------------------------------------------
+
+    def start(self, device=0):
+        self.cuInit(0)
+        return self.primary(device)
+
+    def primary(self, device=0):
+        context = c_void_p()
+        self.cuDevicePrimaryCtxRetain(byref(context), device)
+        self.cuCtxSetCurrent(context)
+        return context
+
+    def alloc(self, size):
+        pointer = c_uint64()
+        self.cuMemAlloc_v2(byref(pointer), size)
+        return pointer.value
+
+    def pinned(self, size):
+        pointer = c_void_p()
+        self.cuMemHostAlloc(byref(pointer), size, 0)
+        ctypes.memset(pointer.value, 0, size)
+        return pointer.value
+
+    def stream(self, flags=0):
+        stream = c_void_p()
+        self.cuStreamCreate(byref(stream), flags)
+        return stream.value
+
+    def event(self, flags=0):
+        event = c_void_p()
+        self.cuEventCreate(byref(event), flags)
+        return event.value
+
+    def module(self, ptx=PTX):
+        module = c_void_p()
+        self.cuModuleLoadData(byref(module), ptx)
+        return module.value
+
+    def function(self, module, name):
+        function = c_void_p()
+        self.cuModuleGetFunction(byref(function), module, name.encode())
+        return function.value
+
+    # -- work -----------------------------------------------------------------------------
+
+    def launch_code(self, function, grid, block, *arguments, stream=0, shared=0):
+        grid = (*grid, 1, 1)[:3] if isinstance(grid, tuple) else (grid, 1, 1)
+        block = (*block, 1, 1)[:3] if isinstance(block, tuple) else (block, 1, 1)
+        pointers = (c_void_p * max(1, len(arguments)))(
+            *(ctypes.cast(byref(a), c_void_p) for a in arguments)
+        )
+        return self.code(
+            "cuLaunchKernel", function, *grid, *block, shared, stream, pointers, c_void_p()
+        )
+
+    def launch(self, *arguments, **keywords):
+        code = self.launch_code(*arguments, **keywords)
+        if code != SUCCESS:
+            raise Failed(f"cuLaunchKernel returned {code}")
+
+    def read(self, pointer, count, kind=c_uint):
+        values = (kind * count)()
+        self.cuMemcpyDtoH_v2(values, pointer, ctypes.sizeof(values))
+        return list(values)
+
+
+def word(address):
+    """A 32-bit word of host memory, to look at and to set."""
+    return c_uint.from_address(address)
+
+
+def eventually(ready, seconds=20):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.001)
+
+
+__all__ = [name for name in dir() if not name.startswith("_")]
+assert c_float and c_size_t

@@ -1,0 +1,77 @@
+"""Fixtures: the driver with its primary context current, and scripts in processes of their own."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from . import abi
+
+
+@pytest.fixture(scope="session")
+def started():
+    driver = abi.Driver()
+    driver.start()
+    return driver
+
+
+@pytest.fixture
+def cuda(started):
+    """The driver, the primary context of device 0 current, no work in flight before or after."""
+    started.primary()
+    yield started
+    started.cuCtxSynchronize()
+    started.cuDevicePrimaryCtxRelease_v2(0)
+
+
+@pytest.fixture(scope="session")
+def module(started):
+    return started.module()
+
+
+@pytest.fixture
+def kernel(cuda, module):
+    return lambda name: cuda.function(module, name)
+
+
+@pytest.fixture
+def script():
+    """Runs text in a new Python with `cuda` started; returns the finished process."""
+    root = pathlib.Path(__file__).parents[2]
+
+    def run(text, start=True, timeout=60, **environment):
+        head = "from tests.cpu.abi import *\nimport os, sys, threading, time\ncuda = Driver()\n"
+        if start:
+            head += "context = cuda.start()\n"
+        return subprocess.run(
+            [sys.executable, "-c", head + textwrap.dedent(text)],
+            cwd=root,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    return run
+
+
+@pytest.fixture
+def passes(script):
+    """Runs a script that must end well and say nothing on stderr; returns its output."""
+
+    def run(text, **keywords):
+        done = script(text, **keywords)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def own(cuda):
+    """For what only cupola's library promises."""
+    if cuda.nvidia:
+        pytest.skip("a contract of cupola's own library")

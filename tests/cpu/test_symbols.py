@@ -1,0 +1,115 @@
+"""cuGetProcAddress: the right function for a name, a version and a kind of default stream."""
+
+import ctypes
+import pathlib
+import re
+import subprocess
+from ctypes import byref, c_int, c_uint64, c_void_p
+
+import pytest
+
+from . import abi
+from .abi import *
+
+TABLE = pathlib.Path(__file__).parents[2] / "csrc" / "cpu" / "symbols.def"
+FOUND, MISSING, TOO_OLD = 0, 1, 2
+
+
+def ask(cuda, name, version, flags=0):
+    out, status = c_void_p(), c_int(-1)
+    code = cuda.code("cuGetProcAddress_v2", byref(out), 0) if name is None else cuda.code(
+        "cuGetProcAddress_v2", name.encode(), byref(out), version, flags, byref(status))
+    return code, out.value, status.value
+
+
+def address(cuda, symbol):
+    return ctypes.cast(getattr(cuda.library, symbol), c_void_p).value
+
+
+@pytest.mark.parametrize("name, version, symbol", [
+    ("cuInit", 2000, "cuInit"),
+    ("cuInit", 13000, "cuInit"),
+    ("cuMemAlloc", 3020, "cuMemAlloc_v2"),
+    ("cuMemAlloc", 13000, "cuMemAlloc_v2"),
+    ("cuCtxGetDevice", 12080, "cuCtxGetDevice"),
+    ("cuCtxGetDevice", 13000, "cuCtxGetDevice_v2"),
+    ("cuCtxCreate", 3020, "cuCtxCreate_v2"),
+    ("cuCtxCreate", 11040, "cuCtxCreate_v3"),
+    ("cuCtxCreate", 12050, "cuCtxCreate_v4"),
+    ("cuGetProcAddress", 11030, "cuGetProcAddress"),
+    ("cuGetProcAddress", 12000, "cuGetProcAddress_v2"),
+    ("cuStreamQuery", 13000, "cuStreamQuery"),
+])
+def test_choice_by_version(cuda, own, name, version, symbol):
+    assert ask(cuda, name, version) == (SUCCESS, address(cuda, symbol), FOUND)
+
+
+@pytest.mark.parametrize("name, version, flags, symbol", [
+    ("cuStreamQuery", 13000, 2, "cuStreamQuery_ptsz"),
+    ("cuStreamQuery", 13000, 1, "cuStreamQuery"),
+    ("cuMemcpyHtoD", 13000, 2, "cuMemcpyHtoD_v2_ptds"),
+    ("cuLaunchKernel", 7000, 2, "cuLaunchKernel_ptsz"),
+    ("cuLaunchKernel", 6050, 2, "cuLaunchKernel"),
+    ("cuInit", 13000, 2, "cuInit"),
+])
+def test_choice_by_default_stream(cuda, own, name, version, flags, symbol):
+    assert ask(cuda, name, version, flags) == (SUCCESS, address(cuda, symbol), FOUND)
+
+
+def test_too_old_a_version(cuda):
+    assert ask(cuda, "cuMemAllocAsync", 11010) == (NOT_FOUND, None, TOO_OLD)
+
+
+def test_unknown_names(cuda):
+    assert ask(cuda, "cuNoSuchFunction", 13000) == (NOT_FOUND, None, MISSING)
+    assert ask(cuda, "", 13000)[0] in (NOT_FOUND, INVALID_VALUE)
+
+
+def test_misuse(cuda):
+    out, status = c_void_p(), c_int()
+    call = lambda *a: cuda.code("cuGetProcAddress_v2", *a)
+    assert call(c_void_p(), byref(out), 13000, 0, byref(status)) == INVALID_VALUE
+    assert call(b"cuInit", c_void_p(), 13000, 0, byref(status)) == INVALID_VALUE
+    assert call(b"cuInit", byref(out), 13000, 0x80, byref(status)) == INVALID_VALUE
+    assert call(b"cuInit", byref(out), 13000, 0, c_void_p()) == SUCCESS
+
+
+def test_works_before_init(passes):
+    passes("""
+        out = c_void_p()
+        cuda.cuGetProcAddress_v2(b"cuInit", byref(out), 12000, 0, c_void_p())
+        assert out.value
+    """, start=False)
+
+
+def exported():
+    text = subprocess.run(["nm", "-D", "--defined-only", abi.path()], check=True,
+                          capture_output=True, text=True).stdout
+    return {line.split()[-1] for line in text.splitlines()}
+
+
+def test_the_library_exports_the_table_and_no_more(cuda, own):
+    symbols = set()
+    for row in re.findall(r"^CUPOLA_\w+\((.+)\)", TABLE.read_text(), re.M):
+        symbols.update(part.strip() for part in row.split(",")[2:])
+    assert symbols
+    assert exported() == symbols | {"cupola_cpu_device", "cupola_cpu_last_fault"}
+
+
+def test_soname(cuda, own):
+    text = subprocess.run(["readelf", "-d", abi.path()], check=True, capture_output=True,
+                          text=True).stdout
+    assert "soname: [libcuda.so.1]" in text
+
+
+def test_it_says_what_it_is(cuda, own):
+    cuda.library.cupola_cpu_device.restype = ctypes.c_char_p
+    assert b"cupola" in cuda.library.cupola_cpu_device()
+
+
+def test_found_functions_work(cuda):
+    _, where, _ = ask(cuda, "cuDeviceGetCount", 13000)
+    count = c_int()
+    assert ctypes.CFUNCTYPE(c_int, c_void_p)(where)(ctypes.addressof(count)) == SUCCESS
+    assert count.value >= 1
+    assert c_uint64
