@@ -50,9 +50,10 @@ class Lookup {
 // Empty where all is well, else which symbol is missing.
 std::string fill(Driver& driver, const Lookup& lookup) {
     std::string missing;
+// Both use #name themselves: passed on, a name would be expanded by cuda.h's own macros first.
 #define CUPOLA_LOAD(name, version) *reinterpret_cast<void**>(&driver.name) = lookup(#name, version);
-#define CUPOLA_REQUIRE(name, version) \
-    CUPOLA_LOAD(name, version)        \
+#define CUPOLA_REQUIRE(name, version)                                 \
+    *reinterpret_cast<void**>(&driver.name) = lookup(#name, version); \
     if (!driver.name && missing.empty()) missing = #name;
     CUPOLA_DRIVER_SYMBOLS(CUPOLA_REQUIRE, CUPOLA_LOAD)
 #undef CUPOLA_REQUIRE
