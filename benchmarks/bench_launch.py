@@ -32,7 +32,7 @@ def ways(kernel, x, y, out):
         kernel[GRID, BLOCK](2.0, x, y, out, N)
 
     library = floor.build()
-    driver = ctypes.CDLL(cupola.driver_info().path)
+    driver = ctypes.CDLL(cupola.driver.info().path)
     launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p)
     values = [
         ctypes.c_float(2.0),
@@ -66,7 +66,7 @@ def run():
     x = cupola.to_device(np.arange(N, dtype=np.float32))
     y = cupola.to_device(np.ones(N, dtype=np.float32))
     out = cupola.empty_like(x)
-    kernel = cupola.shipped()["saxpy"]
+    kernel = cupola.shipped_kernels()["saxpy"]
     calls = ways(kernel, x, y, out)
     times = {name: [] for name in calls}
     for round_ in range(ROUNDS + 5):

@@ -122,5 +122,5 @@ if __name__ == "__main__":
     else:
         import cupola
 
-        for row in run(cupola.driver_info().kind == "cpu"):
+        for row in run(cupola.driver.info().kind == "cpu"):
             print(row)

@@ -46,8 +46,8 @@ def of_cuda_core(x, y, out, n):
 
 
 def of_ctypes(x, y, out, n):
-    driver = ctypes.CDLL(cupola.driver_info().path)
-    kernel = cupola.shipped()["saxpy"]
+    driver = ctypes.CDLL(cupola.driver.info().path)
+    kernel = cupola.shipped_kernels()["saxpy"]
     function, stream = ctypes.c_void_p(kernel.handle), ctypes.c_void_p(1)
 
     def call():
@@ -78,7 +78,7 @@ def run():
     x = cupola.to_device(np.arange(n, dtype=np.float32))
     y = cupola.to_device(np.ones(n, dtype=np.float32))
     out = cupola.empty_like(x)
-    kernel = cupola.shipped()["saxpy"]
+    kernel = cupola.shipped_kernels()["saxpy"]
     grid, block = bench_launch.GRID, bench_launch.BLOCK
     calls = {"cupola kernel[grid, block](...)": lambda: kernel[grid, block](2.0, x, y, out, n)}
     rows = []

@@ -38,7 +38,7 @@ def revision():
 
 
 def machine():
-    info = cupola.driver_info()
+    info = cupola.driver.info()
     return {
         "device": cupola.Device().name,
         "driver": f"{info.kind}, CUDA {info.version // 1000}.{info.version % 1000 // 10}",
@@ -65,7 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="folder for the result files")
     out = parser.parse_args().out
-    cpu = cupola.driver_info().kind == "cpu"
+    cpu = cupola.driver.info().kind == "cpu"
     about = machine()
     sections = {
         "import": bench_import.run(),

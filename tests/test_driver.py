@@ -10,7 +10,7 @@ import pytest
 
 from cupola import paths
 
-INFO = "import cupola; i = cupola.driver_info(); print(i.kind, i.path, i.reason, sep='|')"
+INFO = "import cupola; i = cupola.driver.info(); print(i.kind, i.path, i.reason, sep='|')"
 
 
 def run(code, cwd=None, **variables):
@@ -159,10 +159,10 @@ def test_a_failed_choice_can_be_corrected():
     code = """
     import os, cupola
     try:
-        cupola.driver_info()
+        cupola.driver.info()
     except cupola.DriverError:
         os.environ["CUPOLA_DRIVER"] = "cpu"
-    print(cupola.driver_info().kind)
+    print(cupola.driver.info().kind)
     """
     assert good(code, CUPOLA_DRIVER="gpu").stdout.strip() == "cpu"
 
@@ -179,7 +179,7 @@ def test_import_initialises_no_driver():
 
 
 def test_report_names_each_place():
-    code = "import cupola; cupola.driver_info(); print(cupola.paths.report())"
+    code = "import cupola; cupola.driver.info(); print(cupola.paths.report())"
     text = good(code, CUPOLA_DRIVER="auto").stdout
     assert paths.library() in text
     assert "CUPOLA_DRIVER is auto" in text and "libcuda.so.1" in text and ": taken (" in text

@@ -54,7 +54,7 @@ def test_mandelbrot_by_region(driver):
 def test_mandelbrot_of_any_launch(driver, grid, block):
     lattice = LATTICES["odd"]
     graph = cupola.empty((33, 33), np.float32)
-    kernel = cupola.shipped()["mandelbrot_ker"]
+    kernel = cupola.shipped_kernels()["mandelbrot_ker"]
     kernel[grid, block](cupola.to_device(lattice), graph, 40, 4.0, 33)
     np.testing.assert_array_equal(graph.get(), mandelbrot(lattice, 40, 2))
 
@@ -148,7 +148,7 @@ def test_convolve_of_nonsense(driver, shape, size, border):
 
 def test_doublify(driver):
     a = cupola.to_device(np.arange(16, dtype=np.float32).reshape(4, 4))
-    cupola.shipped()["doublify"][1, (4, 4)](a)
+    cupola.shipped_kernels()["doublify"][1, (4, 4)](a)
     np.testing.assert_array_equal(a.get(), 2 * np.arange(16).reshape(4, 4))
 
 
@@ -156,7 +156,7 @@ def test_double_array_of_structs(driver):
     arrays = [cupola.to_device(np.arange(n, dtype=np.float32)) for n in (0, 1, 5, 100)]
     layout = np.dtype([("length", "i4"), ("pad", "i4"), ("ptr", "u8")])
     table = np.array([(a.size, 0, a.address or 0) for a in arrays], layout)
-    cupola.shipped()["double_array"][4, 32](cupola.to_device(table))
+    cupola.shipped_kernels()["double_array"][4, 32](cupola.to_device(table))
     for array in arrays:
         np.testing.assert_array_equal(array.get(), 2 * np.arange(array.size))
 
@@ -168,8 +168,8 @@ def test_hello(driver, capfd):
 
 def test_shipped_module_lists_its_kernels(driver):
     names = {"mandelbrot_ker", "saxpy", "convolve", "doublify", "hello", "double_array"}
-    assert set(cupola.shipped().kernels) == names
-    parameters = cupola.shipped()["saxpy"].params
+    assert set(cupola.shipped_kernels().kernels) == names
+    parameters = cupola.shipped_kernels()["saxpy"].params
     assert [p.name for p in parameters] == ["a", "x", "y", "out", "n"]
     assert [p.kind for p in parameters] == ["float", "pointer", "pointer", "pointer", "integer"]
     assert [p.offset for p in parameters] == [0, 8, 16, 24, 32]
