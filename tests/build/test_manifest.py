@@ -8,13 +8,11 @@ from cupola.build.cubin import Kernel, Parameter
 from cupola.build.error import BuildError
 from cupola.build.signature import demangle, read_signatures
 
-from .test_cubin import built  # noqa: F401 - a fixture
-
 FLOAT = {"kind": "float", "type": "float", "size": 4}
 
 
 @pytest.fixture
-def written(built):  # noqa: F811
+def written(built):
     return json.loads((built / "kernels.json").read_text())
 
 
@@ -114,7 +112,7 @@ def test_disagreement_is_an_error(sizes):
         manifest.merge(of_sizes(8, 4), described)
 
 
-def test_kernels_of_another_source_are_an_error(built, tmp_path):  # noqa: F811
+def test_kernels_of_another_source_are_an_error(built, tmp_path):
     image = (built / "kernels.fatbin").read_bytes()
     debug = (built / "kernels.debug.cubin").read_bytes()
     other = debug.replace(b"shared\0", b"sharee\0")
