@@ -210,11 +210,13 @@ cdef class Kernel:
         unsigned shared
     ) except -1 nogil:
         cdef cupola_dimensions dimensions
+        cdef cupola_stream* native = NULL
+        if stream is not None:
+            native = stream.native
         memcpy(dimensions.grid, grid, sizeof(dimensions.grid))
         memcpy(dimensions.block, block, sizeof(dimensions.block))
         dimensions.shared = shared
-        return check(cupola_launch(
-            self.native, &dimensions, buffer, NULL if stream is None else stream.native))
+        return check(cupola_launch(self.native, &dimensions, buffer, native))
 
     def __getitem__(self, key):
         cdef cupola_dimensions dimensions
