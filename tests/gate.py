@@ -1,0 +1,52 @@
+"""tests/gate.py - a kernel that holds a stream until the host lets it go: order without clocks."""
+
+import images
+import numpy as np
+
+import cupola
+
+# How often the kernel looks before it gives up, some ten seconds.
+LIMIT = {"cpu": 50_000_000, "cuda": 10_000_000}
+
+
+class Gate:
+    """``with Gate(stream) as gate``: the stream stands until ``gate.open()``.
+
+    At its end the block checks that the gate was opened by the host and not by its limit, so
+    nothing in between has waited for it.
+    """
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.flag = cupola.pinned_empty(1, np.int32)
+        self.flag[0] = 0
+        self.opened = cupola.zeros(1, np.int32)
+        kernel = images.module()["gate"]
+        limit = LIMIT[cupola.driver.info().kind]
+        self.launch = kernel.prepare(1, 1, self.flag.ctypes.data, limit, self.opened)
+
+    def __enter__(self):
+        cupola.Device().synchronize()
+        self.launch(stream=self.stream)
+        return self
+
+    def open(self):
+        self.flag[0] = 1
+
+    def __exit__(self, kind, error, trace):
+        self.open()
+        cupola.Device().synchronize()
+        if kind is None:
+            assert self.opened.get()[0] == 1, "something waited for the gate until it gave up"
+
+
+def congruential(value, steps):
+    """What the kernel of that name makes of the value: x -> a x + c, `steps` times, modulo 2^32."""
+    a, c = 1664525, 1013904223
+    factor, term = 1, 0
+    while steps:
+        if steps & 1:
+            factor, term = factor * a % 2**32, (term * a + c) % 2**32
+        a, c = a * a % 2**32, (c * a + c) % 2**32
+        steps >>= 1
+    return (factor * value + term) % 2**32

@@ -1,0 +1,93 @@
+"""tests/images.py - the tests' own kernels, compiled once a session, in each form an image has."""
+
+import atexit
+import functools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import cupola
+from cupola.build import manifest, toolkit
+from cupola.build.error import BuildError
+
+SOURCE = Path(__file__).with_name("kernels.cu")
+SCALE = Path(__file__).with_name("scale.ptx")  # needs no compiler
+
+
+@functools.cache
+def folder():
+    made = Path(tempfile.mkdtemp(prefix="cupola-tests-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+def nvcc():
+    try:
+        return toolkit.find()
+    except BuildError as error:
+        pytest.skip(f"no CUDA compiler: {error}")
+
+
+def compiled(name, source, *options):
+    """Path of what nvcc makes of the source, made once a session."""
+    target = folder() / name
+    if not target.exists():
+        command = [nvcc().nvcc, "-std=c++17", *options, "-o", target, source]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return target
+
+
+def ptx(architecture=75):
+    name = f"kernels.{architecture}.ptx"
+    return compiled(name, SOURCE, "-ptx", f"-arch=compute_{architecture}")
+
+
+def cubin(architecture):
+    return compiled(f"kernels.{architecture}.cubin", ptx(), "-cubin", f"-arch=sm_{architecture}")
+
+
+def fatbin(*codes, compress=False):
+    """Of the codes asked for ("compute_75" is PTX, "sm_90" a cubin); by default PTX alone."""
+    codes = codes or ("compute_75",)
+    name = "-".join(codes) + (".compressed" if compress else "") + ".fatbin"
+    generate = [f"-gencode=arch=compute_{code.partition('_')[2]},code={code}" for code in codes]
+    how = "--compress-mode=size" if compress else "-no-compress"
+    return compiled(name, SOURCE, "-fatbin", how, *generate)
+
+
+def described():
+    """A fatbin with its manifest beside it."""
+    image = folder() / "described.fatbin"
+    if not image.exists():
+        reference, code = cubin(75), fatbin()
+        debug = compiled("kernels.debug.cubin", SOURCE, "-cubin", "-G", "-arch=sm_75")
+        manifest.write_manifest(
+            image.with_suffix(".json"),
+            image=code,
+            reference=reference,
+            debug=debug,
+            toolkit=nvcc().release,
+            package="tests",
+        )
+        shutil.copy(code, image)
+    return image
+
+
+def native():
+    """A cubin for the device there is; the CPU device runs none."""
+    if cupola.driver.info().kind == "cpu":
+        pytest.skip("machine code runs on GPUs only")
+    major, minor = cupola.Device(0).compute_capability
+    return cubin(10 * major + minor)
+
+
+FORMS = {"ptx": ptx, "fatbin": fatbin, "described": described, "cubin": native}
+
+
+@functools.cache
+def module(form="ptx"):
+    return cupola.load(FORMS[form]())
