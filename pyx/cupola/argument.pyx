@@ -177,7 +177,9 @@ cdef class Signature:
                     f"on device {self.device_index}", ArgumentValueError)
             if array.readonly:
                 self.refuse_readonly(index, value)
-            check(cupola_argument_pointer(self.native, buffer, index, array.get_address()))
+            if array.memory is not None and array.memory.native == NULL:
+                self.refuse(index, "a cupola.Array that was freed", ArgumentValueError)
+            check(cupola_argument_pointer(self.native, buffer, index, array.start))
             if array.memory is not None and array.memory.stream.native != stream:
                 return USE
             return NOTHING
@@ -300,9 +302,13 @@ cdef class Signature:
     cdef int put_interface(
         self, char* buffer, size_t index, object value, cupola_stream* stream
     ) except -1:
-        cdef Interface interface = interface_of(value)
+        cdef Interface interface
         cdef int device = -1, devices = 1
         kind = f"a {type(value).__module__}.{type(value).__qualname__}"
+        try:
+            interface = interface_of(value)
+        except ArgumentTypeError as error:
+            self.refuse(index, f"{kind}; {error}")
         if not element_fits(self.elements[index], interface.kind, interface.itemsize):
             self.refuse(index, f"{kind} of {interface.dtype}")
         if not interface.contiguous:
@@ -338,6 +344,9 @@ cdef class Signature:
     cdef int put_buffer(self, char* buffer, size_t index, object value) except -1:
         """Bytes as they are, of exactly the parameter's size."""
         cdef Py_buffer view
+        cdef uint32_t kind = self.parameters[index].kind
+        if kind & CUPOLA_POINTER and not kind & CUPOLA_STRUCT:
+            return self.refuse_host(index, value)
         if isinstance(value, np.void):
             value = value.tobytes()
         PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)

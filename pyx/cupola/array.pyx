@@ -17,7 +17,7 @@ from cupola.interface cimport Interface, interface_of
 from cupola.memory cimport allocate, allocate_pinned
 from cupola.stream cimport as_stream, current_stream
 
-from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef object LARGEST = (1 << 63) - 1
 
@@ -107,7 +107,7 @@ cdef class Array:
 
     cdef uint64_t get_address(self) except? 0:
         if self.memory is not None and self.memory.native == NULL:
-            raise ArgumentError(
+            raise ArgumentValueError(
                 f"this cupola.Array of shape {self.shape} was freed: its memory is gone")
         return self.start
 

@@ -1,8 +1,8 @@
 # cupola/dimensions.pyx - grid and block out of Python's ints and tuples.
 # cython: language_level=3
 #
-# What the device and the kernel allow is checked by libcupola; here is what no number of the C
-# ABI could say: negative, beyond 32 bits, no integer, more than three axes.
+# What the device and the kernel allow, and that nothing is zero, is checked by libcupola; here is
+# what no number of the C ABI could say: negative, beyond 32 bits, no integer, too many axes.
 
 from libc.stdint cimport uint32_t
 
@@ -14,10 +14,10 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
-cdef long long LARGEST = 0xFFFFFFFF
+cdef long long LARGEST = 0x7FFFFFFF
 
 
-cdef uint32_t read_number(str kernel, str what, object value, long long least) except? 0:
+cdef uint32_t read_number(str kernel, str what, object value) except? 0:
     cdef int overflow = 0
     cdef long long number
     if type(value) is not int:
@@ -26,8 +26,10 @@ cdef uint32_t read_number(str kernel, str what, object value, long long least) e
                 f"{kernel}: {what} must be an int, got {value!r} of {type(value).__name__}")
         value = value.__index__()
     number = PyLong_AsLongLongAndOverflow(value, &overflow)
-    if overflow != 0 or number < least or number > LARGEST:
-        raise ArgumentValueError(f"{kernel}: {what} is {value}; it must be {least} to {LARGEST}")
+    if overflow != 0 or number < 0 or number > LARGEST:
+        raise ArgumentValueError(
+            f"{kernel}: {what} is {value}, which is "
+            + ("negative" if value < 0 else f"too large: no device takes more than {LARGEST}"))
     return <uint32_t>number
 
 
@@ -38,9 +40,9 @@ cdef int read_axes(str kernel, str what, object value, uint32_t* axes) except -1
             raise ArgumentValueError(
                 f"{kernel}: {what} {value!r} has {len(value)} axes; it must be an int or 1 to 3")
         for i, axis in enumerate(value):
-            axes[<int>i] = read_number(kernel, f"{what}, axis {i},", axis, 1)
+            axes[<int>i] = read_number(kernel, f"{what}, axis {i},", axis)
     else:
-        axes[0] = read_number(kernel, what, value, 1)
+        axes[0] = read_number(kernel, what, value)
     return 0
 
 
@@ -49,7 +51,7 @@ cdef int read_dimensions(
 ) except -1:
     read_axes(kernel, "grid", grid, out.grid)
     read_axes(kernel, "block", block, out.block)
-    out.shared = 0 if shared is None else read_number(kernel, "shared memory", shared, 0)
+    out.shared = 0 if shared is None else read_number(kernel, "shared memory", shared)
     return 0
 
 

@@ -19,7 +19,7 @@ from cupola.handles cimport cupola_stream
 from cupola.memory cimport Memory
 from cupola.stream cimport as_stream
 
-from cupola.exceptions import ArgumentError, ArgumentTypeError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 @cython.no_gc_clear
@@ -86,7 +86,8 @@ cdef class Launch:
             stream = self.stream
         for memory in self.memories:
             if (<Memory>memory).native == NULL:
-                raise ArgumentError(f"{self.kernel.name}: an array of this launch was freed")
+                raise ArgumentValueError(
+                    f"{self.kernel.name}: an array of this launch was freed")
         memcpy(dimensions.grid, self.grid_size, sizeof(dimensions.grid))
         memcpy(dimensions.block, self.block_size, sizeof(dimensions.block))
         dimensions.shared = self.shared_size
