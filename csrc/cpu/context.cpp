@@ -42,9 +42,10 @@ void Context::open(unsigned with) {
     limits_[CU_LIMIT_STACK_SIZE] = 1024;
     limits_[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
     limits_[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
-    limits_[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
     limits_[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
     limits_[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+    limits_[CU_LIMIT_SHMEM_SIZE] =
+        static_cast<std::size_t>(device_.capability().shared_per_block_optin);
     streams_.clear();
     ++generation_;
     legacy_ = std::make_shared<Stream>(shared_from_this(), 0u, 0, Stream::Kind::legacy);

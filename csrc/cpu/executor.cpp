@@ -76,7 +76,7 @@ void Executors::loop(Executor& self) {
             self.assigned.store(false, std::memory_order_relaxed);
         }
         checkpoint();
-        self.stream->drain();
+        self.stream->attend();
         self.stream.reset();
         std::lock_guard lock(mutex_);
         idle_.push_back(&self);

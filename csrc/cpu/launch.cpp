@@ -1,6 +1,7 @@
 // csrc/cpu/launch.cpp - from cuLaunchKernel's arguments to a grid in a stream.
 #include "cpu/launch.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -94,8 +95,10 @@ std::vector<std::byte> from_buffer(const Function& function, void** extra) {
             fail(CUDA_ERROR_INVALID_VALUE);
     }
     std::vector<std::byte> packed(function.parameter_bytes());
-    require(size >= packed.size() && (buffer || packed.empty()));
-    if (!packed.empty()) std::memcpy(packed.data(), buffer, packed.size());
+    // A short buffer is accepted, as by NVIDIA's driver; what it lacks is zero.
+    size = std::min(size, packed.size());
+    require(buffer || size == 0);
+    if (size) std::memcpy(packed.data(), buffer, size);
     return packed;
 }
 
@@ -107,7 +110,7 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void**
     auto function = Function::from(handle);
     require(function->context() == stream->context(), CUDA_ERROR_INVALID_HANDLE);
     check(shape, *function);
-    require(!(parameters && extra));
+    require(!(parameters && extra && *extra != CU_LAUNCH_PARAM_END));
     require(parameters || extra || function->parameter_bytes() == 0);
     auto operation = std::make_unique<GridOperation>();
     Launch& launch = operation->grid.launch;

@@ -33,7 +33,7 @@ std::string architectures(const std::vector<image::Entry>& entries, image::Kind 
 }
 
 // Which entry's PTX runs here, or why none does.
-std::string_view choose(const std::vector<image::Entry>& entries, int capability,
+std::string_view choose(const std::vector<image::Entry>& entries, int capability, bool alone,
                         JitOptions& options) {
     const image::Entry* best = nullptr;
     bool compressed = false;
@@ -51,13 +51,15 @@ std::string_view choose(const std::vector<image::Entry>& entries, int capability
     }
     const std::string newer = architectures(entries, image::Kind::ptx);
     const std::string machine = architectures(entries, image::Kind::cubin);
+    // A bare PTX text is refused by the assembler, an image of several by the choice among them.
+    const bool bare = entries.size() == 1 && !newer.empty() && alone;
     options.errors = newer.empty()
                          ? "cupola: the image has no PTX, only machine code for a GPU (sm" +
                                machine + "), which can't run on the CPU device"
                          : "cupola: the image's PTX (compute" + newer +
                                ") is for newer devices than this one (compute capability " +
                                std::to_string(capability) + ")";
-    fail(CUDA_ERROR_NO_BINARY_FOR_GPU);
+    fail(bare ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
 }  // namespace
@@ -98,7 +100,8 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
     };
     try {
         const auto entries = image::read(bytes.data(), bytes.size());
-        return Image::build(choose(entries, capability, options), std::move(memory));
+        const bool alone = image::sniff(bytes.data(), bytes.size()) == image::Kind::ptx;
+        return Image::build(choose(entries, capability, alone, options), std::move(memory));
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
         fail(CUDA_ERROR_INVALID_IMAGE);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpu/device.hpp"
+#include "cpu/failure.hpp"
 #include "cpu/module.hpp"
 
 namespace cupola::cpu {
@@ -17,9 +18,6 @@ int warps_of(int block) { return (block + Capability::warp - 1) / Capability::wa
 int active_blocks(const Function& function, int block, std::size_t dynamic_shared) {
     const Capability& limits = function.device().capability();
     const Kernel& kernel = function.kernel();
-    if (block > static_cast<int>(kernel.max_threads()) ||
-        dynamic_shared > function.attributes.dynamic_limit())
-        return 0;
     const int warps = warps_of(block);
     const int by_warps = limits.threads_per_multiprocessor / Capability::warp / warps;
     int by_registers = limits.blocks_per_multiprocessor;
@@ -62,13 +60,13 @@ BlockSize best_block(const Function& function, CUoccupancyB2DSize shared_of_bloc
 }
 
 std::size_t available_shared(const Function& function, int blocks, int block) {
+    require(blocks <= active_blocks(function, block, 0));
     const Capability& limits = function.device().capability();
-    if (blocks > active_blocks(function, block, 0)) return 0;
-    const int used = static_cast<int>(function.kernel().static_shared_bytes());
     int each = limits.shared_per_multiprocessor / blocks;
     each -= each % Capability::shared_granularity;
-    each = std::min(each - limits.shared_reserved_per_block, limits.shared_per_block_optin);
-    return static_cast<std::size_t>(std::max(0, each - used));
+    each -= static_cast<int>(function.kernel().static_shared_bytes());
+    return std::min<std::size_t>(static_cast<unsigned>(std::max(0, each)),
+                                 function.attributes.dynamic_limit());
 }
 
 }  // namespace cupola::cpu

@@ -24,6 +24,8 @@ struct Operation {
     // back memory or tells somebody runs in any case.
     virtual void run(CUresult status) = 0;
 
+    // Calls the program back: never on a thread that only waits, whose locks the call may need.
+    bool host = false;
     Operation* next = nullptr;
     std::uint64_t ticket = 0;
     std::vector<Mark> waits;

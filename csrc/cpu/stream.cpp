@@ -9,6 +9,10 @@ namespace {
 
 std::atomic<std::uint64_t> last_id{2};  // 1 and 2 are the default streams' handles
 
+// Work may wait for other streams' work, which the waiting thread then does: not without end.
+constexpr int deepest = 8;
+thread_local int depth = 0;
+
 }  // namespace
 
 Stream::Stream(std::shared_ptr<Context> context, unsigned flags, int priority, Kind kind)
@@ -42,7 +46,7 @@ void Stream::order(Operation& operation) {
     }
 }
 
-std::uint64_t Stream::enqueue(Operation* operation, bool inline_if_idle, bool& run_here) {
+std::uint64_t Stream::enqueue(std::unique_ptr<Operation> operation, bool wake) {
     std::unique_lock<std::mutex> submission;
     if (blocking()) {
         submission = std::unique_lock(context_->submission());
@@ -55,31 +59,22 @@ std::uint64_t Stream::enqueue(Operation* operation, bool inline_if_idle, bool& r
         ticket = submitted_.load(std::memory_order_relaxed) + 1;
         operation->ticket = ticket;
         submitted_.store(ticket);
-        run_here = inline_if_idle && !owned_ && !first_;
-        if (!run_here) {
-            (last_ ? last_->next : first_) = operation;
-            last_ = operation;
-            start = !owned_;
-        }
-        owned_ = true;
+        Operation* const raw = operation.release();
+        (last_ ? last_->next : first_) = raw;
+        last_ = raw;
+        start = wake && !running_ && !attended_;
+        if (start) attended_ = true;
     }
     if (start) Driver::get().executors.start(shared_from_this());
     return ticket;
 }
 
 std::uint64_t Stream::submit(std::unique_ptr<Operation> operation) {
-    bool here = false;
-    Operation* raw = operation.release();
-    return enqueue(raw, false, here);
+    return enqueue(std::move(operation), true);
 }
 
 void Stream::perform(std::unique_ptr<Operation> operation) {
-    bool here = false;
-    Operation* raw = operation.release();
-    const std::uint64_t ticket = enqueue(raw, true, here);
-    if (!here) return wait(ticket);
-    run(raw);
-    if (!give_up_ownership()) Driver::get().executors.start(shared_from_this());
+    wait(enqueue(std::move(operation), depth >= deepest));
 }
 
 void Stream::run(Operation* operation) {
@@ -97,42 +92,85 @@ void Stream::run(Operation* operation) {
     }
 }
 
-bool Stream::give_up_ownership() {
-    std::lock_guard lock(mutex_);
-    if (first_) return false;
-    owned_ = false;
-    return true;
+// What was queued meanwhile is the business of whoever was running.
+void Stream::finish_turn() {
+    bool start = false;
+    {
+        std::lock_guard lock(mutex_);
+        running_ = false;
+        start = first_ && !attended_;
+        if (start) attended_ = true;
+    }
+    if (start) Driver::get().executors.start(shared_from_this());
 }
 
-void Stream::drain() {
+void Stream::attend() {
     Executors& executors = Driver::get().executors;
     for (;;) {
-        Operation* batch;
+        Operation* batch = nullptr;
         {
             std::lock_guard lock(mutex_);
-            batch = first_;
-            first_ = last_ = nullptr;
+            if (!running_ && first_) {
+                batch = first_;
+                first_ = last_ = nullptr;
+                running_ = true;
+            }
         }
-        while (batch) {
-            Operation* next = batch->next;
-            executors.checkpoint();
-            run(batch);
-            batch = next;
+        if (batch) {
+            while (batch) {
+                Operation* next = batch->next;
+                executors.checkpoint();
+                run(batch);
+                batch = next;
+            }
+            std::lock_guard lock(mutex_);
+            running_ = false;
+            continue;
         }
         // The next launch often follows at once; then nobody need be woken.
-        spin([this] { return !idle(); }, executors.linger());
-        if (give_up_ownership()) return;
+        if (spin([this] { return !idle(); }, executors.linger())) {
+            std::lock_guard lock(mutex_);
+            if (!running_ && first_) continue;
+        }
+        std::lock_guard lock(mutex_);
+        if (running_ || !first_) {
+            attended_ = false;
+            return;
+        }
     }
 }
 
+// Runs the first in the queue, if it is wanted for `ticket` and no thread is at it.
+bool Stream::run_one(std::uint64_t ticket) {
+    Operation* operation;
+    {
+        std::lock_guard lock(mutex_);
+        operation = first_;
+        if (running_ || !operation || operation->ticket > ticket || operation->host) return false;
+        first_ = operation->next;
+        if (!first_) last_ = nullptr;
+        running_ = true;
+    }
+    ++depth;
+    run(operation);
+    --depth;
+    finish_turn();
+    return true;
+}
+
 void Stream::wait(std::uint64_t ticket) {
-    if (spin([&] { return done(ticket); }, Driver::get().executors.linger())) return;
-    std::unique_lock lock(wait_mutex_);
-    ++waiters_;
-    // In slices, because nothing is completed any more when the process ends.
-    while (!done(ticket) && Driver::state() == CUDA_SUCCESS)
-        finished_.wait_for(lock, std::chrono::milliseconds(100));
-    --waiters_;
+    const auto linger = Driver::get().executors.linger();
+    for (;;) {
+        if (done(ticket)) return;
+        if (Driver::state() != CUDA_SUCCESS) return;
+        if (depth < deepest && run_one(ticket)) continue;
+        if (spin([&] { return done(ticket); }, linger)) return;
+        std::unique_lock lock(wait_mutex_);
+        ++waiters_;
+        // In slices, because nothing is completed any more when the process ends.
+        if (!done(ticket)) finished_.wait_for(lock, std::chrono::milliseconds(100));
+        --waiters_;
+    }
 }
 
 std::shared_ptr<Stream> Stream::from(CUstream handle) {

@@ -36,17 +36,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     // Puts work at the end and returns its ticket at once.
     std::uint64_t submit(std::unique_ptr<Operation> operation);
-    // Puts work at the end and returns when it is done; runs it here if nothing is before it.
+    // Puts work at the end and returns when it is done, most often by having run it here.
     void perform(std::unique_ptr<Operation> operation);
 
     std::uint64_t submitted() const { return submitted_.load(); }
     bool done(std::uint64_t ticket) const { return completed_.load() >= ticket; }
     bool idle() const { return done(submitted()); }
-    // Returns when `ticket` is done, or when it never will be because the process ends.
+    // Returns when `ticket` is done, or when it never will be because the process ends. Work that
+    // nobody has begun is done here: sooner than a sleeping thread could.
     void wait(std::uint64_t ticket);
 
-    // Called by an executor that owns the stream: runs what is queued until there is no more.
-    void drain();
+    // Called by an executor: runs what is queued, and what comes soon after.
+    void attend();
 
     // The stream a handle means in the current context: null and CU_STREAM_LEGACY, the thread's
     // own, or a created one. Checks the stream's context.
@@ -54,10 +55,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
     static CUstream per_thread(CUstream handle) { return handle ? handle : CU_STREAM_PER_THREAD; }
 
   private:
-    std::uint64_t enqueue(Operation* operation, bool inline_if_idle, bool& run_here);
+    std::uint64_t enqueue(std::unique_ptr<Operation> operation, bool wake);
     void order(Operation& operation);
     void run(Operation* operation);
-    bool give_up_ownership();
+    bool run_one(std::uint64_t ticket);
+    void finish_turn();
 
     const std::shared_ptr<Context> context_;
     const unsigned flags_;
@@ -65,10 +67,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const std::uint64_t id_;
     const Kind kind_;
 
-    std::mutex mutex_;  // of the queue and `owned_`
+    // Of the queue and the two flags. Queued work is always begun: somebody runs (and looks again
+    // when done), or an executor attends, or a thread is about to wait for it.
+    std::mutex mutex_;
     Operation* first_ = nullptr;
     Operation* last_ = nullptr;
-    bool owned_ = false;  // by the one thread that runs this stream's work
+    bool running_ = false;   // a thread, whichever, runs this stream's work
+    bool attended_ = false;  // an executor has been given this stream and has not left it
     std::atomic<std::uint64_t> submitted_{0};
     std::atomic<std::uint64_t> completed_{0};
 

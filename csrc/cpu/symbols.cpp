@@ -59,8 +59,8 @@ Symbol find_symbol(std::string_view name, int version, bool per_thread) {
     if (it == index().end()) return found;
     found.newer = true;
     for (const Row* row : it->second) {
-        if (row->since > version) break;
-        const bool own = per_thread && version >= per_thread_since;
+        const bool own = per_thread && row->per_thread != row->legacy;
+        if (version < (own ? std::max(row->since, per_thread_since) : row->since)) continue;
         found.function = reinterpret_cast<void*>(own ? row->per_thread : row->legacy);
     }
     return found;

@@ -41,7 +41,7 @@ def test_arguments_in_a_buffer(cuda, kernel, pointer):
     extra = (c_void_p * 5)(1, ctypes.addressof(packed), 2, ctypes.addressof(size), 0)
     cuda.cuLaunchKernel(kernel("store"), 1, 1, 1, 8, 1, 1, 0, 0, c_void_p(), extra)
     assert cuda.read(pointer, 9) == [9] * 8 + [0]
-    size.value = 4
+    extra[0] = 7
     assert cuda.code("cuLaunchKernel", kernel("store"), 1, 1, 1, 8, 1, 1, 0, 0, c_void_p(),
                      extra) == INVALID_VALUE
 
@@ -167,7 +167,7 @@ def test_occupancy(cuda, kernel):
     assert blocks(cuda, kernel("empty"), 1024) == threads.value // 1024
     assert blocks(cuda, kernel("empty"), 32) == most.value
     assert blocks(cuda, kernel("empty"), 32, 48 << 10) == shared.value // (49 << 10)
-    assert blocks(cuda, kernel("narrow"), 65) == 0
+    assert blocks(cuda, kernel("empty"), 65) == threads.value // 96
 
 
 def test_best_block(cuda, kernel):
@@ -186,6 +186,8 @@ def test_shared_memory_left(cuda, kernel):
     size = c_size_t()
     cuda.cuOccupancyAvailableDynamicSMemPerBlock(byref(size), kernel("empty"), 2, 128)
     assert blocks(cuda, kernel("empty"), 128, min(size.value, 48 << 10)) >= 2
+    code = cuda.code("cuOccupancyAvailableDynamicSMemPerBlock", byref(size), kernel("empty"), 4, 1024)
+    assert code == INVALID_VALUE
     code = cuda.code("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(c_int()), kernel("empty"),
                      0, 0)
     assert code == INVALID_VALUE

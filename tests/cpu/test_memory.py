@@ -53,6 +53,8 @@ def test_allocations_are_aligned(cuda):
 
 def test_nothing_of_no_size(cuda):
     assert cuda.code("cuMemAlloc_v2", byref(c_uint64()), 0) == INVALID_VALUE
+    assert cuda.code("cuMemAllocManaged", byref(c_uint64()), 0, 1) == INVALID_VALUE
+    assert cuda.code("cuMemHostAlloc", byref(c_uint64()), 0, 0) == SUCCESS
 
 
 def test_freeing(cuda):

@@ -51,6 +51,7 @@ CUPOLA_API CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parame
 
 CUPOLA_API CUresult cuCtxDestroy_v2(CUcontext handle) {
     return entry([&] {
+        require(handle != nullptr);
         auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
         require(!context->primary(), CUDA_ERROR_INVALID_CONTEXT);
         context = Driver::get().contexts.remove(handle);
@@ -65,6 +66,7 @@ CUPOLA_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 
 CUPOLA_API CUresult cuCtxPushCurrent_v2(CUcontext handle) {
     return entry([&] {
+        require(handle != nullptr);
         auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
         Context::stack().push_back(std::move(context));
         return CUDA_SUCCESS;
@@ -158,9 +160,10 @@ CUPOLA_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(nullptr)
 
 namespace {
 
+// Which there are, as the H200's driver answers.
 void check_limit(CUlimit limit) {
-    require(limit >= 0 && limit < CU_LIMIT_MAX && limit <= CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
-            CUDA_ERROR_UNSUPPORTED_LIMIT);
+    require(limit >= 0 && limit < CU_LIMIT_MAX);
+    require(limit != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH && limit != 9, CUDA_ERROR_UNSUPPORTED_LIMIT);
 }
 
 }  // namespace
@@ -177,6 +180,8 @@ CUPOLA_API CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 CUPOLA_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     return entry([&] {
         check_limit(limit);
+        // Of device-side launch, the L2 cache and graphics there is nothing to set.
+        require(limit <= CU_LIMIT_MAX_L2_FETCH_GRANULARITY, CUDA_ERROR_UNSUPPORTED_LIMIT);
         Context::usable()->set_limit(limit, value);
         return CUDA_SUCCESS;
     });

@@ -52,7 +52,7 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
                                         cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
     constexpr cuuint64_t known =
         CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-    if (!name || !function || (flags & ~known) || flags == known) return CUDA_ERROR_INVALID_VALUE;
+    if (!name || !function || (flags & ~known)) return CUDA_ERROR_INVALID_VALUE;
     const Symbol symbol =
         find_symbol(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
     *function = symbol.function;
@@ -61,7 +61,8 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
                   : symbol.newer  ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     }
-    return symbol.function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    // Who asks for the status is told by it, as by NVIDIA's driver.
+    return symbol.function || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int version,

@@ -40,8 +40,12 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
     return entry([&] {
         constexpr unsigned known =
             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-        require(out && bytes > 0 && !(flags & ~known));
+        require(out && !(flags & ~known));
         const auto& context = Context::usable();
+        if (bytes == 0) {  // nothing is asked for, and nothing given, as on hardware
+            *out = nullptr;
+            return CUDA_SUCCESS;
+        }
         const auto begin = Driver::get().memory.allocate(
             owned(*context, Allocation::Kind::host, flags), bytes, 4096, Driver::get().host_memory);
         *out = reinterpret_cast<void*>(begin);

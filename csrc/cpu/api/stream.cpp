@@ -38,6 +38,14 @@ void call_host(Call&& call) {
     call();
 }
 
+template <class Body>
+CUresult submit_host(CUstream handle, Body body) {
+    auto operation = task(std::move(body));
+    operation->host = true;
+    Stream::from(handle)->submit(std::move(operation));
+    return CUDA_SUCCESS;
+}
+
 template <class T, class Get>
 CUresult get(CUstream handle, T* out, Get&& value) {
     return entry([&] {
@@ -111,9 +119,8 @@ CUPOLA_API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callba
                                         unsigned int flags) {
     return entry([&] {
         require(callback && flags == 0);
-        Stream::from(handle)->submit(
-            task([=](CUresult status) { call_host([&] { callback(handle, status, data); }); }));
-        return CUDA_SUCCESS;
+        return submit_host(
+            handle, [=](CUresult status) { call_host([&] { callback(handle, status, data); }); });
     });
 }
 CUPOLA_API CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback callback, void* data,
@@ -125,10 +132,9 @@ CUPOLA_API CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback c
 CUPOLA_API CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
     return entry([&] {
         require(function);
-        Stream::from(handle)->submit(task([=](CUresult status) {
+        return submit_host(handle, [=](CUresult status) {
             if (status == CUDA_SUCCESS) call_host([&] { function(data); });
-        }));
-        return CUDA_SUCCESS;
+        });
     });
 }
 CUPOLA_API CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
