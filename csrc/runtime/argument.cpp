@@ -101,7 +101,8 @@ void put_integer(const Kernel& kernel, std::size_t index, void* buffer, std::uin
                       static_cast<std::int64_t>(bits) >= -(std::int64_t(1) << (width - 1)));
     const unsigned room = p.kind & CUPOLA_SIGNED ? width - 1 : width;
     const bool fits_above = negative || room >= 64 || bits >> room == 0;
-    if (__builtin_expect(!fits_below || !fits_above, 0))
+    const bool no_bool = p.size == 1 && bits > 1 && p.type == "bool";  // undefined in C++
+    if (__builtin_expect(!fits_below || !fits_above || no_bool, 0))
         wrong(kernel, index, CUPOLA_ERROR_VALUE, number() + ", which is out of its range");
     store(buffer, p, bits);
 }

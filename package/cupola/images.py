@@ -89,9 +89,7 @@ def from_file(path: str) -> tuple[bytes, dict[str, Parameters] | None, str]:
     return image, manifest_file(f"{stem}.json") if suffix != ".json" else None, path
 
 
-def search(
-    name: str, package: Any = None
-) -> tuple[bytes, dict[str, Parameters] | None, str]:
+def search(name: str, package: Any = None) -> tuple[bytes, dict[str, Parameters] | None, str]:
     """Image, manifest and place of a name, from CUPOLA_PATH and then from a package."""
     tried = []
     folders = [folder for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep) if folder]
@@ -112,9 +110,7 @@ def search(
     raise MissingFileError(f"there is no image {name}; looked for {names} in {'; '.join(tried)}")
 
 
-def in_package(
-    name: str, package: Any
-) -> tuple[bytes, dict[str, Parameters] | None, str] | None:
+def in_package(name: str, package: Any) -> tuple[bytes, dict[str, Parameters] | None, str] | None:
     """Image, manifest and place of a package's resource, or None."""
     from importlib.resources import files
 
@@ -166,7 +162,14 @@ def read_manifest(text: bytes, place: str) -> dict[str, Parameters]:
             str(kernel["name"]): [parameter(one) for one in kernel["parameters"]]
             for kernel in manifest["kernels"]
         }
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+    ) as error:
         raise ImageError(
             f"the manifest {place} is malformed: {type(error).__name__}: {error}"
         ) from error

@@ -130,7 +130,9 @@ cdef class Module:
         if known is not None:
             return <Kernel>known
         cdef cupola_kernel* native = NULL
-        encoded = name.encode()
+        if "\0" in name:
+            raise UnknownNameError(f"the module has no kernel {name!r}")
+        encoded = name.encode(errors="surrogatepass")
         cdef const char* wanted = encoded
         with nogil:
             check(cupola_module_kernel(self.native, wanted, &native))

@@ -16,7 +16,7 @@ from cupola.device cimport device_index, known_device
 from cupola.error cimport check
 from cupola.event cimport Event
 
-from cupola.exceptions import ArgumentTypeError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef extern from "Python.h":
     int Py_IsInitialized() nogil
@@ -61,6 +61,10 @@ cdef Stream as_stream(object stream, int device):
     if isinstance(stream, Stream):
         if (<Stream>stream).native == NULL:
             raise ArgumentTypeError("this cupola.Stream was never initialised")
+        if (<Stream>stream).device_index != device:
+            raise ArgumentValueError(
+                f"the stream is of device {(<Stream>stream).device_index}; what is to be queued on "
+                f"it belongs to device {device}")
         return <Stream>stream
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is None:
@@ -207,7 +211,7 @@ cdef class Stream:
         if isinstance(what, Event):
             event = <Event>what
         else:
-            other = as_stream(what, self.device_index)
+            other = as_stream(what, getattr(what, "device_index", self.device_index))
             event = Event(timing=False, device=(<Stream>other).device_index)
             event.record(other)
         check(cupola_stream_wait(self.native, event.native))

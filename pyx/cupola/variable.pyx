@@ -33,7 +33,9 @@ cdef class Variable:
     def __init__(self, Module module not None, str name not None):
         cdef size_t nbytes = 0
         cdef uint64_t address = 0
-        encoded = name.encode()
+        if "\0" in name:
+            raise UnknownNameError(f"the module has no variable {name!r}")
+        encoded = name.encode(errors="surrogatepass")
         check(cupola_module_global(module.native, encoded, &address, &nbytes))
         self.module = module
         self.name = name
