@@ -15,9 +15,9 @@ from cupola._abi cimport (
     cupola_launch_check, cupola_parameter, cupola_stream_current, cupola_stream_release,
 )
 from cupola.abi cimport require
-from cupola.argument cimport TRANSFER, USE, Signature, kind_text, signature_of
+from cupola._argument cimport TRANSFER, USE, Signature, kind_text, signature_of
 from cupola.device cimport known_device
-from cupola.dimensions cimport read_dimensions
+from cupola._dimensions cimport read_dimensions
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream

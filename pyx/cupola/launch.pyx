@@ -11,9 +11,9 @@ from cupola._abi cimport (
     cupola_stream_current, cupola_stream_release,
 )
 from cupola.abi cimport require
-from cupola.argument cimport TRANSFER, Signature
+from cupola._argument cimport TRANSFER, Signature
 from cupola.array cimport Array
-from cupola.dimensions cimport read_dimensions
+from cupola._dimensions cimport read_dimensions
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
 from cupola.memory cimport Memory

@@ -12,7 +12,7 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.array cimport Array, new_array
 from cupola.device cimport device_index
-from cupola.dimensions cimport read_dimensions
+from cupola._dimensions cimport read_dimensions
 from cupola.driver cimport ensure
 from cupola.error cimport check
 from cupola.module cimport adopt

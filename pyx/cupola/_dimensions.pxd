@@ -1,4 +1,4 @@
-# cupola/dimensions.pxd - grid and block out of Python's ints and tuples; internal.
+# cupola/_dimensions.pxd - grid and block out of Python's ints and tuples; internal.
 
 from cupola._abi cimport cupola_dimensions
 

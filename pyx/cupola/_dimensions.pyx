@@ -1,4 +1,4 @@
-# cupola/dimensions.pyx - grid and block out of Python's ints and tuples.
+# cupola/_dimensions.pyx - grid and block out of Python's ints and tuples.
 # cython: language_level=3
 #
 # What the device and the kernel allow, and that nothing is zero, is checked by libcupola; here is

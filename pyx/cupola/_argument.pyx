@@ -1,4 +1,4 @@
-# cupola/argument.pyx - Python's arguments become the bytes of a launch, each checked.
+# cupola/_argument.pyx - Python's arguments become the bytes of a launch, each checked.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 #
 # These run for every argument of every launch. What is common is told by its exact type and

@@ -1,4 +1,4 @@
-# cupola/argument.pxd - how arguments get into a launch's buffer; internal: it needs cupola.h.
+# cupola/_argument.pxd - how arguments get into a launch's buffer; internal: it needs cupola.h.
 
 from cupola._abi cimport cupola_parameter
 from cupola.element cimport Element
