@@ -19,7 +19,7 @@ import cupola
 from cupola.kernel cimport Kernel
 
 def doubled():
-    cdef Kernel kernel = cupola.shipped()["doublify"]
+    cdef Kernel kernel = cupola.shipped_kernels()["doublify"]
     host = np.arange(16, dtype=np.float32)
     array = cupola.to_device(host)
     cdef unsigned long long address = array.__cuda_array_interface__["data"][0]

@@ -76,7 +76,7 @@ def doubling(module):
 
 
 def main():
-    module = cupola.shipped()
+    module = cupola.shipped_kernels()
     mandelbrot(module)
     saxpy()
     shifted_saxpy(module)
