@@ -18,6 +18,9 @@ int warps_of(int block) { return (block + Capability::warp - 1) / Capability::wa
 int active_blocks(const Function& function, int block, std::size_t dynamic_shared) {
     const Capability& limits = function.device().capability();
     const Kernel& kernel = function.kernel();
+    if (block > Capability::threads_per_block ||
+        dynamic_shared > function.attributes.dynamic_limit())
+        return 0;
     const int warps = warps_of(block);
     const int by_warps = limits.threads_per_multiprocessor / Capability::warp / warps;
     int by_registers = limits.blocks_per_multiprocessor;

@@ -1,6 +1,7 @@
 """Memory: allocation and its bounds, what a pointer is, pinned, registered and managed memory."""
 
 import ctypes
+import mmap
 from ctypes import byref, c_bool, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
@@ -54,7 +55,11 @@ def test_allocations_are_aligned(cuda):
 def test_nothing_of_no_size(cuda):
     assert cuda.code("cuMemAlloc_v2", byref(c_uint64()), 0) == INVALID_VALUE
     assert cuda.code("cuMemAllocManaged", byref(c_uint64()), 0, 1) == INVALID_VALUE
-    assert cuda.code("cuMemHostAlloc", byref(c_uint64()), 0, 0) == SUCCESS
+    for name in ("cuMemHostAlloc", "cuMemAllocAsync"):  # succeed, and give null
+        out = c_uint64(1)
+        cuda.code(name, byref(out), 0, 0)
+        assert out.value == 0
+    cuda.cuMemFreeAsync(0, 0)
 
 
 def test_freeing(cuda):
@@ -162,7 +167,10 @@ def test_registered_memory(cuda):
 
 
 def test_registering_what_is_not_there(cuda):
-    assert cuda.code("cuMemHostRegister_v2", 1 << 46, 4096, 0) != SUCCESS
+    gone = mmap.mmap(-1, 1 << 20)
+    where = ctypes.addressof(ctypes.c_char.from_buffer(gone))
+    gone.close()
+    assert cuda.code("cuMemHostRegister_v2", where, 4096, 0) == INVALID_VALUE
 
 
 def test_managed_memory_is_read_by_the_host(cuda, kernel):

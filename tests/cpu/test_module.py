@@ -54,8 +54,8 @@ def test_globals(cuda, module):
     cuda.cuMemsetD8_v2(address, 0, 64)
     cuda.cuModuleGetGlobal_v2(byref(address), c_void_p(), module, b"seven")
     assert cuda.read(address.value, 1) == [7]
-    assert cuda.code("cuModuleGetGlobal_v2", byref(address), byref(size), module, b"no") == NOT_FOUND
     assert cuda.code("cuMemFree_v2", address) == INVALID_VALUE
+    assert cuda.code("cuModuleGetGlobal_v2", byref(address), byref(size), module, b"no") == NOT_FOUND
 
 
 def test_parameters(cuda, kernel):

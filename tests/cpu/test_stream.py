@@ -86,8 +86,9 @@ def test_blocking_streams_wait_for_the_legacy_stream(cuda, kernel, flag, streams
 def test_threads_own_streams_overlap(cuda, kernel, flag):
     context = c_void_p()
     cuda.cuCtxGetCurrent(byref(context))
-    cuda.code("cuLaunchKernel_ptsz", kernel("wait_flag"), 1, 1, 1, 1, 1, 1, 0, 0,
-              (c_void_p * 1)(ctypes.cast(byref(c_uint64(flag)), c_void_p)), c_void_p())
+    argument = c_uint64(flag)
+    arguments = (c_void_p * 1)(ctypes.addressof(argument))
+    cuda.cuLaunchKernel_ptsz(kernel("wait_flag"), 1, 1, 1, 1, 1, 1, 0, 0, arguments, c_void_p())
     assert cuda.code("cuStreamQuery", PER_THREAD) == NOT_READY
     results = []
 

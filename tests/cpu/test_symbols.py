@@ -69,7 +69,13 @@ def test_unknown_names(cuda):
     assert code == NOT_FOUND
 
 
-def test_misuse(cuda):
+def test_a_version_that_is_not_written_yet(cuda):
+    version = c_int()
+    cuda.cuDriverGetVersion(byref(version))
+    assert ask(cuda, "cuInit", version.value + 1)[0] == INVALID_VALUE
+
+
+def test_misuse(cuda, own):
     out, status = c_void_p(), c_int()
     call = lambda *a: cuda.code("cuGetProcAddress_v2", *a)
     assert call(c_void_p(), byref(out), 13000, 0, byref(status)) == INVALID_VALUE

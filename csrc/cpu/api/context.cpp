@@ -180,9 +180,10 @@ CUPOLA_API CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 CUPOLA_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     return entry([&] {
         check_limit(limit);
-        // Of device-side launch, the L2 cache and graphics there is nothing to set.
-        require(limit <= CU_LIMIT_MAX_L2_FETCH_GRANULARITY, CUDA_ERROR_UNSUPPORTED_LIMIT);
-        Context::usable()->set_limit(limit, value);
+        const auto& context = Context::usable();
+        // Graphics' limits can only be asked for. Of the L2 cache there is nothing to set aside.
+        require(limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_ERROR_NOT_PERMITTED);
+        if (limit != CU_LIMIT_PERSISTING_L2_CACHE_SIZE) context->set_limit(limit, value);
         return CUDA_SUCCESS;
     });
 }

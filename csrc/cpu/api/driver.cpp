@@ -8,6 +8,10 @@
 
 using namespace cupola::cpu;
 
+namespace {
+constexpr int driver_version = 13000;
+}
+
 // ---- cupola's own exports -------------------------------------------------------------------
 
 // By this the runtime recognises the CPU device. The text is for people.
@@ -32,7 +36,7 @@ CUPOLA_API CUresult cuInit(unsigned int flags) {
 
 CUPOLA_API CUresult cuDriverGetVersion(int* version) {
     if (!version) return CUDA_ERROR_INVALID_VALUE;
-    *version = 13000;
+    *version = driver_version;
     return CUDA_SUCCESS;
 }
 
@@ -53,6 +57,8 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
     constexpr cuuint64_t known =
         CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     if (!name || !function || (flags & ~known)) return CUDA_ERROR_INVALID_VALUE;
+    // Of a version that is not written yet nothing can be promised.
+    if (version > driver_version) return CUDA_ERROR_INVALID_VALUE;
     const Symbol symbol =
         find_symbol(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
     *function = symbol.function;

@@ -28,7 +28,7 @@ CUPOLA_API CUresult cuEventCreate(CUevent* out, unsigned int flags) {
 CUPOLA_API CUresult cuEventDestroy_v2(CUevent handle) {
     return entry([&] {
         const auto event = Driver::get().events.remove(handle);
-        return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+        return event ? event->context()->error() : CUDA_ERROR_INVALID_HANDLE;
     });
 }
 CUPOLA_ALIAS(cuEventDestroy, cuEventDestroy_v2);

@@ -19,7 +19,8 @@ CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream han
     return entry([&] {
         require(out);
         const auto stream = Stream::from(handle);
-        require(bytes > 0);
+        *out = 0;
+        if (bytes == 0) return CUDA_SUCCESS;  // nothing, at the null address, as on hardware
         *out = stream->context_pointer()->device().pool()->allocate(*stream, bytes);
         return CUDA_SUCCESS;
     });
@@ -34,7 +35,8 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
         require(out);
         const auto stream = Stream::from(handle);
         const auto from = pool_of(pool);
-        require(bytes > 0);
+        *out = 0;
+        if (bytes == 0) return CUDA_SUCCESS;
         *out = from->allocate(*stream, bytes);
         return CUDA_SUCCESS;
     });
@@ -48,6 +50,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* out, size_t bytes,
 CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     return entry([&] {
         const auto stream = Stream::from(handle);
+        if (address == 0) return CUDA_SUCCESS;
         Driver& driver = Driver::get();
         const auto found = driver.memory.at(address);
         require(found && found->begin == address && !found->on_host() && !found->module);
