@@ -92,18 +92,22 @@ def present_devices() -> list[int]:
     """Compute capabilities of this machine's devices (90 for 9.0); none without a driver."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
-        functions = driver.cuInit, driver.cuDeviceGetCount, driver.cuDeviceGetAttribute
+        if driver.cuInit(0):
+            return []
+        get_count, get = driver.cuDeviceGetCount, driver.cuDeviceGet
+        get_attribute = driver.cuDeviceGetAttribute
     except (OSError, AttributeError):
         return []
-    initialise, get_count, get_attribute = functions
-    count = ctypes.c_int()
-    if initialise(0) or get_count(ctypes.byref(count)):
+    count, device = ctypes.c_int(), ctypes.c_int()
+    if get_count(ctypes.byref(count)):
         return []
     found = set()
     for ordinal in range(count.value):
+        if get(ctypes.byref(device), ordinal):
+            continue
         parts = [ctypes.c_int(), ctypes.c_int()]
         wanted = zip(parts, (_CAPABILITY_MAJOR, _CAPABILITY_MINOR), strict=True)
-        if any(get_attribute(ctypes.byref(part), code, ordinal) for part, code in wanted):
+        if any(get_attribute(ctypes.byref(part), code, device) for part, code in wanted):
             continue
         found.add(parts[0].value * 10 + parts[1].value)
     return sorted(found)

@@ -1,0 +1,108 @@
+# tests/build/test_recipe.py - what cupola's own build makes, and how the products hang together.
+import importlib.util
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cupola.build
+from cupola import paths
+from cupola.build import native, step, toolkit  # noqa: F401 - attributes of cupola.build
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    return load(ROOT / "csrc" / "recipe.py")
+
+
+def test_newer_processors_objects_come_last(recipe):
+    work = recipe.Recipe(cupola.build, ROOT, "1")
+    targets = [made.target.as_posix() for made in work.device_objects(toolkit.find())]
+    order = [isa for isa, _ in recipe.instruction_sets()]
+    ranks = [
+        next((i + 1 for i, isa in enumerate(order) if f"/{isa}/" in target), 0)
+        for target in targets
+    ]
+    assert ranks == sorted(ranks) and set(ranks) == set(range(len(order) + 1))
+    if platform.machine() == "x86_64":
+        assert order == ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
+
+
+def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path):
+    for name in ("csrc/include", "pyx/cupola"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    before = recipe.Recipe(cupola.build, tmp_path, "1").build_id()
+    assert before == recipe.Recipe(cupola.build, ROOT, "1").build_id()
+    assert before != recipe.Recipe(cupola.build, ROOT, "2").build_id()
+    ids = {before}
+    for name in ("csrc/include/cupola/cupola.h", "pyx/cupola/kernel.pxd"):
+        with (tmp_path / name).open("a") as file:
+            file.write("\n")
+        ids.add(recipe.Recipe(cupola.build, tmp_path, "1").build_id())
+    assert len(ids) == 3
+    with (tmp_path / "pyx/cupola/kernel.pyx").open("a") as file:
+        file.write("\n")
+    assert recipe.Recipe(cupola.build, tmp_path, "1").build_id() in ids
+
+
+def symbols(path):
+    text = subprocess.run(
+        ["nm", "-D", "--defined-only", str(path)], capture_output=True, text=True, check=True
+    ).stdout
+    return {line.split()[-1].partition("@")[0] for line in text.splitlines()}
+
+
+def dynamic(path, tag):
+    text = subprocess.run(
+        ["readelf", "-d", str(path)], capture_output=True, text=True, check=True
+    ).stdout
+    return re.findall(rf"\({tag}\).*\[(.*)\]", text)
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils")
+def test_libraries_show_their_interface_and_no_more():
+    library = Path(paths.library())
+    device = library.parent / "cpu"
+    assert {name[:6] for name in symbols(library)} == {"cupola"}
+    shown = symbols(device / "libcuda.so.1")
+    assert "cuInit" in shown and "cuLaunchKernel" in shown
+    assert not [name for name in shown if not re.match(r"cu[A-Z]|cupola_cpu_", name)]
+    assert dynamic(library, "SONAME") == ["libcupola.so"]
+    assert not [name for name in dynamic(library, "NEEDED") if "cuda" in name]
+    assert dynamic(device / "libcuda.so.1", "SONAME") == ["libcuda.so.1"]
+    # The plain name is a library of its own which leads to the other.
+    assert dynamic(device / "libcuda.so", "SONAME") == ["libcuda.so"]
+    assert dynamic(device / "libcuda.so", "NEEDED") == ["libcuda.so.1"]
+    assert dynamic(device / "libcuda.so", "RUNPATH") == ["$ORIGIN"]
+
+
+def test_the_plain_name_of_the_driver_leads_to_the_driver():
+    code = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).cuInit(0))"
+    plain = Path(paths.library()).parent / "cpu" / "libcuda.so"
+    assert subprocess.run([sys.executable, "-c", code, str(plain)]).returncode == 0
+
+
+def test_requirements_are_those_of_the_project():
+    requirements = load(ROOT / "tools" / "requirements.py")
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no reader of TOML")
+    text = (ROOT / "pyproject.toml").read_text()
+    project = tomllib.loads(text)
+    known = requirements.arrays(text)
+    assert known["requires"] == project["build-system"]["requires"]
+    assert known["dependencies"] == project["project"]["dependencies"]
+    for extra, wanted in project["project"]["optional-dependencies"].items():
+        assert known[extra] == wanted
