@@ -103,7 +103,8 @@ Current::Current(const Context& context) {
     CUcontext current = nullptr;
     check(d.cuCtxGetCurrent(&current), "cuCtxGetCurrent");
     if (__builtin_expect(current == context.handle, 1)) return;
-    if (!current) {
+    // Where none is current, device 0 counts as current: only its context may stay.
+    if (!current && context.ordinal == 0) {
         check(d.cuCtxSetCurrent(context.handle), "cuCtxSetCurrent");
         return;
     }
