@@ -236,7 +236,7 @@ def test_cuda_array_interface(driver):
         assert there.__cuda_array_interface__["stream"] == stream.handle
     assert cupola.empty(0).__cuda_array_interface__["data"] == (0, False)
     described = cupola.zeros(2, STRUCT).__cuda_array_interface__
-    assert np.dtype(described["descr"]) == STRUCT
+    assert np.lib.format.descr_to_dtype(described["descr"]) == STRUCT
 
 
 def test_asarray_shares_the_memory(driver):
