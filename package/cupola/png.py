@@ -33,11 +33,11 @@ def write(path: str | os.PathLike[str], mask: Any, color: str = "grey") -> None:
     """
     chosen = np.asarray(mask) != 0
     height, width = chosen.shape
-    # One bit a point with a palette; each row starts with its filter, which is none.
-    rows = np.packbits(chosen, axis=1)
-    lines = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)
+    # A palette of two, a byte a point; each row starts with its filter, which is none.
+    lines = np.zeros((height, 1 + width), np.uint8)
+    lines[:, 1:] = chosen
     palette = bytes(value for point in COLORS[color] for value in point)
-    header = struct.pack(">IIBBBBB", width, height, 1, 3, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     with open(path, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n")
         for kind, content in (

@@ -276,7 +276,8 @@ cdef class Signature:
             self.put_buffer(buffer, index, value)
             return NOTHING
         if isinstance(value, np.ndarray):
-            if value.ndim == 0:
+            # Without axes it is a value, unless it could be meant for memory.
+            if value.ndim == 0 and not self.parameters[index].kind & CUPOLA_POINTER:
                 return self.put(buffer, index, value[()], stream)
         elif not isinstance(value, str):
             return self.put_foreign(buffer, index, value, stream)

@@ -3,4 +3,5 @@
 from cupola._abi cimport cupola_dimensions
 
 cdef int read_dimensions(
-    str kernel, object grid, object block, object shared, cupola_dimensions* out) except -1
+    str kernel, int device, object grid, object block, object shared,
+    cupola_dimensions* out) except -1

@@ -8,16 +8,26 @@ from libc.stdint cimport uint32_t
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
+from cupola.device cimport known_device
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
-cdef long long LARGEST = 0x7FFFFFFF
+cdef long long LARGEST = 0xFFFFFFFF
 
 
-cdef uint32_t read_number(str kernel, str what, object value) except? 0:
+cdef str limit(int device, str what):
+    """What the device takes."""
+    if what.startswith("grid"):
+        return f"this device takes at most {known_device(device).max_grid}"
+    if what.startswith("block"):
+        return f"this device takes at most {known_device(device).max_block}"
+    return f"it must be below {LARGEST}"
+
+
+cdef uint32_t read_number(str kernel, int device, str what, object value) except? 0:
     cdef int overflow = 0
     cdef long long number
     if type(value) is not int:
@@ -29,29 +39,29 @@ cdef uint32_t read_number(str kernel, str what, object value) except? 0:
     if overflow != 0 or number < 0 or number > LARGEST:
         raise ArgumentValueError(
             f"{kernel}: {what} is {value}, which is "
-            + ("negative" if value < 0 else f"too large: no device takes more than {LARGEST}"))
+            + ("negative" if value < 0 else f"too large; {limit(device, what)}"))
     return <uint32_t>number
 
 
-cdef int read_axes(str kernel, str what, object value, uint32_t* axes) except -1:
+cdef int read_axes(str kernel, int device, str what, object value, uint32_t* axes) except -1:
     axes[1] = axes[2] = 1
     if isinstance(value, (tuple, list)):
         if not 1 <= len(value) <= 3:
             raise ArgumentValueError(
                 f"{kernel}: {what} {value!r} has {len(value)} axes; it must be an int or 1 to 3")
         for i, axis in enumerate(value):
-            axes[<int>i] = read_number(kernel, f"{what}, axis {i},", axis)
+            axes[<int>i] = read_number(kernel, device, f"{what}, axis {i},", axis)
     else:
-        axes[0] = read_number(kernel, what, value)
+        axes[0] = read_number(kernel, device, what, value)
     return 0
 
 
 cdef int read_dimensions(
-    str kernel, object grid, object block, object shared, cupola_dimensions* out
+    str kernel, int device, object grid, object block, object shared, cupola_dimensions* out
 ) except -1:
-    read_axes(kernel, "grid", grid, out.grid)
-    read_axes(kernel, "block", block, out.block)
-    out.shared = 0 if shared is None else read_number(kernel, "shared memory", shared)
+    read_axes(kernel, device, "grid", grid, out.grid)
+    read_axes(kernel, device, "block", block, out.block)
+    out.shared = 0 if shared is None else read_number(kernel, device, "shared memory", shared)
     return 0
 
 

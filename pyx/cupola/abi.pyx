@@ -6,6 +6,7 @@ from cupola._abi cimport (
     cupola_library_path, cupola_version,
 )
 
+from cupola import library
 from cupola.exceptions import LibraryError
 
 
@@ -19,10 +20,10 @@ cdef str text(const char* value):
 
 cdef int require(str module, int abi_version, const char* build_id) except -1:
     cdef int loaded = cupola_abi_version()
-    if loaded != abi_version:  # nothing but this function can be relied on
+    if loaded != abi_version:  # nothing but that function can be relied on
         raise LibraryError(
             f"{module} was built for version {abi_version} of libcupola's ABI, but the "
-            f"libcupola.so that is loaded ({path()}) has version {loaded}",
+            f"libcupola.so that is loaded ({library.path()}) has version {loaded}",
             name="cupola",
         )
     if text(build_id) != text(cupola_build_id()):

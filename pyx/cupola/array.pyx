@@ -8,11 +8,12 @@ import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_copy_on_device,
-    cupola_copy_to_device, cupola_copy_to_host, cupola_fill,
+    cupola_copy_to_device, cupola_copy_to_host, cupola_fill, cupola_stream_wait,
 )
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
 from cupola.error cimport check
+from cupola.event cimport Event
 from cupola.interface cimport Interface, interface_of
 from cupola.memory cimport allocate, allocate_pinned
 from cupola.stream cimport as_stream, current_stream
@@ -138,7 +139,7 @@ cdef class Array:
         step = self.itemsize
         for axis in reversed(self.shape):
             steps.append(step)
-            step *= axis
+            step *= axis or 1  # as NumPy has it
         return tuple(reversed(steps))
 
     @property
@@ -218,7 +219,12 @@ cdef class Array:
             copy_on_device(self, other, source, queue)
             return
         if not isinstance(source, np.ndarray):
-            source = np.asarray(source, dtype=self.dtype)
+            try:
+                source = np.asarray(source, dtype=self.dtype)
+            except (TypeError, ValueError) as error:
+                raise ArgumentTypeError(
+                    f"a {type(source).__name__} can't be made an array of {self.dtype}: {error}"
+                ) from error
         source = np.asarray(source, order="C")
         check_host(source, self, "source")
         upload(target, source, queue, stream is not None)
@@ -343,6 +349,11 @@ cdef int copy_on_device(Array target, Array source, object given, Stream queue) 
         interface = interface_of(given)
         interface.wait_for_data(target.device_index, queue.native)
     cdef uint64_t to = target.get_address(), origin = source.get_address()
+    cdef Event event
+    if source.device_index != target.device_index:  # there, nobody's stream is in order with it
+        event = Event(timing=False, device=source.device_index)
+        event.record_on(current_stream(source.device_index))
+        check(cupola_stream_wait(queue.native, event.native))
     with nogil:
         check(cupola_copy_on_device(to, origin, target.nbytes, queue.native))
     target.used_on(queue)

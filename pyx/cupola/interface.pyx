@@ -39,8 +39,8 @@ cdef class Interface:
         self.shape = tuple(found["shape"])
         self.dtype = np.dtype(found["typestr"])
         if self.dtype.kind == "V" and found.get("descr"):
-            described = np.dtype([tuple(field) for field in found["descr"]])
-            if described.itemsize == self.dtype.itemsize and described.names != ("",):
+            described = np.lib.format.descr_to_dtype(found["descr"])
+            if described.itemsize == self.dtype.itemsize:
                 self.dtype = described
         self.kind = ord(self.dtype.kind)
         self.itemsize = self.dtype.itemsize

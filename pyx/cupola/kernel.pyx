@@ -227,7 +227,8 @@ cdef class Kernel:
                 f"{self.name}: use {self.name}[grid, block], [grid, block, stream] or "
                 f"[grid, block, stream, shared], got [{key!r}]")
         shared = (<tuple>key)[3] if length == 4 else None
-        read_dimensions(self.name, (<tuple>key)[0], (<tuple>key)[1], shared, &dimensions)
+        read_dimensions(
+            self.name, self.device_index, (<tuple>key)[0], (<tuple>key)[1], shared, &dimensions)
         stream = (<tuple>key)[2] if length > 2 else None
         if stream is not None:
             return configure(self, &dimensions, stream)
@@ -262,7 +263,7 @@ cdef class Kernel:
             that waits for it.
         """
         cdef cupola_dimensions dimensions
-        read_dimensions(self.name, grid, block, shared, &dimensions)
+        read_dimensions(self.name, self.device_index, grid, block, shared, &dimensions)
         run(
             self, &dimensions, None if stream is None else as_stream(stream, self.device_index),
             args)
@@ -292,7 +293,8 @@ cdef class Kernel:
         if n < 0:
             raise ArgumentValueError(f"{self.name}: forall takes an n >= 0, got {n}")
         block = self.suggest(shared)
-        read_dimensions(self.name, max(1, -(-n // block)), block, shared, &dimensions)
+        read_dimensions(
+            self.name, self.device_index, max(1, -(-n // block)), block, shared, &dimensions)
         result = configure(self, &dimensions, stream)
         result.nothing = n == 0
         return result

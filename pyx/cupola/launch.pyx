@@ -49,7 +49,7 @@ cdef class Launch:
         cdef cupola_dimensions dimensions
         if self.buffer != NULL:
             raise TypeError("a Launch is initialised once")
-        read_dimensions(kernel.name, grid, block, shared, &dimensions)
+        read_dimensions(kernel.name, kernel.device_index, grid, block, shared, &dimensions)
         check(cupola_launch_check(kernel.native, &dimensions))
         memcpy(self.grid_size, dimensions.grid, sizeof(dimensions.grid))
         memcpy(self.block_size, dimensions.block, sizeof(dimensions.block))

@@ -13,7 +13,6 @@ from cupola.abi cimport require
 from cupola.array cimport Array, new_array
 from cupola.device cimport device_index
 from cupola._dimensions cimport read_dimensions
-from cupola.driver cimport ensure
 from cupola.error cimport check
 from cupola.module cimport adopt
 from cupola.stream cimport Stream, as_stream
@@ -328,8 +327,7 @@ def hello(blocks=1, threads=1):
         Threads a block.
     """
     cdef cupola_dimensions dimensions
-    ensure()
-    read_dimensions("hello", blocks, threads, None, &dimensions)
+    read_dimensions("hello", device_index(None), blocks, threads, None, &dimensions)
     with nogil:
         check(cupola_hello(dimensions.grid[0], dimensions.block[0]))
 
