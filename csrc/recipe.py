@@ -94,8 +94,11 @@ class Recipe:
         ]
         target = self.products()["libcupola.so"]
         files = [step.target for step in objects]
-        link = self.compiler.shared_library(target, files, soname="libcupola.so", flags=["-ldl"])
-        return [*objects, link]
+        exports = self.native / "runtime.map"
+        link = self.compiler.shared_library(
+            target, files, soname="libcupola.so", version_script=exports, flags=["-ldl"]
+        )
+        return [self._exports(exports, "cupola_*"), *objects, link]
 
     def device_steps(self, toolkit: Any) -> list[Any]:
         """The CPU device: libcuda.so.1, and libcuda.so which only leads to it."""
@@ -109,7 +112,7 @@ class Recipe:
             version_script=exports,
             flags=["-ldl"],
         )
-        return [self._exports(exports), *objects, link, self._alias(alias, library)]
+        return [self._exports(exports, "cu*", "cupola_cpu_*"), *objects, link, self._alias(alias, library)]
 
     def device_objects(self, toolkit: Any, flags: Sequence[str] = DEVICE) -> list[Any]:
         """Its objects, in the order in which they have to be linked."""
@@ -155,14 +158,15 @@ class Recipe:
             key=(*flags, f"CUDA {toolkit.release}"),
         )
 
-    def _exports(self, target: Path) -> Any:
-        text = "{ global: cu*; cupola_cpu_*; local: *; };\n"
+    def _exports(self, target: Path, *patterns: str) -> Any:
+        # Visibility alone leaves in what the standard library's templates made.
+        text = f"{{ global: {' '.join(f'{pattern};' for pattern in patterns)} local: *; }};\n"
         return self.build.step.Step(
             target=target,
             inputs=(),
             action=lambda: (self.root / target).write_text(text),
             key=(text,),
-            label="list the driver's exports",
+            label=f"list exports {patterns[0]}",
         )
 
     def _alias(self, target: Path, library: Path) -> Any:

@@ -109,9 +109,11 @@ static void own_kernel(const char* path) {
     for (int i = 0; i < 4; ++i) printf("%g ", (double)values[i]);
     printf("\n");
 
-    printf("%d %s\n", cupola_argument_int_(kernel, buffer, 2, 1ll << 40), last_error());
+    int status = cupola_argument_int_(kernel, buffer, 2, 1ll << 40);
+    printf("%d %s\n", status, last_error());
     one.block[0] = 0;
-    printf("%d %s\n", cupola_launch_(kernel, &one, buffer, NULL), last_error());
+    status = cupola_launch_(kernel, &one, buffer, NULL);
+    printf("%d %s\n", status, last_error());
     cupola_memory_release_(memory);
     cupola_kernel_release_(kernel);
     cupola_kernel_release_(NULL);

@@ -67,9 +67,14 @@ def test_other_abi_version(tmp_path):
     that answers another number, and has every symbol the modules want, stands for it."""
     names = exported(paths.library())
     functions = "\n".join(
-        f"void* {name}(void) {{ return 0; }}" for name in names if name != "cupola_abi_version"
+        f"void* {name}(void) {{ return 0; }}"
+        for name in names
+        if name not in ("cupola_abi_version", "cupola_library_path")
     )
-    source = f"int cupola_abi_version(void) {{ return 999; }}\n{functions}"
+    source = f"""
+    int cupola_abi_version(void) {{ return 999; }}
+    const char* cupola_library_path(void) {{ return "{tmp_path}/libcupola.so"; }}
+    {functions}"""
     library = compile_library(tmp_path, "libcupola.so", source)
     refused("999", library, CUPOLA_LIBRARY=library)
 

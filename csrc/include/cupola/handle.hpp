@@ -2,6 +2,8 @@
 #ifndef CUPOLA_HANDLE_HPP
 #define CUPOLA_HANDLE_HPP
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "cupola/error.hpp"
