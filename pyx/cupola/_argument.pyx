@@ -266,7 +266,7 @@ cdef class Signature:
             return NOTHING
         if isinstance(value, int):
             return self.put(buffer, index, int(value), stream)
-        if isinstance(value, float):
+        if isinstance(value, (float, np.longdouble)):
             check(cupola_argument_float(self.native, buffer, index, value))
             return NOTHING
         if isinstance(value, complex):
