@@ -1,5 +1,7 @@
 """Images in each form, whole and broken."""
 
+import re
+
 import images
 import numpy as np
 import pytest
@@ -80,7 +82,8 @@ def test_truncated(driver, form):
             outcomes["refused"] += 1
             continue
         outcomes["taken"] += 1  # only where the text happens to end between two kernels
-        assert form == "ptx" and content[:length].rstrip().endswith((b"}", b";", b"_75", b"64"))
+        text = re.sub(rb"//[^\n]*$", b"", content[:length]).rstrip()
+        assert form == "ptx" and text.endswith((b"}", b";", b"sm_75", b"64"))
         del module
     assert outcomes["refused"] > 100
     assert_works()
@@ -96,7 +99,7 @@ def test_flipped_bytes(driver, form):
         changed[place] ^= int(rng.integers(1, 256))
         try:
             cupola.load(changed)
-        except cupola.ImageError as error:
+        except cupola.Error as error:
             assert str(error)
     assert_works()
 

@@ -108,6 +108,7 @@ def test_read_only_memory_into_a_pointer_that_is_not_const(module):
 
 HOST = {
     "numpy": np.zeros(4, np.int32),
+    "numpy 0-d": np.zeros((), np.int32),
     "list": [0, 0, 0, 0],
     "tuple": (0, 0, 0, 0),
     "bytes": bytes(16),
