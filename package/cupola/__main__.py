@@ -120,7 +120,8 @@ def render(options: argparse.Namespace) -> None:
     found = cupola.driver.info()
     device = cupola.Device()
     print(f"{device.name} through {found.path} ({found.reason})", flush=True)
-    lattice = cupola.to_device(np.linspace(*options.region, options.size, dtype=np.float32))
+    low, high = options.region
+    lattice = cupola.to_device(np.linspace(low, high, options.size, dtype=np.float32))
     graph = cupola.empty((options.size, options.size), np.float32)
     start, stop = cupola.Event(), cupola.Event()
     # Loads the kernels, which is not what is measured.

@@ -1,0 +1,71 @@
+# cupola/shipped.pyi - the shipped kernels as functions.
+from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from cupola.array import Array, _DeviceMemory
+from cupola.device import Device
+from cupola.module import Module
+from cupola.stream import _StreamProtocol
+
+_Host = npt.NDArray[np.float32]
+
+def shipped_kernels(device: Device | SupportsIndex | None = None) -> Module: ...
+@overload
+def mandelbrot(
+    size: SupportsIndex = 512,
+    lo: SupportsFloat = -2,
+    hi: SupportsFloat = 2,
+    iterations: SupportsIndex = 256,
+    bound: SupportsFloat = 2,
+    *,
+    lattice: _Host | None = None,
+    out: _Host | None = None,
+    stream: _StreamProtocol | None = None,
+) -> _Host: ...
+@overload
+def mandelbrot(
+    size: SupportsIndex = 512,
+    lo: SupportsFloat = -2,
+    hi: SupportsFloat = 2,
+    iterations: SupportsIndex = 256,
+    bound: SupportsFloat = 2,
+    *,
+    lattice: _DeviceMemory | None = None,
+    out: _DeviceMemory | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Any: ...
+@overload
+def saxpy(
+    a: SupportsFloat,
+    x: _Host,
+    y: _Host,
+    out: _Host | None = None,
+    stream: _StreamProtocol | None = None,
+) -> _Host: ...
+@overload
+def saxpy(
+    a: SupportsFloat,
+    x: _DeviceMemory,
+    y: _DeviceMemory,
+    out: _DeviceMemory | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+@overload
+def convolve(
+    image: _Host,
+    filter: _Host,  # noqa: A002 - the field's own word
+    border: Literal["zero", "clamp"] = "zero",
+    out: _Host | None = None,
+    stream: _StreamProtocol | None = None,
+) -> _Host: ...
+@overload
+def convolve(
+    image: _DeviceMemory,
+    filter: _DeviceMemory,  # noqa: A002
+    border: Literal["zero", "clamp"] = "zero",
+    out: _DeviceMemory | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def hello(blocks: SupportsIndex = 1, threads: SupportsIndex = 1) -> None: ...
