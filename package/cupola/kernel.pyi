@@ -38,6 +38,7 @@ class Kernel:
         key: tuple[_Axes, _Axes]
         | tuple[_Axes, _Axes, _StreamProtocol | None]
         | tuple[_Axes, _Axes, _StreamProtocol | None, SupportsIndex],
+        /,
     ) -> Configured: ...
     def launch(
         self,
