@@ -191,8 +191,10 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
         Current current(m.context);
         CUdeviceptr pointer = 0;
         size_t bytes = 0;
-        CUresult code =
-            driver().cuModuleGetGlobal(&pointer, &bytes, m.handle, required(name, "name"));
+        // NVIDIA's driver takes an empty name for a wrong argument.
+        CUresult code = *required(name, "name")
+                            ? driver().cuModuleGetGlobal(&pointer, &bytes, m.handle, name)
+                            : CUDA_ERROR_NOT_FOUND;
         if (code == CUDA_ERROR_NOT_FOUND)
             fail(CUPOLA_ERROR_NOT_FOUND, std::string("the module has no variable ") + name +
                                              " (a C++ name in a namespace is mangled)");

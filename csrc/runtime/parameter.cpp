@@ -83,7 +83,8 @@ std::string describe(const Parameter& p) {
         return p.type.empty() ? "a pointer"
                               : std::string("a pointer to ") +
                                     (p.kind & CUPOLA_CONST ? "const " : "") + p.type;
-    if (!p.type.empty()) return p.type;
+    if (!p.type.empty())
+        return p.type + (kind ? "" : " (a struct of " + std::to_string(p.size) + " bytes)");
     switch (kind) {
         case 0:
             return "a struct of " + std::to_string(p.size) + " bytes";
