@@ -273,7 +273,7 @@ def test_eighty_parameters(module):
     for value in values:
         expected = (3 * expected + value) % 2**32
     assert out.get()[()] == expected
-    values[77] = 0.5
+    values[77] = "0.5"
     refused_argument(module["eighty"], 77, *values, out, error=TypeError)
 
 

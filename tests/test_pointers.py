@@ -253,7 +253,7 @@ def test_what_can_not_be_written_back(driver, kind):
 def test_a_refused_call_leaves_host_arrays_alone(module):
     host = np.arange(4, dtype=np.int32)
     with refused(TypeError):
-        module["increment"][1, 4](cupola.InOut(host), 4.0)
+        module["increment"][1, 4](cupola.InOut(host), "4")
     with refused(TypeError):
         module["increment"][1, 4](4, cupola.InOut(host))
     np.testing.assert_array_equal(host, range(4))

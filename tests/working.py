@@ -32,7 +32,7 @@ def refused(*classes, saying=()):
         yield caught
     for each in classes:
         assert isinstance(caught.value, each), repr(caught.value)
-    for words in [saying] if isinstance(saying, str) else saying:
+    for words in saying if isinstance(saying, (list, tuple)) else [saying]:
         assert str(words) in str(caught.value)
     assert_works()
 
