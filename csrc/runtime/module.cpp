@@ -96,6 +96,8 @@ void Module::load(const void* image, std::size_t) {
         fail_driver(code, "cuModuleLoadDataEx", log);
     } catch (Error& error) {
         error.log = log;
+        // Of an image, that is what is wrong with it: compressed PTX on the CPU device.
+        if (code == CUDA_ERROR_NOT_SUPPORTED) error.status = CUPOLA_ERROR_IMAGE;
         throw;
     }
 }
