@@ -25,7 +25,7 @@ FLOATS = {"__half": np.float16, "float": np.float32, "double": np.float64}
 NUMBERS = {**INTEGERS, **FLOATS}
 
 
-@pytest.fixture(params=["ptx", "described", "cubin"])
+@pytest.fixture(params=images.CHECKED)
 def module(driver, request):
     return images.module(request.param)
 

@@ -8,7 +8,7 @@ from working import refused
 import cupola
 
 
-@pytest.fixture(params=["ptx", "fatbin", "described", "cubin"])
+@pytest.fixture(params=["fatbin", *images.CHECKED])
 def form(driver, request):
     return request.param
 

@@ -11,7 +11,7 @@ from working import refused
 import cupola
 
 
-@pytest.fixture(params=["ptx", "described", "cubin"])
+@pytest.fixture(params=images.CHECKED)
 def module(driver, request):
     return images.module(request.param)
 

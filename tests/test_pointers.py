@@ -21,7 +21,7 @@ class Foreign:
         self.__cuda_array_interface__ = {**owner.__cuda_array_interface__, **changes}
 
 
-@pytest.fixture(params=["ptx", "described", "cubin"])
+@pytest.fixture(params=images.CHECKED)
 def module(driver, request):
     return images.module(request.param)
 
