@@ -53,12 +53,15 @@ std::string_view choose(const std::vector<image::Entry>& entries, int capability
     const std::string machine = architectures(entries, image::Kind::cubin);
     // A bare PTX text is refused by the assembler, an image of several by the choice among them.
     const bool bare = entries.size() == 1 && !newer.empty() && alone;
-    options.errors = newer.empty()
-                         ? "cupola: the image has no PTX, only machine code for a GPU (sm" +
-                               machine + "), which can't run on the CPU device"
-                         : "cupola: the image's PTX (compute" + newer +
-                               ") is for newer devices than this one (compute capability " +
-                               std::to_string(capability) + ")";
+    if (!newer.empty())
+        options.errors = "cupola: the image's PTX (compute" + newer +
+                         ") is for newer devices than this one (compute capability " +
+                         std::to_string(capability) + ")";
+    else if (!machine.empty())
+        options.errors = "cupola: the image has no PTX, only machine code for a GPU (sm" + machine +
+                         "), which can't run on the CPU device";
+    else
+        options.errors = "cupola: the image has no code in it";
     fail(bare ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 

@@ -1,6 +1,7 @@
 """Modules and libraries: loading, names, attributes, errors with their log."""
 
 import ctypes
+import struct
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
@@ -10,7 +11,9 @@ from .abi import *
 NAMES = {"empty", "store", "add1", "wait_flag", "spin", "wild", "misaligned", "trap", "narrow",
          "exact", "mirror"}
 ERROR_LOG, ERROR_LOG_SIZE = 5, 6
-CUBIN = b"\x7fELF\2\1\1" + bytes(9) + b"\2\0\xbe\0" + b"\1\0\0\0" + bytes(40)
+# An ELF header for machine 190 (CUDA) with flags for sm_90, and one empty section.
+CUBIN = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 190, 1, 0, 0, 64, 0x5A055A, 64, 0, 0,
+                    64, 1, 0) + bytes(64)
 
 
 def load_with_log(cuda, image, room=4096):
@@ -157,7 +160,12 @@ def test_machine_code_says_why_it_cannot_run(cuda, own):
     assert "machine code" in log
 
 
-@pytest.mark.parametrize("bytes_", [b"\0", b"\1\2\3\4\0", b"\x50\xed\x55\xba\1\0\x10\0"])
+def test_an_image_with_nothing_in_it(cuda):
+    code, log, _ = load_with_log(cuda, b"\x50\xed\x55\xba\1\0\x10\0" + bytes(64))
+    assert code == NO_BINARY_FOR_GPU
+
+
+@pytest.mark.parametrize("bytes_", [b"\0", b"\1\2\3\4\0", b"no image at all"])
 def test_bytes_that_are_no_image(cuda, bytes_, own):
     code, log, _ = load_with_log(cuda, bytes_ + bytes(64))
     assert code == INVALID_IMAGE and log
