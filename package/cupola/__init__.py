@@ -71,7 +71,7 @@ _HOMES = {
 }
 _SUBMODULES = ("driver", "exceptions", "paths")
 
-__all__ = [  # noqa: RUF022 - sorted by group
+__all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "ArgumentValueError",

@@ -55,7 +55,7 @@ def saxpy(
 @overload
 def convolve(
     image: _Host,
-    filter: _Host,  # noqa: A002 - the field's own word
+    filter: _Host,
     border: Literal["zero", "clamp"] = "zero",
     out: _Host | None = None,
     stream: _StreamProtocol | None = None,
@@ -63,7 +63,7 @@ def convolve(
 @overload
 def convolve(
     image: _DeviceMemory,
-    filter: _DeviceMemory,  # noqa: A002
+    filter: _DeviceMemory,
     border: Literal["zero", "clamp"] = "zero",
     out: _DeviceMemory | None = None,
     stream: _StreamProtocol | None = None,
