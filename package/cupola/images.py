@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from cupola.exceptions import ArgumentTypeError, ImageError, MissingFileError
 
 if TYPE_CHECKING:
-
     from cupola.device import Device
     from cupola.module import Module
 
