@@ -76,6 +76,7 @@ cdef class Launch:
             if isinstance(value, Array) and (<Array>value).memory is not None]
 
     cdef int send(self, Stream stream) except -1:
+        require_ready(self)
         cdef Signature signature = <Signature>self.kernel.signature
         cdef char usual[512]
         cdef char* snapshot = usual
@@ -124,9 +125,11 @@ cdef class Launch:
         stream : Stream or an object with ``__cuda_stream__``, optional
             In place of the one it was prepared for.
         """
+        require_ready(self)
         self.send(None if stream is None else as_stream(stream, self.kernel.device_index))
 
     def __setitem__(self, index, value):
+        require_ready(self)
         cdef Signature signature = <Signature>self.kernel.signature
         if isinstance(index, bool) or not hasattr(index, "__index__"):
             raise ArgumentTypeError(
@@ -171,7 +174,14 @@ cdef class Launch:
         return self.shared_size
 
     def __repr__(self):
+        require_ready(self)
         return f"<cupola.Launch {self.kernel.name}[{self.grid}, {self.block}]>"
+
+
+cdef int require_ready(Launch launch) except -1:
+    if launch.buffer == NULL:  # made by __new__ alone
+        raise TypeError("this cupola.Launch was never initialised")
+    return 0
 
 
 cdef int refuse_transfer(Kernel kernel) except -1:
