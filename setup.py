@@ -93,6 +93,8 @@ class BuildExt(setuptools_build_ext):
                      "--module-name", ext.name, "-o", str(generated), str(source)),
             key=("cython", Cython.__version__, str(source)),
             depfile=depfile,
+            # Cython's own declarations: its version is in the key, its folder changes.
+            ignored=(Path(os.path.realpath(Cython.__file__)).parent,),
             label=f"translate {source}",
         )  # fmt: skip
         include = [f"-isystem{sysconfig.get_path('include')}", "-Icsrc/include"]

@@ -27,17 +27,10 @@ def test_pip_install_editable(place, mode):
     assert Path(place.extend_and_run()["file"]).is_relative_to(place.source)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_setup_py_install(place):
     place.pip(*REQUIREMENTS)
     place.python("setup.py", "install")
     assert installed(place, place.extend_and_run())
-
-
-def test_setup_py_develop(place):
-    place.pip(*REQUIREMENTS)
-    place.python("setup.py", "develop")
-    assert Path(place.extend_and_run()["file"]).is_relative_to(place.source)
 
 
 def test_wheel_of_the_full_list_from_a_source_distribution(place):
