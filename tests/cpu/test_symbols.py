@@ -64,9 +64,15 @@ def test_too_old_a_version(cuda):
 def test_unknown_names(cuda):
     assert ask(cuda, "cuNoSuchFunction", 13000) == (SUCCESS, None, MISSING)
     assert ask(cuda, "", 13000) == (SUCCESS, None, MISSING)
-    out = c_void_p()
-    code = cuda.code("cuGetProcAddress_v2", b"cuNoSuchFunction", byref(out), 13000, 0, c_void_p())
-    assert code == NOT_FOUND
+    out = c_void_p(1)
+    cuda.cuGetProcAddress_v2(b"cuNoSuchFunction", byref(out), 13000, 0, c_void_p())
+    assert out.value is None
+
+
+def test_the_first_form_says_not_found(cuda, own):
+    out = c_void_p(1)
+    assert cuda.code("cuGetProcAddress", b"cuNoSuchFunction", byref(out), 13000, 0) == NOT_FOUND
+    assert out.value is None
 
 
 def test_a_version_that_is_not_written_yet(cuda):

@@ -67,13 +67,15 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
                   : symbol.newer  ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     }
-    // Who asks for the status is told by it, as by NVIDIA's driver.
-    return symbol.function || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    // A null function and the status say that there is none; the call itself succeeds, as by
+    // NVIDIA's driver (580). Only the first form, which has no status, returns NOT_FOUND.
+    return CUDA_SUCCESS;
 }
 
 CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int version,
                                      cuuint64_t flags) {
-    return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+    const CUresult result = cuGetProcAddress_v2(name, function, version, flags, nullptr);
+    return result == CUDA_SUCCESS && !*function ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 // There is no profiler to start: as on a machine where none is attached.
