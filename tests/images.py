@@ -25,11 +25,19 @@ def folder():
     return made
 
 
-def nvcc():
+@functools.cache
+def found():
     try:
         return toolkit.find()
     except BuildError as error:
-        pytest.skip(f"no CUDA compiler: {error}")
+        return str(error).splitlines()[0]
+
+
+def nvcc():
+    """The toolkit; without one the test is skipped."""
+    if isinstance(found(), str):
+        pytest.skip(found())
+    return found()
 
 
 def compiled(name, source, *options):

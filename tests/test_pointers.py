@@ -149,12 +149,12 @@ def test_freed(module, where):
 
 ANOTHER_DEVICE = """
 import sys; sys.path.insert(0, {tests!r})
-import images, numpy as np, cupola
+import numpy as np, cupola
 from working import assert_works
-kernel = images.module()["increment"]
+kernel = cupola.load({ptx!r})["increment"]
 with cupola.Device(1):
     other = cupola.zeros(4, np.int32)
-    kernel_there = cupola.load(images.ptx())["increment"]
+    kernel_there = cupola.load({ptx!r})["increment"]
 assert other.device == kernel_there.device == cupola.Device(1)
 class Foreign:
     __cuda_array_interface__ = other.__cuda_array_interface__
@@ -184,10 +184,9 @@ print("done")
 
 
 def test_memory_of_another_device(driver):
-    images.ptx()
     if driver == "cuda" and len(cupola.devices()) < 2:
         pytest.skip("there is one GPU")
-    code = ANOTHER_DEVICE.format(tests=os.path.dirname(__file__))
+    code = ANOTHER_DEVICE.format(tests=os.path.dirname(__file__), ptx=str(images.ptx()))
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
     answer = subprocess.run(
         [sys.executable, "-c", code], env=variables, capture_output=True, text=True
