@@ -1,0 +1,79 @@
+// csrc/cpu/exec/barrier.cpp - a block's barriers: who has come, and who goes on.
+#include "cpu/exec/block.hpp"
+#include "cpu/exec/control.hpp"
+
+namespace cupola::cpu::exec {
+
+const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
+                                  bool waits, std::uint32_t yes) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(w.mask));
+    if (id > 15 || count % lanes != 0) {
+        fault(w, ip, Fault::Kind::illegal_instruction, lane,
+              id > 15 ? "barrier beyond 15" : "barrier count that is no multiple of 32", id > 15 ? id : count);
+        return stop_faulted(w);
+    }
+    BarrierState& b = barriers_[id];
+    barriers_used_ = true;
+    b.come[w.index] |= w.mask;
+    b.threads += static_cast<std::uint32_t>(__builtin_popcount(w.mask));
+    b.count = count;
+    b.yes += static_cast<std::uint32_t>(__builtin_popcount(yes & w.mask));
+    if (waits) {
+        w.waiting[w.waiting_count++] = {w.mask, ip + 1, ip, static_cast<std::int32_t>(id), 0};
+        if (complete(id)) release(id);
+        return pick(w);
+    }
+    if (complete(id)) release(id);
+    return ip + 1;
+}
+
+// A warp counts in whole: lanes that have exited count with those that came.
+bool BlockState::complete(unsigned id) const {
+    const BarrierState& b = barriers_[id];
+    if (b.threads == 0) return false;
+    std::uint32_t come = 0;
+    for (unsigned n = 0; n < warp_count_; ++n) {
+        const std::uint32_t live = warps_.get()[n].live;
+        const bool whole = (live & ~b.come[n]) == 0;
+        if (b.count == 0) {
+            if (!whole) return false;
+        } else if (b.come[n] != 0) {
+            come += whole ? lanes : static_cast<std::uint32_t>(__builtin_popcount(b.come[n]));
+        }
+    }
+    return b.count == 0 || come >= b.count;
+}
+
+void BlockState::release(unsigned id) {
+    BarrierState& b = barriers_[id];
+    for (unsigned n = 0; n < warp_count_; ++n) {
+        Warp& w = warps_.get()[n];
+        unsigned kept = 0;
+        for (unsigned k = 0; k < w.waiting_count; ++k) {
+            const Waiting waiting = w.waiting[k];
+            if (waiting.barrier != static_cast<std::int32_t>(id)) {
+                w.waiting[kept++] = waiting;
+                continue;
+            }
+            write_barrier_result(w, waiting, b.yes, b.threads);
+            make_ready(w, waiting.mask, waiting.pc);
+            if (w.status == Status::blocked) w.status = Status::ready;
+        }
+        w.waiting_count = kept;
+    }
+    b = BarrierState{};
+}
+
+const Code* BlockState::exit_lanes(Warp& w) {
+    w.live &= ~w.mask;
+    if (w.live == 0) --live_warps_;
+    if (barriers_used_) release_complete();
+    return pick(w);
+}
+
+void BlockState::release_complete() {
+    for (unsigned id = 0; id < 16; ++id)
+        if (complete(id)) release(id);
+}
+
+}  // namespace cupola::cpu::exec

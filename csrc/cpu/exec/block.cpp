@@ -1,0 +1,222 @@
+// csrc/cpu/exec/block.cpp - running a block: its warps in turn until all have ended.
+#include "cpu/exec/block.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace cupola::cpu {
+
+std::unique_ptr<BlockRunner> BlockRunner::make(const Launch& launch) {
+    return std::make_unique<exec::BlockState>(launch);
+}
+
+namespace exec {
+namespace {
+
+// Fresh pages are zero and come to be when they are touched.
+std::byte* aligned_zeros(std::size_t bytes) {
+    const std::size_t size = (bytes + 4095) / 4096 * 4096;
+    void* p = std::aligned_alloc(4096, size != 0 ? size : 4096);
+    if (!p) throw std::bad_alloc();
+    return static_cast<std::byte*>(p);
+}
+
+std::uint64_t rounded(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
+
+void write_constant(std::byte* file, const ConstantLanes& c) {
+    if (c.width == 0) {
+        bits_at(file, c.offset) = static_cast<std::uint32_t>(c.value);
+        return;
+    }
+    std::byte bytes[16] = {};
+    std::memcpy(bytes, &c.value, 8);
+    for (unsigned i = 0; i < lanes; ++i)
+        std::memcpy(file + c.offset + i * c.width, bytes, c.width);
+}
+
+}  // namespace
+
+BlockState::BlockState(const Launch& launch)
+    : launch_(launch),
+      kernel_(static_cast<const KernelCode&>(*launch.kernel)),
+      threads_(launch.block.x * launch.block.y * launch.block.z),
+      warp_count_((threads_ + lanes - 1) / lanes) {
+    void* p = std::aligned_alloc(alignof(Warp), sizeof(Warp) * warp_count_);
+    if (!p) throw std::bad_alloc();
+    warps_.reset(static_cast<Warp*>(p));
+    for (unsigned n = 0; n < warp_count_; ++n) new (warps_.get() + n) Warp;
+    shared_bytes = rounded(kernel_.shared_bytes, kernel_.shared_align) + launch.dynamic_shared;
+    shared_memory_.reset(aligned_zeros(shared_bytes));
+    std::memset(shared_memory_.get(), 0, shared_bytes);
+    local_bytes = kernel_.stack_bytes;
+    // calloc leaves large stacks untouched until a thread uses its own.
+    local_memory_.reset(static_cast<std::byte*>(
+        std::calloc(std::size_t{warp_count_} * lanes * local_bytes + 64, 1)));
+    if (!local_memory_) throw std::bad_alloc();
+    shared = reinterpret_cast<std::uintptr_t>(shared_memory_.get());
+    local = rounded(reinterpret_cast<std::uintptr_t>(local_memory_.get()), 16);
+    parameters = reinterpret_cast<std::uintptr_t>(launch.parameters.data());
+    parameter_bytes = launch.parameters.size();
+    ranges_.resize(kernel_.slots + 1);
+    ranges = ranges_.data();
+    returns_.resize(kernel_.call_depth ? warp_count_ : 0);
+}
+
+// Registers of a warp that has ended serve the next one: they are still in the cache.
+void BlockState::start(Warp& w, unsigned index) {
+    if (free_files_.empty()) {
+        files_.emplace_back(aligned_zeros(kernel_.file_bytes));
+        std::byte* file = files_.back().get();
+        std::memset(file, 0, kernel_.file_bytes);
+        for (const auto& c : kernel_.constants) write_constant(file, c);
+        free_files_.push_back(file);
+    }
+    w.registers = free_files_.back();
+    free_files_.pop_back();
+    w.block = this;
+    w.index = static_cast<std::uint8_t>(index);
+    const unsigned first = index * lanes;
+    w.live = threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+    w.forced = 0;
+    w.turn = 0;
+    w.budget = 1 << 14;
+    w.lenient = false;
+    w.ready_count = w.waiting_count = 0;
+    if (kernel_.call_depth) {
+        if (!returns_[index]) returns_[index].reset(new Return[lanes * kernel_.call_depth]);
+        w.returns = returns_[index].get();
+        for (auto& depth : w.depth) depth = 0;
+    }
+    write_specials(w);
+    w.resume = {w.live, kernel_.code.data()};
+    w.status = Status::yielded;
+}
+
+void BlockState::enter(Warp& w) {
+    const Code* ip;
+    if (w.status == Status::yielded) {
+        set_mask(w, w.resume.mask);
+        ip = w.resume.pc;
+        // The limit follows from who is ready.
+        w.limit = w.forced > 0 ? nullptr
+                  : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc
+                                      : reinterpret_cast<const Code*>(~std::uintptr_t{0});
+        w.status = Status::ready;
+        ip = w.ready_count > 0 ? arrive(w, ip) : ip;
+    } else {
+        ip = pick(w);
+        if (ip == &halt) return;
+        w.status = Status::ready;
+    }
+    while (ip) ip = ip->run(ip, w, w.registers);
+}
+
+std::optional<Fault> BlockState::run(Dim3 block) {
+    block_ = block;
+    fault_.reset();
+    live_warps_ = warp_count_;
+    for (auto& b : barriers_) b = BarrierState{};
+    barriers_used_ = false;
+    free_files_.clear();
+    for (const auto& file : files_) free_files_.push_back(file.get());
+    for (unsigned n = 0; n < warp_count_; ++n) {
+        Warp& w = warps_.get()[n];
+        const unsigned first = n * lanes;
+        w.registers = nullptr;
+        w.waiting_count = w.ready_count = 0;
+        w.live = threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+        w.status = Status::yielded;
+    }
+    while (live_warps_ > 0) {
+        bool moved = false;
+        for (unsigned n = 0; n < warp_count_; ++n) {
+            Warp& w = warps_.get()[n];
+            if (w.status == Status::done || w.status == Status::blocked) continue;
+            if (!w.registers) start(w, n);
+            enter(w);
+            moved = true;
+            if (w.status == Status::faulted) return std::move(fault_);
+            if (w.status == Status::done) free_files_.push_back(w.registers);
+        }
+        if (moved) continue;
+        if (stopped()) {
+            Warp& w = warps_.get()[0];
+            fault(w, kernel_.code.data(), Fault::Kind::stopped, 0, "the launch was stopped", 0);
+            return std::move(fault_);
+        }
+        // Nobody can run: lanes wait for others of their warp that wait elsewhere, or at barriers
+        // which the rest of the block will never reach.
+        for (unsigned n = 0; n < warp_count_ && !moved; ++n) {
+            Warp& w = warps_.get()[n];
+            if (w.status == Status::blocked) moved = force_ready(w);
+        }
+        if (moved) continue;
+        for (unsigned n = 0; n < warp_count_; ++n) {
+            Warp& w = warps_.get()[n];
+            if (w.status != Status::blocked) continue;
+            const Waiting& waiting = w.waiting[0];
+            fault(w, waiting.code, Fault::Kind::illegal_instruction,
+                  static_cast<unsigned>(__builtin_ctz(waiting.mask)),
+                  "deadlock: threads of the block never reach barrier",
+                  static_cast<std::uint64_t>(waiting.barrier));
+            break;
+        }
+        return std::move(fault_);
+    }
+    return std::nullopt;
+}
+
+void BlockState::write_specials(Warp& w) {
+    using S = ptx::Special;
+    const Dim3 &b = launch_.block, &g = launch_.grid;
+    for (const auto& [special, offset] : kernel_.specials) {
+        std::byte* file = w.registers;
+        const auto each = [&, to = offset](auto value) {
+            using T = decltype(value(0u));
+            for (unsigned i = 0; i < lanes; ++i) at<T>(file, to)[i] = value(i);
+        };
+        const auto same = [&](std::uint32_t value) { each([value](unsigned) { return value; }); };
+        const unsigned first = w.index * lanes;
+        if (special >= static_cast<unsigned>(S::count)) {
+            switch (static_cast<Hidden>(special)) {
+                case Hidden::shared_base: each([&](unsigned) { return std::uint64_t{shared}; }); break;
+                case Hidden::local_base:
+                    each([&](unsigned i) { return local + (first + i) * local_bytes; });
+                    break;
+                case Hidden::parameter_base: each([&](unsigned) { return std::uint64_t{parameters}; }); break;
+                case Hidden::stack_pointer: case Hidden::count: same(0); break;
+            }
+            continue;
+        }
+        switch (static_cast<S>(special)) {
+            case S::tid_x: each([&](unsigned i) { return (first + i) % b.x; }); break;
+            case S::tid_y: each([&](unsigned i) { return (first + i) / b.x % b.y; }); break;
+            case S::tid_z: each([&](unsigned i) { return (first + i) / b.x / b.y; }); break;
+            case S::ntid_x: same(b.x); break;
+            case S::ntid_y: same(b.y); break;
+            case S::ntid_z: same(b.z); break;
+            case S::ctaid_x: same(block_.x); break;
+            case S::ctaid_y: same(block_.y); break;
+            case S::ctaid_z: same(block_.z); break;
+            case S::nctaid_x: same(g.x); break;
+            case S::nctaid_y: same(g.y); break;
+            case S::nctaid_z: same(g.z); break;
+            case S::laneid: each([](unsigned i) { return std::uint32_t{i}; }); break;
+            case S::warpid: same(w.index); break;
+            case S::nwarpid: same(warp_count_); break;
+            case S::nsmid: same(1); break;
+            case S::gridid: each([&](unsigned) { return std::uint64_t{launch_.grid_id}; }); break;
+            case S::lanemask_eq: each([](unsigned i) { return 1u << i; }); break;
+            case S::lanemask_le: each([](unsigned i) { return (2u << i) - 1; }); break;
+            case S::lanemask_lt: each([](unsigned i) { return (1u << i) - 1; }); break;
+            case S::lanemask_ge: each([](unsigned i) { return ~((1u << i) - 1); }); break;
+            case S::lanemask_gt: each([](unsigned i) { return ~((2u << i) - 1); }); break;
+            case S::dynamic_smem_size: same(launch_.dynamic_shared); break;
+            case S::total_smem_size: same(static_cast<std::uint32_t>(shared_bytes)); break;
+            default: same(0); break;  // smid: there is one multiprocessor as far as a block can tell
+        }
+    }
+}
+
+}  // namespace exec
+}  // namespace cupola::cpu

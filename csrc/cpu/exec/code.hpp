@@ -1,0 +1,166 @@
+// csrc/cpu/exec/code.hpp - decoded instructions, and the state of the warp that runs them. Shared by
+// the sources that are compiled once for each instruction set, so it holds plain data alone.
+//
+// A warp's registers are one stretch of bytes: a register of 32 lanes lies 64-byte aligned at a fixed
+// offset, lane by lane; a predicate is 32 bits. Constants and special registers lie there too, so an
+// operand is an offset whatever it is. Code is threaded: each handler does its work and jumps to the
+// next handler.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/execute.hpp"
+
+namespace cupola::cpu::exec {
+
+inline constexpr unsigned lanes = 32;
+inline constexpr std::uint32_t all_lanes = 0xffffffffu;
+
+struct Code;
+struct Warp;
+using Handler = const Code* (*)(const Code*, Warp&, std::byte* registers);
+
+struct Code {
+    Handler run = nullptr;
+    std::int32_t op[6] = {0, 0, 0, 0, 0, 0};  // offsets in the register file
+    std::int64_t imm = 0;      // constant, address offset, or index into the kernel's lists
+    std::int32_t target = 0;   // of a branch: relative to this Code
+    std::uint32_t line = 0;    // in the PTX text
+    std::uint32_t slot = 0;    // memory access: which cached range
+    std::uint16_t cost = 0;    // backward branch: share of the warp's turn
+    std::uint8_t flags = 0;
+    std::uint8_t count = 1;    // elements of a vector access
+};
+
+namespace flag {
+inline constexpr std::uint8_t address32 = 1;  // the address register has 32 bits
+inline constexpr std::uint8_t strong = 2;     // volatile, relaxed, acquire, release
+inline constexpr std::uint8_t acquire = 4;
+inline constexpr std::uint8_t release = 8;
+inline constexpr std::uint8_t negate = 16;    // branch on a false predicate
+}  // namespace flag
+
+// Lanes that stand at one place and may run.
+struct Group {
+    std::uint32_t mask;
+    const Code* pc;
+};
+
+// Lanes that wait: for a barrier of the block, or for other lanes of their warp.
+struct Waiting {
+    std::uint32_t mask;
+    const Code* pc;    // where they go on
+    const Code* code;  // the instruction they wait in
+    std::int32_t barrier;       // of the block, or -1
+    std::uint32_t want;         // of the warp: lanes that must come
+};
+
+struct Return {
+    const Code* pc;
+    std::uint32_t frame;  // bytes that the call moved the stack pointer by
+};
+
+enum class Status : std::uint8_t { ready, done, blocked, yielded, faulted };
+
+struct Block;
+
+struct Warp {
+    alignas(64) std::int32_t lane_mask[lanes];    // 0 or -1, the same as mask
+    alignas(64) std::uint64_t address[lanes];     // of the access at hand
+    std::uint32_t mask = 0;
+    std::uint32_t outer = 0;       // the mask around a guarded instruction
+    std::uint32_t live = 0;        // lanes that have not exited
+    const Code* limit = nullptr;   // a branch to here or beyond looks for waiting lanes
+    std::int32_t budget = 0;       // backward branches before others get a turn
+    std::int32_t forced = 0;       // branches for which the order of code does not count
+    std::uint32_t turn = 0;
+    bool lenient = false;          // the next warp operation takes whatever lanes there are
+    Status status = Status::ready;
+    std::uint8_t index = 0;        // in the block
+    unsigned ready_count = 0, waiting_count = 0;
+    Group ready[lanes + 1];        // sorted, lowest place last
+    Group resume;                  // of a warp that has yielded
+    Waiting waiting[lanes];
+    Block* block = nullptr;
+    std::byte* registers = nullptr;
+    Return* returns = nullptr;     // [lane][depth]
+    std::uint32_t depth[lanes];
+};
+
+// How lanes' addresses lie to each other.
+enum class Pattern : std::uint8_t { scattered, contiguous, uniform };
+
+// What a memory access needs of the block. The virtual calls are the slow ways.
+struct Block {
+    std::uintptr_t shared = 0;
+    std::uint64_t shared_bytes = 0;
+    std::uintptr_t local = 0;  // of thread 0
+    std::uint64_t local_bytes = 0;
+    std::uintptr_t parameters = 0;
+    std::uint64_t parameter_bytes = 0;
+    Range* ranges = nullptr;  // cached, one for each access of the kernel
+
+    // Checks every active lane's address one by one. False: a fault has been noted.
+    virtual bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) = 0;
+    virtual void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
+                       const char* what, std::uint64_t address) = 0;
+    virtual bool is_constant(std::uintptr_t address) const = 0;
+
+  protected:
+    ~Block() = default;
+};
+
+extern const Code halt;  // its handler leaves the warp
+
+// schedule.cpp: who runs next.
+void set_mask(Warp& w, std::uint32_t mask);
+const Code* arrive(Warp& w, const Code* at);   // the running lanes have come to `at`
+const Code* expire(Warp& w, const Code* at);   // and their turn is over
+const Code* split(Warp& w, std::uint32_t first_mask, const Code* first, const Code* second);
+const Code* pick(Warp& w);                     // the running lanes are gone
+void make_ready(Warp& w, std::uint32_t mask, const Code* at);
+const Code* wait_for_lanes(Warp& w, std::uint32_t want, const Code* code, const Code* then);
+const Code* stop_faulted(Warp& w);
+bool force_ready(Warp& w);  // lets lanes go that wait for others in vain
+
+// A handler does its work in a Body and goes on with the next one. Where the compiler can be relied
+// upon to turn the last call into a jump, it is one; else the loop in `run_warp` makes it.
+#if defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && defined(__OPTIMIZE__)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CUPOLA_THREADED 0
+#elif __has_cpp_attribute(clang::musttail)
+#define CUPOLA_THREADED 1
+#define CUPOLA_TAIL [[clang::musttail]]
+#else
+#define CUPOLA_THREADED 0
+#endif
+#elif defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define CUPOLA_THREADED 1
+#define CUPOLA_TAIL
+#else
+#define CUPOLA_THREADED 0
+#endif
+
+template <Handler Body>
+const Code* threaded(const Code* ip, Warp& w, std::byte* r) {
+    const Code* next = Body(ip, w, r);
+#if CUPOLA_THREADED
+    CUPOLA_TAIL return next->run(next, w, r);
+#else
+    return next;
+#endif
+}
+
+// Always inline: a copy compiled for one instruction set must not serve another.
+template <class T>
+[[gnu::always_inline]] inline T* at(std::byte* registers, std::int32_t offset) {
+    return static_cast<T*>(__builtin_assume_aligned(registers + offset, alignof(T)));
+}
+
+[[gnu::always_inline]] inline std::uint32_t& bits_at(std::byte* registers, std::int32_t offset) {
+    return *reinterpret_cast<std::uint32_t*>(registers + offset);
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,376 @@
+// csrc/cpu/exec/decode.cpp - a kernel and the functions it calls, laid out as one piece of code.
+//
+// Every function has registers of its own in the kernel's register file, so a call moves nothing:
+// only where a function may come to be called again before it has returned are its registers kept
+// in the thread's local memory meanwhile.
+#include "cpu/exec/decode.hpp"
+
+#include <algorithm>
+
+#include "cpu/exec/control.hpp"
+#include "ptx/error.hpp"
+#include "ptx/lexer.hpp"
+#include "ptx/match.hpp"
+
+namespace cupola::cpu::exec {
+namespace {
+
+constexpr std::uint32_t trash_bytes = lanes * 16;  // offset 0: what nobody reads
+
+std::uint32_t rounded(std::uint64_t n, std::uint32_t to) {
+    return static_cast<std::uint32_t>((n + to - 1) / to * to);
+}
+
+bool ends_block(const ptx::Instruction& i) {
+    const std::string_view m = i.form.form().mnemonic;
+    return m == "bra" || m == "brx.idx" || m == "ret" || m == "exit" || m == "trap";
+}
+
+}  // namespace
+
+Handler HandlerCache::find(ptx::FormId form, const Key& key) {
+    const auto types = static_cast<std::uint32_t>(form.value) << 16 |
+                       static_cast<std::uint32_t>(key.type) << 8 |
+                       static_cast<std::uint32_t>(key.type2);
+    const auto [at, fresh] = known_[types].emplace(key.modifiers, nullptr);
+    if (fresh) at->second = isa_.find(form, key);
+    return at->second;
+}
+
+Handler HandlerCache::find(std::string_view opcode) {
+    const auto at = spelled_.find(opcode);
+    if (at != spelled_.end()) return at->second;
+    const ptx::Candidate c = ptx::match(opcode).at(0);
+    return spelled_[std::string(opcode)] = find(c.form, Key{c.type, c.type2, c.modifiers});
+}
+
+CallGraph::CallGraph(const ptx::Module& module) : callees_(module.functions.size()) {
+    for (std::uint32_t n = 0; n < callees_.size(); ++n) {
+        for (const auto& call : module.functions[n].calls)
+            if (module.functions[call.function].defined) callees_[n].push_back(call.function);
+        std::sort(callees_[n].begin(), callees_[n].end());
+        callees_[n].erase(std::unique(callees_[n].begin(), callees_[n].end()), callees_[n].end());
+    }
+    find_rings();
+}
+
+// Tarjan's algorithm, with a stack of its own: hostile call chains are long.
+void CallGraph::find_rings() {
+    const auto count = static_cast<std::uint32_t>(callees_.size());
+    ring_.assign(count, ptx::absent);
+    ringed_.assign(count, false);
+    std::vector<std::uint32_t> number(count, ptx::absent), low(count), stack;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> path;
+    std::uint32_t next = 0;
+    for (std::uint32_t root = 0; root < count; ++root) {
+        if (number[root] != ptx::absent) continue;
+        path.push_back({root, 0});
+        while (!path.empty()) {
+            const std::uint32_t n = path.back().first;
+            std::uint32_t& child = path.back().second;
+            if (child == 0 && number[n] == ptx::absent) {
+                number[n] = low[n] = next++;
+                stack.push_back(n);
+            }
+            if (child < callees_[n].size()) {
+                const std::uint32_t to = callees_[n][child++];
+                if (to == n) ringed_[n] = true;
+                if (number[to] == ptx::absent)
+                    path.push_back({to, 0});
+                else if (ring_[to] == ptx::absent)
+                    low[n] = std::min(low[n], number[to]);
+                continue;
+            }
+            path.pop_back();
+            if (!path.empty()) low[path.back().first] = std::min(low[path.back().first], low[n]);
+            if (low[n] != number[n]) continue;
+            const bool many = stack.back() != n;
+            std::uint32_t member;
+            do {
+                member = stack.back();
+                stack.pop_back();
+                ring_[member] = n;
+                if (many) ringed_[member] = true;
+            } while (member != n);
+        }
+    }
+}
+
+std::vector<std::uint32_t> CallGraph::reachable(std::uint32_t entry) const {
+    std::vector<std::uint32_t> out;
+    std::vector<bool> seen(callees_.size());
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> path{{entry, 0}};
+    seen[entry] = true;
+    while (!path.empty()) {
+        auto& [n, child] = path.back();
+        if (child == callees_[n].size()) {
+            out.push_back(n);
+            path.pop_back();
+            continue;
+        }
+        const std::uint32_t to = callees_[n][child++];
+        if (seen[to]) continue;
+        seen[to] = true;
+        path.push_back({to, 0});
+    }
+    return out;
+}
+
+Decoder::Decoder(const ptx::Module& module, std::string_view source, const Placement& placement,
+                 const CallGraph& graph, HandlerCache& handlers)
+    : module_(module), source_(source), placement_(placement), graph_(graph), handlers_(handlers) {}
+
+void Decoder::fail(std::uint32_t line, const std::string& what, bool unresolved) const {
+    using Kind = ptx::Error::Kind;
+    throw ptx::Error(unresolved ? Kind::unresolved_extern : Kind::invalid, line,
+                     std::string(ptx::line_text(source_, line)), what);
+}
+
+std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
+    auto kernel = std::make_unique<KernelCode>();
+    kernel_ = kernel.get();
+    file_ = trash_bytes;
+    describe(module_.functions[entry]);
+    const std::vector<std::uint32_t> functions = graph_.reachable(entry);
+    place_shared(functions);
+    carry_ = allocate_predicate();
+    kernel_->stack_pointer = special(static_cast<unsigned>(Hidden::stack_pointer), 4);
+    part_of_.assign(module_.functions.size(), ptx::absent);
+    parts_.resize(functions.size());
+    bool recursive = false;
+    for (std::uint32_t n = 0; n < functions.size(); ++n) {
+        part_of_[functions[n]] = n;
+        parts_[n].function = functions[n];
+        recursive |= graph_.in_cycle(functions[n], functions[n]);
+    }
+    // The kernel's first instruction is the first of the code.
+    emit(control.jump);
+    kernel_->code[0].cost = 0;
+    for (Part& part : parts_) function(part);
+    emit(control.exit);
+    kernel_->code[0].target = static_cast<std::int32_t>(parts_.back().start);
+    for (const auto& [code, callee] : call_fixups_)
+        kernel_->code[code].target = static_cast<std::int32_t>(parts_[part_of_[callee]].start) -
+                                     static_cast<std::int32_t>(code);
+    charge_branches();
+    kernel_->frame_bytes = parts_.back().deepest;
+    kernel_->stack_bytes = rounded(parts_.back().deepest + (recursive ? recursion_bytes : 0), 16);
+    kernel_->call_depth = functions.size() == 1 ? 0
+                          : recursive           ? recursion_depth
+                                                : static_cast<std::uint32_t>(functions.size());
+    kernel_->file_bytes = rounded(file_, 64);
+    kernel_->register_count = pressure(functions);
+    return kernel;
+}
+
+void Decoder::describe(const ptx::Function& f) {
+    kernel_->name_ = f.name;
+    kernel_->version = module_.version;
+    kernel_->sm = module_.target;
+    kernel_->constants_bytes = placement_.constant_bytes;
+    kernel_->constant_ranges = placement_.constant_ranges;
+    for (const std::uint32_t n : f.formals) {
+        const ptx::Variable& v = f.frame[n];
+        kernel_->parameters_.push_back({static_cast<std::uint32_t>(v.offset),
+                                        static_cast<std::uint32_t>(v.size), v.align});
+        kernel_->parameter_bytes = static_cast<std::uint32_t>(v.offset + v.size);
+    }
+    const bool required = f.required_threads[0] != 0;
+    const auto& limit = required ? f.required_threads : f.max_threads;
+    if (limit[0] != 0) {
+        const std::uint64_t product = std::uint64_t{limit[0]} * limit[1];
+        if (product > 1024 || product * limit[2] > 1024)
+            fail(f.line, "kernel '" + f.name + "' asks for more than 1024 threads a block");
+        kernel_->threads_limit = static_cast<std::uint32_t>(product * limit[2]);
+    }
+    if (required) kernel_->required = {limit[0], limit[1], limit[2]};
+}
+
+// Static shared memory: the variables that the kernel and its callees name. The extern one begins
+// behind them.
+void Decoder::place_shared(const std::vector<std::uint32_t>& functions) {
+    std::vector<std::uint32_t> open;
+    std::uint64_t at = 0;
+    for (const std::uint32_t n : functions)
+        for (const ptx::Operand& o : module_.functions[n].operands) {
+            const bool names = o.kind == ptx::Operand::Kind::variable ||
+                               (o.kind == ptx::Operand::Kind::memory &&
+                                o.base == ptx::Operand::Kind::variable);
+            if (!names || module_.variables[o.index].space != ptx::Space::shared ||
+                !shared_at_.emplace(o.index, 0).second)
+                continue;
+            const ptx::Variable& v = module_.variables[o.index];
+            kernel_->shared_align = std::max(kernel_->shared_align, v.align);
+            if (v.external || v.unsized) {
+                open.push_back(o.index);
+                continue;
+            }
+            at = rounded(at, v.align);
+            shared_at_[o.index] = at;
+            at += v.size;
+        }
+    if (at > 227 * 1024)
+        fail(module_.functions[functions.back()].line, "more than 227 KiB of static shared memory");
+    kernel_->shared_bytes = static_cast<std::uint32_t>(at);
+    for (const std::uint32_t n : open) shared_at_[n] = rounded(at, kernel_->shared_align);
+}
+
+void Decoder::function(Part& part) {
+    part_ = &part;
+    f_ = &module_.functions[part.function];
+    part.registers.assign(f_->registers.size(), 0);
+    part.frame = rounded(f_->frame_bytes, 16);
+    if (graph_.in_cycle(part.function, part.function)) {
+        for (const ptx::Type type : f_->registers)
+            part.save += type == ptx::Type::pred ? 1 : ptx::bytes_of(type);
+        part.save = rounded(part.save, 16);
+    }
+    part.deepest = part.frame + part.save;
+    std::uint32_t above = 0;
+    for (const auto& c : f_->calls)
+        if (part_of_[c.function] < static_cast<std::uint32_t>(part_ - parts_.data()))
+            above = std::max(above, parts_[part_of_[c.function]].deepest);
+    part.deepest += above;
+    if (part.deepest > 1024 * 1024) fail(f_->line, "more local memory than a thread has");
+
+    part.start = static_cast<std::uint32_t>(kernel_->code.size());
+    fixups_.clear();
+    table_fixups_.clear();
+    const std::vector<BasicBlock> list = blocks(*f_);
+    const std::vector<std::uint32_t> laid = order(list);
+    part.block_start.assign(list.size(), ptx::absent);
+    for (std::size_t n = 0; n < laid.size(); ++n) {
+        const BasicBlock& block = list[laid[n]];
+        part.block_start[laid[n]] = static_cast<std::uint32_t>(kernel_->code.size());
+        for (std::uint32_t i = block.first; i < block.end; ++i) instruction(f_->code[i]);
+        const std::uint32_t next = n + 1 < laid.size() ? laid[n + 1] : ptx::absent;
+        // Behind the last instruction control falls into the next block, wherever that was laid.
+        const bool falls = block.first == block.end || !ends_block(f_->code[block.end - 1]) ||
+                           f_->code[block.end - 1].guard != ptx::absent;
+        if (!falls) continue;
+        if (block.end == f_->code.size()) {
+            emit(f_->entry ? control.exit : control.ret);
+            continue;
+        }
+        const std::uint32_t to = block_of_[block.end];
+        if (to == next) {
+            if (list[to].predecessors > 1) emit(control.join);
+            continue;
+        }
+        emit(control.jump);
+        fixups_.push_back({static_cast<std::uint32_t>(kernel_->code.size() - 1), to});
+    }
+    fix_branches(part);
+}
+
+std::vector<BasicBlock> Decoder::blocks(const ptx::Function& f) const {
+    auto& block_of = const_cast<Decoder*>(this)->block_of_;
+    const auto count = static_cast<std::uint32_t>(f.code.size());
+    std::vector<bool> leader(count + 1);
+    leader[0] = true;
+    for (const std::uint32_t at : f.labels) leader[at] = true;
+    for (std::uint32_t i = 0; i < count; ++i)
+        if (ends_block(f.code[i])) leader[i + 1] = true;
+    std::vector<BasicBlock> list;
+    block_of.assign(count + 1, 0);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        if (leader[i]) {
+            list.emplace_back();
+            list.back().first = i;
+        }
+        list.back().end = i + 1;
+        block_of[i] = static_cast<std::uint32_t>(list.size() - 1);
+    }
+    // A label behind the last instruction is a block without any.
+    if (count == 0 || leader[count]) {
+        list.emplace_back();
+        list.back().first = list.back().end = count;
+    }
+    block_of[count] = static_cast<std::uint32_t>(list.size() - 1);
+    for (std::uint32_t n = 0; n < list.size(); ++n) {
+        BasicBlock& b = list[n];
+        if (b.first == b.end) continue;
+        const ptx::Instruction& last = f.code[b.end - 1];
+        const std::string_view m = last.form.form().mnemonic;
+        const bool always = ends_block(last) && last.guard == ptx::absent;
+        if (m == "bra") {
+            b.successors.push_back(block_of[f.labels[f.operands[last.operand].index]]);
+        } else if (m == "brx.idx") {
+            for (const std::uint32_t label : f.tables[f.operands[last.operand + 1].index])
+                b.successors.push_back(block_of[f.labels[label]]);
+            std::sort(b.successors.begin(), b.successors.end());
+            b.successors.erase(std::unique(b.successors.begin(), b.successors.end()),
+                               b.successors.end());
+        }
+        if (!always && b.end < count) b.successors.push_back(block_of[b.end]);
+        if (!always && b.end == count && leader[count]) b.successors.push_back(block_of[count]);
+        for (const std::uint32_t s : b.successors) ++list[s].predecessors;
+    }
+    return list;
+}
+
+void Decoder::fix_branches(const Part& part) {
+    for (const Fixup& fix : fixups_)
+        kernel_->code[fix.code].target = static_cast<std::int32_t>(part.block_start[fix.block]) -
+                                         static_cast<std::int32_t>(fix.code);
+    for (const TableFixup& fix : table_fixups_) {
+        auto& table = kernel_->tables[fix.table];
+        for (const std::uint32_t block : fix.blocks)
+            table.push_back(static_cast<std::int32_t>(part.block_start[block]) -
+                            static_cast<std::int32_t>(fix.code));
+    }
+}
+
+// A loop in which memory is watched may wait for other lanes or warps: its turns are short.
+void Decoder::charge_branches() {
+    auto& code = kernel_->code;
+    std::vector<std::uint32_t> watching(code.size() + 1);
+    for (std::size_t n = 0; n < code.size(); ++n)
+        watching[n + 1] = watching[n] + ((code[n].flags & flag::strong) != 0);
+    for (std::size_t n = 1; n < code.size(); ++n) {
+        Code& c = code[n];
+        if (c.run == control.call || c.run == control.branch_indexed) c.cost = 16;
+        if (c.target > 0 || (c.run != control.jump && c.run != control.branch)) continue;
+        const std::size_t from = n - static_cast<std::size_t>(-c.target);
+        c.cost = watching[n] != watching[from] ? 128 : 1;
+    }
+}
+
+// Registers in 32-bit units that are in use at once, by first and last mention.
+std::uint32_t Decoder::pressure(const std::vector<std::uint32_t>& functions) const {
+    std::uint32_t most = 0;
+    for (const std::uint32_t n : functions) {
+        const ptx::Function& f = module_.functions[n];
+        std::vector<std::uint32_t> first(f.registers.size(), ptx::absent), last(f.registers.size());
+        const auto mention = [&](std::uint32_t r, std::uint32_t at) {
+            first[r] = std::min(first[r], at);
+            last[r] = std::max(last[r], at);
+        };
+        for (std::uint32_t i = 0; i < f.code.size(); ++i)
+            for (std::uint32_t k = 0; k < f.code[i].operands; ++k) {
+                const ptx::Operand& o = f.operands[f.code[i].operand + k];
+                if (o.kind == ptx::Operand::Kind::reg ||
+                    (o.kind == ptx::Operand::Kind::memory && o.base == ptx::Operand::Kind::reg))
+                    mention(o.index, i);
+                if (o.kind == ptx::Operand::Kind::vector)
+                    for (std::uint32_t e = 0; e < o.count; ++e)
+                        if (f.operands[o.index + e].kind == ptx::Operand::Kind::reg)
+                            mention(f.operands[o.index + e].index, i);
+            }
+        std::vector<std::int32_t> change(f.code.size() + 2);
+        for (std::size_t r = 0; r < f.registers.size(); ++r) {
+            if (first[r] == ptx::absent || f.registers[r] == ptx::Type::pred) continue;
+            const auto units = static_cast<std::int32_t>((ptx::bytes_of(f.registers[r]) + 3) / 4);
+            change[first[r]] += units;
+            change[last[r] + 1] -= units;
+        }
+        std::int32_t now = 0;
+        for (const std::int32_t c : change) {
+            now += c;
+            most = std::max(most, static_cast<std::uint32_t>(now));
+        }
+    }
+    return std::clamp(most, 8u, 255u);
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,155 @@
+// csrc/cpu/exec/decode.hpp - from a checked program to threaded code.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cpu/exec/flow.hpp"
+#include "cpu/exec/isa.hpp"
+#include "cpu/exec/kernel.hpp"
+#include "ptx/program.hpp"
+
+namespace cupola::cpu::exec {
+
+// Where a module's variables lie: host addresses of .global and .const ones.
+struct Placement {
+    std::vector<std::uintptr_t> addresses;
+    std::uint32_t constant_bytes = 0;
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
+};
+
+// Which functions a function may call, in turn; shared by the kernels of a module.
+class CallGraph {
+  public:
+    explicit CallGraph(const ptx::Module& module);
+    // Callees before callers, `entry` last; none of them twice.
+    std::vector<std::uint32_t> reachable(std::uint32_t entry) const;
+    bool in_cycle(std::uint32_t from, std::uint32_t to) const { return ring_[from] == ring_[to] && ringed_[from]; }
+
+  private:
+    void find_rings();
+    std::vector<std::vector<std::uint32_t>> callees_;
+    std::vector<std::uint32_t> ring_;  // strongly connected component
+    std::vector<bool> ringed_;         // that has a cycle
+};
+
+// Handlers found once for each instruction that is spelled the same.
+class HandlerCache {
+  public:
+    Handler find(ptx::FormId form, const Key& key);
+    // A row by its spelling, for what the decoder builds itself: "and.pred".
+    Handler find(std::string_view opcode);
+
+  private:
+    const Isa& isa_ = isa();
+    std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, Handler>> known_;
+    std::map<std::string, Handler, std::less<>> spelled_;
+};
+
+class Decoder {
+  public:
+    Decoder(const ptx::Module& module, std::string_view source, const Placement& placement,
+            const CallGraph& graph, HandlerCache& handlers);
+    std::unique_ptr<KernelCode> decode(std::uint32_t entry);
+
+  private:
+    // A function as part of this kernel.
+    struct Part {
+        std::uint32_t function = 0;
+        std::uint32_t start = 0;                // in the code
+        std::vector<std::int32_t> registers;    // offsets; 0: not used so far
+        std::uint32_t frame = 0;                // bytes, rounded
+        std::uint32_t save = 0;                 // bytes of registers kept around recursive calls
+        std::uint32_t deepest = 0;              // frame and what callees take above it
+        std::vector<std::uint32_t> block_start;
+    };
+
+    [[noreturn]] void fail(std::uint32_t line, const std::string& what,
+                           bool unresolved = false) const;
+
+    // decode.cpp: kernel, functions, blocks
+    void describe(const ptx::Function& f);
+    void place_shared(const std::vector<std::uint32_t>& functions);
+    void function(Part& part);
+    std::vector<BasicBlock> blocks(const ptx::Function& f) const;
+    void end_block(const BasicBlock& block, std::uint32_t next);
+    void fix_branches(const Part& part);
+    void charge_branches();
+    std::uint32_t pressure(const std::vector<std::uint32_t>& functions) const;
+
+    // instruction.cpp
+    void instruction(const ptx::Instruction& i);
+    void plain(const ptx::Instruction& i);
+    void memory(const ptx::Instruction& i);
+    void parameter_load(const ptx::Instruction& i);
+    bool control_flow(const ptx::Instruction& i);
+    void barrier(const ptx::Instruction& i);
+    void call(const ptx::Instruction& i);
+    void builtin(const ptx::Instruction& i, const ptx::Call& call, const ptx::Function& to);
+    void compare(const ptx::Instruction& i);
+    void convert_address(const ptx::Instruction& i);
+    void repack(const ptx::Instruction& i);
+
+    // operand.cpp: the register file
+    std::int32_t allocate(unsigned width);
+    std::int32_t allocate_predicate();
+    std::int32_t temporary(unsigned width);
+    std::int32_t temporary_predicate();
+    std::int32_t reg(std::uint32_t index);
+    std::int32_t constant(unsigned width, std::uint64_t value);
+    std::int32_t special(unsigned which, unsigned width);
+    std::int32_t source(const ptx::Operand& o, ptx::Type type);
+    std::int32_t relaxed_source(const ptx::Operand& o, ptx::Type type);
+    std::int32_t destination(const ptx::Operand& o) { return o.kind == ptx::Operand::Kind::reg ? reg(o.index) : 0; }
+    std::int32_t predicate(const ptx::Operand& o);
+    std::int32_t address(const ptx::Operand& o, unsigned width);
+    std::int32_t frame_address(std::uint32_t variable, std::int64_t offset, unsigned width);
+    std::uint64_t variable_address(std::uint32_t variable) const;
+    void resize(std::int32_t to, ptx::Type to_type, std::int32_t from, ptx::Type from_type);
+    bool is_formal(std::uint32_t variable) const;
+
+    Code& emit(Handler run);
+    Code& emit(Handler run, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0);
+    Code& emit(std::string_view opcode, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0) {
+        return emit(handlers_.find(opcode), d, a, b, c);
+    }
+    const ptx::Operand& operand(const ptx::Instruction& i, unsigned n) const { return f_->operands[i.operand + n]; }
+
+    const ptx::Module& module_;
+    std::string_view source_;
+    const Placement& placement_;
+    const CallGraph& graph_;
+    HandlerCache& handlers_;
+    KernelCode* kernel_ = nullptr;
+    const ptx::Function* f_ = nullptr;  // at hand
+    Part* part_ = nullptr;
+    std::vector<Part> parts_;
+    std::vector<std::uint32_t> part_of_;  // by function; ptx::absent where it is no part
+    std::vector<std::uint32_t> formal_offset_;  // of the entry's parameters
+    std::unordered_map<std::uint32_t, std::uint64_t> shared_at_;
+    std::uint32_t line_ = 0;
+    std::uint32_t file_ = 0;               // bytes of the register file so far
+    std::uint32_t predicate_file_ = 0, predicates_left_ = 0;
+    std::map<std::pair<unsigned, std::uint64_t>, std::int32_t> constants_;
+    std::map<unsigned, std::int32_t> specials_;
+    std::vector<std::int32_t> temporaries_[5];  // predicates, and by width 1-2, 4, 8, 16
+    std::size_t temporaries_used_[5] = {};
+    std::int32_t carry_ = 0;
+    struct Fixup {
+        std::uint32_t code, block;
+    };
+    std::vector<Fixup> fixups_;
+    struct TableFixup {
+        std::uint32_t code, table;
+        std::vector<std::uint32_t> blocks;
+    };
+    std::vector<TableFixup> table_fixups_;
+    std::vector<std::uint32_t> block_of_;  // instruction to block, of the function at hand
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> call_fixups_;  // code, function
+};
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,107 @@
+// csrc/cpu/exec/isa/atomic.hpp - atom and red: lane after lane, atomic against other blocks, which
+// run on other threads. Shared memory belongs to one thread of the host, so plain updates do there.
+#pragma once
+
+#include "cpu/exec/isa/memory.hpp"
+#include "cpu/exec/isa/real.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+using Plain = Mods<Type::none, Type::none, 0>;
+
+template <ptx::Atomic Op, class T>
+T updated(T old, T b) {
+    using A = ptx::Atomic;
+    if constexpr (Op == A::exch) return b;
+    else if constexpr (Op == A::add && std::is_class_v<T> && is_short<T>) {
+        T d;
+        AddReal::lane<Plain>(d, old, b);
+        return d;
+    } else if constexpr (Op == A::add && std::is_class_v<T>) {
+        T d;
+        Pairwise<AddReal>::lane<Plain>(d, old, b);
+        return d;
+    } else if constexpr (Op == A::add && std::is_floating_point_v<T>) return canonical(old + b);
+    else if constexpr (Op == A::add) return static_cast<T>(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(b));
+    else if constexpr (Op == A::min) return old < b ? old : b;
+    else if constexpr (Op == A::max) return old > b ? old : b;
+    else if constexpr (Op == A::and_) return old & b;
+    else if constexpr (Op == A::or_) return old | b;
+    else if constexpr (Op == A::xor_) return old ^ b;
+    else if constexpr (Op == A::inc) return old >= b ? T(0) : static_cast<T>(old + 1);
+    else return old == 0 || old > b ? b : static_cast<T>(old - 1);
+}
+
+// f32 additions in global memory flush denormals, which is what red and atom do on hardware.
+template <bool Private, class T, class F>
+T update(std::uint64_t address, F change) {
+    using Word = Raw<sizeof(T)>;
+    auto* p = reinterpret_cast<Word*>(address);
+    Word old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    if constexpr (Private) {
+        __atomic_store_n(p, bit_cast<Word>(change(bit_cast<T>(old))), __ATOMIC_RELAXED);
+    } else {
+        while (!__atomic_compare_exchange_n(p, &old, bit_cast<Word>(change(bit_cast<T>(old))), true,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        }
+    }
+    return bit_cast<T>(old);
+}
+
+template <Window W, class M, bool Returns>
+struct AtomicAs {
+    using T = Lane<M::type>;
+    [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
+        Pattern pattern;
+        if (!place<W>(ip, w, r + ip->op[4], sizeof(T), true, pattern)) return stop_faulted(w);
+        if (ip->flags & flag::release) std::atomic_thread_fence(std::memory_order_release);
+        const T* b = at<const T>(r, ip->op[1]);
+        const T* c = at<const T>(r, ip->op[2]);
+        for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+            const auto i = static_cast<unsigned>(__builtin_ctz(m));
+            const T x = b[i];
+            T old;
+            if constexpr (M::atomic == ptx::Atomic::cas) {
+                const T y = c[i];
+                old = update<W == Window::shared, T>(w.address[i],
+                                                     [x, y](T now) { return now == x ? y : now; });
+            } else {
+                (void)c;
+                old = update<W == Window::shared, T>(
+                    w.address[i], [x](T now) { return updated<M::atomic>(now, x); });
+            }
+            if constexpr (Returns) at<T>(r, ip->op[0])[i] = old;
+        }
+        if (ip->flags & flag::acquire) std::atomic_thread_fence(std::memory_order_acquire);
+        return ip + 1;
+    }
+    static constexpr Handler handler = &threaded<&body>;
+};
+
+template <bool Returns>
+struct AtomicAccess {
+    using Whole = void;
+    template <class M>
+    static Handler handler(const Key& key) {
+        if (window_of(static_cast<ptx::Space>(field::space.get(key.modifiers))) == Window::shared)
+            return AtomicAs<Window::shared, M, Returns>::handler;
+        return AtomicAs<Window::flat, M, Returns>::handler;
+    }
+};
+using AtomicReturn = AtomicAccess<true>;
+using AtomicSwap = AtomicAccess<true>;
+using AtomicReduce = AtomicAccess<false>;
+
+struct Fence {
+    using Whole = void;
+    static inline const Code* body(const Code* ip, Warp&, std::byte*) {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        return ip + 1;
+    }
+    template <class M>
+    static Handler handler(const Key&) {
+        return &threaded<&body>;
+    }
+};
+
+}  // namespace cupola::cpu::CUPOLA_ISA

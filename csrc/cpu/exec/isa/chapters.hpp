@@ -1,0 +1,18 @@
+// csrc/cpu/exec/isa/chapters.hpp - one finder of handlers for each chapter of the table.
+#pragma once
+
+#include "cpu/exec/isa.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+exec::Handler find_integer(unsigned row, const exec::Key& key);
+exec::Handler find_real(unsigned row, const exec::Key& key);
+exec::Handler find_compare(unsigned row, const exec::Key& key);
+exec::Handler find_convert(unsigned row, const exec::Key& key);
+exec::Handler find_move(unsigned row, const exec::Key& key);
+exec::Handler find_sync(unsigned row, const exec::Key& key);
+
+// ld.param of a kernel: one value for all lanes.
+exec::Handler find_parameter_load(unsigned bytes);
+
+}  // namespace cupola::cpu::CUPOLA_ISA

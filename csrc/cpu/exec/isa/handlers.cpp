@@ -1,0 +1,30 @@
+// csrc/cpu/exec/isa/handlers.cpp - this instruction set's door: every row of the table to a handler.
+#include "cpu/exec/isa/chapters.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+extern const exec::Isa handlers;
+
+namespace {
+
+exec::Handler find(ptx::FormId form, const exec::Key& key) {
+    switch (static_cast<ptx::ChapterId>(form.chapter())) {
+        case ptx::ChapterId::integer: return find_integer(form.row(), key);
+        case ptx::ChapterId::real: return find_real(form.row(), key);
+        case ptx::ChapterId::compare: return find_compare(form.row(), key);
+        case ptx::ChapterId::convert: return find_convert(form.row(), key);
+        case ptx::ChapterId::move: return find_move(form.row(), key);
+        case ptx::ChapterId::sync: return find_sync(form.row(), key);
+        case ptx::ChapterId::control: break;  // ../control.cpp
+    }
+    return nullptr;
+}
+
+#define CUPOLA_STRING_(x) #x
+#define CUPOLA_STRING(x) CUPOLA_STRING_(x)
+
+}  // namespace
+
+const exec::Isa handlers{CUPOLA_STRING(CUPOLA_ISA), &find, &find_parameter_load};
+
+}  // namespace cupola::cpu::CUPOLA_ISA

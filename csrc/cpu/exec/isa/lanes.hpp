@@ -1,0 +1,273 @@
+// csrc/cpu/exec/isa/lanes.hpp - lifting a function of one lane to a warp of 32: how operands are
+// read, how results are written under the active mask. Included by the isa sources alone.
+#pragma once
+
+#include <cfenv>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "cpu/exec/isa.hpp"
+#include "ptx/table.hpp"
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define CUPOLA_EACH_LANE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CUPOLA_EACH_LANE _Pragma("GCC ivdep")
+#endif
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+using namespace exec;
+using ptx::Bits;
+using ptx::Shape;
+using ptx::Type;
+namespace field = ptx::field;
+
+struct Half {
+    std::uint16_t bits;
+};
+struct Brain {
+    std::uint16_t bits;
+};
+template <class T>
+struct Pair {
+    T low, high;
+};
+struct Quad {
+    std::uint64_t low, high;
+};
+
+template <Type T> struct LaneOf;
+template <> struct LaneOf<Type::u8> { using type = std::uint8_t; };
+template <> struct LaneOf<Type::b8> { using type = std::uint8_t; };
+template <> struct LaneOf<Type::s8> { using type = std::int8_t; };
+template <> struct LaneOf<Type::u16> { using type = std::uint16_t; };
+template <> struct LaneOf<Type::b16> { using type = std::uint16_t; };
+template <> struct LaneOf<Type::s16> { using type = std::int16_t; };
+template <> struct LaneOf<Type::u32> { using type = std::uint32_t; };
+template <> struct LaneOf<Type::b32> { using type = std::uint32_t; };
+template <> struct LaneOf<Type::s32> { using type = std::int32_t; };
+template <> struct LaneOf<Type::u64> { using type = std::uint64_t; };
+template <> struct LaneOf<Type::b64> { using type = std::uint64_t; };
+template <> struct LaneOf<Type::s64> { using type = std::int64_t; };
+template <> struct LaneOf<Type::b128> { using type = Quad; };
+template <> struct LaneOf<Type::f32> { using type = float; };
+template <> struct LaneOf<Type::f64> { using type = double; };
+template <> struct LaneOf<Type::f16> { using type = Half; };
+template <> struct LaneOf<Type::bf16> { using type = Brain; };
+template <> struct LaneOf<Type::f16x2> { using type = Pair<Half>; };
+template <> struct LaneOf<Type::bf16x2> { using type = Pair<Brain>; };
+template <Type T> using Lane = typename LaneOf<T>::type;
+
+template <class T> struct Twice;
+template <> struct Twice<std::uint8_t> { using type = std::uint16_t; };
+template <> struct Twice<std::int8_t> { using type = std::int16_t; };
+template <> struct Twice<std::uint16_t> { using type = std::uint32_t; };
+template <> struct Twice<std::int16_t> { using type = std::int32_t; };
+template <> struct Twice<std::uint32_t> { using type = std::uint64_t; };
+template <> struct Twice<std::int32_t> { using type = std::int64_t; };
+template <> struct Twice<std::uint64_t> { using type = unsigned __int128; };
+template <> struct Twice<std::int64_t> { using type = __int128; };
+template <class T> using Wide = typename Twice<T>::type;
+
+// An instruction's types and modifiers, as its semantics read them.
+template <Type T1, Type T2, Bits B>
+struct Mods {
+    static constexpr Type type = T1, type2 = T2;
+    static constexpr bool ftz = field::ftz.get(B), sat = field::sat.get(B),
+                          nan = field::nan.get(B), xorsign = field::xorsign.get(B),
+                          relu = field::relu.get(B);
+    static constexpr auto round = static_cast<ptx::Round>(field::round.get(B));
+    static constexpr auto compare = static_cast<ptx::Compare>(field::compare.get(B));
+    static constexpr auto part = static_cast<ptx::Part>(field::part.get(B));
+    static constexpr auto atomic = static_cast<ptx::Atomic>(field::operation.get(B));
+    static constexpr auto mode = static_cast<ptx::Mode>(field::mode.get(B));
+    static constexpr unsigned raw_mode = field::mode.get(B);
+    static constexpr bool directed = round == ptx::Round::rz || round == ptx::Round::rm ||
+                                     round == ptx::Round::rp;
+};
+
+// 0 or -1 in each lane, to one bit each.
+inline std::uint32_t pack(const std::int32_t* m) {
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+    return _mm512_movepi32_mask(_mm512_loadu_si512(m)) |
+           static_cast<std::uint32_t>(_mm512_movepi32_mask(_mm512_loadu_si512(m + 16))) << 16;
+#elif defined(__AVX2__)
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < 4; ++i)
+        bits |= static_cast<std::uint32_t>(_mm256_movemask_ps(
+                    _mm256_loadu_ps(reinterpret_cast<const float*>(m + 8 * i))))
+                << 8 * i;
+    return bits;
+#elif defined(__SSE2__)
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < 8; ++i)
+        bits |= static_cast<std::uint32_t>(
+                    _mm_movemask_ps(_mm_loadu_ps(reinterpret_cast<const float*>(m + 4 * i))))
+                << 4 * i;
+    return bits;
+#else
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < lanes; ++i) bits |= static_cast<std::uint32_t>(m[i] & 1) << i;
+    return bits;
+#endif
+}
+
+struct LaneBits {
+    alignas(64) std::uint32_t of[lanes] = {};
+    constexpr LaneBits() {
+        for (unsigned i = 0; i < lanes; ++i) of[i] = 1u << i;
+    }
+};
+inline constexpr LaneBits lane_bits;
+
+template <class T>
+struct In {
+    const T* p;
+    In(const Code*, std::int32_t offset, std::byte* r) : p(at<const T>(r, offset)) {}
+    T get(unsigned i) const { return p[i]; }
+    void finish(Warp&) {}
+};
+
+template <class T, bool Full>
+struct Out {
+    T* p;
+    Out(const Code*, std::int32_t offset, std::byte* r) : p(at<T>(r, offset)) {}
+    T& get(unsigned i) { return p[i]; }
+    void finish(Warp&) {}
+};
+
+template <class T>
+struct Out<T, false> {
+    T* p;
+    alignas(64) T made[lanes];
+    Out(const Code*, std::int32_t offset, std::byte* r) : p(at<T>(r, offset)) {}
+    T& get(unsigned i) { return made[i]; }
+    void finish(Warp& w) {
+        CUPOLA_EACH_LANE
+        for (unsigned i = 0; i < lanes; ++i) p[i] = w.lane_mask[i] ? made[i] : p[i];
+    }
+};
+
+struct PredicateIn {
+    std::uint32_t bits;
+    PredicateIn(const Code*, std::int32_t offset, std::byte* r) : bits(bits_at(r, offset)) {}
+    bool get(unsigned i) const { return (bits & lane_bits.of[i]) != 0; }
+    void finish(Warp&) {}
+};
+
+// Lanes write 0 or -1.
+struct PredicateOut {
+    std::uint32_t* p;
+    alignas(64) std::int32_t made[lanes];
+    PredicateOut(const Code*, std::int32_t offset, std::byte* r) : p(&bits_at(r, offset)) {}
+    std::int32_t& get(unsigned i) { return made[i]; }
+    void finish(Warp& w) { *p = (*p & ~w.mask) | (pack(made) & w.mask); }
+};
+
+// p|q: the second is the first one's opposite.
+struct PredicatePairOut {
+    std::uint32_t *p, *q;
+    alignas(64) std::int32_t made[lanes];
+    PredicatePairOut(const Code* ip, std::int32_t offset, std::byte* r)
+        : p(&bits_at(r, offset)), q(&bits_at(r, ip->op[1])) {}
+    std::int32_t& get(unsigned i) { return made[i]; }
+    void finish(Warp& w) {
+        const std::uint32_t bits = pack(made);
+        *q = (*q & ~w.mask) | (~bits & w.mask);
+        *p = (*p & ~w.mask) | (bits & w.mask);
+    }
+};
+
+struct Constant {
+    std::uint64_t value;
+    Constant(const Code* ip, std::int32_t, std::byte*) : value(static_cast<std::uint64_t>(ip->imm)) {}
+    std::uint64_t get(unsigned) const { return value; }
+    void finish(Warp&) {}
+};
+
+template <Shape S, class M, bool Full>
+auto port_of() {
+    if constexpr (S == Shape::d || S == Shape::dr) return (Out<Lane<M::type>, Full>*)nullptr;
+    else if constexpr (S == Shape::dw) return (Out<Wide<Lane<M::type>>, Full>*)nullptr;
+    else if constexpr (S == Shape::d32) return (Out<std::uint32_t, Full>*)nullptr;
+    else if constexpr (S == Shape::a || S == Shape::address) return (In<Lane<M::type>>*)nullptr;
+    else if constexpr (S == Shape::aw) return (In<Wide<Lane<M::type>>>*)nullptr;
+    else if constexpr (S == Shape::a2 || S == Shape::ar2) return (In<Lane<M::type2>>*)nullptr;
+    else if constexpr (S == Shape::w) return (In<std::uint32_t>*)nullptr;
+    else if constexpr (S == Shape::np || S == Shape::cc_in) return (PredicateIn*)nullptr;
+    else if constexpr (S == Shape::p || S == Shape::cc_out) return (PredicateOut*)nullptr;
+    else if constexpr (S == Shape::pq) return (PredicatePairOut*)nullptr;
+    else if constexpr (S == Shape::imm) return (Constant*)nullptr;
+    else static_assert(S == Shape::d, "no port for this shape");
+}
+template <Shape S, class M, bool Full>
+using Port = std::remove_pointer_t<decltype(port_of<S, M, Full>())>;
+
+template <std::size_t, class P>
+struct Held {
+    P port;
+};
+template <class Index, class... P>
+struct Ports;
+template <std::size_t... I, class... P>
+struct Ports<std::index_sequence<I...>, P...> : Held<I, P>... {
+    Ports(const Code* ip, std::byte* r, const unsigned* slots)
+        : Held<I, P>{P(ip, ip->op[slots[I] < 6 ? slots[I] : 0], r)}... {}
+    template <class Sem, class M>
+    void run() {
+        CUPOLA_EACH_LANE
+        for (unsigned i = 0; i < lanes; ++i)
+            Sem::template lane<M>(static_cast<Held<I, P>*>(this)->port.get(i)...);
+    }
+    void finish(Warp& w) { (static_cast<Held<I, P>*>(this)->port.finish(w), ...); }
+};
+
+// Sets the processor's rounding for as long as it lives. The calls are opaque to the compiler, so
+// what is loaded between them is computed between them.
+template <bool Active>
+struct Rounding {
+    explicit Rounding(ptx::Round) {}
+};
+template <>
+struct Rounding<true> {
+    explicit Rounding(ptx::Round to) {
+        std::fesetround(to == ptx::Round::rz ? FE_TOWARDZERO
+                        : to == ptx::Round::rm ? FE_DOWNWARD
+                                               : FE_UPWARD);
+    }
+    ~Rounding() { std::fesetround(FE_TONEAREST); }
+    Rounding(const Rounding&) = delete;
+    Rounding& operator=(const Rounding&) = delete;
+};
+
+// The handler of an instruction that is a function of one lane.
+template <class Sem, class M, class Row, class Index>
+struct Map;
+template <class Sem, class M, class Row, std::size_t... I>
+struct Map<Sem, M, Row, std::index_sequence<I...>> {
+    template <bool Full>
+    static inline __attribute__((always_inline)) void apply(const Code* ip, Warp& w, std::byte* r) {
+        static constexpr unsigned slots[] = {slot_of(Row::form().shapes, I)...};
+        Ports<std::index_sequence<I...>, Port<Row::form().shapes.list[I], M, Full>...> ports(ip, r,
+                                                                                            slots);
+        const Rounding<M::directed> rounding(M::round);
+        ports.template run<Sem, M>();
+        ports.finish(w);
+    }
+    static inline __attribute__((always_inline)) const Code* body(const Code* ip, Warp& w,
+                                                                  std::byte* r) {
+        if (__builtin_expect(w.mask == all_lanes, 1))
+            apply<true>(ip, w, r);
+        else
+            apply<false>(ip, w, r);
+        return ip + 1;
+    }
+    static constexpr Handler handler = &threaded<&body>;
+};
+
+}  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,0 +1,15 @@
+// csrc/cpu/exec/isa/real.cpp - handlers of the table's floating-point chapter.
+#include "cpu/exec/isa/real.hpp"
+#include "cpu/exec/isa/chapters.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+Handler find_real(unsigned row, const Key& key) {
+    return ChapterBinding<ptx::table::real
+#define FORM(mnemonic, semantics, ...) , semantics
+#include "ptx/table/real.inc"
+#undef FORM
+                          >::find(row, key);
+}
+
+}  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,0 +1,329 @@
+// csrc/cpu/exec/isa/real.hpp - floating-point arithmetic: what one lane computes, for f32, f64, f16
+// and bf16. Directed roundings are set for the whole warp by the caller (lanes.hpp).
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "cpu/exec/isa/bind.hpp"
+#include "cpu/exec/isa/narrow.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+inline constexpr float smallest_normal = 1.17549435e-38f;
+
+template <class To, class From>
+To bit_cast(From x) {
+    To to;
+    static_assert(sizeof to == sizeof x);
+    std::memcpy(&to, &x, sizeof to);
+    return to;
+}
+
+inline float flushed(float x) {
+    return __builtin_fabsf(x) < smallest_normal ? __builtin_copysignf(0.0f, x) : x;
+}
+
+// Arithmetic on f32 gives one NaN, whatever came in.
+inline float canonical(float x) { return x == x ? x : bit_cast<float>(0x7fffffffu); }
+inline double canonical(double x) { return x; }
+
+template <class M>
+float input(float x) {
+    return M::ftz ? flushed(x) : x;
+}
+template <class M>
+double input(double x) {
+    return x;
+}
+
+template <class M, class T>
+T finished(T x) {
+    if constexpr (M::ftz && sizeof(T) == 4) x = flushed(x);
+    if constexpr (M::sat) return x > T(0) ? (x < T(1) ? x : T(1)) : T(0);
+    if constexpr (M::relu) x = x < T(0) ? T(0) : x;
+    return canonical(x);
+}
+
+// f16 and bf16 compute in double, where add, mul and fma are exact or rounded to odd, so that one
+// rounding remains.
+template <class T>
+constexpr bool is_short = std::is_same_v<T, Half> || std::is_same_v<T, Brain>;
+
+template <class M, class T>
+double short_input(T x) {
+    const double v = widen(x);
+    if constexpr (M::ftz && std::is_same_v<T, Half>)
+        return __builtin_fabs(v) < 6.103515625e-05 ? __builtin_copysign(0.0, v) : v;
+    return v;
+}
+template <class M, class T>
+T short_finished(double x) {
+    if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
+    if constexpr (M::relu) x = x < 0 ? 0 : x;
+    T d = narrow<T>(x, ptx::Round::rn);
+    if constexpr (M::ftz && std::is_same_v<T, Half>)
+        if ((d.bits & 0x7c00) == 0) d.bits &= 0x8000;
+    return d;
+}
+
+template <class Op>
+struct Binary {
+    template <class M, class T>
+    static void lane(T& d, T a, T b) {
+        if constexpr (is_short<T>)
+            d = short_finished<M, T>(Op::of(short_input<M>(a), short_input<M>(b)));
+        else
+            d = finished<M>(Op::of(input<M>(a), input<M>(b)));
+    }
+};
+struct Sum {
+    template <class T>
+    static T of(T a, T b) {
+        return a + b;
+    }
+};
+struct Difference {
+    template <class T>
+    static T of(T a, T b) {
+        return a - b;
+    }
+};
+struct Product {
+    template <class T>
+    static T of(T a, T b) {
+        return a * b;
+    }
+};
+struct Ratio {
+    template <class T>
+    static T of(T a, T b) {
+        return a / b;
+    }
+};
+using AddReal = Binary<Sum>;
+using SubReal = Binary<Difference>;
+using MulReal = Binary<Product>;
+using DivReal = Binary<Ratio>;
+using DivApprox = DivReal;
+using DivFull = DivReal;
+
+// a * b is exact in double for short operands; the sum is rounded to odd.
+inline double fma_to_odd(double a, double b, double c) {
+    const double p = a * b, s = p + c;
+    const double t = s - p, e = (p - (s - t)) + (c - t);
+    if (e == 0 || !(__builtin_fabs(s) < std::numeric_limits<double>::infinity())) return s;
+    auto bits = bit_cast<std::uint64_t>(s);
+    if ((e > 0) != (s > 0)) --bits;
+    return bit_cast<double>(bits | 1);
+}
+struct FmaReal {
+    template <class M, class T>
+    static void lane(T& d, T a, T b, T c) {
+        if constexpr (is_short<T>)
+            d = short_finished<M, T>(
+                fma_to_odd(short_input<M>(a), short_input<M>(b), short_input<M>(c)));
+        else if constexpr (sizeof(T) == 4)
+            d = finished<M>(__builtin_fmaf(input<M>(a), input<M>(b), input<M>(c)));
+        else
+            d = finished<M>(__builtin_fma(a, b, c));
+    }
+};
+
+template <class T>
+using WordOf = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+template <class T>
+inline constexpr WordOf<T> sign_bit = static_cast<WordOf<T>>(WordOf<T>(1) << (8 * sizeof(T) - 1));
+
+template <class M, class T>
+T flushed_bits(T x) {
+    if constexpr (M::ftz && sizeof(T) == 4) return flushed(x);
+    if constexpr (M::ftz && sizeof(T) == 2) {
+        const auto bits = bit_cast<std::uint16_t>(x);
+        return bit_cast<T>(static_cast<std::uint16_t>((bits & 0x7c00) ? bits : bits & 0x8000));
+    }
+    return x;
+}
+struct AbsReal {
+    template <class M, class T>
+    static void lane(T& d, T a) {
+        const auto bits = bit_cast<WordOf<T>>(flushed_bits<M>(a));
+        d = bit_cast<T>(static_cast<WordOf<T>>(bits & static_cast<WordOf<T>>(~sign_bit<T>)));
+    }
+};
+struct NegReal {
+    template <class M, class T>
+    static void lane(T& d, T a) {
+        const auto bits = bit_cast<WordOf<T>>(flushed_bits<M>(a));
+        d = bit_cast<T>(static_cast<WordOf<T>>(bits ^ sign_bit<T>));
+    }
+};
+struct CopySign {
+    template <class M, class T>
+    static void lane(T& d, T a, T b) {  // the sign of a, the rest of b
+        const auto x = bit_cast<WordOf<T>>(a), y = bit_cast<WordOf<T>>(b);
+        d = bit_cast<T>((x & sign_bit<T>) | (y & ~sign_bit<T>));
+    }
+};
+
+// -0 is less than +0; a NaN gives way to the other operand, or with .NaN prevails.
+template <bool Largest>
+struct Extreme {
+    template <class T>
+    static T of(T a, T b) {
+        const bool first = Largest ? a > b : a < b;
+        const bool swap = Largest ? std::signbit(a) : std::signbit(b);
+        const T ordered = a == b ? (swap ? b : a) : (first ? a : b);
+        return a != a ? b : b != b ? a : ordered;
+    }
+    template <class M, class T>
+    static void lane(T& d, T a, T b) {
+        if constexpr (is_short<T>) {
+            const double x = short_input<M>(a), y = short_input<M>(b);
+            d = short_finished<M, T>(signed_as<M>(either<M>(magnitude<M>(x), magnitude<M>(y)), x, y));
+        } else {
+            const T x = input<M>(a), y = input<M>(b);
+            const T z = signed_as<M>(either<M>(magnitude<M>(x), magnitude<M>(y)), x, y);
+            if constexpr (sizeof(T) == 8)
+                d = z == z ? z : bit_cast<T>(std::uint64_t{0x7fffffffffffffff});
+            else
+                d = finished<M>(z);
+        }
+    }
+
+  private:
+    template <class M, class T>
+    static T magnitude(T x) {
+        return M::xorsign ? std::fabs(x) : x;
+    }
+    template <class M, class T>
+    static T either(T x, T y) {
+        if (M::nan && (x != x || y != y)) return std::numeric_limits<T>::quiet_NaN();
+        return of(x, y);
+    }
+    template <class M, class T>
+    static T signed_as(T z, T x, T y) {
+        if (!M::xorsign) return z;
+        return std::signbit(x) != std::signbit(y) ? -z : z;
+    }
+};
+using MinReal = Extreme<false>;
+using MaxReal = Extreme<true>;
+
+struct RcpReal {
+    template <class M, class T>
+    static void lane(T& d, T a) {
+        d = finished<M>(T(1) / input<M>(a));
+    }
+};
+struct SqrtReal {
+    template <class M, class T>
+    static void lane(T& d, T a) {
+        if constexpr (sizeof(T) == 4)
+            d = finished<M>(__builtin_sqrtf(input<M>(a)));
+        else
+            d = finished<M>(__builtin_sqrt(a));
+    }
+};
+struct RsqrtApprox {
+    template <class M>
+    static void lane(float& d, float a) {
+        d = finished<M>(static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(input<M>(a)))));
+    }
+};
+
+// The coarse f64 forms work on the upper word alone: 20 bits of mantissa, and flush denormals.
+inline double upper_word(double x) {
+    return bit_cast<double>(bit_cast<std::uint64_t>(x) & 0xffffffff00000000u);
+}
+inline double flushed(double x) {
+    return __builtin_fabs(x) < std::numeric_limits<double>::min() ? __builtin_copysign(0.0, x) : x;
+}
+struct RcpCoarse {
+    template <class M>
+    static void lane(double& d, double a) {
+        d = upper_word(flushed(1.0 / flushed(upper_word(a))));
+    }
+};
+struct RsqrtCoarse {
+    template <class M>
+    static void lane(double& d, double a) {
+        const double x = upper_word(a);
+        d = upper_word(1.0 / __builtin_sqrt(M::ftz ? flushed(x) : x));
+    }
+};
+
+// A function of one real: computed in double, rounded once.
+template <class Op>
+struct Transcendental {
+    template <class M, class T>
+    static void lane(T& d, T a) {
+        if constexpr (is_short<T>)
+            d = short_finished<M, T>(Op::of(short_input<M>(a)));
+        else
+            d = finished<M>(static_cast<float>(Op::of(static_cast<double>(input<M>(a)))));
+    }
+};
+struct SinOf {
+    static double of(double x) { return std::sin(x); }
+};
+struct CosOf {
+    static double of(double x) { return std::cos(x); }
+};
+struct Log2Of {
+    static double of(double x) { return std::log2(x); }
+};
+struct Exp2Of {
+    static double of(double x) { return std::exp2(x); }
+};
+struct TanhOf {
+    static double of(double x) { return std::tanh(x); }
+};
+using Sin = Transcendental<SinOf>;
+using Cos = Transcendental<CosOf>;
+using Log2 = Transcendental<Log2Of>;
+using Exp2 = Transcendental<Exp2Of>;
+using Tanh = Transcendental<TanhOf>;
+
+struct TestProperty {
+    template <class M, class T>
+    static void lane(std::int32_t& p, T a) {
+        constexpr auto what = static_cast<ptx::TestP>(M::raw_mode);
+        const T x = std::fabs(a);
+        constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::min();
+        bool is = false;
+        switch (what) {
+            case ptx::TestP::finite: is = x < infinity; break;
+            case ptx::TestP::infinite: is = x == infinity; break;
+            case ptx::TestP::number: is = x == x; break;
+            case ptx::TestP::notanumber: is = x != x; break;
+            case ptx::TestP::normal: is = x >= least && x < infinity; break;
+            case ptx::TestP::subnormal: is = x < least && x > 0; break;
+        }
+        p = is ? -1 : 0;
+    }
+};
+
+// Both halves of a packed register.
+template <class Op>
+struct Pairwise {
+    template <class M, class T>
+    static void lane(Pair<T>& d, Pair<T> a) {
+        Op::template lane<M>(d.low, a.low);
+        Op::template lane<M>(d.high, a.high);
+    }
+    template <class M, class T>
+    static void lane(Pair<T>& d, Pair<T> a, Pair<T> b) {
+        Op::template lane<M>(d.low, a.low, b.low);
+        Op::template lane<M>(d.high, a.high, b.high);
+    }
+    template <class M, class T>
+    static void lane(Pair<T>& d, Pair<T> a, Pair<T> b, Pair<T> c) {
+        Op::template lane<M>(d.low, a.low, b.low, c.low);
+        Op::template lane<M>(d.high, a.high, b.high, c.high);
+    }
+};
+
+}  // namespace cupola::cpu::CUPOLA_ISA

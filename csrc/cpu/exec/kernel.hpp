@@ -1,0 +1,78 @@
+// csrc/cpu/exec/kernel.hpp - a decoded kernel: its code, and what its register file starts with.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/exec/code.hpp"
+#include "ptx/program.hpp"
+
+namespace cupola::cpu::exec {
+
+// Special registers that the decoder needs and PTX does not name.
+enum class Hidden : std::uint8_t {
+    shared_base = static_cast<std::uint8_t>(ptx::Special::count),
+    local_base,
+    parameter_base,
+    stack_pointer,
+    count,
+};
+
+// 32 equal lanes of `width` bytes, or for width 0 the 32 bits of a predicate.
+struct ConstantLanes {
+    std::int32_t offset;
+    std::uint32_t width;
+    std::uint64_t value;
+};
+
+// Bytes in a thread's local memory, relative to the caller's stack pointer.
+struct Copy {
+    std::uint32_t to, from, bytes;
+};
+
+struct CallSite {
+    std::uint32_t frame = 0;     // what the stack pointer moves by
+    std::uint32_t needed = 0;    // bytes that the callee takes above that
+    std::vector<Copy> arguments, results;
+    std::vector<std::pair<std::int32_t, std::uint32_t>> saved;  // register, bytes a lane; 0: predicate
+    std::uint32_t save_at = 0;   // where in the caller's frame they go
+};
+
+struct KernelCode final : Kernel {
+    const std::string& name() const override { return name_; }
+    const std::vector<Parameter>& parameters() const override { return parameters_; }
+    std::uint32_t static_shared_bytes() const override { return shared_bytes; }
+    std::uint32_t local_bytes() const override { return frame_bytes; }
+    std::uint32_t constant_bytes() const override { return constants_bytes; }
+    std::uint32_t registers() const override { return register_count; }
+    std::uint32_t max_threads() const override { return threads_limit; }
+    Dim3 required_block() const override { return required; }
+    int ptx_version() const override { return version; }
+    int target() const override { return sm; }
+
+    std::string name_;
+    std::vector<Parameter> parameters_;
+    std::uint32_t parameter_bytes = 0;
+    std::uint32_t shared_bytes = 0, shared_align = 1;
+    std::uint32_t frame_bytes = 0;   // a thread's deepest use of local memory, recursion aside
+    std::uint32_t stack_bytes = 0;   // what is set aside for it
+    std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
+    Dim3 required{0, 0, 0};
+    int version = 0, sm = 0;
+
+    std::vector<Code> code;
+    std::uint32_t file_bytes = 0;  // of a warp's registers
+    std::vector<ConstantLanes> constants;
+    std::vector<std::pair<unsigned, std::int32_t>> specials;  // Special or Hidden, register
+    std::vector<CallSite> calls;
+    std::vector<std::vector<std::int32_t>> tables;  // brx.idx: targets relative to the instruction
+    std::uint32_t slots = 0;        // cached ranges
+    std::uint32_t call_depth = 0;   // frames on a lane's return stack
+    std::int32_t stack_pointer = 0; // register
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
+};
+
+inline constexpr std::uint32_t recursion_bytes = 128 * 1024, recursion_depth = 2048;
+
+}  // namespace cupola::cpu::exec

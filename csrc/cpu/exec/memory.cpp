@@ -1,0 +1,89 @@
+// csrc/cpu/exec/memory.cpp - addresses looked up the slow way, and the text of a fault.
+#include <cinttypes>
+#include <cstdio>
+
+#include "cpu/exec/block.hpp"
+
+namespace cupola::cpu::exec {
+namespace {
+
+bool within(std::uintptr_t address, std::uint64_t bytes, std::uintptr_t begin, std::uint64_t size) {
+    return address >= begin && address - begin <= size && size - (address - begin) >= bytes;
+}
+
+}  // namespace
+
+bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        const std::uint64_t address = w.address[lane];
+        if (address & (bytes - 1)) {
+            fault(w, ip, Fault::Kind::misaligned_address, lane, "misaligned address", address);
+            return false;
+        }
+        Range& cached = ranges_[ip->slot];
+        if (within(address, bytes, cached.begin, cached.end - cached.begin) &&
+            (cached.writable || !write))
+            continue;
+        Range found;
+        if (within(address, bytes, shared, shared_bytes)) {
+            found = {shared, shared + shared_bytes, true};
+        } else if (const auto mine = reinterpret_cast<std::uintptr_t>(local_of(w, lane));
+                   within(address, bytes, mine, local_bytes)) {
+            continue;  // each lane has its own: nothing to keep
+        } else if (within(address, bytes, parameters, parameter_bytes)) {
+            found = {parameters, parameters + parameter_bytes, false};
+        } else {
+            found = launch_.memory ? launch_.memory->find(address) : Range{};
+        }
+        if (found.end <= found.begin || !within(address, bytes, found.begin, found.end - found.begin) ||
+            (write && !found.writable)) {
+            fault(w, ip, Fault::Kind::illegal_address, lane,
+                  write ? "illegal address, written" : "illegal address, read", address);
+            return false;
+        }
+        cached = found;
+    }
+    return true;
+}
+
+std::uintptr_t BlockState::readable_until(const Warp& w, unsigned lane,
+                                          std::uintptr_t address) const {
+    const auto mine = reinterpret_cast<std::uintptr_t>(local_of(w, lane));
+    if (within(address, 1, shared, shared_bytes)) return shared + shared_bytes;
+    if (within(address, 1, mine, local_bytes)) return mine + local_bytes;
+    if (within(address, 1, parameters, parameter_bytes)) return parameters + parameter_bytes;
+    const Range range = launch_.memory ? launch_.memory->find(address) : Range{};
+    return address >= range.begin && address < range.end ? range.end : 0;
+}
+
+bool BlockState::is_constant(std::uintptr_t address) const {
+    for (const auto& [begin, end] : kernel_.constant_ranges)
+        if (address >= begin && address < end) return true;
+    return false;
+}
+
+void BlockState::fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,
+                       std::uint64_t address) {
+    char text[200];
+    const bool plain = kind == Fault::Kind::trap || kind == Fault::Kind::stopped;
+    if (plain)
+        std::snprintf(text, sizeof text, "%s", what);
+    else if (kind == Fault::Kind::illegal_address || kind == Fault::Kind::misaligned_address)
+        std::snprintf(text, sizeof text, "%s: 0x%" PRIx64, what, address);
+    else
+        std::snprintf(text, sizeof text, "%s (%" PRIu64 ")", what, address);
+    fault_text(w, ip, kind, lane, text);
+}
+
+void BlockState::fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
+                            const std::string& what) {
+    const unsigned thread = w.index * lanes + lane;
+    const unsigned x = launch_.block.x, y = launch_.block.y;
+    char where[200];
+    std::snprintf(where, sizeof where, ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: ",
+                  block_.x, block_.y, block_.z, thread % x, thread / x % y, thread / x / y, ip->line);
+    fault_ = Fault{kind, "kernel " + kernel_.name() + where + what};
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,16 @@
+// csrc/cpu/exec/print.hpp - printf and assert of device code.
+#pragma once
+
+#include "cpu/exec/block.hpp"
+
+namespace cupola::cpu::exec {
+
+// One thread's printf: formats and hands the text to the launch. False: a fault has been noted.
+bool print_formatted(BlockState& block, Warp& w, const Code* ip, unsigned lane, std::uint64_t format,
+                     std::uint64_t arguments, std::int32_t& written);
+
+// __assertfail(message, file, line, function, size of a character)
+void report_assertion(BlockState& block, Warp& w, const Code* ip, unsigned lane,
+                      const std::byte* frame, const CallSite& site);
+
+}  // namespace cupola::cpu::exec

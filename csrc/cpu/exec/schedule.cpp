@@ -1,0 +1,156 @@
+// csrc/cpu/exec/schedule.cpp - which lanes of a warp run next.
+//
+// Code lies in reverse post order, so the lanes at the lowest place run first and the others wait
+// for them where control flow meets again. Lanes may also wait on each other's stores (a lock), so
+// a turn is bounded: when it is over, other lanes run for a while whatever their place, and then
+// other warps.
+#include "cpu/exec/block.hpp"
+
+namespace cupola::cpu::exec {
+
+namespace {
+
+constexpr std::int32_t turn_length = 1 << 14;  // costs of backward branches
+constexpr std::int32_t forced_length = 256;    // branches of any kind
+
+const Code* never() { return reinterpret_cast<const Code*>(~std::uintptr_t{0}); }
+
+void set_limit(Warp& w) {
+    w.limit = w.forced > 0 ? nullptr : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc : never();
+}
+
+const Code* take(Warp& w, unsigned n) {
+    const Group group = w.ready[n];
+    for (unsigned i = n; i + 1 < w.ready_count; ++i) w.ready[i] = w.ready[i + 1];
+    --w.ready_count;
+    set_mask(w, group.mask);
+    set_limit(w);
+    return group.pc;
+}
+
+const Code* leave(Warp& w, Status status) {
+    w.status = status;
+    w.mask = 0;
+    return &halt;
+}
+
+// Lanes that wait for others of their warp, all of whom have come or will never come.
+bool release_gathered(Warp& w, bool force) {
+    for (unsigned n = 0; n < w.waiting_count; ++n) {
+        const Waiting& a = w.waiting[n];
+        if (a.barrier >= 0) continue;
+        const bool warp_barrier = a.pc != a.code;
+        std::uint32_t come = 0;
+        for (unsigned k = 0; k < w.waiting_count; ++k) {
+            const Waiting& b = w.waiting[k];
+            if (b.barrier < 0 && (warp_barrier ? b.pc != b.code : b.code == a.code)) come |= b.mask;
+        }
+        if (!force && (a.want & w.live & ~come) != 0) continue;
+        if (force) w.lenient = true;
+        const Code* code = a.code;
+        const std::uint32_t released = force ? a.mask : come;
+        unsigned kept = 0;
+        for (unsigned k = 0; k < w.waiting_count; ++k) {
+            const Waiting b = w.waiting[k];
+            const bool mine = b.barrier < 0 && (b.mask & released) != 0 &&
+                              (warp_barrier ? b.pc != b.code : b.code == code);
+            if (mine)
+                make_ready(w, b.mask, b.pc);
+            else
+                w.waiting[kept++] = b;
+        }
+        w.waiting_count = kept;
+        return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void set_mask(Warp& w, std::uint32_t mask) {
+    w.mask = mask;
+    for (unsigned i = 0; i < lanes; ++i) w.lane_mask[i] = -static_cast<std::int32_t>(mask >> i & 1);
+}
+
+void make_ready(Warp& w, std::uint32_t mask, const Code* at) {
+    unsigned n = w.ready_count;
+    while (n > 0 && w.ready[n - 1].pc < at) --n;
+    if (n > 0 && w.ready[n - 1].pc == at) {
+        w.ready[n - 1].mask |= mask;
+        return;
+    }
+    for (unsigned i = w.ready_count; i > n; --i) w.ready[i] = w.ready[i - 1];
+    w.ready[n] = {mask, at};
+    ++w.ready_count;
+    set_limit(w);
+}
+
+const Code* pick(Warp& w) {
+    w.forced = 0;
+    if (w.ready_count == 0 && w.waiting_count > 0) release_gathered(w, false);
+    if (w.ready_count > 0) return take(w, w.ready_count - 1);
+    return leave(w, w.live == 0 ? Status::done : Status::blocked);
+}
+
+bool force_ready(Warp& w) {
+    if (!release_gathered(w, true)) return false;
+    w.status = Status::ready;
+    return true;
+}
+
+const Code* arrive(Warp& w, const Code* at) {
+    for (unsigned n = 0; n < w.ready_count; ++n)
+        if (w.ready[n].pc == at) {
+            const std::uint32_t mask = w.mask;
+            take(w, n);
+            set_mask(w, mask | w.mask);
+            break;
+        }
+    if (w.forced > 0) {
+        if (--w.forced > 0) return at;
+        set_limit(w);
+    }
+    if (at < w.limit) return at;
+    make_ready(w, w.mask, at);
+    return take(w, w.ready_count - 1);
+}
+
+const Code* expire(Warp& w, const Code* at) {
+    w.budget = turn_length;
+    auto& block = static_cast<BlockState&>(*w.block);
+    if (block.stopped()) {
+        block.fault(w, at, Fault::Kind::stopped, static_cast<unsigned>(__builtin_ctz(w.mask)),
+                    "the launch was stopped", 0);
+        return stop_faulted(w);
+    }
+    if (w.ready_count == 0 && !block.others_live(w)) return at;
+    make_ready(w, w.mask, at);
+    const unsigned n = w.turn++ % w.ready_count;
+    if (w.ready_count > 1) w.forced = forced_length;
+    const Code* to = take(w, n);
+    if (!block.others_live(w)) return to;
+    // The next lanes' turn begins when this warp's comes again.
+    w.resume = {w.mask, to};
+    return leave(w, Status::yielded);
+}
+
+const Code* split(Warp& w, std::uint32_t first_mask, const Code* first, const Code* second) {
+    const std::uint32_t second_mask = w.mask & ~first_mask;
+    if (first < second) {
+        make_ready(w, second_mask, second);
+        set_mask(w, first_mask);
+        return first < w.limit ? first : arrive(w, first);
+    }
+    make_ready(w, first_mask, first);
+    set_mask(w, second_mask);
+    return second < w.limit ? second : arrive(w, second);
+}
+
+const Code* wait_for_lanes(Warp& w, std::uint32_t want, const Code* code, const Code* then) {
+    w.waiting[w.waiting_count++] = {w.mask, then, code, -1, want};
+    return pick(w);
+}
+
+const Code* stop_faulted(Warp& w) { return leave(w, Status::faulted); }
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,270 @@
+// csrc/ptx/body.cpp - the statements of a function.
+#include <utility>
+
+#include "ptx/parser.hpp"
+#include "ptx/verify.hpp"
+
+namespace cupola::ptx {
+
+void Parser::open_scope() {
+    ScopeOfNames scope;
+    scope.parent = scope_;
+    scope.frame_at = frame_at_;
+    scope_ = static_cast<std::uint32_t>(scopes_.size());
+    scopes_.push_back(std::move(scope));
+}
+
+// Names stay for the labels, which are resolved at the end; the frame's bytes are used again.
+void Parser::close_scope() {
+    frame_at_ = scopes_[scope_].frame_at;
+    scope_ = scopes_[scope_].parent;
+    if (scope_ == 0) scopes_.resize(1);
+}
+
+void Parser::body(Function& f) {
+    std::size_t depth = 0;
+    do {
+        if (peek().kind == Token::Kind::end) fail(peek(), "'}' is missing at the end");
+        if (accept('{')) {
+            if (++depth > 200) fail(peek(), "braces nested more than 200 deep");
+            if (depth > 1) open_scope();
+        } else if (accept('}')) {
+            if (--depth > 0) close_scope();
+        } else {
+            statement(f);
+        }
+    } while (depth != 0);
+    resolve_labels(f);
+}
+
+void Parser::statement(Function& f) {
+    if (skip_debug() || accept(';')) return;
+    const Token& token = peek();
+    if (token.kind == Token::Kind::directive) {
+        take();
+        if (token.text == ".reg") return register_declaration(f);
+        if (token.text == ".local") return local_variable(f, Space::local);
+        if (token.text == ".param") return local_variable(f, Space::param);
+        if (token.text == ".shared") return module_variable({}, Space::shared);
+        if (token.text == ".global") return module_variable({}, Space::global);
+        if (token.text == ".const") return module_variable({}, Space::constant);
+        fail(token, "directive " + std::string(token.text) + " is not supported",
+             Error::Kind::unsupported_form);
+    }
+    if (token.kind == Token::Kind::word && peek(1).kind == Token::Kind::mark && peek(1).mark == ':') {
+        take();
+        take();
+        if (at_directive(".branchtargets")) return branch_targets(f, token.text);
+        if (at_directive(".callprototype") || at_directive(".calltargets"))
+            fail(peek(), "indirect calls are not supported", Error::Kind::unsupported_form);
+        return label(f, token);
+    }
+    instruction(f);
+}
+
+void Parser::register_declaration(Function& f) {
+    const Token& start = peek();
+    const Type type = fundamental_type();
+    do {
+        const std::string_view name = expect_word("a register's name");
+        if (accept('<')) {
+            const std::uint64_t count = constant_unsigned("a count");
+            expect('>');
+            for (const auto& range : scopes_[scope_].ranges)
+                if (range.prefix == name) fail(start, "'" + std::string(name) + "' is declared twice");
+            if (scopes_[scope_].ranges.size() == 64) fail(start, "too many ranges of registers");
+            scopes_[scope_].ranges.push_back({name, count, type});
+            continue;
+        }
+        const auto index = static_cast<std::uint32_t>(f.registers.size());
+        if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::reg, index}).second)
+            fail(start, "'" + std::string(name) + "' is declared twice");
+        f.registers.push_back(type);
+    } while (accept(','));
+    expect(';');
+}
+
+void Parser::local_variable(Function& f, Space space) {
+    do {
+        const Token& start = peek();
+        Declared d = declarator(space, {});
+        check_size(d, start);
+        add_frame(f, std::move(d.variable));
+        if (f.frame_bytes > 512 * 1024)
+            fail(start, "more than the 512 KiB of local memory that a thread has");
+    } while (accept(','));
+    expect(';');
+}
+
+std::uint32_t Parser::add_frame(Function& f, Variable variable) {
+    const Token& at = peek();
+    variable.offset = (frame_at_ + variable.align - 1) / variable.align * variable.align;
+    frame_at_ = variable.offset + variable.size;
+    if (frame_at_ > f.frame_bytes) f.frame_bytes = frame_at_;
+    const auto index = static_cast<std::uint32_t>(f.frame.size());
+    // The declarator stands right before; its name's text lies in the source.
+    std::string_view name;
+    for (std::size_t i = at_; i-- > 0 && name.empty();)
+        if (tokens_[i].kind == Token::Kind::word && tokens_[i].text == variable.name)
+            name = tokens_[i].text;
+    if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::frame, index}).second)
+        fail(at, "'" + variable.name + "' is declared twice");
+    f.frame.push_back(std::move(variable));
+    return index;
+}
+
+void Parser::label(Function& f, const Token& name) {
+    const auto index = static_cast<std::uint32_t>(f.labels.size());
+    if (!scopes_[scope_].labels.emplace(name.text, index).second)
+        fail(name, "label '" + std::string(name.text) + "' stands twice");
+    f.labels.push_back(static_cast<std::uint32_t>(f.code.size()));
+}
+
+void Parser::branch_targets(Function& f, std::string_view name) {
+    const Token& start = take();
+    std::vector<std::uint32_t> targets;
+    do {
+        const std::uint32_t reference = label_reference(expect_word("a label"));
+        targets.push_back(reference);
+    } while (accept(','));
+    expect(';');
+    const auto index = static_cast<std::uint32_t>(f.tables.size());
+    if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::table, index}).second)
+        fail(start, "'" + std::string(name) + "' is declared twice");
+    f.tables.push_back(std::move(targets));
+}
+
+void Parser::instruction(Function& f) {
+    Instruction i;
+    i.line = peek().line;
+    if (accept('@')) {
+        i.guard_negated = accept('!');
+        const Token& token = peek();
+        const Symbol* guard = find_register(f, expect_word("a predicate"));
+        if (!guard) fail(token, "unknown register '" + std::string(token.text) + "'");
+        if (f.registers[guard->index] != Type::pred) fail(token, "a guard that is no predicate");
+        i.guard = guard->index;
+    }
+    const Token& opcode = peek();
+    if (opcode.kind != Token::Kind::word)
+        fail(opcode, "an instruction is wanted, not '" + std::string(opcode.text.substr(0, 60)) + "'");
+    take();
+    auto known = matched_.find(opcode.text);
+    if (known == matched_.end()) known = matched_.emplace(opcode.text, match(opcode.text)).first;
+    const std::vector<Candidate>& candidates = known->second;
+    if (candidates.empty()) {
+        const std::string_view word = opcode.text.substr(0, opcode.text.find('.'));
+        fail(opcode,
+             (is_mnemonic(word) ? "unsupported form of an instruction: '" : "unknown instruction: '") +
+                 std::string(opcode.text.substr(0, 100)) + "'",
+             Error::Kind::unsupported_form);
+    }
+    operands_.clear();
+    if (candidates[0].form.form().mnemonic == "call") {
+        i.form = candidates[0].form;
+        call(f, i);
+        f.code.push_back(i);
+        return;
+    }
+    while (!at_mark(';')) {
+        if (operands_.size() == 16) fail(peek(), "too many operands");
+        Operand o = operand(f);
+        operands_.push_back(o);
+        if (!accept(',')) break;
+    }
+    expect(';');
+    const Surroundings here{module_, f, operands_.data(), static_cast<std::uint32_t>(operands_.size())};
+    std::string wrong;
+    for (const Candidate& c : candidates) {
+        const std::string reason = misfit(c, here);
+        if (!reason.empty()) {
+            if (wrong.empty()) wrong = reason;
+            continue;
+        }
+        i.form = c.form;
+        i.type = c.type;
+        i.type2 = c.type2;
+        i.modifiers = c.modifiers;
+        i.operand = static_cast<std::uint32_t>(f.operands.size());
+        i.operands = static_cast<std::uint32_t>(operands_.size());
+        f.operands.insert(f.operands.end(), operands_.begin(), operands_.end());
+        f.code.push_back(i);
+        return;
+    }
+    fail(opcode, std::string(opcode.text) + ": " + wrong);
+}
+
+// call [(result),] function [, (arguments)]
+void Parser::call(Function& f, Instruction& i) {
+    const Token& start = peek();
+    Call c;
+    if (accept('(')) {
+        while (!at_mark(')')) {
+            c.results.push_back(call_argument(f));
+            if (!accept(',')) break;
+        }
+        expect(')');
+        expect(',');
+    }
+    const Token& token = peek();
+    const std::string_view name = expect_word("a function's name");
+    const auto found = scopes_[0].names.find(name);
+    if (found == scopes_[0].names.end() || found->second.kind != Symbol::Kind::function) {
+        if (find_register(f, name))
+            fail(token, "indirect calls are not supported", Error::Kind::unsupported_form);
+        fail(token, "unknown function '" + std::string(name) + "'");
+    }
+    c.function = found->second.index;
+    if (accept(',')) {
+        expect('(');
+        while (!at_mark(')')) {
+            c.arguments.push_back(call_argument(f));
+            if (!accept(',')) break;
+        }
+        expect(')');
+    }
+    expect(';');
+    const Function& to = module_.functions[c.function];
+    if (to.entry) fail(token, "a kernel cannot be called", Error::Kind::unsupported_form);
+    const auto agree = [&](const std::vector<std::uint32_t>& mine,
+                           const std::vector<std::uint32_t>& theirs) {
+        if (mine.size() != theirs.size()) return false;
+        for (std::size_t n = 0; n < mine.size(); ++n)
+            if (f.frame[mine[n]].size != to.frame[theirs[n]].size) return false;
+        return true;
+    };
+    if (!agree(c.results, to.results) || !agree(c.arguments, to.formals))
+        fail(start, "the arguments do not suit function '" + std::string(name) + "'");
+    i.call = static_cast<std::uint32_t>(f.calls.size());
+    f.calls.push_back(std::move(c));
+}
+
+std::uint32_t Parser::call_argument(Function& f) {
+    const Token& token = peek();
+    const Symbol* s = find(expect_word("a .param variable"));
+    if (!s || s->kind != Symbol::Kind::frame || f.frame[s->index].space != Space::param)
+        fail(token, "an argument that is no .param variable", Error::Kind::unsupported_form);
+    return s->index;
+}
+
+std::uint32_t Parser::label_reference(std::string_view name) {
+    references_.push_back({name, scope_, peek().line});
+    return static_cast<std::uint32_t>(references_.size() - 1);
+}
+
+void Parser::resolve_labels(Function& f) {
+    const auto resolved = [&](std::uint32_t reference) {
+        const LabelReference& r = references_[reference];
+        for (std::uint32_t s = r.scope; s != 0; s = scopes_[s].parent) {
+            const auto at = scopes_[s].labels.find(r.name);
+            if (at != scopes_[s].labels.end()) return at->second;
+        }
+        fail_line(r.line, "unknown name '" + std::string(r.name) + "'");
+    };
+    for (Operand& o : f.operands)
+        if (o.kind == Operand::Kind::label) o.index = resolved(o.index);
+    for (auto& table : f.tables)
+        for (auto& target : table) target = resolved(target);
+}
+
+}  // namespace cupola::ptx

@@ -1,0 +1,249 @@
+// csrc/ptx/declare.cpp - declarations of variables, and their initialisers.
+#include <cstring>
+
+#include "ptx/parser.hpp"
+
+namespace cupola::ptx {
+namespace {
+
+constexpr std::uint64_t largest = std::uint64_t{1} << 40;
+
+float single_of(std::uint64_t bits) {
+    double d;
+    std::memcpy(&d, &bits, sizeof d);
+    return static_cast<float>(d);
+}
+
+}  // namespace
+
+std::uint64_t Parser::constant_unsigned(const char* what) {
+    if (peek().kind != Token::Kind::integer) fail(peek(), std::string(what) + " is missing");
+    return take().value;
+}
+
+std::int64_t Parser::signed_integer() {
+    const bool minus = accept('-');
+    const std::uint64_t value = constant_unsigned("an integer");
+    return static_cast<std::int64_t>(minus ? ~value + 1 : value);
+}
+
+Type Parser::fundamental_type() {
+    if (peek().kind != Token::Kind::directive) fail(peek(), "a type is missing");
+    const Type type = type_named(peek().text.substr(1));
+    if (type == Type::none)
+        fail(peek(), "type " + std::string(peek().text) + " is not supported",
+             Error::Kind::unsupported_form);
+    take();
+    return type;
+}
+
+// [.align n] .type [.ptr [.space] [.align n]] name[bounds]
+Parser::Declared Parser::declarator(Space space, const Prefix& prefix) {
+    Declared d;
+    Variable& v = d.variable;
+    v.space = space;
+    v.external = prefix.external;
+    v.visible = prefix.visible;
+    v.line = peek().line;
+    std::uint64_t align = 0;
+    unsigned vector = 1;
+    for (;;) {
+        if (at_directive(".align")) {
+            take();
+            const Token& token = peek();
+            align = constant_unsigned("an alignment");
+            if (align == 0 || align > 4096 || (align & (align - 1)) != 0)
+                fail(token, "an alignment that is no power of two up to 4096");
+        } else if (at_directive(".v2") || at_directive(".v4")) {
+            vector = take().text == ".v2" ? 2 : 4;
+        } else if (v.type == Type::none) {
+            v.type = fundamental_type();
+            if (v.type == Type::pred) fail(peek(), "a predicate in memory");
+        } else if (at_directive(".ptr")) {
+            take();
+            if (at_directive(".global") || at_directive(".const") || at_directive(".shared") ||
+                at_directive(".local") || at_directive(".generic"))
+                take();
+            if (at_directive(".align")) {  // of what is pointed to
+                take();
+                constant_unsigned("an alignment");
+            }
+        } else {
+            break;
+        }
+    }
+    v.name = std::string(expect_word("a name"));
+    v.size = std::uint64_t{bytes_of(v.type)} * vector;
+    v.align = static_cast<std::uint32_t>(align != 0 ? align : v.size);
+    array_bounds(d);
+    return d;
+}
+
+void Parser::array_bounds(Declared& d) {
+    Variable& v = d.variable;
+    while (at_mark('[')) {
+        const Token& start = take();
+        if (d.dims.size() == 8) fail(start, "an array of more than 8 dimensions");
+        if (at_mark(']') && d.dims.empty()) {
+            v.unsized = true;
+            d.dims.push_back(0);
+        } else {
+            const std::uint64_t bound = constant_unsigned("an array's size");
+            if (bound > largest) fail(start, "an array too large");
+            d.dims.push_back(bound);
+        }
+        expect(']');
+    }
+    for (std::size_t i = v.unsized ? 1 : 0; i < d.dims.size(); ++i) {
+        if (d.dims[i] != 0 && v.size > largest / d.dims[i])
+            fail(peek(), "array '" + v.name + "' is too large");
+        v.size *= d.dims[i];
+    }
+    if (v.unsized && (v.external || v.space == Space::param)) v.size = 0;
+}
+
+void Parser::check_size(const Declared& d, const Token& at) const {
+    const Variable& v = d.variable;
+    if (v.unsized && !v.external && v.init.empty())
+        fail(at, "array '" + v.name + "' has no size");
+    const std::uint64_t limit = v.space == Space::constant ? 65536
+                                : v.space == Space::shared ? 227 * 1024
+                                : v.space == Space::local  ? 512 * 1024
+                                : v.space == Space::param  ? 32764
+                                                           : largest;
+    if (v.size > limit)
+        fail(at, "variable '" + v.name + "' is larger than the " + std::to_string(limit) +
+                     " bytes there are");
+}
+
+void Parser::initialiser(Declared& d) {
+    const Token& start = take();
+    Variable& v = d.variable;
+    if (v.space != Space::global && v.space != Space::constant)
+        fail(start, "only .global and .const variables have initialisers");
+    if (v.external) fail(start, "an extern variable has no initialiser");
+    if (d.dims.empty()) {
+        if (accept('{')) {  // a vector, or a scalar in braces
+            initialise_level(d, 0, 0);
+        } else {
+            initialise_one(d, 0);
+        }
+        return;
+    }
+    expect('{');
+    initialise_level(d, 0, 0);
+    if (v.unsized) {
+        std::uint64_t row = bytes_of(v.type);
+        for (std::size_t i = 1; i < d.dims.size(); ++i) row *= d.dims[i];
+        if (row != 0) v.size = (v.init.size() + row - 1) / row * row;
+    }
+}
+
+// Behind a '{', up to its '}'. Inner braces start at the next multiple of their level's size.
+void Parser::initialise_level(Declared& d, std::size_t depth, std::uint64_t from) {
+    const std::uint64_t element = bytes_of(d.variable.type);
+    std::uint64_t inner = element;
+    for (std::size_t i = depth + 1; i < d.dims.size(); ++i) inner *= d.dims[i];
+    std::uint64_t at = from;
+    while (!at_mark('}')) {
+        if (at_mark('{')) {
+            const Token& brace = take();
+            if (depth + 1 >= d.dims.size()) fail(brace, "more braces than dimensions");
+            if (inner != 0) at = from + (at - from + inner - 1) / inner * inner;
+            initialise_level(d, depth + 1, at);
+            at += inner;
+        } else {
+            initialise_one(d, at);
+            at += element;
+        }
+        if (!accept(',')) break;
+    }
+    expect('}');
+}
+
+void Parser::initialise_one(Declared& d, std::uint64_t at) {
+    Variable& v = d.variable;
+    const unsigned bytes = bytes_of(v.type);
+    const Token& token = peek();
+    if (!v.unsized && at + bytes > v.size) fail(token, "more values than '" + v.name + "' holds");
+    // Rows of a huge array may leave gaps; what is stored stays near what was written.
+    if (at > v.init.size() + 64 * source_.size()) fail(token, "an initialiser with too wide a gap");
+    if (v.init.size() < at + bytes) v.init.resize(at + bytes);
+    if (token.kind == Token::Kind::word) return initialise_address(d, at);
+    const bool minus = accept('-');
+    const Token& number = take();
+    std::uint64_t bits = number.value;
+    if (number.kind == Token::Kind::word) fail(number, "a constant is wanted");
+    if (number.kind == Token::Kind::integer) {
+        if (at_mark('(')) {
+            at_ -= 1;
+            return initialise_address(d, at);
+        }
+        if (v.type == Type::f32 || v.type == Type::f64) {
+            const double value = static_cast<double>(number.value);
+            std::memcpy(&bits, &value, sizeof bits);
+        } else if (minus) {
+            bits = ~bits + 1;
+        }
+    } else if (number.kind == Token::Kind::single) {
+        float f;
+        const auto low = static_cast<std::uint32_t>(bits);
+        std::memcpy(&f, &low, sizeof f);
+        const double value = f;
+        std::memcpy(&bits, &value, sizeof bits);
+        if (v.type == Type::b32) bits = low;
+    } else if (number.kind != Token::Kind::real) {
+        fail(number, "a constant is wanted");
+    }
+    if (number.kind != Token::Kind::integer && !is_float(v.type) && !is_bits(v.type))
+        fail(number, "a floating-point constant in an integer variable");
+    if ((v.type == Type::f32 || v.type == Type::f64) && minus) bits ^= std::uint64_t{1} << 63;
+    if (v.type == Type::f32) {
+        const float f = single_of(bits);
+        std::uint32_t low;
+        std::memcpy(&low, &f, sizeof low);
+        bits = low;
+    }
+    std::memcpy(v.init.data() + at, &bits, bytes < 8 ? bytes : 8);
+}
+
+// name[+n], generic(name)[+n], or one byte of it: 0xFF00(generic(name)+n).
+void Parser::initialise_address(Declared& d, std::uint64_t at) {
+    Variable& v = d.variable;
+    Relocation r;
+    r.offset = at;
+    r.bytes = static_cast<std::uint8_t>(bytes_of(v.type));
+    const bool masked = peek().kind == Token::Kind::integer;
+    if (masked) {
+        const Token& token = take();
+        const std::uint64_t mask = token.value;
+        while (r.shift < 56 && (mask >> r.shift & 1) == 0) r.shift += 8;
+        if (mask != std::uint64_t{0xff} << r.shift) fail(token, "a mask that is not of one byte");
+        expect('(');
+    }
+    const Token& token = peek();
+    std::string_view name = expect_word("a variable");
+    if (name == "generic") {
+        expect('(');
+        name = expect_word("a variable");
+        expect(')');
+    }
+    if (at_mark('+') || at_mark('-')) {
+        const bool minus = take().mark == '-';
+        const auto value = static_cast<std::int64_t>(constant_unsigned("an offset"));
+        r.addend = minus ? -value : value;
+    }
+    if (masked) expect(')');
+    const auto found = scopes_[0].names.find(name);
+    if (found == scopes_[0].names.end()) fail(token, "unknown name '" + std::string(name) + "'");
+    if (found->second.kind == Symbol::Kind::function)
+        fail(token, "the address of a function is not supported", Error::Kind::unsupported_form);
+    const Variable& to = module_.variables[found->second.index];
+    if (to.space != Space::global && to.space != Space::constant)
+        fail(token, "'" + to.name + "' has no address that a variable can hold");
+    if (r.bytes != 8 && !(masked && r.bytes == 1)) fail(token, "an address in less than 8 bytes");
+    r.variable = found->second.index;
+    v.relocations.push_back(r);
+}
+
+}  // namespace cupola::ptx

@@ -1,0 +1,60 @@
+// csrc/ptx/modifiers.hpp - the modifiers of an instruction (.rn, .ftz, .global, ...) packed into
+// one 64-bit word, so that the same value serves at run time and as a template argument.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cupola::ptx {
+
+using Bits = std::uint64_t;
+
+struct Field {
+    std::uint8_t shift, width;
+    constexpr Bits put(unsigned value) const { return static_cast<Bits>(value) << shift; }
+    constexpr unsigned get(Bits bits) const {
+        return static_cast<unsigned>(bits >> shift) & ((1u << width) - 1);
+    }
+};
+
+namespace field {
+inline constexpr Field none{0, 0}, ftz{0, 1}, sat{1, 1}, round{2, 4}, compare{6, 5}, boolean{11, 2},
+    space{13, 3}, vector{16, 4}, operation{20, 5}, order{25, 3}, scope{28, 3}, mode{31, 4},
+    nan{35, 1}, xorsign{36, 1}, relu{37, 1}, part{38, 2}, aligned{40, 1}, negate{41, 1};
+}
+
+enum class Round : std::uint8_t { none, rn, rz, rm, rp, rni, rzi, rmi, rpi };
+enum class Compare : std::uint8_t {
+    eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu, leu, gtu, geu, num, nan,
+};
+enum class Boolean : std::uint8_t { none, and_, or_, xor_ };
+enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel, sc };
+enum class Scope : std::uint8_t { none, cta, cluster, gpu, sys };
+enum class Atomic : std::uint8_t { add, min, max, inc, dec, and_, or_, xor_, exch, cas };
+enum class Mode : std::uint8_t {
+    none, up, down, bfly, idx, all, any, uni, ballot, wrap, clamp, left, right, popc
+};
+enum class TestP : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
+enum class Permute : std::uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
+enum class Part : std::uint8_t { none, lo, hi, wide };
+
+// One place in an instruction's list of modifiers, and what may stand there.
+struct Axis {
+    struct Choice {
+        std::string_view text;
+        std::uint8_t value;
+    };
+    Field field;
+    bool optional;
+    bool fixed;     // a template argument of the semantics; else read when the code is decoded
+    bool trailing;  // stands behind the types
+    Choice choices[20];
+    std::uint8_t count;
+};
+
+template <class... C>
+constexpr Axis axis(Field field, bool optional, bool fixed, bool trailing, C... choices) {
+    return {field, optional, fixed, trailing, {choices...}, sizeof...(C)};
+}
+
+}  // namespace cupola::ptx

@@ -1,0 +1,313 @@
+// csrc/ptx/parser.cpp - a module's directives, and the heads of its functions.
+#include "ptx/parser.hpp"
+
+#include <utility>
+
+namespace cupola::ptx {
+
+Module parse(std::string_view source) { return Parser(source).run(); }
+
+Parser::Parser(std::string_view source) : source_(source), tokens_(lex(source)) {
+    scopes_.emplace_back();
+}
+
+Module Parser::run() {
+    header();
+    while (peek().kind != Token::Kind::end) module_statement();
+    return std::move(module_);
+}
+
+const Token& Parser::peek(std::size_t ahead) const {
+    const std::size_t i = at_ + ahead;
+    return i < tokens_.size() ? tokens_[i] : tokens_.back();
+}
+
+const Token& Parser::take() {
+    const Token& token = peek();
+    if (at_ + 1 < tokens_.size()) ++at_;
+    return token;
+}
+
+bool Parser::at_mark(char c) const {
+    return peek().kind == Token::Kind::mark && peek().mark == c;
+}
+
+bool Parser::at_directive(std::string_view name) const {
+    return peek().kind == Token::Kind::directive && peek().text == name;
+}
+
+bool Parser::accept(char c) {
+    if (!at_mark(c)) return false;
+    take();
+    return true;
+}
+
+void Parser::expect(char c) {
+    if (!accept(c))
+        fail(peek(), std::string("'") + c + "' is missing before '" +
+                         std::string(peek().text.substr(0, 60)) + "'");
+}
+
+std::string_view Parser::expect_word(const char* what) {
+    if (peek().kind != Token::Kind::word) fail(peek(), std::string(what) + " is missing");
+    return take().text;
+}
+
+void Parser::fail(const Token& at, const std::string& message, Error::Kind kind) const {
+    fail_line(at.line, message, kind);
+}
+
+void Parser::fail_line(std::uint32_t line, const std::string& message, Error::Kind kind) const {
+    throw Error(kind, line, std::string(line_text(source_, line)), message);
+}
+
+void Parser::header() {
+    if (!at_directive(".version")) fail(peek(), "a module starts with .version");
+    version();
+    if (!at_directive(".target")) fail(peek(), ".target is missing");
+    target();
+    if (at_directive(".address_size")) {
+        take();
+        const std::uint64_t bits = constant_unsigned("address size");
+        if (bits != 64) fail(peek(), "only .address_size 64 is supported", Error::Kind::unsupported_form);
+    }
+}
+
+// The lexer reads "9.0" as a floating-point number; its text is what counts.
+void Parser::version() {
+    take();
+    const Token& token = take();
+    const std::string_view text = token.text;
+    const std::size_t dot = text.find('.');
+    if (token.kind != Token::Kind::real || dot == std::string_view::npos || dot > 2 ||
+        text.size() != dot + 2)
+        fail(token, "a version such as 9.0 is missing");
+    int major = 0;
+    for (const char c : text.substr(0, dot)) {
+        if (c < '0' || c > '9') fail(token, "a version such as 9.0 is missing");
+        major = major * 10 + (c - '0');
+    }
+    if (text[dot + 1] < '0' || text[dot + 1] > '9') fail(token, "a version such as 9.0 is missing");
+    module_.version = major * 10 + (text[dot + 1] - '0');
+    if (major < 1 || major > 9)
+        fail(token, "PTX version " + std::string(text) + " is not supported",
+             Error::Kind::unsupported_version);
+}
+
+void Parser::target() {
+    take();
+    do {
+        const Token& token = peek();
+        const std::string_view word = expect_word("a target such as sm_75");
+        if (word.substr(0, 3) != "sm_") continue;  // texmode_independent, debug, ...
+        int number = 0;
+        std::size_t i = 3;
+        for (; i < word.size() && i < 7 && word[i] >= '0' && word[i] <= '9'; ++i)
+            number = number * 10 + (word[i] - '0');
+        if (number < 10 || i + 1 < word.size()) fail(token, "an unknown target");
+        module_.target = number;
+    } while (accept(','));
+    if (module_.target == 0) fail(peek(), "a target such as sm_75 is missing");
+}
+
+bool Parser::skip_debug() {
+    const std::uint32_t line = peek().line;
+    if (at_directive(".file") || at_directive(".loc")) {
+        // .file 1 "name"[, time, size] and .loc file line column[, ...] end with their line.
+        while (peek().kind != Token::Kind::end && peek().line == line) take();
+        return true;
+    }
+    if (at_directive(".section")) {
+        while (peek().kind != Token::Kind::end && !at_mark('{')) take();
+        skip_braces();
+        return true;
+    }
+    if (at_directive(".pragma")) {
+        while (peek().kind != Token::Kind::end && !at_mark(';')) take();
+        expect(';');
+        return true;
+    }
+    return false;
+}
+
+void Parser::skip_braces() {
+    std::size_t depth = 0;
+    do {
+        if (peek().kind == Token::Kind::end) fail(peek(), "'}' is missing at the end");
+        if (at_mark('{')) ++depth;
+        if (at_mark('}')) --depth;
+        take();
+    } while (depth != 0);
+}
+
+void Parser::module_statement() {
+    if (skip_debug() || accept(';')) return;
+    Prefix prefix;
+    prefix.line = peek().line;
+    for (;; take()) {
+        if (at_directive(".visible") || at_directive(".weak") || at_directive(".common")) {
+            prefix.visible = true;
+        } else if (at_directive(".extern")) {
+            prefix.external = true;
+        } else {
+            break;
+        }
+    }
+    const Token& token = take();
+    if (token.kind != Token::Kind::directive)
+        fail(token, "a directive is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
+    if (token.text == ".entry") return function(prefix, true);
+    if (token.text == ".func") return function(prefix, false);
+    if (token.text == ".global") return module_variable(prefix, Space::global);
+    if (token.text == ".const") return module_variable(prefix, Space::constant);
+    if (token.text == ".shared") return module_variable(prefix, Space::shared);
+    fail(token, "directive " + std::string(token.text) + " is not supported",
+         Error::Kind::unsupported_form);
+}
+
+void Parser::module_variable(const Prefix& prefix, Space space) {
+    do {
+        const Token& start = peek();
+        Declared d = declarator(space, prefix);
+        if (at_mark('=')) initialiser(d);
+        check_size(d, start);
+        auto& names = scopes_[scope_].names;  // a function's own statics are named in its scope
+        const auto known = names.find(d.variable.name);
+        if (known != names.end()) {
+            // An extern declaration, and the definition it announced.
+            Variable* before = known->second.kind == Symbol::Kind::variable
+                                   ? &module_.variables[known->second.index]
+                                   : nullptr;
+            if (!before || (!before->external && !d.variable.external) || before->space != space)
+                fail(start, "'" + d.variable.name + "' is declared twice");
+            if (before->external) *before = std::move(d.variable);
+            continue;
+        }
+        const auto index = static_cast<std::uint32_t>(module_.variables.size());
+        // The name is looked up again in the source, whose text outlives the map.
+        std::string_view name;
+        for (const Token* t = &start; t != &peek(); ++t)
+            if (t->kind == Token::Kind::word && t->text == d.variable.name) {
+                name = t->text;
+                break;
+            }
+        names.emplace(name, Symbol{Symbol::Kind::variable, index});
+        module_.variables.push_back(std::move(d.variable));
+    } while (accept(','));
+    expect(';');
+}
+
+void Parser::function(const Prefix& prefix, bool entry) {
+    Function f;
+    f.entry = entry;
+    f.visible = prefix.visible;
+    f.line = prefix.line;
+    references_.clear();
+    frame_at_ = 0;
+    open_scope();
+    if (!entry && at_mark('(')) parameters(f, f.results, false);
+    const Token& name = peek();
+    f.name = std::string(expect_word("a function's name"));
+    if (at_mark('(')) parameters(f, f.formals, entry);
+    const std::uint64_t after_formals = frame_at_;
+    if (entry) frame_at_ = 0;  // an entry's parameters lie in a bank of their own
+    f.frame_bytes = entry ? 0 : after_formals;
+    head_directives(f);
+    const std::uint32_t index = declare_function(f, name);
+    if (accept(';')) {
+        close_scope();
+        return;
+    }
+    if (!at_mark('{')) fail(peek(), "'{' or ';' is missing behind the head of a function");
+    if (module_.functions[index].defined) fail(name, "'" + f.name + "' is defined twice");
+    f.defined = true;
+    body(f);
+    close_scope();
+    module_.functions[index] = std::move(f);
+}
+
+std::uint32_t Parser::declare_function(Function& f, const Token& name) {
+    const auto next = static_cast<std::uint32_t>(module_.functions.size());
+    const auto [at, fresh] =
+        scopes_[0].names.emplace(name.text, Symbol{Symbol::Kind::function, next});
+    if (!fresh) {
+        if (at->second.kind != Symbol::Kind::function)
+            fail(name, "'" + f.name + "' is declared twice");
+        const Function& before = module_.functions[at->second.index];
+        if (before.entry != f.entry || before.formals.size() != f.formals.size() ||
+            before.results.size() != f.results.size())
+            fail(name, "'" + f.name + "' differs from its declaration");
+        return at->second.index;
+    }
+    Function declared;
+    declared.name = f.name;
+    declared.entry = f.entry;
+    declared.visible = f.visible;
+    declared.line = f.line;
+    declared.frame = f.frame;
+    declared.frame_bytes = f.frame_bytes;
+    declared.formals = f.formals;
+    declared.results = f.results;
+    module_.functions.push_back(std::move(declared));
+    return next;
+}
+
+void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entry) {
+    expect('(');
+    while (!at_mark(')')) {
+        const Token& start = peek();
+        if (!at_directive(".param"))
+            fail(start, "only .param parameters are supported", Error::Kind::unsupported_form);
+        take();
+        Declared d = declarator(Space::param, {});
+        check_size(d, start);
+        const std::uint64_t limit = entry ? 32764 : 65536;
+        if (frame_at_ + d.variable.size + d.variable.align > limit)
+            fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
+        list.push_back(add_frame(f, std::move(d.variable)));
+        if (!accept(',')) break;
+    }
+    expect(')');
+}
+
+void Parser::head_directives(Function& f) {
+    static constexpr std::string_view without[] = {".noreturn", ".explicitcluster", ".abi_preserve",
+                                                   ".abi_preserve_control"};
+    static constexpr std::string_view with[] = {".minnctapersm", ".maxnctapersm", ".maxnreg",
+                                                ".maxclusterrank", ".reqnctapercluster"};
+    for (;;) {
+        if (skip_debug()) continue;
+        if (peek().kind != Token::Kind::directive) return;
+        const Token& token = take();
+        std::uint32_t ignored[3];
+        if (token.text == ".maxntid") {
+            dimensions(f.max_threads);
+        } else if (token.text == ".reqntid") {
+            dimensions(f.required_threads);
+        } else {
+            bool known = false;
+            for (const auto name : without) known |= token.text == name;
+            for (const auto name : with)
+                if (token.text == name) {
+                    known = true;
+                    dimensions(ignored);
+                }
+            if (!known)
+                fail(token, "directive " + std::string(token.text) + " is not supported",
+                     Error::Kind::unsupported_form);
+        }
+    }
+}
+
+void Parser::dimensions(std::uint32_t (&out)[3]) {
+    out[0] = out[1] = out[2] = 1;
+    for (unsigned i = 0; i < 3; ++i) {
+        const Token& token = peek();
+        const std::uint64_t value = constant_unsigned("a size");
+        if (value == 0 || value > 0x7fffffff) fail(token, "a size out of range");
+        out[i] = static_cast<std::uint32_t>(value);
+        if (!accept(',')) return;
+    }
+}
+
+}  // namespace cupola::ptx

@@ -1,0 +1,135 @@
+// csrc/ptx/parser.hpp - the parser's state: tokens read so far, names in scope, the module built.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ptx/error.hpp"
+#include "ptx/lexer.hpp"
+#include "ptx/match.hpp"
+#include "ptx/program.hpp"
+
+namespace cupola::ptx {
+
+// What a name stands for.
+struct Symbol {
+    enum class Kind : std::uint8_t { reg, variable, frame, function, table };
+    Kind kind;
+    std::uint32_t index;
+};
+
+// A brace pair of a function's body, or the module itself.
+struct ScopeOfNames {
+    std::uint32_t parent = absent;
+    std::uint64_t frame_at = 0;  // bytes of the frame in use where the scope opened
+    std::unordered_map<std::string_view, Symbol> names;
+    struct Range {  // .reg .b32 %r<100>: registers come to be when they are first named
+        std::string_view prefix;
+        std::uint64_t count;
+        Type type;
+    };
+    std::vector<Range> ranges;
+    std::unordered_map<std::string_view, std::uint32_t> labels;
+};
+
+// Linkage and the like in front of a declaration.
+struct Prefix {
+    bool external = false, visible = false;
+    std::uint32_t line = 0;
+};
+
+class Parser {
+  public:
+    explicit Parser(std::string_view source);
+    Module run();
+
+  private:
+    // parser.cpp: tokens, module level, functions' heads
+    const Token& peek(std::size_t ahead = 0) const;
+    const Token& take();
+    bool at_mark(char c) const;
+    bool at_directive(std::string_view name) const;
+    bool accept(char c);
+    void expect(char c);
+    std::string_view expect_word(const char* what);
+    [[noreturn]] void fail(const Token& at, const std::string& message,
+                           Error::Kind kind = Error::Kind::invalid) const;
+    [[noreturn]] void fail_line(std::uint32_t line, const std::string& message,
+                                Error::Kind kind = Error::Kind::invalid) const;
+    void header();
+    void version();
+    void target();
+    void module_statement();
+    bool skip_debug();
+    void skip_braces();
+    void module_variable(const Prefix& prefix, Space space);
+    void function(const Prefix& prefix, bool entry);
+    void parameters(Function& f, std::vector<std::uint32_t>& list, bool entry);
+    void head_directives(Function& f);
+    void dimensions(std::uint32_t (&out)[3]);
+    std::uint32_t declare_function(Function& f, const Token& name);
+    void finish_functions();
+
+    // declare.cpp: variables and their initialisers
+    struct Declared {
+        Variable variable;
+        std::vector<std::uint64_t> dims;
+    };
+    Type fundamental_type();
+    std::uint64_t constant_unsigned(const char* what);
+    std::int64_t signed_integer();
+    Declared declarator(Space space, const Prefix& prefix);
+    void array_bounds(Declared& d);
+    void initialiser(Declared& d);
+    void initialise_level(Declared& d, std::size_t depth, std::uint64_t from);
+    void initialise_one(Declared& d, std::uint64_t at);
+    void initialise_address(Declared& d, std::uint64_t at);
+    void check_size(const Declared& d, const Token& at) const;
+
+    // body.cpp: statements of a function
+    void body(Function& f);
+    void statement(Function& f);
+    void open_scope();
+    void close_scope();
+    void register_declaration(Function& f);
+    void local_variable(Function& f, Space space);
+    void branch_targets(Function& f, std::string_view name);
+    void label(Function& f, const Token& name);
+    void instruction(Function& f);
+    void call(Function& f, Instruction& i);
+    std::uint32_t call_argument(Function& f);
+    void resolve_labels(Function& f);
+    std::uint32_t add_frame(Function& f, Variable variable);
+
+    // operand.cpp: operands and names
+    Operand operand(Function& f);
+    Operand primary(Function& f);
+    Operand named(Function& f, const Token& token);
+    Operand vector_operand(Function& f);
+    Operand memory_operand(Function& f);
+    Operand number_operand();
+    const Symbol* find(std::string_view name);
+    const Symbol* find_register(Function& f, std::string_view name);
+    std::uint32_t label_reference(std::string_view name);
+
+    struct LabelReference {
+        std::string_view name;
+        std::uint32_t scope, line;
+    };
+
+    std::string_view source_;
+    std::vector<Token> tokens_;
+    std::size_t at_ = 0;
+    Module module_;
+    std::vector<ScopeOfNames> scopes_;  // the first is the module's
+    std::uint32_t scope_ = 0;
+    std::uint64_t frame_at_ = 0;
+    std::vector<LabelReference> references_;  // of the function at hand; operands hold the index
+    std::vector<Operand> operands_;           // of the instruction at hand
+    std::unordered_map<std::string_view, std::vector<Candidate>> matched_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> unresolved_calls_;  // function, line
+};
+
+}  // namespace cupola::ptx

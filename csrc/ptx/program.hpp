@@ -1,0 +1,117 @@
+// csrc/ptx/program.hpp - a checked PTX program: what the parser hands on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptx/modifiers.hpp"
+#include "ptx/table.hpp"
+#include "ptx/type.hpp"
+
+namespace cupola::ptx {
+
+inline constexpr std::uint32_t absent = 0xffffffffu;
+
+// An address that a variable's initialiser holds.
+struct Relocation {
+    std::uint64_t offset = 0;         // in the variable
+    std::uint32_t variable = absent;  // of the module
+    std::int64_t addend = 0;
+    std::uint8_t bytes = 8, shift = 0;  // how many bytes are written, of the address >> shift
+};
+
+struct Variable {
+    std::string name;
+    Space space = Space::global;
+    Type type = Type::none;
+    std::uint32_t align = 1;
+    std::uint64_t size = 0;    // bytes; 0 where an extern array leaves it open
+    std::uint64_t offset = 0;  // in the frame, of a function's own variable
+    bool external = false, visible = false, unsized = false;
+    std::uint32_t line = 0;
+    std::vector<std::uint8_t> init;  // its first bytes; the rest is zero
+    std::vector<Relocation> relocations;
+};
+
+// %tid and its kin.
+enum class Special : std::uint8_t {
+    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y,
+    nctaid_z, laneid, warpid, nwarpid, warp_size, smid, nsmid, gridid, lanemask_eq, lanemask_le,
+    lanemask_lt, lanemask_ge, lanemask_gt, clock, clock_hi, clock64, globaltimer, globaltimer_lo,
+    globaltimer_hi, dynamic_smem_size, total_smem_size, cluster_ctaid_x, cluster_ctaid_y,
+    cluster_ctaid_z, cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z, clusterid_x, clusterid_y,
+    clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z, cluster_ctarank, cluster_nctarank,
+    is_explicit_cluster, count,
+};
+
+struct Operand {
+    enum class Kind : std::uint8_t {
+        none,
+        reg,       // index: register of the function
+        sink,      // _
+        integer,   // value
+        real,      // value: bits of an f64
+        single,    // value: bits of an f32
+        special,   // index: Special
+        variable,  // address of module variable `index`, plus value
+        frame,     // address of the function's own variable `index`, plus value
+        function,  // index
+        memory,    // [base + value]
+        vector,    // count operands from `index` on
+        label,     // index: label of the function
+        table,     // index: .branchtargets of the function
+    };
+    Kind kind = Kind::none;
+    Kind base = Kind::none;  // of memory: reg, variable, frame, integer
+    Type type = Type::none;  // of a register
+    bool negated = false;    // !p
+    std::uint32_t index = 0;
+    std::uint32_t count = 0;
+    std::uint32_t second = absent;  // register q of p|q, d|p
+    std::int64_t value = 0;
+};
+
+struct Instruction {
+    FormId form;
+    Type type = Type::none, type2 = Type::none;
+    bool guard_negated = false;
+    std::uint32_t guard = absent;  // predicate register
+    Bits modifiers = 0;
+    std::uint32_t line = 0;
+    std::uint32_t operand = 0;  // first, in the function's operands
+    std::uint32_t operands = 0;
+    std::uint32_t call = absent;  // of a call: index into the function's calls
+};
+
+struct Call {
+    std::uint32_t function = absent;  // of the module
+    std::vector<std::uint32_t> arguments, results;  // frame variables of the caller
+};
+
+struct Function {
+    std::string name;
+    bool entry = false, defined = false, visible = false;
+    std::uint32_t line = 0;
+    std::vector<Variable> frame;  // .local and .param: formals first
+    std::uint64_t frame_bytes = 0;
+    std::vector<std::uint32_t> formals, results;  // into frame; an entry's formals lie apart
+    std::vector<Type> registers;
+    std::vector<Instruction> code;
+    std::vector<Operand> operands;
+    std::vector<std::uint32_t> labels;               // the instruction that each stands before
+    std::vector<std::vector<std::uint32_t>> tables;  // .branchtargets: labels
+    std::vector<Call> calls;
+    std::uint32_t max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0};
+};
+
+struct Module {
+    int version = 0, target = 0, address_bits = 64;
+    std::vector<Variable> variables;
+    std::vector<Function> functions;
+};
+
+// Reads and checks a whole module. Throws Error.
+Module parse(std::string_view source);
+
+}  // namespace cupola::ptx

@@ -1,0 +1,67 @@
+// csrc/ptx/table.hpp - the instruction table: one row for each form. Its rows stand in table/*.inc,
+// a chapter each; the parser reads them here, the CPU device binds the same rows to its functions.
+#pragma once
+
+#include <cstddef>
+
+#include "ptx/form.hpp"
+
+namespace cupola::ptx {
+
+namespace table {
+using namespace words;
+#define FORM(mnemonic, semantics, axes, types, types2, shapes, since, section) \
+    Form{mnemonic, axes, types, types2, shapes, since, section},
+inline constexpr Form integer[] = {
+#include "ptx/table/integer.inc"
+};
+inline constexpr Form real[] = {
+#include "ptx/table/real.inc"
+};
+inline constexpr Form compare[] = {
+#include "ptx/table/compare.inc"
+};
+inline constexpr Form convert[] = {
+#include "ptx/table/convert.inc"
+};
+inline constexpr Form move[] = {
+#include "ptx/table/move.inc"
+};
+inline constexpr Form control[] = {
+#include "ptx/table/control.inc"
+};
+inline constexpr Form sync[] = {
+#include "ptx/table/sync.inc"
+};
+#undef FORM
+}  // namespace table
+
+struct Chapter {
+    const Form* rows;
+    std::size_t count;
+};
+
+enum class ChapterId : std::uint8_t { integer, real, compare, convert, move, control, sync };
+
+inline constexpr Chapter chapters[] = {
+    {table::integer, sizeof(table::integer) / sizeof(Form)},
+    {table::real, sizeof(table::real) / sizeof(Form)},
+    {table::compare, sizeof(table::compare) / sizeof(Form)},
+    {table::convert, sizeof(table::convert) / sizeof(Form)},
+    {table::move, sizeof(table::move) / sizeof(Form)},
+    {table::control, sizeof(table::control) / sizeof(Form)},
+    {table::sync, sizeof(table::sync) / sizeof(Form)},
+};
+
+// A row, chapter in the high byte.
+struct FormId {
+    std::uint16_t value = 0xffff;
+    constexpr FormId() = default;
+    constexpr FormId(unsigned chapter, unsigned row)
+        : value(static_cast<std::uint16_t>(chapter << 8 | row)) {}
+    constexpr unsigned chapter() const { return value >> 8; }
+    constexpr unsigned row() const { return value & 255u; }
+    const Form& form() const { return chapters[chapter()].rows[row()]; }
+};
+
+}  // namespace cupola::ptx

@@ -1,0 +1,40 @@
+// csrc/ptx/type.hpp - the fundamental types and state spaces of PTX.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cupola::ptx {
+
+enum class Type : std::uint8_t {
+    none, u8, u16, u32, u64, s8, s16, s32, s64, b8, b16, b32, b64, b128,
+    f16, f16x2, bf16, bf16x2, f32, f64, pred,
+};
+
+enum class Space : std::uint8_t { generic, global, shared, local, constant, param };
+
+constexpr unsigned bytes_of(Type t) {
+    switch (t) {
+        case Type::u8: case Type::s8: case Type::b8: return 1;
+        case Type::u16: case Type::s16: case Type::b16: case Type::f16: case Type::bf16: return 2;
+        case Type::u32: case Type::s32: case Type::b32: case Type::f32:
+        case Type::f16x2: case Type::bf16x2: return 4;
+        case Type::u64: case Type::s64: case Type::b64: case Type::f64: return 8;
+        case Type::b128: return 16;
+        case Type::pred: case Type::none: break;
+    }
+    return 0;
+}
+
+constexpr bool is_signed(Type t) {
+    return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64;
+}
+constexpr bool is_bits(Type t) { return t >= Type::b8 && t <= Type::b128; }
+constexpr bool is_integer(Type t) { return t >= Type::u8 && t <= Type::s64; }
+constexpr bool is_float(Type t) { return t >= Type::f16 && t <= Type::f64; }
+
+// "f32" and the like, without the dot; Type::none where the word is no type.
+Type type_named(std::string_view word);
+std::string_view name_of(Type type);
+
+}  // namespace cupola::ptx

@@ -1,0 +1,221 @@
+// csrc/ptx/verify.cpp - operands against the shapes of a row.
+#include "ptx/verify.hpp"
+
+namespace cupola::ptx {
+namespace {
+
+using Kind = Operand::Kind;
+
+bool suits(Type reg, Type type) {
+    if (reg == Type::pred || type == Type::pred) return reg == type;
+    if (bytes_of(reg) != bytes_of(type)) return false;
+    if (is_bits(reg) || is_bits(type)) return true;
+    if (is_float(reg) || is_float(type)) return reg == type;
+    return true;
+}
+
+// ld, st and cvt take registers wider than the type.
+bool suits_relaxed(Type reg, Type type) {
+    if (suits(reg, type)) return true;
+    if (reg == Type::pred || is_float(reg) || is_float(type)) return false;
+    return bytes_of(reg) > bytes_of(type);
+}
+
+Type doubled(Type type) {
+    switch (type) {
+        case Type::u16: return Type::u32;
+        case Type::s16: return Type::s32;
+        case Type::u32: return Type::u64;
+        case Type::s32: return Type::s64;
+        default: return Type::none;
+    }
+}
+
+std::string wrong_register(const Operand& o, Type type) {
+    return "a register of type ." + std::string(name_of(o.type)) + " where ." +
+           std::string(name_of(type)) + " is wanted";
+}
+
+class Check {
+  public:
+    Check(const Candidate& candidate, const Surroundings& here) : c_(candidate), here_(here) {}
+
+    std::string run() const {
+        const Form& form = c_.form.form();
+        unsigned written = 0;
+        for (unsigned i = 0; i < form.shapes.count; ++i)
+            written += form.shapes.list[i] != Shape::cc_in && form.shapes.list[i] != Shape::cc_out;
+        if (written != here_.count)
+            return std::to_string(here_.count) + " operands where " + std::to_string(written) +
+                   " are wanted";
+        unsigned at = 0;
+        for (unsigned i = 0; i < form.shapes.count; ++i) {
+            const Shape shape = form.shapes.list[i];
+            if (shape == Shape::cc_in || shape == Shape::cc_out) continue;
+            const Operand& o = here_.operands[at++];
+            std::string wrong = one(shape, o);
+            if (wrong.empty() && o.second != absent && shape != Shape::pq && shape != Shape::dp)
+                wrong = "a second destination where there is none";
+            if (wrong.empty() && o.negated && shape != Shape::np) wrong = "'!' before no predicate";
+            if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
+        }
+        return {};
+    }
+
+  private:
+    std::string one(Shape shape, const Operand& o) const {
+        // The forms without a type of their own work on 32 bits, or on an address.
+        const Type type = c_.type == Type::none ? Type::b32 : c_.type;
+        switch (shape) {
+            case Shape::d: return destination(o, type, false);
+            case Shape::dw: return destination(o, doubled(type), false);
+            case Shape::d32: return destination(o, Type::b32, false);
+            case Shape::dr: return destination(o, type, true);
+            case Shape::p: return destination(o, Type::pred, false);
+            case Shape::pq: return pair(o, Type::pred);
+            case Shape::dp: return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
+            case Shape::a: return source(o, type, false);
+            case Shape::aw: return c_.type == Type::none ? pointer(o) : source(o, doubled(type), false);
+            case Shape::a2: return source(o, c_.type2, false);
+            case Shape::ar2: return source(o, c_.type2, true);
+            case Shape::w: return source(o, Type::b32, false);
+            case Shape::np: return predicate(o);
+            case Shape::imm: return o.kind == Kind::integer ? "" : "an integer constant is wanted";
+            case Shape::m: return o.kind == Kind::memory ? "" : "an address in [ ] is wanted";
+            case Shape::dv: return vector(o, type, true);
+            case Shape::av: return vector(o, type, false);
+            case Shape::dpack: return pack(o, type, true);
+            case Shape::apack: return pack(o, type, false);
+            case Shape::address: return symbol(o, type);
+            case Shape::label:
+                return o.kind == Kind::label || o.kind == Kind::table ? "" : "a label is wanted";
+            case Shape::cc_in: case Shape::cc_out: break;
+        }
+        return {};
+    }
+
+    // match.all gives a 32-bit mask whatever the type; shfl gives its type.
+    Type result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type; }
+
+    static std::string destination(const Operand& o, Type type, bool relaxed) {
+        if (o.kind == Kind::sink) return {};
+        if (o.kind != Kind::reg) return "a register is wanted";
+        if (relaxed ? suits_relaxed(o.type, type) : suits(o.type, type)) return {};
+        return wrong_register(o, type);
+    }
+
+    std::string pair(const Operand& o, Type type) const {
+        if (o.second != absent && here_.function.registers[o.second] != Type::pred)
+            return "the register behind '|' is no predicate";
+        return destination(o, type, false);
+    }
+
+    static std::string source(const Operand& o, Type type, bool relaxed) {
+        switch (o.kind) {
+            case Kind::reg:
+                if (relaxed ? suits_relaxed(o.type, type) : suits(o.type, type)) return {};
+                return wrong_register(o, type);
+            case Kind::integer:
+                if (type == Type::pred || type == Type::f32 || type == Type::f64)
+                    return "an integer constant where ." + std::string(name_of(type)) + " is wanted";
+                return {};
+            case Kind::real:
+                if (type == Type::f32 || type == Type::f64 || type == Type::b64) return {};
+                return "a floating-point constant where ." + std::string(name_of(type)) +
+                       " is wanted";
+            case Kind::single:
+                if (type == Type::f32 || type == Type::f64 || type == Type::b32) return {};
+                return "a floating-point constant where ." + std::string(name_of(type)) +
+                       " is wanted";
+            case Kind::special: {
+                const unsigned bits = bits_of_special(static_cast<Special>(o.index));
+                if (is_float(type)) return "a special register where a float is wanted";
+                if (bits == 8 * bytes_of(type) || (relaxed && bits >= 8 * bytes_of(type))) return {};
+                // PTX 1.x had 16-bit special registers; their low half may still be asked for.
+                if (bits == 32 && bytes_of(type) == 2) return {};
+                return "a special register of " + std::to_string(bits) + " bits where ." +
+                       std::string(name_of(type)) + " is wanted";
+            }
+            default: return "a register or a constant is wanted";
+        }
+    }
+
+    static std::string pointer(const Operand& o) {
+        if (o.kind == Kind::reg && (suits(o.type, Type::u64) || suits(o.type, Type::u32))) return {};
+        return "a register that holds an address is wanted";
+    }
+
+    static std::string predicate(const Operand& o) {
+        if (o.kind == Kind::reg && o.type == Type::pred) return {};
+        if (o.kind == Kind::integer && (o.value == 0 || o.value == 1)) return {};
+        return "a predicate is wanted";
+    }
+
+    std::string vector(const Operand& o, Type type, bool to) const {
+        const unsigned wanted = field::vector.get(c_.modifiers);
+        const unsigned count = wanted == 0 ? 1 : wanted;
+        if (o.kind != Kind::vector) {
+            if (count != 1) return "a vector of " + std::to_string(count) + " is wanted";
+            return element(o, type, to);
+        }
+        if (o.count != count)
+            return "a vector of " + std::to_string(o.count) + " where " + std::to_string(count) +
+                   " are wanted";
+        if (count * bytes_of(type) > 32) return "a vector of more than 32 bytes";
+        for (unsigned i = 0; i < o.count; ++i) {
+            std::string wrong = element(here_.function.operands[o.index + i], type, to);
+            if (!wrong.empty()) return wrong;
+        }
+        return {};
+    }
+
+    static std::string element(const Operand& o, Type type, bool to) {
+        return to ? destination(o, type, true) : source(o, type, true);
+    }
+
+    std::string pack(const Operand& o, Type type, bool to) const {
+        if (o.kind != Kind::vector) return "a vector is wanted";
+        if (o.count != 2 && o.count != 4) return "a vector of 2 or 4 is wanted";
+        const unsigned bytes = bytes_of(type) / o.count;
+        for (unsigned i = 0; i < o.count; ++i) {
+            const Operand& e = here_.function.operands[o.index + i];
+            if (to && e.kind == Kind::sink) continue;
+            if (!to && e.kind == Kind::integer) continue;
+            if (e.kind != Kind::reg || e.type == Type::pred || bytes_of(e.type) != bytes)
+                return "an element that is not of " + std::to_string(8 * bytes) + " bits";
+        }
+        return bytes == 0 ? "elements of less than 8 bits" : std::string();
+    }
+
+    std::string symbol(const Operand& o, Type type) const {
+        if (o.kind == Kind::frame || o.kind == Kind::variable) {
+            if (is_float(type)) return "an address where a float is wanted";
+            const unsigned bytes = bytes_of(type);
+            if (bytes == 8) return {};
+            const Space space = o.kind == Kind::frame ? Space::local
+                                                      : here_.module.variables[o.index].space;
+            if (bytes == 4 && (space == Space::shared || space == Space::local)) return {};
+            return "an address of 64 bits where ." + std::string(name_of(type)) + " is wanted";
+        }
+        if (o.kind == Kind::function) return "the address of a function is not supported";
+        return source(o, type, false);
+    }
+
+    const Candidate& c_;
+    const Surroundings& here_;
+};
+
+}  // namespace
+
+std::string misfit(const Candidate& candidate, const Surroundings& here) {
+    return Check(candidate, here).run();
+}
+
+unsigned bits_of_special(Special special) {
+    switch (special) {
+        case Special::clock64: case Special::globaltimer: case Special::gridid: return 64;
+        default: return 32;
+    }
+}
+
+}  // namespace cupola::ptx
