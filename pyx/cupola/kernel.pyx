@@ -331,6 +331,11 @@ cdef class Kernel:
         return Launch(self, grid, block, args, stream=stream, shared=shared)
 
     @property
+    def handle(self):
+        """The driver's handle, a ``CUfunction``, as an int."""
+        return <size_t>self.get_handle()
+
+    @property
     def params(self):
         """What is known of the parameters.
 
