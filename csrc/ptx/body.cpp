@@ -51,7 +51,8 @@ void Parser::statement(Function& f) {
         fail(token, "directive " + std::string(token.text) + " is not supported",
              Error::Kind::unsupported_form);
     }
-    if (token.kind == Token::Kind::word && peek(1).kind == Token::Kind::mark && peek(1).mark == ':') {
+    if (token.kind == Token::Kind::word && peek(1).kind == Token::Kind::mark &&
+        peek(1).mark == ':') {
         take();
         take();
         if (at_directive(".branchtargets")) return branch_targets(f, token.text);
@@ -71,7 +72,8 @@ void Parser::register_declaration(Function& f) {
             const std::uint64_t count = constant_unsigned("a count");
             expect('>');
             for (const auto& range : scopes_[scope_].ranges)
-                if (range.prefix == name) fail(start, "'" + std::string(name) + "' is declared twice");
+                if (range.prefix == name)
+                    fail(start, "'" + std::string(name) + "' is declared twice");
             if (scopes_[scope_].ranges.size() == 64) fail(start, "too many ranges of registers");
             scopes_[scope_].ranges.push_back({name, count, type});
             continue;
@@ -147,7 +149,8 @@ void Parser::instruction(Function& f) {
     }
     const Token& opcode = peek();
     if (opcode.kind != Token::Kind::word)
-        fail(opcode, "an instruction is wanted, not '" + std::string(opcode.text.substr(0, 60)) + "'");
+        fail(opcode,
+             "an instruction is wanted, not '" + std::string(opcode.text.substr(0, 60)) + "'");
     take();
     auto known = matched_.find(opcode.text);
     if (known == matched_.end()) known = matched_.emplace(opcode.text, match(opcode.text)).first;
@@ -155,7 +158,8 @@ void Parser::instruction(Function& f) {
     if (candidates.empty()) {
         const std::string_view word = opcode.text.substr(0, opcode.text.find('.'));
         fail(opcode,
-             (is_mnemonic(word) ? "unsupported form of an instruction: '" : "unknown instruction: '") +
+             (is_mnemonic(word) ? "unsupported form of an instruction: '"
+                                : "unknown instruction: '") +
                  std::string(opcode.text.substr(0, 100)) + "'",
              Error::Kind::unsupported_form);
     }
@@ -173,7 +177,8 @@ void Parser::instruction(Function& f) {
         if (!accept(',')) break;
     }
     expect(';');
-    const Surroundings here{module_, f, operands_.data(), static_cast<std::uint32_t>(operands_.size())};
+    const Surroundings here{module_, f, operands_.data(),
+                            static_cast<std::uint32_t>(operands_.size())};
     std::string wrong;
     for (const Candidate& c : candidates) {
         const std::string reason = misfit(c, here);

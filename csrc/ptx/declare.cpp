@@ -104,8 +104,7 @@ void Parser::array_bounds(Declared& d) {
 
 void Parser::check_size(const Declared& d, const Token& at) const {
     const Variable& v = d.variable;
-    if (v.unsized && !v.external && v.init.empty())
-        fail(at, "array '" + v.name + "' has no size");
+    if (v.unsized && !v.external && v.init.empty()) fail(at, "array '" + v.name + "' has no size");
     const std::uint64_t limit = v.space == Space::constant ? 65536
                                 : v.space == Space::shared ? 227 * 1024
                                 : v.space == Space::local  ? 512 * 1024

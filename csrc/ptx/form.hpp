@@ -11,28 +11,28 @@ namespace cupola::ptx {
 
 // What may stand at one operand's place. T and T2 are the instruction's first and second type.
 enum class Shape : std::uint8_t {
-    d,       // destination register of T
-    dw,      // destination twice as wide as T
-    d32,     // destination of 32 bits
-    dr,      // destination of T, whose register may be wider
-    p,       // destination predicate
-    pq,      // destination predicates p|q
-    dp,      // destination d|p, the predicate being optional
-    a,       // source of T, register or constant
-    aw,      // source twice as wide as T
-    a2,      // source of T2
-    ar2,     // source of T2, whose register may be wider
-    w,       // source of 32 bits
-    np,      // source predicate, may be negated
-    imm,     // integer constant
-    m,       // memory [address]
-    dv,      // destination register or vector of T, registers may be wider
-    av,      // source register or vector of T, registers may be wider
-    dpack,   // destination vector that T is unpacked into
-    apack,   // source vector that T is packed from
-    address, // source of T: register, or the address of a variable
+    d,        // destination register of T
+    dw,       // destination twice as wide as T
+    d32,      // destination of 32 bits
+    dr,       // destination of T, whose register may be wider
+    p,        // destination predicate
+    pq,       // destination predicates p|q
+    dp,       // destination d|p, the predicate being optional
+    a,        // source of T, register or constant
+    aw,       // source twice as wide as T
+    a2,       // source of T2
+    ar2,      // source of T2, whose register may be wider
+    w,        // source of 32 bits
+    np,       // source predicate, may be negated
+    imm,      // integer constant
+    m,        // memory [address]
+    dv,       // destination register or vector of T, registers may be wider
+    av,       // source register or vector of T, registers may be wider
+    dpack,    // destination vector that T is unpacked into
+    apack,    // source vector that T is packed from
+    address,  // source of T: register, or the address of a variable
     label,
-    cc_in,   // condition code, not written out
+    cc_in,  // condition code, not written out
     cc_out,
 };
 
@@ -102,11 +102,9 @@ inline constexpr Axis sat_always = axis(field::sat, false, true, false, is("sat"
 inline constexpr Axis sat_implied = axis(field::none, true, false, false, is("sat", 0));
 inline constexpr Axis relu = axis(field::relu, true, true, false, is("relu", 1));
 inline constexpr Axis nan = axis(field::nan, true, true, false, is("NaN", 1));
-inline constexpr Axis xorsign =
-    axis(field::xorsign, true, true, false, is("xorsign.abs", 1));
-inline constexpr Axis rnd =
-    axis(field::round, true, true, false, is("rn", Round::rn), is("rz", Round::rz),
-         is("rm", Round::rm), is("rp", Round::rp));
+inline constexpr Axis xorsign = axis(field::xorsign, true, true, false, is("xorsign.abs", 1));
+inline constexpr Axis rnd = axis(field::round, true, true, false, is("rn", Round::rn),
+                                 is("rz", Round::rz), is("rm", Round::rm), is("rp", Round::rp));
 inline constexpr Axis rnd_always =
     axis(field::round, false, true, false, is("rn", Round::rn), is("rz", Round::rz),
          is("rm", Round::rm), is("rp", Round::rp));
@@ -125,25 +123,22 @@ inline constexpr Axis compare_signed = axis(
     field::compare, false, true, false, is("eq", Compare::eq), is("ne", Compare::ne),
     is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt), is("ge", Compare::ge));
 // lo, ls, hi, hs are lt, le, gt, ge under another name.
-inline constexpr Axis compare_unsigned =
-    axis(field::compare, false, true, false, is("eq", Compare::eq), is("ne", Compare::ne),
-         is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt),
-         is("ge", Compare::ge), is("lo", Compare::lt), is("ls", Compare::le),
-         is("hi", Compare::gt), is("hs", Compare::ge));
+inline constexpr Axis compare_unsigned = axis(
+    field::compare, false, true, false, is("eq", Compare::eq), is("ne", Compare::ne),
+    is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt), is("ge", Compare::ge),
+    is("lo", Compare::lt), is("ls", Compare::le), is("hi", Compare::gt), is("hs", Compare::ge));
 inline constexpr Axis compare_float =
     axis(field::compare, false, true, false, is("eq", Compare::eq), is("ne", Compare::ne),
-         is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt),
-         is("ge", Compare::ge), is("equ", Compare::equ), is("neu", Compare::neu),
-         is("ltu", Compare::ltu), is("leu", Compare::leu), is("gtu", Compare::gtu),
-         is("geu", Compare::geu), is("num", Compare::num), is("nan", Compare::nan));
-inline constexpr Axis boolean =
-    axis(field::boolean, false, false, false, is("and", Boolean::and_), is("or", Boolean::or_),
-         is("xor", Boolean::xor_));
-inline constexpr Axis test =
-    axis(field::mode, false, true, false, is("finite", TestP::finite),
-         is("infinite", TestP::infinite), is("number", TestP::number),
-         is("notanumber", TestP::notanumber), is("normal", TestP::normal),
-         is("subnormal", TestP::subnormal));
+         is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt), is("ge", Compare::ge),
+         is("equ", Compare::equ), is("neu", Compare::neu), is("ltu", Compare::ltu),
+         is("leu", Compare::leu), is("gtu", Compare::gtu), is("geu", Compare::geu),
+         is("num", Compare::num), is("nan", Compare::nan));
+inline constexpr Axis boolean = axis(field::boolean, false, false, false, is("and", Boolean::and_),
+                                     is("or", Boolean::or_), is("xor", Boolean::xor_));
+inline constexpr Axis test = axis(field::mode, false, true, false, is("finite", TestP::finite),
+                                  is("infinite", TestP::infinite), is("number", TestP::number),
+                                  is("notanumber", TestP::notanumber), is("normal", TestP::normal),
+                                  is("subnormal", TestP::subnormal));
 inline constexpr Axis permute =
     axis(field::mode, true, true, true, is("f4e", Permute::f4e), is("b4e", Permute::b4e),
          is("rc8", Permute::rc8), is("ecl", Permute::ecl), is("ecr", Permute::ecr),
@@ -156,9 +151,8 @@ inline constexpr Axis bmsk_mode =
 inline constexpr Axis shuffle =
     axis(field::mode, false, true, false, is("up", Mode::up), is("down", Mode::down),
          is("bfly", Mode::bfly), is("idx", Mode::idx));
-inline constexpr Axis vote_mode =
-    axis(field::mode, false, true, false, is("all", Mode::all), is("any", Mode::any),
-         is("uni", Mode::uni));
+inline constexpr Axis vote_mode = axis(field::mode, false, true, false, is("all", Mode::all),
+                                       is("any", Mode::any), is("uni", Mode::uni));
 inline constexpr Axis reduce_integer =
     axis(field::operation, false, true, false, is("add", Atomic::add), is("min", Atomic::min),
          is("max", Atomic::max));
@@ -168,37 +162,34 @@ inline constexpr Axis reduce_bits =
 inline constexpr Axis op_add = axis(field::operation, false, true, false, is("add", Atomic::add));
 inline constexpr Axis op_add_noftz =
     axis(field::operation, false, true, false, is("add.noftz", Atomic::add));
-inline constexpr Axis op_minmax = axis(field::operation, false, true, false,
-                                       is("min", Atomic::min), is("max", Atomic::max));
-inline constexpr Axis op_incdec = axis(field::operation, false, true, false,
-                                       is("inc", Atomic::inc), is("dec", Atomic::dec));
+inline constexpr Axis op_minmax =
+    axis(field::operation, false, true, false, is("min", Atomic::min), is("max", Atomic::max));
+inline constexpr Axis op_incdec =
+    axis(field::operation, false, true, false, is("inc", Atomic::inc), is("dec", Atomic::dec));
 inline constexpr Axis op_exch =
     axis(field::operation, false, true, false, is("exch", Atomic::exch));
 inline constexpr Axis op_cas = axis(field::operation, false, true, false, is("cas", Atomic::cas));
 inline constexpr Axis vector =
     axis(field::vector, true, false, false, is("v2", 2), is("v4", 4), is("v8", 8));
-inline constexpr Axis space =
-    axis(field::space, true, false, false, is("global", Space::global),
-         is("shared", Space::shared), is("shared::cta", Space::shared),
-         is("local", Space::local), is("const", Space::constant), is("param", Space::param),
-         is("param::entry", Space::param), is("param::func", Space::param));
+inline constexpr Axis space = axis(
+    field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
+    is("shared::cta", Space::shared), is("local", Space::local), is("const", Space::constant),
+    is("param", Space::param), is("param::entry", Space::param), is("param::func", Space::param));
 inline constexpr Axis space_store =
-    axis(field::space, true, false, false, is("global", Space::global),
-         is("shared", Space::shared), is("shared::cta", Space::shared),
-         is("local", Space::local), is("param", Space::param), is("param::func", Space::param));
+    axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
+         is("shared::cta", Space::shared), is("local", Space::local), is("param", Space::param),
+         is("param::func", Space::param));
 inline constexpr Axis space_always =
     axis(field::space, false, false, false, is("global", Space::global),
-         is("shared", Space::shared), is("shared::cta", Space::shared),
-         is("local", Space::local), is("const", Space::constant), is("param", Space::param),
-         is("param::entry", Space::param));
+         is("shared", Space::shared), is("shared::cta", Space::shared), is("local", Space::local),
+         is("const", Space::constant), is("param", Space::param), is("param::entry", Space::param));
 inline constexpr Axis space_atomic =
-    axis(field::space, true, false, false, is("global", Space::global),
-         is("shared", Space::shared), is("shared::cta", Space::shared));
+    axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
+         is("shared::cta", Space::shared));
 inline constexpr Axis space_global =
     axis(field::space, false, false, false, is("global", Space::global));
-inline constexpr Axis space_prefetch = axis(field::space, true, false, false,
-                                            is("global", Space::global),
-                                            is("local", Space::local));
+inline constexpr Axis space_prefetch =
+    axis(field::space, true, false, false, is("global", Space::global), is("local", Space::local));
 inline constexpr Axis load_order =
     axis(field::order, true, false, false, is("weak", Order::weak),
          is("volatile", Order::volatile_), is("relaxed", Order::relaxed),
@@ -207,14 +198,12 @@ inline constexpr Axis store_order =
     axis(field::order, true, false, false, is("weak", Order::weak),
          is("volatile", Order::volatile_), is("relaxed", Order::relaxed),
          is("release", Order::release), is("mmio.relaxed", Order::relaxed));
-inline constexpr Axis atomic_order =
-    axis(field::order, true, false, false, is("relaxed", Order::relaxed),
-         is("acquire", Order::acquire), is("release", Order::release),
-         is("acq_rel", Order::acq_rel));
-inline constexpr Axis fence_order = axis(field::order, true, false, false, is("sc", Order::sc),
-                                         is("acq_rel", Order::acq_rel),
-                                         is("acquire", Order::acquire),
-                                         is("release", Order::release));
+inline constexpr Axis atomic_order = axis(
+    field::order, true, false, false, is("relaxed", Order::relaxed), is("acquire", Order::acquire),
+    is("release", Order::release), is("acq_rel", Order::acq_rel));
+inline constexpr Axis fence_order =
+    axis(field::order, true, false, false, is("sc", Order::sc), is("acq_rel", Order::acq_rel),
+         is("acquire", Order::acquire), is("release", Order::release));
 inline constexpr Axis scope =
     axis(field::scope, true, false, false, is("cta", Scope::cta), is("cluster", Scope::cluster),
          is("gpu", Scope::gpu), is("sys", Scope::sys));
@@ -225,17 +214,15 @@ inline constexpr Axis cache =
     axis(field::none, true, false, false, is("ca", 0), is("cg", 0), is("cs", 0), is("lu", 0),
          is("cv", 0), is("wb", 0), is("wt", 0), is("nc", 0));
 inline constexpr Axis evict_l1 =
-    axis(field::none, true, false, false, is("L1::evict_normal", 0),
-         is("L1::evict_unchanged", 0), is("L1::evict_first", 0), is("L1::evict_last", 0),
-         is("L1::no_allocate", 0));
-inline constexpr Axis evict_l2 =
-    axis(field::none, true, false, false, is("L2::evict_normal", 0), is("L2::evict_first", 0),
-         is("L2::evict_last", 0));
-inline constexpr Axis prefetch_l2 = axis(field::none, true, false, false, is("L2::64B", 0),
-                                         is("L2::128B", 0), is("L2::256B", 0));
+    axis(field::none, true, false, false, is("L1::evict_normal", 0), is("L1::evict_unchanged", 0),
+         is("L1::evict_first", 0), is("L1::evict_last", 0), is("L1::no_allocate", 0));
+inline constexpr Axis evict_l2 = axis(field::none, true, false, false, is("L2::evict_normal", 0),
+                                      is("L2::evict_first", 0), is("L2::evict_last", 0));
+inline constexpr Axis prefetch_l2 =
+    axis(field::none, true, false, false, is("L2::64B", 0), is("L2::128B", 0), is("L2::256B", 0));
 inline constexpr Axis prefetch_level =
-    axis(field::none, false, false, false, is("L1", 0), is("L2", 0),
-         is("L2::evict_last", 0), is("L2::evict_normal", 0));
+    axis(field::none, false, false, false, is("L1", 0), is("L2", 0), is("L2::evict_last", 0),
+         is("L2::evict_normal", 0));
 inline constexpr Axis uni = axis(field::none, true, false, false, is("uni", 0));
 inline constexpr Axis aligned = axis(field::aligned, true, false, false, is("aligned", 1));
 inline constexpr Axis cta = axis(field::none, true, false, false, is("cta", 0));

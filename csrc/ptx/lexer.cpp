@@ -15,7 +15,8 @@ enum : std::uint8_t { blank = 1, letter = 2, digit = 4, hexadecimal = 8 };
 struct Classes {
     std::uint8_t of[256] = {};
     constexpr Classes() {
-        for (char c : {' ', '\t', '\r', '\f', '\v', '\n'}) of[static_cast<unsigned char>(c)] = blank;
+        for (char c : {' ', '\t', '\r', '\f', '\v', '\n'})
+            of[static_cast<unsigned char>(c)] = blank;
         for (unsigned c = 'a'; c <= 'z'; ++c) of[c] = of[c - 32] = letter;
         for (unsigned c = 'a'; c <= 'f'; ++c) of[c] = of[c - 32] = letter | hexadecimal;
         for (unsigned c = '0'; c <= '9'; ++c) of[c] = digit | hexadecimal;
@@ -135,13 +136,15 @@ class Lexer {
             const unsigned digits = second == 'f' ? 8 : 16;
             at_ += 2;
             const std::uint64_t bits = digits_of(16, digits);
-            return finish(make(second == 'f' ? Token::Kind::single : Token::Kind::real, from, bits));
+            return finish(
+                make(second == 'f' ? Token::Kind::single : Token::Kind::real, from, bits));
         }
         if (*at_ == '0' && second == 'x') return integer(from, 2, 16);
         if (*at_ == '0' && second == 'b') return integer(from, 2, 2);
         const char* ahead = at_;
         while (ahead != end_ && is(*ahead, digit)) ++ahead;
-        if (ahead != end_ && (*ahead == '.' || *ahead == 'e' || *ahead == 'E')) return decimal(ahead);
+        if (ahead != end_ && (*ahead == '.' || *ahead == 'e' || *ahead == 'E'))
+            return decimal(ahead);
         return integer(from, 0, *at_ == '0' ? 8 : 10);
     }
 
@@ -161,7 +164,8 @@ class Lexer {
     std::uint64_t digits_of(unsigned base, unsigned count) {
         std::uint64_t value = 0;
         unsigned seen = 0;
-        for (; at_ != end_ && is(*at_, hexadecimal) && (count == 0 || seen < count); ++at_, ++seen) {
+        for (; at_ != end_ && is(*at_, hexadecimal) && (count == 0 || seen < count);
+             ++at_, ++seen) {
             const char c = *at_;
             const unsigned v = c <= '9' ? static_cast<unsigned>(c - '0')
                                         : static_cast<unsigned>((c | 32) - 'a' + 10);

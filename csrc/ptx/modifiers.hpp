@@ -25,14 +25,44 @@ inline constexpr Field none{0, 0}, ftz{0, 1}, sat{1, 1}, round{2, 4}, compare{6,
 
 enum class Round : std::uint8_t { none, rn, rz, rm, rp, rni, rzi, rmi, rpi };
 enum class Compare : std::uint8_t {
-    eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu, leu, gtu, geu, num, nan,
+    eq,
+    ne,
+    lt,
+    le,
+    gt,
+    ge,
+    lo,
+    ls,
+    hi,
+    hs,
+    equ,
+    neu,
+    ltu,
+    leu,
+    gtu,
+    geu,
+    num,
+    nan,
 };
 enum class Boolean : std::uint8_t { none, and_, or_, xor_ };
 enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel, sc };
 enum class Scope : std::uint8_t { none, cta, cluster, gpu, sys };
 enum class Atomic : std::uint8_t { add, min, max, inc, dec, and_, or_, xor_, exch, cas };
 enum class Mode : std::uint8_t {
-    none, up, down, bfly, idx, all, any, uni, ballot, wrap, clamp, left, right, popc
+    none,
+    up,
+    down,
+    bfly,
+    idx,
+    all,
+    any,
+    uni,
+    ballot,
+    wrap,
+    clamp,
+    left,
+    right,
+    popc
 };
 enum class TestP : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
 enum class Permute : std::uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };

@@ -88,15 +88,15 @@ Operand Parser::number_operand() {
             return o;
         case Token::Kind::real:
             o.kind = Kind::real;
-            o.value = static_cast<std::int64_t>(token.value ^
-                                                (minus ? std::uint64_t{1} << 63 : 0));
+            o.value = static_cast<std::int64_t>(token.value ^ (minus ? std::uint64_t{1} << 63 : 0));
             return o;
         case Token::Kind::single:
             o.kind = Kind::single;
             o.value = static_cast<std::int64_t>(token.value ^ (minus ? 0x80000000u : 0u));
             return o;
         default:
-            fail(token, "an operand is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
+            fail(token,
+                 "an operand is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
     }
 }
 
@@ -107,7 +107,8 @@ Operand Parser::vector_operand(Function& f) {
     do {
         const Token& token = peek();
         if (count == 8) fail(token, "a vector of more than 8");
-        if (at_mark('{') || at_mark('[')) fail(token, "a vector's element is a register or a constant");
+        if (at_mark('{') || at_mark('['))
+            fail(token, "a vector's element is a register or a constant");
         elements[count++] = primary(f);
     } while (accept(','));
     expect('}');
@@ -129,8 +130,8 @@ Operand Parser::memory_operand(Function& f) {
     o.type = base.type;
     o.index = base.index;
     o.value = base.value;
-    const bool address = base.kind == Kind::variable || base.kind == Kind::frame ||
-                         base.kind == Kind::integer;
+    const bool address =
+        base.kind == Kind::variable || base.kind == Kind::frame || base.kind == Kind::integer;
     const bool pointer = base.kind == Kind::reg && !is_float(base.type) &&
                          (bytes_of(base.type) == 4 || bytes_of(base.type) == 8);
     if (!address && !pointer) fail(token, "no address: a register of 32 or 64 bits, or a variable");
@@ -157,10 +158,18 @@ Operand Parser::named(Function& f, const Token& token) {
                 o.kind = Kind::reg;
                 o.type = f.registers[s->index];
                 return o;
-            case Symbol::Kind::table: o.kind = Kind::table; return o;
-            case Symbol::Kind::function: o.kind = Kind::function; return o;
-            case Symbol::Kind::variable: o.kind = Kind::variable; break;
-            case Symbol::Kind::frame: o.kind = Kind::frame; break;
+            case Symbol::Kind::table:
+                o.kind = Kind::table;
+                return o;
+            case Symbol::Kind::function:
+                o.kind = Kind::function;
+                return o;
+            case Symbol::Kind::variable:
+                o.kind = Kind::variable;
+                break;
+            case Symbol::Kind::frame:
+                o.kind = Kind::frame;
+                break;
         }
         // variable+8; inside [ ] the offset is taken there
         if (at_mark('+') && peek(1).kind == Token::Kind::integer) {

@@ -28,9 +28,7 @@ const Token& Parser::take() {
     return token;
 }
 
-bool Parser::at_mark(char c) const {
-    return peek().kind == Token::Kind::mark && peek().mark == c;
-}
+bool Parser::at_mark(char c) const { return peek().kind == Token::Kind::mark && peek().mark == c; }
 
 bool Parser::at_directive(std::string_view name) const {
     return peek().kind == Token::Kind::directive && peek().text == name;
@@ -69,7 +67,8 @@ void Parser::header() {
     if (at_directive(".address_size")) {
         take();
         const std::uint64_t bits = constant_unsigned("address size");
-        if (bits != 64) fail(peek(), "only .address_size 64 is supported", Error::Kind::unsupported_form);
+        if (bits != 64)
+            fail(peek(), "only .address_size 64 is supported", Error::Kind::unsupported_form);
     }
 }
 

@@ -36,13 +36,54 @@ struct Variable {
 
 // %tid and its kin.
 enum class Special : std::uint8_t {
-    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y,
-    nctaid_z, laneid, warpid, nwarpid, warp_size, smid, nsmid, gridid, lanemask_eq, lanemask_le,
-    lanemask_lt, lanemask_ge, lanemask_gt, clock, clock_hi, clock64, globaltimer, globaltimer_lo,
-    globaltimer_hi, dynamic_smem_size, total_smem_size, cluster_ctaid_x, cluster_ctaid_y,
-    cluster_ctaid_z, cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z, clusterid_x, clusterid_y,
-    clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z, cluster_ctarank, cluster_nctarank,
-    is_explicit_cluster, count,
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    warp_size,
+    smid,
+    nsmid,
+    gridid,
+    lanemask_eq,
+    lanemask_le,
+    lanemask_lt,
+    lanemask_ge,
+    lanemask_gt,
+    clock,
+    clock_hi,
+    clock64,
+    globaltimer,
+    globaltimer_lo,
+    globaltimer_hi,
+    dynamic_smem_size,
+    total_smem_size,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,
+    count,
 };
 
 struct Operand {
@@ -85,7 +126,7 @@ struct Instruction {
 };
 
 struct Call {
-    std::uint32_t function = absent;  // of the module
+    std::uint32_t function = absent;                // of the module
     std::vector<std::uint32_t> arguments, results;  // frame variables of the caller
 };
 

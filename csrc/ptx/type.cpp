@@ -5,8 +5,8 @@ namespace cupola::ptx {
 
 namespace {
 constexpr std::string_view names[] = {
-    "none", "u8",  "u16",   "u32",  "u64",    "s8",  "s16", "s32",  "s64", "b8",   "b16",
-    "b32",  "b64", "b128",  "f16",  "f16x2",  "bf16", "bf16x2", "f32", "f64", "pred",
+    "none", "u8",  "u16",  "u32", "u64",   "s8",   "s16",    "s32", "s64", "b8",   "b16",
+    "b32",  "b64", "b128", "f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "pred",
 };
 }
 

@@ -7,21 +7,60 @@
 namespace cupola::ptx {
 
 enum class Type : std::uint8_t {
-    none, u8, u16, u32, u64, s8, s16, s32, s64, b8, b16, b32, b64, b128,
-    f16, f16x2, bf16, bf16x2, f32, f64, pred,
+    none,
+    u8,
+    u16,
+    u32,
+    u64,
+    s8,
+    s16,
+    s32,
+    s64,
+    b8,
+    b16,
+    b32,
+    b64,
+    b128,
+    f16,
+    f16x2,
+    bf16,
+    bf16x2,
+    f32,
+    f64,
+    pred,
 };
 
 enum class Space : std::uint8_t { generic, global, shared, local, constant, param };
 
 constexpr unsigned bytes_of(Type t) {
     switch (t) {
-        case Type::u8: case Type::s8: case Type::b8: return 1;
-        case Type::u16: case Type::s16: case Type::b16: case Type::f16: case Type::bf16: return 2;
-        case Type::u32: case Type::s32: case Type::b32: case Type::f32:
-        case Type::f16x2: case Type::bf16x2: return 4;
-        case Type::u64: case Type::s64: case Type::b64: case Type::f64: return 8;
-        case Type::b128: return 16;
-        case Type::pred: case Type::none: break;
+        case Type::u8:
+        case Type::s8:
+        case Type::b8:
+            return 1;
+        case Type::u16:
+        case Type::s16:
+        case Type::b16:
+        case Type::f16:
+        case Type::bf16:
+            return 2;
+        case Type::u32:
+        case Type::s32:
+        case Type::b32:
+        case Type::f32:
+        case Type::f16x2:
+        case Type::bf16x2:
+            return 4;
+        case Type::u64:
+        case Type::s64:
+        case Type::b64:
+        case Type::f64:
+            return 8;
+        case Type::b128:
+            return 16;
+        case Type::pred:
+        case Type::none:
+            break;
     }
     return 0;
 }

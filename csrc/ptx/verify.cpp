@@ -23,11 +23,16 @@ bool suits_relaxed(Type reg, Type type) {
 
 Type doubled(Type type) {
     switch (type) {
-        case Type::u16: return Type::u32;
-        case Type::s16: return Type::s32;
-        case Type::u32: return Type::u64;
-        case Type::s32: return Type::s64;
-        default: return Type::none;
+        case Type::u16:
+            return Type::u32;
+        case Type::s16:
+            return Type::s32;
+        case Type::u32:
+            return Type::u64;
+        case Type::s32:
+            return Type::s64;
+        default:
+            return Type::none;
     }
 }
 
@@ -67,29 +72,51 @@ class Check {
         // The forms without a type of their own work on 32 bits, or on an address.
         const Type type = c_.type == Type::none ? Type::b32 : c_.type;
         switch (shape) {
-            case Shape::d: return destination(o, type, false);
-            case Shape::dw: return destination(o, doubled(type), false);
-            case Shape::d32: return destination(o, Type::b32, false);
-            case Shape::dr: return destination(o, type, true);
-            case Shape::p: return destination(o, Type::pred, false);
-            case Shape::pq: return pair(o, Type::pred);
-            case Shape::dp: return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
-            case Shape::a: return source(o, type, false);
-            case Shape::aw: return c_.type == Type::none ? pointer(o) : source(o, doubled(type), false);
-            case Shape::a2: return source(o, c_.type2, false);
-            case Shape::ar2: return source(o, c_.type2, true);
-            case Shape::w: return source(o, Type::b32, false);
-            case Shape::np: return predicate(o);
-            case Shape::imm: return o.kind == Kind::integer ? "" : "an integer constant is wanted";
-            case Shape::m: return o.kind == Kind::memory ? "" : "an address in [ ] is wanted";
-            case Shape::dv: return vector(o, type, true);
-            case Shape::av: return vector(o, type, false);
-            case Shape::dpack: return pack(o, type, true);
-            case Shape::apack: return pack(o, type, false);
-            case Shape::address: return symbol(o, type);
+            case Shape::d:
+                return destination(o, type, false);
+            case Shape::dw:
+                return destination(o, doubled(type), false);
+            case Shape::d32:
+                return destination(o, Type::b32, false);
+            case Shape::dr:
+                return destination(o, type, true);
+            case Shape::p:
+                return destination(o, Type::pred, false);
+            case Shape::pq:
+                return pair(o, Type::pred);
+            case Shape::dp:
+                return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
+            case Shape::a:
+                return source(o, type, false);
+            case Shape::aw:
+                return c_.type == Type::none ? pointer(o) : source(o, doubled(type), false);
+            case Shape::a2:
+                return source(o, c_.type2, false);
+            case Shape::ar2:
+                return source(o, c_.type2, true);
+            case Shape::w:
+                return source(o, Type::b32, false);
+            case Shape::np:
+                return predicate(o);
+            case Shape::imm:
+                return o.kind == Kind::integer ? "" : "an integer constant is wanted";
+            case Shape::m:
+                return o.kind == Kind::memory ? "" : "an address in [ ] is wanted";
+            case Shape::dv:
+                return vector(o, type, true);
+            case Shape::av:
+                return vector(o, type, false);
+            case Shape::dpack:
+                return pack(o, type, true);
+            case Shape::apack:
+                return pack(o, type, false);
+            case Shape::address:
+                return symbol(o, type);
             case Shape::label:
                 return o.kind == Kind::label || o.kind == Kind::table ? "" : "a label is wanted";
-            case Shape::cc_in: case Shape::cc_out: break;
+            case Shape::cc_in:
+            case Shape::cc_out:
+                break;
         }
         return {};
     }
@@ -117,7 +144,8 @@ class Check {
                 return wrong_register(o, type);
             case Kind::integer:
                 if (type == Type::pred || type == Type::f32 || type == Type::f64)
-                    return "an integer constant where ." + std::string(name_of(type)) + " is wanted";
+                    return "an integer constant where ." + std::string(name_of(type)) +
+                           " is wanted";
                 return {};
             case Kind::real:
                 if (type == Type::f32 || type == Type::f64 || type == Type::b64) return {};
@@ -130,18 +158,21 @@ class Check {
             case Kind::special: {
                 const unsigned bits = bits_of_special(static_cast<Special>(o.index));
                 if (is_float(type)) return "a special register where a float is wanted";
-                if (bits == 8 * bytes_of(type) || (relaxed && bits >= 8 * bytes_of(type))) return {};
+                if (bits == 8 * bytes_of(type) || (relaxed && bits >= 8 * bytes_of(type)))
+                    return {};
                 // PTX 1.x had 16-bit special registers; their low half may still be asked for.
                 if (bits == 32 && bytes_of(type) == 2) return {};
                 return "a special register of " + std::to_string(bits) + " bits where ." +
                        std::string(name_of(type)) + " is wanted";
             }
-            default: return "a register or a constant is wanted";
+            default:
+                return "a register or a constant is wanted";
         }
     }
 
     static std::string pointer(const Operand& o) {
-        if (o.kind == Kind::reg && (suits(o.type, Type::u64) || suits(o.type, Type::u32))) return {};
+        if (o.kind == Kind::reg && (suits(o.type, Type::u64) || suits(o.type, Type::u32)))
+            return {};
         return "a register that holds an address is wanted";
     }
 
@@ -192,8 +223,8 @@ class Check {
             if (is_float(type)) return "an address where a float is wanted";
             const unsigned bytes = bytes_of(type);
             if (bytes == 8) return {};
-            const Space space = o.kind == Kind::frame ? Space::local
-                                                      : here_.module.variables[o.index].space;
+            const Space space =
+                o.kind == Kind::frame ? Space::local : here_.module.variables[o.index].space;
             if (bytes == 4 && (space == Space::shared || space == Space::local)) return {};
             return "an address of 64 bits where ." + std::string(name_of(type)) + " is wanted";
         }
@@ -213,8 +244,12 @@ std::string misfit(const Candidate& candidate, const Surroundings& here) {
 
 unsigned bits_of_special(Special special) {
     switch (special) {
-        case Special::clock64: case Special::globaltimer: case Special::gridid: return 64;
-        default: return 32;
+        case Special::clock64:
+        case Special::globaltimer:
+        case Special::gridid:
+            return 64;
+        default:
+            return 32;
     }
 }
 

@@ -30,8 +30,7 @@ void write_constant(std::byte* file, const ConstantLanes& c) {
     }
     std::byte bytes[16] = {};
     std::memcpy(bytes, &c.value, 8);
-    for (unsigned i = 0; i < lanes; ++i)
-        std::memcpy(file + c.offset + i * c.width, bytes, c.width);
+    for (unsigned i = 0; i < lanes; ++i) std::memcpy(file + c.offset + i * c.width, bytes, c.width);
 }
 
 }  // namespace
@@ -98,7 +97,7 @@ void BlockState::enter(Warp& w) {
         set_mask(w, w.resume.mask);
         ip = w.resume.pc;
         // The limit follows from who is ready.
-        w.limit = w.forced > 0 ? nullptr
+        w.limit = w.forced > 0        ? nullptr
                   : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc
                                       : reinterpret_cast<const Code*>(~std::uintptr_t{0});
         w.status = Status::ready;
@@ -179,41 +178,98 @@ void BlockState::write_specials(Warp& w) {
         const unsigned first = w.index * lanes;
         if (special >= static_cast<unsigned>(S::count)) {
             switch (static_cast<Hidden>(special)) {
-                case Hidden::shared_base: each([&](unsigned) { return std::uint64_t{shared}; }); break;
+                case Hidden::shared_base:
+                    each([&](unsigned) { return std::uint64_t{shared}; });
+                    break;
                 case Hidden::local_base:
                     each([&](unsigned i) { return local + (first + i) * local_bytes; });
                     break;
-                case Hidden::parameter_base: each([&](unsigned) { return std::uint64_t{parameters}; }); break;
-                case Hidden::stack_pointer: case Hidden::count: same(0); break;
+                case Hidden::parameter_base:
+                    each([&](unsigned) { return std::uint64_t{parameters}; });
+                    break;
+                case Hidden::stack_pointer:
+                case Hidden::count:
+                    same(0);
+                    break;
             }
             continue;
         }
         switch (static_cast<S>(special)) {
-            case S::tid_x: each([&](unsigned i) { return (first + i) % b.x; }); break;
-            case S::tid_y: each([&](unsigned i) { return (first + i) / b.x % b.y; }); break;
-            case S::tid_z: each([&](unsigned i) { return (first + i) / b.x / b.y; }); break;
-            case S::ntid_x: same(b.x); break;
-            case S::ntid_y: same(b.y); break;
-            case S::ntid_z: same(b.z); break;
-            case S::ctaid_x: same(block_.x); break;
-            case S::ctaid_y: same(block_.y); break;
-            case S::ctaid_z: same(block_.z); break;
-            case S::nctaid_x: same(g.x); break;
-            case S::nctaid_y: same(g.y); break;
-            case S::nctaid_z: same(g.z); break;
-            case S::laneid: each([](unsigned i) { return std::uint32_t{i}; }); break;
-            case S::warpid: same(w.index); break;
-            case S::nwarpid: same(warp_count_); break;
-            case S::nsmid: same(1); break;
-            case S::gridid: each([&](unsigned) { return std::uint64_t{launch_.grid_id}; }); break;
-            case S::lanemask_eq: each([](unsigned i) { return 1u << i; }); break;
-            case S::lanemask_le: each([](unsigned i) { return (2u << i) - 1; }); break;
-            case S::lanemask_lt: each([](unsigned i) { return (1u << i) - 1; }); break;
-            case S::lanemask_ge: each([](unsigned i) { return ~((1u << i) - 1); }); break;
-            case S::lanemask_gt: each([](unsigned i) { return ~((2u << i) - 1); }); break;
-            case S::dynamic_smem_size: same(launch_.dynamic_shared); break;
-            case S::total_smem_size: same(static_cast<std::uint32_t>(shared_bytes)); break;
-            default: same(0); break;  // smid: there is one multiprocessor as far as a block can tell
+            case S::tid_x:
+                each([&](unsigned i) { return (first + i) % b.x; });
+                break;
+            case S::tid_y:
+                each([&](unsigned i) { return (first + i) / b.x % b.y; });
+                break;
+            case S::tid_z:
+                each([&](unsigned i) { return (first + i) / b.x / b.y; });
+                break;
+            case S::ntid_x:
+                same(b.x);
+                break;
+            case S::ntid_y:
+                same(b.y);
+                break;
+            case S::ntid_z:
+                same(b.z);
+                break;
+            case S::ctaid_x:
+                same(block_.x);
+                break;
+            case S::ctaid_y:
+                same(block_.y);
+                break;
+            case S::ctaid_z:
+                same(block_.z);
+                break;
+            case S::nctaid_x:
+                same(g.x);
+                break;
+            case S::nctaid_y:
+                same(g.y);
+                break;
+            case S::nctaid_z:
+                same(g.z);
+                break;
+            case S::laneid:
+                each([](unsigned i) { return std::uint32_t{i}; });
+                break;
+            case S::warpid:
+                same(w.index);
+                break;
+            case S::nwarpid:
+                same(warp_count_);
+                break;
+            case S::nsmid:
+                same(1);
+                break;
+            case S::gridid:
+                each([&](unsigned) { return std::uint64_t{launch_.grid_id}; });
+                break;
+            case S::lanemask_eq:
+                each([](unsigned i) { return 1u << i; });
+                break;
+            case S::lanemask_le:
+                each([](unsigned i) { return (2u << i) - 1; });
+                break;
+            case S::lanemask_lt:
+                each([](unsigned i) { return (1u << i) - 1; });
+                break;
+            case S::lanemask_ge:
+                each([](unsigned i) { return ~((1u << i) - 1); });
+                break;
+            case S::lanemask_gt:
+                each([](unsigned i) { return ~((2u << i) - 1); });
+                break;
+            case S::dynamic_smem_size:
+                same(launch_.dynamic_shared);
+                break;
+            case S::total_smem_size:
+                same(static_cast<std::uint32_t>(shared_bytes));
+                break;
+            default:
+                same(0);
+                break;  // smid: there is one multiprocessor as far as a block can tell
         }
     }
 }

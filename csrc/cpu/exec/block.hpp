@@ -42,15 +42,17 @@ class BlockState final : public BlockRunner, public Block {
     const Launch& launch() const { return launch_; }
 
     // barrier.cpp
-    const Code* arrive_at(Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count, bool waits,
-                          std::uint32_t yes);
+    const Code* arrive_at(Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
+                          bool waits, std::uint32_t yes);
     const Code* exit_lanes(Warp& w);
-    void fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const std::string& what);
+    void fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
+                    const std::string& what);
 
     // memory.cpp: the end of what may be read from here on, 0 where nothing may.
     std::uintptr_t readable_until(const Warp& w, unsigned lane, std::uintptr_t address) const;
     std::byte* local_of(const Warp& w, unsigned lane) const {
-        return reinterpret_cast<std::byte*>(local) + (std::uint64_t{w.index} * lanes + lane) * local_bytes;
+        return reinterpret_cast<std::byte*>(local) +
+               (std::uint64_t{w.index} * lanes + lane) * local_bytes;
     }
 
   private:

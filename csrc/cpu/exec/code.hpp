@@ -1,10 +1,10 @@
-// csrc/cpu/exec/code.hpp - decoded instructions, and the state of the warp that runs them. Shared by
-// the sources that are compiled once for each instruction set, so it holds plain data alone.
+// csrc/cpu/exec/code.hpp - decoded instructions, and the state of the warp that runs them. Shared
+// by the sources that are compiled once for each instruction set, so it holds plain data alone.
 //
-// A warp's registers are one stretch of bytes: a register of 32 lanes lies 64-byte aligned at a fixed
-// offset, lane by lane; a predicate is 32 bits. Constants and special registers lie there too, so an
-// operand is an offset whatever it is. Code is threaded: each handler does its work and jumps to the
-// next handler.
+// A warp's registers are one stretch of bytes: a register of 32 lanes lies 64-byte aligned at a
+// fixed offset, lane by lane; a predicate is 32 bits. Constants and special registers lie there
+// too, so an operand is an offset whatever it is. Code is threaded: each handler does its work and
+// jumps to the next handler.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ using Handler = const Code* (*)(const Code*, Warp&, std::byte* registers);
 struct Code {
     Handler run = nullptr;
     std::int32_t op[6] = {0, 0, 0, 0, 0, 0};  // offsets in the register file
-    std::int64_t imm = 0;      // constant, address offset, or index into the kernel's lists
-    std::int32_t target = 0;   // of a branch: relative to this Code
-    std::uint32_t line = 0;    // in the PTX text
-    std::uint32_t slot = 0;    // memory access: which cached range
-    std::uint16_t cost = 0;    // backward branch: share of the warp's turn
+    std::int64_t imm = 0;     // constant, address offset, or index into the kernel's lists
+    std::int32_t target = 0;  // of a branch: relative to this Code
+    std::uint32_t line = 0;   // in the PTX text
+    std::uint32_t slot = 0;   // memory access: which cached range
+    std::uint16_t cost = 0;   // backward branch: share of the warp's turn
     std::uint8_t flags = 0;
-    std::uint8_t count = 1;    // elements of a vector access
+    std::uint8_t count = 1;  // elements of a vector access
 };
 
 namespace flag {
@@ -38,7 +38,7 @@ inline constexpr std::uint8_t address32 = 1;  // the address register has 32 bit
 inline constexpr std::uint8_t strong = 2;     // volatile, relaxed, acquire, release
 inline constexpr std::uint8_t acquire = 4;
 inline constexpr std::uint8_t release = 8;
-inline constexpr std::uint8_t negate = 16;    // branch on a false predicate
+inline constexpr std::uint8_t negate = 16;  // branch on a false predicate
 }  // namespace flag
 
 // Lanes that stand at one place and may run.
@@ -50,10 +50,10 @@ struct Group {
 // Lanes that wait: for a barrier of the block, or for other lanes of their warp.
 struct Waiting {
     std::uint32_t mask;
-    const Code* pc;    // where they go on
-    const Code* code;  // the instruction they wait in
-    std::int32_t barrier;       // of the block, or -1
-    std::uint32_t want;         // of the warp: lanes that must come
+    const Code* pc;        // where they go on
+    const Code* code;      // the instruction they wait in
+    std::int32_t barrier;  // of the block, or -1
+    std::uint32_t want;    // of the warp: lanes that must come
 };
 
 struct Return {
@@ -66,25 +66,25 @@ enum class Status : std::uint8_t { ready, done, blocked, yielded, faulted };
 struct Block;
 
 struct Warp {
-    alignas(64) std::int32_t lane_mask[lanes];    // 0 or -1, the same as mask
-    alignas(64) std::uint64_t address[lanes];     // of the access at hand
+    alignas(64) std::int32_t lane_mask[lanes];  // 0 or -1, the same as mask
+    alignas(64) std::uint64_t address[lanes];   // of the access at hand
     std::uint32_t mask = 0;
-    std::uint32_t outer = 0;       // the mask around a guarded instruction
-    std::uint32_t live = 0;        // lanes that have not exited
-    const Code* limit = nullptr;   // a branch to here or beyond looks for waiting lanes
-    std::int32_t budget = 0;       // backward branches before others get a turn
-    std::int32_t forced = 0;       // branches for which the order of code does not count
+    std::uint32_t outer = 0;      // the mask around a guarded instruction
+    std::uint32_t live = 0;       // lanes that have not exited
+    const Code* limit = nullptr;  // a branch to here or beyond looks for waiting lanes
+    std::int32_t budget = 0;      // backward branches before others get a turn
+    std::int32_t forced = 0;      // branches for which the order of code does not count
     std::uint32_t turn = 0;
-    bool lenient = false;          // the next warp operation takes whatever lanes there are
+    bool lenient = false;  // the next warp operation takes whatever lanes there are
     Status status = Status::ready;
-    std::uint8_t index = 0;        // in the block
+    std::uint8_t index = 0;  // in the block
     unsigned ready_count = 0, waiting_count = 0;
-    Group ready[lanes + 1];        // sorted, lowest place last
-    Group resume;                  // of a warp that has yielded
+    Group ready[lanes + 1];  // sorted, lowest place last
+    Group resume;            // of a warp that has yielded
     Waiting waiting[lanes];
     Block* block = nullptr;
     std::byte* registers = nullptr;
-    Return* returns = nullptr;     // [lane][depth]
+    Return* returns = nullptr;  // [lane][depth]
     std::uint32_t depth[lanes];
 };
 
@@ -103,8 +103,8 @@ struct Block {
 
     // Checks every active lane's address one by one. False: a fault has been noted.
     virtual bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) = 0;
-    virtual void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
-                       const char* what, std::uint64_t address) = 0;
+    virtual void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,
+                       std::uint64_t address) = 0;
     virtual bool is_constant(std::uintptr_t address) const = 0;
 
   protected:
@@ -115,10 +115,10 @@ extern const Code halt;  // its handler leaves the warp
 
 // schedule.cpp: who runs next.
 void set_mask(Warp& w, std::uint32_t mask);
-const Code* arrive(Warp& w, const Code* at);   // the running lanes have come to `at`
-const Code* expire(Warp& w, const Code* at);   // and their turn is over
+const Code* arrive(Warp& w, const Code* at);  // the running lanes have come to `at`
+const Code* expire(Warp& w, const Code* at);  // and their turn is over
 const Code* split(Warp& w, std::uint32_t first_mask, const Code* first, const Code* second);
-const Code* pick(Warp& w);                     // the running lanes are gone
+const Code* pick(Warp& w);  // the running lanes are gone
 void make_ready(Warp& w, std::uint32_t mask, const Code* at);
 const Code* wait_for_lanes(Warp& w, std::uint32_t want, const Code* code, const Code* then);
 const Code* stop_faulted(Warp& w);

@@ -152,11 +152,13 @@ void save_registers(Warp& w, const CallSite& site, unsigned lane, std::byte* to,
 const Code* exit_lanes(const Code*, Warp& w, std::byte*) { return block_of(w).exit_lanes(w); }
 
 const Code* trap(const Code* ip, Warp& w, std::byte*) {
-    w.block->fault(w, ip, Fault::Kind::trap, static_cast<unsigned>(__builtin_ctz(w.mask)), "trap", 0);
+    w.block->fault(w, ip, Fault::Kind::trap, static_cast<unsigned>(__builtin_ctz(w.mask)), "trap",
+                   0);
     return stop_faulted(w);
 }
 const Code* brkpt(const Code* ip, Warp& w, std::byte*) {
-    w.block->fault(w, ip, Fault::Kind::trap, static_cast<unsigned>(__builtin_ctz(w.mask)), "brkpt", 0);
+    w.block->fault(w, ip, Fault::Kind::trap, static_cast<unsigned>(__builtin_ctz(w.mask)), "brkpt",
+                   0);
     return stop_faulted(w);
 }
 
@@ -169,14 +171,17 @@ const Code* barrier(const Code* ip, Warp& w, std::byte* r) {
                                  bits_at(r, ip->op[3]));
 }
 const Code* barrier_arrive(const Code* ip, Warp& w, std::byte* r) {
-    return block_of(w).arrive_at(w, ip, uniform(w, r, ip->op[1]), uniform(w, r, ip->op[2]), false, 0);
+    return block_of(w).arrive_at(w, ip, uniform(w, r, ip->op[1]), uniform(w, r, ip->op[2]), false,
+                                 0);
 }
 
 std::uint64_t nanoseconds(bool wall) {
     using namespace std::chrono;
     return static_cast<std::uint64_t>(
-        wall ? duration_cast<std::chrono::nanoseconds>(system_clock::now().time_since_epoch()).count()
-             : duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch()).count());
+        wall ? duration_cast<std::chrono::nanoseconds>(system_clock::now().time_since_epoch())
+                   .count()
+             : duration_cast<std::chrono::nanoseconds>(steady_clock::now().time_since_epoch())
+                   .count());
 }
 template <bool Wall, class T, unsigned Shift>
 [[gnu::noinline]] const Code* read_time(const Code* ip, Warp& w, std::byte* r) {
@@ -197,7 +202,8 @@ template <bool Wall, class T, unsigned Shift>
         std::memcpy(&format, frame + site.arguments[0].from, 8);
         std::memcpy(&arguments, frame + site.arguments[1].from, 8);
         std::int32_t written = 0;
-        if (!print_formatted(block, w, ip, lane, format, arguments, written)) return stop_faulted(w);
+        if (!print_formatted(block, w, ip, lane, format, arguments, written))
+            return stop_faulted(w);
         if (!site.results.empty()) std::memcpy(frame + site.results[0].to, &written, 4);
     }
     return ip + 1;
@@ -232,14 +238,22 @@ template <unsigned Bytes, unsigned Count, bool Pack>
 template <bool Pack>
 Handler repack_handler(unsigned bytes, unsigned count) {
     switch (bytes * 16 + count) {
-        case 1 * 16 + 2: return &threaded<&repack<1, 2, Pack>>;
-        case 1 * 16 + 4: return &threaded<&repack<1, 4, Pack>>;
-        case 2 * 16 + 2: return &threaded<&repack<2, 2, Pack>>;
-        case 2 * 16 + 4: return &threaded<&repack<2, 4, Pack>>;
-        case 4 * 16 + 2: return &threaded<&repack<4, 2, Pack>>;
-        case 4 * 16 + 4: return &threaded<&repack<4, 4, Pack>>;
-        case 8 * 16 + 2: return &threaded<&repack<8, 2, Pack>>;
-        default: return nullptr;
+        case 1 * 16 + 2:
+            return &threaded<&repack<1, 2, Pack>>;
+        case 1 * 16 + 4:
+            return &threaded<&repack<1, 4, Pack>>;
+        case 2 * 16 + 2:
+            return &threaded<&repack<2, 2, Pack>>;
+        case 2 * 16 + 4:
+            return &threaded<&repack<2, 4, Pack>>;
+        case 4 * 16 + 2:
+            return &threaded<&repack<4, 2, Pack>>;
+        case 4 * 16 + 4:
+            return &threaded<&repack<4, 4, Pack>>;
+        case 8 * 16 + 2:
+            return &threaded<&repack<8, 2, Pack>>;
+        default:
+            return nullptr;
     }
 }
 
@@ -254,7 +268,9 @@ Code make_halt() {
 const Code halt = make_halt();
 
 Handler pack_handler(unsigned bytes, unsigned count) { return repack_handler<true>(bytes, count); }
-Handler unpack_handler(unsigned bytes, unsigned count) { return repack_handler<false>(bytes, count); }
+Handler unpack_handler(unsigned bytes, unsigned count) {
+    return repack_handler<false>(bytes, count);
+}
 
 const Control control{
     &threaded<&jump>,

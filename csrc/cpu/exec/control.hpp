@@ -1,4 +1,5 @@
-// csrc/cpu/exec/control.hpp - handlers of control flow, which are the same for every instruction set.
+// csrc/cpu/exec/control.hpp - handlers of control flow, which are the same for every instruction
+// set.
 #pragma once
 
 #include "cpu/exec/code.hpp"
@@ -23,6 +24,7 @@ Handler pack_handler(unsigned bytes, unsigned count);
 Handler unpack_handler(unsigned bytes, unsigned count);
 
 // bar.red: what its lanes are given when the barrier is complete.
-void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes, std::uint32_t threads);
+void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,
+                          std::uint32_t threads);
 
 }  // namespace cupola::cpu::exec

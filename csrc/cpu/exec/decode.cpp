@@ -171,8 +171,8 @@ void Decoder::describe(const ptx::Function& f) {
     kernel_->constant_ranges = placement_.constant_ranges;
     for (const std::uint32_t n : f.formals) {
         const ptx::Variable& v = f.frame[n];
-        kernel_->parameters_.push_back({static_cast<std::uint32_t>(v.offset),
-                                        static_cast<std::uint32_t>(v.size), v.align});
+        kernel_->parameters_.push_back(
+            {static_cast<std::uint32_t>(v.offset), static_cast<std::uint32_t>(v.size), v.align});
         kernel_->parameter_bytes = static_cast<std::uint32_t>(v.offset + v.size);
     }
     const bool required = f.required_threads[0] != 0;
@@ -193,9 +193,9 @@ void Decoder::place_shared(const std::vector<std::uint32_t>& functions) {
     std::uint64_t at = 0;
     for (const std::uint32_t n : functions)
         for (const ptx::Operand& o : module_.functions[n].operands) {
-            const bool names = o.kind == ptx::Operand::Kind::variable ||
-                               (o.kind == ptx::Operand::Kind::memory &&
-                                o.base == ptx::Operand::Kind::variable);
+            const bool names =
+                o.kind == ptx::Operand::Kind::variable ||
+                (o.kind == ptx::Operand::Kind::memory && o.base == ptx::Operand::Kind::variable);
             if (!names || module_.variables[o.index].space != ptx::Space::shared ||
                 !shared_at_.emplace(o.index, 0).second)
                 continue;

@@ -28,7 +28,9 @@ class CallGraph {
     explicit CallGraph(const ptx::Module& module);
     // Callees before callers, `entry` last; none of them twice.
     std::vector<std::uint32_t> reachable(std::uint32_t entry) const;
-    bool in_cycle(std::uint32_t from, std::uint32_t to) const { return ring_[from] == ring_[to] && ringed_[from]; }
+    bool in_cycle(std::uint32_t from, std::uint32_t to) const {
+        return ring_[from] == ring_[to] && ringed_[from];
+    }
 
   private:
     void find_rings();
@@ -60,11 +62,11 @@ class Decoder {
     // A function as part of this kernel.
     struct Part {
         std::uint32_t function = 0;
-        std::uint32_t start = 0;                // in the code
-        std::vector<std::int32_t> registers;    // offsets; 0: not used so far
-        std::uint32_t frame = 0;                // bytes, rounded
-        std::uint32_t save = 0;                 // bytes of registers kept around recursive calls
-        std::uint32_t deepest = 0;              // frame and what callees take above it
+        std::uint32_t start = 0;              // in the code
+        std::vector<std::int32_t> registers;  // offsets; 0: not used so far
+        std::uint32_t frame = 0;              // bytes, rounded
+        std::uint32_t save = 0;               // bytes of registers kept around recursive calls
+        std::uint32_t deepest = 0;            // frame and what callees take above it
         std::vector<std::uint32_t> block_start;
     };
 
@@ -104,7 +106,9 @@ class Decoder {
     std::int32_t special(unsigned which, unsigned width);
     std::int32_t source(const ptx::Operand& o, ptx::Type type);
     std::int32_t relaxed_source(const ptx::Operand& o, ptx::Type type);
-    std::int32_t destination(const ptx::Operand& o) { return o.kind == ptx::Operand::Kind::reg ? reg(o.index) : 0; }
+    std::int32_t destination(const ptx::Operand& o) {
+        return o.kind == ptx::Operand::Kind::reg ? reg(o.index) : 0;
+    }
     std::int32_t predicate(const ptx::Operand& o);
     std::int32_t address(const ptx::Operand& o, unsigned width);
     std::int32_t frame_address(std::uint32_t variable, std::int64_t offset, unsigned width);
@@ -113,11 +117,15 @@ class Decoder {
     bool is_formal(std::uint32_t variable) const;
 
     Code& emit(Handler run);
-    Code& emit(Handler run, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0);
-    Code& emit(std::string_view opcode, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0, std::int32_t c = 0) {
+    Code& emit(Handler run, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0,
+               std::int32_t c = 0);
+    Code& emit(std::string_view opcode, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0,
+               std::int32_t c = 0) {
         return emit(handlers_.find(opcode), d, a, b, c);
     }
-    const ptx::Operand& operand(const ptx::Instruction& i, unsigned n) const { return f_->operands[i.operand + n]; }
+    const ptx::Operand& operand(const ptx::Instruction& i, unsigned n) const {
+        return f_->operands[i.operand + n];
+    }
 
     const ptx::Module& module_;
     std::string_view source_;
@@ -128,11 +136,11 @@ class Decoder {
     const ptx::Function* f_ = nullptr;  // at hand
     Part* part_ = nullptr;
     std::vector<Part> parts_;
-    std::vector<std::uint32_t> part_of_;  // by function; ptx::absent where it is no part
+    std::vector<std::uint32_t> part_of_;        // by function; ptx::absent where it is no part
     std::vector<std::uint32_t> formal_offset_;  // of the entry's parameters
     std::unordered_map<std::uint32_t, std::uint64_t> shared_at_;
     std::uint32_t line_ = 0;
-    std::uint32_t file_ = 0;               // bytes of the register file so far
+    std::uint32_t file_ = 0;  // bytes of the register file so far
     std::uint32_t predicate_file_ = 0, predicates_left_ = 0;
     std::map<std::pair<unsigned, std::uint64_t>, std::int32_t> constants_;
     std::map<unsigned, std::int32_t> specials_;

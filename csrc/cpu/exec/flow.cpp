@@ -9,8 +9,8 @@ namespace {
 constexpr std::uint32_t none = 0xffffffffu;
 
 // Depth-first from block 0; `first` gives extra successors that are visited before the real ones.
-std::vector<std::uint32_t> reverse_post_order(const std::vector<BasicBlock>& blocks,
-                                              const std::vector<std::vector<std::uint32_t>>& first) {
+std::vector<std::uint32_t> reverse_post_order(
+    const std::vector<BasicBlock>& blocks, const std::vector<std::vector<std::uint32_t>>& first) {
     std::vector<std::uint32_t> out;
     std::vector<bool> seen(blocks.size());
     std::vector<std::pair<std::uint32_t, std::uint32_t>> stack{{0, 0}};

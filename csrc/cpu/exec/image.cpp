@@ -77,7 +77,8 @@ class ModuleImage final : public Image {
                                  std::string(ptx::line_text(source, v.line)),
                                  "no memory for variable '" + v.name + "' of " +
                                      std::to_string(v.size) + " bytes");
-            if (!v.init.empty()) std::memcpy(p, v.init.data(), std::min<std::size_t>(v.init.size(), size));
+            if (!v.init.empty())
+                std::memcpy(p, v.init.data(), std::min<std::size_t>(v.init.size(), size));
             const auto at = reinterpret_cast<std::uintptr_t>(p);
             placement_.addresses[n] = at;
             const bool constant = v.space == ptx::Space::constant;
@@ -102,8 +103,10 @@ class ModuleImage final : public Image {
                                  std::string(ptx::line_text(source, v.line)),
                                  "extern variable '" + to.name + "' is nowhere defined");
             const std::uint64_t value =
-                (placement_.addresses[r.variable] + static_cast<std::uint64_t>(r.addend)) >> r.shift;
-            std::memcpy(reinterpret_cast<void*>(placement_.addresses[n] + r.offset), &value, r.bytes);
+                (placement_.addresses[r.variable] + static_cast<std::uint64_t>(r.addend)) >>
+                r.shift;
+            std::memcpy(reinterpret_cast<void*>(placement_.addresses[n] + r.offset), &value,
+                        r.bytes);
         }
     }
 

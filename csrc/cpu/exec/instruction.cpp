@@ -16,11 +16,16 @@ ptx::Space space_of(const ptx::Instruction& i) {
 
 Type wide(Type type) {
     switch (type) {
-        case Type::u16: return Type::u32;
-        case Type::s16: return Type::s32;
-        case Type::u32: return Type::u64;
-        case Type::s32: return Type::s64;
-        default: return type;
+        case Type::u16:
+            return Type::u32;
+        case Type::s16:
+            return Type::s32;
+        case Type::u32:
+            return Type::u64;
+        case Type::s32:
+            return Type::s64;
+        default:
+            return type;
     }
 }
 
@@ -38,7 +43,8 @@ bool is_sync(const ptx::Instruction& i) {
 // An integer type that resizes as a load of `type` does: with the sign, or with zeros.
 Type resizable(Type type, unsigned width, bool sign) {
     (void)type;
-    if (sign) return width == 1 ? Type::s8 : width == 2 ? Type::s16 : width == 4 ? Type::s32 : Type::s64;
+    if (sign)
+        return width == 1 ? Type::s8 : width == 2 ? Type::s16 : width == 4 ? Type::s32 : Type::s64;
     return width == 1 ? Type::u8 : width == 2 ? Type::u16 : width == 4 ? Type::u32 : Type::u64;
 }
 
@@ -70,7 +76,8 @@ void Decoder::instruction(const ptx::Instruction& i) {
         repack(i);
     else if (has_shape(form, Shape::m))
         memory(i);
-    else if (is_sync(i) && (form.mnemonic.substr(0, 3) == "bar") && form.mnemonic != "bar.warp.sync")
+    else if (is_sync(i) && (form.mnemonic.substr(0, 3) == "bar") &&
+             form.mnemonic != "bar.warp.sync")
         barrier(i);
     else
         plain(i);
@@ -103,8 +110,14 @@ void Decoder::plain(const ptx::Instruction& i) {
         }
         const ptx::Operand& o = operand(i, at++);
         switch (shape) {
-            case Shape::d: case Shape::dw: case Shape::d32: case Shape::p: *op = destination(o); break;
-            case Shape::pq: case Shape::dp:
+            case Shape::d:
+            case Shape::dw:
+            case Shape::d32:
+            case Shape::p:
+                *op = destination(o);
+                break;
+            case Shape::pq:
+            case Shape::dp:
                 op[0] = destination(o);
                 op[1] = o.second != ptx::absent ? reg(o.second) : 0;
                 break;
@@ -119,7 +132,10 @@ void Decoder::plain(const ptx::Instruction& i) {
                 }
                 break;
             }
-            case Shape::a: case Shape::address: *op = source(o, type); break;
+            case Shape::a:
+            case Shape::address:
+                *op = source(o, type);
+                break;
             case Shape::aw:
                 // isspacep has no type: its operand is an address.
                 if (i.type == Type::none) {
@@ -129,12 +145,23 @@ void Decoder::plain(const ptx::Instruction& i) {
                     *op = source(o, wide(type));
                 }
                 break;
-            case Shape::a2: *op = source(o, i.type2); break;
-            case Shape::ar2: *op = relaxed_source(o, i.type2); break;
-            case Shape::w: *op = source(o, Type::b32); break;
-            case Shape::np: *op = predicate(o); break;
-            case Shape::imm: code.imm = o.value; break;
-            default: fail(i.line, "a shape without a place");
+            case Shape::a2:
+                *op = source(o, i.type2);
+                break;
+            case Shape::ar2:
+                *op = relaxed_source(o, i.type2);
+                break;
+            case Shape::w:
+                *op = source(o, Type::b32);
+                break;
+            case Shape::np:
+                *op = predicate(o);
+                break;
+            case Shape::imm:
+                code.imm = o.value;
+                break;
+            default:
+                fail(i.line, "a shape without a place");
         }
     }
     if (form.mnemonic == "bar.warp.sync" || form.mnemonic == "membar" || form.mnemonic == "fence")
@@ -223,7 +250,8 @@ void Decoder::memory(const ptx::Instruction& i) {
             code.op[4] = constant(8, static_cast<std::uint64_t>(m.value));
             break;
     }
-    as.modifiers = (i.modifiers & ~field::space.put(15)) | field::space.put(static_cast<unsigned>(space));
+    as.modifiers =
+        (i.modifiers & ~field::space.put(15)) | field::space.put(static_cast<unsigned>(space));
     const auto order = static_cast<ptx::Order>(field::order.get(i.modifiers));
     const bool atomic = form.mnemonic == "atom" || form.mnemonic == "red";
     if (order != ptx::Order::weak || atomic) code.flags |= flag::strong;
@@ -241,7 +269,8 @@ void Decoder::parameter_load(const ptx::Instruction& i) {
     const ptx::Operand &d = operand(i, 0), &m = operand(i, 1);
     const unsigned width = ptx::bytes_of(i.type), count = d.kind == Kind::vector ? d.count : 1;
     const std::uint64_t at = f_->frame[m.index].offset + static_cast<std::uint64_t>(m.value);
-    if (at > kernel_->parameter_bytes || kernel_->parameter_bytes - at < std::uint64_t{width} * count)
+    if (at > kernel_->parameter_bytes ||
+        kernel_->parameter_bytes - at < std::uint64_t{width} * count)
         fail(i.line, "a load from beyond the kernel's parameters");
     if (at % width != 0) fail(i.line, "a misaligned load of a parameter");
     for (unsigned k = 0; k < count; ++k) {
@@ -318,8 +347,12 @@ void Decoder::barrier(const ptx::Instruction& i) {
                            : BarrierKind::any;
                 code.op[0] = destination(o);
                 break;
-            case Shape::np: code.op[3] = predicate(o); break;
-            default: code.op[++words] = source(o, Type::b32); break;
+            case Shape::np:
+                code.op[3] = predicate(o);
+                break;
+            default:
+                code.op[++words] = source(o, Type::b32);
+                break;
         }
     }
     code.count = static_cast<std::uint8_t>(kind);
@@ -354,9 +387,8 @@ void Decoder::call(const ptx::Instruction& i) {
     }
     if (ring)
         for (std::uint32_t r = 0; r < f_->registers.size(); ++r)
-            site.saved.push_back({reg(r), f_->registers[r] == Type::pred
-                                              ? 0
-                                              : ptx::bytes_of(f_->registers[r])});
+            site.saved.push_back(
+                {reg(r), f_->registers[r] == Type::pred ? 0 : ptx::bytes_of(f_->registers[r])});
     const auto index = static_cast<std::int64_t>(kernel_->calls.size());
     kernel_->calls.push_back(std::move(site));
     call_fixups_.push_back({static_cast<std::uint32_t>(kernel_->code.size()), c.function});
@@ -370,8 +402,7 @@ void Decoder::call(const ptx::Instruction& i) {
 void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::Function& to) {
     const bool print = to.name == "vprintf" && c.arguments.size() == 2;
     const bool assertion = to.name == "__assertfail" && c.arguments.size() == 5;
-    if (!print && !assertion)
-        fail(i.line, "function '" + to.name + "' is nowhere defined", true);
+    if (!print && !assertion) fail(i.line, "function '" + to.name + "' is nowhere defined", true);
     const auto sized = [&](std::size_t n, std::uint64_t size) {
         if (f_->frame[c.arguments[n]].size != size)
             fail(i.line, "the arguments do not suit function '" + to.name + "'");
@@ -385,14 +416,16 @@ void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::
             fail(i.line, "the result does not suit function '" + to.name + "'");
         site.results.push_back({static_cast<std::uint32_t>(f_->frame[c.results[0]].offset), 0, 4});
     }
-    emit(print ? control.print : control.assertion).imm = static_cast<std::int64_t>(kernel_->calls.size());
+    emit(print ? control.print : control.assertion).imm =
+        static_cast<std::int64_t>(kernel_->calls.size());
     kernel_->calls.push_back(std::move(site));
 }
 
 // set, and setp with a second predicate: a plain comparison, then logic on predicates.
 void Decoder::compare(const ptx::Instruction& i) {
-    static constexpr const char* spelled[] = {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi",
-                                              "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+    static constexpr const char* spelled[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
+                                              "lo",  "ls",  "hi",  "hs",  "equ", "neu",
+                                              "ltu", "leu", "gtu", "geu", "num", "nan"};
     static constexpr const char* logic[] = {"", "and.pred", "or.pred", "xor.pred"};
     const bool set = i.form.form().mnemonic == "set";
     const Type type = set ? i.type2 : i.type;
@@ -428,8 +461,10 @@ void Decoder::convert_address(const ptx::Instruction& i) {
         emit("mov.u64", d, a);
         return;
     }
-    const std::int32_t base = special(
-        static_cast<unsigned>(space == ptx::Space::shared ? Hidden::shared_base : Hidden::local_base), 8);
+    const std::int32_t base =
+        special(static_cast<unsigned>(space == ptx::Space::shared ? Hidden::shared_base
+                                                                  : Hidden::local_base),
+                8);
     emit(to ? "sub.u64" : "add.u64", d, a, base);
 }
 
@@ -438,17 +473,19 @@ void Decoder::repack(const ptx::Instruction& i) {
     const ptx::Operand& whole = operand(i, pack ? 0 : 1);
     const ptx::Operand& parts = operand(i, pack ? 1 : 0);
     const unsigned bytes = ptx::bytes_of(i.type) / parts.count;
-    const Handler run = pack ? pack_handler(bytes, parts.count) : unpack_handler(bytes, parts.count);
+    const Handler run =
+        pack ? pack_handler(bytes, parts.count) : unpack_handler(bytes, parts.count);
     if (!run) fail(i.line, "a vector that a register is not packed from");
     std::int32_t op[5];
     op[0] = pack ? destination(whole) : source(whole, i.type);
     for (unsigned k = 0; k < parts.count; ++k) {
         const ptx::Operand& e = f_->operands[parts.index + k];
-        op[1 + k] = !pack                       ? destination(e)
-                    : e.kind == Kind::integer ? constant(bytes, static_cast<std::uint64_t>(e.value) &
-                                                                    (bytes == 8 ? ~std::uint64_t{0}
-                                                                                : (std::uint64_t{1} << 8 * bytes) - 1))
-                                              : reg(e.index);
+        op[1 + k] = !pack ? destination(e)
+                    : e.kind == Kind::integer
+                        ? constant(bytes, static_cast<std::uint64_t>(e.value) &
+                                              (bytes == 8 ? ~std::uint64_t{0}
+                                                          : (std::uint64_t{1} << 8 * bytes) - 1))
+                        : reg(e.index);
     }
     Code& code = emit(run);
     for (unsigned k = 0; k <= parts.count; ++k) code.op[k] = op[k];

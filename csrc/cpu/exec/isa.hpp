@@ -1,5 +1,5 @@
-// csrc/cpu/exec/isa.hpp - the handlers compiled for each instruction set of the host, and the choice
-// among them.
+// csrc/cpu/exec/isa.hpp - the handlers compiled for each instruction set of the host, and the
+// choice among them.
 #pragma once
 
 #include "cpu/exec/code.hpp"

@@ -32,11 +32,12 @@ struct Copy {
 };
 
 struct CallSite {
-    std::uint32_t frame = 0;     // what the stack pointer moves by
-    std::uint32_t needed = 0;    // bytes that the callee takes above that
+    std::uint32_t frame = 0;   // what the stack pointer moves by
+    std::uint32_t needed = 0;  // bytes that the callee takes above that
     std::vector<Copy> arguments, results;
-    std::vector<std::pair<std::int32_t, std::uint32_t>> saved;  // register, bytes a lane; 0: predicate
-    std::uint32_t save_at = 0;   // where in the caller's frame they go
+    std::vector<std::pair<std::int32_t, std::uint32_t>>
+        saved;                  // register, bytes a lane; 0: predicate
+    std::uint32_t save_at = 0;  // where in the caller's frame they go
 };
 
 struct KernelCode final : Kernel {
@@ -55,8 +56,8 @@ struct KernelCode final : Kernel {
     std::vector<Parameter> parameters_;
     std::uint32_t parameter_bytes = 0;
     std::uint32_t shared_bytes = 0, shared_align = 1;
-    std::uint32_t frame_bytes = 0;   // a thread's deepest use of local memory, recursion aside
-    std::uint32_t stack_bytes = 0;   // what is set aside for it
+    std::uint32_t frame_bytes = 0;  // a thread's deepest use of local memory, recursion aside
+    std::uint32_t stack_bytes = 0;  // what is set aside for it
     std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
     Dim3 required{0, 0, 0};
     int version = 0, sm = 0;
@@ -67,9 +68,9 @@ struct KernelCode final : Kernel {
     std::vector<std::pair<unsigned, std::int32_t>> specials;  // Special or Hidden, register
     std::vector<CallSite> calls;
     std::vector<std::vector<std::int32_t>> tables;  // brx.idx: targets relative to the instruction
-    std::uint32_t slots = 0;        // cached ranges
-    std::uint32_t call_depth = 0;   // frames on a lane's return stack
-    std::int32_t stack_pointer = 0; // register
+    std::uint32_t slots = 0;                        // cached ranges
+    std::uint32_t call_depth = 0;                   // frames on a lane's return stack
+    std::int32_t stack_pointer = 0;                 // register
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
 };
 

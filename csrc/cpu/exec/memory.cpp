@@ -36,7 +36,8 @@ bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
         } else {
             found = launch_.memory ? launch_.memory->find(address) : Range{};
         }
-        if (found.end <= found.begin || !within(address, bytes, found.begin, found.end - found.begin) ||
+        if (found.end <= found.begin ||
+            !within(address, bytes, found.begin, found.end - found.begin) ||
             (write && !found.writable)) {
             fault(w, ip, Fault::Kind::illegal_address, lane,
                   write ? "illegal address, written" : "illegal address, read", address);
@@ -81,8 +82,9 @@ void BlockState::fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned 
     const unsigned thread = w.index * lanes + lane;
     const unsigned x = launch_.block.x, y = launch_.block.y;
     char where[200];
-    std::snprintf(where, sizeof where, ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: ",
-                  block_.x, block_.y, block_.z, thread % x, thread / x % y, thread / x / y, ip->line);
+    std::snprintf(where, sizeof where,
+                  ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: ", block_.x, block_.y,
+                  block_.z, thread % x, thread / x % y, thread / x / y, ip->line);
     fault_ = Fault{kind, "kernel " + kernel_.name() + where + what};
 }
 

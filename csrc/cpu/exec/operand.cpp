@@ -10,7 +10,9 @@ namespace {
 using Kind = ptx::Operand::Kind;
 using ptx::Type;
 
-unsigned width_class(unsigned width) { return width <= 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4; }
+unsigned width_class(unsigned width) {
+    return width <= 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4;
+}
 
 // An immediate's bits in a type of the instruction.
 std::uint64_t bits_in(const ptx::Operand& o, Type type) {
@@ -148,16 +150,23 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
     using S = ptx::Special;
     const unsigned width = ptx::bytes_of(type);
     switch (o.kind) {
-        case Kind::reg: return reg(o.index);
-        case Kind::integer: case Kind::real: case Kind::single:
+        case Kind::reg:
+            return reg(o.index);
+        case Kind::integer:
+        case Kind::real:
+        case Kind::single:
             return constant(width, bits_in(o, type));
         case Kind::variable: {
-            const std::uint64_t at = variable_address(o.index) + static_cast<std::uint64_t>(o.value);
+            const std::uint64_t at =
+                variable_address(o.index) + static_cast<std::uint64_t>(o.value);
             return constant(width, width == 4 ? at & 0xffffffffu : at);
         }
-        case Kind::frame: return frame_address(o.index, o.value, width);
-        case Kind::special: break;
-        default: fail(line_, "an operand that cannot be read");
+        case Kind::frame:
+            return frame_address(o.index, o.value, width);
+        case Kind::special:
+            break;
+        default:
+            fail(line_, "an operand that cannot be read");
     }
     if (static_cast<S>(o.index) == S::warp_size) return constant(width, 32);
     const unsigned own = static_cast<S>(o.index) == S::clock64 ||
@@ -167,13 +176,26 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
                              : 4;
     Handler read = nullptr;
     switch (static_cast<S>(o.index)) {
-        case S::clock: read = control.read_clock; break;
-        case S::clock_hi: read = control.read_clock_high; break;
-        case S::clock64: read = control.read_clock64; break;
-        case S::globaltimer: read = control.read_timer; break;
-        case S::globaltimer_lo: read = control.read_timer_low; break;
-        case S::globaltimer_hi: read = control.read_timer_high; break;
-        default: break;
+        case S::clock:
+            read = control.read_clock;
+            break;
+        case S::clock_hi:
+            read = control.read_clock_high;
+            break;
+        case S::clock64:
+            read = control.read_clock64;
+            break;
+        case S::globaltimer:
+            read = control.read_timer;
+            break;
+        case S::globaltimer_lo:
+            read = control.read_timer_low;
+            break;
+        case S::globaltimer_hi:
+            read = control.read_timer_high;
+            break;
+        default:
+            break;
     }
     std::int32_t at;
     if (read) {
@@ -184,8 +206,12 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
     }
     if (own == width) return at;
     const std::int32_t t = temporary(width);
-    resize(t, width == 2 ? Type::u16 : width == 4 ? Type::u32 : width == 8 ? Type::u64 : Type::u8, at,
-           own == 8 ? Type::u64 : Type::u32);
+    resize(t,
+           width == 2   ? Type::u16
+           : width == 4 ? Type::u32
+           : width == 8 ? Type::u64
+                        : Type::u8,
+           at, own == 8 ? Type::u64 : Type::u32);
     return t;
 }
 

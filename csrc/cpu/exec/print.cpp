@@ -117,7 +117,12 @@ bool convert(Reader& reader, std::uint64_t& at, Conversion& c, std::string& out)
     if (!fill_stars(reader, at, c)) return false;
     const std::string head = "%" + c.flags;
     switch (c.kind) {
-        case 'd': case 'i': case 'o': case 'u': case 'x': case 'X':
+        case 'd':
+        case 'i':
+        case 'o':
+        case 'u':
+        case 'x':
+        case 'X':
             if (c.length == 8) {
                 long long value = 0;
                 if (!reader.argument(at, value)) return false;
@@ -159,8 +164,8 @@ bool convert(Reader& reader, std::uint64_t& at, Conversion& c, std::string& out)
 
 }  // namespace
 
-bool print_formatted(BlockState& block, Warp& w, const Code* ip, unsigned lane, std::uint64_t format,
-                     std::uint64_t arguments, std::int32_t& written) {
+bool print_formatted(BlockState& block, Warp& w, const Code* ip, unsigned lane,
+                     std::uint64_t format, std::uint64_t arguments, std::int32_t& written) {
     Reader reader(block, w, lane);
     std::string text, out;
     const auto refused = [&] {
@@ -205,8 +210,8 @@ void report_assertion(BlockState& block, Warp& w, const Code* ip, unsigned lane,
     }
     std::memcpy(&line, frame + site.arguments[2].from, 4);
     block.fault_text(w, ip, Fault::Kind::assertion, lane,
-                     part[1] + ":" + std::to_string(line) + ": " + part[2] + ": Assertion `" + part[0] +
-                         "` failed.");
+                     part[1] + ":" + std::to_string(line) + ": " + part[2] + ": Assertion `" +
+                         part[0] + "` failed.");
 }
 
 }  // namespace cupola::cpu::exec

@@ -12,7 +12,8 @@ using Plain = Mods<Type::none, Type::none, 0>;
 template <ptx::Atomic Op, class T>
 T updated(T old, T b) {
     using A = ptx::Atomic;
-    if constexpr (Op == A::exch) return b;
+    if constexpr (Op == A::exch)
+        return b;
     else if constexpr (Op == A::add && std::is_class_v<T> && is_short<T>) {
         T d;
         AddReal::lane<Plain>(d, old, b);
@@ -21,15 +22,24 @@ T updated(T old, T b) {
         T d;
         Pairwise<AddReal>::lane<Plain>(d, old, b);
         return d;
-    } else if constexpr (Op == A::add && std::is_floating_point_v<T>) return canonical(old + b);
-    else if constexpr (Op == A::add) return static_cast<T>(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(b));
-    else if constexpr (Op == A::min) return old < b ? old : b;
-    else if constexpr (Op == A::max) return old > b ? old : b;
-    else if constexpr (Op == A::and_) return old & b;
-    else if constexpr (Op == A::or_) return old | b;
-    else if constexpr (Op == A::xor_) return old ^ b;
-    else if constexpr (Op == A::inc) return old >= b ? T(0) : static_cast<T>(old + 1);
-    else return old == 0 || old > b ? b : static_cast<T>(old - 1);
+    } else if constexpr (Op == A::add && std::is_floating_point_v<T>)
+        return canonical(old + b);
+    else if constexpr (Op == A::add)
+        return static_cast<T>(std::make_unsigned_t<T>(old) + std::make_unsigned_t<T>(b));
+    else if constexpr (Op == A::min)
+        return old < b ? old : b;
+    else if constexpr (Op == A::max)
+        return old > b ? old : b;
+    else if constexpr (Op == A::and_)
+        return old & b;
+    else if constexpr (Op == A::or_)
+        return old | b;
+    else if constexpr (Op == A::xor_)
+        return old ^ b;
+    else if constexpr (Op == A::inc)
+        return old >= b ? T(0) : static_cast<T>(old + 1);
+    else
+        return old == 0 || old > b ? b : static_cast<T>(old - 1);
 }
 
 // f32 additions in global memory flush denormals, which is what red and atom do on hardware.

@@ -9,15 +9,16 @@ namespace cupola::cpu::CUPOLA_ISA {
 struct Popc {
     template <class M, class T>
     static void lane(std::uint32_t& d, T a) {
-        d = static_cast<std::uint32_t>(sizeof(T) == 8 ? __builtin_popcountll(a)
-                                                      : __builtin_popcount(static_cast<std::uint32_t>(a)));
+        d = static_cast<std::uint32_t>(sizeof(T) == 8
+                                           ? __builtin_popcountll(a)
+                                           : __builtin_popcount(static_cast<std::uint32_t>(a)));
     }
 };
 template <class T>
 std::uint32_t leading_zeros(T a) {
     if (a == 0) return bits_of<T>;
-    return static_cast<std::uint32_t>(sizeof(T) == 8 ? __builtin_clzll(a)
-                                                     : __builtin_clz(static_cast<std::uint32_t>(a)));
+    return static_cast<std::uint32_t>(
+        sizeof(T) == 8 ? __builtin_clzll(a) : __builtin_clz(static_cast<std::uint32_t>(a)));
 }
 struct Clz {
     template <class M, class T>
@@ -38,10 +39,13 @@ struct Bfind {
 // The n-th set bit from `base` on, upwards or downwards.
 struct Fns {
     template <class M>
-    static void lane(std::uint32_t& d, std::uint32_t mask, std::uint32_t base, std::uint32_t offset) {
+    static void lane(std::uint32_t& d, std::uint32_t mask, std::uint32_t base,
+                     std::uint32_t offset) {
         const auto n = static_cast<std::int32_t>(offset);
         const int step = n < 0 ? -1 : 1;
-        std::uint64_t left = n == 0 ? 1 : n < 0 ? 0ull - static_cast<std::uint64_t>(std::int64_t{n}) : std::uint64_t(n);
+        std::uint64_t left = n == 0  ? 1
+                             : n < 0 ? 0ull - static_cast<std::uint64_t>(std::int64_t{n})
+                                     : std::uint64_t(n);
         d = ~0u;
         if (base > 31) return;
         if (n == 0) {
@@ -172,13 +176,26 @@ struct Prmt {
         const std::uint32_t s = c & 3;
         std::uint32_t select = c;
         switch (mode) {
-            case ptx::Permute::f4e: select = 0x3210 + 0x1111 * s; break;
-            case ptx::Permute::b4e: select = s == 0 ? 0x5670 : s == 1 ? 0x6701 : s == 2 ? 0x7012 : 0x0123; break;
-            case ptx::Permute::rc8: select = 0x1111 * s; break;
-            case ptx::Permute::ecl: select = s == 0 ? 0x3210 : s == 1 ? 0x3211 : s == 2 ? 0x3222 : 0x3333; break;
-            case ptx::Permute::ecr: select = s == 0 ? 0x0000 : s == 1 ? 0x1110 : s == 2 ? 0x2210 : 0x3210; break;
-            case ptx::Permute::rc16: select = (s & 1) ? 0x3232 : 0x1010; break;
-            case ptx::Permute::none: break;
+            case ptx::Permute::f4e:
+                select = 0x3210 + 0x1111 * s;
+                break;
+            case ptx::Permute::b4e:
+                select = s == 0 ? 0x5670 : s == 1 ? 0x6701 : s == 2 ? 0x7012 : 0x0123;
+                break;
+            case ptx::Permute::rc8:
+                select = 0x1111 * s;
+                break;
+            case ptx::Permute::ecl:
+                select = s == 0 ? 0x3210 : s == 1 ? 0x3211 : s == 2 ? 0x3222 : 0x3333;
+                break;
+            case ptx::Permute::ecr:
+                select = s == 0 ? 0x0000 : s == 1 ? 0x1110 : s == 2 ? 0x2210 : 0x3210;
+                break;
+            case ptx::Permute::rc16:
+                select = (s & 1) ? 0x3232 : 0x1010;
+                break;
+            case ptx::Permute::none:
+                break;
         }
         std::uint32_t out = 0;
         for (unsigned i = 0; i < 4; ++i) {
@@ -195,7 +212,7 @@ struct Prmt {
 template <class T, class W>
 void carried(T& d, std::int32_t* carry, W sum) {
     d = static_cast<T>(sum);
-    if (carry) *carry = (sum >> bits_of<T>) & 1 ? -1 : 0;
+    if (carry) *carry = (sum >> bits_of<T>)&1 ? -1 : 0;
 }
 template <class T>
 auto widened(T a) {

@@ -10,20 +10,38 @@ bool compared(T a, T b) {
     using Op = ptx::Compare;
     const bool ordered = a == a && b == b;
     switch (C) {
-        case Op::eq: return a == b;
-        case Op::ne: return ordered && a != b;
-        case Op::lt: case Op::lo: return a < b;
-        case Op::le: case Op::ls: return a <= b;
-        case Op::gt: case Op::hi: return a > b;
-        case Op::ge: case Op::hs: return a >= b;
-        case Op::equ: return !ordered || a == b;
-        case Op::neu: return a != b;
-        case Op::ltu: return !(a >= b);
-        case Op::leu: return !(a > b);
-        case Op::gtu: return !(a <= b);
-        case Op::geu: return !(a < b);
-        case Op::num: return ordered;
-        case Op::nan: return !ordered;
+        case Op::eq:
+            return a == b;
+        case Op::ne:
+            return ordered && a != b;
+        case Op::lt:
+        case Op::lo:
+            return a < b;
+        case Op::le:
+        case Op::ls:
+            return a <= b;
+        case Op::gt:
+        case Op::hi:
+            return a > b;
+        case Op::ge:
+        case Op::hs:
+            return a >= b;
+        case Op::equ:
+            return !ordered || a == b;
+        case Op::neu:
+            return a != b;
+        case Op::ltu:
+            return !(a >= b);
+        case Op::leu:
+            return !(a > b);
+        case Op::gtu:
+            return !(a <= b);
+        case Op::geu:
+            return !(a < b);
+        case Op::num:
+            return ordered;
+        case Op::nan:
+            return !ordered;
     }
     return false;
 }
@@ -32,8 +50,8 @@ struct SetPredicate {
     template <class M, class T>
     static void lane(std::int32_t& p, T a, T b) {
         if constexpr (std::is_same_v<T, Half>)
-            p = -static_cast<std::int32_t>(
-                compared<M::compare>(widen_to_float(flushed_bits<M>(a)), widen_to_float(flushed_bits<M>(b))));
+            p = -static_cast<std::int32_t>(compared<M::compare>(
+                widen_to_float(flushed_bits<M>(a)), widen_to_float(flushed_bits<M>(b))));
         else if constexpr (std::is_same_v<T, Brain>)
             p = -static_cast<std::int32_t>(compared<M::compare>(widen(a), widen(b)));
         else if constexpr (std::is_floating_point_v<T>)

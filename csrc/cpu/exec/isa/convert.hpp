@@ -11,7 +11,8 @@ struct ConvertInteger {
     static void lane(D& d, S a) {
         if constexpr (M::sat) {
             using W = __int128;
-            const W x = a, low = std::numeric_limits<D>::min(), high = std::numeric_limits<D>::max();
+            const W x = a, low = std::numeric_limits<D>::min(),
+                    high = std::numeric_limits<D>::max();
             d = static_cast<D>(x < low ? low : x > high ? high : x);
         } else {
             d = static_cast<D>(a);
@@ -84,7 +85,7 @@ struct RealToInteger {
         if constexpr (is_short<S>)
             d = clamped<D, sizeof(D) == 8>(integral<M::round>(static_cast<float>(widen(a))));
         else
-            d = clamped<D, sizeof(D) == 8 || sizeof(S) == 8>(integral<M::round>(input<M>(a)));
+            d = clamped < D, sizeof(D) == 8 || sizeof(S) == 8 > (integral<M::round>(input<M>(a)));
     }
 };
 

@@ -1,4 +1,5 @@
-// csrc/cpu/exec/isa/handlers.cpp - this instruction set's door: every row of the table to a handler.
+// csrc/cpu/exec/isa/handlers.cpp - this instruction set's door: every row of the table to a
+// handler.
 #include "cpu/exec/isa/chapters.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
@@ -9,13 +10,20 @@ namespace {
 
 exec::Handler find(ptx::FormId form, const exec::Key& key) {
     switch (static_cast<ptx::ChapterId>(form.chapter())) {
-        case ptx::ChapterId::integer: return find_integer(form.row(), key);
-        case ptx::ChapterId::real: return find_real(form.row(), key);
-        case ptx::ChapterId::compare: return find_compare(form.row(), key);
-        case ptx::ChapterId::convert: return find_convert(form.row(), key);
-        case ptx::ChapterId::move: return find_move(form.row(), key);
-        case ptx::ChapterId::sync: return find_sync(form.row(), key);
-        case ptx::ChapterId::control: break;  // ../control.cpp
+        case ptx::ChapterId::integer:
+            return find_integer(form.row(), key);
+        case ptx::ChapterId::real:
+            return find_real(form.row(), key);
+        case ptx::ChapterId::compare:
+            return find_compare(form.row(), key);
+        case ptx::ChapterId::convert:
+            return find_convert(form.row(), key);
+        case ptx::ChapterId::move:
+            return find_move(form.row(), key);
+        case ptx::ChapterId::sync:
+            return find_sync(form.row(), key);
+        case ptx::ChapterId::control:
+            break;  // ../control.cpp
     }
     return nullptr;
 }

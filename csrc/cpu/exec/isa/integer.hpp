@@ -86,8 +86,9 @@ struct MadWide {
 template <class M, class T>
 T product24(T a, T b) {
     const auto cut = [](T x) {
-        return std::is_signed_v<T> ? static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << 40) >> 40
-                                   : static_cast<std::int64_t>(x & 0xffffff);
+        return std::is_signed_v<T>
+                   ? static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << 40) >> 40
+                   : static_cast<std::int64_t>(x & 0xffffff);
     };
     const auto p = static_cast<std::uint64_t>(cut(a)) * static_cast<std::uint64_t>(cut(b));
     return static_cast<T>(M::part == ptx::Part::lo ? p : p >> 16);
@@ -124,7 +125,8 @@ T quotient(T a, T b) {
         return b == 0 ? static_cast<T>(~T(0)) : static_cast<T>(static_cast<std::int64_t>(q));
     } else {
         if (b == 0) return static_cast<T>(~T(0));
-        if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(0 - Modular<T>(a));
+        if (std::is_signed_v<T> && b == static_cast<T>(-1))
+            return static_cast<T>(0 - Modular<T>(a));
         return static_cast<T>(a / b);
     }
 }
@@ -203,7 +205,9 @@ struct Lop3 {
     template <class M>
     static void lane(std::uint32_t& d, std::uint32_t a, std::uint32_t b, std::uint32_t c,
                      std::uint64_t table) {
-        const auto term = [table](unsigned n) { return 0u - static_cast<std::uint32_t>(table >> n & 1); };
+        const auto term = [table](unsigned n) {
+            return 0u - static_cast<std::uint32_t>(table >> n & 1);
+        };
         d = (~a & ~b & ~c & term(0)) | (~a & ~b & c & term(1)) | (~a & b & ~c & term(2)) |
             (~a & b & c & term(3)) | (a & ~b & ~c & term(4)) | (a & ~b & c & term(5)) |
             (a & b & ~c & term(6)) | (a & b & c & term(7));

@@ -41,54 +41,138 @@ struct Quad {
     std::uint64_t low, high;
 };
 
-template <Type T> struct LaneOf;
-template <> struct LaneOf<Type::u8> { using type = std::uint8_t; };
-template <> struct LaneOf<Type::b8> { using type = std::uint8_t; };
-template <> struct LaneOf<Type::s8> { using type = std::int8_t; };
-template <> struct LaneOf<Type::u16> { using type = std::uint16_t; };
-template <> struct LaneOf<Type::b16> { using type = std::uint16_t; };
-template <> struct LaneOf<Type::s16> { using type = std::int16_t; };
-template <> struct LaneOf<Type::u32> { using type = std::uint32_t; };
-template <> struct LaneOf<Type::b32> { using type = std::uint32_t; };
-template <> struct LaneOf<Type::s32> { using type = std::int32_t; };
-template <> struct LaneOf<Type::u64> { using type = std::uint64_t; };
-template <> struct LaneOf<Type::b64> { using type = std::uint64_t; };
-template <> struct LaneOf<Type::s64> { using type = std::int64_t; };
-template <> struct LaneOf<Type::b128> { using type = Quad; };
-template <> struct LaneOf<Type::f32> { using type = float; };
-template <> struct LaneOf<Type::f64> { using type = double; };
-template <> struct LaneOf<Type::f16> { using type = Half; };
-template <> struct LaneOf<Type::bf16> { using type = Brain; };
-template <> struct LaneOf<Type::f16x2> { using type = Pair<Half>; };
-template <> struct LaneOf<Type::bf16x2> { using type = Pair<Brain>; };
-template <Type T> using Lane = typename LaneOf<T>::type;
+template <Type T>
+struct LaneOf;
+template <>
+struct LaneOf<Type::u8> {
+    using type = std::uint8_t;
+};
+template <>
+struct LaneOf<Type::b8> {
+    using type = std::uint8_t;
+};
+template <>
+struct LaneOf<Type::s8> {
+    using type = std::int8_t;
+};
+template <>
+struct LaneOf<Type::u16> {
+    using type = std::uint16_t;
+};
+template <>
+struct LaneOf<Type::b16> {
+    using type = std::uint16_t;
+};
+template <>
+struct LaneOf<Type::s16> {
+    using type = std::int16_t;
+};
+template <>
+struct LaneOf<Type::u32> {
+    using type = std::uint32_t;
+};
+template <>
+struct LaneOf<Type::b32> {
+    using type = std::uint32_t;
+};
+template <>
+struct LaneOf<Type::s32> {
+    using type = std::int32_t;
+};
+template <>
+struct LaneOf<Type::u64> {
+    using type = std::uint64_t;
+};
+template <>
+struct LaneOf<Type::b64> {
+    using type = std::uint64_t;
+};
+template <>
+struct LaneOf<Type::s64> {
+    using type = std::int64_t;
+};
+template <>
+struct LaneOf<Type::b128> {
+    using type = Quad;
+};
+template <>
+struct LaneOf<Type::f32> {
+    using type = float;
+};
+template <>
+struct LaneOf<Type::f64> {
+    using type = double;
+};
+template <>
+struct LaneOf<Type::f16> {
+    using type = Half;
+};
+template <>
+struct LaneOf<Type::bf16> {
+    using type = Brain;
+};
+template <>
+struct LaneOf<Type::f16x2> {
+    using type = Pair<Half>;
+};
+template <>
+struct LaneOf<Type::bf16x2> {
+    using type = Pair<Brain>;
+};
+template <Type T>
+using Lane = typename LaneOf<T>::type;
 
-template <class T> struct Twice;
-template <> struct Twice<std::uint8_t> { using type = std::uint16_t; };
-template <> struct Twice<std::int8_t> { using type = std::int16_t; };
-template <> struct Twice<std::uint16_t> { using type = std::uint32_t; };
-template <> struct Twice<std::int16_t> { using type = std::int32_t; };
-template <> struct Twice<std::uint32_t> { using type = std::uint64_t; };
-template <> struct Twice<std::int32_t> { using type = std::int64_t; };
-template <> struct Twice<std::uint64_t> { using type = unsigned __int128; };
-template <> struct Twice<std::int64_t> { using type = __int128; };
-template <class T> using Wide = typename Twice<T>::type;
+template <class T>
+struct Twice;
+template <>
+struct Twice<std::uint8_t> {
+    using type = std::uint16_t;
+};
+template <>
+struct Twice<std::int8_t> {
+    using type = std::int16_t;
+};
+template <>
+struct Twice<std::uint16_t> {
+    using type = std::uint32_t;
+};
+template <>
+struct Twice<std::int16_t> {
+    using type = std::int32_t;
+};
+template <>
+struct Twice<std::uint32_t> {
+    using type = std::uint64_t;
+};
+template <>
+struct Twice<std::int32_t> {
+    using type = std::int64_t;
+};
+template <>
+struct Twice<std::uint64_t> {
+    using type = unsigned __int128;
+};
+template <>
+struct Twice<std::int64_t> {
+    using type = __int128;
+};
+template <class T>
+using Wide = typename Twice<T>::type;
 
 // An instruction's types and modifiers, as its semantics read them.
 template <Type T1, Type T2, Bits B>
 struct Mods {
     static constexpr Type type = T1, type2 = T2;
-    static constexpr bool ftz = field::ftz.get(B), sat = field::sat.get(B),
-                          nan = field::nan.get(B), xorsign = field::xorsign.get(B),
-                          relu = field::relu.get(B);
+    static constexpr bool ftz = field::ftz.get(B), sat = field::sat.get(B), nan = field::nan.get(B),
+                          xorsign = field::xorsign.get(B), relu = field::relu.get(B);
     static constexpr auto round = static_cast<ptx::Round>(field::round.get(B));
     static constexpr auto compare = static_cast<ptx::Compare>(field::compare.get(B));
     static constexpr auto part = static_cast<ptx::Part>(field::part.get(B));
     static constexpr auto atomic = static_cast<ptx::Atomic>(field::operation.get(B));
     static constexpr auto mode = static_cast<ptx::Mode>(field::mode.get(B));
     static constexpr unsigned raw_mode = field::mode.get(B);
-    static constexpr bool directed = round == ptx::Round::rz || round == ptx::Round::rm ||
-                                     round == ptx::Round::rp;
+    static constexpr bool directed =
+        round == ptx::Round::rz || round == ptx::Round::rm || round == ptx::Round::rp;
 };
 
 // 0 or -1 in each lane, to one bit each.
@@ -99,8 +183,8 @@ inline std::uint32_t pack(const std::int32_t* m) {
 #elif defined(__AVX2__)
     std::uint32_t bits = 0;
     for (unsigned i = 0; i < 4; ++i)
-        bits |= static_cast<std::uint32_t>(_mm256_movemask_ps(
-                    _mm256_loadu_ps(reinterpret_cast<const float*>(m + 8 * i))))
+        bits |= static_cast<std::uint32_t>(
+                    _mm256_movemask_ps(_mm256_loadu_ps(reinterpret_cast<const float*>(m + 8 * i))))
                 << 8 * i;
     return bits;
 #elif defined(__SSE2__)
@@ -185,25 +269,38 @@ struct PredicatePairOut {
 
 struct Constant {
     std::uint64_t value;
-    Constant(const Code* ip, std::int32_t, std::byte*) : value(static_cast<std::uint64_t>(ip->imm)) {}
+    Constant(const Code* ip, std::int32_t, std::byte*)
+        : value(static_cast<std::uint64_t>(ip->imm)) {}
     std::uint64_t get(unsigned) const { return value; }
     void finish(Warp&) {}
 };
 
 template <Shape S, class M, bool Full>
 auto port_of() {
-    if constexpr (S == Shape::d || S == Shape::dr) return (Out<Lane<M::type>, Full>*)nullptr;
-    else if constexpr (S == Shape::dw) return (Out<Wide<Lane<M::type>>, Full>*)nullptr;
-    else if constexpr (S == Shape::d32) return (Out<std::uint32_t, Full>*)nullptr;
-    else if constexpr (S == Shape::a || S == Shape::address) return (In<Lane<M::type>>*)nullptr;
-    else if constexpr (S == Shape::aw) return (In<Wide<Lane<M::type>>>*)nullptr;
-    else if constexpr (S == Shape::a2 || S == Shape::ar2) return (In<Lane<M::type2>>*)nullptr;
-    else if constexpr (S == Shape::w) return (In<std::uint32_t>*)nullptr;
-    else if constexpr (S == Shape::np || S == Shape::cc_in) return (PredicateIn*)nullptr;
-    else if constexpr (S == Shape::p || S == Shape::cc_out) return (PredicateOut*)nullptr;
-    else if constexpr (S == Shape::pq) return (PredicatePairOut*)nullptr;
-    else if constexpr (S == Shape::imm) return (Constant*)nullptr;
-    else static_assert(S == Shape::d, "no port for this shape");
+    if constexpr (S == Shape::d || S == Shape::dr)
+        return (Out<Lane<M::type>, Full>*)nullptr;
+    else if constexpr (S == Shape::dw)
+        return (Out<Wide<Lane<M::type>>, Full>*)nullptr;
+    else if constexpr (S == Shape::d32)
+        return (Out<std::uint32_t, Full>*)nullptr;
+    else if constexpr (S == Shape::a || S == Shape::address)
+        return (In<Lane<M::type>>*)nullptr;
+    else if constexpr (S == Shape::aw)
+        return (In<Wide<Lane<M::type>>>*)nullptr;
+    else if constexpr (S == Shape::a2 || S == Shape::ar2)
+        return (In<Lane<M::type2>>*)nullptr;
+    else if constexpr (S == Shape::w)
+        return (In<std::uint32_t>*)nullptr;
+    else if constexpr (S == Shape::np || S == Shape::cc_in)
+        return (PredicateIn*)nullptr;
+    else if constexpr (S == Shape::p || S == Shape::cc_out)
+        return (PredicateOut*)nullptr;
+    else if constexpr (S == Shape::pq)
+        return (PredicatePairOut*)nullptr;
+    else if constexpr (S == Shape::imm)
+        return (Constant*)nullptr;
+    else
+        static_assert(S == Shape::d, "no port for this shape");
 }
 template <Shape S, class M, bool Full>
 using Port = std::remove_pointer_t<decltype(port_of<S, M, Full>())>;
@@ -236,7 +333,7 @@ struct Rounding {
 template <>
 struct Rounding<true> {
     explicit Rounding(ptx::Round to) {
-        std::fesetround(to == ptx::Round::rz ? FE_TOWARDZERO
+        std::fesetround(to == ptx::Round::rz   ? FE_TOWARDZERO
                         : to == ptx::Round::rm ? FE_DOWNWARD
                                                : FE_UPWARD);
     }
@@ -254,7 +351,7 @@ struct Map<Sem, M, Row, std::index_sequence<I...>> {
     static inline __attribute__((always_inline)) void apply(const Code* ip, Warp& w, std::byte* r) {
         static constexpr unsigned slots[] = {slot_of(Row::form().shapes, I)...};
         Ports<std::index_sequence<I...>, Port<Row::form().shapes.list[I], M, Full>...> ports(ip, r,
-                                                                                            slots);
+                                                                                             slots);
         const Rounding<M::directed> rounding(M::round);
         ports.template run<Sem, M>();
         ports.finish(w);

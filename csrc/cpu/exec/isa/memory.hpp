@@ -9,8 +9,8 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// How an address is to be read: a host address, an offset in the block's shared memory, or an offset
-// in the thread's local memory.
+// How an address is to be read: a host address, an offset in the block's shared memory, or an
+// offset in the thread's local memory.
 enum class Window { flat, shared, local };
 
 // A lane's address for inactive lanes too: they take the first active lane's.
@@ -44,7 +44,7 @@ bool place(const Code* ip, Warp& w, const std::byte* a, unsigned bytes, bool wri
         all |= x;
         off_line |= x ^ (base + i * std::uint64_t{bytes});
     }
-    pattern = low == high ? Pattern::uniform
+    pattern = low == high     ? Pattern::uniform
               : off_line == 0 ? Pattern::contiguous
                               : Pattern::scattered;
     Block& b = *w.block;
@@ -179,9 +179,12 @@ struct MemoryAccess {
     static Handler handler(const Key& key) {
         using T = Raw<ptx::bytes_of(M::type)>;
         switch (window_of(static_cast<ptx::Space>(field::space.get(key.modifiers)))) {
-            case Window::shared: return Access<Window::shared, T>::handler;
-            case Window::local: return Access<Window::local, T>::handler;
-            case Window::flat: break;
+            case Window::shared:
+                return Access<Window::shared, T>::handler;
+            case Window::local:
+                return Access<Window::local, T>::handler;
+            case Window::flat:
+                break;
         }
         return Access<Window::flat, T>::handler;
     }
@@ -240,11 +243,21 @@ struct IsSpace {
             const bool parameter = x - b.parameters < b.parameter_bytes;
             bool is = false;
             switch (S) {
-                case ptx::Space::shared: is = shared; break;
-                case ptx::Space::local: is = local; break;
-                case ptx::Space::param: is = parameter; break;
-                case ptx::Space::constant: is = !shared && !local && b.is_constant(x); break;
-                default: is = !shared && !local && !parameter && !b.is_constant(x); break;
+                case ptx::Space::shared:
+                    is = shared;
+                    break;
+                case ptx::Space::local:
+                    is = local;
+                    break;
+                case ptx::Space::param:
+                    is = parameter;
+                    break;
+                case ptx::Space::constant:
+                    is = !shared && !local && b.is_constant(x);
+                    break;
+                default:
+                    is = !shared && !local && !parameter && !b.is_constant(x);
+                    break;
             }
             bits |= static_cast<std::uint32_t>(is) << i;
         }
@@ -255,11 +268,16 @@ struct IsSpace {
     template <class M>
     static Handler handler(const Key& key) {
         switch (static_cast<ptx::Space>(field::space.get(key.modifiers))) {
-            case ptx::Space::shared: return &threaded<&body<ptx::Space::shared>>;
-            case ptx::Space::local: return &threaded<&body<ptx::Space::local>>;
-            case ptx::Space::param: return &threaded<&body<ptx::Space::param>>;
-            case ptx::Space::constant: return &threaded<&body<ptx::Space::constant>>;
-            default: return &threaded<&body<ptx::Space::global>>;
+            case ptx::Space::shared:
+                return &threaded<&body<ptx::Space::shared>>;
+            case ptx::Space::local:
+                return &threaded<&body<ptx::Space::local>>;
+            case ptx::Space::param:
+                return &threaded<&body<ptx::Space::param>>;
+            case ptx::Space::constant:
+                return &threaded<&body<ptx::Space::constant>>;
+            default:
+                return &threaded<&body<ptx::Space::global>>;
         }
     }
 };

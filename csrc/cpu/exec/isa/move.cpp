@@ -1,6 +1,6 @@
 // csrc/cpu/exec/isa/move.cpp - handlers of the table's chapter on data movement.
-#include "cpu/exec/isa/chapters.hpp"
 #include "cpu/exec/isa/bits.hpp"
+#include "cpu/exec/isa/chapters.hpp"
 #include "cpu/exec/isa/memory.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
@@ -15,11 +15,16 @@ Handler find_move(unsigned row, const Key& key) {
 
 Handler find_parameter_load(unsigned bytes) {
     switch (bytes) {
-        case 1: return LoadParameterAs<std::uint8_t>::handler;
-        case 2: return LoadParameterAs<std::uint16_t>::handler;
-        case 4: return LoadParameterAs<std::uint32_t>::handler;
-        case 8: return LoadParameterAs<std::uint64_t>::handler;
-        default: return LoadParameterAs<Quad>::handler;
+        case 1:
+            return LoadParameterAs<std::uint8_t>::handler;
+        case 2:
+            return LoadParameterAs<std::uint16_t>::handler;
+        case 4:
+            return LoadParameterAs<std::uint32_t>::handler;
+        case 8:
+            return LoadParameterAs<std::uint64_t>::handler;
+        default:
+            return LoadParameterAs<Quad>::handler;
     }
 }
 

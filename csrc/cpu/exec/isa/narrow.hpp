@@ -72,17 +72,24 @@ T narrow(double x, ptx::Round round) {
     const std::uint64_t half = std::uint64_t{1} << (drop - 1);
     bool up = false;
     switch (round) {
-        case ptx::Round::rz: break;
-        case ptx::Round::rm: up = rest != 0 && sign; break;
-        case ptx::Round::rp: up = rest != 0 && !sign; break;
-        default: up = rest > half || (rest == half && (kept & 1)); break;
+        case ptx::Round::rz:
+            break;
+        case ptx::Round::rm:
+            up = rest != 0 && sign;
+            break;
+        case ptx::Round::rp:
+            up = rest != 0 && !sign;
+            break;
+        default:
+            up = rest > half || (rest == half && (kept & 1));
+            break;
     }
     // The hidden bit of a normal number adds one to the exponent field, a carry one more.
     std::uint64_t made = kept + up;
     made += static_cast<std::uint64_t>(to > 0 ? to - 1 : 0) << L::mantissa;
     if (made >= infinity) {
-        const bool to_infinity = round == ptx::Round::rn ||
-                                 (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
+        const bool to_infinity =
+            round == ptx::Round::rn || (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
         made = to_infinity ? infinity : infinity - 1;
     }
     return T{static_cast<std::uint16_t>(sign | made)};

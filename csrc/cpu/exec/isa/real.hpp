@@ -182,7 +182,8 @@ struct Extreme {
     static void lane(T& d, T a, T b) {
         if constexpr (is_short<T>) {
             const double x = short_input<M>(a), y = short_input<M>(b);
-            d = short_finished<M, T>(signed_as<M>(either<M>(magnitude<M>(x), magnitude<M>(y)), x, y));
+            d = short_finished<M, T>(
+                signed_as<M>(either<M>(magnitude<M>(x), magnitude<M>(y)), x, y));
         } else {
             const T x = input<M>(a), y = input<M>(b);
             const T z = signed_as<M>(either<M>(magnitude<M>(x), magnitude<M>(y)), x, y);
@@ -292,15 +293,28 @@ struct TestProperty {
     static void lane(std::int32_t& p, T a) {
         constexpr auto what = static_cast<ptx::TestP>(M::raw_mode);
         const T x = std::fabs(a);
-        constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::min();
+        constexpr T infinity = std::numeric_limits<T>::infinity(),
+                    least = std::numeric_limits<T>::min();
         bool is = false;
         switch (what) {
-            case ptx::TestP::finite: is = x < infinity; break;
-            case ptx::TestP::infinite: is = x == infinity; break;
-            case ptx::TestP::number: is = x == x; break;
-            case ptx::TestP::notanumber: is = x != x; break;
-            case ptx::TestP::normal: is = x >= least && x < infinity; break;
-            case ptx::TestP::subnormal: is = x < least && x > 0; break;
+            case ptx::TestP::finite:
+                is = x < infinity;
+                break;
+            case ptx::TestP::infinite:
+                is = x == infinity;
+                break;
+            case ptx::TestP::number:
+                is = x == x;
+                break;
+            case ptx::TestP::notanumber:
+                is = x != x;
+                break;
+            case ptx::TestP::normal:
+                is = x >= least && x < infinity;
+                break;
+            case ptx::TestP::subnormal:
+                is = x < least && x > 0;
+                break;
         }
         p = is ? -1 : 0;
     }

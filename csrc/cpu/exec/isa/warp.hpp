@@ -66,7 +66,8 @@ struct MatchAnyOp {
         for (std::uint32_t m = here; m != 0;) {
             const auto value = a[__builtin_ctz(m)];
             std::uint32_t same = 0;
-            for (unsigned i = 0; i < lanes; ++i) same |= static_cast<std::uint32_t>(a[i] == value) << i;
+            for (unsigned i = 0; i < lanes; ++i)
+                same |= static_cast<std::uint32_t>(a[i] == value) << i;
             same &= here;
             for (unsigned i = 0; i < lanes; ++i) made[i] |= (same >> i & 1) ? same : 0;
             m &= ~same;
