@@ -4,9 +4,10 @@ import ctypes
 import statistics
 import time
 
-import cupola
 import floor
 import numpy as np
+
+import cupola
 
 BATCH = 500  # launches between two synchronisations: fewer than a driver's queue holds
 ROUNDS = 60
@@ -45,7 +46,9 @@ def ways(kernel, x, y, out):
     stream = cupola.Stream.current().handle
 
     def cpp():
-        elapsed = library.floor_launch(launch, kernel.handle, stream, GRID, BLOCK, parameters, BATCH)
+        elapsed = library.floor_launch(
+            launch, kernel.handle, stream, GRID, BLOCK, parameters, BATCH
+        )
         cupola.Device().synchronize()
         assert elapsed > 0 and values  # which the parameters point to
         return elapsed
@@ -53,9 +56,7 @@ def ways(kernel, x, y, out):
     return {
         "C++ loop over cuLaunchKernel": cpp,
         "prepared launch()": lambda: timed(prepared),
-        "bound = kernel[grid, block]; bound(...)": lambda: timed(
-            lambda: bound(2.0, x, y, out, N)
-        ),
+        "bound = kernel[grid, block]; bound(...)": lambda: timed(lambda: bound(2.0, x, y, out, N)),
         "kernel[grid, block](...)": lambda: timed(checked),
         "empty Python call": lambda: timed(lambda: None),
     }

@@ -67,9 +67,7 @@ def serve():
     start, stop = cupola.Event(), cupola.Event()
     for _ in sys.stdin:
         start.record()
-        cupola.mandelbrot(
-            lattice=points, iterations=ITERATIONS, bound=BOUND, out=graph
-        )
+        cupola.mandelbrot(lattice=points, iterations=ITERATIONS, bound=BOUND, out=graph)
         stop.record()
         stop.synchronize()
         inside = float(graph.get().sum())

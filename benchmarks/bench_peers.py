@@ -6,8 +6,9 @@ import statistics
 import time
 
 import bench_launch
-import cupola
 import numpy as np
+
+import cupola
 
 SOURCE = """
 extern "C" __global__ void axpy(float a, const float* x, const float* y, float* out, size_t n) {

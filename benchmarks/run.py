@@ -1,6 +1,6 @@
 """Measures cupola on this machine, beside the floor, and writes a table and a JSON file.
 
-    python benchmarks/run.py [--out FOLDER]
+python benchmarks/run.py [--out FOLDER]
 """
 
 import argparse
@@ -84,7 +84,9 @@ def main():
         out.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"[^a-z0-9]+", "-", about["device"].lower()).strip("-")
         (out / f"{name}.md").write_text("\n".join(text) + "\n")
-        (out / f"{name}.json").write_text(json.dumps({"machine": about, **sections}, indent=1) + "\n")
+        (out / f"{name}.json").write_text(
+            json.dumps({"machine": about, **sections}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

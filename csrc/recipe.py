@@ -112,7 +112,8 @@ class Recipe:
             version_script=exports,
             flags=["-ldl"],
         )
-        return [self._exports(exports, "cu[A-Z]*", "cupola_cpu_*"), *objects, link, self._alias(alias, library)]
+        listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")
+        return [listed, *objects, link, self._alias(alias, library)]
 
     def device_objects(self, toolkit: Any, flags: Sequence[str] = DEVICE) -> list[Any]:
         """Its objects, in the order in which they have to be linked."""

@@ -38,7 +38,7 @@ def compile_library(folder, name, source, *flags):
 
 STUB = """
 int cuInit(unsigned flags) { return 34; }
-int cuGetProcAddress_v2(const char* n, void** p, int v, unsigned long long f, void* s) { return 34; }
+int cuGetProcAddress_v2(const char* n, void** p, int v, unsigned long f, void* s) { return 34; }
 """
 # Answers for every symbol with one function: what a driver without a device says.
 NO_DEVICE = """
@@ -46,17 +46,17 @@ NO_DEVICE = """
 static int version(int* v) { *v = 13000; return 0; }
 static int count(int* n) { *n = 0; return 0; }
 static int any() { return 100; }
-static int error_name(int c, const char** t) { *t = c == 100 ? "CUDA_ERROR_NO_DEVICE" : 0; return 0; }
+static int name(int c, const char** t) { *t = c == 100 ? "CUDA_ERROR_NO_DEVICE" : 0; return 0; }
 int cuInit(unsigned flags) { return 100; }
 int cuGetProcAddress_v2(const char* n, void** p, int v, unsigned long long f, void* s) {
     *p = !strcmp(n, "cuDriverGetVersion") ? (void*)version
        : !strcmp(n, "cuDeviceGetCount") ? (void*)count
-       : !strcmp(n, "cuGetErrorName") ? (void*)error_name : (void*)any;
+       : !strcmp(n, "cuGetErrorName") ? (void*)name : (void*)any;
     return 0;
 }
 """
 # These stand for drivers that can't be had on a test machine: a toolkit's stub (the real one is
-# taken where there is a toolkit, below), a driver without a device, an ancient one, another library.
+# taken where there is a toolkit, below), a driver without a device, an old one, another library.
 OLD = "int cuInit(unsigned flags) { return 0; }"
 OTHER = "int something(void) { return 0; }"
 
@@ -103,7 +103,7 @@ def test_the_toolkits_own_stub(tmp_path):
     from cupola.build import toolkit
 
     found = toolkit.find()
-    stubs = [p for p in found.nvcc.resolve().parents[1].rglob("stubs/libcuda.so")]
+    stubs = list(found.nvcc.resolve().parents[1].rglob("stubs/libcuda.so"))
     if not stubs:
         pytest.skip("this toolkit comes without its stub libraries")
     shutil.copy(stubs[0], tmp_path / "libcuda.so.1")

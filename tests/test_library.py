@@ -17,7 +17,10 @@ print([line.split()[-1] for line in open("/proc/self/maps") if "libcupola.so" in
 
 
 def test_packaged_by_default():
-    assert good(USE, CUPOLA_DRIVER="cpu").stdout.splitlines() == ["[3.0, 3.0, 3.0]", paths.library()]
+    assert good(USE, CUPOLA_DRIVER="cpu").stdout.splitlines() == [
+        "[3.0, 3.0, 3.0]",
+        paths.library(),
+    ]
 
 
 def test_replaced_by_the_variable(tmp_path):
@@ -64,7 +67,8 @@ def test_without_soname(tmp_path):
 
 def test_other_abi_version(tmp_path):
     """The real library with one byte of its version changed would need a disassembler; a library
-    that answers another number, and has every symbol the modules want, stands for it."""
+    that answers another number, and has every symbol the modules want, stands for it.
+    """
     names = exported(paths.library())
     functions = "\n".join(
         f"void* {name}(void) {{ return 0; }}"

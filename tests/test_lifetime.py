@@ -1,6 +1,5 @@
 """Garbage in any order, exit with work in flight, fork, threads that outlive what they use."""
 
-
 import pytest
 from test_driver import good, run
 
@@ -14,7 +13,8 @@ def things():
     array = cupola.to_device(host)
     event = cupola.Event()
     launch = kernel.prepare(8, 128, array, 2.0, 1000)
-    return dict(stream=stream, module=module, kernel=kernel, array=array, event=event, launch=launch)
+    names = ("stream", "module", "kernel", "array", "event", "launch")
+    return dict(zip(names, (stream, module, kernel, array, event, launch)))
 """
 
 
@@ -83,8 +83,9 @@ def test_forked_child_is_told(setup, driver):
         "t = things()\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"
-        "    calls = [lambda: cupola.to_device(host), lambda: t['launch'](), lambda: t['array'].get(),\n"
-        "             lambda: t['stream'].synchronize(), lambda: t['kernel'][1, 1](t['array'], 1.0, 1),\n"
+        "    calls = [lambda: cupola.to_device(host), lambda: t['launch'](),\n"
+        "             lambda: t['array'].get(), lambda: t['stream'].synchronize(),\n"
+        "             lambda: t['kernel'][1, 1](t['array'], 1.0, 1),\n"
         "             lambda: cupola.Event(), lambda: cupola.load(open({0!r}, 'rb').read()),\n"
         "             lambda: cupola.saxpy(1.0, host, host), lambda: cupola.memory_info()]\n"
         "    for call in calls:\n"
@@ -165,5 +166,3 @@ def test_a_fault_is_an_error_and_the_process_says_so(setup, driver):
     answer = run(code, CUPOLA_DRIVER=driver)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == "CUDA_ERROR_ILLEGAL_ADDRESS\n"
-
-

@@ -35,7 +35,9 @@ LATTICES = {
 
 
 @pytest.mark.parametrize("lattice", LATTICES.values(), ids=LATTICES.keys())
-@pytest.mark.parametrize(("iterations", "bound"), [(0, 2), (1, 2), (7, 2), (100, 2), (50, 0.5), (50, 40)])
+@pytest.mark.parametrize(
+    ("iterations", "bound"), [(0, 2), (1, 2), (7, 2), (100, 2), (50, 0.5), (50, 40)]
+)
 def test_mandelbrot_of_any_lattice(driver, lattice, iterations, bound):
     picture = cupola.mandelbrot(lattice=lattice, iterations=iterations, bound=bound)
     assert picture.dtype == np.float32 and picture.shape == (lattice.size, lattice.size)
@@ -139,7 +141,12 @@ def test_convolve_border_is_zero_by_default_and_the_filter_is_not_flipped(driver
 
 @pytest.mark.parametrize(
     ("shape", "size", "border"),
-    [((4, 4), (2, 3), "zero"), ((4, 4), (3, 3), "wrap"), ((4,), (3, 3), "zero"), ((4, 4), (3,), "zero")],
+    [
+        ((4, 4), (2, 3), "zero"),
+        ((4, 4), (3, 3), "wrap"),
+        ((4,), (3, 3), "zero"),
+        ((4, 4), (3,), "zero"),
+    ],
 )
 def test_convolve_of_nonsense(driver, shape, size, border):
     with pytest.raises(cupola.ArgumentError):

@@ -1,7 +1,7 @@
 """The driver ABI by ctypes, as the tests use it: every call typed, every unexpected result named.
 
-The library is cupola's own, or the one that CUPOLA_TEST_DRIVER names, so that the same contracts can
-be held against NVIDIA's (``CUPOLA_TEST_DRIVER=libcuda.so.1``).
+The library is cupola's own, or the one that CUPOLA_TEST_DRIVER names, so that the same contracts
+can be held against NVIDIA's (``CUPOLA_TEST_DRIVER=libcuda.so.1``).
 """
 
 import ctypes
@@ -54,7 +54,9 @@ class Driver:
         function = self.functions.get(name)
         if function is None:
             function = self.functions[name] = getattr(self.library, name)
-        return function(*(c_uint64(a & (2**64 - 1)) if isinstance(a, int) else a for a in arguments))
+        return function(
+            *(c_uint64(a & (2**64 - 1)) if isinstance(a, int) else a for a in arguments)
+        )
 
     def __getattr__(self, name):
         if not name.startswith("cu"):

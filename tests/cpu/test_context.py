@@ -18,7 +18,8 @@ def create(cuda):
 
 
 def test_no_context_is_an_error(passes):
-    passes("""
+    passes(
+        """
         cuda.cuInit(0)
         pointer = c_uint64()
         assert cuda.code("cuMemAlloc_v2", byref(pointer), 4) == INVALID_CONTEXT
@@ -28,14 +29,21 @@ def test_no_context_is_an_error(passes):
         context = c_void_p(1)
         cuda.cuCtxGetCurrent(byref(context))
         assert context.value is None
-    """, start=False)
+    """,
+        start=False,
+    )
 
 
 def test_primary_context_is_one_and_counted(passes):
-    passes("""
+    passes(
+        """
         cuda.cuInit(0)
         flags, active, first, second = c_uint(), c_int(), c_void_p(), c_void_p()
-        state = lambda: (cuda.cuDevicePrimaryCtxGetState(0, byref(flags), byref(active)), active.value)[1]
+
+        def state():
+            cuda.cuDevicePrimaryCtxGetState(0, byref(flags), byref(active))
+            return active.value
+
         assert state() == 0
         cuda.cuDevicePrimaryCtxRetain(byref(first), 0)
         cuda.cuDevicePrimaryCtxRetain(byref(second), 0)
@@ -47,7 +55,9 @@ def test_primary_context_is_one_and_counted(passes):
         assert cuda.code("cuDevicePrimaryCtxRelease_v2", 0) == INVALID_CONTEXT
         cuda.cuDevicePrimaryCtxRetain(byref(second), 0)
         assert state() == 1
-    """, start=False)
+    """,
+        start=False,
+    )
 
 
 def test_use_after_release_is_an_error(passes):

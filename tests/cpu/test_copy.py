@@ -9,17 +9,40 @@ from .abi import *
 
 
 class Memcpy2D(ctypes.Structure):
-    _fields_ = [(side + name, kind) for side in ("src", "dst") for name, kind in (
-        ("XInBytes", c_size_t), ("Y", c_size_t), ("Type", c_uint), ("Host", c_void_p),
-        ("Device", c_uint64), ("Array", c_void_p), ("Pitch", c_size_t))]
+    _fields_ = [
+        (side + name, kind)
+        for side in ("src", "dst")
+        for name, kind in (
+            ("XInBytes", c_size_t),
+            ("Y", c_size_t),
+            ("Type", c_uint),
+            ("Host", c_void_p),
+            ("Device", c_uint64),
+            ("Array", c_void_p),
+            ("Pitch", c_size_t),
+        )
+    ]
     _fields_ += [("WidthInBytes", c_size_t), ("Height", c_size_t)]
 
 
 class Memcpy3D(ctypes.Structure):
-    _fields_ = [(side + name, kind) for side in ("src", "dst") for name, kind in (
-        ("XInBytes", c_size_t), ("Y", c_size_t), ("Z", c_size_t), ("LOD", c_size_t),
-        ("Type", c_uint), ("Host", c_void_p), ("Device", c_uint64), ("Array", c_void_p),
-        ("Reserved", c_void_p), ("Pitch", c_size_t), ("Height", c_size_t))]
+    _fields_ = [
+        (side + name, kind)
+        for side in ("src", "dst")
+        for name, kind in (
+            ("XInBytes", c_size_t),
+            ("Y", c_size_t),
+            ("Z", c_size_t),
+            ("LOD", c_size_t),
+            ("Type", c_uint),
+            ("Host", c_void_p),
+            ("Device", c_uint64),
+            ("Array", c_void_p),
+            ("Reserved", c_void_p),
+            ("Pitch", c_size_t),
+            ("Height", c_size_t),
+        )
+    ]
     _fields_ += [("WidthInBytes", c_size_t), ("Height", c_size_t), ("Depth", c_size_t)]
 
 
@@ -116,8 +139,9 @@ def test_null_is_no_memory(cuda, memory):
     assert cuda.code("cuMemsetD8_v2", 0, 0, 8) == INVALID_VALUE
 
 
-@pytest.mark.parametrize("bits, kind, value", [(8, c_ubyte, 0xA5), (16, c_ushort, 0xA55A),
-                                               (32, c_uint, 0xA55AC33C)])
+@pytest.mark.parametrize(
+    "bits, kind, value", [(8, c_ubyte, 0xA5), (16, c_ushort, 0xA55A), (32, c_uint, 0xA55AC33C)]
+)
 @pytest.mark.parametrize("form", ["_v2", "Async", "_v2_ptds", "Async_ptsz"])
 def test_fills(cuda, memory, bits, kind, value, form):
     pointer, size = memory[0], bits // 8
@@ -145,45 +169,106 @@ def test_misaligned_fill(cuda, memory):
 def test_rectangle(cuda, memory):
     there = ctypes.create_string_buffer(numbers(200), 200)
     back = ctypes.create_string_buffer(60)
-    cuda.cuMemcpy2D_v2(byref(Memcpy2D(
-        srcType=HOST, srcHost=ctypes.addressof(there), srcPitch=20, srcXInBytes=3, srcY=2,
-        dstType=DEVICE, dstDevice=memory[0], dstPitch=32, dstXInBytes=1, dstY=1,
-        WidthInBytes=10, Height=6)))
-    cuda.cuMemcpy2DUnaligned_v2(byref(Memcpy2D(
-        srcType=UNIFIED, srcDevice=memory[0], srcPitch=32, srcXInBytes=1, srcY=1,
-        dstType=HOST, dstHost=ctypes.addressof(back), dstPitch=10, WidthInBytes=10, Height=6)))
-    assert back.raw == b"".join(numbers(200)[20 * y + 3:20 * y + 13] for y in range(2, 8))
+    cuda.cuMemcpy2D_v2(
+        byref(
+            Memcpy2D(
+                srcType=HOST,
+                srcHost=ctypes.addressof(there),
+                srcPitch=20,
+                srcXInBytes=3,
+                srcY=2,
+                dstType=DEVICE,
+                dstDevice=memory[0],
+                dstPitch=32,
+                dstXInBytes=1,
+                dstY=1,
+                WidthInBytes=10,
+                Height=6,
+            )
+        )
+    )
+    cuda.cuMemcpy2DUnaligned_v2(
+        byref(
+            Memcpy2D(
+                srcType=UNIFIED,
+                srcDevice=memory[0],
+                srcPitch=32,
+                srcXInBytes=1,
+                srcY=1,
+                dstType=HOST,
+                dstHost=ctypes.addressof(back),
+                dstPitch=10,
+                WidthInBytes=10,
+                Height=6,
+            )
+        )
+    )
+    assert back.raw == b"".join(numbers(200)[20 * y + 3 : 20 * y + 13] for y in range(2, 8))
 
 
 def test_rectangle_misuse(cuda, memory):
-    good = dict(srcType=DEVICE, srcDevice=memory[0], srcPitch=32, dstType=DEVICE,
-                dstDevice=memory[1], dstPitch=32, WidthInBytes=32, Height=32)
+    good = dict(
+        srcType=DEVICE,
+        srcDevice=memory[0],
+        srcPitch=32,
+        dstType=DEVICE,
+        dstDevice=memory[1],
+        dstPitch=32,
+        WidthInBytes=32,
+        Height=32,
+    )
     cuda.cuMemcpy2D_v2(byref(Memcpy2D(**good)))
     for wrong in (dict(srcPitch=31), dict(srcType=9), dict(dstDevice=0)):
         assert cuda.code("cuMemcpy2D_v2", byref(Memcpy2D(**{**good, **wrong}))) == INVALID_VALUE
 
 
 def test_rectangle_beyond_the_end(cuda, memory, own):
-    what = Memcpy2D(srcType=DEVICE, srcDevice=memory[0], srcPitch=32, dstType=DEVICE,
-                    dstDevice=memory[1], dstPitch=32, WidthInBytes=32, Height=33)
+    what = Memcpy2D(
+        srcType=DEVICE,
+        srcDevice=memory[0],
+        srcPitch=32,
+        dstType=DEVICE,
+        dstDevice=memory[1],
+        dstPitch=32,
+        WidthInBytes=32,
+        Height=33,
+    )
     assert cuda.code("cuMemcpy2D_v2", byref(what)) == INVALID_VALUE
 
 
 def test_box(cuda, memory):
     there, back = ctypes.create_string_buffer(numbers(240), 240), ctypes.create_string_buffer(24)
     cuda.cuMemcpyHtoD_v2(memory[0], there, 240)
-    cuda.cuMemcpy3D_v2(byref(Memcpy3D(
-        srcType=DEVICE, srcDevice=memory[0], srcPitch=10, srcHeight=6, srcXInBytes=2, srcY=1,
-        srcZ=1, dstType=HOST, dstHost=ctypes.addressof(back), dstPitch=4, dstHeight=3,
-        WidthInBytes=4, Height=3, Depth=2)))
-    expected = b"".join(numbers(240)[60 * z + 10 * y + 2:60 * z + 10 * y + 6]
-                        for z in (1, 2) for y in (1, 2, 3))
+    cuda.cuMemcpy3D_v2(
+        byref(
+            Memcpy3D(
+                srcType=DEVICE,
+                srcDevice=memory[0],
+                srcPitch=10,
+                srcHeight=6,
+                srcXInBytes=2,
+                srcY=1,
+                srcZ=1,
+                dstType=HOST,
+                dstHost=ctypes.addressof(back),
+                dstPitch=4,
+                dstHeight=3,
+                WidthInBytes=4,
+                Height=3,
+                Depth=2,
+            )
+        )
+    )
+    expected = b"".join(
+        numbers(240)[60 * z + 10 * y + 2 : 60 * z + 10 * y + 6] for z in (1, 2) for y in (1, 2, 3)
+    )
     assert back.raw == expected
 
 
 def test_arrays_are_not_supported(cuda, memory, own):
-    what = Memcpy2D(srcType=ARRAY, dstType=DEVICE, dstDevice=memory[0], dstPitch=4,
-                    WidthInBytes=4, Height=1)
+    what = Memcpy2D(
+        srcType=ARRAY, dstType=DEVICE, dstDevice=memory[0], dstPitch=4, WidthInBytes=4, Height=1
+    )
     assert cuda.code("cuMemcpy2D_v2", byref(what)) == NOT_SUPPORTED
 
 

@@ -15,13 +15,16 @@ def attribute(cuda, number, device=0):
 
 
 def test_nothing_works_before_init(passes):
-    passes("""
+    passes(
+        """
         count = c_int()
         assert cuda.code("cuDeviceGetCount", byref(count)) == NOT_INITIALIZED
         assert cuda.code("cuCtxSynchronize") == NOT_INITIALIZED
         cuda.cuDriverGetVersion(byref(count))
         assert count.value >= 12080
-    """, start=False)
+    """,
+        start=False,
+    )
 
 
 def test_init_refuses_flags(passes):
@@ -55,20 +58,26 @@ def test_malformed_settings_are_refused_with_one_line(script, own, name, value):
 
 
 def test_device_count_follows_the_setting(passes, own):
-    out = passes("""
+    out = passes(
+        """
         count = c_int()
         cuda.cuDeviceGetCount(byref(count))
         print(count.value)
-    """, CUPOLA_CPU_DEVICES="3")
+    """,
+        CUPOLA_CPU_DEVICES="3",
+    )
     assert out == "3\n"
 
 
 def test_capability_follows_the_setting(passes, own):
-    out = passes("""
+    out = passes(
+        """
         major, minor = c_int(), c_int()
         cuda.cuDeviceComputeCapability(byref(major), byref(minor), 0)
         print(major.value, minor.value)
-    """, CUPOLA_CPU_COMPUTE_CAPABILITY="7.5")
+    """,
+        CUPOLA_CPU_COMPUTE_CAPABILITY="7.5",
+    )
     assert out == "7 5\n"
 
 
@@ -130,14 +139,17 @@ def test_pci_bus_id_leads_back(cuda):
 
 
 def test_uuids_differ_between_devices(passes, own):
-    passes("""
+    passes(
+        """
         import ctypes
         a, b, c = ((ctypes.c_ubyte * 16)() for _ in range(3))
         cuda.cuDeviceGetUuid(a, 0)
         cuda.cuDeviceGetUuid_v2(b, 1)
         cuda.cuDeviceGetUuid_v2(c, 0)
         assert bytes(a) == bytes(c) != bytes(b)
-    """, CUPOLA_CPU_DEVICES="2")
+    """,
+        CUPOLA_CPU_DEVICES="2",
+    )
 
 
 def test_luid_is_not_supported(cuda, own):
@@ -146,7 +158,8 @@ def test_luid_is_not_supported(cuda, own):
 
 
 def test_peers(passes, own):
-    passes("""
+    passes(
+        """
         can = c_int()
         cuda.cuDeviceCanAccessPeer(byref(can), 0, 1)
         assert can.value == 1
@@ -158,11 +171,20 @@ def test_peers(passes, own):
         assert cuda.code("cuCtxEnablePeerAccess", other, 0) == 704
         cuda.cuCtxDisablePeerAccess(other)
         assert cuda.code("cuCtxDisablePeerAccess", other) == 705
-    """, CUPOLA_CPU_DEVICES="2")
+    """,
+        CUPOLA_CPU_DEVICES="2",
+    )
 
 
-@pytest.mark.parametrize("code, name", [(0, b"CUDA_SUCCESS"), (1, b"CUDA_ERROR_INVALID_VALUE"),
-                                        (218, b"CUDA_ERROR_INVALID_PTX"), (999, b"CUDA_ERROR_UNKNOWN")])
+@pytest.mark.parametrize(
+    "code, name",
+    [
+        (0, b"CUDA_SUCCESS"),
+        (1, b"CUDA_ERROR_INVALID_VALUE"),
+        (218, b"CUDA_ERROR_INVALID_PTX"),
+        (999, b"CUDA_ERROR_UNKNOWN"),
+    ],
+)
 def test_error_names(cuda, code, name):
     text = c_char_p()
     cuda.cuGetErrorName(code, byref(text))

@@ -91,7 +91,13 @@ def test_elapsed_time_is_true(cuda, events, streams, form):
 
 
 def test_elapsed_time_misuse(cuda, events, streams, kernel, flag):
-    start, stop, plain, stream, out = events(), events(), events(DISABLE_TIMING), streams(1), c_float()
+    start, stop, plain, stream, out = (
+        events(),
+        events(),
+        events(DISABLE_TIMING),
+        streams(1),
+        c_float(),
+    )
     elapsed = lambda a, b: cuda.code("cuEventElapsedTime", byref(out), a, b)
     assert elapsed(start, stop) == INVALID_HANDLE  # never recorded
     cuda.cuEventRecord(start, stream)

@@ -9,8 +9,14 @@ from .abi import *
 
 
 class Config(ctypes.Structure):
-    _fields_ = [("grid", c_uint * 3), ("block", c_uint * 3), ("shared", c_uint),
-                ("stream", c_void_p), ("attributes", c_void_p), ("count", c_uint)]
+    _fields_ = [
+        ("grid", c_uint * 3),
+        ("block", c_uint * 3),
+        ("shared", c_uint),
+        ("stream", c_void_p),
+        ("attributes", c_void_p),
+        ("count", c_uint),
+    ]
 
 
 class Attribute(ctypes.Structure):
@@ -43,8 +49,10 @@ def test_arguments_in_a_buffer(cuda, kernel, pointer):
     cuda.cuLaunchKernel(kernel("store"), 1, 1, 1, 8, 1, 1, 0, 0, c_void_p(), extra)
     assert cuda.read(pointer, 9) == [9] * 8 + [0]
     extra[0] = 7
-    assert cuda.code("cuLaunchKernel", kernel("store"), 1, 1, 1, 8, 1, 1, 0, 0, c_void_p(),
-                     extra) == INVALID_VALUE
+    assert (
+        cuda.code("cuLaunchKernel", kernel("store"), 1, 1, 1, 8, 1, 1, 0, 0, c_void_p(), extra)
+        == INVALID_VALUE
+    )
 
 
 def test_arguments_are_taken_at_the_call(cuda, kernel, pointer):
@@ -61,9 +69,22 @@ def test_arguments_are_taken_at_the_call(cuda, kernel, pointer):
 
 @pytest.mark.parametrize(
     "grid, block",
-    [((0, 1, 1), 1), ((1, 0, 1), 1), ((1, 1, 0), 1), (1, (0, 1, 1)), (1, (1, 0, 1)), (1, (1, 1, 0)),
-     (2**31, 1), ((1, 65536, 1), 1), ((1, 1, 65536), 1), (1, 1025), (1, (1, 1025, 1)),
-     (1, (1, 1, 65)), (1, (1024, 2, 1)), (1, 2**31)],
+    [
+        ((0, 1, 1), 1),
+        ((1, 0, 1), 1),
+        ((1, 1, 0), 1),
+        (1, (0, 1, 1)),
+        (1, (1, 0, 1)),
+        (1, (1, 1, 0)),
+        (2**31, 1),
+        ((1, 65536, 1), 1),
+        ((1, 1, 65536), 1),
+        (1, 1025),
+        (1, (1, 1025, 1)),
+        (1, (1, 1, 65)),
+        (1, (1024, 2, 1)),
+        (1, 2**31),
+    ],
 )
 def test_shapes_beyond_the_limits(cuda, kernel, grid, block):
     assert cuda.launch_code(kernel("empty"), grid, block) == INVALID_VALUE
@@ -96,8 +117,9 @@ def test_shared_memory_needs_the_attribute(cuda, kernel, pointer):
 
 
 def test_missing_arguments(cuda, kernel):
-    code = cuda.code("cuLaunchKernel", kernel("store"), 1, 1, 1, 1, 1, 1, 0, 0, c_void_p(),
-                     c_void_p())
+    code = cuda.code(
+        "cuLaunchKernel", kernel("store"), 1, 1, 1, 1, 1, 1, 0, 0, c_void_p(), c_void_p()
+    )
     assert code == INVALID_VALUE
 
 
@@ -189,10 +211,13 @@ def test_shared_memory_left(cuda, kernel):
     size = c_size_t()
     cuda.cuOccupancyAvailableDynamicSMemPerBlock(byref(size), kernel("empty"), 2, 128)
     assert blocks(cuda, kernel("empty"), 128, min(size.value, 48 << 10)) >= 2
-    code = cuda.code("cuOccupancyAvailableDynamicSMemPerBlock", byref(size), kernel("empty"), 4, 1024)
+    code = cuda.code(
+        "cuOccupancyAvailableDynamicSMemPerBlock", byref(size), kernel("empty"), 4, 1024
+    )
     assert code == INVALID_VALUE
-    code = cuda.code("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(c_int()), kernel("empty"),
-                     0, 0)
+    code = cuda.code(
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(c_int()), kernel("empty"), 0, 0
+    )
     assert code == INVALID_VALUE
 
 
@@ -289,7 +314,8 @@ def test_reset_ends_a_fault(passes, own):
 
 
 def test_time_limit(passes, own):
-    passes("""
+    passes(
+        """
         module = cuda.module()
         for _ in range(3):
             cuda.launch(cuda.function(module, "empty"), 100, 32)
@@ -298,11 +324,14 @@ def test_time_limit(passes, own):
         cuda.launch(cuda.function(module, "spin"), 4, 32)
         assert cuda.code("cuCtxSynchronize") == LAUNCH_TIMEOUT
         assert 0.2 < time.monotonic() - begin < 10
-    """, CUPOLA_CPU_TIMEOUT="0.25")
+    """,
+        CUPOLA_CPU_TIMEOUT="0.25",
+    )
 
 
 def test_one_worker_runs_everything(passes, own):
-    passes("""
+    passes(
+        """
         pointer, module = cuda.alloc(1 << 18), cuda.module()
         cuda.cuMemsetD8_v2(pointer, 0, 1 << 18)
         cuda.launch(cuda.function(module, "add1"), 512, 128, c_uint64(pointer))
@@ -310,7 +339,9 @@ def test_one_worker_runs_everything(passes, own):
         count = c_int()
         cuda.cuDeviceGetAttribute(byref(count), 16, 0)
         assert count.value == 1
-    """, CUPOLA_CPU_THREADS="1")
+    """,
+        CUPOLA_CPU_THREADS="1",
+    )
 
 
 def test_times_of_kernels(cuda, kernel, pointer):

@@ -61,7 +61,8 @@ def test_unloading_the_library_while_a_kernel_runs(passes, own):
 
 
 def test_calls_at_exit_are_refused_not_served(passes, own):
-    passes("""
+    passes(
+        """
         import subprocess, tempfile
         # Registered before cuInit registers the driver's own handler, hence run after it.
         source = '''
@@ -79,7 +80,9 @@ def test_calls_at_exit_are_refused_not_served(passes, own):
         assert late.arrange(cuda.library.cuCtxSynchronize) == 0
         cuda.start()
         cuda.launch(cuda.function(cuda.module(), "spin"), 4, 32)
-    """, start=False)
+    """,
+        start=False,
+    )
 
 
 def test_a_forked_child_is_told_and_does_not_hang(passes, own):
@@ -102,7 +105,8 @@ def test_a_forked_child_is_told_and_does_not_hang(passes, own):
 
 
 def test_fork_before_init_leaves_the_child_whole(passes):
-    passes("""
+    passes(
+        """
         child = os.fork()
         if child == 0:
             cuda.start()
@@ -110,7 +114,9 @@ def test_fork_before_init_leaves_the_child_whole(passes):
             cuda.cuCtxSynchronize()
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    """, start=False)
+    """,
+        start=False,
+    )
 
 
 def test_eight_threads(cuda, kernel):
@@ -122,7 +128,7 @@ def test_eight_threads(cuda, kernel):
         try:
             cuda.cuCtxSetCurrent(context)
             stream = cuda.stream(NON_BLOCKING)
-            for turn in range(40):
+            for _turn in range(40):
                 pointer, pooled, event = cuda.alloc(4096), c_uint64(), cuda.event()
                 cuda.cuMemAllocAsync(byref(pooled), 4096, stream)
                 cuda.cuMemsetD32Async(pointer, number, 1024, stream)
@@ -155,8 +161,14 @@ def test_eight_threads_load_and_unload(cuda):
             cuda.cuCtxSetCurrent(context)
             for _ in range(5):
                 module, pointer = cuda.module(), cuda.alloc(256)
-                cuda.launch(cuda.function(module, "store"), 1, 64, c_uint64(pointer), c_uint(8),
-                            stream=PER_THREAD)
+                cuda.launch(
+                    cuda.function(module, "store"),
+                    1,
+                    64,
+                    c_uint64(pointer),
+                    c_uint(8),
+                    stream=PER_THREAD,
+                )
                 cuda.cuStreamSynchronize(PER_THREAD)
                 assert cuda.read(pointer, 64) == [8] * 64
                 cuda.cuModuleUnload(module)

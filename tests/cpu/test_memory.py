@@ -213,8 +213,15 @@ RESERVED, USED, THRESHOLD = 5, 7, 4
 @pytest.fixture
 def pool(cuda):
     class Properties(ctypes.Structure):
-        _fields_ = [("kind", c_int), ("handles", c_int), ("location", c_int), ("id", c_int),
-                    ("security", c_void_p), ("most", c_size_t), ("rest", ctypes.c_ubyte * 56)]
+        _fields_ = [
+            ("kind", c_int),
+            ("handles", c_int),
+            ("location", c_int),
+            ("id", c_int),
+            ("security", c_void_p),
+            ("most", c_size_t),
+            ("rest", ctypes.c_ubyte * 56),
+        ]
 
     pool = c_void_p()
     cuda.cuMemPoolCreate(byref(pool), byref(Properties(kind=1, location=1)))

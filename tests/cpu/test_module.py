@@ -8,12 +8,24 @@ import pytest
 
 from .abi import *
 
-NAMES = {"empty", "store", "add1", "wait_flag", "spin", "wild", "misaligned", "trap", "narrow",
-         "exact", "mirror"}
+NAMES = {
+    "empty",
+    "store",
+    "add1",
+    "wait_flag",
+    "spin",
+    "wild",
+    "misaligned",
+    "trap",
+    "narrow",
+    "exact",
+    "mirror",
+}
 ERROR_LOG, ERROR_LOG_SIZE = 5, 6
 # An ELF header for machine 190 (CUDA) with flags for sm_90, and one empty section.
-CUBIN = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 190, 1, 0, 0, 64, 0x5A055A, 64, 0, 0,
-                    64, 1, 0) + bytes(64)
+CUBIN = struct.pack(
+    "<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 190, 1, 0, 0, 64, 0x5A055A, 64, 0, 0, 64, 1, 0
+) + bytes(64)
 
 
 def load_with_log(cuda, image, room=4096):
@@ -58,7 +70,9 @@ def test_globals(cuda, module):
     cuda.cuModuleGetGlobal_v2(byref(address), c_void_p(), module, b"seven")
     assert cuda.read(address.value, 1) == [7]
     assert cuda.code("cuMemFree_v2", address) == INVALID_VALUE
-    assert cuda.code("cuModuleGetGlobal_v2", byref(address), byref(size), module, b"no") == NOT_FOUND
+    assert (
+        cuda.code("cuModuleGetGlobal_v2", byref(address), byref(size), module, b"no") == NOT_FOUND
+    )
 
 
 def test_parameters(cuda, kernel):
@@ -161,7 +175,7 @@ def test_machine_code_says_why_it_cannot_run(cuda, own):
 
 
 def test_an_image_with_nothing_in_it(cuda):
-    code, log, _ = load_with_log(cuda, b"\x50\xed\x55\xba\1\0\x10\0" + bytes(64))
+    code, _log, _ = load_with_log(cuda, b"\x50\xed\x55\xba\1\0\x10\0" + bytes(64))
     assert code == NO_BINARY_FOR_GPU
 
 
@@ -255,7 +269,8 @@ def test_a_librarys_module_is_not_the_programs_to_unload(cuda, library, own):
 
 
 def test_a_library_loads_without_a_context(passes):
-    passes("""
+    passes(
+        """
         cuda.cuInit(0)
         library, kernel, null = c_void_p(), c_void_p(), c_void_p()
         cuda.cuLibraryLoadData(byref(library), PTX, null, null, 0, null, null, 0)
@@ -265,4 +280,6 @@ def test_a_library_loads_without_a_context(passes):
         cuda.launch(kernel, 1, 64, c_uint64(pointer), c_uint(4))
         assert cuda.read(pointer, 64) == [4] * 64
         cuda.cuLibraryUnload(library)
-    """, start=False)
+    """,
+        start=False,
+    )

@@ -127,7 +127,13 @@ def test_wrong_flags(cuda):
 
 
 def test_what_a_stream_knows(cuda, streams):
-    stream, flags, device, context, current = streams(1), c_uint(), c_int(-1), c_void_p(), c_void_p()
+    stream, flags, device, context, current = (
+        streams(1),
+        c_uint(),
+        c_int(-1),
+        c_void_p(),
+        c_void_p(),
+    )
     cuda.cuStreamGetFlags(stream, byref(flags))
     cuda.cuStreamGetCtx(stream, byref(context))
     cuda.cuCtxGetCurrent(byref(current))

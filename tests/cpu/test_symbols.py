@@ -27,31 +27,37 @@ def address(cuda, symbol):
     return ctypes.cast(getattr(cuda.library, symbol), c_void_p).value
 
 
-@pytest.mark.parametrize("name, version, symbol", [
-    ("cuInit", 2000, "cuInit"),
-    ("cuInit", 13000, "cuInit"),
-    ("cuMemAlloc", 3020, "cuMemAlloc_v2"),
-    ("cuMemAlloc", 13000, "cuMemAlloc_v2"),
-    ("cuCtxGetDevice", 12080, "cuCtxGetDevice"),
-    ("cuCtxGetDevice", 13000, "cuCtxGetDevice_v2"),
-    ("cuCtxCreate", 3020, "cuCtxCreate_v2"),
-    ("cuCtxCreate", 11040, "cuCtxCreate_v3"),
-    ("cuCtxCreate", 12050, "cuCtxCreate_v4"),
-    ("cuGetProcAddress", 11030, "cuGetProcAddress"),
-    ("cuGetProcAddress", 12000, "cuGetProcAddress_v2"),
-    ("cuStreamQuery", 13000, "cuStreamQuery"),
-])
+@pytest.mark.parametrize(
+    "name, version, symbol",
+    [
+        ("cuInit", 2000, "cuInit"),
+        ("cuInit", 13000, "cuInit"),
+        ("cuMemAlloc", 3020, "cuMemAlloc_v2"),
+        ("cuMemAlloc", 13000, "cuMemAlloc_v2"),
+        ("cuCtxGetDevice", 12080, "cuCtxGetDevice"),
+        ("cuCtxGetDevice", 13000, "cuCtxGetDevice_v2"),
+        ("cuCtxCreate", 3020, "cuCtxCreate_v2"),
+        ("cuCtxCreate", 11040, "cuCtxCreate_v3"),
+        ("cuCtxCreate", 12050, "cuCtxCreate_v4"),
+        ("cuGetProcAddress", 11030, "cuGetProcAddress"),
+        ("cuGetProcAddress", 12000, "cuGetProcAddress_v2"),
+        ("cuStreamQuery", 13000, "cuStreamQuery"),
+    ],
+)
 def test_choice_by_version(cuda, own, name, version, symbol):
     assert ask(cuda, name, version) == (SUCCESS, address(cuda, symbol), FOUND)
 
 
-@pytest.mark.parametrize("name, version, flags, symbol", [
-    ("cuStreamQuery", 13000, 2, "cuStreamQuery_ptsz"),
-    ("cuStreamQuery", 13000, 1, "cuStreamQuery"),
-    ("cuMemcpyHtoD", 13000, 2, "cuMemcpyHtoD_v2_ptds"),
-    ("cuLaunchKernel", 7000, 2, "cuLaunchKernel_ptsz"),
-    ("cuInit", 13000, 2, "cuInit"),
-])
+@pytest.mark.parametrize(
+    "name, version, flags, symbol",
+    [
+        ("cuStreamQuery", 13000, 2, "cuStreamQuery_ptsz"),
+        ("cuStreamQuery", 13000, 1, "cuStreamQuery"),
+        ("cuMemcpyHtoD", 13000, 2, "cuMemcpyHtoD_v2_ptds"),
+        ("cuLaunchKernel", 7000, 2, "cuLaunchKernel_ptsz"),
+        ("cuInit", 13000, 2, "cuInit"),
+    ],
+)
 def test_choice_by_default_stream(cuda, own, name, version, flags, symbol):
     assert ask(cuda, name, version, flags) == (SUCCESS, address(cuda, symbol), FOUND)
 
@@ -91,16 +97,20 @@ def test_misuse(cuda, own):
 
 
 def test_works_before_init(passes):
-    passes("""
+    passes(
+        """
         out = c_void_p()
         cuda.cuGetProcAddress_v2(b"cuInit", byref(out), 12000, 0, c_void_p())
         assert out.value
-    """, start=False)
+    """,
+        start=False,
+    )
 
 
 def exported():
-    text = subprocess.run(["nm", "-D", "--defined-only", abi.path()], check=True,
-                          capture_output=True, text=True).stdout
+    text = subprocess.run(
+        ["nm", "-D", "--defined-only", abi.path()], check=True, capture_output=True, text=True
+    ).stdout
     return {line.split()[-1] for line in text.splitlines()}
 
 
@@ -113,8 +123,9 @@ def test_the_library_exports_the_table_and_no_more(cuda, own):
 
 
 def test_soname(cuda, own):
-    text = subprocess.run(["readelf", "-d", abi.path()], check=True, capture_output=True,
-                          text=True).stdout
+    text = subprocess.run(
+        ["readelf", "-d", abi.path()], check=True, capture_output=True, text=True
+    ).stdout
     assert "soname: [libcuda.so.1]" in text
 
 
