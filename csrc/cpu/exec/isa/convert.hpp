@@ -115,7 +115,7 @@ struct ConvertReal {
         } else if constexpr (is_short<D>) {
             double x = as_real(input_of<M>(a));
             if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
-            if constexpr (M::relu) x = x < 0 ? 0 : x;
+            if constexpr (M::relu) x = x <= 0 ? 0 : x;
             d = narrow<D>(x, M::round);
         } else {
             d = finished<M>(static_cast<D>(as_real(input_of<M>(a))));

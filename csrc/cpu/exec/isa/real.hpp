@@ -42,7 +42,7 @@ template <class M, class T>
 T finished(T x) {
     if constexpr (M::ftz && sizeof(T) == 4) x = flushed(x);
     if constexpr (M::sat) return x > T(0) ? (x < T(1) ? x : T(1)) : T(0);
-    if constexpr (M::relu) x = x < T(0) ? T(0) : x;
+    if constexpr (M::relu) x = x <= T(0) ? T(0) : x;  // -0 too
     return canonical(x);
 }
 
@@ -61,7 +61,7 @@ double short_input(T x) {
 template <class M, class T>
 T short_finished(double x) {
     if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
-    if constexpr (M::relu) x = x < 0 ? 0 : x;
+    if constexpr (M::relu) x = x <= 0 ? 0 : x;  // -0 too
     T d = narrow<T>(x, ptx::Round::rn);
     if constexpr (M::ftz && std::is_same_v<T, Half>)
         if ((d.bits & 0x7c00) == 0) d.bits &= 0x8000;

@@ -1,0 +1,1 @@
+"""Tests of the PTX language: each form of the table, errors, control flow, faults."""

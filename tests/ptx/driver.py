@@ -1,0 +1,118 @@
+"""Loads PTX and runs its kernels through the driver ABI, by ctypes.
+
+The library is cupola's CPU device, or the one that CUPOLA_TEST_DRIVER names.
+"""
+
+import ctypes
+import os
+from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
+
+import numpy as np
+
+INVALID_PTX, UNSUPPORTED_VERSION = 218, 222
+ILLEGAL_ADDRESS, MISALIGNED_ADDRESS, LAUNCH_FAILED, ASSERT = 700, 716, 719, 710
+
+
+class DriverError(Exception):
+    def __init__(self, call, code, log=""):
+        super().__init__(f"{call} returned {code}\n{log}")
+        self.code, self.log = code, log
+
+
+def _path():
+    named = os.environ.get("CUPOLA_TEST_DRIVER")
+    if named:
+        return named
+    import cupola.paths
+
+    return os.fspath(cupola.paths.cpu_driver())
+
+
+class Driver:
+    def __init__(self):
+        self.library = ctypes.CDLL(_path())
+        self.on_hardware = not hasattr(self.library, "cupola_cpu_device")
+        self("cuInit", c_uint(0))
+        self.device = c_int()
+        self("cuDeviceGet", byref(self.device), c_int(0))
+        self.context = c_void_p()
+        self("cuDevicePrimaryCtxRetain", byref(self.context), self.device)
+        self.make_current()
+
+    def __call__(self, name, *arguments):
+        code = getattr(self.library, name)(*arguments)
+        if code:
+            raise DriverError(name, code)
+
+    def make_current(self):
+        self("cuCtxSetCurrent", self.context)
+
+    def reset(self):
+        """After a fault: the context is lost."""
+        self.library.cuDevicePrimaryCtxReset_v2(self.device)
+        self("cuDevicePrimaryCtxRetain", byref(self.context), self.device)
+        self.make_current()
+
+    def load(self, text):
+        log = ctypes.create_string_buffer(8192)
+        options = (c_int * 2)(5, 6)  # CU_JIT_ERROR_LOG_BUFFER, its size
+        values = (c_void_p * 2)(ctypes.addressof(log), 8192)
+        module = c_void_p()
+        data = ctypes.create_string_buffer(text.encode())
+        code = self.library.cuModuleLoadDataEx(byref(module), data, c_uint(2), options, values)
+        if code:
+            raise DriverError("cuModuleLoadDataEx", code, log.value.decode(errors="replace"))
+        return Module(self, module)
+
+
+class Module:
+    def __init__(self, driver, handle):
+        self.driver, self.handle = driver, handle
+
+    def unload(self):
+        self.driver("cuModuleUnload", self.handle)
+
+    def function(self, name):
+        function = c_void_p()
+        self.driver("cuModuleGetFunction", byref(function), self.handle, name.encode())
+        return function
+
+    def launch(self, name, grid, block, arguments, shared=0):
+        """Launches and waits; arguments are ctypes values or NumPy scalars."""
+        grid, block = [(*(d if isinstance(d, tuple) else (d,)), 1, 1)[:3] for d in (grid, block)]
+        held = [
+            ctypes.create_string_buffer(bytes(a), len(bytes(a)))
+            if not isinstance(a, np.generic)
+            else ctypes.create_string_buffer(a.tobytes(), a.nbytes)
+            for a in arguments
+        ]
+        pointers = (c_void_p * max(len(held), 1))(*[ctypes.addressof(h) for h in held])
+        self.driver(
+            "cuLaunchKernel",
+            self.function(name),
+            *map(c_uint, (*grid, *block, shared)),
+            c_void_p(),
+            pointers,
+            c_void_p(),
+        )
+        self.driver("cuCtxSynchronize")
+
+    def run(self, name, grid, block, arguments, shared=0):
+        """As launch; NumPy arrays go to the device and come back, changed in place."""
+        memory, passed = [], []
+        try:
+            for a in arguments:
+                if not isinstance(a, np.ndarray):
+                    passed.append(a)
+                    continue
+                at = c_uint64()
+                self.driver("cuMemAlloc_v2", byref(at), c_size_t(max(a.nbytes, 1)))
+                memory.append((at, a))
+                self.driver("cuMemcpyHtoD_v2", at, c_void_p(a.ctypes.data), c_size_t(a.nbytes))
+                passed.append(at)
+            self.launch(name, grid, block, passed, shared)
+            for at, a in memory:
+                self.driver("cuMemcpyDtoH_v2", c_void_p(a.ctypes.data), at, c_size_t(a.nbytes))
+        finally:
+            for at, _ in memory:
+                self.driver.library.cuMemFree_v2(at)

@@ -1,0 +1,116 @@
+"""Floating point from its definition: bits to exact fractions, and fractions to bits, rounded."""
+
+from fractions import Fraction
+from math import isqrt
+
+# exponent bits, mantissa bits
+FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
+NAN, INF = "nan", "inf"
+
+
+def width(fmt):
+    return 1 + sum(FORMATS[fmt])
+
+
+def nan_bits(fmt):
+    return (1 << (width(fmt) - 1)) - 1  # the canonical one, where there is one
+
+
+def decode(fmt, bits):
+    """(sign, value): a Fraction without its sign, or NAN or INF."""
+    e, m = FORMATS[fmt]
+    sign, exponent, fraction = (
+        bits >> (e + m) & 1,
+        bits >> m & ((1 << e) - 1),
+        bits & ((1 << m) - 1),
+    )
+    bias = (1 << (e - 1)) - 1
+    if exponent == (1 << e) - 1:
+        return sign, NAN if fraction else INF
+    if exponent == 0:
+        return sign, Fraction(fraction) * Fraction(2) ** (1 - bias - m)
+    return sign, Fraction(fraction + (1 << m)) * Fraction(2) ** (exponent - bias - m)
+
+
+def encode(fmt, sign, value, mode="rn"):
+    """Bits of a magnitude, rounded once."""
+    e, m = FORMATS[fmt]
+    top, bias = (1 << e) - 1, (1 << (e - 1)) - 1
+    if value == NAN:
+        return nan_bits(fmt)
+    up = (mode == "rp" and not sign) or (mode == "rm" and sign)
+    if value == INF:
+        out = top << m
+    else:
+        exponent = 1 - bias
+        if value:
+            n = value.numerator.bit_length() - value.denominator.bit_length()
+            exponent = max(n if value >= Fraction(2) ** n else n - 1, exponent)
+        scaled = value / Fraction(2) ** (exponent - m)
+        whole, rest = divmod(scaled.numerator, scaled.denominator)
+        twice = 2 * rest - scaled.denominator
+        if (mode == "rn" and (twice > 0 or (twice == 0 and whole & 1))) or (up and rest):
+            whole += 1
+        out = whole + ((exponent + bias - 1) << m)
+        if out >= top << m:
+            out = (top << m) - (0 if mode == "rn" or up else 1)
+    return sign << (e + m) | out
+
+
+def flush(fmt, bits):
+    e, m = FORMATS[fmt]
+    return bits if bits >> m & ((1 << e) - 1) else bits & 1 << (e + m)
+
+
+def signed(sign, value):
+    return -value if sign else value
+
+
+def total(fmt, terms, mode):
+    """Exact sum of (sign, value) terms, rounded once; the sign of a zero as IEEE 754 has it."""
+    if any(v == NAN for _, v in terms):
+        return nan_bits(fmt)
+    infinite = {s for s, v in terms if v == INF}
+    if infinite:
+        return nan_bits(fmt) if len(infinite) == 2 else encode(fmt, infinite.pop(), INF)
+    exact = sum(signed(s, v) for s, v in terms)
+    if exact:
+        return encode(fmt, int(exact < 0), abs(exact), mode)
+    signs = {s for s, _ in terms}
+    sign = signs.pop() if len(signs) == 1 else int(mode == "rm")
+    return encode(fmt, sign, Fraction(0))
+
+
+def product(a, b):
+    sign = a[0] ^ b[0]
+    if NAN in (a[1], b[1]):
+        return sign, NAN
+    if INF in (a[1], b[1]):
+        return sign, NAN if 0 in (a[1], b[1]) else INF
+    return sign, a[1] * b[1]
+
+
+def quotient(fmt, a, b, mode):
+    sign = a[0] ^ b[0]
+    if NAN in (a[1], b[1]) or a[1] == b[1] == INF or a[1] == b[1] == 0:
+        return nan_bits(fmt)
+    if a[1] == INF or b[1] == 0:
+        return encode(fmt, sign, INF)
+    if b[1] == INF:
+        return encode(fmt, sign, Fraction(0))
+    return encode(fmt, sign, a[1] / b[1], mode)
+
+
+def root(fmt, a, mode):
+    sign, value = a
+    if value == NAN or (sign and value != 0):
+        return nan_bits(fmt)
+    if value == INF or value == 0:
+        return encode(fmt, sign, value)
+    # 200 bits of the root, the last one set where something is left: enough for one rounding.
+    shift = 2 * (200 + value.denominator.bit_length())
+    scaled = (value.numerator << shift) // value.denominator
+    exact = (value.numerator << shift) % value.denominator == 0
+    r = isqrt(scaled)
+    inexact = not exact or r * r != scaled
+    return encode(fmt, 0, Fraction(2 * r + inexact) / Fraction(2) ** (shift // 2 + 1), mode)

@@ -1,0 +1,74 @@
+"""The instruction table, read from its source: csrc/ptx/table/*.inc and the words of form.hpp."""
+
+import itertools
+import pathlib
+import re
+from dataclasses import dataclass
+
+PTX = pathlib.Path(__file__).resolve().parents[2] / "csrc" / "ptx"
+
+
+@dataclass(frozen=True)
+class Axis:
+    name: str
+    optional: bool
+    fixed: bool
+    trailing: bool
+    choices: tuple
+
+
+@dataclass(frozen=True)
+class Row:
+    chapter: str
+    mnemonic: str
+    semantics: str
+    axes: tuple
+    types: tuple
+    types2: tuple
+    shapes: tuple
+    line: int
+
+    def opcodes(self):
+        """Each spelling: (opcode, modifiers by axis, type, second type). Hints are left out."""
+        choices = [
+            [a.choices[0]]
+            if not a.fixed and not a.optional and a.name != "boolean"
+            else [None]
+            if not a.fixed and a.optional
+            else [*([None] if a.optional else []), *a.choices]
+            for a in self.axes
+        ]
+        for picked in itertools.product(*choices):
+            named = dict(zip((a.name for a in self.axes), picked, strict=True))
+            for t, t2 in itertools.product(self.types or (None,), self.types2 or (None,)):
+                front = [m for a, m in zip(self.axes, picked, strict=True) if m and not a.trailing]
+                back = [m for a, m in zip(self.axes, picked, strict=True) if m and a.trailing]
+                parts = [self.mnemonic, *front, *(x for x in (t, t2) if x), *back]
+                yield ".".join(parts), named, t, t2
+
+
+def _axes():
+    text = re.sub(r"\s+", " ", (PTX / "form.hpp").read_text())
+    for found in re.finditer(
+        r"constexpr Axis (\w+) = axis\( ?field::\w+, (\w+), (\w+), (\w+), (.*?)\);", text
+    ):
+        name, *flags, choices = found.groups()
+        yield (
+            name,
+            Axis(name, *(f == "true" for f in flags), tuple(re.findall(r'is\("(.*?)"', choices))),
+        )
+
+
+def rows():
+    axes = dict(_axes())
+    pattern = re.compile(
+        r'FORM\("([^"]+)", ([^,]+), mods\((.*?)\), types\((.*?)\), types\((.*?)\), operands\((.*?)\),'
+    )
+    for path in sorted((PTX / "table").glob("*.inc")):
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            if not text.startswith("FORM("):
+                continue
+            mnemonic, semantics, *lists = pattern.match(text).groups()
+            mods, types, types2, shapes = (tuple(filter(None, part.split(", "))) for part in lists)
+            picked = tuple(axes[m] for m in mods)
+            yield Row(path.stem, mnemonic, semantics, picked, types, types2, shapes, number)

@@ -1,0 +1,197 @@
+"""Control flow, calls, printf and assert, and errors with their lines."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from . import driver as ptx
+
+COVERED = """bra brx.idx call ret exit trap brkpt nanosleep.u32 pmevent pmevent.mask"""
+
+HEAD = """.version 8.0\n.target sm_75\n.address_size 64\n"""
+ENTRY = """.visible .entry k(.param .u64 pb) {
+.reg .b64 %rd<8>; .reg .b32 %r<12>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [pb]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 4; add.u64 %rd1, %rd1, %rd2;
+"""
+TAIL = "\nst.global.u32 [%rd1], %r2; ret; }\n"
+
+
+def run(load, body, before="", block=64):
+    b = np.zeros(block, np.uint32)
+    load(HEAD + before + ENTRY + body + TAIL).run("k", 1, block, [b])
+    return list(b)
+
+
+def test_nested_loops_diverge_and_meet(load):
+    body = """mov.u32 %r2, 0; mov.u32 %r3, 0;
+    OUTER: setp.ge.u32 %p0, %r3, %r0; @%p0 bra DONE; mov.u32 %r4, 0;
+    INNER: setp.gt.u32 %p1, %r4, %r3; @%p1 bra NEXT; add.u32 %r2, %r2, %r4; add.u32 %r4, %r4, 1; bra INNER;
+    NEXT: add.u32 %r3, %r3, 1; bra.uni OUTER; DONE: activemask.b32 %r5; setp.ne.u32 %p2, %r5, 0xffffffff;
+    @%p2 mov.u32 %r2, 0xdead;"""
+    assert run(load, body) == [sum(sum(range(j + 1)) for j in range(i)) for i in range(64)]
+
+
+def test_indexed_branch(load):
+    body = """and.b32 %r1, %r0, 3; T: .branchtargets A, B, C, A; brx.idx %r1, T;
+    A: mov.u32 %r2, 10; bra E; B: mov.u32 %r2, 20; bra E; C: nanosleep.u32 20; mov.u32 %r2, 30; E:
+    pmevent 1; pmevent.mask 3;"""
+    assert run(load, body) == [[10, 20, 30, 10][i % 4] for i in range(64)]
+
+
+RECURSIVE = """.func (.param .b32 out) fib(.param .b32 n) {
+.reg .b32 %r<8>; .reg .pred %p; ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; mov.u32 %r4, %r1;
+@%p bra DONE;
+{ .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 1; st.param.b32 [a], %r2; call (r), fib, (a); ld.param.b32 %r3, [r]; }
+{ .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 2; st.param.b32 [a], %r2; call (r), fib, (a); ld.param.b32 %r4, [r]; }
+add.u32 %r4, %r3, %r4; DONE: st.param.b32 [out], %r4; ret; }
+"""
+
+
+def test_recursion(load):
+    body = "and.b32 %r1, %r0, 15; { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), fib, (a); ld.param.b32 %r2, [r]; }"
+    fib = [0, 1]
+    while len(fib) < 16:
+        fib.append(fib[-1] + fib[-2])
+    assert run(load, body, RECURSIVE) == [fib[i % 16] for i in range(64)]
+
+
+def test_endless_recursion_is_an_error(driver, load):
+    if driver.on_hardware:
+        pytest.skip("hardware faults only where the stack ends")
+    deep = RECURSIVE.replace("setp.lt.u32 %p, %r1, 2", "setp.lt.u32 %p, %r1, 0")
+    body = "{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r0; call (r), fib, (a); ld.param.b32 %r2, [r]; }"
+    with pytest.raises(ptx.DriverError):
+        run(load, body, deep)
+    driver.reset()
+
+
+@pytest.mark.parametrize("body", ["trap;", "setp.eq.u32 %p0, %r0, 33; @%p0 trap;", "brkpt;"])
+def test_trap(body, driver, load):
+    with pytest.raises(ptx.DriverError):
+        run(load, "mov.u32 %r2, 0; " + body)
+    driver.reset()
+
+
+def test_guarded_exit_and_ret(load):
+    body = "mov.u32 %r2, 1; setp.lt.u32 %p0, %r0, 8; @%p0 ret; setp.gt.u32 %p1, %r0, 40; @%p1 exit; add.u32 %r2, %r2, 1;"
+    assert run(load, body) == [2 if 8 <= i <= 40 else 0 for i in range(64)]
+
+
+@pytest.mark.parametrize(("text", "line", "code", "message"), [
+    ("frobnicate.u32 %r1, %r2;", 8, ptx.INVALID_PTX, "frobnicate"),
+    ("add.q32 %r1, %r2, %r3;", 8, ptx.INVALID_PTX, "add.q32"),
+    ("add.u32 %r1, %r2;", 8, ptx.INVALID_PTX, "operands"),
+    ("add.u32 %r1, %r2, %r99;", 8, ptx.INVALID_PTX, "%r99"),
+    ("add.u32 %r1, %rd2, %r3;", 8, ptx.INVALID_PTX, ".b64"),
+    ("bra NOWHERE;", 8, ptx.INVALID_PTX, "NOWHERE"),
+    ("A: A: ret;", 8, ptx.INVALID_PTX, "twice"),
+    (".reg .b32 %x;\n.reg .b32 %x;", 9, ptx.INVALID_PTX, "twice"),
+    ("ld.global.u32 %r1, [%p0];", 8, ptx.INVALID_PTX, "address"),
+    ("call nothing;", 8, ptx.INVALID_PTX, "nothing"),
+    ("mov.u32 %r1, \x01;", 8, ptx.INVALID_PTX, "byte"),
+    ("mov.u32 %r1, 5", 10, ptx.INVALID_PTX, "';'"),
+])  # fmt: skip
+def test_errors_name_their_line(text, line, code, message, driver, load):
+    if driver.on_hardware:
+        pytest.skip("ptxas has words of its own")
+    with pytest.raises(ptx.DriverError) as error:
+        load(HEAD + ENTRY + "\n" + text + "\n" + TAIL)
+    assert error.value.code == code
+    assert f"line {line}" in error.value.log
+    assert message in error.value.log
+
+
+def test_unknown_version(load):
+    with pytest.raises(ptx.DriverError) as error:
+        load(".version 42.0\n.target sm_75\n.address_size 64\n")
+    assert error.value.code == ptx.UNSUPPORTED_VERSION
+
+
+PROGRAM = """
+extern "C" __global__ void say(const char* text) {
+    if (threadIdx.x == 1)
+        printf("%d|%5u|%-6x|%#o|%lld|%.3f|%e|%g|%c|%s|%10.2s|%*d|%%|%p\\n", -3, 7u, 255, 8, 1LL << 40, 3.14159,
+               1e10, 0.5, 'z', text, "abc", 6, 42, (void*)0x10);
+}
+extern "C" __global__ void check(int n) { assert(n != (int)threadIdx.x); }
+"""
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc):
+        pytest.skip("no nvcc")
+    folder = tmp_path_factory.mktemp("ptx")
+
+    def compile_(source):
+        (folder / "k.cu").write_text("#include <cstdio>\n#include <cassert>\n" + source)
+        subprocess.run([nvcc, "-ptx", "-arch=compute_75", "k.cu"], cwd=folder, check=True)
+        return (folder / "k.ptx").read_text()
+
+    return compile_
+
+
+def child(text, body):
+    """Runs in a process of its own: for what is printed, and for what kills a context."""
+    program = textwrap.dedent(f"""
+        import sys, numpy as np
+        from ptx.driver import Driver, DriverError
+        module = Driver().load(sys.stdin.read())
+        {body}
+    """)
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return subprocess.run(
+        [sys.executable, "-c", program], input=text, cwd=here, text=True, capture_output=True
+    )
+
+
+def test_printf(compiled):
+    text = np.frombuffer(b"words\0", np.uint8)
+    done = child(compiled(PROGRAM), f"module.run('say', 1, 4, [np.array({list(text)}, np.uint8)])")
+    assert (
+        done.stdout
+        == "-3|    7|ff    |010|1099511627776|3.142|1.000000e+10|0.5|z|words|        ab|    42|%|0x10\n"
+    ), done.stderr
+
+
+def test_assert(compiled):
+    done = child(compiled(PROGRAM), textwrap.dedent("""
+        try:
+            module.launch('check', 1, 64, [np.int32(40)])
+        except DriverError as e:
+            print(e.code)""").replace("\n", "\n        "))  # fmt: skip
+    assert done.stdout.strip().endswith("710"), done.stderr
+
+
+KERNELS = """
+template <class T> __device__ T twice(T x) { return x + x; }
+__constant__ int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+struct Bundle { float f[5]; int k; };
+extern "C" __global__ void misc(double* out, Bundle p) {
+    int i = threadIdx.x; double v;
+    switch (i % 7) {
+        case 0: v = sin((double)i); break; case 1: v = table[i & 7]; break; case 2: v = p.f[i % 5]; break;
+        case 3: v = p.k; break; case 4: v = pow(1.0 + i, 1.7); break; case 5: v = twice(expf(0.01f * i)); break;
+        default: v = sinf(1e5f * i);
+    }
+    out[i] = v;
+}
+"""
+
+
+def test_compiled_kernel(compiled, load):
+    bundle = np.array([1.5, 2.5, 3.5, 4.5, 5.5], np.float32).tobytes() + np.int32(42).tobytes()
+    out = np.zeros(96)
+    load(compiled(KERNELS)).run("misc", 1, 96, [out, np.void(bundle)])
+    f = [1.5, 2.5, 3.5, 4.5, 5.5]
+    expected = [
+        [np.sin(i), (i & 7) + 1, f[i % 5], 42, (1.0 + i) ** 1.7, 2 * np.exp(np.float32(0.01 * i)),
+         np.sin(np.float64(np.float32(1e5 * i)))][i % 7] for i in range(96)
+    ]  # fmt: skip
+    np.testing.assert_allclose(out, expected, rtol=1e-6)

@@ -1,0 +1,262 @@
+"""Loads and stores in every space and width, atomics, addresses, and faults of memory."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from . import driver as ptx
+
+COVERED = """
+ld.b8 ld.global.b8 ld.global.nc.b8 ldu.global.b8 ldu.b8 st.b8 prefetch.L1 prefetchu.L1
+isspacep.global isspacep.const isspacep.shared isspacep.local isspacep.param cvta.global.u32
+cvta.to.global.u32 mov.b16 mov.b32 mov.b64 mov.b128
+atom.add.u32 atom.add.noftz.f16 atom.min.u32 atom.inc.u32 atom.and.b32 atom.exch.b32 atom.cas.b16
+red.add.u32 red.add.noftz.f16 red.min.u32 red.inc.u32 red.and.b32
+"""
+
+HEAD = """
+.visible .entry k(.param .u64 pa, .param .u64 pb) {
+.reg .b64 %rd<20>; .reg .b32 %r<20>; .reg .b16 %h<8>; .reg .f32 %f<8>; .reg .pred %p<8>; .reg .b128 %q<4>;
+ld.param.u64 %rd0, [pa]; ld.param.u64 %rd1, [pb];
+mov.u32 %r0, %tid.x;
+"""
+
+
+def lanes(load, body, a, b, block=64, grid=1, shared=0, before=""):
+    module = load(
+        ".version 8.6\n.target sm_90\n.address_size 64\n" + before + HEAD + body + "ret; }\n"
+    )
+    module.run("k", grid, block, [a, b], shared)
+    return b
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("sign", "us")
+@pytest.mark.parametrize("how", ["ld.global", "ld", "ld.volatile.global", "ld.relaxed.gpu.global",
+                                 "ld.acquire.sys.global", "ld.global.nc", "ldu.global",
+                                 "ld.global.L1::no_allocate.L2::128B"])  # fmt: skip
+def test_load_extends(bits, sign, how, load):
+    a = np.array([i * 0x123456789ABCDEF1 % 2**bits for i in range(64)], f"u{bits // 8}")
+    b = np.zeros(64, np.uint64)
+    body = f"""
+    mul.wide.u32 %rd2, %r0, {bits // 8}; add.u64 %rd2, %rd0, %rd2; mul.wide.u32 %rd3, %r0, 8;
+    add.u64 %rd3, %rd1, %rd3; prefetch.global.L1 [%rd2]; prefetchu.L1 [%rd2];
+    {how}.{sign}{bits} %rd4, [%rd2]; st.global.u64 [%rd3], %rd4;"""
+    lanes(load, body, a, b)
+    expected = a.view(f"i{bits // 8}").astype(np.int64) if sign == "s" else a
+    assert (b == expected.astype(np.uint64)).all()
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+@pytest.mark.parametrize("how", ["st.global", "st", "st.volatile.global", "st.release.gpu.global",
+                                 "st.relaxed.cta.global", "st.global.cs"])  # fmt: skip
+def test_store_cuts(bits, how, load):
+    a = np.arange(64, dtype=np.uint64) * np.uint64(0x123456789ABCDE1)
+    b = np.zeros(64, f"u{bits // 8}")
+    body = f"""
+    mul.wide.u32 %rd2, %r0, 8; add.u64 %rd2, %rd0, %rd2; mul.wide.u32 %rd3, %r0, {bits // 8};
+    add.u64 %rd3, %rd1, %rd3; ld.global.u64 %rd4, [%rd2]; {how}.u{bits} [%rd3], %rd4;"""
+    assert (lanes(load, body, a, b) == a.astype(b.dtype)).all()
+
+
+@pytest.mark.parametrize("mask", ["%r0, 100", "%r0, 20"])
+def test_vectors_and_strides(mask, load):
+    a = np.arange(256, dtype=np.uint32)
+    b = np.zeros(256, np.uint32)
+    body = f"""
+    mul.wide.u32 %rd2, %r0, 16; sub.u32 %r1, 63, %r0; mul.wide.u32 %rd3, %r1, 16;
+    add.u64 %rd2, %rd0, %rd2; add.u64 %rd3, %rd1, %rd3; setp.lt.u32 %p0, {mask};
+    @%p0 ld.global.v4.u32 {{%r2, %r3, _, %r5}}, [%rd2]; @!%p0 mov.u32 %r2, 7;
+    @%p0 st.global.v2.u32 [%rd3+8], {{%r5, %r3}}; @%p0 st.global.u32 [%rd3], %r2;"""
+    lanes(load, body, a, b)
+    count = 64 if "100" in mask else 20
+    expected = np.zeros((64, 4), np.uint32)
+    expected[:count] = a.reshape(64, 4)[:count][:, [0, 0, 3, 1]]
+    expected[:count, 1] = 0
+    assert (b.reshape(64, 4)[::-1] == expected).all()
+
+
+def test_b128_and_packing(load):
+    a = np.arange(128, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    b = np.zeros(128, np.uint64)
+    body = """
+    mul.wide.u32 %rd2, %r0, 16; add.u64 %rd3, %rd1, %rd2; add.u64 %rd2, %rd0, %rd2;
+    ld.global.b128 %q0, [%rd2]; mov.b128 %q1, %q0; mov.b128 {%rd4, %rd5}, %q1;
+    mov.b64 {%r1, %r2}, %rd4; mov.b64 %rd4, {%r2, %r1};
+    mov.b32 {%h0, %h1}, %r1; mov.b32 %r1, {%h1, %h0}; mov.b64 {%h0, %h1, %h2, %h3}, %rd5;
+    mov.b64 %rd5, {%h3, %h2, %h1, %h0}; mov.b128 %q2, {%rd5, %rd4}; st.global.b128 [%rd3], %q2;"""
+    lanes(load, body, a, b)
+    pairs = a.reshape(64, 2)
+    swapped = (pairs[:, 0] >> np.uint64(32)) | (pairs[:, 0] << np.uint64(32))
+    reversed_ = np.ascontiguousarray(pairs[:, 1]).view(np.uint16).reshape(64, 4)[:, ::-1]
+    expected = np.stack([np.ascontiguousarray(reversed_).view(np.uint64)[:, 0], swapped], 1)
+    assert (b.reshape(64, 2) == expected).all()
+
+
+def test_spaces_and_generic_addresses(load):
+    before = """
+    .const .align 4 .b32 table[4] = {10, 20, 30, 40};
+    .global .align 4 .b32 values[2] = {5, 6};
+    .global .align 8 .b64 where[2] = {generic(values)+4, values};
+    .shared .align 4 .b32 fixed[64];
+    .extern .shared .align 16 .b8 open[];
+    """
+    body = """
+    .local .align 8 .b8 frame[16];
+    and.b32 %r1, %r0, 3; shl.b32 %r1, %r1, 2; cvt.u64.u32 %rd2, %r1; mov.u64 %rd3, table;
+    add.u64 %rd2, %rd2, %rd3; ld.const.u32 %r2, [%rd2]; cvta.const.u64 %rd4, %rd2; ld.u32 %r3, [%rd4];
+    isspacep.const %p0, %rd4; selp.u32 %r4, 1, 0, %p0;
+    mov.u32 %r5, fixed; shl.b32 %r6, %r0, 2; add.u32 %r5, %r5, %r6; st.shared.u32 [%r5], %r0;
+    mov.u32 %r7, open; add.u32 %r7, %r7, %r6; add.u32 %r8, %r0, 1000; st.shared.u32 [%r7], %r8;
+    cvt.u64.u32 %rd5, %r7; cvta.shared.u64 %rd6, %rd5; isspacep.shared %p1, %rd6;
+    selp.u32 %r9, 2, 0, %p1; or.b32 %r4, %r4, %r9; ld.u32 %r10, [%rd6];
+    cvta.to.shared.u64 %rd7, %rd6; ld.shared.u32 %r11, [%rd7];
+    mov.u64 %rd8, frame; st.local.u32 [%rd8+4], %r0; cvta.local.u64 %rd9, %rd8; ld.u32 %r12, [%rd9+4];
+    isspacep.local %p2, %rd9; selp.u32 %r9, 4, 0, %p2; or.b32 %r4, %r4, %r9;
+    isspacep.global %p3, %rd0; selp.u32 %r9, 8, 0, %p3; or.b32 %r4, %r4, %r9;
+    isspacep.local %p2, %rd6; selp.u32 %r9, 16, 0, %p2; or.b32 %r4, %r4, %r9;
+    ld.global.u64 %rd10, [where]; ld.global.u32 %r13, [%rd10]; ld.global.u64 %rd10, [where+8];
+    cvta.global.u64 %rd11, %rd10; cvta.to.global.u64 %rd10, %rd11; ld.global.u32 %r14, [%rd10];
+    mul.wide.u32 %rd12, %r0, 32; add.u64 %rd12, %rd1, %rd12;
+    st.global.v4.u32 [%rd12], {%r2, %r3, %r10, %r11}; st.global.v4.u32 [%rd12+16], {%r12, %r4, %r13, %r14};"""
+    b = np.zeros((64, 8), np.uint32)
+    lanes(load, body, np.zeros(1), b, shared=256, before=before)
+    i = np.arange(64)
+    t = (i % 4 + 1) * 10
+    assert (b[:, :6] == np.stack([t, t, i + 1000, i + 1000, i, 0 * i + 15], 1)).all()
+    # `where` holds addresses that .global variables have.
+    assert (b[:, 6:] == [6, 5]).all()
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize(("op", "kind", "function"), [
+    ("add", "u32", np.add), ("add", "s32", np.add), ("add", "u64", np.add), ("add", "f32", np.add),
+    ("add", "f64", np.add), ("min", "u32", np.minimum), ("max", "s32", np.maximum),
+    ("min", "s64", np.minimum), ("max", "u64", np.maximum), ("and", "b32", np.bitwise_and),
+    ("or", "b64", np.bitwise_or), ("xor", "b32", np.bitwise_xor),
+])  # fmt: skip
+@pytest.mark.parametrize("returns", [True, False])
+def test_atomics(space, op, kind, function, returns, load):
+    dtype = np.dtype({"u": "u", "s": "i", "b": "u", "f": "f"}[kind[0]] + str(int(kind[1:]) // 8))
+    rng = np.random.default_rng(3)
+    a = (
+        rng.integers(-50, 50, 256).astype(dtype)
+        if dtype.kind != "u"
+        else rng.integers(1, 2**31, 256).astype(dtype)
+    )
+    start = np.array([3], dtype)
+    b = start.copy()
+    size = dtype.itemsize
+    bits = size * 8
+    reg = "%rd5" if bits == 64 else "%r5"
+    old = "%rd6" if bits == 64 else "%r6"
+    at = "%rd1" if space == "global" else "shared_cell"
+    code = (
+        f"atom.{space}.{op}.{kind} {old}, [{at}], {reg};"
+        if returns
+        else f"red.{space}.{op}.{kind} [{at}], {reg};"
+    )
+    if space == "global":
+        wrap = code
+    else:
+        wrap = f"""setp.eq.u32 %p0, %r0, 0; @%p0 ld.global.b{bits} {old}, [%rd1];
+        @%p0 st.shared.b{bits} [shared_cell], {old}; bar.sync 0; {code} bar.sync 0;
+        @%p0 ld.shared.b{bits} {old}, [shared_cell]; @%p0 st.global.b{bits} [%rd1], {old};"""
+    body = f"""
+    .shared .align 8 .b8 shared_cell[8];
+    mul.wide.u32 %rd2, %r0, {size}; add.u64 %rd2, %rd0, %rd2; ld.global.b{bits} {reg}, [%rd2]; {wrap}"""
+    lanes(load, body, a, b, block=256)
+    assert b[0] == function.reduce(np.concatenate([start, a]), dtype=dtype)
+
+
+def test_inc_dec_exchange_compare(load):
+    b = np.array([0, 5, 7, 9], np.uint32)
+    body = """
+    atom.global.inc.u32 %r1, [%rd1], 9; atom.global.dec.u32 %r2, [%rd1+4], 6;
+    red.global.inc.u32 [%rd1+8], 9; atom.global.cas.b32 %r3, [%rd1+12], 9, 77;
+    atom.global.exch.b32 %r4, [%rd1+8], %r0; atom.acq_rel.gpu.global.cas.b64 %rd3, [%rd0], 0, 5;"""
+    a = np.zeros(1, np.uint64)
+    module = load(HEAD + body + "ret; }\n")
+    module.run("k", 1, 1, [a, b])
+    assert a[0] == 5
+    assert list(b) == [1, 4, 0, 77]
+    b[:] = [0, 5, 7, 9]
+    module.run("k", 1, 64, [a, b])
+    assert b[0] == 64 % 10
+    assert b[1] == (5 - 64) % 7
+    assert b[3] == 77
+
+
+def test_half_atomics(load):
+    b = np.zeros(4, np.float16)
+    body = """
+    mov.b16 %h0, 0x3c00; mov.b32 %r1, 0x40003c00; atom.global.add.noftz.f16 %h1, [%rd1], %h0;
+    red.global.add.noftz.f16 [%rd1], %h0; red.global.add.noftz.f16x2 [%rd1+4], %r1;
+    mov.b16 %h2, 5; atom.global.cas.b16 %h3, [%rd1+2], 0, %h2;"""
+    lanes(load, body, np.zeros(1), b)
+    assert b[0] == 128
+    assert b.view(np.uint16)[1] == 5
+    assert list(b[2:]) == [64, 128]
+
+
+def test_atomics_across_blocks(load):
+    b = np.zeros(2, np.uint32)
+    body = "atom.global.add.u32 %r1, [%rd1], 1; red.global.add.u32 [%rd1+4], 2;"
+    lanes(load, body, np.zeros(1), b, block=256, grid=64)
+    assert list(b) == [256 * 64, 512 * 64]
+
+
+@pytest.mark.parametrize(("body", "code"), [
+    ("ld.global.u32 %r1, [%rd1+8]; mov.u64 %rd2, 64; ld.global.u32 %r1, [%rd2];", ptx.ILLEGAL_ADDRESS),
+    ("mov.u64 %rd2, 0; st.global.u32 [%rd2], %r0;", ptx.ILLEGAL_ADDRESS),
+    ("add.u64 %rd2, %rd1, 2; st.global.u32 [%rd2], %r0;", ptx.MISALIGNED_ADDRESS),
+    ("mov.u64 %rd2, 0x7fffffff000; atom.global.add.u32 %r1, [%rd2], 1;", ptx.ILLEGAL_ADDRESS),
+    ("mov.u64 %rd2, 72; mov.u32 %r2, 0x100000; st.shared.u32 [%r2], %r0;", ptx.ILLEGAL_ADDRESS),
+    ("trap;", ptx.LAUNCH_FAILED),
+])  # fmt: skip
+def test_faults(body, code, driver, load):
+    if driver.on_hardware and "shared" in body:
+        pytest.skip("the code for a bad shared address depends on the device")
+    module = load(HEAD + body + "ret; }\n")
+    with pytest.raises(ptx.DriverError) as error:
+        module.run("k", 1, 32, [np.zeros(4), np.zeros(4)])
+    assert error.value.code == code
+    driver.reset()
+
+
+def test_write_to_constant_memory(driver, load):
+    if driver.on_hardware:
+        pytest.skip("constant memory has no generic address that is written on hardware")
+    module = load(".const .align 4 .b32 c[2] = {1, 2};\n" + HEAD
+                  + "mov.u64 %rd2, c; cvta.const.u64 %rd2, %rd2; ld.u32 %r1, [%rd2];\n"
+                    "st.global.u32 [%rd1], %r1; ret; }\n")  # fmt: skip
+    b = np.zeros(1, np.uint32)
+    module.run("k", 1, 1, [np.zeros(1), b])
+    assert b[0] == 1
+
+
+def test_initialisers(load):
+    module = load("""
+    .global .align 1 .b8 text[6] = {104, 101, 108, 108, 111};
+    .global .align 4 .f32 numbers[3] = {0f3F800000, 0.5, -2.0};
+    .global .align 8 .f64 real = 0d4009000000000000;
+    .global .align 4 .u32 grid[2][2] = {{1}, {3, 4}};
+    .global .align 2 .s16 small[2] = {-1, 7};
+    """ + HEAD + "ret; }\n")  # fmt: skip
+
+    def read(name, dtype, count):
+        at, size = ctypes.c_uint64(), ctypes.c_size_t()
+        module.driver(
+            "cuModuleGetGlobal_v2", ctypes.byref(at), ctypes.byref(size), module.handle, name
+        )
+        out = np.zeros(count, dtype)
+        assert size.value == out.nbytes
+        module.driver("cuMemcpyDtoH_v2", ctypes.c_void_p(out.ctypes.data), at, size)
+        return list(out)
+
+    assert bytes(read(b"text", np.uint8, 6)) == b"hello\0"
+    assert read(b"numbers", np.float32, 3) == [1, 0.5, -2]
+    assert read(b"real", np.float64, 1) == [3.125]
+    assert read(b"grid", np.uint32, 4) == [1, 0, 3, 4]
+    assert read(b"small", np.int16, 2) == [-1, 7]
