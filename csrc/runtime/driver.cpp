@@ -20,6 +20,7 @@ struct State {
     std::mutex mutex;
     std::unique_ptr<Driver> driver;
     std::string choice, report;
+    std::atomic<bool> begun{false};  // a driver is loaded or being loaded
     std::atomic<bool> forked{false}, exiting{false};
 };
 
@@ -28,38 +29,57 @@ State& state() {
     return *state;
 }
 
-void watch_process() {
+void watch_exit() {
     // Registered after the driver's own handlers, so it runs before them.
     std::atexit([] {
         state().exiting = true;
         alive = nullptr;
     });
-    pthread_atfork(nullptr, nullptr, [] {
-        state().forked = true;
-        alive = nullptr;
-    });
 }
 
-std::string choice(const State& state) {
-    if (!state.choice.empty()) return state.choice;
+void watch_fork() {
+    static const int once = pthread_atfork(nullptr, nullptr, [] {
+        state().forked = state().begun.load();
+        alive = nullptr;
+    });
+    (void)once;
+}
+
+// For whoever takes the mutex: in a child, a thread that is gone may hold it.
+void refuse_child() {
+    if (state().forked)
+        fail(CUPOLA_ERROR_FORKED,
+             "the CUDA driver does not survive fork(): this process was forked after cupola had "
+             "used the driver; start workers by multiprocessing's 'spawn' or 'forkserver', or use "
+             "cupola in the child alone");
+}
+
+std::unique_ptr<Driver> resolve(State& state) {
+    if (!state.choice.empty())
+        return resolve_driver(state.choice, "the program chose it", state.report);
     const char* variable = std::getenv("CUPOLA_DRIVER");
-    return variable && *variable ? variable : "auto";
+    if (variable && *variable)
+        return resolve_driver(variable, "CUPOLA_DRIVER is set to it", state.report);
+    return resolve_driver("auto", "CUPOLA_DRIVER is not set", state.report);
 }
 
 }  // namespace
 
 const Driver& load_driver() {
     State& s = state();
-    if (s.forked)
-        fail(CUPOLA_ERROR_FORKED,
-             "the CUDA driver does not survive fork(): this process was forked after cupola had "
-             "used the driver; start workers by multiprocessing's 'spawn' or 'forkserver', or use "
-             "cupola in the child alone");
+    refuse_child();
     if (s.exiting) fail(CUPOLA_ERROR_NO_DRIVER, "the process is exiting: the driver is shut down");
     std::lock_guard<std::mutex> lock(s.mutex);
     if (!s.driver) {
-        s.driver = resolve_driver(choice(s), s.report);
-        watch_process();
+        watch_fork();
+        s.begun = true;
+        try {
+            s.driver = resolve(s);
+        } catch (...) {
+            s.begun = false;
+            throw;
+        }
+        watch_exit();
         alive = s.driver.get();
     }
     return *s.driver;
@@ -77,6 +97,7 @@ using namespace cupola;
 int cupola_driver_select(const char* choice) {
     return guard([&] {
         State& s = state();
+        refuse_child();
         std::lock_guard<std::mutex> lock(s.mutex);
         if (s.driver) fail(CUPOLA_ERROR_VALUE, "a driver is loaded already: " + s.driver->path);
         s.choice = required(choice, "choice");
@@ -97,6 +118,7 @@ int cupola_driver_loaded(void) { return driver_alive() != nullptr; }
 const char* cupola_driver_report(void) {
     thread_local std::string copy;
     State& s = state();
+    if (s.forked) return "";
     std::lock_guard<std::mutex> lock(s.mutex);
     copy = s.report;
     return copy.c_str();

@@ -76,7 +76,10 @@ std::string initialise(Driver& driver) {
     if (code != CUDA_SUCCESS) {
         const char* name = nullptr;
         driver.cuGetErrorName(code, &name);
-        return "cuInit answered " + (name ? std::string(name) : std::to_string(code));
+        std::string why = "cuInit answered " + (name ? std::string(name) : std::to_string(code));
+        if (driver.cpu && code == CUDA_ERROR_INVALID_VALUE)
+            why += "; standard error tells which CUPOLA_CPU_ variable has a value it doesn't take";
+        return why;
     }
     if (driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS) return "it has no version";
     int count = 0;
@@ -91,6 +94,8 @@ Attempt attempt(const std::string& name) {
     if (!handle) {
         const char* text = dlerror();
         result.why = text ? text : "dlopen failed";
+        // Any other complaint is about a file that is there: broken, or lacking a library.
+        result.exists = result.why.rfind(name + ": cannot open shared object file", 0) != 0;
         return result;
     }
     result.exists = true;
@@ -145,7 +150,7 @@ void note(std::string& report, const std::string& asked, const Attempt& tried) {
 }
 
 [[noreturn]] void none(const std::string& what, const std::string& report) {
-    fail(CUPOLA_ERROR_NO_DRIVER, what + "; tried:\n" + report);
+    fail(CUPOLA_ERROR_NO_DRIVER, what + "; tried:\n" + report.substr(0, report.rfind('\n')));
 }
 
 std::unique_ptr<Driver> take(Attempt& tried, std::string reason) {
@@ -164,8 +169,9 @@ std::string library_path() {
     return {};
 }
 
-std::unique_ptr<Driver> resolve_driver(const std::string& choice, std::string& report) {
-    report = "driver: CUPOLA_DRIVER is " + choice + "\n";
+std::unique_ptr<Driver> resolve_driver(const std::string& choice, const char* origin,
+                                       std::string& report) {
+    report = "driver: " + choice + " (" + origin + ")\n";
     const std::string soname = "libcuda.so.1";
     const std::string own = folder_of(library_path()) + "/cpu/" + soname;
 
