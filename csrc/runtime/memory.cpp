@@ -61,6 +61,12 @@ DeviceMemory::~DeviceMemory() {
 
 void DeviceMemory::free_pooled(const Driver& d) noexcept {
     CUstream last = users_.front()->handle;
+    // The default stream of each thread: the thread that frees can't name the one that used it.
+    for (const Ref<Stream>& user : users_)
+        if (user->handle == CU_STREAM_PER_THREAD) {
+            d.cuCtxSynchronize();
+            break;
+        }
     for (std::size_t i = 1; i < users_.size(); ++i) {
         CUevent mark = nullptr;
         if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
@@ -113,9 +119,13 @@ int cupola_memory_allocate_pinned(int device, size_t bytes, cupola_memory** out)
     });
 }
 
-uint64_t cupola_memory_address(const cupola_memory* memory) { return unwrap(memory)->address; }
-size_t cupola_memory_size(const cupola_memory* memory) { return unwrap(memory)->size; }
-int cupola_memory_device(const cupola_memory* memory) { return unwrap(memory)->context.ordinal; }
+uint64_t cupola_memory_address(const cupola_memory* memory) {
+    return memory ? unwrap(memory)->address : 0;
+}
+size_t cupola_memory_size(const cupola_memory* memory) { return memory ? unwrap(memory)->size : 0; }
+int cupola_memory_device(const cupola_memory* memory) {
+    return memory ? unwrap(memory)->context.ordinal : -1;
+}
 
 int cupola_memory_use(cupola_memory* memory, cupola_stream* stream) {
     return guard([&] {
@@ -124,7 +134,9 @@ int cupola_memory_use(cupola_memory* memory, cupola_stream* stream) {
     });
 }
 
-void cupola_memory_retain(cupola_memory* memory) { unwrap(memory)->retain(); }
+void cupola_memory_retain(cupola_memory* memory) {
+    if (memory) unwrap(memory)->retain();
+}
 void cupola_memory_release(cupola_memory* memory) {
     if (memory) unwrap(memory)->release();
 }
