@@ -79,8 +79,12 @@ int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* second
 void* cupola_event_handle(const cupola_event* event) {
     return event ? unwrap(event)->handle : nullptr;
 }
-int cupola_event_device(const cupola_event* event) { return unwrap(event)->context.ordinal; }
-void cupola_event_retain(cupola_event* event) { unwrap(event)->retain(); }
+int cupola_event_device(const cupola_event* event) {
+    return event ? unwrap(event)->context.ordinal : -1;
+}
+void cupola_event_retain(cupola_event* event) {
+    if (event) unwrap(event)->retain();
+}
 void cupola_event_release(cupola_event* event) {
     if (event) unwrap(event)->release();
 }

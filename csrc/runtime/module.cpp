@@ -113,9 +113,10 @@ Module::~Module() {
 }
 
 const std::vector<std::string>& Module::names() {
+    const Driver& d = driver();  // first: a forked child must not wait for the mutex
     std::lock_guard<std::mutex> lock(mutex_);
     if (listed_) return names_;
-    const Driver& d = driver();
+    std::vector<std::string> found;  // kept only once it is whole
     if (d.cuModuleGetFunctionCount && d.cuModuleEnumerateFunctions && d.cuFuncGetName) {
         Current current(context);
         unsigned count = 0;
@@ -127,16 +128,17 @@ const std::vector<std::string>& Module::names() {
         for (CUfunction function : functions) {
             const char* name = nullptr;
             check(d.cuFuncGetName(&name, function), "cuFuncGetName");
-            names_.emplace_back(name);
+            found.emplace_back(name);
         }
     } else {
-        names_ = entries_of(ptx);
-        if (names_.empty())
+        found = entries_of(ptx);
+        if (found.empty())
             fail(CUPOLA_ERROR_NOT_FOUND,
                  "this driver is older than CUDA 12.4 and the image has no PTX: its kernels can't "
                  "be listed, only found by their exact names");
     }
-    std::sort(names_.begin(), names_.end());
+    std::sort(found.begin(), found.end());
+    names_ = std::move(found);
     listed_ = true;
     return names_;
 }
@@ -172,7 +174,9 @@ int cupola_module_load(int device, const void* image, size_t size, cupola_module
     });
 }
 
-int cupola_module_device(const cupola_module* module) { return unwrap(module)->context.ordinal; }
+int cupola_module_device(const cupola_module* module) {
+    return module ? unwrap(module)->context.ordinal : -1;
+}
 
 int cupola_module_kernel_count(cupola_module* module, size_t* count) {
     return guard(
@@ -206,7 +210,9 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
     });
 }
 
-void cupola_module_retain(cupola_module* module) { unwrap(module)->retain(); }
+void cupola_module_retain(cupola_module* module) {
+    if (module) unwrap(module)->retain();
+}
 void cupola_module_release(cupola_module* module) {
     if (module) unwrap(module)->release();
 }

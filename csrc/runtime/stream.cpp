@@ -108,8 +108,12 @@ int cupola_stream_wait(cupola_stream* stream, cupola_event* event) {
 void* cupola_stream_handle(const cupola_stream* stream) {
     return stream ? unwrap(stream)->handle : nullptr;
 }
-int cupola_stream_device(const cupola_stream* stream) { return unwrap(stream)->context.ordinal; }
-void cupola_stream_retain(cupola_stream* stream) { unwrap(stream)->retain(); }
+int cupola_stream_device(const cupola_stream* stream) {
+    return stream ? unwrap(stream)->context.ordinal : -1;
+}
+void cupola_stream_retain(cupola_stream* stream) {
+    if (stream) unwrap(stream)->retain();
+}
 void cupola_stream_release(cupola_stream* stream) {
     if (stream) unwrap(stream)->release();
 }
