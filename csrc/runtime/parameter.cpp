@@ -133,11 +133,12 @@ bool from_demangled(std::string_view demangled, std::vector<Parameter>& paramete
 bool refine(std::vector<Parameter>& parameters, const std::vector<Parameter>& source) {
     if (parameters.size() != source.size()) return false;
     auto possible = [](const Parameter& have, const Parameter& said) {
-        if (said.size && said.size != have.size) return false;
-        if (said.kind & CUPOLA_POINTER) return have.size == 8;
-        if (said.kind & CUPOLA_FLOAT && !(said.kind & CUPOLA_INTEGER))
-            return have.size == 2 || have.size == 4 || have.size == 8;
-        return true;
+        const std::uint32_t n = have.size;
+        if (said.size && said.size != n) return false;
+        // What is written later relies on these sizes.
+        if (said.kind & CUPOLA_POINTER && n != 8) return false;
+        if (said.kind & CUPOLA_FLOAT && n != 2 && n != 4 && n != 8) return false;
+        return !(said.kind & CUPOLA_INTEGER) || n == 1 || n == 2 || n == 4 || n == 8;
     };
     for (std::size_t i = 0; i < parameters.size(); ++i)
         if (!possible(parameters[i], source[i])) return false;
