@@ -25,6 +25,24 @@ std::string describe(CUresult code, const char** name) {
     return text ? text : "unknown driver error " + std::to_string(static_cast<int>(code));
 }
 
+// Whether the code says that device code failed, now or earlier in this context.
+bool of_device_code(CUresult code) {
+    switch (code) {
+        case CUDA_ERROR_ILLEGAL_ADDRESS:
+        case CUDA_ERROR_LAUNCH_TIMEOUT:
+        case CUDA_ERROR_ASSERT:
+        case CUDA_ERROR_HARDWARE_STACK_ERROR:
+        case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+        case CUDA_ERROR_MISALIGNED_ADDRESS:
+        case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+        case CUDA_ERROR_INVALID_PC:
+        case CUDA_ERROR_LAUNCH_FAILED:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 void fail(cupola_status status, std::string text) { throw Error{status, std::move(text)}; }
@@ -34,7 +52,7 @@ void fail_driver(CUresult code, const char* call, const std::string& what) {
     std::string text = describe(code, &name);
     Error error{CUPOLA_ERROR_DRIVER, "", static_cast<int>(code), name ? name : "", ""};
     error.text = std::string(call) + ": " + (name ? name : "error") + " (" + text + ")";
-    if (const char* fault = last_fault(); fault && *fault)
+    if (const char* fault = of_device_code(code) ? last_fault() : nullptr; fault && *fault)
         error.text += std::string("\n  ") + fault;
     if (!what.empty()) error.text += "\n  " + what;
     switch (code) {
