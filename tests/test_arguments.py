@@ -249,7 +249,7 @@ def test_too_many_and_too_few(module):
         with refused(cupola.ArgumentError, TypeError) as caught:
             kernel[1, 1](*arguments)
         text = str(caught.value)
-        assert text.startswith(f"{kernel.name}: takes 2 arguments")
+        assert text.startswith(f"{kernel.title}: takes 2 arguments")
         assert text.endswith(f"got {len(arguments)}")
 
 

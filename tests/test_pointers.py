@@ -142,7 +142,7 @@ def test_elements_of_another_type(module, dtype):
 def test_freed(module, where):
     arrays = [cupola.zeros(4, np.int32), cupola.zeros(4, np.int32)]
     arrays[where].free()
-    saying = (module["accumulate"].name, f"argument {where}", "freed")
+    saying = (module["accumulate"].title, f"argument {where}", "freed")
     with refused(cupola.ArgumentError, ValueError, saying=saying):
         sums(module, *arrays)
 

@@ -99,7 +99,7 @@ def test_wrong_arguments_beside_right_ones(driver):
         values = cupola.zeros(4, np.int32)
         for repeat in range(50):
             number = 2**33 + 100 * index + repeat
-            with pytest.raises(ValueError, match=f"got {number},"):
+            with pytest.raises(ValueError, match=f"got the integer {number},"):
                 kernel[1, 4](values, number)
             kernel[1, 4](values, 4)
         return values.get().tolist()

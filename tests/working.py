@@ -39,7 +39,7 @@ def refused(*classes, saying=()):
 
 def refused_argument(kernel, index, *arguments, error, name=None, got=(), block=1):
     """The launch is refused for that argument, in a text that names all there is to name."""
-    saying = [kernel.name, f"argument {index}", "expected", "got"]
+    saying = [kernel.title, f"argument {index}", "expected", "got"]
     saying += [f"({name})"] if name else []
     saying += [got] if isinstance(got, str) else got
     with refused(cupola.ArgumentError, error, saying=saying):

@@ -8,6 +8,7 @@ namespace cupola {
 Kernel::Kernel(Ref<Module> module_, std::string name_)
     : module(std::move(module_)), context(module->context), name(std::move(name_)) {
     demangled = demangle(name);
+    title = cupola::title(name);
     Current current(context);
     CUresult code = driver().cuModuleGetFunction(&handle, module->handle, name.c_str());
     if (code == CUDA_ERROR_NOT_FOUND)
@@ -39,7 +40,7 @@ void Kernel::read_parameters() {
     } else if (in_ptx) {
         parameters = std::move(said);
     } else {
-        fail(CUPOLA_ERROR_IMAGE, name +
+        fail(CUPOLA_ERROR_IMAGE, title +
                                      ": this driver is older than CUDA 12.4 and the image has "
                                      "no PTX: the kernel's parameters are not known");
     }
@@ -62,12 +63,12 @@ void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
         const cupola_parameter& p = declared[i];
         said.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});
         if (i < parameters.size() && p.size && p.offset != parameters[i].offset)
-            fail(CUPOLA_ERROR_IMAGE, name + ": parameter " + std::to_string(i) +
+            fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
                                          " is declared at offset " + std::to_string(p.offset) +
                                          ", and lies at " + std::to_string(parameters[i].offset));
     }
     if (!refine(parameters, said))
-        fail(CUPOLA_ERROR_IMAGE, name +
+        fail(CUPOLA_ERROR_IMAGE, title +
                                      ": what is declared of its parameters does not fit the "
                                      "image: number, sizes or kinds differ");
     publish();
@@ -97,20 +98,29 @@ int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel*
     });
 }
 
-const char* cupola_kernel_name(const cupola_kernel* kernel) { return unwrap(kernel)->name.c_str(); }
-const char* cupola_kernel_demangled(const cupola_kernel* kernel) {
-    return unwrap(kernel)->demangled.c_str();
+const char* cupola_kernel_name(const cupola_kernel* kernel) {
+    return kernel ? unwrap(kernel)->name.c_str() : "";
 }
-int cupola_kernel_device(const cupola_kernel* kernel) { return unwrap(kernel)->context.ordinal; }
-void* cupola_kernel_handle(const cupola_kernel* kernel) { return unwrap(kernel)->handle; }
+const char* cupola_kernel_demangled(const cupola_kernel* kernel) {
+    return kernel ? unwrap(kernel)->demangled.c_str() : "";
+}
+const char* cupola_kernel_title(const cupola_kernel* kernel) {
+    return kernel ? unwrap(kernel)->title.c_str() : "";
+}
+int cupola_kernel_device(const cupola_kernel* kernel) {
+    return kernel ? unwrap(kernel)->context.ordinal : -1;
+}
+void* cupola_kernel_handle(const cupola_kernel* kernel) {
+    return kernel ? unwrap(kernel)->handle : nullptr;
+}
 size_t cupola_kernel_parameter_count(const cupola_kernel* kernel) {
-    return unwrap(kernel)->parameters.size();
+    return kernel ? unwrap(kernel)->parameters.size() : 0;
 }
 const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel) {
-    return unwrap(kernel)->published_.data();
+    return kernel ? unwrap(kernel)->published_.data() : nullptr;
 }
 size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel) {
-    return unwrap(kernel)->parameter_bytes;
+    return kernel ? unwrap(kernel)->parameter_bytes : 0;
 }
 
 int cupola_kernel_declare(cupola_kernel* kernel, const cupola_parameter* parameters, size_t count) {
@@ -132,6 +142,8 @@ int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t share
     return guard([&] {
         const Kernel& k = *unwrap(required(kernel, "kernel"));
         Current current(k.context);
+        k.check_shared(shared);
+        k.allow_shared(shared);  // what a launch would do: else the driver counts no block
         CUPOLA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, required(blocks, "blocks"),
                     k.handle, block, shared);
     });
@@ -141,12 +153,16 @@ int cupola_kernel_suggest(const cupola_kernel* kernel, size_t shared, int* block
     return guard([&] {
         const Kernel& k = *unwrap(required(kernel, "kernel"));
         Current current(k.context);
+        k.check_shared(shared);
+        k.allow_shared(shared);
         CUPOLA_CALL(cuOccupancyMaxPotentialBlockSize, required(grid, "grid"),
                     required(block, "block"), k.handle, nullptr, shared, 0);
     });
 }
 
-void cupola_kernel_retain(cupola_kernel* kernel) { unwrap(kernel)->retain(); }
+void cupola_kernel_retain(cupola_kernel* kernel) {
+    if (kernel) unwrap(kernel)->retain();
+}
 void cupola_kernel_release(cupola_kernel* kernel) {
     if (kernel) unwrap(kernel)->release();
 }

@@ -17,11 +17,14 @@ class Kernel : public Object {
     void declare(const cupola_parameter* declared, std::size_t count);
     int attribute(CUfunction_attribute attribute) const;
     void check_dimensions(const cupola_dimensions& dimensions) const;
+    void check_shared(std::uint64_t dynamic) const;
+    void allow_shared(std::uint64_t dynamic) const;  // what was checked
     void launch(const cupola_dimensions& dimensions, const void* buffer, Stream& stream);
 
     Ref<Module> module;
     Context& context;
     std::string name, demangled;
+    std::string title;  // for messages
     CUfunction handle = nullptr;
     std::vector<Parameter> parameters;
     std::uint32_t parameter_bytes = 0;
@@ -29,11 +32,10 @@ class Kernel : public Object {
   private:
     void read_parameters();
     void publish();
-    void allow_shared(std::uint32_t dynamic);
 
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
-    std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory that may be asked for
-    std::vector<cupola_parameter> published_;  // what cupola_kernel_parameters points to
+    mutable std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory it may ask for
+    std::vector<cupola_parameter> published_;          // what cupola_kernel_parameters points to
 
     friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
 };

@@ -25,28 +25,32 @@ void check_axes(const std::string& kernel, const char* what, const std::uint32_t
 }  // namespace
 
 void Kernel::check_dimensions(const cupola_dimensions& d) const {
-    check_axes(name, "grid", d.grid, context.max_grid);
-    check_axes(name, "block", d.block, context.max_block);
+    check_axes(title, "grid", d.grid, context.max_grid);
+    check_axes(title, "block", d.block, context.max_block);
     const std::uint64_t threads = std::uint64_t(d.block[0]) * d.block[1] * d.block[2];
     if (threads > max_threads_)
         fail(CUPOLA_ERROR_VALUE,
-             name + ": block " + triple(d.block) + " has " + std::to_string(threads) +
+             title + ": block " + triple(d.block) + " has " + std::to_string(threads) +
                  " threads; " +
                  (max_threads_ < context.max_threads
                       ? "this kernel (by its launch bounds or its registers) can have "
                       : "this device takes at most ") +
                  std::to_string(max_threads_));
-    if (std::uint64_t(static_shared_) + d.shared > most_shared_)
+    check_shared(d.shared);
+}
+
+void Kernel::check_shared(std::uint64_t dynamic) const {
+    if (__builtin_expect(dynamic + static_shared_ > most_shared_, 0))
         fail(CUPOLA_ERROR_VALUE,
-             name + ": " + std::to_string(d.shared) + " bytes of dynamic shared memory and " +
+             title + ": " + std::to_string(dynamic) + " bytes of dynamic shared memory and " +
                  std::to_string(static_shared_) + " of its own; a block of this device can have " +
                  std::to_string(most_shared_) + " in all");
 }
 
-void Kernel::allow_shared(std::uint32_t dynamic) {
+void Kernel::allow_shared(std::uint64_t dynamic) const {
     // Two threads may both set it; the larger value wins in the end, since each looks again.
-    unsigned allowed = allowed_shared_.load();
-    while (dynamic > allowed) {
+    unsigned allowed = allowed_shared_.load(std::memory_order_relaxed);
+    while (__builtin_expect(dynamic > allowed, 0)) {
         CUPOLA_CALL(cuFuncSetAttribute, handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                     static_cast<int>(most_shared_ - static_shared_));
         allowed_shared_.compare_exchange_strong(allowed, most_shared_ - static_shared_);
@@ -58,11 +62,10 @@ void Kernel::launch(const cupola_dimensions& d, const void* buffer, Stream& stre
     check_dimensions(d);
     if (&stream.context != &context)
         fail(CUPOLA_ERROR_VALUE,
-             name + ": the kernel is loaded on device " + std::to_string(context.ordinal) +
+             title + ": the kernel is loaded on device " + std::to_string(context.ordinal) +
                  ", the stream is of device " + std::to_string(stream.context.ordinal));
     Current current(context);
-    if (__builtin_expect(d.shared > allowed_shared_.load(std::memory_order_relaxed), 0))
-        allow_shared(d.shared);
+    allow_shared(d.shared);
 
     constexpr std::size_t usual = 64;
     void* few[usual];
@@ -81,7 +84,7 @@ void Kernel::launch(const cupola_dimensions& d, const void* buffer, Stream& stre
                                 d.block[2], d.shared, stream.handle, pointers, nullptr);
     if (__builtin_expect(code != CUDA_SUCCESS, 0))
         fail_driver(code, "cuLaunchKernel",
-                    "kernel " + name + ", grid " + triple(d.grid) + ", block " + triple(d.block) +
+                    "kernel " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block) +
                         ", shared " + std::to_string(d.shared));
 }
 

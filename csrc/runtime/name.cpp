@@ -60,16 +60,21 @@ std::string base_name(const std::string& demangled) {
     return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
+std::string title(const std::string& symbol) {
+    const std::string demangled = demangle(symbol);
+    const std::string name = demangled == symbol ? symbol : qualified_name(demangled);
+    return name.empty() ? demangled : name;
+}
+
 std::string not_found(const std::string& name, const std::vector<std::string>& names) {
     std::vector<std::pair<std::size_t, std::string>> ranked;
-    for (const std::string& symbol : names) {
-        const std::string demangled = demangle(symbol);
-        ranked.emplace_back(std::min(distance(name, symbol), distance(name, base_name(demangled))),
-                            demangled);
-    }
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::string text = "the module has no kernel " + name;
+    for (const std::string& symbol : names)
+        ranked.emplace_back(
+            std::min(distance(name, symbol), distance(name, base_name(demangle(symbol)))),
+            title(symbol));
+    std::sort(ranked.begin(), ranked.end());
+    ranked.erase(std::unique(ranked.begin(), ranked.end()), ranked.end());  // overloads
+    std::string text = "the module has no kernel " + (name.empty() ? "of an empty name" : name);
     if (ranked.empty()) return text + ": it has no kernels at all";
     constexpr std::size_t most = 8;
     text += ranked.size() <= most ? "; it has: " : "; the nearest names are: ";

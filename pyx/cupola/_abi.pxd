@@ -146,6 +146,7 @@ cdef extern from "cupola/cupola.h" nogil:
 
     const char* cupola_kernel_name(const cupola_kernel* kernel)
     const char* cupola_kernel_demangled(const cupola_kernel* kernel)
+    const char* cupola_kernel_title(const cupola_kernel* kernel)
     int cupola_kernel_device(const cupola_kernel* kernel)
     void* cupola_kernel_handle(const cupola_kernel* kernel)
     size_t cupola_kernel_parameter_count(const cupola_kernel* kernel)
@@ -171,6 +172,9 @@ cdef extern from "cupola/cupola.h" nogil:
         const cupola_kernel* kernel, void* buffer, size_t index, uint64_t address)
     int cupola_argument_bytes(
         const cupola_kernel* kernel, void* buffer, size_t index, const void* data, size_t size)
+    int cupola_argument_count(const cupola_kernel* kernel, size_t count)
+    int cupola_argument_refuse(
+        const cupola_kernel* kernel, size_t index, int status, const char* got)
 
     ctypedef struct cupola_dimensions:
         uint32_t grid[3]

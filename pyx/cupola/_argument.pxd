@@ -1,5 +1,7 @@
 # cupola/_argument.pxd - how arguments get into a launch's buffer; internal: it needs cupola.h.
 
+from libc.stdint cimport uint64_t
+
 from cupola._abi cimport cupola_parameter
 from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
@@ -17,11 +19,12 @@ cdef class Signature:
     cdef readonly size_t count
     cdef readonly size_t nbytes
     cdef readonly int device_index
-    cdef readonly str name
 
     # Writes arguments into the buffer; gives a set of Remainder.
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+    cdef int put_address(
+        self, char* buffer, size_t index, uint64_t address, str came) except -1
     cdef int put_large(self, char* buffer, size_t index, object value, int sign) except -1
     cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1
     cdef int put_other(
@@ -41,7 +44,7 @@ cdef class Signature:
 
     cdef int refuse_readonly(self, size_t index, object value) except -1
     cdef int refuse_host(self, size_t index, object value) except -1
-    cdef int refuse(self, size_t index, str came, type error=*) except -1
+    cdef int refuse(self, size_t index, str came, int status=*) except -1
 
 cdef Signature signature_of(cupola_kernel* native)
 cdef str kind_text(const cupola_parameter* parameter)

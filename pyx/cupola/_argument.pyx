@@ -15,15 +15,17 @@ from libc.stdlib cimport calloc, free
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_FLOAT, CUPOLA_INTEGER,
-    CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_device, cupola_argument_bytes,
-    cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
-    cupola_device_count, cupola_kernel_device, cupola_kernel_name, cupola_kernel_parameter_bytes,
-    cupola_kernel_parameter_count, cupola_kernel_parameters, cupola_kernel_release,
-    cupola_kernel_retain, cupola_stream_retain, cupola_stream_synchronize,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE,
+    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_device,
+    cupola_argument_bytes, cupola_argument_count, cupola_argument_float, cupola_argument_int,
+    cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_device_count,
+    cupola_kernel_device, cupola_kernel_parameter_bytes, cupola_kernel_parameter_count,
+    cupola_kernel_parameters, cupola_kernel_release, cupola_kernel_retain, cupola_stream_retain,
+    cupola_stream_synchronize,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array
+from cupola._dimensions cimport integer_text
 from cupola.element cimport element_fits, element_of
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
@@ -31,7 +33,7 @@ from cupola.memory cimport Memory
 from cupola.stream cimport adopt
 from cupola.transfer cimport Transfer
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError
 
 cdef extern from *:
     """
@@ -98,16 +100,15 @@ cdef str kind_text(const cupola_parameter* parameter):
     return " or ".join(kinds)
 
 
-cdef str expected_text(const cupola_parameter* parameter):
-    type_name = text(parameter.type)
-    kinds = parameter.kind & (CUPOLA_POINTER | CUPOLA_INTEGER | CUPOLA_FLOAT | CUPOLA_STRUCT)
-    if kinds == CUPOLA_POINTER:
-        if not type_name:
-            return "a pointer"
-        return f"a pointer to {'const ' if parameter.kind & CUPOLA_CONST else ''}{type_name}"
-    if type_name:
-        return f"{type_name} ({kind_text(parameter)} of {parameter.size} bytes)"
-    return f"{kind_text(parameter)} of {parameter.size} bytes"
+cdef str type_text(object value):
+    """ "an int", "a numpy.ndarray"."""
+    cdef type kind = type(value)
+    name = kind.__qualname__
+    if kind.__module__ == "cupola" or kind.__module__.startswith("cupola."):
+        name = f"cupola.{name}"
+    elif kind.__module__ != "builtins":
+        name = f"{kind.__module__}.{name}"
+    return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 
 
 cdef Signature signature_of(cupola_kernel* native):
@@ -115,7 +116,6 @@ cdef Signature signature_of(cupola_kernel* native):
     cdef size_t index
     cupola_kernel_retain(native)
     signature.native = native
-    signature.name = text(cupola_kernel_name(native))
     signature.parameters = cupola_kernel_parameters(native)
     signature.count = cupola_kernel_parameter_count(native)
     signature.nbytes = cupola_kernel_parameter_bytes(native)
@@ -138,28 +138,18 @@ cdef class Signature:
         free(self.elements)
         cupola_kernel_release(self.native)
 
-    cdef int refuse(self, size_t index, str came, type error=ArgumentTypeError) except -1:
-        cdef const cupola_parameter* parameter = &self.parameters[index]
-        name = text(parameter.name)
-        raise error(
-            f"{self.name}: argument {index}{f' ({name})' if name else ''}: expected "
-            f"{expected_text(parameter)}, got {came}")
+    cdef int refuse(self, size_t index, str came, int status=CUPOLA_ERROR_TYPE) except -1:
+        return check(cupola_argument_refuse(
+            self.native, index, status, came.encode(errors="replace")))
 
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1:
         cdef size_t index
         cdef int left = NOTHING
         if <size_t>PyTuple_GET_SIZE(arguments) != self.count:
-            self.refuse_count(arguments)
+            check(cupola_argument_count(self.native, PyTuple_GET_SIZE(arguments)))
         for index in range(self.count):
             left |= self.put(buffer, index, <object>PyTuple_GET_ITEM(arguments, index), stream)
         return left
-
-    def refuse_count(self, arguments):
-        listed = ", ".join([
-            f"{text(self.parameters[i].name) or i}: {expected_text(&self.parameters[i])}"
-            for i in range(self.count)])
-        raise ArgumentTypeError(
-            f"{self.name}: takes {self.count} arguments ({listed}), got {len(arguments)}")
 
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1:
         cdef int overflow = 0
@@ -167,6 +157,10 @@ cdef class Signature:
         cdef Array array
         if type(value) is Array:
             array = <Array>value
+            if not array.live or (array.memory is not None and array.memory.native == NULL):
+                self.refuse(index, "a cupola.Array that was freed", CUPOLA_ERROR_VALUE)
+            if not self.parameters[index].kind & CUPOLA_POINTER:
+                self.refuse(index, "a cupola.Array")
             if not element_fits(self.elements[index], array.kind, array.itemsize):
                 self.refuse(
                     index, f"a cupola.Array of {array.dtype}; its address as an int is taken "
@@ -174,11 +168,9 @@ cdef class Signature:
             if array.device_index != self.device_index:
                 self.refuse(
                     index, f"a cupola.Array on device {array.device_index}; the kernel is loaded "
-                    f"on device {self.device_index}", ArgumentValueError)
+                    f"on device {self.device_index}", CUPOLA_ERROR_VALUE)
             if array.readonly:
                 self.refuse_readonly(index, value)
-            if array.memory is not None and array.memory.native == NULL:
-                self.refuse(index, "a cupola.Array that was freed", ArgumentValueError)
             check(cupola_argument_pointer(self.native, buffer, index, array.start))
             if array.memory is not None and array.memory.stream.native != stream:
                 return USE
@@ -195,6 +187,13 @@ cdef class Signature:
             return NOTHING
         return self.put_other(buffer, index, value, stream)
 
+    cdef int put_address(
+        self, char* buffer, size_t index, uint64_t address, str came
+    ) except -1:
+        if not self.parameters[index].kind & CUPOLA_POINTER:
+            return self.refuse(index, came)
+        return check(cupola_argument_pointer(self.native, buffer, index, address))
+
     cdef int put_large(self, char* buffer, size_t index, object value, int sign) except -1:
         """An int that is no int64."""
         cdef uint32_t kind = self.parameters[index].kind
@@ -204,7 +203,9 @@ cdef class Signature:
         elif kind & CUPOLA_FLOAT and not kind & CUPOLA_INTEGER and value.bit_length() <= 1023:
             check(cupola_argument_float(self.native, buffer, index, PyLong_AsDouble(value)))
         else:
-            self.refuse(index, f"{value:#x}, which is out of its range", ArgumentValueError)
+            self.refuse(
+                index, f"the integer {integer_text(value)}, which is out of its range",
+                CUPOLA_ERROR_VALUE)
         return 0
 
     cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1:
@@ -245,8 +246,7 @@ cdef class Signature:
         self, char* buffer, size_t index, object value, cupola_stream* stream
     ) except -1:
         if value is None:
-            check(cupola_argument_pointer(self.native, buffer, index, 0))
-            return NOTHING
+            return self.put_address(buffer, index, 0, "None")
         if isinstance(value, bool):
             check(cupola_argument_int(self.native, buffer, index, value is True))
             return NOTHING
@@ -258,7 +258,7 @@ cdef class Signature:
                     index, f"cupola.{type(value).__name__} of a numpy.ndarray of "
                     f"{(<Transfer>value).array.dtype}")
             # The address comes later; that a pointer is wanted at all is checked now.
-            check(cupola_argument_pointer(self.native, buffer, index, 0))
+            self.put_address(buffer, index, 0, f"cupola.{type(value).__name__}")
             return TRANSFER
         code = SCALARS.get(type(value))
         if code is not None:
@@ -305,7 +305,7 @@ cdef class Signature:
     ) except -1:
         cdef Interface interface
         cdef int device = -1, devices = 1
-        kind = f"a {type(value).__module__}.{type(value).__qualname__}"
+        kind = type_text(value)
         try:
             interface = interface_of(value)
         except ArgumentTypeError as error:
@@ -315,7 +315,7 @@ cdef class Signature:
         if not interface.contiguous:
             self.refuse(
                 index, f"{kind} that is not C-contiguous; pass a contiguous copy, or its address "
-                "as an int", ArgumentValueError)
+                "as an int", CUPOLA_ERROR_VALUE)
         if interface.readonly:
             self.refuse_readonly(index, value)
         if interface.address:
@@ -325,8 +325,8 @@ cdef class Signature:
             if device != self.device_index and device >= 0:
                 self.refuse(
                     index, f"{kind} on device {device}; the kernel is loaded on device "
-                    f"{self.device_index}", ArgumentValueError)
-        check(cupola_argument_pointer(self.native, buffer, index, interface.address))
+                    f"{self.device_index}", CUPOLA_ERROR_VALUE)
+        self.put_address(buffer, index, interface.address, kind)
         interface.wait_for_data(self.device_index, stream)
         return NOTHING
 
@@ -361,14 +361,11 @@ cdef class Signature:
         cdef const cupola_parameter* parameter = &self.parameters[index]
         # Where the element type is known, so is whether it is const.
         if parameter.type[0] != 0 and not parameter.kind & CUPOLA_CONST:
-            self.refuse(index, f"a read-only {type(value).__name__}", ArgumentValueError)
+            self.refuse(index, f"{type_text(value)} that is read-only", CUPOLA_ERROR_VALUE)
         return 0
 
     cdef int refuse_host(self, size_t index, object value) except -1:
-        cdef type kind = type(value)
-        came = f"a {kind.__name__}"
-        if kind.__module__ != "builtins":
-            came = f"a {kind.__module__}.{kind.__qualname__}"
+        came = type_text(value)
         in_memory = PyObject_CheckBuffer(value) or isinstance(value, (list, tuple))
         if in_memory or hasattr(value, "__array_interface__"):
             came += " in host memory"

@@ -1,6 +1,12 @@
 # cupola/_dimensions.pxd - grid and block out of Python's ints and tuples; internal.
 
+from libc.stdint cimport uint32_t
+
 from cupola._abi cimport cupola_dimensions
+
+cdef str integer_text(object value)
+cdef uint32_t read_number(
+    str kernel, int device, str what, object value) except? 0xFFFFFFFF
 
 cdef int read_dimensions(
     str kernel, int device, object grid, object block, object shared,

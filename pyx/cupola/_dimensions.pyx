@@ -16,6 +16,7 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
 cdef long long LARGEST = 0xFFFFFFFF
+cdef int SHARED_OPTIN = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 
 
 cdef str limit(int device, str what):
@@ -24,10 +25,17 @@ cdef str limit(int device, str what):
         return f"this device takes at most {known_device(device).max_grid}"
     if what.startswith("block"):
         return f"this device takes at most {known_device(device).max_block}"
-    return f"it must be below {LARGEST}"
+    return f"a block of this device can have {known_device(device).attribute(SHARED_OPTIN)} bytes"
 
 
-cdef uint32_t read_number(str kernel, int device, str what, object value) except? 0:
+cdef str integer_text(object value):
+    """For messages: Python refuses to write very long ones."""
+    return str(value) if value.bit_length() <= 256 else f"{hex(value)[:20]}..."
+
+
+cdef uint32_t read_number(
+    str kernel, int device, str what, object value
+) except? 0xFFFFFFFF:
     cdef int overflow = 0
     cdef long long number
     if type(value) is not int:
@@ -38,7 +46,7 @@ cdef uint32_t read_number(str kernel, int device, str what, object value) except
     number = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow != 0 or number < 0 or number > LARGEST:
         raise ArgumentValueError(
-            f"{kernel}: {what} is {value}, which is "
+            f"{kernel}: {what} is {integer_text(value)}, which is "
             + ("negative" if value < 0 else f"too large; {limit(device, what)}"))
     return <uint32_t>number
 

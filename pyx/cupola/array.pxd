@@ -18,6 +18,9 @@ cdef class Array:
     cdef readonly int device_index
     cdef char kind  # NumPy's letter for the kind of elements
     cdef bint readonly
+    cdef bint live  # until free(); see Memory.native for the views of an array that was freed
+
+    cdef int require_live(self) except -1
 
     cdef uint64_t get_address(self) except? 0  # raises once the array was freed
     cdef int used_on(self, Stream stream) except -1  # work on the stream uses it

@@ -75,6 +75,7 @@ cdef Array lay(
     array.nbytes = array.size * array.itemsize
     array.device_index = device
     array.kind = ord(dtype.kind)
+    array.live = True
     return array
 
 
@@ -106,10 +107,16 @@ cdef class Array:
     def __init__(self):
         raise TypeError("arrays are made by cupola.empty, zeros, to_device or asarray")
 
-    cdef uint64_t get_address(self) except? 0:
-        if self.memory is not None and self.memory.native == NULL:
+    cdef int require_live(self) except -1:
+        if self.shape is None:  # made by __new__ alone
+            raise ArgumentTypeError("this cupola.Array was never initialised")
+        if not self.live or (self.memory is not None and self.memory.native == NULL):
             raise ArgumentValueError(
                 f"this cupola.Array of shape {self.shape} was freed: its memory is gone")
+        return 0
+
+    cdef uint64_t get_address(self) except? 0:
+        self.require_live()
         return self.start
 
     cdef int used_on(self, Stream stream) except -1:
@@ -233,8 +240,10 @@ cdef class Array:
     def free(self):
         """Release the memory now, after the work that was queued with it.
 
-        Using the array, or a view of it, is an error from then on.
+        Using the array, or a view of it, is an error from then on. Memory of another library is
+        not released, only no longer held by this array.
         """
+        self.live = False
         if self.memory is not None:
             self.memory.free()
         self.owner = None
@@ -248,7 +257,11 @@ cdef class Array:
             Where the number of elements differs.
         """
         wanted = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
-        wanted = tuple([axis.__index__() for axis in wanted])
+        try:
+            wanted = tuple([axis.__index__() for axis in wanted])
+        except (AttributeError, TypeError):
+            raise ArgumentTypeError(
+                f"a shape is an int or a sequence of ints, got {wanted!r}") from None
         known = math.prod([axis for axis in wanted if axis != -1])
         if wanted.count(-1) == 1 and known and self.size % known == 0:
             wanted = tuple([self.size // known if axis == -1 else axis for axis in wanted])
@@ -266,6 +279,7 @@ cdef class Array:
         return view
 
     def __getitem__(self, key):
+        self.require_live()
         if not self.shape:
             raise ArgumentTypeError("an array without axes can't be indexed")
         length = self.shape[0]
@@ -293,6 +307,7 @@ cdef class Array:
     @property
     def __cuda_array_interface__(self):
         """Version 3; whoever takes it waits for this thread's current stream."""
+        self.require_live()
         cdef Stream stream = current_stream(self.device_index)
         interface = {
             "shape": self.shape,
@@ -313,7 +328,7 @@ cdef class Array:
             "a cupola.Array lies in a device's memory and is not copied silently: use get()")
 
     def __repr__(self):
-        if self.memory is not None and self.memory.native == NULL:
+        if not self.live or (self.memory is not None and self.memory.native == NULL):
             return f"<cupola.Array shape={self.shape} dtype={self.dtype}, freed>"
         return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
 
@@ -510,6 +525,7 @@ def asarray(source):
         Where it is not contiguous.
     """
     if isinstance(source, Array):
+        (<Array>source).require_live()
         return source
     cdef Interface interface = interface_of(source)
     if interface is None:

@@ -29,6 +29,7 @@ cdef class Kernel:
     cdef readonly int device_index
     cdef readonly str name
     cdef readonly str demangled
+    cdef readonly str title
 
     cdef void* get_handle(self) noexcept nogil  # the driver's CUfunction
     cdef size_t buffer_bytes(self) noexcept nogil

@@ -3,21 +3,23 @@
 """Kernels."""
 
 cimport cython
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_argument_bytes, cupola_argument_float,
-    cupola_argument_int, cupola_argument_pointer, cupola_argument_uint, cupola_dimensions,
-    cupola_kernel_attribute, cupola_kernel_demangled, cupola_kernel_device,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, cupola_argument_bytes,
+    cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
+    cupola_dimensions, cupola_kernel_attribute, cupola_kernel_demangled, cupola_kernel_device,
     cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
-    cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest, cupola_launch,
-    cupola_launch_check, cupola_parameter, cupola_stream_current, cupola_stream_release,
+    cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest,
+    cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter,
+    cupola_stream_current, cupola_stream_release,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, USE, Signature, kind_text, signature_of
 from cupola.device cimport known_device
-from cupola._dimensions cimport read_dimensions
+from cupola._dimensions cimport read_dimensions, read_number
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
@@ -44,14 +46,21 @@ cdef Kernel adopt(cupola_kernel* native, object module):
     kernel.device_index = cupola_kernel_device(native)
     kernel.name = text(cupola_kernel_name(native))
     kernel.demangled = text(cupola_kernel_demangled(native))
+    kernel.title = text(cupola_kernel_title(native))
     return kernel
+
+
+cdef Signature signature_in(Kernel kernel):
+    if kernel is None or kernel.signature is None:  # made by __new__ alone
+        raise ArgumentTypeError("this kernel was never initialised")
+    return <Signature>kernel.signature
 
 
 cdef int run(
     Kernel kernel, const cupola_dimensions* dimensions, Stream stream, tuple arguments
 ) except -1:
     """Pack, launch, and see to what is left to do."""
-    cdef Signature signature = <Signature>kernel.signature
+    cdef Signature signature = signature_in(kernel)
     cdef char usual[512]
     cdef char* buffer = usual
     cdef cupola_stream* native = NULL
@@ -115,18 +124,20 @@ cdef class Configured:
         return self.dimensions.shared
 
     def __call__(self, *arguments):
+        signature_in(self.kernel)
         if self.nothing:
             check_arguments(self.kernel, arguments, self.stream)
         else:
             run(self.kernel, &self.dimensions, self.stream, arguments)
 
     def __repr__(self):
+        signature_in(self.kernel)
         where = "" if self.stream is None else f", {self.stream!r}"
-        return f"<{self.kernel.name}[{self.grid}, {self.block}{where}], shared={self.shared}>"
+        return f"<{self.kernel.title}[{self.grid}, {self.block}{where}], shared={self.shared}>"
 
 
 cdef int check_arguments(Kernel kernel, tuple arguments, object stream) except -1:
-    cdef Signature signature = <Signature>kernel.signature
+    cdef Signature signature = signature_in(kernel)
     cdef char* buffer = <char*>malloc(signature.nbytes + 1)
     if buffer == NULL:
         raise MemoryError
@@ -167,8 +178,8 @@ cdef class Kernel:
 
     Attributes
     ----------
-    name, demangled : str
-        As the image has it, and as C++ writes it.
+    name, demangled, title : str
+        As the image has it, as C++ writes it, and the latter without parameters.
     module : Module
     """
 
@@ -224,11 +235,11 @@ cdef class Kernel:
         cdef Py_ssize_t length = len(<tuple>key) if type(key) is tuple else 0
         if length < 2 or length > 4:
             raise ArgumentTypeError(
-                f"{self.name}: use {self.name}[grid, block], [grid, block, stream] or "
+                f"{self.title}: use {self.title}[grid, block], [grid, block, stream] or "
                 f"[grid, block, stream, shared], got [{key!r}]")
         shared = (<tuple>key)[3] if length == 4 else None
         read_dimensions(
-            self.name, self.device_index, (<tuple>key)[0], (<tuple>key)[1], shared, &dimensions)
+            self.title, self.device_index, (<tuple>key)[0], (<tuple>key)[1], shared, &dimensions)
         stream = (<tuple>key)[2] if length > 2 else None
         if stream is not None:
             return configure(self, &dimensions, stream)
@@ -263,7 +274,7 @@ cdef class Kernel:
             that waits for it.
         """
         cdef cupola_dimensions dimensions
-        read_dimensions(self.name, self.device_index, grid, block, shared, &dimensions)
+        read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         run(
             self, &dimensions, None if stream is None else as_stream(stream, self.device_index),
             args)
@@ -288,13 +299,13 @@ cdef class Kernel:
         cdef cupola_dimensions dimensions
         cdef Configured result
         if isinstance(n, bool) or not hasattr(n, "__index__"):
-            raise ArgumentTypeError(f"{self.name}: forall takes an int, got {n!r}")
+            raise ArgumentTypeError(f"{self.title}: forall takes an int, got {n!r}")
         n = n.__index__()
         if n < 0:
-            raise ArgumentValueError(f"{self.name}: forall takes an n >= 0, got {n}")
+            raise ArgumentValueError(f"{self.title}: forall takes an n >= 0, got {n}")
         block = self.suggest(shared)
         read_dimensions(
-            self.name, self.device_index, max(1, -(-n // block)), block, shared, &dimensions)
+            self.title, self.device_index, max(1, -(-n // block)), block, shared, &dimensions)
         result = configure(self, &dimensions, stream)
         result.nothing = n == 0
         return result
@@ -308,10 +319,12 @@ cdef class Kernel:
             Bytes of dynamic shared memory a block.
         """
         cdef int block = 0, grid = 0
-        if shared == 0 and self.suggested != 0:
+        cdef uint32_t amount = read_number(
+            self.title, self.device_index, "shared memory", shared)
+        if amount == 0 and self.suggested != 0:
             return self.suggested
-        check(cupola_kernel_suggest(self.native, shared, &block, &grid))
-        if shared == 0:
+        check(cupola_kernel_suggest(self.native, amount, &block, &grid))
+        if amount == 0:
             self.suggested = block
         return block
 
@@ -345,7 +358,7 @@ cdef class Kernel:
             Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes).
         """
         from cupola.records import Parameter
-        cdef Signature signature = <Signature>self.signature
+        cdef Signature signature = signature_in(self)
         cdef const cupola_parameter* one
         cdef size_t i
         if self.parameters is None:
@@ -383,7 +396,7 @@ cdef class Kernel:
         """How many threads a block of this kernel may have."""
         return self.attribute(MAX_THREADS_PER_BLOCK)
 
-    def occupancy(self, int block, size_t shared=0):
+    def occupancy(self, block, shared=0):
         """How many blocks fit on one multiprocessor at a time.
 
         Parameters
@@ -394,7 +407,13 @@ cdef class Kernel:
             Bytes of dynamic shared memory a block.
         """
         cdef int blocks = 0
-        check(cupola_kernel_occupancy(self.native, block, shared, &blocks))
+        cdef uint32_t threads = read_number(self.title, self.device_index, "block", block)
+        cdef uint32_t amount = read_number(
+            self.title, self.device_index, "shared memory", shared)
+        if not 1 <= threads <= self.max_threads:
+            raise ArgumentValueError(
+                f"{self.title}: block must be 1 to {self.max_threads} threads, got {threads}")
+        check(cupola_kernel_occupancy(self.native, threads, amount, &blocks))
         return blocks
 
     @property
@@ -403,11 +422,15 @@ cdef class Kernel:
         return known_device(self.device_index)
 
     def __repr__(self):
-        listed = ", ".join([
-            f"{one.type or one.kind}{'*' if one.type and one.kind == 'pointer' else ''} "
-            f"{one.name}".rstrip()
-            for one in self.params])
-        return f"<cupola.Kernel {self.name}({listed}) on device {self.device_index}>"
+        cdef Signature signature = signature_in(self)
+        listed = []
+        for one in self.params:
+            shown = one.type or one.kind
+            if one.type and one.kind == "pointer":
+                const = signature.parameters[len(listed)].kind & CUPOLA_CONST
+                shown = f"{'const ' if const else ''}{shown}*"
+            listed.append(f"{shown} {one.name}".rstrip())
+        return f"<cupola.Kernel {self.title}({', '.join(listed)}) on device {self.device_index}>"
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -12,7 +12,7 @@ cdef class Launch:
     cdef unsigned shared_size
     cdef char* buffer
     cdef list held  # its arguments, kept alive
-    cdef list memories  # those of them that are cupola's
+    cdef list arrays  # those of them that are a cupola.Array
 
     # Queues it on the stream; None: on its own, or on the current one.
     cdef int send(self, Stream stream) except -1

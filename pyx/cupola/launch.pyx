@@ -49,7 +49,7 @@ cdef class Launch:
         cdef cupola_dimensions dimensions
         if self.buffer != NULL:
             raise TypeError("a Launch is initialised once")
-        read_dimensions(kernel.name, kernel.device_index, grid, block, shared, &dimensions)
+        read_dimensions(kernel.title, kernel.device_index, grid, block, shared, &dimensions)
         check(cupola_launch_check(kernel.native, &dimensions))
         memcpy(self.grid_size, dimensions.grid, sizeof(dimensions.grid))
         memcpy(self.block_size, dimensions.block, sizeof(dimensions.block))
@@ -64,16 +64,14 @@ cdef class Launch:
         if left & TRANSFER:
             refuse_transfer(kernel)
         self.held = list(args)
-        self.note_memories()
+        self.note_arrays()
 
     def __dealloc__(self):
         free(self.buffer)
 
-    def note_memories(self):
-        """Remember which of the arguments are cupola's own memory."""
-        self.memories = [
-            (<Array>value).memory for value in self.held
-            if isinstance(value, Array) and (<Array>value).memory is not None]
+    def note_arrays(self):
+        """Remember which of the arguments can be freed, or have to be told of a stream."""
+        self.arrays = [value for value in self.held if isinstance(value, Array)]
 
     cdef int send(self, Stream stream) except -1:
         require_ready(self)
@@ -85,10 +83,13 @@ cdef class Launch:
         cdef int status
         if stream is None:
             stream = self.stream
-        for memory in self.memories:
-            if (<Memory>memory).native == NULL:
+        cdef Memory memory
+        arrays = self.arrays
+        for array in arrays:
+            memory = (<Array>array).memory
+            if not (<Array>array).live or (memory is not None and memory.native == NULL):
                 raise ArgumentValueError(
-                    f"{self.kernel.name}: an array of this launch was freed")
+                    f"{self.kernel.title}: an array of this launch was freed")
         memcpy(dimensions.grid, self.grid_size, sizeof(dimensions.grid))
         memcpy(dimensions.block, self.block_size, sizeof(dimensions.block))
         dimensions.shared = self.shared_size
@@ -103,13 +104,13 @@ cdef class Launch:
                 native = stream.native
             # Once the GIL is given up, another thread may replace an argument.
             memcpy(snapshot, self.buffer, signature.nbytes)
-            memories = self.memories
             with nogil:
                 status = cupola_launch(self.kernel.native, &dimensions, snapshot, native)
             check(status)
-            for memory in memories:
-                if (<Memory>memory).stream.native != native:
-                    (<Memory>memory).use(native)
+            for array in arrays:
+                memory = (<Array>array).memory
+                if memory is not None and memory.stream.native != native:
+                    memory.use(native)
         finally:
             if stream is None:
                 cupola_stream_release(native)
@@ -133,12 +134,13 @@ cdef class Launch:
         cdef Signature signature = <Signature>self.kernel.signature
         if isinstance(index, bool) or not hasattr(index, "__index__"):
             raise ArgumentTypeError(
-                f"{self.kernel.name}: an argument is replaced by its index, got {index!r}")
+                f"{self.kernel.title}: an argument is replaced by its index, got {index!r}")
         cdef Py_ssize_t place = index.__index__()
         if place < 0:
             place += <Py_ssize_t>signature.count
         if not 0 <= place < <Py_ssize_t>signature.count:
-            raise IndexError(f"{self.kernel.name} takes {signature.count} arguments, got [{index}]")
+            raise IndexError(
+                f"{self.kernel.title} takes {signature.count} arguments, got [{index}]")
         # Packed aside first: what is refused leaves everything as it was.
         packed = bytearray(signature.nbytes + 1)
         cdef char* fresh = packed
@@ -150,7 +152,7 @@ cdef class Launch:
             self.buffer + signature.parameters[place].offset,
             fresh + signature.parameters[place].offset, signature.parameters[place].size)
         self.held[place] = value
-        self.note_memories()
+        self.note_arrays()
 
     def __getitem__(self, index):
         return self.held[index]
@@ -175,7 +177,7 @@ cdef class Launch:
 
     def __repr__(self):
         require_ready(self)
-        return f"<cupola.Launch {self.kernel.name}[{self.grid}, {self.block}]>"
+        return f"<cupola.Launch {self.kernel.title}[{self.grid}, {self.block}]>"
 
 
 cdef int require_ready(Launch launch) except -1:
@@ -186,7 +188,7 @@ cdef int require_ready(Launch launch) except -1:
 
 cdef int refuse_transfer(Kernel kernel) except -1:
     raise ArgumentTypeError(
-        f"{kernel.name}: cupola.In, Out and InOut copy around one call and can't be prepared; "
+        f"{kernel.title}: cupola.In, Out and InOut copy around one call and can't be prepared; "
         "use cupola.to_device(array)")
 
 

@@ -2,8 +2,9 @@
  *
  * Every function that can fail returns a cupola_status (0 is success) and keeps the text of its
  * failure for cupola_last_error() of the same thread. Handles are opaque and counted: *_create,
- * *_load and the like give one reference, *_retain adds one, *_release takes one away and accepts
- * NULL. An owner keeps what it depends on alive, so handles may be released in any order.
+ * *_load and the like give one reference, *_retain adds one, *_release takes one away. Of NULL
+ * both do nothing; elsewhere it is an error, and gives 0, "" or device -1 where there is no status.
+ * An owner keeps what it depends on alive, so handles may be released in any order.
  * Everything may be called from any thread. Device addresses are uint64_t. */
 #ifndef CUPOLA_CUPOLA_H
 #define CUPOLA_CUPOLA_H
@@ -201,13 +202,16 @@ CUPOLA_API void cupola_module_release(cupola_module* module);
 
 CUPOLA_API const char* cupola_kernel_name(const cupola_kernel* kernel);
 CUPOLA_API const char* cupola_kernel_demangled(const cupola_kernel* kernel);
+/* For messages: the name as C++ writes it, without its parameters. */
+CUPOLA_API const char* cupola_kernel_title(const cupola_kernel* kernel);
 CUPOLA_API int cupola_kernel_device(const cupola_kernel* kernel);
 CUPOLA_API void* cupola_kernel_handle(const cupola_kernel* kernel); /* CUfunction */
 CUPOLA_API size_t cupola_kernel_parameter_count(const cupola_kernel* kernel);
 CUPOLA_API const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel);
 CUPOLA_API size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel);
 /* What a manifest or a declaration knows: checked against what the driver says, then it replaces
- * kinds, names and types. Not while other threads launch the kernel. */
+ * kinds, names and types. Not while other threads use the kernel, and what
+ * cupola_kernel_parameters gave before is to be asked for again. */
 CUPOLA_API int cupola_kernel_declare(cupola_kernel* kernel, const cupola_parameter* parameters,
                                      size_t count);
 CUPOLA_API int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute,
@@ -236,6 +240,12 @@ CUPOLA_API int cupola_argument_pointer(const cupola_kernel* kernel, void* buffer
 /* A struct or any other value of exactly the parameter's size. */
 CUPOLA_API int cupola_argument_bytes(const cupola_kernel* kernel, void* buffer, size_t index,
                                      const void* bytes, size_t size);
+/* CUPOLA_ERROR_TYPE, and a text that lists the parameters, unless the kernel takes `count`. */
+CUPOLA_API int cupola_argument_count(const cupola_kernel* kernel, size_t count);
+/* Keeps and returns the error of an argument that the caller refuses, CUPOLA_ERROR_TYPE or _VALUE,
+ * in the words of the functions above: what is expected there, and `got`. */
+CUPOLA_API int cupola_argument_refuse(const cupola_kernel* kernel, size_t index, int status,
+                                      const char* got);
 
 typedef struct cupola_dimensions {
     uint32_t grid[3];  /* blocks */

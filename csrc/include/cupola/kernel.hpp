@@ -17,21 +17,26 @@ class kernel : public handle<cupola_kernel, cupola_kernel_retain, cupola_kernel_
     std::string name() const { return cupola_kernel_name(get()); }
 
     // Queues the kernel on the stream (null: the current one). Integers are checked against their
-    // parameter's range, floats go to its width; `memory` objects pass their address.
+    // parameter's range, floats go to its width; `memory` objects pass their address, and are freed
+    // after the launch however soon they are released.
     template <class... Args>
     void launch(const cupola_dimensions& dimensions, cupola_stream* stream, const Args&... args) {
-        const std::size_t count = cupola_kernel_parameter_count(get());
-        if (sizeof...(args) != count)
-            throw std::invalid_argument(name() + ": takes " + std::to_string(count) +
-                                        " arguments, " + std::to_string(sizeof...(args)) +
-                                        " were given");
+        check(cupola_argument_count(get(), sizeof...(args)));
         std::vector<unsigned char> buffer(cupola_kernel_parameter_bytes(get()) + 1);
         std::size_t index = 0;
         (check(put(buffer.data(), index++, args)), ...);
         check(cupola_launch(get(), &dimensions, buffer.data(), stream));
+        (check(use(stream, args)), ...);
     }
 
   private:
+    static int use(cupola_stream* stream, const memory& value) {
+        return cupola_memory_use(value.get(), stream);
+    }
+    template <class T>
+    static int use(cupola_stream*, const T&) {
+        return CUPOLA_SUCCESS;
+    }
     static cupola_kernel* find(const module& module, const std::string& name) {
         cupola_kernel* out = nullptr;
         check(cupola_module_kernel(module.get(), name.c_str(), &out));
