@@ -25,9 +25,11 @@ class memory : public handle<cupola_memory, cupola_memory_retain, cupola_memory_
     // Queued on the stream; see cupola_copy_to_device and cupola_copy_to_host.
     void set(const void* from, std::size_t bytes, cupola_stream* stream = nullptr) {
         check(cupola_copy_to_device(address(), from, within(bytes), stream));
+        check(cupola_memory_use(handle::get(), stream));
     }
     void get(void* to, std::size_t bytes, cupola_stream* stream = nullptr) const {
         check(cupola_copy_to_host(to, address(), within(bytes), stream));
+        check(cupola_memory_use(handle::get(), stream));
     }
     using handle::get;
 
