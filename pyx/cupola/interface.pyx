@@ -23,7 +23,7 @@ cdef Interface interface_of(object value):
     cdef Interface result = Interface.__new__(Interface)
     try:
         result.read(found)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise ArgumentTypeError(
             f"the __cuda_array_interface__ of a {type(value).__name__} can't be used: "
             f"{type(error).__name__}: {error}") from error
@@ -36,8 +36,12 @@ cdef class Interface:
             raise ValueError(f"version {found['version']}; cupola takes 2 and 3")
         if found.get("mask") is not None:
             raise ValueError("masked arrays are not supported")
-        self.shape = tuple(found["shape"])
+        self.shape = tuple([axis.__index__() for axis in found["shape"]])
+        if min(self.shape, default=0) < 0:
+            raise ValueError(f"shape {self.shape}")
         self.dtype = np.dtype(found["typestr"])
+        if self.dtype.hasobject:  # its bytes would be taken for addresses of objects
+            raise ValueError("a device can't hold Python objects")
         if self.dtype.kind == "V" and found.get("descr"):
             described = np.lib.format.descr_to_dtype(found["descr"])
             if described.itemsize == self.dtype.itemsize:
