@@ -112,12 +112,17 @@ cdef class Stream:
     def __cinit__(self):
         self.native = NULL
 
-    def __init__(self, *, bint non_blocking=False, int priority=0, device=None):
+    def __init__(self, *, bint non_blocking=False, priority=0, device=None):
+        if isinstance(priority, bool) or not hasattr(priority, "__index__"):
+            raise ArgumentTypeError(f"a stream's priority is an int, got {priority!r}")
+        # The driver takes what is beyond its range for the nearest; so do we beyond C's.
+        priority = max(-(1 << 31), min(priority.__index__(), (1 << 31) - 1))
         cdef int index = device_index(device)
         cdef cupola_stream* native = NULL
+        if self.native != NULL:  # memory that was allocated on it goes by what it is
+            raise TypeError("a Stream is initialised once")
         check(cupola_stream_create(
             index, CUPOLA_STREAM_NON_BLOCKING if non_blocking else 0, priority, &native))
-        cupola_stream_release(self.native)
         self.native = native
         self.device_index = index
 
@@ -157,8 +162,8 @@ cdef class Stream:
         -------
         Stream
         """
-        if isinstance(handle, bool) or not isinstance(handle, int) or handle < 0:
-            raise ArgumentTypeError(f"a stream's handle is an int >= 0, got {handle!r}")
+        if isinstance(handle, bool) or not isinstance(handle, int) or not 0 <= handle < 1 << 64:
+            raise ArgumentTypeError(f"a stream's handle is an int, 0 to 2**64 - 1, got {handle!r}")
         return wrap_handle(<void*><uintptr_t>handle, owner, device_index(device))
 
     cdef void* get_handle(self) noexcept nogil:
