@@ -19,7 +19,7 @@ from cupola.device cimport device_index, known_device
 from cupola.error cimport check
 from cupola.kernel cimport adopt as adopt_kernel
 
-from cupola.exceptions import ImageError, UnknownNameError
+from cupola.exceptions import ArgumentTypeError, ImageError, UnknownNameError
 
 cdef dict KINDS = {
     "pointer": CUPOLA_POINTER,
@@ -107,7 +107,12 @@ cdef class Module:
         cdef Py_buffer view
         if self.native != NULL:
             raise TypeError("a Module is initialised once")
-        PyObject_GetBuffer(image, &view, PyBUF_SIMPLE)
+        try:
+            PyObject_GetBuffer(image, &view, PyBUF_SIMPLE)
+        except (TypeError, BufferError) as error:
+            raise ArgumentTypeError(
+                f"an image is given as contiguous bytes, got {type(image).__name__}: {error}"
+            ) from None
         try:
             with nogil:
                 check(cupola_module_load(index, view.buf, view.len, &native))
