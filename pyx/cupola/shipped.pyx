@@ -2,17 +2,19 @@
 # cython: language_level=3
 """The kernels that come with cupola, as functions."""
 
+from libc.math cimport isinf
+
 import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BORDER_CLAMP, CUPOLA_BORDER_ZERO, CUPOLA_BUILD_ID,
-    cupola_convolve_async, cupola_dimensions, cupola_hello, cupola_library_path,
+    cupola_convolve_async, cupola_hello, cupola_library_path,
     cupola_mandelbrot_async, cupola_module, cupola_module_shipped, cupola_saxpy_async,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, new_array
 from cupola.device cimport device_index
-from cupola._dimensions cimport read_dimensions
+from cupola._dimensions cimport integer_text
 from cupola.error cimport check
 from cupola.module cimport adopt
 from cupola.stream cimport Stream, as_stream
@@ -65,7 +67,7 @@ cdef class Place:
     cdef object operand(self, str name, object value):
         """A float32 array, NumPy's or cupola's, and nothing else."""
         if on_device(value):
-            value = asarray(value)
+            value = asarray(value)  # raises where it was freed
         elif not isinstance(value, np.ndarray):
             try:
                 value = np.asarray(memoryview(value))
@@ -81,7 +83,7 @@ cdef class Place:
     cdef object settle(self, dict operands, object stream):
         """All on the host, or all on one device; the operands in order."""
         values = [
-            None if value is None else self.operand(name, value)
+            None if value is None and name == "out" else self.operand(name, value)
             for name, value in operands.items()]
         places = {
             name: f"on device {(<Array>value).device_index}" if isinstance(value, Array)
@@ -117,6 +119,15 @@ cdef class Place:
                     f"{self.function}: out must be C-contiguous and writable")
         return new_array(shape, FLOAT32, self.device, self.stream)
 
+    cdef int refuse_overlap(self, str name, Array source, Array made, bint same) except -1:
+        """Of what is still being read; `same`: but exactly over each other they may lie."""
+        if source.nbytes and source.start < made.start + made.nbytes \
+                and made.start < source.start + source.nbytes \
+                and not (same and source.start == made.start):
+            raise ArgumentValueError(
+                f"{self.function}: out overlaps {name}, which is still being read")
+        return 0
+
     cdef object answer(self, Array made, object out, list arrays):
         """The result, where the operands are."""
         for array in arrays:
@@ -142,17 +153,28 @@ cdef int whole(str function, str name, object value) except -1:
             f"{function}: {name} must be an int, got {value!r} of {type(value).__name__}")
     value = value.__index__()
     if not 0 <= value <= INT_MAX:
-        raise ArgumentValueError(f"{function}: {name} must be 0 to {INT_MAX}, got {value}")
+        raise ArgumentValueError(
+            f"{function}: {name} must be 0 to {INT_MAX}, got {integer_text(value)}")
     return value
 
 
 cdef float number(str function, str name, object value) except? -1:
+    cdef double wide
     if isinstance(value, (str, bytes)):
-        value = None
+        raise ArgumentTypeError(f"{function}: {name} must be a number, got {value!r}")
     try:
-        return float(value)
+        wide = value
+    except OverflowError:
+        wide = float("nan")
+        fits = False
     except (TypeError, ValueError):
-        raise ArgumentTypeError(f"{function}: {name} must be a number") from None
+        raise ArgumentTypeError(
+            f"{function}: {name} must be a number, got {type(value).__name__}") from None
+    else:
+        fits = not (isinf(<float>wide) and not isinf(wide))
+    if not fits:
+        raise ArgumentValueError(f"{function}: {name} is beyond the range of float32")
+    return <float>wide
 
 
 def mandelbrot(
@@ -210,6 +232,7 @@ def mandelbrot(
     side = whole("mandelbrot", "the number of points", lattice.shape[0])
     made = place.outward(out, (side, side))
     points = place.inward(lattice)
+    place.refuse_overlap("the lattice", points, made, False)
     with nogil:
         check(cupola_mandelbrot_async(
             points.start, made.start, steps, most, side, place.stream.native))
@@ -226,7 +249,8 @@ def saxpy(a, x, y, out=None, stream=None):
         Of the same shape: both of NumPy, or both of a device (a `cupola.Array` or anything with
         ``__cuda_array_interface__``).
     out : float32 array, optional
-        Where the result goes, in the same place as `x`; it may be `x` or `y`.
+        Where the result goes, in the same place as `x`; it may be `x` or `y`, but not overlap
+        them otherwise.
     stream : Stream, optional
         By default this thread's current one.
 
@@ -251,6 +275,8 @@ def saxpy(a, x, y, out=None, stream=None):
         raise ArgumentValueError(f"saxpy: x has shape {x.shape}, y has shape {y.shape}")
     made = place.outward(out, x.shape)
     first, second = place.inward(x), place.inward(y)
+    place.refuse_overlap("x", first, made, True)
+    place.refuse_overlap("y", second, made, True)
     with nogil:
         check(cupola_saxpy_async(
             factor, first.start, second.start, made.start, first.size, place.stream.native))
@@ -270,7 +296,7 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     border : {"zero", "clamp"}
         What lies outside of the image: zeros, or the nearest point of it.
     out : float32 array, optional
-        Where the result goes, in the same place; not the image itself.
+        Where the result goes, in the same place; it overlaps neither image nor filter.
     stream : Stream, optional
         By default this thread's current one.
 
@@ -290,7 +316,7 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     cdef Place place = place_of("convolve")
     cdef Array source, weights, made
     cdef int height, width, channels, rows, columns, edge
-    if border not in BORDERS:
+    if not isinstance(border, str) or border not in BORDERS:
         raise ArgumentValueError(f"convolve: border must be 'zero' or 'clamp', got {border!r}")
     edge = BORDERS[border]
     image, filter, out = place.settle({"image": image, "filter": filter, "out": out}, stream)
@@ -306,9 +332,8 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     rows, columns = [whole("convolve", "a size of the filter", axis) for axis in filter.shape]
     made = place.outward(out, image.shape)
     source, weights = place.inward(image), place.inward(filter)
-    if made.nbytes and source.start < made.start + made.nbytes \
-            and made.start < source.start + source.nbytes:
-        raise ArgumentValueError("convolve: out overlaps the image, which is still being read")
+    place.refuse_overlap("the image", source, made, False)
+    place.refuse_overlap("the filter", weights, made, False)
     with nogil:
         check(cupola_convolve_async(
             source.start, weights.start, made.start, height, width, channels, rows, columns,
@@ -326,10 +351,10 @@ def hello(blocks=1, threads=1):
     threads : int
         Threads a block.
     """
-    cdef cupola_dimensions dimensions
-    read_dimensions("hello", device_index(None), blocks, threads, None, &dimensions)
+    cdef unsigned grid = whole("hello", "blocks", blocks)
+    cdef unsigned block = whole("hello", "threads", threads)
     with nogil:
-        check(cupola_hello(dimensions.grid[0], dimensions.block[0]))
+        check(cupola_hello(grid, block))
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
