@@ -14,11 +14,13 @@ SONAME = "libcupola.so"
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 PACKAGED = os.path.join(FOLDER, SONAME)
 
-_loaded: list[ctypes.CDLL] = []
+_loaded: list[tuple[str, ctypes.CDLL]] = []
 
 
 def path() -> str:
-    """Path of the libcupola.so to use."""
+    """Path of the libcupola.so in use, or to use once it is loaded."""
+    if _loaded:  # whatever the environment and the current folder are by now
+        return _loaded[0][0]
     asked = os.environ.get("CUPOLA_LIBRARY")
     return os.path.abspath(asked) if asked else PACKAGED
 
@@ -42,7 +44,7 @@ def load() -> None:
             found = f"it can't be loaded: {error}"
         else:
             if hasattr(library, "cupola_abi_version"):
-                _loaded.append(library)
+                _loaded.append((chosen, library))
                 return
             found = "it has no symbol cupola_abi_version"
     if chosen == PACKAGED:
@@ -62,7 +64,7 @@ def problem(file: str) -> str | None:
             name = soname(opened)
     except FileNotFoundError:
         return "there is no such file"
-    except (OSError, struct.error, ValueError) as error:
+    except (OSError, struct.error, ValueError, OverflowError, MemoryError) as error:
         return f"it is no ELF library that can be read ({error})"
     # With another name, the modules would load a second library beside it.
     return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
