@@ -103,7 +103,10 @@ def search(name: str, package: Any = None) -> tuple[bytes, dict[str, Parameters]
             return found
         tried.append(f"the package {getattr(package, '__name__', package)}")
     elif not folders:
-        tried.append("nowhere: CUPOLA_PATH is empty, and no package= was given")
+        raise MissingFileError(
+            f"there is no image {name!r}: a bare name is looked for in CUPOLA_PATH, which is not "
+            "set, and in package=, which was not given; to load a file, give its path"
+        )
     names = ", ".join(name + suffix for suffix in SUFFIXES)
     raise MissingFileError(f"there is no image {name}; looked for {names} in {'; '.join(tried)}")
 
@@ -114,7 +117,7 @@ def in_package(name: str, package: Any) -> tuple[bytes, dict[str, Parameters] | 
 
     try:
         root = files(package)
-    except (ModuleNotFoundError, TypeError) as error:
+    except (ImportError, TypeError, ValueError) as error:
         raise MissingFileError(f"there is no package {package!r}: {error}") from error
     for suffix in SUFFIXES:
         resource = root / (name + suffix)
