@@ -1,5 +1,5 @@
 # cupola/__init__.py - the public names; each is imported when it is first asked for.
-"""cupola: ship and use precompiled CUDA kernels, with and without a GPU.
+"""Ship and use precompiled CUDA kernels, with and without a GPU.
 
 ::
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 
@@ -31,24 +32,28 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"cupola {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    info = commands.add_parser("info", help="the driver in use, and its devices")
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+
+    info = command("info", "the driver in use, why that one, and its devices")
     info.set_defaults(run=show_info)
 
-    paths = commands.add_parser("paths", help="where everything is, and why just there")
+    paths = command("paths", "where everything is, and why just there")
     one = paths.add_mutually_exclusive_group()
     one.add_argument("--library", action="store_true", help="only the path of libcupola.so")
     one.add_argument("--include", action="store_true", help="only the folder of the headers")
     one.add_argument("--cpu-driver", action="store_true", help="only the CPU device's path")
     paths.set_defaults(run=show_paths)
 
-    picture = commands.add_parser("mandelbrot", help="render the Mandelbrot set as a PNG")
+    picture = command("mandelbrot", "render the Mandelbrot set as a PNG")
     add = picture.add_argument
     add("-o", "--output", required=True, metavar="FILE", help="the PNG file to write")
     add("--size", type=positive, default=2048, help="points along a side (default 2048)")
-    add("--region", type=float, nargs=2, default=(-2.0, 2.0), metavar=("LO", "HI"),
+    add("--region", type=coordinate, nargs=2, default=(-2.0, 2.0), metavar=("LO", "HI"),
         help="coordinates along both axes (default -2 2)")  # fmt: skip
     add("--iterations", type=natural, default=256, help="steps a point (default 256)")
-    add("--bound", type=float, default=2.0, help="largest absolute value (default 2)")
+    add("--bound", type=float, default=2.0,
+        help="what stays within this absolute value is bounded (default 2)")  # fmt: skip
     add("--color", choices=colors(), default="grey", help="colours (default grey)")
     picture.set_defaults(run=render)
     return top
@@ -70,6 +75,17 @@ def natural(text: str) -> int:
         raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
     if not 0 <= value < 2**31:
         raise argparse.ArgumentTypeError(f"must be 0 to {2**31 - 1}, got {value}")
+    return value
+
+
+def coordinate(text: str) -> float:
+    """An option's finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"must be finite, got {text}")
     return value
 
 
