@@ -53,7 +53,7 @@ void Executors::start(std::shared_ptr<Stream> stream) {
         fresh->stream = std::move(stream);
         fresh->assigned = true;
         start_thread(&Executors::main, fresh.get());
-        fresh.release();
+        (void)fresh.release();  // the thread owns it
         return;
     }
     std::lock_guard lock(executor->mutex);

@@ -171,6 +171,7 @@ FunctionAttributes::FunctionAttributes(const Kernel& kernel)
           0, Capability::shared_per_block - static_cast<int>(kernel.static_shared_bytes()))) {}
 
 FunctionAttributes& FunctionAttributes::operator=(const FunctionAttributes& other) {
+    if (&other == this) return *this;
     dynamic_limit_ = other.dynamic_limit_.load();
     carveout_ = other.carveout_.load();
     non_portable_ = other.non_portable_.load();

@@ -20,7 +20,8 @@ CUmemoryPool make_pool(const Context& context) {
         return nullptr;
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {context.device}};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = context.device;
     CUmemoryPool pool = nullptr;
     CUPOLA_CALL(cuMemPoolCreate, &pool, &properties);
     std::size_t total = 0;

@@ -82,7 +82,8 @@ void BlockState::start(Warp& w, unsigned index) {
     w.lenient = false;
     w.ready_count = w.waiting_count = 0;
     if (kernel_.call_depth) {
-        if (!returns_[index]) returns_[index].reset(new Return[lanes * kernel_.call_depth]);
+        if (!returns_[index])
+            returns_[index] = std::make_unique<Return[]>(lanes * kernel_.call_depth);
         w.returns = returns_[index].get();
         for (auto& depth : w.depth) depth = 0;
     }
