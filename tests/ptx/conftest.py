@@ -23,7 +23,7 @@ def load(driver):
 
     def from_text(text):
         if ".version" not in text:
-            text = ".version 8.0\n.target sm_75\n.address_size 64\n" + text
+            text = ".version 8.6\n.target sm_90\n.address_size 64\n" + text
         loaded.append(driver.load(text))
         return loaded[-1]
 

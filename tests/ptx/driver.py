@@ -5,6 +5,8 @@ The library is cupola's CPU device, or the one that CUPOLA_TEST_DRIVER names.
 
 import ctypes
 import os
+import subprocess
+import sys
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import numpy as np
@@ -116,3 +118,28 @@ class Module:
         finally:
             for at, _ in memory:
                 self.driver.library.cuMemFree_v2(at)
+
+
+CHILD = """
+import sys, numpy as np
+from ptx.driver import Driver, DriverError
+module = Driver().load(sys.stdin.read())
+try:
+    {call}
+except DriverError as e:
+    print("code", e.code)
+"""
+
+
+def in_child(text, call):
+    """Makes the call on a module of that text in a process of its own: a fault is the end of a
+    process's contexts on hardware, and what a kernel prints goes to standard output.
+    """
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return subprocess.run(
+        [sys.executable, "-c", CHILD.format(call=call)],
+        input=text,
+        cwd=here,
+        text=True,
+        capture_output=True,
+    )

@@ -5,6 +5,8 @@ from math import isqrt
 
 # exponent bits, mantissa bits
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
+# The same precision, with exponents enough that nothing is too small.
+FORMATS |= {"f16+": (9, 10), "f32+": (12, 23)}
 NAN, INF = "nan", "inf"
 
 
@@ -60,6 +62,13 @@ def encode(fmt, sign, value, mode="rn"):
 def flush(fmt, bits):
     e, m = FORMATS[fmt]
     return bits if bits >> m & ((1 << e) - 1) else bits & 1 << (e + m)
+
+
+def tiny(fmt, bits_wide):
+    """Whether a result in the format's precision lies below its least normal number."""
+    _, v = decode(fmt + "+", bits_wide)
+    e, _ = FORMATS[fmt]
+    return v not in (NAN, INF) and v < Fraction(2) ** (2 - (1 << (e - 1)))
 
 
 def signed(sign, value):

@@ -131,7 +131,7 @@ def bfind(m, t, t2, a):
 @define("Fns")
 def fns(m, t, t2, mask, base, offset):
     n = value("s32", offset)
-    if base > 31:
+    if base > 31 or n == -(1 << 31):
         return (None,)
     if n == 0:
         return (base if mask >> base & 1 else 0xFFFFFFFF,)
@@ -145,10 +145,15 @@ def brev(m, t, t2, a):
     return (int(format(cut(t, a), f"0{size(t)}b")[::-1], 2),)
 
 
+def field(t, pos, length):
+    """The 32-bit forms read one byte of each; the 64-bit forms, on an H200, all of it."""
+    return (pos & 0xFF, length & 0xFF) if size(t) == 32 else (pos, length)
+
+
 @define("Bfe")
 def bfe(m, t, t2, a, b, c):
     # The manual's own loop.
-    top, pos, length = size(t) - 1, b & 0xFF, c & 0xFF
+    top, pos, length = size(t) - 1, *field(t, b, c)
     a = cut(t, a)
     sign = 0 if t[0] == "u" or length == 0 else a >> min(pos + length - 1, top) & 1
     out = 0
@@ -159,9 +164,9 @@ def bfe(m, t, t2, a, b, c):
 
 @define("Bfi")
 def bfi(m, t, t2, a, b, c, d):
-    top, pos, length = size(t) - 1, c & 0xFF, d & 0xFF
+    top, pos, length = size(t) - 1, *field(t, c, d)
     out = cut(t, b)
-    for i in range(length):
+    for i in range(min(length, top + 1)):
         if pos + i <= top:
             out = out & ~(1 << (pos + i)) | (a >> i & 1) << (pos + i)
     return (out,)
@@ -212,7 +217,10 @@ def high(t, a, b):
 
 for _kind in ("CarryOut", "CarryIn", "Carry"):
     carrying("Add" + _kind, lambda t, s, c: s[0] + s[1] + c)
-    carrying("Sub" + _kind, lambda t, s, c: s[0] - s[1] - c)
+    # The hardware adds the complement: the condition code says that nothing was borrowed.
+    carrying(
+        "Sub" + _kind, lambda t, s, c, k=_kind: s[0] + cut(t, ~s[1]) + (1 if k == "CarryOut" else c)
+    )
     carrying("MadLow" + _kind, lambda t, s, c: cut(t, s[0] * s[1]) + s[2] + c)
     carrying("MadHigh" + _kind, lambda t, s, c: high(t, s[0], s[1]) + s[2] + c)
 
@@ -309,8 +317,13 @@ def finish(m, t, bits):
 
 def reals(name, function):
     def run(m, t, t2, *sources):
-        bits = [source(m, t, s) for s in sources]
-        out = function(t, [fl.decode(t, b) for b in bits], mode_of(m))
+        values = [fl.decode(t, source(m, t, s)) for s in sources]
+        out = function(t, values, mode_of(m))
+        if name in ("RcpReal", "SqrtReal") and not m.get("rnd_always"):
+            return (Near(t, as_double(t, source(m, t, out)), 2.0**-22),)
+        flushes = name in ("MulReal", "FmaReal") and m.get("ftz")
+        if flushes and fl.tiny(t, function(t + "+", values, mode_of(m))):
+            out &= 1 << (size(t) - 1)
         return (finish(m, t, out),)
 
     FUNCTIONS[name] = run
@@ -409,7 +422,7 @@ def test_property(m, t, t2, a):
                 "infinite": v == fl.INF,
                 "number": v != fl.NAN,
                 "notanumber": v == fl.NAN,
-                "normal": 0 < exponent < (1 << e) - 1,
+                "normal": v == 0 or 0 < exponent < (1 << e) - 1,
                 "subnormal": exponent == 0 and v != 0,
             }[m["test"]]
         ),
@@ -516,9 +529,8 @@ def coarse(name, function):
     """The f64 forms that look at the upper word alone, and with .ftz at no subnormal."""
 
     def run(m, t, t2, a):
-        a &= 0xFFFFFFFF << 32
         if m.get("ftz") or m.get("ftz_always"):
-            a = fl.flush("f64", a)
+            a = fl.flush("f64", a & 0xFFFFFFFF << 32)
         return (Near(t, safely(function)(as_double(t, a)), 2.0**-19),)
 
     FUNCTIONS[name] = run
@@ -526,8 +538,21 @@ def coarse(name, function):
 
 coarse("RsqrtCoarse", inverse_root)
 coarse("RcpCoarse", lambda a: ratio(1.0, a))
-near("Sin", safely(math.sin), 0, 2.0**-20)
-near("Cos", safely(math.cos), 0, 2.0**-20)
+
+
+def circular(name, function):
+    """Within 2^-20.5 for -pi to pi; the manual leaves the rest open."""
+
+    def run(m, t, t2, a):
+        x = as_double(t, source(m, t, a))
+        inside = not abs(x) > math.pi or math.isinf(x)
+        return (Near(t, safely(function)(x), 0, 2.0**-20) if inside else None,)
+
+    FUNCTIONS[name] = run
+
+
+circular("Sin", math.sin)
+circular("Cos", math.cos)
 near("Log2", safely(log2), 2.0**-21, 2.0**-22)
 near("Exp2", safely(lambda a: math.nan if math.isnan(a) else 2.0**a), 2.0**-22)
 near("Tanh", safely(math.tanh), 2.0**-10.9)
@@ -589,7 +614,7 @@ def select_sign(m, t, t2, a, b, c):
 @define("ConvertInteger")
 def convert_integer(m, t, t2, a):
     x = value(t2, a)
-    return (cut(t, clamp(t, x) if m["sat"] else x),)
+    return (cut(t, clamp(t, x) if "sat_always" in m else x),)
 
 
 @define("IntegerToReal")
@@ -626,12 +651,23 @@ def round_integral(m, t, t2, a):
     return (finish(m, t, fl.encode(t, sign, v)),)
 
 
+def kept_nan(t, t2, sign, a):
+    (e, m), (_, m2) = fl.FORMATS[t], fl.FORMATS[t2]
+    payload = a & ((1 << m2) - 1)
+    payload = payload >> (m2 - m) if m2 > m else payload << (m - m2)
+    return sign << (e + m) | ((1 << e) - 1) << m | 1 << (m - 1) | payload
+
+
 @define("ConvertReal")
 def convert_real(m, t, t2, a):
-    # In a conversion, .ftz is about f32 alone.
-    sign, v = fl.decode(t2, source(m, t2, a) if t2 == "f32" else a)
+    # In a conversion, .ftz is about f32 alone; into f16, an H200 minds it not at all.
+    sign, v = fl.decode(t2, source(m, t2, a) if t2 == "f32" and t in ("f32", "f64") else a)
     if t == t2 and v == fl.NAN and not m.get("sat"):
         return (None,)
+    keeps = t2 == "f64" or ((t2, t) == ("bf16", "f32") and not m.get("ftz"))
+    if keeps and v == fl.NAN and not m.get("sat"):
+        # The payload's upper bits stay; from other types an H200 makes the canonical NaN.
+        return (kept_nan(t, t2, sign, a),)
     ftz = m if t == "f32" else {k: x for k, x in m.items() if k != "ftz"}
     return (finish(ftz, t, fl.encode(t, sign, v, mode_of(m))),)
 

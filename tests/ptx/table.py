@@ -62,7 +62,8 @@ def _axes():
 def rows():
     axes = dict(_axes())
     pattern = re.compile(
-        r'FORM\("([^"]+)", ([^,]+), mods\((.*?)\), types\((.*?)\), types\((.*?)\), operands\((.*?)\),'
+        r'FORM\("([^"]+)", ([^,]+), mods\((.*?)\), types\((.*?)\), types\((.*?)\), '
+        r"operands\((.*?)\),"
     )
     for path in sorted((PTX / "table").glob("*.inc")):
         for number, text in enumerate(path.read_text().splitlines(), 1):

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - PTX text and tables of it are wide
 """Operations across the threads of a warp and of a block."""
 
 import numpy as np

@@ -437,7 +437,12 @@ void Decoder::compare(const ptx::Instruction& i) {
     const std::int32_t a = source(operand(i, 1), type), b = source(operand(i, 2), type);
     const std::int32_t third = boolean ? predicate(operand(i, 3)) : 0;
     const std::int32_t t = temporary_predicate(), u = temporary_predicate();
-    emit(opcode, t, u, a, b);
+    if (type == Type::f16 || type == Type::bf16) {  // these forms have one destination
+        emit(opcode, t, a, b);
+        emit("not.pred", u, t);
+    } else {
+        emit(opcode, t, u, a, b);
+    }
     if (set) {
         if (boolean) emit(logic[boolean], t, t, third);
         const std::uint64_t yes = i.type == Type::f32 ? 0x3f800000u : 0xffffffffu;

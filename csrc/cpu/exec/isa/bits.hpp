@@ -70,13 +70,19 @@ struct Brev {
         d = static_cast<T>(x >> (64 - bits_of<T>));
     }
 };
+// The 32-bit forms read the low byte of position and length, the 64-bit forms all of it, as an H200
+// does.
+template <class T>
+std::uint64_t field_operand(std::uint32_t x) {
+    return sizeof(T) == 4 ? x & 0xff : x;
+}
 struct Bfe {
     template <class M, class T>
     static void lane(T& d, T a, std::uint32_t b, std::uint32_t c) {
-        const std::uint32_t from = b & 0xff, length = c & 0xff;
-        constexpr std::uint32_t top = bits_of<T> - 1;
+        const std::uint64_t from = field_operand<T>(b), length = field_operand<T>(c);
+        constexpr std::uint64_t top = bits_of<T> - 1;
         using U = std::make_unsigned_t<T>;
-        const std::uint32_t last = from + length - 1;
+        const std::uint64_t last = from + length - 1;
         const bool sign = std::is_signed_v<T> && length != 0 &&
                           (static_cast<U>(a) >> (last < top ? last : top) & 1);
         const U shifted = from <= top ? static_cast<U>(a) >> from : U(0);
@@ -90,7 +96,7 @@ struct Bfe {
 struct Bfi {
     template <class M, class T>
     static void lane(T& d, T a, T b, std::uint32_t c, std::uint32_t e) {
-        const std::uint32_t from = c & 0xff, length = e & 0xff;
+        const std::uint64_t from = field_operand<T>(c), length = field_operand<T>(e);
         const T ones = length >= bits_of<T> ? ~T(0) : static_cast<T>((T(1) << length) - 1);
         const T mask = from >= bits_of<T> ? T(0) : static_cast<T>(ones << from);
         const T moved = from >= bits_of<T> ? T(0) : static_cast<T>(a << from);
@@ -208,7 +214,7 @@ struct Prmt {
     }
 };
 
-// Sums that carry. Borrow is kept as a carry of 1.
+// Sums that carry.
 template <class T, class W>
 void carried(T& d, std::int32_t* carry, W sum) {
     d = static_cast<T>(sum);
@@ -237,22 +243,24 @@ struct AddCarry {
         carried(d, &out, widened(a) + widened(b) + in);
     }
 };
+// The hardware subtracts by adding the complement: the condition code is set where nothing is
+// borrowed.
 struct SubCarryOut {
     template <class M, class T>
     static void lane(T& d, T a, T b, std::int32_t& out) {
-        carried(d, &out, widened(a) - widened(b));
+        carried(d, &out, widened(a) + widened(static_cast<T>(~b)) + true);
     }
 };
 struct SubCarryIn {
     template <class M, class T>
     static void lane(T& d, T a, T b, bool in) {
-        carried(d, nullptr, widened(a) - widened(b) - in);
+        carried(d, nullptr, widened(a) + widened(static_cast<T>(~b)) + in);
     }
 };
 struct SubCarry {
     template <class M, class T>
     static void lane(T& d, T a, T b, bool in, std::int32_t& out) {
-        carried(d, &out, widened(a) - widened(b) - in);
+        carried(d, &out, widened(a) + widened(static_cast<T>(~b)) + in);
     }
 };
 template <bool High, bool Takes, bool Gives>

@@ -117,18 +117,33 @@ struct ConvertReal {
             if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
             if constexpr (M::relu) x = x <= 0 ? 0 : x;
             d = narrow<D>(x, M::round);
+            if constexpr (sizeof(S) == 8 && !M::sat) d = x != x ? short_nan<D>(x) : d;
         } else {
-            d = finished<M>(static_cast<D>(as_real(input_of<M>(a))));
+            const D x = static_cast<D>(as_real(input_of<M>(a)));
+            // From f64 and bf16 a NaN keeps the upper bits of its payload.
+            constexpr bool keeps =
+                (sizeof(S) == 8 || (std::is_same_v<S, Brain> && !M::ftz)) && !M::sat;
+            d = keeps && x != x ? x : finished<M>(x);
         }
     }
 
   private:
     template <class M, class S>
     static S input_of(S a) {
-        if constexpr (std::is_same_v<S, float>)
+        if constexpr (std::is_same_v<S, float> && ptx::bytes_of(M::type) >= 4)
             return input<M>(a);
         else
             return a;
+    }
+    template <class D>
+    static D short_nan(double x) {
+        using L = Layout<D>;
+        const auto bits = bit_cast<std::uint64_t>(x);
+        const auto payload =
+            static_cast<std::uint32_t>((bits & 0xfffffffffffffu) >> (52 - L::mantissa));
+        return {static_cast<std::uint16_t>(static_cast<std::uint32_t>(bits >> 63) << 15 |
+                                           static_cast<std::uint32_t>(L::top) << L::mantissa |
+                                           1u << (L::mantissa - 1) | payload)};
     }
     template <class M, class T>
     static void same(T& d, T a) {

@@ -62,10 +62,11 @@ template <class M, class T>
 T short_finished(double x) {
     if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
     if constexpr (M::relu) x = x <= 0 ? 0 : x;  // -0 too
-    T d = narrow<T>(x, ptx::Round::rn);
     if constexpr (M::ftz && std::is_same_v<T, Half>)
-        if ((d.bits & 0x7c00) == 0) d.bits &= 0x8000;
-    return d;
+        x = __builtin_fabs(widen(narrow<T>(x * 1024, ptx::Round::rn))) < 0.0625
+                ? __builtin_copysign(0.0, x)
+                : x;
+    return narrow<T>(x, ptx::Round::rn);
 }
 
 template <class Op>
@@ -104,10 +105,29 @@ struct Ratio {
 };
 using AddReal = Binary<Sum>;
 using SubReal = Binary<Difference>;
-using MulReal = Binary<Product>;
 using DivReal = Binary<Ratio>;
 using DivApprox = DivReal;
 using DivFull = DivReal;
+
+// .ftz flushes what would be below the least normal number if exponents had no end: a number that
+// rounds up to it in 24 bits stays. Scaled by 2^64, floats have exponents enough to tell.
+template <class M>
+float flushed_as(float x, float scaled) {
+    return M::ftz && __builtin_fabsf(scaled) < smallest_normal * 0x1p64f
+               ? __builtin_copysignf(0.0f, x)
+               : x;
+}
+struct MulReal {
+    template <class M, class T>
+    static void lane(T& d, T a, T b) {
+        if constexpr (sizeof(T) == 4) {
+            const float x = input<M>(a), y = input<M>(b);
+            d = finished<M>(flushed_as<M>(x * y, (x * 0x1p32f) * (y * 0x1p32f)));
+        } else {
+            Binary<Product>::lane<M>(d, a, b);
+        }
+    }
+};
 
 // a * b is exact in double for short operands; the sum is rounded to odd.
 inline double fma_to_odd(double a, double b, double c) {
@@ -125,9 +145,21 @@ struct FmaReal {
             d = short_finished<M, T>(
                 fma_to_odd(short_input<M>(a), short_input<M>(b), short_input<M>(c)));
         else if constexpr (sizeof(T) == 4)
-            d = finished<M>(__builtin_fmaf(input<M>(a), input<M>(b), input<M>(c)));
+            single<M>(d, input<M>(a), input<M>(b), input<M>(c));
         else
             d = finished<M>(__builtin_fma(a, b, c));
+    }
+
+  private:
+    template <class M>
+    static void single(float& d, float a, float b, float c) {
+        const float x = __builtin_fmaf(a, b, c);
+        if constexpr (M::ftz) {
+            const float scaled = __builtin_fmaf(a * 0x1p32f, b * 0x1p32f, c * 0x1p64f);
+            d = finished<M>(flushed_as<M>(x, scaled));
+        } else {
+            d = finished<M>(x);
+        }
     }
 };
 
@@ -251,8 +283,10 @@ struct RcpCoarse {
 struct RsqrtCoarse {
     template <class M>
     static void lane(double& d, double a) {
-        const double x = upper_word(a);
-        d = upper_word(1.0 / __builtin_sqrt(M::ftz ? flushed(x) : x));
+        if constexpr (M::ftz)
+            d = upper_word(1.0 / __builtin_sqrt(flushed(upper_word(a))));
+        else
+            d = 1.0 / __builtin_sqrt(a);
     }
 };
 
@@ -310,7 +344,7 @@ struct TestProperty {
                 is = x != x;
                 break;
             case ptx::TestP::normal:
-                is = x >= least && x < infinity;
+                is = x == 0 || (x >= least && x < infinity);  // zero counts as normal
                 break;
             case ptx::TestP::subnormal:
                 is = x < least && x > 0;
