@@ -25,10 +25,12 @@ std::string where(const Kernel& kernel, std::size_t index) {
 }
 
 const Parameter& parameter(const Kernel& kernel, std::size_t index) {
-    if (__builtin_expect(index >= kernel.parameters.size(), 0))
+    if (__builtin_expect(index >= kernel.parameters.size(), 0)) {
+        kernel.require_known();
         fail(CUPOLA_ERROR_TYPE, kernel.title + ": takes " +
                                     std::to_string(kernel.parameters.size()) +
                                     " arguments, there is no argument " + std::to_string(index));
+    }
     return kernel.parameters[index];
 }
 
@@ -173,6 +175,7 @@ int cupola_argument_bytes(const cupola_kernel* kernel, void* buffer, size_t inde
 int cupola_argument_count(const cupola_kernel* kernel, size_t count) {
     return guard([&] {
         const Kernel& k = *unwrap(required(kernel, "kernel"));
+        k.require_known();
         if (count == k.parameters.size()) return;
         std::string list;
         for (std::size_t i = 0; i < k.parameters.size(); ++i) {

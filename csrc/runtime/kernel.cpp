@@ -40,12 +40,18 @@ void Kernel::read_parameters() {
     } else if (in_ptx) {
         parameters = std::move(said);
     } else {
-        fail(CUPOLA_ERROR_IMAGE, title +
-                                     ": this driver is older than CUDA 12.4 and the image has "
-                                     "no PTX: the kernel's parameters are not known");
+        known_ = false;
     }
     if (demangled != name && from_demangled(demangled, said)) refine(parameters, said);
     publish();
+}
+
+void Kernel::require_known() const {
+    if (known_) return;
+    fail(CUPOLA_ERROR_IMAGE,
+         title +
+             ": this driver is older than CUDA 12.4 and the image has no PTX that could be read: "
+             "the kernel's parameters are known from a manifest alone, and it has none");
 }
 
 void Kernel::publish() {
@@ -62,15 +68,24 @@ void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const cupola_parameter& p = declared[i];
         said.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});
+        if (!known_ && (p.size == 0 || p.size > 1u << 16 || p.offset > 1u << 16))
+            fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
+                                         " is declared without a size, which nothing else tells");
         if (i < parameters.size() && p.size && p.offset != parameters[i].offset)
             fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
                                          " is declared at offset " + std::to_string(p.offset) +
                                          ", and lies at " + std::to_string(parameters[i].offset));
     }
+    if (!known_) {
+        parameters.clear();
+        for (const Parameter& p : said)
+            parameters.push_back({p.offset, p.size, kinds_of_size(p.size), {}, {}});
+    }
     if (!refine(parameters, said))
         fail(CUPOLA_ERROR_IMAGE, title +
                                      ": what is declared of its parameters does not fit the "
                                      "image: number, sizes or kinds differ");
+    known_ = true;
     publish();
 }
 

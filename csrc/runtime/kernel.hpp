@@ -15,6 +15,7 @@ class Kernel : public Object {
     Kernel(Ref<Module> module, std::string name);
 
     void declare(const cupola_parameter* declared, std::size_t count);
+    void require_known() const;  // its parameters
     int attribute(CUfunction_attribute attribute) const;
     void check_dimensions(const cupola_dimensions& dimensions) const;
     void check_shared(std::uint64_t dynamic) const;
@@ -33,6 +34,7 @@ class Kernel : public Object {
     void read_parameters();
     void publish();
 
+    bool known_ = true;  // false: nothing but a declaration can tell the parameters
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
     mutable std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory it may ask for
     std::vector<cupola_parameter> published_;          // what cupola_kernel_parameters points to

@@ -25,6 +25,7 @@ void check_axes(const std::string& kernel, const char* what, const std::uint32_t
 }  // namespace
 
 void Kernel::check_dimensions(const cupola_dimensions& d) const {
+    require_known();
     check_axes(title, "grid", d.grid, context.max_grid);
     check_axes(title, "block", d.block, context.max_block);
     const std::uint64_t threads = std::uint64_t(d.block[0]) * d.block[1] * d.block[2];

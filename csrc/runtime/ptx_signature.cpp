@@ -50,11 +50,22 @@ class Tokens {
 };
 
 std::optional<std::uint32_t> number(std::string_view text) {
-    std::uint64_t value = 0;
+    // As PTX writes integers: 0x10, 020, 0b10000, 16, each with or without a U.
+    if (!text.empty() && text.back() == 'U') text.remove_suffix(1);
+    std::uint32_t base = 10;
+    if (text.size() > 1 && text[0] == '0') {
+        base = text[1] == 'x' || text[1] == 'X' ? 16 : text[1] == 'b' || text[1] == 'B' ? 2 : 8;
+        text.remove_prefix(base == 8 ? 1 : 2);
+    }
     if (text.empty()) return {};
+    std::uint64_t value = 0;
     for (char c : text) {
-        if (c < '0' || c > '9') return {};
-        value = value * 10 + (c - '0');
+        std::uint32_t digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : base;
+        if (digit >= base) return {};
+        value = value * base + digit;
         if (value > 1u << 20) return {};
     }
     return static_cast<std::uint32_t>(value);
