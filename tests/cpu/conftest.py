@@ -49,7 +49,8 @@ def script():
         return subprocess.run(
             [sys.executable, "-c", head + textwrap.dedent(text)],
             cwd=root,
-            env={**os.environ, **environment},
+            # from 3.12 on Python itself warns of fork() in a process with threads
+            env={**os.environ, "PYTHONWARNINGS": "ignore::DeprecationWarning", **environment},
             capture_output=True,
             text=True,
             timeout=timeout,
