@@ -182,7 +182,11 @@ def test_report_names_each_place():
     code = "import cupola; cupola.driver.info(); print(cupola.paths.report())"
     text = good(code, CUPOLA_DRIVER="auto").stdout
     assert paths.library() in text
-    assert "driver: auto (CUPOLA_DRIVER is set" in text and "libcuda.so.1" in text and ": taken (" in text
+    assert (
+        "driver: auto (CUPOLA_DRIVER is set" in text
+        and "libcuda.so.1" in text
+        and ": taken (" in text
+    )
 
 
 def test_two_devices():
