@@ -53,7 +53,7 @@ void Executors::start(std::shared_ptr<Stream> stream) {
         fresh->stream = std::move(stream);
         fresh->assigned = true;
         start_thread(&Executors::main, fresh.get());
-        (void)fresh.release();  // the thread owns it
+        [[maybe_unused]] const Executor* given = fresh.release();  // the thread owns it
         return;
     }
     std::lock_guard lock(executor->mutex);
