@@ -1,9 +1,13 @@
-# tools/fuzz.py - run each fuzzer of tests/fuzz for a while; `make fuzz`.
+# tools/fuzz.py - run each fuzzer of tests/fuzz for a while; `make fuzz`, and a slice in the tests.
 """Fuzzers (tests/fuzz/*.cpp, each with LLVMFuzzerTestOneInput) against the CPU device's code.
 
 They are linked with all of its objects, under libFuzzer, AddressSanitizer and UBSan, and start
 from the seeds in tests/fuzz/seeds/NAME where there are any.  What they find that is new stays in
 build/fuzz/NAME; an input that broke something is named in the output, and the exit status is 1.
+
+With ``--slice``, for a machine without libFuzzer: by the C++ compiler of the build, under the same
+sanitizers, with seeds that are mutated the same way every time (tests/fuzz/standalone).  What reads
+untrusted bytes is instrumented; the lane functions, which only run kernels, are the build's own.
 """
 
 from __future__ import annotations
@@ -30,25 +34,50 @@ def setup_module() -> ModuleType:
     return module
 
 
-def fuzzers(setup: ModuleType) -> list[Path]:
-    """Build them all; their programs."""
-    environment = {**os.environ, "CUPOLA_SANITIZE": "address,undefined"}
-    environment.setdefault("CXX", "clang++")
+def of_libfuzzer(setup: ModuleType) -> tuple[object, list[object], list[str]]:
+    """The compiler, objects of the whole CPU device, and flags for the link."""
+    environment = {"CXX": "clang++", **os.environ, "CUPOLA_SANITIZE": "address,undefined"}
     found = setup.build.native.Compiler.find(environment)
     compiler = dataclasses.replace(
         found, flags=(*found.flags, "-fsanitize=fuzzer-no-link"), variant="fuzz"
     )
     work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
+    objects = work.device_objects(setup.build.toolkit.find(), FLAGS)
+    return compiler, objects, ["-fsanitize=fuzzer"]
+
+
+def of_the_build(setup: ModuleType) -> tuple[object, list[object], list[str]]:
+    """The same with the build's compiler, and what only runs kernels as the build made it."""
+    environment = {**os.environ, "CUPOLA_SANITIZE": "address,undefined"}
+    found = setup.build.native.Compiler.find(environment)
+    compiler = dataclasses.replace(found, variant="slice")
     toolkit = setup.build.toolkit.find()
-    objects = work.device_objects(toolkit, FLAGS)
+    readers = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/")
+    objects = []
+    for chosen, flags, wanted in ((compiler, (FLAGS,), True), (None, (), False)):
+        work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, chosen)
+        for step in work.device_objects(toolkit, *flags):
+            source = step.inputs[0].as_posix()
+            reads = source.startswith(readers) and not source.startswith("csrc/cpu/exec/isa/")
+            if reads if wanted else source.startswith("csrc/cpu/exec/isa/"):
+                objects.append(step)
+    main = Path("tests/fuzz/standalone/main.cpp")
+    target = Path("build/native/slice/fuzz/main.o")
+    return compiler, [*objects, compiler.object(main, target, FLAGS)], []
+
+
+def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
+    """Build them all; their programs."""
+    compiler, objects, flags = of_the_build(setup) if short else of_libfuzzer(setup)
+    folder = ROOT / "build" / "native" / compiler.variant / "fuzz"
     steps, programs = list(objects), []
     for source in sorted((ROOT / "tests" / "fuzz").glob("*.cpp")):
-        target = work.native / "fuzz" / source.stem
+        target = (folder / source.stem).relative_to(ROOT)
         files = [str(step.target) for step in objects]
         own = compiler.object(
             source.relative_to(ROOT), target.with_suffix(".o"), (*FLAGS, "-Icsrc")
         )
-        link = [*compiler.command, *compiler.link_flags, "-fsanitize=fuzzer", "-o", str(target)]
+        link = [*compiler.command, *compiler.link_flags, *flags, "-o", str(target)]
         program = setup.build.step.Step(
             target=target,
             inputs=(own.target, *(step.target for step in objects)),
@@ -81,21 +110,30 @@ def run(program: Path, seconds: int) -> bool:
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
+def run_slice(program: Path, seconds: int) -> bool:
+    """The same, with seeds that are mutated the same way every time."""
+    seeds = sorted((ROOT / "tests" / "fuzz" / "seeds" / program.name).iterdir())
+    command = [str(ROOT / program), str(seconds), "1", *map(str, seeds)]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60, help="for each fuzzer")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--slice", action="store_true", help="without libFuzzer")
+    options = parser.parse_args()
     os.chdir(ROOT)
     setup = setup_module()
     try:
-        programs = fuzzers(setup)
+        programs = fuzzers(setup, options.slice)
     except setup.build.error.BuildError as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 1
     if not programs:
         print("fuzz: tests/fuzz has no fuzzer", file=sys.stderr)
         return 1
-    failed = [program.name for program in programs if not run(program, seconds)]
+    go = run_slice if options.slice else run
+    failed = [program.name for program in programs if not go(program, options.seconds)]
     print(f"fuzz: {len(programs)} fuzzers ran, {len(failed)} found something {failed or ''}")
     return 1 if failed else 0
 

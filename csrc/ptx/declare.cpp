@@ -138,8 +138,9 @@ void Parser::initialiser(Declared& d) {
     }
 }
 
-// Behind a '{', up to its '}'. Inner braces start at the next multiple of their level's size.
-void Parser::initialise_level(Declared& d, std::size_t depth, std::uint64_t from) {
+// Behind a '{', up to its '}'; where the values end. Inner braces have to fill their row: what
+// hardware does with a short one is not what C does, and no compiler writes it.
+std::uint64_t Parser::initialise_level(Declared& d, std::size_t depth, std::uint64_t from) {
     const std::uint64_t element = bytes_of(d.variable.type);
     std::uint64_t inner = element;
     for (std::size_t i = depth + 1; i < d.dims.size(); ++i) inner *= d.dims[i];
@@ -148,8 +149,9 @@ void Parser::initialise_level(Declared& d, std::size_t depth, std::uint64_t from
         if (at_mark('{')) {
             const Token& brace = take();
             if (depth + 1 >= d.dims.size()) fail(brace, "more braces than dimensions");
-            if (inner != 0) at = from + (at - from + inner - 1) / inner * inner;
-            initialise_level(d, depth + 1, at);
+            if (initialise_level(d, depth + 1, at) != at + inner)
+                fail(brace, "inner braces that do not fill their row are not supported",
+                     Error::Kind::unsupported_form);
             at += inner;
         } else {
             initialise_one(d, at);
@@ -158,6 +160,7 @@ void Parser::initialise_level(Declared& d, std::size_t depth, std::uint64_t from
         if (!accept(',')) break;
     }
     expect('}');
+    return at;
 }
 
 void Parser::initialise_one(Declared& d, std::uint64_t at) {

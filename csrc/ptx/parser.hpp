@@ -83,7 +83,7 @@ class Parser {
     Declared declarator(Space space, const Prefix& prefix);
     void array_bounds(Declared& d);
     void initialiser(Declared& d);
-    void initialise_level(Declared& d, std::size_t depth, std::uint64_t from);
+    std::uint64_t initialise_level(Declared& d, std::size_t depth, std::uint64_t from);
     void initialise_one(Declared& d, std::uint64_t at);
     void initialise_address(Declared& d, std::uint64_t at);
     void check_size(const Declared& d, const Token& at) const;
