@@ -10,7 +10,7 @@ RESULTS ?= build/results
 # How long each fuzzer runs.
 FUZZ_SECONDS ?= 60
 
-CXX_SOURCES = $(shell find csrc tests examples benchmarks -name '*.cpp' -o -name '*.hpp' -o \
+CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.cpp' -o -name '*.hpp' -o \
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 
