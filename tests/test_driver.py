@@ -18,7 +18,9 @@ def run(code, cwd=None, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CUPOLA_")}
     environment.update({k: str(v) for k, v in variables.items()})
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True)
+    return subprocess.run(
+        command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=120
+    )
 
 
 def good(code, **variables):

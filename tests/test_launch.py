@@ -223,8 +223,10 @@ def test_wrong_assignments_leave_a_prepared_launch_as_it_was(module):
     freed = cupola.zeros((), np.uint32)
     freed.free()
     host = np.zeros((), np.uint32)
-    cases = [(1, 2.5, TypeError), (1, -(2**40), ValueError), (1, None, TypeError)]
-    cases += [(0, 0.5, TypeError), (0, host, TypeError), (0, cupola.In(host), TypeError)]
+    cases = [(1, -(2**40), ValueError), (1, None, TypeError)]
+    cases += [(0, host, TypeError), (0, cupola.In(host), TypeError)]
+    if "float" not in module["congruential"].params[1].kind:  # a bare cubin leaves it open
+        cases += [(1, 2.5, TypeError), (0, 0.5, TypeError)]
     cases += [(0, freed, ValueError), (-1, "3", TypeError)]
     for index, value, error in cases:
         with refused(cupola.ArgumentError, error, saying="congruential"):

@@ -17,12 +17,13 @@ if [ -z "$device" ]; then
 fi
 echo "device $device, revision $revision, results in $results"
 
-# part NAME COMMAND...: run it, keep what it prints, say how it went.
+# part NAME COMMAND...: run it, keep what it prints, say how it went. What hangs is ended, so that
+# the other parts still run.
 part() {
     local name=$1 file=$results/$1-$device-$revision.txt
     shift
     echo "$name"
-    if "$@" >"$file" 2>&1; then
+    if timeout "${CUPOLA_GPU_SECONDS:-300}" "$@" >"$file" 2>&1; then
         tail -n 1 "$file"
     else
         echo "  FAILED with status $?: $file" >&2

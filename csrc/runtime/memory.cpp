@@ -28,7 +28,9 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     if (size == 0) return;
     Current current(context);
     CUdeviceptr pointer = 0;
-    if (context.pool) {
+    // A thread's own default stream ends with the thread: no other thread can free in its order.
+    pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
+    if (pooled_) {
         CUresult code =
             driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, stream.handle);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);
@@ -51,7 +53,7 @@ DeviceMemory::~DeviceMemory() {
     if (!d || !address) return;
     try {
         Current current(context);
-        if (context.pool)
+        if (pooled_)
             free_pooled(*d);
         else
             d->cuMemFree(address);  // waits for all work of the device
@@ -61,13 +63,12 @@ DeviceMemory::~DeviceMemory() {
 
 void DeviceMemory::free_pooled(const Driver& d) noexcept {
     CUstream last = users_.front()->handle;
-    // The default stream of each thread: the thread that frees can't name the one that used it.
-    for (const Ref<Stream>& user : users_)
-        if (user->handle == CU_STREAM_PER_THREAD) {
-            d.cuCtxSynchronize();
-            break;
-        }
     for (std::size_t i = 1; i < users_.size(); ++i) {
+        // The thread that frees can't name another thread's default stream: all are waited for.
+        if (users_[i]->handle == CU_STREAM_PER_THREAD) {
+            d.cuCtxSynchronize();
+            continue;
+        }
         CUevent mark = nullptr;
         if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
             d.cuStreamSynchronize(users_[i]->handle);

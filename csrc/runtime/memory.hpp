@@ -27,6 +27,7 @@ class DeviceMemory : public Memory {
 
   private:
     void free_pooled(const Driver& driver) noexcept;
+    bool pooled_ = false;
     std::mutex mutex_;
     std::vector<Ref<Stream>> users_;  // the first is the one it was allocated on
 };
