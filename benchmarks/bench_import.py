@@ -8,22 +8,35 @@ ROUNDS = 21
 PROGRAM = """
 import time, numpy
 start = time.perf_counter()
-import {module}
+import cupola
+{use}
 print(time.perf_counter() - start)
 """
 
 
-def once(module):
-    """Seconds of the import in a fresh process that has NumPy already."""
-    command = [sys.executable, "-c", PROGRAM.format(module=module)]
+# Names are imported when they are first used, so the import alone says little.
+EVERYTHING = "for name in cupola.__all__: getattr(cupola, name)"
+
+
+def once(use):
+    """Seconds in a fresh process that has NumPy already."""
+    command = [sys.executable, "-c", PROGRAM.format(use=use)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def run():
     """Milliseconds, the median of fresh processes."""
-    once("cupola")
-    times = [once("cupola") for _ in range(ROUNDS)]
-    return [{"what": "import cupola, after numpy", "ms": statistics.median(times) * 1e3}]
+    ways = {
+        "import cupola, after numpy": "",
+        "and every public name looked up": EVERYTHING,
+    }
+    times = {name: [] for name in ways}
+    for _ in range(ROUNDS + 1):
+        for name, use in ways.items():
+            times[name].append(once(use))
+    return [
+        {"what": name, "ms": statistics.median(values[1:]) * 1e3} for name, values in times.items()
+    ]
 
 
 if __name__ == "__main__":
