@@ -240,7 +240,7 @@ def mandelbrot(
 
 
 def saxpy(a, x, y, out=None, stream=None):
-    """a * x + y, in float32, rounded once.
+    """a * x + y, in float32: the product is rounded, then the sum, as NumPy does.
 
     Parameters
     ----------
