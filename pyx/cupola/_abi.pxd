@@ -15,6 +15,9 @@ cdef extern from *:
     """
     const char* CUPOLA_BUILD_ID
 
+cdef inline str text(const char* value):
+    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
+
 cdef extern from "cupola/cupola.h" nogil:
     enum:
         CUPOLA_ABI_VERSION

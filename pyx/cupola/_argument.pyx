@@ -21,7 +21,7 @@ from cupola._abi cimport (
     cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_device_count,
     cupola_kernel_device, cupola_kernel_parameter_bytes, cupola_kernel_parameter_count,
     cupola_kernel_parameters, cupola_kernel_release, cupola_kernel_retain, cupola_stream_retain,
-    cupola_stream_synchronize,
+    cupola_stream_synchronize, text,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array
@@ -81,10 +81,6 @@ cdef enum Scalar:
     FLOAT64 = (c"f" << 8) + 8
     COMPLEX64 = (c"c" << 8) + 8
     COMPLEX128 = (c"c" << 8) + 16
-
-
-cdef str text(const char* value):
-    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
 
 
 cdef str kind_text(const cupola_parameter* parameter):

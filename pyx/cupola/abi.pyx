@@ -3,7 +3,7 @@
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_abi_version, cupola_build_id,
-    cupola_library_path, cupola_version,
+    cupola_library_path, cupola_version, text,
 )
 
 from cupola import library
@@ -12,10 +12,6 @@ from cupola.exceptions import LibraryError
 
 cdef int cupola_abi_1() noexcept nogil:
     return 1
-
-
-cdef str text(const char* value):
-    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
 
 
 cdef int require(str module, int abi_version, const char* build_id) except -1:

@@ -4,16 +4,12 @@
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_driver_get, cupola_driver_info,
-    cupola_driver_loaded, cupola_driver_report, cupola_driver_select,
+    cupola_driver_loaded, cupola_driver_report, cupola_driver_select, text,
 )
 from cupola.abi cimport require
 from cupola.error cimport check
 
 cdef bint ready = False
-
-
-cdef str text(const char* value):
-    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
 
 
 cdef int ensure() except -1:

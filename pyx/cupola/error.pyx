@@ -5,7 +5,7 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_ERROR_DRIVER, CUPOLA_ERROR_FORKED,
     CUPOLA_ERROR_IMAGE, CUPOLA_ERROR_NO_DRIVER, CUPOLA_ERROR_NOT_FOUND,
     CUPOLA_ERROR_OUT_OF_MEMORY, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE, cupola_error_info,
-    cupola_last_error_info,
+    cupola_last_error_info, text,
 )
 from cupola.abi cimport require
 
@@ -20,10 +20,6 @@ cdef int check(int status) except -1 nogil:
         return 0
     with gil:
         raise failure(status)
-
-
-cdef str text(const char* value):
-    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
 
 
 cdef object failure(int status):

@@ -14,7 +14,7 @@ from cupola._abi cimport (
     cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
     cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest,
     cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter,
-    cupola_stream_current, cupola_stream_release,
+    cupola_stream_current, cupola_stream_release, text,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, USE, Signature, kind_text, signature_of
@@ -32,10 +32,6 @@ cdef enum Attribute:
     SHARED_SIZE_BYTES = 1
     LOCAL_SIZE_BYTES = 3
     NUM_REGS = 4
-
-
-cdef str text(const char* value):
-    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
 
 
 cdef Kernel adopt(cupola_kernel* native, object module):

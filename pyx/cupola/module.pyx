@@ -12,7 +12,7 @@ from cupola._abi cimport (
     CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_SIGNED, CUPOLA_STRUCT, CUPOLA_UNSIGNED,
     cupola_kernel_declare, cupola_kernel_name, cupola_kernel_release, cupola_module_device,
     cupola_module_kernel, cupola_module_kernel_count, cupola_module_kernel_name, cupola_module_load,
-    cupola_module_release, cupola_parameter,
+    cupola_module_release, cupola_parameter, text,
 )
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
@@ -31,10 +31,6 @@ cdef dict KINDS = {
     "struct": CUPOLA_STRUCT,
     "unknown": 0,
 }
-
-
-cdef str text(const char* value):
-    return (<bytes>value).decode("utf-8", "replace") if value != NULL else ""
 
 
 cdef Module adopt(cupola_module* native, str name, object manifest):
