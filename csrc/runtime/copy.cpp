@@ -5,11 +5,6 @@ using namespace cupola;
 
 namespace {
 
-// The stream given, else the current one of the current device.
-Stream& stream_of(cupola_stream* stream) {
-    return stream ? *unwrap(stream) : current_stream(context(current_device()));
-}
-
 // Nothing to do for zero bytes, whatever the addresses.
 template <class Call>
 int queue(size_t bytes, cupola_stream* stream, Call&& call) {

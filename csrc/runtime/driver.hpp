@@ -36,6 +36,11 @@ inline const Driver& driver() {
 // For deleters: null once the driver must not be called any more.
 inline const Driver* driver_alive() noexcept { return alive.load(std::memory_order_acquire); }
 
+// "13.0" of 13000.
+inline std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 // What the CPU device says of the last fault in device code, "" or null where it says nothing.
 const char* last_fault() noexcept;
 

@@ -48,8 +48,7 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
              "the image has no code for this device\n  it holds: " + list(entries) + "\n  device " +
                  std::to_string(context.ordinal) + ": " + context.name + ", compute capability " +
                  capability_text(context.capability) + "\n  driver: CUDA " +
-                 std::to_string(driver().version / 1000) + "." +
-                 std::to_string(driver().version % 1000 / 10) +
+                 version_text(driver().version) +
                  (driver().cpu ? " (cupola's CPU device, which runs PTX and not machine code)"
                                : "") +
                  "\n  compile it with PTX for an architecture not newer than the device (nvcc "
@@ -70,20 +69,20 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
         }
     if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
         entries[0].payload.data() == image) {
-        load(ptx.c_str(), ptx.size() + 1);  // text may lack its NUL
+        load(ptx.c_str());  // text may lack its NUL
         return;
     }
     // The driver reads headers of eight bytes where they lie.
     if (reinterpret_cast<std::uintptr_t>(image) % 8 == 0) {
-        load(image, size);
+        load(image);
         return;
     }
     std::vector<std::uint64_t> aligned((size + 7) / 8);
     std::memcpy(aligned.data(), image, size);
-    load(aligned.data(), size);
+    load(aligned.data());
 }
 
-void Module::load(const void* image, std::size_t) {
+void Module::load(const void* image) {
     Current current(context);
     std::string log(16384, '\0');
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};

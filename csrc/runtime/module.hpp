@@ -25,7 +25,7 @@ class Module : public Object {
     std::string ptx;  // of the image, for its parameter lists; empty where there is none to read
 
   private:
-    void load(const void* image, std::size_t size);
+    void load(const void* image);
     std::mutex mutex_;
     bool listed_ = false;
     std::vector<std::string> names_;

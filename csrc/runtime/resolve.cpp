@@ -14,10 +14,6 @@ constexpr int oldest_driver = 11030;  // cuGetProcAddress is of CUDA 11.3
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-std::string version_text(int version) {
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 std::string path_of(void* handle, const std::string& asked) {
     link_map* map = nullptr;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && *map->l_name)

@@ -52,10 +52,6 @@ Shipped& shipped(Context& context) {
     return static_cast<Shipped&>(*context.shipped);
 }
 
-Stream& stream_of(cupola_stream* stream) {
-    return stream ? *unwrap(stream) : current_stream(context(current_device()));
-}
-
 constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
 
 // The kernels take any launch, so a grid that cannot cover all elements is no error.

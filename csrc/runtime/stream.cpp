@@ -34,6 +34,10 @@ Stream& current_stream(Context& context) {
     return *context.default_stream;
 }
 
+Stream& stream_of(cupola_stream* stream) {
+    return stream ? *unwrap(stream) : current_stream(context(current_device()));
+}
+
 }  // namespace cupola
 
 using namespace cupola;

@@ -30,6 +30,9 @@ inline Stream& stream_or_current(Stream* stream, Context& context) {
     return stream ? *stream : current_stream(context);
 }
 
+// The stream given, else the current one of the current device.
+Stream& stream_of(cupola_stream* stream);
+
 inline Stream* unwrap(cupola_stream* stream) { return reinterpret_cast<Stream*>(stream); }
 inline const Stream* unwrap(const cupola_stream* s) { return reinterpret_cast<const Stream*>(s); }
 inline cupola_stream* wrap(Stream* stream) { return reinterpret_cast<cupola_stream*>(stream); }
