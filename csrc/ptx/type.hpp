@@ -72,6 +72,22 @@ constexpr bool is_bits(Type t) { return t >= Type::b8 && t <= Type::b128; }
 constexpr bool is_integer(Type t) { return t >= Type::u8 && t <= Type::s64; }
 constexpr bool is_float(Type t) { return t >= Type::f16 && t <= Type::f64; }
 
+// The integer type of twice the width, Type::none where there is none.
+constexpr Type doubled(Type type) {
+    switch (type) {
+        case Type::u16:
+            return Type::u32;
+        case Type::s16:
+            return Type::s32;
+        case Type::u32:
+            return Type::u64;
+        case Type::s32:
+            return Type::s64;
+        default:
+            return Type::none;
+    }
+}
+
 // "f32" and the like, without the dot; Type::none where the word is no type.
 Type type_named(std::string_view word);
 std::string_view name_of(Type type);

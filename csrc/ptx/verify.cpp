@@ -21,21 +21,6 @@ bool suits_relaxed(Type reg, Type type) {
     return bytes_of(reg) > bytes_of(type);
 }
 
-Type doubled(Type type) {
-    switch (type) {
-        case Type::u16:
-            return Type::u32;
-        case Type::s16:
-            return Type::s32;
-        case Type::u32:
-            return Type::u64;
-        case Type::s32:
-            return Type::s64;
-        default:
-            return Type::none;
-    }
-}
-
 std::string wrong_register(const Operand& o, Type type) {
     return "a register of type ." + std::string(name_of(o.type)) + " where ." +
            std::string(name_of(type)) + " is wanted";

@@ -14,21 +14,6 @@ ptx::Space space_of(const ptx::Instruction& i) {
     return static_cast<ptx::Space>(field::space.get(i.modifiers));
 }
 
-Type wide(Type type) {
-    switch (type) {
-        case Type::u16:
-            return Type::u32;
-        case Type::s16:
-            return Type::s32;
-        case Type::u32:
-            return Type::u64;
-        case Type::s32:
-            return Type::s64;
-        default:
-            return type;
-    }
-}
-
 bool has_shape(const ptx::Form& form, Shape shape) {
     for (unsigned n = 0; n < form.shapes.count; ++n)
         if (form.shapes.list[n] == shape) return true;
@@ -142,7 +127,7 @@ void Decoder::plain(const ptx::Instruction& i) {
                     *op = reg(o.index);
                     if (ptx::bytes_of(o.type) == 4) code.flags |= flag::address32;
                 } else {
-                    *op = source(o, wide(type));
+                    *op = source(o, ptx::doubled(type));
                 }
                 break;
             case Shape::a2:
