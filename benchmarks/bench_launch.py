@@ -24,6 +24,25 @@ def timed(call):
     return elapsed
 
 
+def interleaved(calls):
+    """Rows of nanoseconds a launch, medians; ratios are to the first call, round by round.
+
+    Each call gives the seconds of BATCH launches.
+    """
+    times = {name: [] for name in calls}
+    for round_ in range(ROUNDS + 5):
+        for name, call in calls.items():
+            elapsed = call()
+            if round_ >= 5:
+                times[name].append(elapsed / BATCH * 1e9)
+    base = next(iter(times.values()))
+    rows = []
+    for name, values in times.items():
+        ratio = statistics.median(v / b for v, b in zip(values, base, strict=True))
+        rows.append({"what": name, "ns": statistics.median(values), "ratio": ratio})
+    return rows
+
+
 def ways(kernel, x, y, out):
     """Each way's function: seconds of BATCH launches."""
     prepared = kernel.prepare(GRID, BLOCK, 2.0, x, y, out, N)
@@ -69,18 +88,8 @@ def run():
     out = cupola.empty_like(x)
     kernel = cupola.shipped_kernels()["saxpy"]
     calls = ways(kernel, x, y, out)
-    times = {name: [] for name in calls}
-    for round_ in range(ROUNDS + 5):
-        for name, call in calls.items():
-            elapsed = call()
-            if round_ >= 5:
-                times[name].append(elapsed / BATCH * 1e9)
+    rows = interleaved(calls)
     np.testing.assert_array_equal(out.get(), 2 * np.arange(N, dtype=np.float32) + 1)
-    floor_times = times["C++ loop over cuLaunchKernel"]
-    rows = []
-    for name, values in times.items():
-        ratio = statistics.median(v / f for v, f in zip(values, floor_times, strict=True))
-        rows.append({"what": name, "ns": statistics.median(values), "ratio": ratio})
     return rows
 
 

@@ -2,8 +2,7 @@
 
 import ctypes
 import importlib.metadata
-import statistics
-import time
+from functools import partial
 
 import bench_launch
 import numpy as np
@@ -89,21 +88,8 @@ def run():
             calls[name + version] = make(x, y, out, n)
         except ImportError as error:
             rows.append({"what": f"{name}: not measured, {error}"})
-    times = {name: [] for name in calls}
-    for round_ in range(bench_launch.ROUNDS + 5):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            for _ in range(bench_launch.BATCH):
-                call()
-            elapsed = time.perf_counter() - start
-            cupola.Device().synchronize()
-            if round_ >= 5:
-                times[name].append(elapsed / bench_launch.BATCH * 1e9)
-    base = next(iter(times.values()))
-    for name, values in times.items():
-        ratio = statistics.median(v / b for v, b in zip(values, base, strict=True))
-        rows.append({"what": name, "ns": statistics.median(values), "ratio": ratio})
-    return rows
+    timed = {name: partial(bench_launch.timed, call) for name, call in calls.items()}
+    return rows + bench_launch.interleaved(timed)
 
 
 if __name__ == "__main__":

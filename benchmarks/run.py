@@ -9,19 +9,17 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import bench_import
+import bench_launch
+import bench_mandelbrot
+import bench_peers
+import floor
+
+import cupola
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
-import bench_import  # noqa: E402
-import bench_launch  # noqa: E402
-import bench_mandelbrot  # noqa: E402
-import bench_peers  # noqa: E402
-import floor  # noqa: E402
-
-import cupola  # noqa: E402
 
 
 def processor():
