@@ -1,5 +1,7 @@
 """Garbage in any order, exit with work in flight, fork, threads that outlive what they use."""
 
+from pathlib import Path
+
 import pytest
 from test_driver import good, run
 
@@ -101,7 +103,7 @@ def test_forked_child_is_told(setup, driver):
         "_, status = os.waitpid(pid, 0)\n"
         "t['launch'](); t['array'].get()\n"
         "print('child', os.waitstatus_to_exitcode(status))\n"
-    ).replace("{0!r}", repr(str(_here() / "scale.ptx")))
+    ).replace("{0!r}", repr(str(Path(__file__).with_name("scale.ptx"))))
     # from 3.12 on Python itself warns of fork() in a process with threads
     answer = good(code, CUPOLA_DRIVER=driver, PYTHONWARNINGS="ignore::DeprecationWarning")
     assert (answer.stdout, answer.stderr) == ("child 0\n", "")
@@ -115,12 +117,6 @@ def test_fork_before_the_first_use_is_fine(setup, driver):
         "if pid: print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
     )
     assert good(code, CUPOLA_DRIVER=driver).stdout == "0\n"
-
-
-def _here():
-    from pathlib import Path
-
-    return Path(__file__).parent
 
 
 def test_memory_is_given_back(setup, driver):
