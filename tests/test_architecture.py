@@ -41,7 +41,9 @@ def part_of(include, path):
 
 
 def test_every_folder_has_its_arrows():
-    assert {path.name for path in CSRC.iterdir() if path.is_dir()} == set(ARROWS)
+    folders = {path.name for path in CSRC.iterdir() if path.is_dir()}
+    folders.discard("__pycache__")  # Python's, of recipe.py
+    assert folders == set(ARROWS)
 
 
 @pytest.mark.parametrize("folder", ARROWS)

@@ -30,7 +30,7 @@ def test_pip_install_editable(place, mode):
 def test_setup_py_install(place):
     place.pip(*REQUIREMENTS)
     # setup.py brings no compiler in: where the machine has none, the remedy which its error names.
-    compiler = place.python("package/cupola/build/backend.py").splitlines()
+    compiler = place.python("package/cupola/build/backend.py").split()
     if compiler:
         place.pip(*compiler)
     place.python("setup.py", "install")
