@@ -1,6 +1,7 @@
 // csrc/image/image.cpp - reads the headers of device images, each read within the bytes given.
 #include "image/image.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <type_traits>
@@ -108,6 +109,8 @@ Entry cubin(std::string_view bytes) {
     const unsigned entry = elf.at<std::uint16_t>(58, "the size of a section's header");
     const unsigned count = elf.at<std::uint16_t>(60, "the number of sections");
     if (count && entry < 64) throw Error("an impossible size of a section's header");
+    if (elf.at<std::uint16_t>(62, "the section of names") >= std::max(count, 1u))
+        throw Error("an impossible section of names");
     constexpr std::uint32_t no_bits = 8;
     for (unsigned i = 0; i < count; ++i) {
         const std::uint64_t header = sections + std::uint64_t{i} * entry;
@@ -136,9 +139,12 @@ std::vector<Entry> fatbin(const void* data, std::size_t size) {
         const auto entry = all.at<std::uint32_t>(at + 4, "the size of an entry's header");
         const auto padded = all.at<std::uint64_t>(at + 8, "an entry's size");
         const auto packed = all.at<std::uint32_t>(at + 16, "an entry's compressed size");
+        const auto options = all.at<std::uint32_t>(at + 20, "where an entry's options lie");
         const auto architecture = all.at<std::uint32_t>(at + 28, "an entry's architecture");
         const auto flags = all.at<std::uint64_t>(at + 40, "an entry's flags");
-        if (entry < 64) throw Error("an impossible header at offset " + std::to_string(at));
+        // NVIDIA's driver follows the offset without a look.
+        if (entry < 64 || options > entry)
+            throw Error("an impossible header at offset " + std::to_string(at));
         const std::string_view payload = all.part(at + entry, padded, "an entry");
         constexpr std::uint64_t compressed = 0x2000 | 0x8000;  // LZ4, zstd
         if (kind == 1 || kind == 2) {

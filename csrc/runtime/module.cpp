@@ -196,11 +196,12 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
         Current current(m.context);
         CUdeviceptr pointer = 0;
         size_t bytes = 0;
-        // NVIDIA's driver takes an empty name for a wrong argument.
+        // NVIDIA's driver takes an empty name, and some that are not variables', for wrong
+        // arguments; every other argument is known to be right here.
         CUresult code = *required(name, "name")
                             ? driver().cuModuleGetGlobal(&pointer, &bytes, m.handle, name)
                             : CUDA_ERROR_NOT_FOUND;
-        if (code == CUDA_ERROR_NOT_FOUND)
+        if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE)
             fail(CUPOLA_ERROR_NOT_FOUND, std::string("the module has no variable ") + name +
                                              " (a C++ name in a namespace is mangled)");
         check(code, "cuModuleGetGlobal");
