@@ -33,6 +33,14 @@ part() {
     fi
 }
 
+# Wait for the parts that run side by side.
+finish() {
+    local job
+    for job in $(jobs -p); do
+        wait "$job" || status=1
+    done
+}
+
 rm -rf "$site"
 part build "$python" -m pip install --no-build-isolation --no-deps --no-index --target "$site" . ||
     exit 1
@@ -42,9 +50,10 @@ export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} CUPOLA_OFFLINE=1
 # The CPU device has NVIDIA's soname, so a process that loaded it has no other: its own tests run
 # apart; and once more as contracts that NVIDIA's driver is held to.
 pytest=("$python" -m pytest -p no:cacheprovider)
-part tests "${pytest[@]}" --driver=cuda --ignore=tests/cpu --ignore=tests/ptx
-part tests-cpu-device "${pytest[@]}" --driver=cpu
-CUPOLA_TEST_DRIVER=libcuda.so.1 part tests-abi "${pytest[@]}" --driver=cuda tests/cpu tests/ptx
+part tests "${pytest[@]}" --driver=cuda --ignore=tests/cpu --ignore=tests/ptx --ignore=tests/fuzz &
+part tests-cpu-device "${pytest[@]}" --driver=cpu &
+CUPOLA_TEST_DRIVER=libcuda.so.1 part tests-abi "${pytest[@]}" --driver=cuda tests/cpu tests/ptx &
+finish
 
 sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
 # Calls that fail are how the driver is asked where a parameter list ends and whose an address is;
@@ -52,8 +61,9 @@ sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/
 for tool in "memcheck --report-api-errors no" racecheck initcheck synccheck; do
     # shellcheck disable=SC2086 - options are words
     part "sanitizer-${tool%% *}" "$sanitizer" --tool $tool --error-exitcode 1 \
-        "$python" tests/sanitizer/shipped.py
+        "$python" tests/sanitizer/shipped.py &
 done
+finish
 
 part benchmarks "$python" benchmarks/run.py --out "$results"
 exit $status
