@@ -16,8 +16,11 @@ class Object {
 
     void retain() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
-        if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+        if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
     }
+    // Deletes it: at once, or, where that is inside a callback of the driver's, on a thread which
+    // may call the driver.
+    virtual void end() noexcept;
 
   private:
     std::atomic<long> count_{1};

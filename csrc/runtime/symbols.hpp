@@ -25,6 +25,8 @@
     REQUIRED(cuStreamSynchronize, 2000)                         \
     REQUIRED(cuStreamQuery, 2000)                               \
     REQUIRED(cuStreamWaitEvent, 3020)                           \
+    REQUIRED(cuStreamIsCapturing, 10000)                        \
+    REQUIRED(cuLaunchHostFunc, 10000)                           \
     REQUIRED(cuEventCreate, 2000)                               \
     REQUIRED(cuEventRecord, 2000)                               \
     REQUIRED(cuEventQuery, 2000)                                \

@@ -89,6 +89,14 @@ cdef extern from "cupola/cupola.h" nogil:
     void cupola_stream_retain(cupola_stream* stream)
     void cupola_stream_release(cupola_stream* stream)
 
+    int cupola_stream_call(
+        cupola_stream* stream, void (*call)(void*) noexcept nogil, void* data,
+        void (*release)(void*) noexcept nogil)
+    int cupola_callbacks_pending()
+    const volatile int* cupola_callbacks_counter()
+    void cupola_callbacks_hold()
+    void cupola_callbacks_drop()
+
     enum:
         CUPOLA_EVENT_BLOCKING
         CUPOLA_EVENT_NO_TIMING

@@ -39,19 +39,22 @@ cdef class Event:
             flags |= CUPOLA_EVENT_BLOCKING
         if not timing:
             flags |= CUPOLA_EVENT_NO_TIMING
-        check(cupola_event_create(index, flags, &native))
-        cupola_event_release(self.native)
+        with nogil:
+            check(cupola_event_create(index, flags, &native))
+            cupola_event_release(self.native)
         self.native = native
         self.device_index = index
 
     def __dealloc__(self):
-        cupola_event_release(self.native)
+        with nogil:
+            cupola_event_release(self.native)
 
     cdef void* get_handle(self) noexcept nogil:
         return cupola_event_handle(self.native)
 
     cdef int record_on(self, Stream stream) except -1 nogil:
-        return check(cupola_event_record(self.native, stream.native))
+        with nogil:  # the stream may be full
+            return check(cupola_event_record(self.native, stream.native))
 
     def record(self, stream=None):
         """Record the event after all that is queued on the stream.
@@ -78,7 +81,8 @@ cdef class Event:
     def done(self):
         """Whether all before the event is done; true before it was recorded."""
         cdef int done = 0
-        check(cupola_event_query(self.native, &done))
+        with nogil:
+            check(cupola_event_query(self.native, &done))
         return done != 0
 
     def elapsed_since(self, Event start not None):

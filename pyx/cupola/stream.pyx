@@ -6,21 +6,18 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_STREAM_NON_BLOCKING, cupola_stream_create,
-    cupola_stream_current, cupola_stream_device, cupola_stream_handle, cupola_stream_pop,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_STREAM_NON_BLOCKING, cupola_callbacks_drop,
+    cupola_callbacks_hold, cupola_stream_call, cupola_stream_create, cupola_stream_current, cupola_stream_device, cupola_stream_handle, cupola_stream_pop,
     cupola_stream_push, cupola_stream_query, cupola_stream_release,
     cupola_stream_synchronize, cupola_stream_wait, cupola_stream_wrap,
 )
+from cupola._callback cimport drop, hold_call, run_call
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
 from cupola.error cimport check
 from cupola.event cimport Event
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-
-cdef extern from "Python.h":
-    int Py_IsInitialized() nogil
-
 
 cdef Stream adopt(cupola_stream* native):
     cdef Stream stream = Stream.__new__(Stream)
@@ -35,12 +32,6 @@ cdef Stream current_stream(int device):
     return adopt(native)
 
 
-cdef void drop(void* owner) noexcept nogil:
-    if Py_IsInitialized():  # at exit there is nobody left to care
-        with gil:
-            Py_DECREF(<object>owner)
-
-
 cdef Stream wrap_handle(void* handle, object owner, int device):
     cdef cupola_stream* native = NULL
     cdef int status
@@ -48,7 +39,7 @@ cdef Stream wrap_handle(void* handle, object owner, int device):
         check(cupola_stream_wrap(device, handle, NULL, NULL, &native))
     else:
         Py_INCREF(owner)
-        status = cupola_stream_wrap(device, handle, <PyObject*>owner, &drop, &native)
+        status = cupola_stream_wrap(device, handle, <PyObject*>owner, drop, &native)
         if status != 0:
             Py_DECREF(owner)
             check(status)
@@ -117,17 +108,19 @@ cdef class Stream:
             raise ArgumentTypeError(f"a stream's priority is an int, got {priority!r}")
         # The driver takes what is beyond its range for the nearest; so do we beyond C's.
         priority = max(-(1 << 31), min(priority.__index__(), (1 << 31) - 1))
-        cdef int index = device_index(device)
+        cdef int index = device_index(device), level = priority
+        cdef unsigned flags = CUPOLA_STREAM_NON_BLOCKING if non_blocking else 0
         cdef cupola_stream* native = NULL
         if self.native != NULL:  # memory that was allocated on it goes by what it is
             raise TypeError("a Stream is initialised once")
-        check(cupola_stream_create(
-            index, CUPOLA_STREAM_NON_BLOCKING if non_blocking else 0, priority, &native))
+        with nogil:
+            check(cupola_stream_create(index, flags, level, &native))
         self.native = native
         self.device_index = index
 
     def __dealloc__(self):
-        cupola_stream_release(self.native)
+        with nogil:
+            cupola_stream_release(self.native)
 
     @staticmethod
     def current(device=None):
@@ -201,7 +194,8 @@ cdef class Stream:
     def done(self):
         """Whether all that was queued is done."""
         cdef int done = 0
-        check(cupola_stream_query(self.native, &done))
+        with nogil:
+            check(cupola_stream_query(self.native, &done))
         return done != 0
 
     def wait(self, what):
@@ -219,7 +213,8 @@ cdef class Stream:
             other = as_stream(what, getattr(what, "device_index", self.device_index))
             event = Event(timing=False, device=(<Stream>other).device_index)
             event.record(other)
-        check(cupola_stream_wait(self.native, event.native))
+        with nogil:
+            check(cupola_stream_wait(self.native, event.native))
 
     def record(self):
         """An event after all that was queued so far.
@@ -231,6 +226,38 @@ cdef class Stream:
         event = Event(device=self.device_index)
         event.record(self)
         return event
+
+    def call(self, function, *args):
+        """Queue a call of a Python function: in the order of the stream, on a driver's thread.
+
+        What is queued later waits for it. The function must not use the device: no launch, no
+        copy, no waiting for a stream. It and its arguments are held until it has run; where work
+        before it fails it never runs, and where the interpreter exits before its turn neither.
+
+        Parameters
+        ----------
+        function : callable
+            What it returns is dropped; what it raises goes to `sys.unraisablehook`.
+        *args
+            Its arguments.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Where it is not callable.
+        """
+        cdef void* data = hold_call(function, args)
+        cdef int status
+        # Before Python's lock is let go: no other thread may now wait in the driver with it.
+        cupola_callbacks_hold()
+        with nogil:
+            status = cupola_stream_call(self.native, run_call, data, drop)
+        cupola_callbacks_drop()
+        if status != 0:
+            try:
+                check(status)
+            finally:
+                drop(data)
 
     def __enter__(self):
         check(cupola_stream_push(self.native))

@@ -117,6 +117,22 @@ CUPOLA_API int cupola_stream_device(const cupola_stream* stream);
 CUPOLA_API void cupola_stream_retain(cupola_stream* stream);
 CUPOLA_API void cupola_stream_release(cupola_stream* stream);
 
+/* Queues call(data): it runs when all before it is done, on a thread of the driver's, and what comes
+ * after it waits for it. It must not use the driver, and so next to nothing of this library; what
+ * it releases is released elsewhere. release(data), where given, follows it. Where work before it
+ * fails neither is ever called. */
+CUPOLA_API int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
+                                  void (*release)(void*));
+/* How many such calls of this process have yet to return. Whoever holds a lock that they take, as
+ * Python's global one, while he queues work looks here first: queueing may wait for a stream that
+ * waits for a call that waits for the lock. */
+CUPOLA_API int cupola_callbacks_pending(void);
+CUPOLA_API const volatile int* cupola_callbacks_counter(void); /* the number itself */
+/* Counts as one from here to drop: for a thread that is about to let go of the lock and then to
+ * queue a call. */
+CUPOLA_API void cupola_callbacks_hold(void);
+CUPOLA_API void cupola_callbacks_drop(void);
+
 /* -- events ----------------------------------------------------------------------------------- */
 
 enum { CUPOLA_EVENT_BLOCKING = 1, CUPOLA_EVENT_NO_TIMING = 2 };
