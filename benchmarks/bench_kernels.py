@@ -107,7 +107,9 @@ def saxpy(module, quick):
             for n in (0, 1, 3, 4, 5, 31, 1000, 4999):
                 fresh = np.full(5016, 7, np.float32)
                 out.set(fresh)
-                pointers = [array.address + 4 * off for array, off in zip((x, y, out), at)]
+                pointers = [
+                    array.address + 4 * off for array, off in zip((x, y, out), at, strict=True)
+                ]
                 if n:
                     kernel[blocks(n, 32), 32](2.5, *pointers, n)
                 a, b = x.get()[at[0] :][:n], y.get()[at[1] :][:n]
