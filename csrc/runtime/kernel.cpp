@@ -6,14 +6,17 @@
 namespace cupola {
 
 Kernel::Kernel(Ref<Module> module_, std::string name_)
-    : module(std::move(module_)), context(module->context), name(std::move(name_)) {
+    : Kernel(module_, name_, module_->function(name_)) {}
+
+Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
+    : module(std::move(module_)),
+      context(module->context),
+      name(std::move(name_)),
+      handle(handle_) {
+    if (!handle) fail(CUPOLA_ERROR_NOT_FOUND, "the module has no kernel " + name);
     demangled = demangle(name);
     title = cupola::title(name);
     Current current(context);
-    CUresult code = driver().cuModuleGetFunction(&handle, module->handle, name.c_str());
-    if (code == CUDA_ERROR_NOT_FOUND)
-        fail(CUPOLA_ERROR_NOT_FOUND, "the module has no kernel " + name);
-    check(code, "cuModuleGetFunction");
     max_threads_ = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     static_shared_ = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     allowed_shared_ = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
@@ -47,6 +50,7 @@ void Kernel::read_parameters() {
 }
 
 void Kernel::require_known() const {
+    module->require_loaded();
     if (known_) return;
     fail(CUPOLA_ERROR_IMAGE,
          title +
@@ -90,6 +94,7 @@ void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
 }
 
 int Kernel::attribute(CUfunction_attribute attribute) const {
+    module->require_loaded();
     int value = 0;
     CUPOLA_CALL(cuFuncGetAttribute, &value, attribute, handle);
     return value;
@@ -105,11 +110,10 @@ int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel*
         auto shared = Ref<Module>::share(unwrap(required(module, "module")));
         const std::string wanted = required(name, "name");
         // By exact name first: drivers that can't list an image's kernels still find them.
-        CUfunction function = nullptr;
-        Current current(shared->context);
-        const bool exact =
-            driver().cuModuleGetFunction(&function, shared->handle, name) == CUDA_SUCCESS;
-        *out = wrap(make<Kernel>(shared, exact ? wanted : shared->find(wanted)).detach());
+        if (CUfunction function = shared->function(wanted))
+            *out = wrap(make<Kernel>(shared, wanted, function).detach());
+        else
+            *out = wrap(make<Kernel>(shared, shared->find(wanted)).detach());
     });
 }
 
@@ -156,6 +160,7 @@ int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute, int* val
 int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t shared, int* blocks) {
     return guard([&] {
         const Kernel& k = *unwrap(required(kernel, "kernel"));
+        k.module->require_loaded();
         Current current(k.context);
         k.check_shared(shared);
         k.allow_shared(shared);  // what a launch would do: else the driver counts no block
@@ -167,6 +172,7 @@ int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t share
 int cupola_kernel_suggest(const cupola_kernel* kernel, size_t shared, int* block, int* grid) {
     return guard([&] {
         const Kernel& k = *unwrap(required(kernel, "kernel"));
+        k.module->require_loaded();
         Current current(k.context);
         k.check_shared(shared);
         k.allow_shared(shared);

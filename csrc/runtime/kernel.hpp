@@ -12,10 +12,12 @@ namespace cupola {
 
 class Kernel : public Object {
   public:
+    // Throws CUPOLA_ERROR_NOT_FOUND where the module has no kernel of exactly that name.
     Kernel(Ref<Module> module, std::string name);
+    Kernel(Ref<Module> module, std::string name, CUfunction handle);
 
     void declare(const cupola_parameter* declared, std::size_t count);
-    void require_known() const;  // its parameters
+    void require_known() const;  // its parameters, and its module loaded
     int attribute(CUfunction_attribute attribute) const;
     void check_dimensions(const cupola_dimensions& dimensions) const;
     void check_shared(std::uint64_t dynamic) const;

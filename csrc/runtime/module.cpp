@@ -87,8 +87,12 @@ void Module::load(const void* image) {
     std::string log(16384, '\0');
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-    CUresult code = driver().cuModuleLoadDataEx(&handle, image, 2, options, values);
-    if (code == CUDA_SUCCESS) return;
+    CUmodule loaded = nullptr;
+    CUresult code = driver().cuModuleLoadDataEx(&loaded, image, 2, options, values);
+    if (code == CUDA_SUCCESS) {
+        handle = loaded;
+        return;
+    }
     log.resize(std::strlen(log.c_str()));
     while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
     try {
@@ -111,9 +115,34 @@ Module::~Module() {
     }
 }
 
+void Module::unload() {
+    driver();  // first: a forked child must not wait for the mutex
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!handle) return;
+    Current current(context);
+    CUPOLA_CALL(cuCtxSynchronize);
+    CUPOLA_CALL(cuModuleUnload, handle.exchange(nullptr));
+}
+
+void Module::fail_unloaded() {
+    fail(CUPOLA_ERROR_VALUE, "the module was unloaded: its kernels and variables are gone");
+}
+
+CUfunction Module::function(const std::string& name) {
+    require_loaded();
+    Current current(context);
+    CUfunction found = nullptr;
+    CUresult code = driver().cuModuleGetFunction(&found, handle, name.c_str());
+    // An empty name is a wrong argument to NVIDIA's driver.
+    if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE) return nullptr;
+    check(code, "cuModuleGetFunction");
+    return found;
+}
+
 const std::vector<std::string>& Module::names() {
     const Driver& d = driver();  // first: a forked child must not wait for the mutex
     std::lock_guard<std::mutex> lock(mutex_);
+    require_loaded();
     if (listed_) return names_;
     std::vector<std::string> found;  // kept only once it is whole
     if (d.cuModuleGetFunctionCount && d.cuModuleEnumerateFunctions && d.cuFuncGetName) {
@@ -193,6 +222,7 @@ int cupola_module_kernel_name(cupola_module* module, size_t index, const char** 
 int cupola_module_global(cupola_module* module, const char* name, uint64_t* address, size_t* size) {
     return guard([&] {
         Module& m = *unwrap(required(module, "module"));
+        m.require_loaded();
         Current current(m.context);
         CUdeviceptr pointer = 0;
         size_t bytes = 0;
@@ -208,6 +238,19 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
         if (address) *address = pointer;
         if (size) *size = bytes;
     });
+}
+
+int cupola_module_describe(cupola_module* module, const char* ptx, size_t size) {
+    return guard(
+        [&] { unwrap(required(module, "module"))->ptx.assign(required(ptx, "ptx"), size); });
+}
+
+int cupola_module_unload(cupola_module* module) {
+    return guard([&] { unwrap(required(module, "module"))->unload(); });
+}
+
+int cupola_module_loaded(const cupola_module* module) {
+    return module && unwrap(module)->handle ? 1 : 0;
 }
 
 void cupola_module_retain(cupola_module* module) {

@@ -1,6 +1,7 @@
 // csrc/runtime/module.hpp - a loaded image.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,13 +20,21 @@ class Module : public Object {
     const std::vector<std::string>& names();
     // The one kernel that `name` means: its exact, demangled or demangled base name.
     std::string find(const std::string& name);
+    // The driver's function of the exact name; null where there is none.
+    CUfunction function(const std::string& name);
+    // Waits for the device's work, then unloads; every use from then on throws.
+    void unload();
+    void require_loaded() const {
+        if (__builtin_expect(!handle.load(std::memory_order_relaxed), 0)) fail_unloaded();
+    }
 
     Context& context;
-    CUmodule handle = nullptr;
+    std::atomic<CUmodule> handle{nullptr};  // null once it was unloaded
     std::string ptx;  // of the image, for its parameter lists; empty where there is none to read
 
   private:
     void load(const void* image);
+    [[noreturn]] static void fail_unloaded();
     std::mutex mutex_;
     bool listed_ = false;
     std::vector<std::string> names_;

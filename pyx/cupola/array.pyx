@@ -321,6 +321,10 @@ cdef class Array:
             interface["descr"] = self.dtype.descr
         return interface
 
+    def __reduce__(self):
+        """By its elements: another process has a copy, on the device of the same number."""
+        return take_array, (self.get(), self.device_index)
+
     __array_ufunc__ = None  # NumPy's operators leave it alone
 
     def __array__(self, dtype=None, copy=None):
@@ -502,6 +506,11 @@ def to_device(source, dtype=None, *, device=None, stream=None):
     array = new_array(host.shape, host.dtype, index, queue)
     upload(array.start, host, queue, stream is not None)
     return array
+
+
+def take_array(host, device):
+    """An array as it comes out of a pickle."""
+    return to_device(host, device=device)
 
 
 def asarray(source):

@@ -22,10 +22,10 @@ from cupola.stream cimport Stream
 cdef class Kernel:
     cdef cupola_kernel* native
     cdef object signature
-    cdef object recent  # the last kernel[grid, block]
+    cdef unsigned checked[7]  # grid, block and shared of the last kernel[grid, block]
     cdef object parameters
     cdef int suggested
-    cdef readonly object module
+    cdef object image  # what its module is made of: the module itself holds its kernels
     cdef readonly int device_index
     cdef readonly str name
     cdef readonly str demangled
@@ -44,5 +44,5 @@ cdef class Kernel:
         self, const unsigned* grid, const unsigned* block, const void* buffer, Stream stream,
         unsigned shared) except -1 nogil
 
-# Takes over a reference to a kernel.
-cdef Kernel adopt(cupola_kernel* native, object module)
+# Takes over a reference to a kernel of the cupola.module.Image.
+cdef Kernel adopt(cupola_kernel* native, object image)

@@ -34,10 +34,10 @@ cdef enum Attribute:
     NUM_REGS = 4
 
 
-cdef Kernel adopt(cupola_kernel* native, object module):
+cdef Kernel adopt(cupola_kernel* native, object image):
     cdef Kernel kernel = Kernel.__new__(Kernel)
     kernel.native = native
-    kernel.module = module
+    kernel.image = image
     kernel.signature = signature_of(native)
     kernel.device_index = cupola_kernel_device(native)
     kernel.name = text(cupola_kernel_name(native))
@@ -93,6 +93,7 @@ cdef int run(
 
 @cython.final
 @cython.freelist(8)
+@cython.no_gc  # nothing that it holds can lead back to it
 cdef class Configured:
     """A kernel with its grid and block: calling it launches. Made by ``kernel[grid, block]``."""
 
@@ -153,6 +154,11 @@ cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, ob
     return result
 
 
+def take_kernel(module, name):
+    """A kernel as it comes out of a pickle."""
+    return module[name]
+
+
 @cython.no_gc_clear
 cdef class Kernel:
     """A kernel of a loaded image: ``kernel[grid, block](*args)`` launches it.
@@ -176,7 +182,6 @@ cdef class Kernel:
     ----------
     name, demangled, title : str
         As the image has it, as C++ writes it, and the latter without parameters.
-    module : Module
     """
 
     def __init__(self):
@@ -239,12 +244,13 @@ cdef class Kernel:
         stream = (<tuple>key)[2] if length > 2 else None
         if stream is not None:
             return configure(self, &dimensions, stream)
-        if self.recent is not None:
-            result = <Configured>self.recent
-            if memcmp(&dimensions, &result.dimensions, sizeof(dimensions)) == 0:
-                return result
-        result = configure(self, &dimensions, None)
-        self.recent = result
+        # The result itself is not kept: it holds the kernel.
+        if memcmp(&dimensions, self.checked, sizeof(dimensions)) != 0:
+            check(cupola_launch_check(self.native, &dimensions))
+            memcpy(self.checked, &dimensions, sizeof(dimensions))
+        result = Configured.__new__(Configured)
+        result.kernel = self
+        result.dimensions = dimensions
         return result
 
     def launch(self, grid, block, *args, stream=None, shared=0):
@@ -338,6 +344,19 @@ cdef class Kernel:
         """
         from cupola.launch import Launch
         return Launch(self, grid, block, args, stream=stream, shared=shared)
+
+    @property
+    def module(self):
+        """The module it was found in.
+
+        Returns
+        -------
+        Module
+        """
+        return self.image.module()
+
+    def __reduce__(self):
+        return take_kernel, (self.module, self.name)
 
     @property
     def handle(self):

@@ -154,6 +154,21 @@ cdef class Launch:
         self.held[place] = value
         self.note_arrays()
 
+    def __reduce__(self):
+        """By its kernel's image and its arguments; cupola's arrays by their elements."""
+        require_ready(self)
+        if self.stream is not None:
+            raise ArgumentTypeError(
+                f"{self.kernel.title}: a launch that was prepared for a stream can't be pickled, "
+                "since the stream is this process's own")
+        for parameter, value in zip(self.kernel.params, self.held, strict=True):
+            if parameter.kind == "pointer" and hasattr(value, "__index__") and value != 0:
+                raise ArgumentTypeError(
+                    f"{self.kernel.title}: a launch with an address ({value!r}) can't be pickled, "
+                    "since the address is this process's own; use a cupola.Array")
+        return take_launch, (
+            self.kernel, self.grid, self.block, tuple(self.held), self.shared_size)
+
     def __getitem__(self, index):
         return self.held[index]
 
@@ -178,6 +193,11 @@ cdef class Launch:
     def __repr__(self):
         require_ready(self)
         return f"<cupola.Launch {self.kernel.title}[{self.grid}, {self.block}]>"
+
+
+def take_launch(kernel, grid, block, arguments, shared):
+    """A launch as it comes out of a pickle."""
+    return Launch(kernel, grid, block, arguments, shared=shared)
 
 
 cdef int require_ready(Launch launch) except -1:

@@ -4,15 +4,29 @@ from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_kernel, cupola_module
 from cupola.kernel cimport Kernel
 
-cdef class Module:
+# What a module and its kernels share. A kernel holds this and not the module, which holds the
+# kernels: so the image is unloaded as soon as the last of them is let go.
+cdef class Image:
     cdef cupola_module* native
-    cdef dict found  # kernels by the names that were asked for
-    cdef object manifest  # parameters by kernel name, or None
-    cdef readonly int device_index
+    cdef readonly bytes content  # None: cupola's own
     cdef readonly str name
+    cdef readonly object manifest  # parameters by kernel name, or None
+    cdef readonly dict names  # as they are spelled in the source, to what the image calls them
+    cdef readonly str ptx  # of the same source, for parameter lists; "" where there is none
+    cdef readonly str log
+    cdef readonly int device_index
+    cdef object known  # weak reference to the module
+    cdef object lent  # arrays over its variables, weakly
+
+cdef class Module:
+    cdef cupola_module* native  # the image's
+    cdef Image image_
+    cdef dict found  # kernels by the names that were asked for
+    cdef object __weakref__
 
     cdef Kernel find(self, str name)
     cdef Kernel described(self, cupola_kernel* native, str exact)
+    cdef int require_ready(self) except -1
 
 # Takes over a reference to a module.
 cdef Module adopt(cupola_module* native, str name, object manifest)

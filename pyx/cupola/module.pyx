@@ -4,22 +4,28 @@
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BFLOAT, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_FLOAT,
     CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_SIGNED, CUPOLA_STRUCT, CUPOLA_UNSIGNED,
-    cupola_kernel_declare, cupola_kernel_name, cupola_kernel_release, cupola_module_device,
-    cupola_module_kernel, cupola_module_kernel_count, cupola_module_kernel_name, cupola_module_load,
-    cupola_module_release, cupola_parameter, text,
+    cupola_kernel_declare, cupola_kernel_name, cupola_kernel_release, cupola_module_describe,
+    cupola_module_device, cupola_module_kernel, cupola_module_kernel_count,
+    cupola_module_kernel_name, cupola_module_load, cupola_module_loaded, cupola_module_release,
+    cupola_module_unload, cupola_parameter, cupola_shipped_image, text,
 )
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
 from cupola.error cimport check
 from cupola.kernel cimport adopt as adopt_kernel
 
-from cupola.exceptions import ArgumentTypeError, ImageError, UnknownNameError
+import weakref
+
+from cupola.exceptions import (
+    ArgumentTypeError, ArgumentValueError, ImageError, UnknownNameError,
+)
 
 cdef dict KINDS = {
     "pointer": CUPOLA_POINTER,
@@ -34,12 +40,39 @@ cdef dict KINDS = {
 
 
 cdef Module adopt(cupola_module* native, str name, object manifest):
-    cdef Module module = Module.__new__(Module)
-    module.native = native
-    module.name = name
-    module.manifest = manifest
-    module.device_index = cupola_module_device(native)
-    return module
+    cdef Image image = Image.__new__(Image)
+    image.native = native
+    image.name = name
+    image.manifest = manifest
+    image.names = {}
+    image.ptx = image.log = ""
+    image.device_index = cupola_module_device(native)
+    return image.module()
+
+
+cdef class Image:
+    """A loaded image and what is known of it; internal to modules and kernels."""
+
+    def __cinit__(self):
+        self.native = NULL
+        self.lent = weakref.WeakSet()
+
+    def __dealloc__(self):
+        with nogil:
+            cupola_module_release(self.native)
+
+    def module(self):
+        """The module of this image; a new one where nobody holds it any more."""
+        cdef Module module
+        if self.known is not None:
+            found = self.known()
+            if found is not None:
+                return found
+        module = Module.__new__(Module)
+        module.image_ = self
+        module.native = self.native
+        self.known = weakref.ref(module)
+        return module
 
 
 cdef int declare(cupola_kernel* kernel, object parameters) except -1:
@@ -82,25 +115,34 @@ cdef class Module:
         What `cupola.images.read_manifest` gives.
     device : Device or int, optional
         The one to load it on; by default the current one.
+    names : dict of str to str, optional
+        Other names of kernels and variables, and what the image calls them.
+    ptx : str
+        PTX text of the same source, which tells the kernels' parameters where the image is
+        machine code alone.
+    log : str
+        What the compiler said.
 
     Raises
     ------
     ImageError
         Where the image is broken or has no code for the device; `log` tells of PTX.
 
-    Attributes
-    ----------
-    name : str
+    A module, its kernels and prepared launches can be pickled. The image travels with them and is
+    loaded again, on the device of the same number; memory of its variables does not travel. A
+    process that is sent the same image more than once loads it once.
     """
 
     def __cinit__(self):
         self.native = NULL
         self.found = {}
 
-    def __init__(self, image, str name="image", manifest=None, device=None):
+    def __init__(self, image, str name="image", manifest=None, device=None, *, dict names=None,
+                 str ptx="", str log=""):
         cdef int index = device_index(device)
         cdef cupola_module* native = NULL
         cdef Py_buffer view
+        cdef Image made
         if self.native != NULL:
             raise TypeError("a Module is initialised once")
         try:
@@ -109,31 +151,45 @@ cdef class Module:
             raise ArgumentTypeError(
                 f"an image is given as contiguous bytes, got {type(image).__name__}: {error}"
             ) from None
+        made = Image.__new__(Image)
         try:
             with nogil:
                 check(cupola_module_load(index, view.buf, view.len, &native))
+            made.native = native
+            made.content = (
+                image if type(image) is bytes
+                else PyBytes_FromStringAndSize(<char*>view.buf, view.len))
         except ImageError as error:
             raise ImageError(f"{name}: {error}", error.log) from None
         finally:
             PyBuffer_Release(&view)
+        if ptx:
+            described = ptx.encode()
+            check(cupola_module_describe(native, described, len(described)))
+        made.name = name
+        made.manifest = manifest
+        made.names = dict(names or {})
+        made.ptx = ptx
+        made.log = log
+        made.device_index = index
+        made.known = weakref.ref(self)
+        self.image_ = made
         self.native = native
-        self.name = name
-        self.manifest = manifest
-        self.device_index = index
 
-    def __dealloc__(self):
-        # Kernels hold the image too; it is unloaded after the last of them.
-        with nogil:
-            cupola_module_release(self.native)
+    cdef int require_ready(self) except -1:
+        if self.native == NULL:  # made by __new__ alone
+            raise ArgumentTypeError("this cupola.Module was never initialised")
+        return 0
 
     cdef Kernel find(self, str name):
+        self.require_ready()
         known = self.found.get(name)
         if known is not None:
             return <Kernel>known
         cdef cupola_kernel* native = NULL
         if "\0" in name:
             raise UnknownNameError(f"the module has no kernel {name!r}")
-        encoded = name.encode(errors="surrogatepass")
+        encoded = self.image_.names.get(name, name).encode(errors="surrogatepass")
         cdef const char* wanted = encoded
         with nogil:
             check(cupola_module_kernel(self.native, wanted, &native))
@@ -149,12 +205,12 @@ cdef class Module:
 
     cdef Kernel described(self, cupola_kernel* native, str exact):
         try:
-            if self.manifest is not None and exact in self.manifest:
-                declare(native, self.manifest[exact])
+            if self.image_.manifest is not None and exact in self.image_.manifest:
+                declare(native, self.image_.manifest[exact])
         except ImageError as error:
             cupola_kernel_release(native)
             raise ImageError(f"{self.name}: its manifest: {error}", error.log) from None
-        return adopt_kernel(native, self)
+        return adopt_kernel(native, self.image_)
 
     def __getitem__(self, str name not None):
         return self.find(name)
@@ -189,6 +245,7 @@ cdef class Module:
         cdef size_t count = 0, i
         cdef const char* name = NULL
         names = []
+        self.require_ready()
         check(cupola_module_kernel_count(self.native, &count))
         for i in range(count):
             check(cupola_module_kernel_name(self.native, i, &name))
@@ -208,9 +265,77 @@ cdef class Module:
         return Variables(self)
 
     @property
+    def name(self):
+        """What it is called in messages: the file it came from."""
+        self.require_ready()
+        return self.image_.name
+
+    @property
+    def image(self):
+        """The image it was loaded from, as bytes: a fatbin, a cubin, or PTX text."""
+        cdef const void* data = NULL
+        cdef size_t size = 0
+        self.require_ready()
+        if self.image_.content is not None:
+            return self.image_.content
+        cupola_shipped_image(&data, &size)
+        return PyBytes_FromStringAndSize(<char*>data, size)
+
+    @property
+    def log(self):
+        """What the compiler said: warnings; empty where it compiled nothing."""
+        self.require_ready()
+        return self.image_.log
+
+    @property
+    def device_index(self):
+        """Number of the device it is loaded on."""
+        self.require_ready()
+        return self.image_.device_index
+
+    @property
     def device(self):
         """The device it is loaded on."""
         return known_device(self.device_index)
+
+    @property
+    def loaded(self):
+        """False once `unload` was called."""
+        return cupola_module_loaded(self.native) != 0
+
+    def unload(self):
+        """Unload the image now; without this it is when module and kernels are let go.
+
+        Waits for all work of the device. From then on every use of the module, its kernels and
+        variables is an error; no other thread may be about to launch one of the kernels, and a
+        graph that was made of them is not to be launched any more.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where arrays over its variables are still in use, or the module is cupola's own.
+        """
+        self.require_ready()
+        if self.image_.content is None:
+            raise ArgumentValueError(f"{self.name} stay loaded: cupola's functions use them")
+        lent = ", ".join(sorted({place.name for place in self.image_.lent}))
+        if lent:
+            raise ArgumentValueError(
+                f"{self.name} can't be unloaded while arrays over its variables are in use: "
+                f"{lent}")
+        with nogil:
+            check(cupola_module_unload(self.native))
+
+    def __reduce__(self):
+        cdef Image image = self.image_
+        self.require_ready()
+        if image.content is None:
+            from cupola.shipped import shipped_kernels
+            return shipped_kernels, (image.device_index,)
+        if not self.loaded:
+            raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
+        about = image.manifest, image.names, image.ptx, image.log
+        return take_module, (image.content, image.name, image.device_index, about)
 
     def __iter__(self):
         return iter(self.kernels)
@@ -226,7 +351,24 @@ cdef class Module:
         return True
 
     def __repr__(self):
-        return f"<cupola.Module {self.name} on device {self.device_index}>"
+        gone = "" if self.loaded else ", unloaded"
+        return f"<cupola.Module {self.name} on device {self.device_index}{gone}>"
+
+
+# Those that came out of pickles, so that each image is loaded once.
+taken = weakref.WeakValueDictionary()
+
+
+def take_module(bytes content, str name, int device, tuple about):
+    """A module as it comes out of a pickle."""
+    import hashlib
+    manifest, names, ptx, log = about
+    mark = hashlib.sha256(content).digest(), name, device, repr(about)
+    module = taken.get(mark)
+    if module is None or not module.loaded:
+        module = Module(content, name, manifest, device, names=names, ptx=ptx, log=log)
+        taken[mark] = module
+    return module
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -63,6 +63,7 @@ cdef class Variable:
         ArgumentValueError
             Where the number of bytes differs.
         """
+        require_loaded(self)
         cdef Stream queue = as_stream(stream, self.device_index)
         if isinstance(value, (bytes, bytearray, memoryview)):
             value = np.frombuffer(value, np.uint8)
@@ -94,6 +95,7 @@ cdef class Variable:
         -------
         bytes, or numpy.ndarray of one axis where a dtype is given
         """
+        require_loaded(self)
         cdef Stream queue = as_stream(stream, self.device_index)
         kind = np.dtype(np.uint8 if dtype is None else dtype)
         if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
@@ -108,6 +110,12 @@ cdef class Variable:
 
     def __repr__(self):
         return f"<cupola.variable.Variable {self.name}: {self.nbytes} bytes at {self.address:#x}>"
+
+
+cdef int require_loaded(Variable variable) except -1:
+    if not variable.module.loaded:
+        raise ArgumentValueError(f"{variable.name}: its module was unloaded")
+    return 0
 
 
 cdef class Variables:

@@ -213,6 +213,13 @@ CUPOLA_API int cupola_module_kernel_name(cupola_module* module, size_t index, co
 CUPOLA_API int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel** out);
 CUPOLA_API int cupola_module_global(cupola_module* module, const char* name, uint64_t* address,
                                     size_t* size);
+/* PTX text of the same source: where the image is machine code alone, the kernels that are asked
+ * for from now on have their parameter lists from it. It is not loaded. */
+CUPOLA_API int cupola_module_describe(cupola_module* module, const char* ptx, size_t size);
+/* Waits for all work of the device, then unloads the image: from then on every use of the module,
+ * its kernels and variables fails. No other thread may be about to launch one of its kernels. */
+CUPOLA_API int cupola_module_unload(cupola_module* module);
+CUPOLA_API int cupola_module_loaded(const cupola_module* module); /* 0 once it was unloaded */
 CUPOLA_API void cupola_module_retain(cupola_module* module);
 CUPOLA_API void cupola_module_release(cupola_module* module);
 
