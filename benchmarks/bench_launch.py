@@ -43,14 +43,8 @@ def interleaved(calls):
     return rows
 
 
-def ways(kernel, x, y, out):
-    """Each way's function: seconds of BATCH launches."""
-    prepared = kernel.prepare(GRID, BLOCK, 2.0, x, y, out, N)
-    bound = kernel[GRID, BLOCK]
-
-    def checked():
-        kernel[GRID, BLOCK](2.0, x, y, out, N)
-
+def floor_calls(kernel, x, y, out):
+    """A function that launches so many times, from C++; it gives the seconds that took."""
     library = floor.build()
     driver = ctypes.CDLL(cupola.driver.info().path)
     launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p)
@@ -64,12 +58,28 @@ def ways(kernel, x, y, out):
     parameters = (ctypes.c_void_p * 5)(*[ctypes.addressof(value) for value in values])
     stream = cupola.Stream.current().handle
 
-    def cpp():
+    def calls(count):
         elapsed = library.floor_launch(
-            launch, kernel.handle, stream, GRID, BLOCK, parameters, BATCH
+            launch, kernel.handle, stream, GRID, BLOCK, parameters, count
         )
-        cupola.Device().synchronize()
         assert elapsed > 0 and values  # which the parameters point to
+        return elapsed
+
+    return calls
+
+
+def ways(kernel, x, y, out):
+    """Each way's function: seconds of BATCH launches."""
+    prepared = kernel.prepare(GRID, BLOCK, 2.0, x, y, out, N)
+    bound = kernel[GRID, BLOCK]
+    calls = floor_calls(kernel, x, y, out)
+
+    def checked():
+        kernel[GRID, BLOCK](2.0, x, y, out, N)
+
+    def cpp():
+        elapsed = calls(BATCH)
+        cupola.Device().synchronize()
         return elapsed
 
     return {

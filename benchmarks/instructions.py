@@ -1,0 +1,233 @@
+"""Instructions by call on the CPU device, as callgrind counts them: the same to a few each time.
+
+python benchmarks/instructions.py [--out FILE] [--functions WAY]
+
+Each way is called N and 2 N times; the difference, divided by N, is a call. Counted is the calling
+thread, and of it what is spent in calls into the driver (libcuda.so.1) is told apart, so that the
+figure of cupola itself does not depend on what the driver does. Wants valgrind and its headers.
+"""
+
+import argparse
+import collections
+import ctypes
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import floor
+
+HERE = Path(__file__).parent
+CALLS = 500
+WARM = 300  # Python specialises its instructions in the first calls
+NAMES = {"grid": 1, "block": 32, "n": 32}
+
+
+def ways():
+    """Functions that make a number of calls each, by what they call."""
+    import bench_launch
+    import numpy as np
+
+    import cupola
+
+    n = NAMES["n"]
+    grid, block = NAMES["grid"], NAMES["block"]
+    x = cupola.to_device(np.arange(n, dtype=np.float32))
+    y, out = cupola.to_device(np.ones(n, np.float32)), cupola.empty(n, np.float32)
+    kernel = cupola.shipped_kernels()["saxpy"]
+    prepared = kernel.prepare(grid, block, 2.0, x, y, out, n)
+    bound = kernel[grid, block]
+    stream, event = cupola.Stream(), cupola.Event()
+
+    def repeated(call):
+        def calls(count):
+            for _ in range(count):
+                call()
+
+        return calls
+
+    def bound_calls(count):
+        for _ in range(count):
+            bound(2.0, x, y, out, n)
+
+    def checked_calls(count):
+        for _ in range(count):
+            kernel[grid, block](2.0, x, y, out, n)
+
+    def items(count):
+        for _ in range(count):
+            kernel[grid, block]
+
+    def arrays(count):
+        for _ in range(count):
+            cupola.empty(n, np.float32)
+
+    def empty(count):
+        for _ in range(count):
+            pass
+
+    def records(count):
+        for _ in range(count):
+            event.record(stream)
+
+    def argument(count):
+        for _ in range(count):
+            prepared[0] = 3.0
+
+    return {
+        "empty Python loop": empty,
+        "empty Python call": repeated(lambda: None),
+        "C++ loop over cuLaunchKernel": bench_launch.floor_calls(kernel, x, y, out),
+        "prepared launch()": repeated(prepared),
+        "launch[0] = 3.0": argument,
+        "bound = kernel[grid, block]; bound(...)": bound_calls,
+        "kernel[grid, block](...)": checked_calls,
+        "kernel[grid, block] alone": items,
+        "cupola.empty(32, float32), and its end": arrays,
+        "Stream.current()": repeated(cupola.Stream.current),
+        "event.record()": repeated(event.record),
+        "event.record(stream)": records,
+    }
+
+
+def serve():
+    """Makes the calls, in a process under callgrind."""
+    import gc
+
+    import cupola
+
+    counter = ctypes.CDLL(os.environ["CUPOLA_CALLGRIND"])
+    assert counter.callgrind_runs(), "not under valgrind"
+    gc.disable()
+    for index, calls in enumerate(ways().values()):
+        calls(WARM)
+        for times in (1, 2):
+            cupola.Device().synchronize()
+            counter.callgrind_begin()
+            calls(times * CALLS)
+            counter.callgrind_end(f"{index}:{times}".encode())
+
+
+def parse(path):
+    """Of a file of callgrind's: its name, and the instructions by object, inside and outside."""
+    text = path.read_text()
+    name = re.search(r"^desc: Trigger: Client Request: (.+)$", text, re.MULTILINE)
+    if name is None:
+        return None, None
+    count = Count()
+    lines = iter(text.splitlines())
+    obj = function = callee = ""
+    for line in lines:
+        key, _, value = line.partition("=")
+        if key == "ob":
+            obj = value
+        elif key == "fn":
+            function, callee = value, obj
+        elif key == "cob":
+            callee = value
+        elif key == "calls":
+            cost = int(next(lines).split()[1])
+            # Callgrind has no name for stubs through which the driver calls itself.
+            if driver(callee) and not driver(obj) and obj != "???":
+                count.driver += cost
+            callee = obj
+        elif line[:1].isdigit() and "=" not in line and ":" not in line:
+            cost = int(line.split()[1])
+            count.all += cost
+            count.functions[function, Path(obj).name] += cost
+    return name[1].strip(), count
+
+
+def driver(obj):
+    return Path(obj).name == "libcuda.so.1"
+
+
+class Count:
+    """Instructions: all of the calling thread, in calls into the driver, by function."""
+
+    def __init__(self):
+        self.all = self.driver = 0
+        self.functions = collections.Counter()
+
+
+def measure():
+    """The counts by way, of one call each."""
+    with tempfile.TemporaryDirectory(prefix="cupola-callgrind-") as folder:
+        library = Path(folder) / "callgrind.so"
+        command, _ = floor.compiler()
+        source = HERE / "callgrind.cpp"
+        subprocess.run([command, "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+        environment = {
+            **os.environ,
+            "CUPOLA_CALLGRIND": str(library),
+            "CUPOLA_DRIVER": "cpu",
+            "CUPOLA_CPU_THREADS": "1",
+            "PYTHONHASHSEED": "0",
+        }
+        valgrind = ["valgrind", "--tool=callgrind", "--quiet", "--instr-atstart=no"]
+        valgrind += ["--separate-threads=yes", "--compress-strings=no", "--compress-pos=no"]
+        valgrind.append(f"--callgrind-out-file={folder}/out")
+        subprocess.run(
+            [*valgrind, sys.executable, __file__, "--serve"], env=environment, check=True
+        )
+        counts = {}
+        for path in sorted(Path(folder).glob("out*-01")):
+            name, count = parse(path)
+            if name:
+                counts[name] = count
+    return counts
+
+
+def calls(counts, index):
+    """One call: the difference of 2 N and N, divided."""
+    once, twice = counts[f"{index}:1"], counts[f"{index}:2"]
+    call = Count()
+    call.all = (twice.all - once.all) / CALLS
+    call.driver = (twice.driver - once.driver) / CALLS
+    for key, cost in twice.functions.items():
+        call.functions[key] = (cost - once.functions[key]) / CALLS
+    return call
+
+
+def about():
+    """What the counts depend on."""
+    valgrind = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True)
+    return [
+        f"- python: {platform.python_version()} on {platform.machine()}",
+        f"- numpy: {importlib.metadata.version('numpy')}",
+        f"- compiler: {floor.compiler()[1]}",
+        f"- counted by: {valgrind.stdout.strip()}, {CALLS} calls",
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, help="file for the table")
+    parser.add_argument("--functions", help="also list the functions of the ways named so")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve()
+        return
+    counts = measure()
+    os.environ["CUPOLA_DRIVER"] = "cpu"
+    text = ["# Instructions by call, CPU device", "", *about(), ""]
+    text += ["| call | outside of the driver | in the driver |", "| --- | --- | --- |"]
+    for index, name in enumerate(ways()):
+        call = calls(counts, index)
+        text.append(f"| {name} | {call.all - call.driver:.0f} | {call.driver:.0f} |")
+        if options.functions and options.functions in name:
+            print(f"\n{name}")
+            for (function, obj), cost in call.functions.most_common(40):
+                print(f"{cost:9.1f}  {obj}  {function}")
+    print("\n".join(text))
+    if options.out:
+        options.out.write_text("\n".join(text) + "\n")
+
+
+if __name__ == "__main__":
+    main()
