@@ -29,6 +29,7 @@ NAMES = {"grid": 1, "block": 32, "n": 32}
 
 def ways():
     """Functions that make a number of calls each, by what they call."""
+    import bench_arrays
     import bench_launch
     import numpy as np
 
@@ -58,6 +59,12 @@ def ways():
         for _ in range(count):
             kernel[grid, block](2.0, x, y, out, n)
 
+    foreign = [bench_arrays.Foreign(array) for array in (x, y, out)]
+
+    def foreign_calls(count):
+        for _ in range(count):
+            kernel[grid, block](2.0, *foreign, n)
+
     def items(count):
         for _ in range(count):
             kernel[grid, block]
@@ -86,6 +93,7 @@ def ways():
         "launch[0] = 3.0": argument,
         "bound = kernel[grid, block]; bound(...)": bound_calls,
         "kernel[grid, block](...)": checked_calls,
+        "kernel[grid, block](...), arrays by __cuda_array_interface__": foreign_calls,
         "kernel[grid, block] alone": items,
         "cupola.empty(32, float32), and its end": arrays,
         "Stream.current()": repeated(cupola.Stream.current),

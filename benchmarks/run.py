@@ -11,10 +11,12 @@ import re
 import subprocess
 from pathlib import Path
 
+import bench_arrays
 import bench_import
 import bench_launch
 import bench_mandelbrot
 import bench_peers
+import bench_start
 import floor
 
 import cupola
@@ -67,7 +69,9 @@ def main():
     about = machine()
     sections = {
         "import": bench_import.run(),
+        "start": bench_start.run(),
         "launch": bench_launch.run(),
+        "launch with others' arrays": bench_arrays.run(),
         "mandelbrot 1024 x 1024, 256 iterations": bench_mandelbrot.run(cpu),
     }
     if not cpu:
