@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
@@ -104,6 +105,14 @@ CUresult copy(const Copy& what, Stream& stream, bool wait) {
     const bool from_pageable = check(what.source, extent(what.source, what));
     Copy copy = what;
     flatten(copy);
+    if (wait) {
+        Capture::forbid();
+        Capture::forbid(stream);
+    }
+    if (const auto capture = Capture::of(stream)) {
+        capture->add(stream, what);
+        return CUDA_SUCCESS;
+    }
     const std::size_t bytes = copy.width * copy.height * copy.depth;
     if (!wait && from_pageable && !to_pageable && bytes <= staged) {
         submit_staged(copy, stream);
@@ -129,8 +138,24 @@ CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std:
     return copy(line, stream, wait);
 }
 
-CUresult fill(const Fill& what, Stream& stream, bool wait) {
-    if (what.width == 0 || what.height == 0) return CUDA_SUCCESS;
+void check(const Copy& what) {
+    require(what.width && what.height && what.depth);
+    check(what.destination, extent(what.destination, what));
+    check(what.source, extent(what.source, what));
+}
+
+std::unique_ptr<Operation> copy_operation(const Copy& what) {
+    check(what);
+    Copy copy = what;
+    flatten(copy);
+    return task([copy](CUresult status) {
+        if (status == CUDA_SUCCESS) move(copy);
+    });
+}
+
+void check(const Fill& what) {
+    require(what.width && what.height);
+    require(what.element == 1 || what.element == 2 || what.element == 4);
     require(what.destination % what.element == 0);
     Copy shape;
     require(!__builtin_mul_overflow(what.width, what.element, &shape.width));
@@ -138,9 +163,22 @@ CUresult fill(const Fill& what, Stream& stream, bool wait) {
     if (what.height > 1) require(what.pitch >= shape.width && what.pitch % what.element == 0);
     const Side side{Side::Space::device, what.destination, what.pitch, 0};
     check(side, extent(side, shape));
-    auto operation = task([what](CUresult status) {
+}
+
+std::unique_ptr<Operation> fill_operation(const Fill& what) {
+    check(what);
+    return task([what](CUresult status) {
         if (status == CUDA_SUCCESS) run(what);
     });
+}
+
+CUresult fill(const Fill& what, Stream& stream, bool wait) {
+    if (what.width == 0 || what.height == 0) return CUDA_SUCCESS;
+    auto operation = fill_operation(what);
+    if (const auto capture = Capture::of(stream)) {
+        capture->add(stream, what);
+        return CUDA_SUCCESS;
+    }
     if (!wait) {
         stream.submit(std::move(operation));
         return CUDA_SUCCESS;

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <memory>
+
 #include "cpu/cuda.hpp"
+#include "cpu/operation.hpp"
 
 namespace cupola::cpu {
 
@@ -30,6 +33,13 @@ CUresult copy(const Copy& what, Stream& stream, bool wait);
 CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std::uintptr_t source,
               std::size_t bytes, Stream& stream, bool wait);
 
+// As the nodes of a graph have them: checked, and as work; again each time it is launched, since
+// memory may be gone.
+void check(const Copy& what);
+std::unique_ptr<Operation> copy_operation(const Copy& what);
+// Where CUDA's description says, for copies of boxes.
+Copy box_copy(const CUDA_MEMCPY3D& box);
+
 struct Fill {
     std::uintptr_t destination = 0;
     std::size_t pitch = 0;  // bytes from row to row
@@ -40,5 +50,7 @@ struct Fill {
 };
 
 CUresult fill(const Fill& what, Stream& stream, bool wait);
+void check(const Fill& what);
+std::unique_ptr<Operation> fill_operation(const Fill& what);
 
 }  // namespace cupola::cpu

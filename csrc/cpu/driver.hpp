@@ -23,6 +23,9 @@ namespace cupola::cpu {
 class Context;
 class Event;
 class Function;
+class Graph;
+class GraphExec;
+struct Node;
 class LibraryKernel;
 class Library;
 class Module;
@@ -60,6 +63,9 @@ class Driver {
     Registry<Library> libraries;
     Registry<LibraryKernel> kernels;
     Registry<Pool> pools;
+    Registry<Graph> graphs;
+    Registry<Node> nodes;
+    Registry<GraphExec> graph_execs;
 
     // What the last fault was, in one line; empty where there was none.
     std::string last_fault() const;

@@ -14,6 +14,34 @@ std::shared_ptr<Event::Record> Event::last() const {
     return record_;
 }
 
+std::unique_ptr<Operation> Event::stamp(std::shared_ptr<Record> record) {
+    return task([record = std::move(record)](CUresult) {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        record->nanoseconds.store(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+                                  std::memory_order_release);
+    });
+}
+
+void Event::set(std::shared_ptr<Record> record) {
+    std::lock_guard lock(mutex_);
+    record_ = std::move(record);
+    captured_ = {};
+}
+
+Event::Captured Event::captured() const {
+    std::lock_guard lock(mutex_);
+    return captured_;
+}
+
+void Event::set_captured(Captured captured) {
+    std::lock_guard lock(mutex_);
+    captured_ = std::move(captured);
+}
+
+void Event::require_uncaptured() const {
+    require(captured().capture == nullptr, CUDA_ERROR_CAPTURED_EVENT);
+}
+
 void Event::record(Stream& stream) {
     require(stream.context() == context(), CUDA_ERROR_INVALID_HANDLE);
     auto record = std::make_shared<Record>();
@@ -21,12 +49,9 @@ void Event::record(Stream& stream) {
     // The lock is held over the submission: of two threads that record one event, the one whose
     // mark comes later in the stream must also be the one that is kept.
     std::lock_guard lock(mutex_);
-    record->mark.ticket = stream.submit(task([record](CUresult) {
-        const auto now = std::chrono::steady_clock::now().time_since_epoch();
-        record->nanoseconds.store(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
-                                  std::memory_order_release);
-    }));
+    record->mark.ticket = stream.submit(stamp(record));
     record_ = std::move(record);
+    captured_ = {};
 }
 
 bool Event::done() const {

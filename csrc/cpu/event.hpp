@@ -9,7 +9,9 @@
 
 namespace cupola::cpu {
 
+class Capture;
 class Context;
+struct Node;
 
 class Event {
   public:
@@ -27,21 +29,35 @@ class Event {
     // What a stream has to wait for; an empty mark where the event was never recorded.
     Mark mark() const;
 
-    // Milliseconds between two recorded events.
-    static CUresult elapsed(float* milliseconds, const Event& start, const Event& end);
-
-  private:
     // Of one record call: recording again must not move what was already waited for.
     struct Record {
         Mark mark;
         std::atomic<std::int64_t> nanoseconds{0};
     };
+    // The work that takes the record's time, and the record as the last one.
+    static std::unique_ptr<Operation> stamp(std::shared_ptr<Record> record);
+    void set(std::shared_ptr<Record> record);
+
+    // Where it was last recorded in a capture: it has no time, and stands for a place in a graph.
+    struct Captured {
+        std::shared_ptr<Capture> capture;
+        std::vector<Node*> after;
+    };
+    Captured captured() const;
+    void set_captured(Captured captured);
+    void require_uncaptured() const;
+
+    // Milliseconds between two recorded events.
+    static CUresult elapsed(float* milliseconds, const Event& start, const Event& end);
+
+  private:
     std::shared_ptr<Record> last() const;
 
     const std::shared_ptr<Context> context_;
     const unsigned flags_;
     mutable std::mutex mutex_;
     std::shared_ptr<Record> record_;
+    Captured captured_;
 };
 
 }  // namespace cupola::cpu

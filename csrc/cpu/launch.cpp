@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/module.hpp"
@@ -104,20 +105,30 @@ std::vector<std::byte> from_buffer(const Function& function, void** extra) {
 
 }  // namespace
 
-CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void** parameters,
-                void** extra) {
-    const auto stream = Stream::from(on);
-    auto function = Function::from(handle);
-    require(function->context() == stream->context(), CUDA_ERROR_INVALID_HANDLE);
-    check(shape, *function);
+KernelCall kernel_call(CUfunction handle, const LaunchShape& shape,
+                       std::shared_ptr<Context> context, void** parameters, void** extra) {
+    KernelCall call;
+    call.function = Function::from(handle);
+    const Function& function = *call.function;
+    require(function.context() == context.get(), CUDA_ERROR_INVALID_HANDLE);
+    check(shape, function);
     require(!(parameters && extra && *extra != CU_LAUNCH_PARAM_END));
-    require(parameters || extra || function->parameter_bytes() == 0);
+    require(parameters || extra || function.parameter_bytes() == 0);
+    if (parameters)
+        call.parameters = from_pointers(function, parameters);
+    else if (extra)
+        call.parameters = from_buffer(function, extra);
+    call.context = std::move(context);
+    call.shape = shape;
+    return call;
+}
+
+std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     auto operation = std::make_unique<GridOperation>();
     Launch& launch = operation->grid.launch;
-    if (parameters)
-        launch.parameters = from_pointers(*function, parameters);
-    else if (extra)
-        launch.parameters = from_buffer(*function, extra);
+    const LaunchShape& shape = call.shape;
+    const auto& function = call.function;
+    launch.parameters = std::move(call.parameters);
     launch.kernel = &function->kernel();
     launch.grid = shape.grid;
     launch.block = shape.block;
@@ -129,11 +140,21 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void**
         std::fwrite(text.data(), 1, text.size(), stdout);
         printed->store(true, std::memory_order_relaxed);
     };
-    operation->grid.context = stream->context_pointer().get();
-    operation->grid.priority = stream->priority();
-    operation->context = stream->context_pointer();
-    operation->function = std::move(function);
-    stream->submit(std::move(operation));
+    operation->grid.context = call.context.get();
+    operation->grid.priority = priority;
+    operation->context = std::move(call.context);
+    operation->function = std::move(call.function);
+    return operation;
+}
+
+CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void** parameters,
+                void** extra) {
+    const auto stream = Stream::from(on);
+    auto call = kernel_call(handle, shape, stream->context_pointer(), parameters, extra);
+    if (const auto capture = Capture::of(*stream))
+        capture->add(*stream, std::move(call));
+    else
+        stream->submit(grid_operation(std::move(call), stream->priority()));
     return CUDA_SUCCESS;
 }
 

@@ -52,16 +52,22 @@ std::uint64_t Stream::enqueue(std::unique_ptr<Operation> operation, bool wake) {
         submission = std::unique_lock(context_->submission());
         order(*operation);
     }
+    return enqueue(operation.release(), wake);
+}
+
+// A chain, of which the first is in order with the legacy stream.
+std::uint64_t Stream::enqueue(Operation* chain, bool wake) {
     bool start = false;
     std::uint64_t ticket;
     {
         std::lock_guard lock(mutex_);
-        ticket = submitted_.load(std::memory_order_relaxed) + 1;
-        operation->ticket = ticket;
+        ticket = submitted_.load(std::memory_order_relaxed);
+        (last_ ? last_->next : first_) = chain;
+        for (Operation* each = chain; each; each = each->next) {
+            each->ticket = ++ticket;
+            last_ = each;
+        }
         submitted_.store(ticket);
-        Operation* const raw = operation.release();
-        (last_ ? last_->next : first_) = raw;
-        last_ = raw;
         start = wake && !running_ && !attended_;
         if (start) attended_ = true;
     }
@@ -71,6 +77,19 @@ std::uint64_t Stream::enqueue(std::unique_ptr<Operation> operation, bool wake) {
 
 std::uint64_t Stream::submit(std::unique_ptr<Operation> operation) {
     return enqueue(std::move(operation), true);
+}
+
+std::uint64_t Stream::submit(std::vector<std::unique_ptr<Operation>> operations) {
+    std::unique_lock<std::mutex> submission;
+    if (blocking()) {
+        submission = std::unique_lock(context_->submission());
+        order(*operations.front());
+    }
+    for (std::size_t i = 0; i + 1 < operations.size(); ++i)
+        operations[i]->next = operations[i + 1].get();
+    Operation* const first = operations.front().get();
+    for (auto& operation : operations) (void)operation.release();
+    return enqueue(first, true);
 }
 
 void Stream::perform(std::unique_ptr<Operation> operation) {

@@ -15,6 +15,7 @@
 
 namespace cupola::cpu {
 
+class Capture;
 class Context;
 
 class Stream : public std::enable_shared_from_this<Stream> {
@@ -36,6 +37,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     // Puts work at the end and returns its ticket at once.
     std::uint64_t submit(std::unique_ptr<Operation> operation);
+    // Puts several pieces of work at the end, with nobody else's between; the last one's ticket.
+    std::uint64_t submit(std::vector<std::unique_ptr<Operation>> operations);
     // Puts work at the end and returns when it is done, most often by having run it here.
     void perform(std::unique_ptr<Operation> operation);
 
@@ -54,8 +57,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
     static std::shared_ptr<Stream> from(CUstream handle);
     static CUstream per_thread(CUstream handle) { return handle ? handle : CU_STREAM_PER_THREAD; }
 
+    // What is put on the stream becomes part of; null: it is queued. With Graph::mutex.
+    std::shared_ptr<Capture> capture;
+
   private:
     std::uint64_t enqueue(std::unique_ptr<Operation> operation, bool wake);
+    std::uint64_t enqueue(Operation* first, bool wake);
     void order(Operation& operation);
     void run(Operation* operation);
     bool run_one(std::uint64_t ticket);

@@ -1,5 +1,6 @@
 // csrc/cpu/api/context.cpp - cu* entry points: contexts.
 #include "cpu/context.hpp"
+#include "cpu/capture.hpp"
 
 #include "cpu/driver.hpp"
 #include "cpu/pool.hpp"
@@ -23,6 +24,7 @@ CUresult create(CUcontext* out, unsigned flags, CUdevice device) {
 
 CUresult synchronize(const std::shared_ptr<Context>& context) {
     context->check();
+    Capture::forbid(*context);
     context->synchronize();
     context->device().pool()->settle();
     return context->error();

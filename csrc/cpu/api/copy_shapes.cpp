@@ -50,6 +50,18 @@ Side side(const Place& place, const Copy& extent) {
     return side;
 }
 
+// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike.
+template <class Box>
+Place destination(const Box& it) {
+    return {it.dstMemoryType, it.dstHost, it.dstDevice, it.dstXInBytes,
+            it.dstY,          it.dstZ,    it.dstPitch,  it.dstHeight};
+}
+template <class Box>
+Place source(const Box& it) {
+    return {it.srcMemoryType, it.srcHost, it.srcDevice, it.srcXInBytes,
+            it.srcY,          it.srcZ,    it.srcPitch,  it.srcHeight};
+}
+
 CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, bool wait) {
     if (copy.width == 0 || copy.height == 0 || copy.depth == 0) {
         Stream::from(stream);
@@ -75,7 +87,6 @@ CUresult rectangle(const CUDA_MEMCPY2D* it, CUstream stream, bool wait) {
     });
 }
 
-// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike.
 template <class Box>
 CUresult box(const Box* it, CUstream stream, bool wait) {
     Copy copy;
@@ -83,11 +94,7 @@ CUresult box(const Box* it, CUstream stream, bool wait) {
     copy.height = it->Height;
     copy.depth = it->Depth;
     require(it->srcLOD == 0 && it->dstLOD == 0);
-    const Place to{it->dstMemoryType, it->dstHost, it->dstDevice, it->dstXInBytes,
-                   it->dstY,          it->dstZ,    it->dstPitch,  it->dstHeight};
-    const Place from{it->srcMemoryType, it->srcHost, it->srcDevice, it->srcXInBytes,
-                     it->srcY,          it->srcZ,    it->srcPitch,  it->srcHeight};
-    return run(copy, to, from, stream, wait);
+    return run(copy, destination(*it), source(*it), stream, wait);
 }
 
 CUresult plain_box(const CUDA_MEMCPY3D* it, CUstream stream, bool wait) {
@@ -107,6 +114,18 @@ CUresult peer_box(const CUDA_MEMCPY3D_PEER* it, CUstream stream, bool wait) {
 }
 
 }  // namespace
+
+Copy cupola::cpu::box_copy(const CUDA_MEMCPY3D& it) {
+    require(it.srcLOD == 0 && it.dstLOD == 0);
+    Copy copy;
+    copy.width = it.WidthInBytes;
+    copy.height = it.Height;
+    copy.depth = it.Depth;
+    require(copy.width && copy.height && copy.depth);
+    copy.destination = side(destination(it), copy);
+    copy.source = side(source(it), copy);
+    return copy;
+}
 
 CUPOLA_API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* it) {
     return rectangle(it, CU_STREAM_LEGACY, true);

@@ -1,6 +1,7 @@
 // csrc/cpu/api/event.cpp - cu* entry points: events.
 #include "cpu/event.hpp"
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/pool.hpp"
@@ -37,7 +38,17 @@ CUPOLA_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned
     return entry([&] {
         require(flags == CU_EVENT_RECORD_DEFAULT || flags == CU_EVENT_RECORD_EXTERNAL);
         const auto stream = Stream::from(on);
-        Driver::get().events.get(handle)->record(*stream);
+        const auto event = Driver::get().events.get(handle);
+        const auto capture = Capture::of(*stream);
+        if (!capture) {
+            event->record(*stream);
+        } else {
+            require(stream->context() == event->context(), CUDA_ERROR_INVALID_HANDLE);
+            if (flags == CU_EVENT_RECORD_EXTERNAL)
+                capture->add(*stream, RecordNode{event});
+            else
+                capture->record(*stream, *event);
+        }
         return CUDA_SUCCESS;
     });
 }
@@ -57,6 +68,8 @@ CUPOLA_API CUresult cuEventQuery(CUevent handle) {
     return entry([&] {
         const auto event = Driver::get().events.get(handle);
         event->context()->check();
+        event->require_uncaptured();
+        Capture::forbid();
         if (!event->done()) return CUDA_ERROR_NOT_READY;
         return event->context()->error();
     });
@@ -66,6 +79,8 @@ CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
     return entry([&] {
         const auto event = Driver::get().events.get(handle);
         event->context()->check();
+        event->require_uncaptured();
+        Capture::forbid();
         event->wait();
         event->context()->device().pool()->settle();
         return event->context()->error();
@@ -77,6 +92,8 @@ CUPOLA_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
         require(milliseconds);
         const auto first = Driver::get().events.get(start), second = Driver::get().events.get(end);
         first->context()->check();
+        first->require_uncaptured();
+        second->require_uncaptured();
         return Event::elapsed(milliseconds, *first, *second);
     });
 }

@@ -12,6 +12,7 @@
 
 #include <vector>
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/pool.hpp"
@@ -31,6 +32,7 @@ Allocation owned(const Context& context, Allocation::Kind kind, unsigned flags) 
 
 CUresult allocate_device(CUdeviceptr* out, size_t bytes, Allocation::Kind kind, unsigned flags) {
     const auto& context = Context::usable();
+    Capture::forbid();
     *out = Driver::get().memory.allocate(owned(*context, kind, flags), bytes, 0,
                                          context->device().budget());
     return CUDA_SUCCESS;
@@ -42,6 +44,7 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
         require(out && !(flags & ~known));
         const auto& context = Context::usable();
+        Capture::forbid();
         if (bytes == 0) {  // nothing is asked for, and nothing given, as on hardware
             *out = nullptr;
             return CUDA_SUCCESS;
@@ -127,6 +130,7 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
             return *found;
         };
         find();
+        Capture::forbid();
         context->synchronize();
         const Allocation found = find();
         if (found.kind == Allocation::Kind::pool)
@@ -172,6 +176,7 @@ CUPOLA_API CUresult cuMemFreeHost(void* pointer) {
             return found;
         };
         find();
+        Capture::forbid();
         context->synchronize();
         Driver::get().memory.release(find().begin, Driver::get().host_memory);
         return context->error();

@@ -1,6 +1,7 @@
 // csrc/cpu/api/pool.cpp - cu* entry points: memory pools and stream-ordered allocation.
 #include "cpu/pool.hpp"
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
@@ -19,6 +20,7 @@ CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream han
     return entry([&] {
         require(out);
         const auto stream = Stream::from(handle);
+        require(!Capture::of(*stream), CUDA_ERROR_NOT_SUPPORTED);  // it would be a node
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;  // nothing, at the null address, as on hardware
         *out = stream->context_pointer()->device().pool()->allocate(*stream, bytes);
@@ -34,6 +36,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
     return entry([&] {
         require(out);
         const auto stream = Stream::from(handle);
+        require(!Capture::of(*stream), CUDA_ERROR_NOT_SUPPORTED);  // it would be a node
         const auto from = pool_of(pool);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;
@@ -50,6 +53,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* out, size_t bytes,
 CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     return entry([&] {
         const auto stream = Stream::from(handle);
+        require(!Capture::of(*stream), CUDA_ERROR_NOT_SUPPORTED);  // it would be a node
         if (address == 0) return CUDA_SUCCESS;
         Driver& driver = Driver::get();
         const auto found = driver.memory.at(address);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
+#include "cpu/host_function.hpp"
 #include "cpu/pool.hpp"
 
 using namespace cupola::cpu;
@@ -25,25 +27,6 @@ CUresult create(CUstream* out, unsigned flags, int priority) {
         Driver::get().streams.add(std::move(stream));
         return CUDA_SUCCESS;
     });
-}
-
-// Runs a function of the program. It may be Python, which ends a thread by unwinding it when the
-// interpreter is gone: nothing on the way may catch that.
-template <class Call>
-void call_host(Call&& call) {
-    struct Inside {
-        Inside() { in_host_function = true; }
-        ~Inside() { in_host_function = false; }
-    } inside;
-    call();
-}
-
-template <class Body>
-CUresult submit_host(CUstream handle, Body body) {
-    auto operation = task(std::move(body));
-    operation->host = true;
-    Stream::from(handle)->submit(std::move(operation));
-    return CUDA_SUCCESS;
 }
 
 template <class T, class Get>
@@ -70,6 +53,7 @@ CUPOLA_API CUresult cuStreamDestroy_v2(CUstream handle) {
     return entry([&] {
         Context::current();
         const auto stream = Driver::get().streams.remove(handle);
+        if (stream) Capture::leave(*stream);
         return stream ? stream->context_pointer()->error() : CUDA_ERROR_INVALID_HANDLE;
     });
 }
@@ -78,6 +62,7 @@ CUPOLA_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
 CUPOLA_API CUresult cuStreamQuery(CUstream handle) {
     return entry([&] {
         const auto stream = Stream::from(handle);
+        Capture::forbid(*stream);
         if (!stream->idle()) return CUDA_ERROR_NOT_READY;
         return stream->context_pointer()->error();
     });
@@ -89,6 +74,8 @@ CUPOLA_API CUresult cuStreamQuery_ptsz(CUstream stream) {
 CUPOLA_API CUresult cuStreamSynchronize(CUstream handle) {
     return entry([&] {
         const auto stream = Stream::from(handle);
+        Capture::forbid(*stream);
+        Capture::forbid();
         stream->wait(stream->submitted());
         stream->context_pointer()->device().pool()->settle();
         return stream->context_pointer()->error();
@@ -102,7 +89,17 @@ CUPOLA_API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
     return entry([&] {
         require(flags == CU_EVENT_WAIT_DEFAULT || flags == CU_EVENT_WAIT_EXTERNAL);
         const auto stream = Stream::from(handle);
-        Mark mark = Driver::get().events.get(event)->mark();
+        const auto what = Driver::get().events.get(event);
+        const auto capture = Capture::of(*stream);
+        if (capture && flags == CU_EVENT_WAIT_EXTERNAL) {
+            capture->add(*stream, WaitNode{what});
+            return CUDA_SUCCESS;
+        }
+        if (capture || what->captured().capture) {
+            Capture::wait(*stream, *what);
+            return CUDA_SUCCESS;
+        }
+        Mark mark = what->mark();
         if (!mark.stream || mark.stream == stream || mark.stream->done(mark.ticket))
             return CUDA_SUCCESS;
         auto wait = task([](CUresult) {});
@@ -119,8 +116,13 @@ CUPOLA_API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callba
                                         unsigned int flags) {
     return entry([&] {
         require(callback && flags == 0);
-        return submit_host(
-            handle, [=](CUresult status) { call_host([&] { callback(handle, status, data); }); });
+        const auto stream = Stream::from(handle);
+        Capture::forbid(*stream);  // unlike a host function it can be no node
+        auto operation =
+            task([=](CUresult status) { call_host([&] { callback(handle, status, data); }); });
+        operation->host = true;
+        stream->submit(std::move(operation));
+        return CUDA_SUCCESS;
     });
 }
 CUPOLA_API CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback callback, void* data,
@@ -128,13 +130,15 @@ CUPOLA_API CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback c
     return cuStreamAddCallback(Stream::per_thread(stream), callback, data, flags);
 }
 
-// Unlike a callback, a host function is not called after an error.
 CUPOLA_API CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
     return entry([&] {
         require(function);
-        return submit_host(handle, [=](CUresult status) {
-            if (status == CUDA_SUCCESS) call_host([&] { function(data); });
-        });
+        const auto stream = Stream::from(handle);
+        if (const auto capture = Capture::of(*stream))
+            capture->add(*stream, HostCall{function, data});
+        else
+            stream->submit(host_operation(function, data));
+        return CUDA_SUCCESS;
     });
 }
 CUPOLA_API CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
@@ -185,19 +189,12 @@ CUPOLA_API CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, 
     return cuStreamGetCtx_v2(Stream::per_thread(stream), context, green);
 }
 
-// There are no graphs here yet, so nothing captures.
-CUPOLA_API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-    return get(stream, status, [](Stream&) { return CU_STREAM_CAPTURE_STATUS_NONE; });
-}
-CUPOLA_API CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
-    return cuStreamIsCapturing(Stream::per_thread(stream), status);
-}
-
 // Managed memory is the host's own and needs no attaching; the arguments are checked.
 CUPOLA_API CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length,
                                            unsigned int flags) {
     return entry([&] {
         const auto stream = Stream::from(handle);
+        Capture::forbid(*stream);
         require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
                 flags == CU_MEM_ATTACH_SINGLE);
         const auto found = Driver::get().memory.at(address);

@@ -117,10 +117,10 @@ CUPOLA_API int cupola_stream_device(const cupola_stream* stream);
 CUPOLA_API void cupola_stream_retain(cupola_stream* stream);
 CUPOLA_API void cupola_stream_release(cupola_stream* stream);
 
-/* Queues call(data): it runs when all before it is done, on a thread of the driver's, and what comes
- * after it waits for it. It must not use the driver, and so next to nothing of this library; what
- * it releases is released elsewhere. release(data), where given, follows it. Where work before it
- * fails neither is ever called. */
+/* Queues call(data): it runs when all before it is done, on a thread of the driver's, and what
+ * comes after it waits for it. It must not use the driver, and so next to nothing of this library;
+ * what it releases is released elsewhere. release(data), where given, follows it. Where work before
+ * it fails neither is ever called. */
 CUPOLA_API int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
                                   void (*release)(void*));
 /* How many such calls of this process have yet to return. Whoever holds a lock that they take, as

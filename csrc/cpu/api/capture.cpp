@@ -1,0 +1,144 @@
+// csrc/cpu/api/capture.cpp - cu* entry points: capturing what is put on streams into graphs.
+#include "cpu/capture.hpp"
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/stream.hpp"
+
+// cuda.h names the newest of these by the plain name.
+#undef cuStreamBeginCapture
+#undef cuStreamGetCaptureInfo
+#undef cuStreamUpdateCaptureDependencies
+
+using namespace cupola::cpu;
+
+namespace {
+
+// No edge of a graph here has properties.
+void show_edges(const CUgraphEdgeData** out) {
+    if (out) *out = nullptr;
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+    return entry([&] {
+        require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+                mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        Capture::begin(*Stream::from(stream), mode);
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
+    return cuStreamBeginCapture_v2(Stream::per_thread(stream), mode);
+}
+CUPOLA_API CUresult cuStreamBeginCapture(CUstream stream) {
+    return cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+CUPOLA_API CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
+    return cuStreamBeginCapture(Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+    return entry([&] {
+        require(graph);
+        *graph = nullptr;
+        *graph = Capture::end(*Stream::from(stream))->handle();
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
+    return cuStreamEndCapture(Stream::per_thread(stream), graph);
+}
+
+CUPOLA_API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    return entry([&] {
+        require(status);
+        *status = Capture::info(*Stream::from(stream)).status;
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
+    return cuStreamIsCapturing(Stream::per_thread(stream), status);
+}
+
+CUPOLA_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status,
+                                              cuuint64_t* id, CUgraph* graph,
+                                              const CUgraphNode** dependencies, size_t* count) {
+    return entry([&] {
+        require(status);
+        const auto info = Capture::info(*Stream::from(stream));
+        *status = info.status;
+        if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+        if (id) *id = info.id;
+        if (graph) *graph = info.graph;
+        if (dependencies) *dependencies = info.dependencies;
+        if (count) *count = info.count;
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus* status,
+                                                   cuuint64_t* id, CUgraph* graph,
+                                                   const CUgraphNode** dependencies,
+                                                   size_t* count) {
+    return cuStreamGetCaptureInfo_v2(Stream::per_thread(stream), status, id, graph, dependencies,
+                                     count);
+}
+CUPOLA_API CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status,
+                                              cuuint64_t* id, CUgraph* graph,
+                                              const CUgraphNode** dependencies,
+                                              const CUgraphEdgeData** edges, size_t* count) {
+    show_edges(edges);
+    return cuStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count);
+}
+CUPOLA_API CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream stream, CUstreamCaptureStatus* status,
+                                                   cuuint64_t* id, CUgraph* graph,
+                                                   const CUgraphNode** dependencies,
+                                                   const CUgraphEdgeData** edges, size_t* count) {
+    return cuStreamGetCaptureInfo_v3(Stream::per_thread(stream), status, id, graph, dependencies,
+                                     edges, count);
+}
+CUPOLA_API CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
+                                           cuuint64_t* id) {
+    return cuStreamGetCaptureInfo_v2(stream, status, id, nullptr, nullptr, nullptr);
+}
+CUPOLA_API CUresult cuStreamGetCaptureInfo_ptsz(CUstream stream, CUstreamCaptureStatus* status,
+                                                cuuint64_t* id) {
+    return cuStreamGetCaptureInfo(Stream::per_thread(stream), status, id);
+}
+
+CUPOLA_API CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes,
+                                                      size_t count, unsigned int flags) {
+    return entry([&] {
+        require(flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES ||
+                flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+        Capture::set_dependencies(*Stream::from(stream), nodes, count,
+                                  flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgraphNode* nodes,
+                                                           size_t count, unsigned int flags) {
+    return cuStreamUpdateCaptureDependencies(Stream::per_thread(stream), nodes, count, flags);
+}
+CUPOLA_API CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* nodes,
+                                                         const CUgraphEdgeData*, size_t count,
+                                                         unsigned int flags) {
+    return cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
+}
+CUPOLA_API CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream stream, CUgraphNode* nodes,
+                                                              const CUgraphEdgeData* edges,
+                                                              size_t count, unsigned int flags) {
+    return cuStreamUpdateCaptureDependencies_v2(Stream::per_thread(stream), nodes, edges, count,
+                                                flags);
+}
+
+CUPOLA_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+    return entry([&] {
+        require(mode && (*mode == CU_STREAM_CAPTURE_MODE_GLOBAL ||
+                         *mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+                         *mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+        *mode = Capture::exchange(*mode);
+        return CUDA_SUCCESS;
+    });
+}

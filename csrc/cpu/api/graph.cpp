@@ -1,0 +1,357 @@
+// csrc/cpu/api/graph.cpp - cu* entry points: graphs, their edges, and launching them.
+#include "cpu/graph.hpp"
+
+#include <cstdio>
+
+#include "cpu/capture.hpp"
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/event.hpp"
+#include "cpu/module.hpp"
+#include "cpu/stream.hpp"
+
+// cuda.h names the newest of these by the plain name.
+#undef cuGraphInstantiate
+#undef cuGraphExecUpdate
+#undef cuGraphGetEdges
+#undef cuGraphNodeGetDependencies
+#undef cuGraphNodeGetDependentNodes
+#undef cuGraphAddDependencies
+#undef cuGraphRemoveDependencies
+
+using namespace cupola::cpu;
+
+namespace {
+
+std::shared_ptr<Graph> graph_of(CUgraph handle) {
+    return Driver::get().graphs.get(handle, CUDA_ERROR_INVALID_VALUE);
+}
+std::shared_ptr<Node> node_of(CUgraphNode handle) {
+    return Driver::get().nodes.get(handle, CUDA_ERROR_INVALID_VALUE);
+}
+std::shared_ptr<GraphExec> exec_of(CUgraphExec handle) {
+    return Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+template <class Body>
+CUresult locked(Body&& body) {
+    return entry([&] {
+        std::lock_guard lock(Graph::mutex());
+        body();
+        return CUDA_SUCCESS;
+    });
+}
+
+// As the functions that list nodes do it: without `out` the number; else as many as fit, and null
+// beyond them.
+template <class Nodes>
+void list(const Nodes& nodes, CUgraphNode* out, size_t* count) {
+    require(count);
+    if (out) {
+        const size_t room = *count;
+        for (size_t i = 0; i < room; ++i) out[i] = i < nodes.size() ? nodes[i]->handle() : nullptr;
+        *count = std::min(room, nodes.size());
+    } else {
+        *count = nodes.size();
+    }
+}
+
+void edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count) {
+    require(count && (from == nullptr) == (to == nullptr));
+    std::vector<Node*> starts, ends;
+    for (const auto& node : graph_of(graph)->nodes())
+        for (Node* after : node->after) {
+            starts.push_back(node.get());
+            ends.push_back(after);
+        }
+    size_t room = *count;
+    list(starts, from, count);
+    if (to) list(ends, to, &room);
+}
+
+void default_edges(CUgraphEdgeData* data, const size_t* count) {
+    if (data)
+        for (size_t i = 0; i < *count; ++i) data[i] = {};
+}
+
+void refuse_edges(const CUgraphEdgeData* data, size_t count) {
+    for (size_t i = 0; data && i < count; ++i)
+        require(data[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT && data[i].from_port == 0 &&
+                    data[i].to_port == 0,
+                CUDA_ERROR_NOT_SUPPORTED);
+}
+
+template <class Change>
+CUresult change_edges(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to, size_t count,
+                      Change&& change) {
+    return locked([&] {
+        const auto graph = graph_of(handle);
+        require(count == 0 || (from && to));
+        for (size_t i = 0; i < count; ++i) change(*graph, *node_of(from[i]), *node_of(to[i]));
+    });
+}
+
+void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
+    constexpr unsigned long long known =
+        CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+        CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    require(out && !(flags & ~known));
+    require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_NOT_SUPPORTED);
+    auto exec = std::make_shared<GraphExec>(*graph_of(handle));
+    *out = exec->handle();
+    Driver::get().graph_execs.add(std::move(exec));
+}
+
+const char* title(const Node& node) {
+    static const char* const names[] = {"kernel", "copy",  "fill", "host",
+                                        "graph",  "empty", "wait", "record"};
+    return names[node.work.index()];
+}
+
+void print(std::FILE* file, const Graph& graph) {
+    for (const auto& node : graph.nodes()) {
+        std::fprintf(file, "  n%p [label=\"%s", static_cast<void*>(node.get()), title(*node));
+        if (const auto* kernel = std::get_if<KernelCall>(&node->work)) {
+            const Dim3 &grid = kernel->shape.grid, &block = kernel->shape.block;
+            std::fprintf(file, "\\n%s\\n(%u,%u,%u) x (%u,%u,%u)",
+                         std::string(kernel->function->kernel().name()).c_str(), grid.x, grid.y,
+                         grid.z, block.x, block.y, block.z);
+        }
+        std::fprintf(file, "\"];\n");
+        if (const auto* child = std::get_if<ChildGraph>(&node->work)) {
+            std::fprintf(file, "  subgraph cluster_%p {\n", static_cast<void*>(node.get()));
+            print(file, *child->graph);
+            std::fprintf(file, "  }\n");
+        }
+    }
+    for (const auto& node : graph.nodes())
+        for (const Node* after : node->after)
+            std::fprintf(file, "  n%p -> n%p;\n", static_cast<void*>(node.get()),
+                         static_cast<const void*>(after));
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuGraphCreate(CUgraph* graph, unsigned int flags) {
+    return locked([&] {
+        require(graph && flags == 0);
+        *graph = Graph::make()->handle();
+    });
+}
+
+CUPOLA_API CUresult cuGraphDestroy(CUgraph handle) {
+    return locked([&] {
+        const auto graph = graph_of(handle);
+        require(graph->owner == nullptr);  // a child graph goes with its node
+        graph->forget();
+    });
+}
+
+CUPOLA_API CUresult cuGraphClone(CUgraph* out, CUgraph graph) {
+    return locked([&] {
+        require(out);
+        *out = graph_of(graph)->clone(true)->handle();
+    });
+}
+
+CUPOLA_API CUresult cuGraphNodeFindInClone(CUgraphNode* out, CUgraphNode original, CUgraph clone) {
+    return locked([&] {
+        require(out);
+        for (const auto& node : graph_of(clone)->nodes())
+            if (node->origin == original) {
+                *out = node->handle();
+                return;
+            }
+        fail(CUDA_ERROR_INVALID_VALUE);
+    });
+}
+
+CUPOLA_API CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+    return locked([&] { list(graph_of(graph)->nodes(), nodes, count); });
+}
+
+CUPOLA_API CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+    return locked([&] {
+        std::vector<Node*> roots;
+        for (const auto& node : graph_of(graph)->nodes())
+            if (node->before.empty()) roots.push_back(node.get());
+        list(roots, nodes, count);
+    });
+}
+
+CUPOLA_API CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                                    size_t* count) {
+    return locked([&] { edges(graph, from, to, count); });
+}
+CUPOLA_API CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                                       CUgraphEdgeData* data, size_t* count) {
+    return locked([&] {
+        edges(graph, from, to, count);
+        if (from) default_edges(data, count);
+    });
+}
+
+CUPOLA_API CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* out, size_t* count) {
+    return locked([&] { list(node_of(node)->before, out, count); });
+}
+CUPOLA_API CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* out,
+                                                  CUgraphEdgeData* data, size_t* count) {
+    return locked([&] {
+        list(node_of(node)->before, out, count);
+        if (out) default_edges(data, count);
+    });
+}
+
+CUPOLA_API CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* out,
+                                                 size_t* count) {
+    return locked([&] { list(node_of(node)->after, out, count); });
+}
+CUPOLA_API CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* out,
+                                                    CUgraphEdgeData* data, size_t* count) {
+    return locked([&] {
+        list(node_of(node)->after, out, count);
+        if (out) default_edges(data, count);
+    });
+}
+
+CUPOLA_API CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from,
+                                           const CUgraphNode* to, size_t count) {
+    return change_edges(graph, from, to, count,
+                        [](Graph& it, Node& start, Node& end) { it.link(start, end); });
+}
+CUPOLA_API CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
+                                              const CUgraphNode* to, const CUgraphEdgeData* data,
+                                              size_t count) {
+    return change_edges(graph, from, to, count, [&](Graph& it, Node& start, Node& end) {
+        refuse_edges(data, count);
+        it.link(start, end);
+    });
+}
+
+CUPOLA_API CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from,
+                                              const CUgraphNode* to, size_t count) {
+    return change_edges(graph, from, to, count,
+                        [](Graph& it, Node& start, Node& end) { it.unlink(start, end); });
+}
+CUPOLA_API CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
+                                                 const CUgraphNode* to, const CUgraphEdgeData*,
+                                                 size_t count) {
+    return cuGraphRemoveDependencies(graph, from, to, count);
+}
+
+CUPOLA_API CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned int flags) {
+    return locked([&] {
+        require(path && !(flags & ~0xffffu));
+        const auto which = graph_of(graph);
+        const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "w"),
+                                                                   &std::fclose);
+        require(file != nullptr, CUDA_ERROR_OPERATING_SYSTEM);
+        std::fprintf(file.get(), "digraph graph_%p {\n", static_cast<void*>(which.get()));
+        print(file.get(), *which);
+        std::fprintf(file.get(), "}\n");
+    });
+}
+
+// ---- ready to launch ------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
+                                                unsigned long long flags) {
+    return locked([&] {
+        require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD));  // there is no stream for it
+        instantiate(exec, graph, flags);
+    });
+}
+
+CUPOLA_API CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                                 CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+    return locked([&] {
+        require(parameters);
+        parameters->hErrNode_out = nullptr;
+        parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+        if (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+            Stream::from(parameters->hUploadStream);
+        instantiate(exec, graph, parameters->flags);
+        parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
+                                                      CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+    return cuGraphInstantiateWithParams(exec, graph, parameters);
+}
+
+CUPOLA_API CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error,
+                                          char* log, size_t size) {
+    if (error) *error = nullptr;
+    if (log && size) *log = 0;
+    return cuGraphInstantiateWithFlags(exec, graph, 0);
+}
+CUPOLA_ALIAS(cuGraphInstantiate, cuGraphInstantiate_v2);
+
+CUPOLA_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
+    return entry([&] {
+        return Driver::get().graph_execs.remove(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    });
+}
+
+CUPOLA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
+    return entry([&] {
+        const auto exec = exec_of(handle);
+        const auto stream = Stream::from(on);
+        if (const auto capture = Capture::of(*stream)) {
+            std::shared_ptr<Graph> copy;
+            {
+                std::lock_guard lock(Graph::mutex());
+                copy = exec->graph().clone(true);
+            }
+            capture->add(*stream, ChildGraph{std::move(copy)});
+            return CUDA_SUCCESS;
+        }
+        std::lock_guard lock(exec->mutex);
+        exec->launch(*stream);
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
+    return cuGraphLaunch(exec, Stream::per_thread(stream));
+}
+
+// There is nothing to send to the device before it is launched.
+CUPOLA_API CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+    return entry([&] {
+        exec_of(exec);
+        Stream::from(stream);
+        return CUDA_SUCCESS;
+    });
+}
+CUPOLA_API CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream) {
+    return cuGraphUpload(exec, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
+    return entry([&] {
+        exec_of(exec);
+        require(flags);
+        *flags = 0;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+                                         CUgraphExecUpdateResultInfo* info) {
+    return locked([&] {
+        require(info);
+        const auto which = exec_of(exec);
+        std::lock_guard lock(which->mutex);
+        require(which->update(*graph_of(graph), *info) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
+                CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    });
+}
+CUPOLA_API CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node,
+                                      CUgraphExecUpdateResult* result) {
+    if (!node || !result) return CUDA_ERROR_INVALID_VALUE;
+    CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
+    const CUresult code = cuGraphExecUpdate_v2(exec, graph, &info);
+    *node = info.errorNode;
+    *result = info.result;
+    return code;
+}

@@ -1,0 +1,385 @@
+// csrc/cpu/api/graph_node.cpp - cu* entry points: the nodes of graphs, and what they are given.
+#include <cstring>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/event.hpp"
+#include "cpu/graph.hpp"
+#include "cpu/module.hpp"
+
+// cuda.h names the newest of these by the plain name.
+#undef cuGraphAddKernelNode
+#undef cuGraphKernelNodeGetParams
+#undef cuGraphKernelNodeSetParams
+#undef cuGraphExecKernelNodeSetParams
+
+using namespace cupola::cpu;
+
+namespace {
+
+std::shared_ptr<Node> node_of(CUgraphNode handle) {
+    return Driver::get().nodes.get(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+template <class T>
+T& work_of(Node& node) {
+    auto* work = std::get_if<T>(&node.work);
+    require(work != nullptr);
+    return *work;
+}
+
+template <class Body>
+CUresult locked(Body&& body) {
+    return entry([&] {
+        std::lock_guard lock(Graph::mutex());
+        body();
+        return CUDA_SUCCESS;
+    });
+}
+
+template <class Make>
+CUresult add(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count,
+             Make&& make) {
+    return locked([&] {
+        require(out && (before || count == 0));
+        const auto to = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE);
+        std::vector<Node*> after;
+        for (size_t i = 0; i < count; ++i) after.push_back(node_of(before[i]).get());
+        *out = to->add(make(*to), after).handle();
+    });
+}
+
+template <class T, class Make>
+CUresult set(CUgraphNode handle, Make&& make) {
+    return locked([&] {
+        const auto node = node_of(handle);
+        work_of<T>(*node) = make();
+    });
+}
+
+template <class T, class Make>
+CUresult set_exec(CUgraphExec handle, CUgraphNode node, Make&& make) {
+    return entry([&] {
+        const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
+        std::lock_guard lock(exec->mutex);
+        Work sample = T{};
+        Node& mine = exec->node(node, static_cast<CUgraphNodeType>(sample.index()));
+        mine.work = make();
+        return CUDA_SUCCESS;
+    });
+}
+
+// The older structure is how the newer one begins; there the kernel may be given in another way.
+KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, CUkernel kernel, CUcontext context) {
+    require(it);
+    const LaunchShape shape{{it->gridDimX, it->gridDimY, it->gridDimZ},
+                            {it->blockDimX, it->blockDimY, it->blockDimZ},
+                            {1, 1, 1},
+                            it->sharedMemBytes};
+    CUfunction function = it->func ? it->func : reinterpret_cast<CUfunction>(kernel);
+    auto in = it->func ? Driver::get().contexts.get(Function::from(it->func)->context(),
+                                                    CUDA_ERROR_INVALID_HANDLE)
+                       : Context::from(context);
+    return kernel_call(function, shape, std::move(in), it->kernelParams, it->extra);
+}
+KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v2* it) {
+    require(it);
+    return kernel_of(reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(it), it->kern, it->ctx);
+}
+KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it) {
+    return kernel_of(it, nullptr, nullptr);
+}
+
+// The pointers stay good until the node is changed.
+template <class Parameters>
+CUresult show_kernel(CUgraphNode handle, Parameters* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        auto& call = work_of<KernelCall>(*node);
+        node->pointers.clear();
+        for (const auto& parameter : call.function->kernel().parameters())
+            node->pointers.push_back(call.parameters.data() + parameter.offset);
+        *out = {};
+        out->func = call.function->handle();
+        out->gridDimX = call.shape.grid.x;
+        out->gridDimY = call.shape.grid.y;
+        out->gridDimZ = call.shape.grid.z;
+        out->blockDimX = call.shape.block.x;
+        out->blockDimY = call.shape.block.y;
+        out->blockDimZ = call.shape.block.z;
+        out->sharedMemBytes = call.shape.shared;
+        out->kernelParams = node->pointers.data();
+    });
+}
+
+Copy checked_box(const CUDA_MEMCPY3D* it) {
+    require(it);
+    Copy copy = box_copy(*it);
+    check(copy);
+    return copy;
+}
+
+template <class Place>
+void show_side(const Side& side, Place place) {
+    place.type = side.space == Side::Space::host     ? CU_MEMORYTYPE_HOST
+                 : side.space == Side::Space::device ? CU_MEMORYTYPE_DEVICE
+                                                     : CU_MEMORYTYPE_UNIFIED;
+    if (side.space == Side::Space::host)
+        place.host = reinterpret_cast<void*>(side.address);
+    else
+        place.device = side.address;
+    place.pitch = side.pitch;
+    place.height = side.pitch ? side.slice / side.pitch : 0;
+}
+
+Fill checked_fill(const CUDA_MEMSET_NODE_PARAMS* it) {
+    require(it && it->width && it->height);
+    const Fill fill{it->dst, it->pitch, it->value, it->elementSize, it->width, it->height};
+    check(fill);
+    return fill;
+}
+
+HostCall checked_host(const CUDA_HOST_NODE_PARAMS* it) {
+    require(it && it->fn);
+    return {it->fn, it->userData};
+}
+
+std::shared_ptr<Event> event_of(CUevent event) { return Driver::get().events.get(event); }
+
+}  // namespace
+
+CUPOLA_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
+    return locked([&] {
+        require(type);
+        *type = node_of(node)->type();
+    });
+}
+
+CUPOLA_API CUresult cuGraphDestroyNode(CUgraphNode handle) {
+    return locked([&] {
+        const auto node = node_of(handle);
+        node->graph->remove(*node);
+    });
+}
+
+// ---- kernels --------------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph,
+                                         const CUgraphNode* before, size_t count,
+                                         const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+    return add(node, graph, before, count, [&](Graph&) { return kernel_of(parameters); });
+}
+CUPOLA_API CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph,
+                                            const CUgraphNode* before, size_t count,
+                                            const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
+    return add(node, graph, before, count, [&](Graph&) { return kernel_of(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* out) {
+    return show_kernel(node, out);
+}
+CUPOLA_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node,
+                                                  CUDA_KERNEL_NODE_PARAMS_v2* out) {
+    return show_kernel(node, out);
+}
+
+CUPOLA_API CUresult cuGraphKernelNodeSetParams(CUgraphNode node,
+                                               const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+    return set<KernelCall>(node, [&] { return kernel_of(parameters); });
+}
+CUPOLA_API CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node,
+                                                  const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
+    return set<KernelCall>(node, [&] { return kernel_of(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                   const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
+    return set_exec<KernelCall>(exec, node, [&] { return kernel_of(parameters); });
+}
+CUPOLA_API CUresult cuGraphExecKernelNodeSetParams_v2(
+    CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
+    return set_exec<KernelCall>(exec, node, [&] { return kernel_of(parameters); });
+}
+
+// ---- copies ---------------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
+                                         const CUgraphNode* before, size_t count,
+                                         const CUDA_MEMCPY3D* parameters, CUcontext context) {
+    return add(node, graph, before, count, [&](Graph&) {
+        Context::from(context);
+        return checked_box(parameters);
+    });
+}
+
+CUPOLA_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        const auto& copy = work_of<Copy>(*node);
+        *out = {};
+        struct Place {
+            CUmemorytype& type;
+            CUdeviceptr& device;
+            size_t &pitch, &height;
+            const void* host;
+        };
+        Place to{out->dstMemoryType, out->dstDevice, out->dstPitch, out->dstHeight, nullptr};
+        Place from{out->srcMemoryType, out->srcDevice, out->srcPitch, out->srcHeight, nullptr};
+        show_side<Place&>(copy.destination, to);
+        show_side<Place&>(copy.source, from);
+        out->dstHost = const_cast<void*>(to.host);
+        out->srcHost = from.host;
+        out->WidthInBytes = copy.width;
+        out->Height = copy.height;
+        out->Depth = copy.depth;
+    });
+}
+
+CUPOLA_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* parameters) {
+    return set<Copy>(node, [&] { return checked_box(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                   const CUDA_MEMCPY3D* parameters,
+                                                   CUcontext context) {
+    return set_exec<Copy>(exec, node, [&] {
+        Context::from(context);
+        return checked_box(parameters);
+    });
+}
+
+// ---- fills ----------------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
+                                         const CUgraphNode* before, size_t count,
+                                         const CUDA_MEMSET_NODE_PARAMS* parameters,
+                                         CUcontext context) {
+    return add(node, graph, before, count, [&](Graph&) {
+        Context::from(context);
+        return checked_fill(parameters);
+    });
+}
+
+CUPOLA_API CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARAMS* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        const auto& fill = work_of<Fill>(*node);
+        *out = {};
+        out->dst = fill.destination;
+        out->pitch = fill.pitch;
+        out->value = fill.value;
+        out->elementSize = static_cast<unsigned>(fill.element);
+        out->width = fill.width;
+        out->height = fill.height;
+    });
+}
+
+CUPOLA_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
+                                               const CUDA_MEMSET_NODE_PARAMS* parameters) {
+    return set<Fill>(node, [&] { return checked_fill(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                   const CUDA_MEMSET_NODE_PARAMS* parameters,
+                                                   CUcontext context) {
+    return set_exec<Fill>(exec, node, [&] {
+        Context::from(context);
+        return checked_fill(parameters);
+    });
+}
+
+// ---- host functions -------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                       size_t count, const CUDA_HOST_NODE_PARAMS* parameters) {
+    return add(node, graph, before, count, [&](Graph&) { return checked_host(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_PARAMS* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        const auto& host = work_of<HostCall>(*node);
+        *out = {};
+        out->fn = host.function;
+        out->userData = host.data;
+    });
+}
+
+CUPOLA_API CUresult cuGraphHostNodeSetParams(CUgraphNode node,
+                                             const CUDA_HOST_NODE_PARAMS* parameters) {
+    return set<HostCall>(node, [&] { return checked_host(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                 const CUDA_HOST_NODE_PARAMS* parameters) {
+    return set_exec<HostCall>(exec, node, [&] { return checked_host(parameters); });
+}
+
+// ---- the rest -------------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
+                                             const CUgraphNode* before, size_t count,
+                                             CUgraph child) {
+    return add(node, graph, before, count, [&](Graph& to) {
+        const auto what = Driver::get().graphs.get(child, CUDA_ERROR_INVALID_VALUE);
+        require(!what->holds(to));
+        return ChildGraph{what->clone(true)};
+    });
+}
+
+CUPOLA_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        *out = work_of<ChildGraph>(*node).graph->handle();
+    });
+}
+
+CUPOLA_API CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                        size_t count) {
+    return add(node, graph, before, count, [](Graph&) { return EmptyNode{}; });
+}
+
+CUPOLA_API CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
+                                              const CUgraphNode* before, size_t count,
+                                              CUevent event) {
+    return add(node, graph, before, count, [&](Graph&) { return RecordNode{event_of(event)}; });
+}
+CUPOLA_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle, CUevent* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        *out = work_of<RecordNode>(*node).event->handle();
+    });
+}
+CUPOLA_API CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
+    return set<RecordNode>(node, [&] { return RecordNode{event_of(event)}; });
+}
+CUPOLA_API CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
+                                                       CUevent event) {
+    return set_exec<RecordNode>(exec, node, [&] { return RecordNode{event_of(event)}; });
+}
+
+CUPOLA_API CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
+                                            const CUgraphNode* before, size_t count,
+                                            CUevent event) {
+    return add(node, graph, before, count, [&](Graph&) { return WaitNode{event_of(event)}; });
+}
+CUPOLA_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        *out = work_of<WaitNode>(*node).event->handle();
+    });
+}
+CUPOLA_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
+    return set<WaitNode>(node, [&] { return WaitNode{event_of(event)}; });
+}
+CUPOLA_API CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
+                                                     CUevent event) {
+    return set_exec<WaitNode>(exec, node, [&] { return WaitNode{event_of(event)}; });
+}

@@ -1,0 +1,110 @@
+// csrc/cpu/graph.cpp - nodes and edges, and their order.
+#include "cpu/graph.hpp"
+
+#include <algorithm>
+
+#include "cpu/driver.hpp"
+
+namespace cupola::cpu {
+
+std::mutex& Graph::mutex() {
+    static std::mutex* const mutex = new std::mutex;
+    return *mutex;
+}
+
+std::shared_ptr<Graph> Graph::make() {
+    auto graph = std::make_shared<Graph>();
+    graph->known_ = true;
+    Driver::get().graphs.add(graph);
+    return graph;
+}
+
+void Graph::forget() {
+    if (!known_) return;
+    known_ = false;
+    Driver& driver = Driver::get();
+    for (auto& node : nodes_) {
+        driver.nodes.remove(node.get());
+        if (auto* child = std::get_if<ChildGraph>(&node->work)) child->graph->forget();
+    }
+    driver.graphs.remove(this);
+}
+
+Node& Graph::add(Work work, const std::vector<Node*>& before) {
+    for (const Node* node : before) require(has(*node));
+    auto node = std::make_shared<Node>();
+    node->graph = this;
+    node->work = std::move(work);
+    if (auto* child = std::get_if<ChildGraph>(&node->work)) child->graph->owner = node.get();
+    Node& added = *node;
+    if (known_) Driver::get().nodes.add(node);
+    nodes_.push_back(std::move(node));
+    for (Node* one : before) link(*one, added);
+    return added;
+}
+
+void Graph::remove(Node& node) {
+    for (Node* other : std::vector<Node*>(node.before)) unlink(*other, node);
+    for (Node* other : std::vector<Node*>(node.after)) unlink(node, *other);
+    if (auto* child = std::get_if<ChildGraph>(&node.work)) child->graph->forget();
+    Driver::get().nodes.remove(&node);
+    const auto it = std::find_if(nodes_.begin(), nodes_.end(),
+                                 [&](const auto& mine) { return mine.get() == &node; });
+    nodes_.erase(it);
+}
+
+void Graph::link(Node& from, Node& to) {
+    require(has(from) && has(to) && &from != &to);
+    require(std::find(from.after.begin(), from.after.end(), &to) == from.after.end());
+    from.after.push_back(&to);
+    to.before.push_back(&from);
+}
+
+void Graph::unlink(Node& from, Node& to) {
+    const auto out = std::find(from.after.begin(), from.after.end(), &to);
+    require(out != from.after.end());
+    from.after.erase(out);
+    to.before.erase(std::find(to.before.begin(), to.before.end(), &from));
+}
+
+std::shared_ptr<Graph> Graph::clone(bool known) const {
+    auto copy = known ? make() : std::make_shared<Graph>();
+    std::map<const Node*, Node*> twins;
+    for (const auto& node : nodes_) {
+        Work work = node->work;
+        if (auto* child = std::get_if<ChildGraph>(&work)) child->graph = child->graph->clone(known);
+        Node& twin = copy->add(std::move(work), {});
+        twin.origin = node->handle();
+        twins[node.get()] = &twin;
+    }
+    for (const auto& node : nodes_)
+        for (const Node* before : node->before) copy->link(*twins[before], *twins[node.get()]);
+    return copy;
+}
+
+std::vector<Node*> Graph::sorted() const {
+    std::map<const Node*, std::size_t> missing;
+    std::vector<Node*> order, ready;
+    for (const auto& node : nodes_) {
+        missing[node.get()] = node->before.size();
+        if (node->before.empty()) ready.push_back(node.get());
+    }
+    for (std::size_t next = 0; next < ready.size(); ++next) {
+        Node* node = ready[next];
+        order.push_back(node);
+        for (Node* after : node->after)
+            if (--missing[after] == 0) ready.push_back(after);
+    }
+    if (order.size() != nodes_.size()) order.clear();
+    return order;
+}
+
+bool Graph::holds(const Graph& graph) const {
+    if (&graph == this) return true;
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+        const auto* child = std::get_if<ChildGraph>(&node->work);
+        return child && child->graph->holds(graph);
+    });
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,106 @@
+// csrc/cpu/graph.hpp - a graph: nodes of work and their order; and a graph made ready to launch.
+//
+// Graphs are changed under one lock of the process (`Graph::mutex`): by the program, and by the
+// captures of its streams. A graph that is made ready is a copy, which no later change touches.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+#include "cpu/copy.hpp"
+#include "cpu/cuda.hpp"
+#include "cpu/launch.hpp"
+#include "cpu/operation.hpp"
+
+namespace cupola::cpu {
+
+class Event;
+class Graph;
+class Stream;
+
+struct HostCall {
+    CUhostFn function;
+    void* data;
+};
+struct ChildGraph {
+    std::shared_ptr<Graph> graph;
+};
+struct EmptyNode {};
+struct WaitNode {
+    std::shared_ptr<Event> event;
+};
+struct RecordNode {
+    std::shared_ptr<Event> event;
+};
+// In the order of CUgraphNodeType.
+using Work =
+    std::variant<KernelCall, Copy, Fill, HostCall, ChildGraph, EmptyNode, WaitNode, RecordNode>;
+
+struct Node {
+    CUgraphNode handle() { return reinterpret_cast<CUgraphNode>(this); }
+    CUgraphNodeType type() const { return static_cast<CUgraphNodeType>(work.index()); }
+
+    Graph* graph = nullptr;
+    Work work;
+    std::vector<Node*> before, after;  // what it waits for, what waits for it
+    CUgraphNode origin = nullptr;      // of a copy: the node it was copied from
+    std::vector<void*> pointers;       // what cuGraphKernelNodeGetParams gave
+};
+
+class Graph : public std::enable_shared_from_this<Graph> {
+  public:
+    using Nodes = std::vector<std::shared_ptr<Node>>;
+
+    static std::mutex& mutex();
+    // A graph that the driver's registry knows. Forget: its handle and its nodes' are gone.
+    static std::shared_ptr<Graph> make();
+    void forget();
+
+    CUgraph handle() { return reinterpret_cast<CUgraph>(this); }
+    const Nodes& nodes() const { return nodes_; }
+    Node& add(Work work, const std::vector<Node*>& before);
+    void remove(Node& node);
+    void link(Node& from, Node& to);  // INVALID_VALUE where the edge is there, or no edge
+    void unlink(Node& from, Node& to);
+    bool has(const Node& node) const { return node.graph == this; }
+
+    std::shared_ptr<Graph> clone(bool known) const;
+    // What comes first, first; of what may be in any order, what was added first. Empty where the
+    // order is a circle.
+    std::vector<Node*> sorted() const;
+    // Whether the graph is in this one, at any depth.
+    bool holds(const Graph& graph) const;
+
+    Node* owner = nullptr;  // of a child graph: the node that has it
+
+  private:
+    Nodes nodes_;
+    bool known_ = false;
+};
+
+class GraphExec {
+  public:
+    explicit GraphExec(const Graph& graph);
+
+    CUgraphExec handle() { return reinterpret_cast<CUgraphExec>(this); }
+    void launch(Stream& stream);
+    // The node that was copied from this one; INVALID_VALUE where there is none of that type.
+    Node& node(CUgraphNode origin, CUgraphNodeType type);
+    CUgraphExecUpdateResult update(const Graph& graph, CUgraphExecUpdateResultInfo& info);
+    const Graph& graph() const { return *graph_; }
+
+    std::mutex mutex;  // of what follows
+
+  private:
+    void list(const Graph& graph);
+
+    std::shared_ptr<Graph> graph_;
+    std::vector<Node*> order_;  // child graphs' nodes in place of their node
+    std::map<CUgraphNode, Node*> by_origin_;
+    Mark last_;  // launches run one after another
+};
+
+}  // namespace cupola::cpu

@@ -1,0 +1,146 @@
+// csrc/cpu/graph_exec.cpp - a graph made ready: launching it, and changing it in place.
+#include <algorithm>
+
+#include "cpu/driver.hpp"
+#include "cpu/event.hpp"
+#include "cpu/graph.hpp"
+#include "cpu/host_function.hpp"
+#include "cpu/stream.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+// Two graphs that differ in nothing but what their nodes are given.
+struct Comparison {
+    CUgraphExecUpdateResultInfo& info;
+
+    CUgraphExecUpdateResult differ(CUgraphExecUpdateResult result, Node* node = nullptr,
+                                   Node* from = nullptr) {
+        info.result = result;
+        info.errorNode = node ? node->handle() : nullptr;
+        info.errorFromNode = from ? from->handle() : nullptr;
+        return result;
+    }
+
+    CUgraphExecUpdateResult run(const Graph& mine, const Graph& theirs) {
+        const auto &ours = mine.nodes(), &given = theirs.nodes();
+        if (ours.size() != given.size()) return differ(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+        std::map<const Node*, std::size_t> place, other_place;
+        for (std::size_t i = 0; i < ours.size(); ++i)
+            place[ours[i].get()] = other_place[given[i].get()] = i;
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            if (const auto result = compare(*ours[i], *given[i], place, other_place)) return result;
+        }
+        return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    }
+
+    CUgraphExecUpdateResult compare(Node& ours, Node& given,
+                                    std::map<const Node*, std::size_t>& place,
+                                    std::map<const Node*, std::size_t>& other_place) {
+        if (ours.type() != given.type())
+            return differ(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, &given);
+        std::vector<std::size_t> mine, theirs;
+        for (const Node* before : ours.before) mine.push_back(place[before]);
+        for (const Node* before : given.before) theirs.push_back(other_place[before]);
+        std::sort(mine.begin(), mine.end());
+        std::sort(theirs.begin(), theirs.end());
+        if (mine != theirs)
+            return differ(CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, &given,
+                          given.before.empty() ? nullptr : given.before[0]);
+        if (const auto* kernel = std::get_if<KernelCall>(&ours.work))
+            if (kernel->context != std::get<KernelCall>(given.work).context)
+                return differ(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, &given);
+        if (const auto* child = std::get_if<ChildGraph>(&ours.work))
+            return run(*child->graph, *std::get<ChildGraph>(given.work).graph);
+        return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    }
+};
+
+// After the comparison: everything fits.
+void take_over(const Graph& mine, const Graph& theirs) {
+    for (std::size_t i = 0; i < mine.nodes().size(); ++i) {
+        Node &ours = *mine.nodes()[i], &given = *theirs.nodes()[i];
+        if (const auto* child = std::get_if<ChildGraph>(&ours.work))
+            take_over(*child->graph, *std::get<ChildGraph>(given.work).graph);
+        else
+            ours.work = given.work;
+    }
+}
+
+struct Recorded {
+    std::shared_ptr<Event> event;
+    std::shared_ptr<Event::Record> record;
+    std::size_t place;
+};
+
+}  // namespace
+
+GraphExec::GraphExec(const Graph& graph) : graph_(graph.clone(false)) { list(*graph_); }
+
+void GraphExec::list(const Graph& graph) {
+    const auto sorted = graph.sorted();
+    require(sorted.size() == graph.nodes().size());
+    for (Node* node : sorted) {
+        by_origin_[node->origin] = node;
+        if (const auto* child = std::get_if<ChildGraph>(&node->work))
+            list(*child->graph);
+        else
+            order_.push_back(node);
+    }
+}
+
+Node& GraphExec::node(CUgraphNode origin, CUgraphNodeType type) {
+    const auto it = by_origin_.find(origin);
+    require(it != by_origin_.end() && it->second->type() == type);
+    return *it->second;
+}
+
+CUgraphExecUpdateResult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info) {
+    info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
+    const auto result = Comparison{info}.run(*graph_, graph);
+    if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS) take_over(*graph_, graph);
+    return result;
+}
+
+// A graph's nodes go into the stream as its work in one piece, one after another: that is one of
+// the orders which the graph allows, and each kernel has all workers to itself.
+void GraphExec::launch(Stream& stream) {
+    std::vector<std::unique_ptr<Operation>> operations;
+    std::vector<Recorded> recorded;
+    for (Node* node : order_) {
+        std::unique_ptr<Operation> operation;
+        if (const auto* kernel = std::get_if<KernelCall>(&node->work)) {
+            operation = grid_operation(KernelCall(*kernel), stream.priority());
+        } else if (const auto* copy = std::get_if<Copy>(&node->work)) {
+            operation = copy_operation(*copy);
+        } else if (const auto* fill = std::get_if<Fill>(&node->work)) {
+            operation = fill_operation(*fill);
+        } else if (const auto* host = std::get_if<HostCall>(&node->work)) {
+            operation = host_operation(host->function, host->data);
+        } else if (const auto* wait = std::get_if<WaitNode>(&node->work)) {
+            operation = task([](CUresult) {});
+            Mark mark = wait->event->mark();
+            if (mark.stream && mark.stream.get() != &stream)
+                operation->waits.push_back(std::move(mark));
+        } else if (const auto* record = std::get_if<RecordNode>(&node->work)) {
+            auto made = std::make_shared<Event::Record>();
+            made->mark.stream = stream.shared_from_this();
+            operation = Event::stamp(made);
+            recorded.push_back({record->event, std::move(made), operations.size()});
+        } else {
+            continue;
+        }
+        operations.push_back(std::move(operation));
+    }
+    if (operations.empty()) operations.push_back(task([](CUresult) {}));
+    if (last_.stream && last_.stream.get() != &stream && !last_.stream->done(last_.ticket))
+        operations.front()->waits.push_back(last_);
+    const std::size_t count = operations.size();
+    last_ = {stream.shared_from_this(), stream.submit(std::move(operations))};
+    for (auto& each : recorded) {
+        each.record->mark.ticket = last_.ticket - count + 1 + each.place;
+        each.event->set(std::move(each.record));
+    }
+}
+
+}  // namespace cupola::cpu

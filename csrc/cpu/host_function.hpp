@@ -1,0 +1,32 @@
+// csrc/cpu/host_function.hpp - calling functions of the program from a stream.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "cpu/driver.hpp"
+#include "cpu/operation.hpp"
+
+namespace cupola::cpu {
+
+// Runs a function of the program. It may be Python, which ends a thread by unwinding it when the
+// interpreter is gone: nothing on the way may catch that.
+template <class Call>
+void call_host(Call&& call) {
+    struct Inside {
+        Inside() { in_host_function = true; }
+        ~Inside() { in_host_function = false; }
+    } inside;
+    call();
+}
+
+// Unlike a callback, a host function is not called after an error.
+inline std::unique_ptr<Operation> host_operation(CUhostFn function, void* data) {
+    auto operation = task([=](CUresult status) {
+        if (status == CUDA_SUCCESS) call_host([&] { function(data); });
+    });
+    operation->host = true;
+    return operation;
+}
+
+}  // namespace cupola::cpu
