@@ -103,7 +103,7 @@ static void own_kernel(const char* path) {
     check(cupola_argument_float_(kernel, buffer, 1, 1.5), "argument 1");
     check(cupola_argument_int_(kernel, buffer, 2, 4), "argument 2");
     cupola_dimensions one = {{1, 1, 1}, {4, 1, 1}, 0};
-    check(cupola_launch_(kernel, &one, buffer, NULL), "launch");
+    check(cupola_launch_(kernel, &one, NULL, buffer, NULL), "launch");
     check(cupola_copy_to_host_(values, address, sizeof values, NULL), "to host");
     check(cupola_device_synchronize_(0), "synchronize");
     for (int i = 0; i < 4; ++i) printf("%g ", (double)values[i]);
@@ -112,7 +112,7 @@ static void own_kernel(const char* path) {
     int status = cupola_argument_int_(kernel, buffer, 2, 1ll << 40);
     printf("%d %s\n", status, last_error());
     one.block[0] = 0;
-    status = cupola_launch_(kernel, &one, buffer, NULL);
+    status = cupola_launch_(kernel, &one, NULL, buffer, NULL);
     printf("%d %s\n", status, last_error());
     cupola_memory_release_(memory);
     cupola_kernel_release_(kernel);

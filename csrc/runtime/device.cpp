@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime/context.hpp"
+#include "runtime/flight.hpp"
 
 using namespace cupola;
 
@@ -52,7 +53,9 @@ int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes) {
 
 int cupola_device_synchronize(int device) {
     return guard([&] {
-        Current current(context(device));
+        const Context& c = context(device);
+        Current current(c);
         CUPOLA_CALL(cuCtxSynchronize);
+        Flight::all_done(c);
     });
 }

@@ -63,6 +63,14 @@ std::unique_ptr<Driver> resolve(State& state) {
     return resolve_driver("auto", "CUPOLA_DRIVER is not set", state.report);
 }
 
+bool switched_on(const char* name) {
+    const char* variable = std::getenv(name);
+    const std::string value = variable ? variable : "";
+    if (value.empty() || value == "0") return false;
+    if (value == "1") return true;
+    fail(CUPOLA_ERROR_VALUE, std::string(name) + " is \"" + value + "\"; it can be 0 or 1");
+}
+
 }  // namespace
 
 const Driver& load_driver() {
@@ -74,7 +82,12 @@ const Driver& load_driver() {
         watch_fork();
         s.begun = true;
         try {
+            const Log level = log_level();
+            const bool synchronous = switched_on("CUPOLA_SYNC");
             s.driver = resolve(s);
+            s.driver->log = level;
+            s.driver->synchronous = synchronous;
+            if (level >= Log::info) log("driver " + s.driver->path + ": " + s.driver->reason);
         } catch (...) {
             s.begun = false;
             throw;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/error.hpp"
+#include "runtime/log.hpp"
 #include "runtime/symbols.hpp"
 
 namespace cupola {
@@ -20,6 +21,8 @@ struct Driver {
     const char* (*fault)(void) = nullptr;  // cupola_cpu_last_fault, where the CPU device offers it
     bool cpu = false;                      // cupola's CPU device
     int version = 0;
+    bool synchronous = false;  // CUPOLA_SYNC=1: each launch is waited for
+    Log log = Log::off;
     std::string path, reason, notice;
 };
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "runtime/driver.hpp"
+#include "runtime/flight.hpp"
 
 namespace cupola {
 namespace {
@@ -55,6 +56,10 @@ void fail_driver(CUresult code, const char* call, const std::string& what) {
     if (const char* fault = of_device_code(code) ? last_fault() : nullptr; fault && *fault)
         error.text += std::string("\n  ") + fault;
     if (!what.empty()) error.text += "\n  " + what;
+    if (of_device_code(code))
+        error.text += Flight::report() +
+                      "\n  after such a fault the driver refuses all further work on the device in "
+                      "this process; what the host holds stays usable";
     switch (code) {
         case CUDA_ERROR_OUT_OF_MEMORY:
             error.status = CUPOLA_ERROR_OUT_OF_MEMORY;

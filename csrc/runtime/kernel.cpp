@@ -1,6 +1,7 @@
 // csrc/runtime/kernel.cpp - what is known of a kernel before it is launched.
 #include "runtime/kernel.hpp"
 
+#include "runtime/flight.hpp"
 #include "runtime/name.hpp"
 
 namespace cupola {
@@ -16,6 +17,7 @@ Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
     if (!handle) fail(CUPOLA_ERROR_NOT_FOUND, "the module has no kernel " + name);
     demangled = demangle(name);
     title = cupola::title(name);
+    lasting_title_ = lasting(title);
     Current current(context);
     max_threads_ = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     static_shared_ = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);

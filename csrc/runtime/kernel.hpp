@@ -20,9 +20,14 @@ class Kernel : public Object {
     void require_known() const;  // its parameters, and its module loaded
     int attribute(CUfunction_attribute attribute) const;
     void check_dimensions(const cupola_dimensions& dimensions) const;
+    void check_attributes(const cupola_dimensions& d, const cupola_attributes& attributes) const;
     void check_shared(std::uint64_t dynamic) const;
     void allow_shared(std::uint64_t dynamic) const;  // what was checked
-    void launch(const cupola_dimensions& dimensions, const void* buffer, Stream& stream);
+    // `attributes` may be null.
+    void launch(const cupola_dimensions& dimensions, const cupola_attributes* attributes,
+                const void* buffer, Stream& stream);
+    // Whether the driver has launched it before: the first launch may load code.
+    bool launched() const { return launched_.load(std::memory_order_relaxed); }
 
     Ref<Module> module;
     Context& context;
@@ -35,11 +40,17 @@ class Kernel : public Object {
   private:
     void read_parameters();
     void publish();
+    CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
+                  CUstream stream) const;
+    [[noreturn]] void fail_launch(CUresult code, const cupola_dimensions& d) const;
 
     bool known_ = true;  // false: nothing but a declaration can tell the parameters
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
-    mutable std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory it may ask for
-    std::vector<cupola_parameter> published_;          // what cupola_kernel_parameters points to
+    mutable std::atomic<unsigned> allowed_shared_{0};    // dynamic shared memory it may ask for
+    mutable std::atomic<bool> allowed_clusters_{false};  // of more blocks than every device takes
+    std::atomic<bool> launched_{false};
+    const char* lasting_title_ = "";
+    std::vector<cupola_parameter> published_;  // what cupola_kernel_parameters points to
 
     friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
 };

@@ -59,12 +59,31 @@ void Kernel::allow_shared(std::uint64_t dynamic) const {
     }
 }
 
-void Kernel::launch(const cupola_dimensions& d, const void* buffer, Stream& stream) {
+void Kernel::fail_launch(CUresult code, const cupola_dimensions& d) const {
+    std::string what = "kernel " + title + ", grid " + triple(d.grid) + ", block " +
+                       triple(d.block) + ", shared " + std::to_string(d.shared);
+    int blocks = 0;
+    if (code == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE &&
+        driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, handle, static_cast<int>(d.block[0] * d.block[1] * d.block[2]), d.shared) ==
+            CUDA_SUCCESS)
+        what +=
+            "\n  of such blocks " +
+            std::to_string(blocks * context.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)) +
+            " are resident at a time on this device, which is the most a cooperative grid "
+            "can have";
+    fail_driver(code, "cuLaunchKernel", what);
+}
+
+void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
+                    const void* buffer, Stream& stream) {
     check_dimensions(d);
+    if (attributes) check_attributes(d, *attributes);
     if (&stream.context != &context)
         fail(CUPOLA_ERROR_VALUE,
              title + ": the kernel is loaded on device " + std::to_string(context.ordinal) +
                  ", the stream is of device " + std::to_string(stream.context.ordinal));
+    const Driver& driver = cupola::driver();
     Current current(context);
     allow_shared(d.shared);
 
@@ -72,7 +91,7 @@ void Kernel::launch(const cupola_dimensions& d, const void* buffer, Stream& stre
     void* few[usual];
     std::vector<void*> many;
     void** pointers = few;
-    const std::size_t count = parameters.size();
+    const std::size_t count = published_.size();
     if (count > usual) {
         many.resize(count);
         pointers = many.data();
@@ -80,32 +99,60 @@ void Kernel::launch(const cupola_dimensions& d, const void* buffer, Stream& stre
     auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
     for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + published_[i].offset;
 
-    CUresult code =
-        driver().cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1],
-                                d.block[2], d.shared, stream.handle, pointers, nullptr);
-    if (__builtin_expect(code != CUDA_SUCCESS, 0))
-        fail_driver(code, "cuLaunchKernel",
-                    "kernel " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block) +
-                        ", shared " + std::to_string(d.shared));
+    if (__builtin_expect(driver.log >= Log::debug, 0))
+        log("launch " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block));
+    CUresult code = attributes ? send(d, *attributes, pointers, stream.handle)
+                               : driver.cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2],
+                                                       d.block[0], d.block[1], d.block[2], d.shared,
+                                                       stream.handle, pointers, nullptr);
+    if (__builtin_expect(code != CUDA_SUCCESS, 0)) fail_launch(code, d);
+    launched_.store(true, std::memory_order_relaxed);
+    stream.flight.add(lasting_title_, d);
+    if (__builtin_expect(driver.synchronous, 0) && !stream.flight.capturing()) stream.synchronize();
 }
 
 }  // namespace cupola
 
 using namespace cupola;
 
-int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions, const void* buffer,
-                  cupola_stream* stream) {
+int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                  const cupola_attributes* attributes, const void* buffer, cupola_stream* stream) {
     return guard([&] {
         Kernel& k = *unwrap(required(kernel, "kernel"));
         required(dimensions, "dimensions");
         if (k.parameter_bytes) required(buffer, "buffer");
         driver();  // a forked child must not get further
-        k.launch(*dimensions, buffer, stream_or_current(unwrap(stream), k.context));
+        k.launch(*dimensions, attributes, buffer, stream_or_current(unwrap(stream), k.context));
     });
 }
 
-int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions) {
-    return guard([&] {
-        unwrap(required(kernel, "kernel"))->check_dimensions(*required(dimensions, "dimensions"));
+int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                          const cupola_attributes* attributes, const void* buffer,
+                          cupola_stream* stream) {
+    bool waits = false;
+    const int status = guard([&] {
+        Kernel& k = *unwrap(required(kernel, "kernel"));
+        required(dimensions, "dimensions");
+        if (k.parameter_bytes) required(buffer, "buffer");
+        const Driver& d = driver();
+        Stream& s = stream_or_current(unwrap(stream), k.context);
+        // A callback may want the very lock that the caller holds, and work behind it waits for it.
+        waits =
+            !k.launched() || d.synchronous || cupola_callbacks_pending() || !s.flight.has_room();
+        if (!waits) k.launch(*dimensions, attributes, buffer, s);
     });
+    return waits ? CUPOLA_WOULD_WAIT : status;
+}
+
+int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                        const cupola_attributes* attributes) {
+    return guard([&] {
+        const Kernel& k = *unwrap(required(kernel, "kernel"));
+        k.check_dimensions(*required(dimensions, "dimensions"));
+        if (attributes) k.check_attributes(*dimensions, *attributes);
+    });
+}
+
+void cupola_launch_origin(const char* line) {
+    guard([&] { Flight::origin = line ? lasting(line) : nullptr; });
 }

@@ -13,11 +13,18 @@ std::vector<Ref<Stream>>& pushed() {
     return streams;
 }
 
+CUstream create(const Context& context, unsigned flags, int priority) {
+    Current current(context);
+    CUstream handle = nullptr;
+    CUPOLA_CALL(cuStreamCreateWithPriority, &handle, flags, priority);
+    return handle;
+}
+
 }  // namespace
 
-Stream::Stream(Context& context, unsigned flags, int priority) : context(context), owned_(true) {
-    Current current(context);
-    CUPOLA_CALL(cuStreamCreateWithPriority, &handle, flags, priority);
+Stream::Stream(Context& context, unsigned flags, int priority)
+    : Stream(context, create(context, flags, priority)) {
+    owned_ = true;
 }
 
 Stream::~Stream() {
@@ -25,6 +32,13 @@ Stream::~Stream() {
     if (owned_)
         if (const Driver* d = driver_alive()) d->cuStreamDestroy(handle);
     if (release_) release_(owner_);
+}
+
+void Stream::synchronize() {
+    Current current(context);
+    const std::uint64_t before = flight.head();
+    CUPOLA_CALL(cuStreamSynchronize, handle);
+    flight.done(before);
 }
 
 Stream& current_stream(Context& context) {
@@ -68,6 +82,10 @@ int cupola_stream_current(int device, cupola_stream** out) {
     });
 }
 
+int cupola_stream_peek(int device, cupola_stream** out) {
+    return guard([&] { *required(out, "out") = wrap(&current_stream(context(device))); });
+}
+
 int cupola_stream_push(cupola_stream* stream) {
     return guard(
         [&] { pushed().push_back(Ref<Stream>::share(unwrap(required(stream, "stream")))); });
@@ -83,11 +101,7 @@ int cupola_stream_pop(cupola_stream* stream) {
 }
 
 int cupola_stream_synchronize(cupola_stream* stream) {
-    return guard([&] {
-        Stream& s = *unwrap(required(stream, "stream"));
-        Current current(s.context);
-        CUPOLA_CALL(cuStreamSynchronize, s.handle);
-    });
+    return guard([&] { unwrap(required(stream, "stream"))->synchronize(); });
 }
 
 int cupola_stream_query(cupola_stream* stream, int* done) {
@@ -95,9 +109,11 @@ int cupola_stream_query(cupola_stream* stream, int* done) {
         Stream& s = *unwrap(required(stream, "stream"));
         required(done, "done");
         Current current(s.context);
+        const std::uint64_t before = s.flight.head();
         CUresult code = driver().cuStreamQuery(s.handle);
         if (code != CUDA_ERROR_NOT_READY) check(code, "cuStreamQuery");
         *done = code == CUDA_SUCCESS;
+        if (*done) s.flight.done(before);
     });
 }
 

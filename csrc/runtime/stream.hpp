@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/context.hpp"
+#include "runtime/flight.hpp"
 
 namespace cupola {
 
@@ -11,11 +12,18 @@ class Stream : public Object {
     // A stream that lives elsewhere. `release(owner)` is called at the end, where given.
     Stream(Context& context, CUstream handle, void* owner = nullptr,
            void (*release)(void*) = nullptr)
-        : context(context), handle(handle), owner_(owner), release_(release) {}
+        : context(context),
+          handle(handle),
+          flight(context, handle),
+          owner_(owner),
+          release_(release) {}
     ~Stream() override;
+
+    void synchronize();
 
     Context& context;
     CUstream handle = nullptr;
+    Flight flight;
 
   private:
     bool owned_ = false;

@@ -61,4 +61,6 @@
     OPTIONAL(cuModuleGetFunctionCount, 12040)                   \
     OPTIONAL(cuModuleEnumerateFunctions, 12040)                 \
     OPTIONAL(cuFuncGetName, 12030)                              \
-    OPTIONAL(cuFuncGetParamInfo, 12040)
+    OPTIONAL(cuFuncGetParamInfo, 12040)                         \
+    OPTIONAL(cuLaunchKernelEx, 11060)                           \
+    OPTIONAL(cuThreadExchangeStreamCaptureMode, 10010)

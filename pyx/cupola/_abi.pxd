@@ -1,7 +1,7 @@
 # cupola/_abi.pxd - the C ABI of libcupola.so, the only declaration of it; for cupola's own .pyx.
 # Modules of others take cupola.kernel, cupola.stream and the like: those need no library to link.
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from cupola.handles cimport (
     cupola_event, cupola_kernel, cupola_memory, cupola_module, cupola_stream,
@@ -79,6 +79,7 @@ cdef extern from "cupola/cupola.h" nogil:
         cupola_stream** out,
     )
     int cupola_stream_current(int device, cupola_stream** out)
+    int cupola_stream_peek(int device, cupola_stream** out)
     int cupola_stream_push(cupola_stream* stream)
     int cupola_stream_pop(cupola_stream* stream)
     int cupola_stream_synchronize(cupola_stream* stream)
@@ -196,10 +197,29 @@ cdef extern from "cupola/cupola.h" nogil:
         uint32_t block[3]
         uint32_t shared
 
+    enum:
+        CUPOLA_COOPERATIVE
+        CUPOLA_DEPENDENT
+        CUPOLA_PRIORITY
+        CUPOLA_CARVEOUT
+        CUPOLA_WOULD_WAIT
+
+    ctypedef struct cupola_attributes:
+        uint32_t cluster[3]
+        uint32_t flags
+        int32_t priority
+        int32_t carveout
+
     int cupola_launch(
-        cupola_kernel* kernel, const cupola_dimensions* dimensions, const void* buffer,
-        cupola_stream* stream)
-    int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions)
+        cupola_kernel* kernel, const cupola_dimensions* dimensions,
+        const cupola_attributes* attributes, const void* buffer, cupola_stream* stream)
+    int cupola_launch_at_once(
+        cupola_kernel* kernel, const cupola_dimensions* dimensions,
+        const cupola_attributes* attributes, const void* buffer, cupola_stream* stream)
+    int cupola_launch_check(
+        const cupola_kernel* kernel, const cupola_dimensions* dimensions,
+        const cupola_attributes* attributes)
+    void cupola_launch_origin(const char* line)
 
     enum:
         CUPOLA_BORDER_ZERO

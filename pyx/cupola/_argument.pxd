@@ -1,8 +1,10 @@
 # cupola/_argument.pxd - how arguments get into a launch's buffer; internal: it needs cupola.h.
 
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from cupola._abi cimport cupola_parameter
+from cupola._send cimport Queue
 from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
 
@@ -11,6 +13,7 @@ cdef enum Remainder:
     NOTHING = 0
     USE = 1  # after the launch: its memory belongs to another stream
     TRANSFER = 2  # before it: host memory is to be copied there
+    OTHER = 4  # everything: it was none of the usual ones
 
 cdef class Signature:
     cdef cupola_kernel* native
@@ -22,6 +25,11 @@ cdef class Signature:
 
     # Writes arguments into the buffer; gives a set of Remainder.
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
+    cdef int pack_array(
+        self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue) except -1
+    # The common ones; OTHER for the rest, for which put_other is there. `put` is both.
+    cdef int put_usual(
+        self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_address(
         self, char* buffer, size_t index, uint64_t address, str came) except -1
@@ -37,10 +45,10 @@ cdef class Signature:
     cdef int put_buffer(self, char* buffer, size_t index, object value) except -1
 
     # Around the launch, for In, Out and InOut.
-    cdef list begin(self, tuple arguments, char* buffer, cupola_stream* stream)
+    cdef list begin(self, PyObject** arguments, char* buffer, cupola_stream* stream)
     cdef int end(self, list begun, cupola_stream* stream) except -1
     # After the launch, for memory of other streams.
-    cdef int use(self, tuple arguments, cupola_stream* stream) except -1
+    cdef int use(self, PyObject** arguments, cupola_stream* stream) except -1
 
     cdef int refuse_readonly(self, size_t index, object value) except -1
     cdef int refuse_host(self, size_t index, object value) except -1

@@ -6,7 +6,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
@@ -23,6 +23,7 @@ from cupola._abi cimport (
     cupola_kernel_parameters, cupola_kernel_release, cupola_kernel_retain, cupola_stream_retain,
     cupola_stream_synchronize, text,
 )
+from cupola._send cimport Queue, hold_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
 from cupola._dimensions cimport integer_text
@@ -139,15 +140,33 @@ cdef class Signature:
             self.native, index, status, came.encode(errors="replace")))
 
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1:
+        cdef Queue queue
+        queue.native, queue.borrowed, queue.held = stream, False, False
+        return self.pack_array(
+            tuple_items(arguments), PyTuple_GET_SIZE(arguments), buffer, &queue)
+
+    cdef int pack_array(
+        self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue
+    ) except -1:
         cdef size_t index
-        cdef int left = NOTHING
-        if <size_t>PyTuple_GET_SIZE(arguments) != self.count:
-            check(cupola_argument_count(self.native, PyTuple_GET_SIZE(arguments)))
+        cdef int left = NOTHING, one
+        if <size_t>count != self.count:
+            check(cupola_argument_count(self.native, count))
         for index in range(self.count):
-            left |= self.put(buffer, index, <object>PyTuple_GET_ITEM(arguments, index), stream)
+            one = self.put_usual(buffer, index, <object>arguments[index], queue.native)
+            if one == OTHER:
+                hold_queue(queue)
+                one = self.put_other(buffer, index, <object>arguments[index], queue.native)
+            left |= one
         return left
 
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1:
+        cdef int left = self.put_usual(buffer, index, value, stream)
+        return self.put_other(buffer, index, value, stream) if left == OTHER else left
+
+    cdef int put_usual(
+        self, char* buffer, size_t index, object value, cupola_stream* stream
+    ) except -1:
         cdef int overflow = 0
         cdef long long integer
         cdef Array array
@@ -181,7 +200,7 @@ cdef class Signature:
             else:
                 self.put_large(buffer, index, value, overflow)
             return NOTHING
-        return self.put_other(buffer, index, value, stream)
+        return OTHER
 
     cdef int put_address(
         self, char* buffer, size_t index, uint64_t address, str came
@@ -371,14 +390,14 @@ cdef class Signature:
                     "around the call, or cupola.to_device(array)")
         return self.refuse(index, came)
 
-    cdef list begin(self, tuple arguments, char* buffer, cupola_stream* stream):
+    cdef list begin(self, PyObject** arguments, char* buffer, cupola_stream* stream):
         cdef size_t index
         cdef Memory memory
         cdef list begun = []
         cupola_stream_retain(stream)
         queue = adopt(stream)
         for index in range(self.count):
-            argument = <object>PyTuple_GET_ITEM(arguments, index)
+            argument = <object>arguments[index]
             if isinstance(argument, Transfer):
                 memory = (<Transfer>argument).begin(self.device_index, queue)
                 check(cupola_argument_pointer(self.native, buffer, index, memory.address))
@@ -394,8 +413,10 @@ cdef class Signature:
                 check(cupola_stream_synchronize(stream))
         return 0
 
-    cdef int use(self, tuple arguments, cupola_stream* stream) except -1:
-        for argument in arguments:
+    cdef int use(self, PyObject** arguments, cupola_stream* stream) except -1:
+        cdef size_t index
+        for index in range(self.count):
+            argument = <object>arguments[index]
             if type(argument) is Array and (<Array>argument).memory is not None:
                 if (<Array>argument).memory.stream.native != stream:
                     (<Array>argument).memory.use(stream)

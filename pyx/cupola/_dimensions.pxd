@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from cupola._abi cimport cupola_dimensions
+from cupola._abi cimport cupola_attributes, cupola_dimensions
 
 cdef str integer_text(object value)
 cdef uint32_t read_number(
@@ -11,3 +11,8 @@ cdef uint32_t read_number(
 cdef int read_dimensions(
     str kernel, int device, object grid, object block, object shared,
     cupola_dimensions* out) except -1
+
+# What a launch asks for beside its dimensions; NULL where that is nothing, else `out`.
+cdef cupola_attributes* read_attributes(
+    str kernel, int device, object cluster, object cooperative, object pdl, object priority,
+    object carveout, cupola_attributes* out) except? NULL

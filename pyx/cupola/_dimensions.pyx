@@ -4,9 +4,13 @@
 # What the device and the kernel allow, and that nothing is zero, is checked by libcupola; here is
 # what no number of the C ABI could say: negative, beyond 32 bits, no integer, too many axes.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport INT32_MAX, int32_t, uint32_t
+from libc.string cimport memset
 
-from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CARVEOUT, CUPOLA_COOPERATIVE, CUPOLA_DEPENDENT,
+    CUPOLA_PRIORITY,
+)
 from cupola.abi cimport require
 from cupola.device cimport known_device
 
@@ -25,6 +29,10 @@ cdef str limit(int device, str what):
         return f"this device takes at most {known_device(device).max_grid}"
     if what.startswith("block"):
         return f"this device takes at most {known_device(device).max_block}"
+    if what.startswith("cluster"):
+        return "every device with clusters takes 8 blocks"
+    if what.startswith("the carve-out"):
+        return "it is a percentage"
     return f"a block of this device can have {known_device(device).attribute(SHARED_OPTIN)} bytes"
 
 
@@ -71,6 +79,32 @@ cdef int read_dimensions(
     read_axes(kernel, device, "block", block, out.block)
     out.shared = 0 if shared is None else read_number(kernel, device, "shared memory", shared)
     return 0
+
+
+cdef cupola_attributes* read_attributes(
+    str kernel, int device, object cluster, object cooperative, object pdl, object priority,
+    object carveout, cupola_attributes* out
+) except? NULL:
+    memset(out, 0, sizeof(cupola_attributes))
+    if cluster is not None:
+        read_axes(kernel, device, "cluster", cluster, out.cluster)
+        if out.cluster[0] == 0:  # what zero says to the C ABI is what None says here
+            raise ArgumentValueError(f"{kernel}: cluster {cluster!r} has a zero dimension")
+    if cooperative:
+        out.flags |= CUPOLA_COOPERATIVE
+    if pdl:
+        out.flags |= CUPOLA_DEPENDENT
+    if priority is not None:
+        if isinstance(priority, bool) or not hasattr(priority, "__index__"):
+            raise ArgumentTypeError(f"{kernel}: priority must be an int, got {priority!r}")
+        out.flags |= CUPOLA_PRIORITY
+        # The driver takes what is beyond its range for the nearest; so do we beyond C's.
+        out.priority = max(-(1 << 31), min(priority.__index__(), (1 << 31) - 1))
+    if carveout is not None:
+        out.flags |= CUPOLA_CARVEOUT
+        out.carveout = <int32_t>min(
+            read_number(kernel, device, "the carve-out", carveout), <uint32_t>INT32_MAX)
+    return out if out.flags or out.cluster[0] else NULL
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -22,7 +22,8 @@ from cupola.stream cimport Stream
 cdef class Kernel:
     cdef cupola_kernel* native
     cdef object signature
-    cdef unsigned checked[7]  # grid, block and shared of the last kernel[grid, block]
+    cdef object recent_grid, recent_block  # of the last kernel[grid, block]
+    cdef unsigned recent[7]  # and its dimensions, as cupola.h has them
     cdef object parameters
     cdef int suggested
     cdef object image  # what its module is made of: the module itself holds its kernels

@@ -3,23 +3,27 @@
 """Kernels."""
 
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, cupola_argument_bytes,
     cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
-    cupola_dimensions, cupola_kernel_attribute, cupola_kernel_demangled, cupola_kernel_device,
+    cupola_attributes, cupola_dimensions, cupola_kernel_attribute, cupola_kernel_demangled, cupola_kernel_device,
     cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
     cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest,
     cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter,
-    cupola_stream_current, cupola_stream_release, text,
+    text,
+)
+from cupola._send cimport (
+    PyVectorcall_NARGS, Queue, close_queue, cupola_set_vectorcall, open_queue, send, tuple_items,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, USE, Signature, kind_text, signature_of
 from cupola.device cimport known_device
-from cupola._dimensions cimport read_dimensions, read_number
+from cupola._dimensions cimport read_attributes, read_dimensions, read_number
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
@@ -53,42 +57,53 @@ cdef Signature signature_in(Kernel kernel):
 
 
 cdef int run(
-    Kernel kernel, const cupola_dimensions* dimensions, Stream stream, tuple arguments
+    Kernel kernel, const cupola_dimensions* dimensions, const cupola_attributes* attributes,
+    Stream stream, PyObject** arguments, Py_ssize_t count
 ) except -1:
     """Pack, launch, and see to what is left to do."""
     cdef Signature signature = signature_in(kernel)
     cdef char usual[512]
     cdef char* buffer = usual
-    cdef cupola_stream* native = NULL
+    cdef Queue queue
     cdef list begun = None
-    cdef int left, status
+    cdef int left
+    open_queue(&queue, stream, kernel.device_index)
     if signature.nbytes > sizeof(usual):
         buffer = <char*>malloc(signature.nbytes)
         if buffer == NULL:
             raise MemoryError
     try:
-        if stream is None:
-            check(cupola_stream_current(kernel.device_index, &native))
-        else:
-            native = stream.native
         memset(buffer, 0, signature.nbytes)  # of padding, nothing of this stack is sent
-        left = signature.pack(arguments, buffer, native)
+        left = signature.pack_array(arguments, count, buffer, &queue)
         if left & TRANSFER:
-            check(cupola_launch_check(kernel.native, dimensions))
-            begun = signature.begin(arguments, buffer, native)
-        with nogil:
-            status = cupola_launch(kernel.native, dimensions, buffer, native)
-        check(status)
+            check(cupola_launch_check(kernel.native, dimensions, attributes))
+            begun = signature.begin(arguments, buffer, queue.native)
+        send(kernel.native, dimensions, attributes, buffer, 0, queue.native)
         if left & USE:
-            signature.use(arguments, native)
+            signature.use(arguments, queue.native)
         if left & TRANSFER:
-            signature.end(begun, native)
+            signature.end(begun, queue.native)
     finally:
-        if stream is None:
-            cupola_stream_release(native)
+        close_queue(&queue)
         if buffer != usual:
             free(buffer)
     return 0
+
+
+cdef object call_configured(
+    object self, PyObject** arguments, size_t nargsf, PyObject* names
+):
+    cdef Configured configured = <Configured>self
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    if names != NULL and len(<tuple>names):
+        raise ArgumentTypeError(
+            f"{configured.kernel.title}: arguments are given by position, got "
+            f"{(<tuple>names)[0]}=")
+    if configured.nothing:
+        check_arguments(configured.kernel, arguments, count, configured.stream)
+    else:
+        run(
+            configured.kernel, &configured.dimensions, NULL, configured.stream, arguments, count)
 
 
 @cython.final
@@ -97,6 +112,7 @@ cdef int run(
 cdef class Configured:
     """A kernel with its grid and block: calling it launches. Made by ``kernel[grid, block]``."""
 
+    cdef void* vectorcall
     cdef readonly Kernel kernel
     cdef readonly Stream stream
     cdef cupola_dimensions dimensions
@@ -121,11 +137,8 @@ cdef class Configured:
         return self.dimensions.shared
 
     def __call__(self, *arguments):
-        signature_in(self.kernel)
-        if self.nothing:
-            check_arguments(self.kernel, arguments, self.stream)
-        else:
-            run(self.kernel, &self.dimensions, self.stream, arguments)
+        """Launch, with the kernel's arguments."""
+        call_configured(self, tuple_items(arguments), len(arguments), NULL)
 
     def __repr__(self):
         signature_in(self.kernel)
@@ -133,25 +146,47 @@ cdef class Configured:
         return f"<{self.kernel.title}[{self.grid}, {self.block}{where}], shared={self.shared}>"
 
 
-cdef int check_arguments(Kernel kernel, tuple arguments, object stream) except -1:
+cdef int check_arguments(
+    Kernel kernel, PyObject** arguments, Py_ssize_t count, Stream stream
+) except -1:
     cdef Signature signature = signature_in(kernel)
+    cdef Queue queue
     cdef char* buffer = <char*>malloc(signature.nbytes + 1)
     if buffer == NULL:
         raise MemoryError
+    open_queue(&queue, stream, kernel.device_index)
     try:
-        signature.pack(arguments, buffer, as_stream(stream, kernel.device_index).native)
+        signature.pack_array(arguments, count, buffer, &queue)
     finally:
+        close_queue(&queue)
         free(buffer)
     return 0
 
 
-cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, object stream):
+cdef Configured new_configured(Kernel kernel, const cupola_dimensions* dimensions):
     cdef Configured result = Configured.__new__(Configured)
-    check(cupola_launch_check(kernel.native, dimensions))
+    result.vectorcall = <void*>call_configured
     result.kernel = kernel
-    result.stream = None if stream is None else as_stream(stream, kernel.device_index)
     result.dimensions = dimensions[0]
     return result
+
+
+cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, object stream):
+    check(cupola_launch_check(kernel.native, dimensions, NULL))
+    cdef Configured result = new_configured(kernel, dimensions)
+    if stream is not None:
+        result.stream = as_stream(stream, kernel.device_index)
+    return result
+
+
+cdef bint never_changes(object value):
+    """Whether grid or block mean the same as long as they are the same object."""
+    if type(value) is tuple:
+        for axis in <tuple>value:
+            if type(axis) is not int:
+                return False
+        return True
+    return type(value) is int
 
 
 def take_kernel(module, name):
@@ -228,32 +263,30 @@ cdef class Kernel:
         memcpy(dimensions.grid, grid, sizeof(dimensions.grid))
         memcpy(dimensions.block, block, sizeof(dimensions.block))
         dimensions.shared = shared
-        return check(cupola_launch(self.native, &dimensions, buffer, native))
+        return check(cupola_launch(self.native, &dimensions, NULL, buffer, native))
 
     def __getitem__(self, key):
         cdef cupola_dimensions dimensions
-        cdef Configured result
         cdef Py_ssize_t length = len(<tuple>key) if type(key) is tuple else 0
         if length < 2 or length > 4:
             raise ArgumentTypeError(
                 f"{self.title}: use {self.title}[grid, block], [grid, block, stream] or "
                 f"[grid, block, stream, shared], got [{key!r}]")
+        grid, block = (<tuple>key)[0], (<tuple>key)[1]
+        if length == 2 and grid is self.recent_grid and block is self.recent_block:
+            return new_configured(self, <cupola_dimensions*>self.recent)
         shared = (<tuple>key)[3] if length == 4 else None
-        read_dimensions(
-            self.title, self.device_index, (<tuple>key)[0], (<tuple>key)[1], shared, &dimensions)
-        stream = (<tuple>key)[2] if length > 2 else None
-        if stream is not None:
-            return configure(self, &dimensions, stream)
-        # The result itself is not kept: it holds the kernel.
-        if memcmp(&dimensions, self.checked, sizeof(dimensions)) != 0:
-            check(cupola_launch_check(self.native, &dimensions))
-            memcpy(self.checked, &dimensions, sizeof(dimensions))
-        result = Configured.__new__(Configured)
-        result.kernel = self
-        result.dimensions = dimensions
+        read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
+        result = configure(self, &dimensions, (<tuple>key)[2] if length > 2 else None)
+        if length == 2 and never_changes(grid) and never_changes(block):
+            self.recent_grid, self.recent_block = grid, block
+            memcpy(self.recent, &dimensions, sizeof(dimensions))
         return result
 
-    def launch(self, grid, block, *args, stream=None, shared=0):
+    def launch(
+        self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
+        pdl=False, priority=None, carveout=None
+    ):
         """Queue the kernel.
 
         Parameters
@@ -265,7 +298,23 @@ cdef class Kernel:
         stream : Stream or an object with ``__cuda_stream__``, optional
             By default this thread's current one.
         shared : int
-            Bytes of dynamic shared memory a block.
+            Bytes of dynamic shared memory a block. What a kernel needs to be allowed more than
+            48 KB is done by the way.
+        cluster : int or tuple of int, optional
+            Blocks of a thread-block cluster, which divide the grid (compute capability 9.0 and
+            newer).
+        cooperative : bool
+            All blocks are resident at a time, so that they can wait for each other
+            (``cooperative_groups::grid_group::sync``). The most there can be are
+            `occupancy` times the device's multiprocessors.
+        pdl : bool
+            Programmatic dependent launch: the kernel may start before the one in front of it on
+            the stream is done, and waits by itself (``cudaGridDependencySynchronize``; compute
+            capability 9.0 and newer).
+        priority : int, optional
+            In place of the stream's; smaller goes first.
+        carveout : int, optional
+            Percent of a multiprocessor's memory which is to be shared memory, a hint.
 
         Raises
         ------
@@ -276,10 +325,14 @@ cdef class Kernel:
             that waits for it.
         """
         cdef cupola_dimensions dimensions
+        cdef cupola_attributes room
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
+        attributes = read_attributes(
+            self.title, self.device_index, cluster, cooperative, pdl, priority, carveout, &room)
         run(
-            self, &dimensions, None if stream is None else as_stream(stream, self.device_index),
-            args)
+            self, &dimensions, attributes,
+            None if stream is None else as_stream(stream, self.device_index),
+            tuple_items(args), len(args))
 
     def forall(self, n, stream=None, shared=0):
         """The kernel over `n` elements: a block of best occupancy, as many blocks as it takes.
@@ -330,12 +383,12 @@ cdef class Kernel:
             self.suggested = block
         return block
 
-    def prepare(self, grid, block, *args, stream=None, shared=0):
+    def prepare(self, grid, block, *args, stream=None, shared=0, **attributes):
         """Pack and check a launch once, to send it many times.
 
         Parameters
         ----------
-        grid, block, *args, stream, shared
+        grid, block, *args, stream, shared, cluster, cooperative, pdl, priority, carveout
             As for `launch`; but `In`, `Out` and `InOut` copy around one call, and are refused.
 
         Returns
@@ -343,7 +396,7 @@ cdef class Kernel:
         Launch
         """
         from cupola.launch import Launch
-        return Launch(self, grid, block, args, stream=stream, shared=shared)
+        return Launch(self, grid, block, args, stream=stream, shared=shared, **attributes)
 
     @property
     def module(self):
@@ -448,4 +501,11 @@ cdef class Kernel:
         return f"<cupola.Kernel {self.title}({', '.join(listed)}) on device {self.device_index}>"
 
 
+cdef int set_vectorcall() except -1:
+    cdef Configured one = Configured.__new__(Configured)
+    cupola_set_vectorcall(Configured, <char*>&one.vectorcall - <char*><PyObject*>one)
+    return 0
+
+
+set_vectorcall()
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

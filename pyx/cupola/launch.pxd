@@ -1,18 +1,21 @@
 # cupola/launch.pxd - a launch that was packed once.
 
 from cupola.abi cimport cupola_abi_1
+from cupola.handles cimport cupola_stream
 from cupola.kernel cimport Kernel
 from cupola.stream cimport Stream
 
 cdef class Launch:
     cdef readonly Kernel kernel
     cdef readonly Stream stream  # None: the current one when it is sent
-    cdef unsigned grid_size[3]
-    cdef unsigned block_size[3]
-    cdef unsigned shared_size
+    cdef void* vectorcall
+    cdef unsigned dimensions[7]  # and attributes, as cupola.h has them
+    cdef unsigned attributes[6]
+    cdef bint attributed
     cdef char* buffer
     cdef list held  # its arguments, kept alive
-    cdef list arrays  # those of them that are a cupola.Array
+    cdef list arrays  # those of them that are a cupola.Array; replaced, never changed
+    cdef cupola_stream* told  # the stream which the arrays know to be used on
 
     # Queues it on the stream; None: on its own, or on the current one.
     cdef int send(self, Stream stream) except -1

@@ -3,17 +3,21 @@
 """Prepared launches."""
 
 cimport cython
-from libc.stdlib cimport calloc, free, malloc
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.object cimport PyObject
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_dimensions, cupola_launch, cupola_launch_check,
-    cupola_stream_current, cupola_stream_release,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CARVEOUT, CUPOLA_COOPERATIVE, CUPOLA_DEPENDENT,
+    CUPOLA_PRIORITY, cupola_attributes, cupola_dimensions,
+    cupola_launch_check,
 )
+from cupola._send cimport PyVectorcall_NARGS, Queue, cupola_set_vectorcall, open_queue, send
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature
 from cupola.array cimport Array
-from cupola._dimensions cimport read_dimensions
+from cupola._dimensions cimport read_attributes, read_dimensions
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
 from cupola.memory cimport Memory
@@ -42,18 +46,24 @@ cdef class Launch:
 
     def __cinit__(self):
         self.buffer = NULL
+        self.told = NULL
+        self.vectorcall = <void*>call_launch
 
-    def __init__(self, Kernel kernel not None, grid, block, tuple args not None, *, stream=None,
-                 shared=0):
+    def __init__(
+        self, Kernel kernel not None, grid, block, tuple args not None, *, stream=None, shared=0,
+        cluster=None, cooperative=False, pdl=False, priority=None, carveout=None
+    ):
         cdef Signature signature = <Signature>kernel.signature
-        cdef cupola_dimensions dimensions
+        cdef cupola_dimensions* dimensions = <cupola_dimensions*>self.dimensions
+        cdef cupola_attributes* attributes
         if self.buffer != NULL:
             raise TypeError("a Launch is initialised once")
-        read_dimensions(kernel.title, kernel.device_index, grid, block, shared, &dimensions)
-        check(cupola_launch_check(kernel.native, &dimensions))
-        memcpy(self.grid_size, dimensions.grid, sizeof(dimensions.grid))
-        memcpy(self.block_size, dimensions.block, sizeof(dimensions.block))
-        self.shared_size = dimensions.shared
+        read_dimensions(kernel.title, kernel.device_index, grid, block, shared, dimensions)
+        attributes = read_attributes(
+            kernel.title, kernel.device_index, cluster, cooperative, pdl, priority, carveout,
+            <cupola_attributes*>self.attributes)
+        self.attributed = attributes != NULL
+        check(cupola_launch_check(kernel.native, dimensions, attributes))
         self.kernel = kernel
         self.stream = None if stream is None else as_stream(stream, kernel.device_index)
         self.buffer = <char*>calloc(signature.nbytes + 1, 1)
@@ -72,50 +82,30 @@ cdef class Launch:
     def note_arrays(self):
         """Remember which of the arguments can be freed, or have to be told of a stream."""
         self.arrays = [value for value in self.held if isinstance(value, Array)]
+        self.told = NULL
 
     cdef int send(self, Stream stream) except -1:
         require_ready(self)
         cdef Signature signature = <Signature>self.kernel.signature
-        cdef char usual[512]
-        cdef char* snapshot = usual
-        cdef cupola_dimensions dimensions
-        cdef cupola_stream* native = NULL
-        cdef int status
-        if stream is None:
-            stream = self.stream
-        cdef Memory memory
-        arrays = self.arrays
-        for array in arrays:
-            memory = (<Array>array).memory
-            if not (<Array>array).live or (memory is not None and memory.native == NULL):
+        cdef cupola_attributes* attributes = NULL
+        cdef list arrays = self.arrays
+        cdef Py_ssize_t i
+        cdef Queue queue
+        for i in range(PyList_GET_SIZE(arrays)):
+            if not is_live(<Array>PyList_GET_ITEM(arrays, i)):
                 raise ArgumentValueError(
                     f"{self.kernel.title}: an array of this launch was freed")
-        memcpy(dimensions.grid, self.grid_size, sizeof(dimensions.grid))
-        memcpy(dimensions.block, self.block_size, sizeof(dimensions.block))
-        dimensions.shared = self.shared_size
-        if signature.nbytes > sizeof(usual):
-            snapshot = <char*>malloc(signature.nbytes)
-            if snapshot == NULL:
-                raise MemoryError
-        try:
-            if stream is None:
-                check(cupola_stream_current(self.kernel.device_index, &native))
-            else:
-                native = stream.native
-            # Once the GIL is given up, another thread may replace an argument.
-            memcpy(snapshot, self.buffer, signature.nbytes)
-            with nogil:
-                status = cupola_launch(self.kernel.native, &dimensions, snapshot, native)
-            check(status)
-            for array in arrays:
-                memory = (<Array>array).memory
-                if memory is not None and memory.stream.native != native:
-                    memory.use(native)
-        finally:
-            if stream is None:
-                cupola_stream_release(native)
-            if snapshot != usual:
-                free(snapshot)
+        if self.attributed:
+            attributes = <cupola_attributes*>self.attributes
+        open_queue(&queue, self.stream if stream is None else stream, self.kernel.device_index)
+        send(
+            self.kernel.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
+            signature.nbytes, queue.native)
+        # An array that was told of a stream keeps it: no other can come to have its address.
+        if queue.native != self.told or arrays is not self.arrays:
+            tell(arrays, queue.native)
+            if arrays is self.arrays:
+                self.told = queue.native
         return 0
 
     def __call__(self, *, stream=None):
@@ -167,7 +157,8 @@ cdef class Launch:
                     f"{self.kernel.title}: a launch with an address ({value!r}) can't be pickled, "
                     "since the address is this process's own; use a cupola.Array")
         return take_launch, (
-            self.kernel, self.grid, self.block, tuple(self.held), self.shared_size)
+            self.kernel, self.grid, self.block, tuple(self.held), self.shared,
+            attributes_of(self))
 
     def __getitem__(self, index):
         return self.held[index]
@@ -178,26 +169,72 @@ cdef class Launch:
     @property
     def grid(self):
         """Blocks in x, y and z."""
-        return self.grid_size[0], self.grid_size[1], self.grid_size[2]
+        return tuple([(<cupola_dimensions*>self.dimensions).grid[i] for i in range(3)])
 
     @property
     def block(self):
         """Threads a block in x, y and z."""
-        return self.block_size[0], self.block_size[1], self.block_size[2]
+        return tuple([(<cupola_dimensions*>self.dimensions).block[i] for i in range(3)])
 
     @property
     def shared(self):
         """Bytes of dynamic shared memory a block."""
-        return self.shared_size
+        return (<cupola_dimensions*>self.dimensions).shared
 
     def __repr__(self):
         require_ready(self)
         return f"<cupola.Launch {self.kernel.title}[{self.grid}, {self.block}]>"
 
 
-def take_launch(kernel, grid, block, arguments, shared):
+cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObject* names):
+    cdef Launch launch = <Launch>self
+    if PyVectorcall_NARGS(nargsf) or names != NULL:
+        # With arguments it is called as any function is.
+        return called(launch, arguments, PyVectorcall_NARGS(nargsf), names)
+    launch.send(None)
+
+
+cdef object called(Launch launch, PyObject** arguments, Py_ssize_t count, PyObject* names):
+    given = {} if names == NULL else {
+        name: <object>arguments[count + i] for i, name in enumerate(<tuple>names)}
+    return Launch.__call__(launch, *[<object>arguments[i] for i in range(count)], **given)
+
+
+cdef inline bint is_live(Array array) noexcept:
+    return array.live and (array.memory is None or array.memory.native != NULL)
+
+
+cdef int tell(list arrays, cupola_stream* stream) except -1:
+    """Memory of other streams learns that this one uses it."""
+    cdef Memory memory
+    for array in arrays:
+        memory = (<Array>array).memory
+        if memory is not None and memory.stream.native != stream:
+            memory.use(stream)
+    return 0
+
+
+cdef dict attributes_of(Launch launch):
+    """The keywords which it was prepared with, beside stream and shared."""
+    cdef cupola_attributes* attributes = <cupola_attributes*>launch.attributes
+    found = {}
+    if launch.attributed:
+        if attributes.cluster[0]:
+            found["cluster"] = tuple([attributes.cluster[i] for i in range(3)])
+        if attributes.flags & CUPOLA_COOPERATIVE:
+            found["cooperative"] = True
+        if attributes.flags & CUPOLA_DEPENDENT:
+            found["pdl"] = True
+        if attributes.flags & CUPOLA_PRIORITY:
+            found["priority"] = attributes.priority
+        if attributes.flags & CUPOLA_CARVEOUT:
+            found["carveout"] = attributes.carveout
+    return found
+
+
+def take_launch(kernel, grid, block, arguments, shared, attributes):
     """A launch as it comes out of a pickle."""
-    return Launch(kernel, grid, block, arguments, shared=shared)
+    return Launch(kernel, grid, block, arguments, shared=shared, **attributes)
 
 
 cdef int require_ready(Launch launch) except -1:
@@ -212,4 +249,11 @@ cdef int refuse_transfer(Kernel kernel) except -1:
         "use cupola.to_device(array)")
 
 
+cdef int set_vectorcall() except -1:
+    cdef Launch one = Launch.__new__(Launch)
+    cupola_set_vectorcall(Launch, <char*>&one.vectorcall - <char*><PyObject*>one)
+    return 0
+
+
+set_vectorcall()
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -107,6 +107,8 @@ CUPOLA_API int cupola_stream_wrap(int device, void* handle, void* owner, void (*
 /* This thread's current stream of the device, a new reference: the last one pushed, else the
  * legacy default stream. */
 CUPOLA_API int cupola_stream_current(int device, cupola_stream** out);
+/* The same without a reference: valid until this thread's current stream changes. */
+CUPOLA_API int cupola_stream_peek(int device, cupola_stream** out);
 CUPOLA_API int cupola_stream_push(cupola_stream* stream);
 CUPOLA_API int cupola_stream_pop(cupola_stream* stream); /* fails unless it was pushed last */
 CUPOLA_API int cupola_stream_synchronize(cupola_stream* stream);
@@ -276,12 +278,41 @@ typedef struct cupola_dimensions {
     uint32_t shared;   /* bytes of dynamic shared memory a block */
 } cupola_dimensions;
 
-/* Queues the kernel on the stream. The buffer is copied before the call returns. */
+enum {
+    CUPOLA_COOPERATIVE = 1, /* all blocks are resident at a time, so that they can wait for all */
+    CUPOLA_DEPENDENT = 2,   /* may start before the kernel in front of it is done: the kernel waits
+                               by itself (programmatic dependent launch) */
+    CUPOLA_PRIORITY = 4,    /* `priority` counts, in place of the stream's */
+    CUPOLA_CARVEOUT = 8     /* `carveout` counts */
+};
+
+/* What a launch can ask for beside its dimensions; all zeros ask for nothing. */
+typedef struct cupola_attributes {
+    uint32_t cluster[3]; /* blocks of a cluster, which divide the grid; zeros: none, or those that
+                            the kernel was compiled for */
+    uint32_t flags;      /* a set of the above */
+    int32_t priority;    /* smaller goes first */
+    int32_t carveout;    /* percent of a multiprocessor's memory to be shared memory */
+} cupola_attributes;
+
+/* Queues the kernel on the stream. `attributes` may be NULL. The buffer is copied before the call
+ * returns. */
 CUPOLA_API int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
-                             const void* buffer, cupola_stream* stream);
+                             const cupola_attributes* attributes, const void* buffer,
+                             cupola_stream* stream);
+/* As cupola_launch for a caller who holds a lock that device work or a callback may want, as
+ * Python's is: where the call could wait, it does nothing and gives CUPOLA_WOULD_WAIT, so that
+ * the caller lets the lock go and calls cupola_launch. */
+#define CUPOLA_WOULD_WAIT (-1)
+CUPOLA_API int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                                     const cupola_attributes* attributes, const void* buffer,
+                                     cupola_stream* stream);
 /* The checks of cupola_launch without the launch. */
-CUPOLA_API int cupola_launch_check(const cupola_kernel* kernel,
-                                   const cupola_dimensions* dimensions);
+CUPOLA_API int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                                   const cupola_attributes* attributes);
+/* The line of the program that this thread's next launches come from, for the errors of a fault;
+ * NULL: none. The text is copied. */
+CUPOLA_API void cupola_launch_origin(const char* line);
 
 /* -- shipped kernels: host memory in and out, done when they return --------------------------- */
 

@@ -25,7 +25,7 @@ class kernel : public handle<cupola_kernel, cupola_kernel_retain, cupola_kernel_
         std::vector<unsigned char> buffer(cupola_kernel_parameter_bytes(get()) + 1);
         std::size_t index = 0;
         (check(put(buffer.data(), index++, args)), ...);
-        check(cupola_launch(get(), &dimensions, buffer.data(), stream));
+        check(cupola_launch(get(), &dimensions, nullptr, buffer.data(), stream));
         (check(use(stream, args)), ...);
     }
 

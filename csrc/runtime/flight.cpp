@@ -1,0 +1,171 @@
+// csrc/runtime/flight.cpp - which launches are on their way, and whether another finds room.
+#include "runtime/flight.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/context.hpp"
+
+namespace cupola {
+namespace {
+
+// A driver's queue takes about 1,000 launches before a launch waits. After `batch` launches a mark
+// is set, and the next batch goes on when the mark before was reached: at most two are queued.
+constexpr int batch = 256;
+// How many launches are counted as possibly waiting between two looks at the mark, and before a
+// stream gets a mark at all: many are used once and then forgotten.
+constexpr int between_looks = 16;
+
+struct Gone {
+    const Context* context;
+    std::string lines;
+};
+
+// Never destroyed: streams may be released while the process exits.
+struct Registry {
+    std::mutex mutex;
+    std::unordered_set<Flight*> flights;
+    std::deque<Gone> gone;  // of streams that were released before anybody waited
+    std::unordered_set<std::string> texts;
+};
+
+Registry& registry() {
+    static auto* const one = new Registry;
+    return *one;
+}
+
+constexpr std::size_t most_gone = 8;
+
+std::string triple(const std::atomic<std::uint32_t> (&d)[3]) {
+    return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
+           ")";
+}
+
+// Some calls disturb a capture of another thread unless this one says that they are meant.
+class Relaxed {
+  public:
+    Relaxed() { exchange(); }
+    ~Relaxed() { exchange(); }
+    Relaxed(const Relaxed&) = delete;
+    Relaxed& operator=(const Relaxed&) = delete;
+
+  private:
+    void exchange() {
+        if (auto* call = driver().cuThreadExchangeStreamCaptureMode) call(&mode_);
+    }
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+}  // namespace
+
+thread_local const char* Flight::origin = nullptr;
+
+const char* lasting(const std::string& text) {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    return r.texts.insert(text).first->c_str();
+}
+
+Flight::Flight(Context& context, CUstream stream)
+    : context_(context), stream_(stream), credit_(-1) {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    r.flights.insert(this);
+}
+
+Flight::~Flight() {
+    if (mark_)
+        if (const Driver* d = driver_alive()) d->cuEventDestroy(mark_);
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    r.flights.erase(this);
+    try {
+        Gone gone{&context_, {}};
+        list(gone.lines);
+        if (gone.lines.empty()) return;
+        r.gone.push_back(std::move(gone));
+        if (r.gone.size() > most_gone) r.gone.pop_front();
+    } catch (...) {  // no memory for what is only told after a fault
+    }
+}
+
+void Flight::done(std::uint64_t head) noexcept {
+    std::uint64_t known = done_.load(std::memory_order_relaxed);
+    while (known < head && !done_.compare_exchange_weak(known, head, std::memory_order_relaxed)) {
+    }
+}
+
+void Flight::all_done(const Context& context) noexcept {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    for (Flight* flight : r.flights)
+        if (&flight->context_ == &context) flight->done(flight->head());
+    r.gone.erase(std::remove_if(r.gone.begin(), r.gone.end(),
+                                [&](const Gone& gone) { return gone.context == &context; }),
+                 r.gone.end());
+}
+
+bool Flight::look(int credit) {
+    if (credit % between_looks != 0) return false;
+    std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock || !look_at_mark()) return false;
+    credit_.store(batch, std::memory_order_relaxed);
+    return true;
+}
+
+bool Flight::capturing() const {
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    auto* call = driver().cuStreamIsCapturing;
+    // The legacy default stream tells of a capture elsewhere by an error.
+    return call &&
+           (call(stream_, &capture) != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+bool Flight::look_at_mark() {
+    const Driver& d = driver();
+    const Current current(context_);
+    if (capturing()) return true;  // nothing is queued
+    const Relaxed relaxed;
+    if (!mark_) {
+        if (d.cuEventCreate(&mark_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+    } else if (d.cuEventQuery(mark_) == CUDA_SUCCESS) {
+        done(marked_);
+    } else {
+        return false;
+    }
+    const std::uint64_t now = head();
+    if (d.cuEventRecord(mark_, stream_) != CUDA_SUCCESS) return false;
+    marked_ = now;
+    return true;
+}
+
+void Flight::list(std::string& lines) const {
+    const std::uint64_t head = this->head();
+    std::uint64_t at = done_.load(std::memory_order_relaxed);
+    if (head > at + kept) {
+        lines += "\n    " + std::to_string(head - at - kept) + " launches before these";
+        at = head - kept;
+    }
+    for (; at < head; ++at) {
+        const Entry& e = entries_[at % kept];
+        const char* title = e.title;
+        const char* origin = e.origin;
+        if (!title) continue;
+        lines += std::string("\n    ") + title + ", grid " + triple(e.grid) + ", block " +
+                 triple(e.block) + (origin ? std::string(", launched at ") + origin : "");
+    }
+}
+
+std::string Flight::report() {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    std::string lines;
+    for (const Gone& gone : r.gone) lines += gone.lines;
+    for (const Flight* flight : r.flights) flight->list(lines);
+    if (lines.empty()) return lines;
+    return "\n  launches that were not waited for, on each stream the latest last:" + lines;
+}
+
+}  // namespace cupola

@@ -1,0 +1,84 @@
+// csrc/runtime/flight.hpp - the launches of one stream that may not be done yet.
+#pragma once
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "cupola/cupola.h"
+
+namespace cupola {
+
+struct Context;
+
+// A copy of the text that is never freed, one for all equal texts: for names which have to outlive
+// what they name.
+const char* lasting(const std::string& text);
+
+// Tells whether another launch surely finds room in the driver's queue, and keeps the last
+// launches, so that a fault can be traced to them. Costs a few stores a launch.
+class Flight {
+  public:
+    Flight(Context& context, CUstream stream);
+    ~Flight();
+    Flight(const Flight&) = delete;
+    Flight& operator=(const Flight&) = delete;
+
+    // Where it says no, a launch may wait for the device: the queue may be full.
+    bool has_room() {
+        const int credit = credit_.load(std::memory_order_relaxed);
+        credit_.store(credit - 1, std::memory_order_relaxed);
+        return __builtin_expect(credit > 0, 1) || look(credit);
+    }
+
+    void add(const char* title, const cupola_dimensions& d) noexcept {
+        Entry& e = entries_[head_.fetch_add(1, std::memory_order_relaxed) % kept];
+        e.title.store(title, std::memory_order_relaxed);
+        e.origin.store(origin, std::memory_order_relaxed);
+        for (int i = 0; i < 3; ++i) {
+            e.grid[i].store(d.grid[i], std::memory_order_relaxed);
+            e.block[i].store(d.block[i], std::memory_order_relaxed);
+        }
+    }
+
+    std::uint64_t head() const noexcept { return head_.load(std::memory_order_relaxed); }
+    // Everything before this head is known to be done.
+    void done(std::uint64_t head) noexcept;
+
+    // Whether what is launched goes into a graph, not to the device.
+    bool capturing() const;
+
+    // Everything that was launched in the context is done.
+    static void all_done(const Context& context) noexcept;
+    // A line for each launch that was not waited for, "" where there is none.
+    static std::string report();
+
+    // The line of the program that launches, where somebody keeps it; a lasting text.
+    static thread_local const char* origin;
+
+  private:
+    static constexpr unsigned kept = 32;
+    // Relaxed atomics: a reader of a fault may see a launch that is just being written.
+    struct Entry {
+        std::atomic<const char*> title{nullptr}, origin{nullptr};
+        std::atomic<std::uint32_t> grid[3]{}, block[3]{};
+    };
+
+    bool look(int credit);
+    bool look_at_mark();
+    void list(std::string& lines) const;
+
+    Context& context_;
+    CUstream stream_;
+    std::atomic<int> credit_;
+    std::atomic<std::uint64_t> head_{0}, done_{0};
+    Entry entries_[kept];
+    std::mutex mutex_;  // of the mark
+    CUevent mark_ = nullptr;
+    std::uint64_t marked_ = 0;  // the head when the mark was recorded
+};
+
+}  // namespace cupola

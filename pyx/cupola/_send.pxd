@@ -1,0 +1,63 @@
+# cupola/_send.pxd - from packed bytes to the driver; internal: it needs cupola.h.
+
+from cpython.object cimport PyObject
+
+from cupola._abi cimport (
+    cupola_attributes, cupola_dimensions, cupola_stream_peek, cupola_stream_release,
+    cupola_stream_retain,
+)
+from cupola.error cimport check
+from cupola.handles cimport cupola_kernel, cupola_stream
+from cupola.stream cimport Stream
+
+# Where a launch goes. This thread's current stream is borrowed, which costs nothing, until
+# something runs that could change it.
+cdef struct Queue:
+    cupola_stream* native
+    bint borrowed
+    bint held
+
+cdef inline int open_queue(Queue* queue, Stream stream, int device) except -1:
+    queue.held = False
+    if stream is None:
+        queue.borrowed = True
+        return check(cupola_stream_peek(device, &queue.native))
+    queue.borrowed = False
+    queue.native = stream.native
+    return 0
+
+cdef inline void hold_queue(Queue* queue) noexcept:
+    if queue.borrowed:
+        cupola_stream_retain(queue.native)
+        queue.borrowed = False
+        queue.held = True
+
+cdef inline void close_queue(Queue* queue) noexcept:
+    if queue.held:
+        cupola_stream_release(queue.native)
+
+# Launches with the interpreter's lock held where that can't wait, else without it. `shared` is how
+# many bytes of the buffer other threads may change meanwhile: they are copied before.
+cdef int send(
+    cupola_kernel* kernel, const cupola_dimensions* dimensions,
+    const cupola_attributes* attributes, const char* buffer, size_t shared,
+    cupola_stream* stream) except -1
+
+# Python's fast way to call an object: without a tuple of the arguments. Every instance of the type
+# has to have its function at this offset, and the type no subclass yet. What a tuple holds has the
+# form of such arguments.
+cdef extern from *:
+    """
+    static inline void cupola_set_vectorcall(PyTypeObject* type, Py_ssize_t offset) {
+        type->tp_vectorcall_offset = offset;
+        type->tp_call = PyVectorcall_Call;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        PyType_Modified(type);
+    }
+    #define cupola_tuple_items(tuple) (&PyTuple_GET_ITEM(tuple, 0))
+    """
+    PyObject** tuple_items "cupola_tuple_items"(tuple items)
+    void cupola_set_vectorcall(type kind, Py_ssize_t offset)
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
+
+ctypedef object (*Vectorcall)(object, PyObject**, size_t, PyObject*)

@@ -1,0 +1,71 @@
+# cupola/_send.pyx - sends a packed launch, and gives up the interpreter's lock where it might wait.
+# cython: language_level=3
+
+import os
+import sys
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT, cupola_launch, cupola_launch_at_once,
+    cupola_launch_origin,
+)
+from cupola.abi cimport require
+
+from cupola.exceptions import ArgumentValueError
+
+
+cdef bint read_traceback() except -1:
+    value = os.environ.get("CUPOLA_TRACEBACK", "")
+    if value not in ("", "0", "1"):
+        raise ArgumentValueError(f'CUPOLA_TRACEBACK is "{value}"; it can be 0 or 1')
+    return value == "1"
+
+
+# Whether the Python line of each launch is kept, to be named when a kernel faults.
+cdef bint TRACEBACK = read_traceback()
+
+
+cdef int note_line() except -1:
+    frame = sys._getframe()
+    line = f"{frame.f_code.co_filename}:{frame.f_lineno}".encode(errors="replace")
+    cupola_launch_origin(line)
+    return 0
+
+
+cdef int send(
+    cupola_kernel* kernel, const cupola_dimensions* dimensions,
+    const cupola_attributes* attributes, const char* buffer, size_t shared,
+    cupola_stream* stream
+) except -1:
+    if TRACEBACK:
+        note_line()
+    cdef int status = cupola_launch_at_once(kernel, dimensions, attributes, buffer, stream)
+    if status == CUPOLA_WOULD_WAIT:
+        status = send_unlocked(kernel, dimensions, attributes, buffer, shared, stream)
+    if TRACEBACK:
+        cupola_launch_origin(NULL)
+    return check(status)
+
+
+cdef int send_unlocked(
+    cupola_kernel* kernel, const cupola_dimensions* dimensions,
+    const cupola_attributes* attributes, const char* buffer, size_t shared,
+    cupola_stream* stream
+) except? -2:
+    cdef char* snapshot = NULL
+    cdef int status
+    if shared:
+        snapshot = <char*>malloc(shared)
+        if snapshot == NULL:
+            raise MemoryError
+        memcpy(snapshot, buffer, shared)
+        buffer = snapshot
+    with nogil:
+        status = cupola_launch(kernel, dimensions, attributes, buffer, stream)
+        free(snapshot)
+    return status
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
