@@ -117,10 +117,10 @@ bool Flight::look(int credit) {
 
 bool Flight::capturing() const {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    auto* call = driver().cuStreamIsCapturing;
-    // The legacy default stream tells of a capture elsewhere by an error.
-    return call &&
-           (call(stream_, &capture) != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE);
+    const CUresult code = driver().cuStreamIsCapturing(stream_, &capture);
+    // The legacy default stream tells of a capture elsewhere by an error; others are of faults.
+    return code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+           (code == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 bool Flight::look_at_mark() {

@@ -5,7 +5,7 @@ from typing import Any, SupportsIndex, final
 from cupola.device import Device
 from cupola.launch import Launch
 from cupola.module import Module
-from cupola.records import Parameter
+from cupola.records import KernelAttributes, Parameter
 from cupola.stream import Stream, _StreamProtocol
 
 _Axes = SupportsIndex | Sequence[SupportsIndex]
@@ -49,6 +49,11 @@ class Kernel:
         *args: Any,
         stream: _StreamProtocol | None = None,
         shared: SupportsIndex = 0,
+        cluster: _Axes | None = None,
+        cooperative: bool = False,
+        pdl: bool = False,
+        priority: SupportsIndex | None = None,
+        carveout: SupportsIndex | None = None,
     ) -> None: ...
     def forall(
         self, n: SupportsIndex, stream: _StreamProtocol | None = None, shared: SupportsIndex = 0
@@ -61,12 +66,19 @@ class Kernel:
         *args: Any,
         stream: _StreamProtocol | None = None,
         shared: SupportsIndex = 0,
+        cluster: _Axes | None = None,
+        cooperative: bool = False,
+        pdl: bool = False,
+        priority: SupportsIndex | None = None,
+        carveout: SupportsIndex | None = None,
     ) -> Launch: ...
     @property
     def handle(self) -> int: ...
     @property
     def params(self) -> tuple[Parameter, ...]: ...
     def attribute(self, number: int) -> int: ...
+    @property
+    def attributes(self) -> KernelAttributes: ...
     @property
     def registers(self) -> int: ...
     @property

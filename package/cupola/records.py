@@ -39,3 +39,22 @@ class Parameter(NamedTuple):
     """Where it lies in the argument buffer, in bytes."""
     size: int
     """Bytes."""
+
+
+class KernelAttributes(NamedTuple):
+    """What the driver says of a kernel; bytes and counts.
+
+    ``registers``, ``local_bytes`` and ``const_bytes`` are those of a thread and of the image,
+    ``shared_bytes`` is the static shared memory of a block, ``max_shared_bytes`` the dynamic
+    shared memory that a launch may ask for now, ``ptx_version`` and ``binary_version`` are 10
+    times the major number plus the minor one.
+    """
+
+    max_threads: int
+    registers: int
+    shared_bytes: int
+    max_shared_bytes: int
+    local_bytes: int
+    const_bytes: int
+    ptx_version: int
+    binary_version: int

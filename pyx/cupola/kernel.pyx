@@ -11,11 +11,10 @@ from libc.string cimport memcpy, memset
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, cupola_argument_bytes,
     cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
-    cupola_attributes, cupola_dimensions, cupola_kernel_attribute, cupola_kernel_demangled, cupola_kernel_device,
-    cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
+    cupola_attributes, cupola_dimensions, cupola_kernel_attribute, cupola_kernel_demangled,
+    cupola_kernel_device, cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
     cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest,
-    cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter,
-    text,
+    cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter, text,
 )
 from cupola._send cimport (
     PyVectorcall_NARGS, Queue, close_queue, cupola_set_vectorcall, open_queue, send, tuple_items,
@@ -34,8 +33,12 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 cdef enum Attribute:
     MAX_THREADS_PER_BLOCK = 0
     SHARED_SIZE_BYTES = 1
+    CONST_SIZE_BYTES = 2
     LOCAL_SIZE_BYTES = 3
     NUM_REGS = 4
+    PTX_VERSION = 5
+    BINARY_VERSION = 6
+    MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 
 cdef Kernel adopt(cupola_kernel* native, object image):
@@ -443,6 +446,26 @@ cdef class Kernel:
         cdef int value = 0
         check(cupola_kernel_attribute(self.native, number, &value))
         return value
+
+    @property
+    def attributes(self):
+        """What the driver says of it.
+
+        Returns
+        -------
+        KernelAttributes
+            A named tuple.
+        """
+        from cupola.records import KernelAttributes
+        return KernelAttributes(
+            max_threads=self.attribute(MAX_THREADS_PER_BLOCK),
+            registers=self.attribute(NUM_REGS),
+            shared_bytes=self.attribute(SHARED_SIZE_BYTES),
+            max_shared_bytes=self.attribute(MAX_DYNAMIC_SHARED_SIZE_BYTES),
+            local_bytes=self.attribute(LOCAL_SIZE_BYTES),
+            const_bytes=self.attribute(CONST_SIZE_BYTES),
+            ptx_version=self.attribute(PTX_VERSION),
+            binary_version=self.attribute(BINARY_VERSION))
 
     @property
     def registers(self):

@@ -19,3 +19,4 @@ cdef class Launch:
 
     # Queues it on the stream; None: on its own, or on the current one.
     cdef int send(self, Stream stream) except -1
+    cdef int note_arrays(self) except -1

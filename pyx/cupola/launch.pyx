@@ -13,7 +13,9 @@ from cupola._abi cimport (
     CUPOLA_PRIORITY, cupola_attributes, cupola_dimensions,
     cupola_launch_check,
 )
-from cupola._send cimport PyVectorcall_NARGS, Queue, cupola_set_vectorcall, open_queue, send
+from cupola._send cimport (
+    PyVectorcall_NARGS, Queue, cupola_set_vectorcall, open_queue, send as send_packed,
+)
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature
 from cupola.array cimport Array
@@ -79,10 +81,11 @@ cdef class Launch:
     def __dealloc__(self):
         free(self.buffer)
 
-    def note_arrays(self):
+    cdef int note_arrays(self) except -1:
         """Remember which of the arguments can be freed, or have to be told of a stream."""
         self.arrays = [value for value in self.held if isinstance(value, Array)]
         self.told = NULL
+        return 0
 
     cdef int send(self, Stream stream) except -1:
         require_ready(self)
@@ -98,7 +101,7 @@ cdef class Launch:
         if self.attributed:
             attributes = <cupola_attributes*>self.attributes
         open_queue(&queue, self.stream if stream is None else stream, self.kernel.device_index)
-        send(
+        send_packed(
             self.kernel.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
             signature.nbytes, queue.native)
         # An array that was told of a stream keeps it: no other can come to have its address.
