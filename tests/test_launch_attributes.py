@@ -144,7 +144,7 @@ def test_priorities_and_carveouts_are_taken(driver):
         ({"priority": "high"}, "priority must be an int"),
         ({"priority": True}, "priority must be an int"),
         ({"carveout": 101}, "percentage"),
-        ({"carveout": -1}, "percentage"),
+        ({"carveout": -1}, "negative"),
         ({"carveout": 2**40}, "percentage"),
         ({"carveout": 0.5}, "carve-out must be an int"),
     ],
