@@ -17,8 +17,8 @@ TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 .DEFAULT_GOAL := build
 .PHONY: demo build test lint lint-python lint-cython lint-format lint-cpp format bench gpu fuzz clean
 
-# An environment with what the build, the demo and the tests need. What brings nvcc in is asked
-# for only where the machine has none that suits.
+# An environment with what the build, the demo and the tests need. What brings nvcc and the
+# run-time compiler in is asked for only where the machine has none that suits.
 $(VENV)/ready: pyproject.toml
 	@echo "setting up $(VENV) for $$($(PYTHON) --version)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=...")'
@@ -27,6 +27,8 @@ $(VENV)/ready: pyproject.toml
 	@$(PIP) $$($(BIN)/python tools/requirements.py build-system dependencies test plot)
 	@$(BIN)/python package/cupola/build/backend.py > $(VENV)/nvcc.txt
 	@$(PIP) --requirement $(VENV)/nvcc.txt
+	@$(BIN)/python -c 'from cuda.pathfinder import load_nvidia_dynamic_lib as load; load("nvrtc"), load("nvJitLink")' \
+	    2>/dev/null || $(PIP) $$($(BIN)/python tools/requirements.py compile)
 	@touch $@
 
 $(VENV)/lint: $(VENV)/ready

@@ -22,10 +22,10 @@ def test_missing_files(driver, name, tmp_path, monkeypatch):
 def test_what_is_no_file(driver, tmp_path):
     with refused(cupola.ImageError, saying=tmp_path):
         cupola.load(tmp_path)
-    source = tmp_path / "kernel.cu"
-    source.write_text("")
-    with refused(cupola.ImageError, saying=("kernel.cu", "nvcc")):
-        cupola.load(source)
+    header = tmp_path / "kernel.cuh"
+    header.write_text("")
+    with refused(cupola.ImageError, saying=("kernel.cuh", "is a header")):
+        cupola.load(header)
     for wrong in (5, None, ["a"], 'extern "C" __global__ void f() {}\n'):
         with refused(cupola.ArgumentError, TypeError):
             cupola.load(wrong)

@@ -95,6 +95,9 @@ void Module::load(const void* image) {
     }
     log.resize(std::strlen(log.c_str()));
     while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
+    if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        log += "\n  this driver takes the PTX of CUDA " + version_text(driver().version) +
+               ": compile with a toolkit that is not newer, or update the driver";
     try {
         fail_driver(code, "cuModuleLoadDataEx", log);
     } catch (Error& error) {

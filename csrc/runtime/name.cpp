@@ -27,6 +27,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string demangle(const std::string& name) {
+    if (name.compare(0, 2, "_Z") != 0) return name;  // "f" by itself would be the type float
     int status = 0;
     char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
     std::string result = status == 0 && text ? text : name;

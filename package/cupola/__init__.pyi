@@ -9,6 +9,7 @@ from cupola.array import empty_like as empty_like
 from cupola.array import pinned_empty as pinned_empty
 from cupola.array import to_device as to_device
 from cupola.array import zeros as zeros
+from cupola.compiler import compile as compile  # noqa: A004
 from cupola.device import Device as Device
 from cupola.device import devices as devices
 from cupola.device import memory_info as memory_info
@@ -16,6 +17,7 @@ from cupola.event import Event as Event
 from cupola.exceptions import ArgumentError as ArgumentError
 from cupola.exceptions import ArgumentTypeError as ArgumentTypeError
 from cupola.exceptions import ArgumentValueError as ArgumentValueError
+from cupola.exceptions import CompileError as CompileError
 from cupola.exceptions import DriverError as DriverError
 from cupola.exceptions import Error as Error
 from cupola.exceptions import ImageError as ImageError

@@ -11,15 +11,17 @@
         ArgumentTypeError      also TypeError
         ArgumentValueError     also ValueError
       ImageError               a bad image, or one with no code for the device
+      CompileError             source that does not compile, or objects that do not link
       NotFoundError
         UnknownNameError       also KeyError: no kernel, variable or device of that name
-        MissingFileError       also FileNotFoundError: no image of that name
+        MissingFileError       also FileNotFoundError: no image of that name, no compiler
 """
 
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "CompileError",
     "DriverError",
     "Error",
     "ImageError",
@@ -111,6 +113,27 @@ class ImageError(Error):
         return type(self), (str(self), self.log)
 
 
+class CompileError(Error):
+    """Source code does not compile, or what was compiled does not link.
+
+    The text begins with the file and line of the first error.
+
+    Attributes
+    ----------
+    log : str
+        All that the compiler said.
+    """
+
+    __module__ = "cupola"
+
+    def __init__(self, text: str = "", log: str = "") -> None:
+        super().__init__(text)
+        self.log = log
+
+    def __reduce__(self):
+        return type(self), (str(self), self.log)
+
+
 class NotFoundError(Error):
     """Nothing of that name. What is raised is also a KeyError or a FileNotFoundError."""
 
@@ -127,6 +150,6 @@ class UnknownNameError(NotFoundError, KeyError):
 
 
 class MissingFileError(NotFoundError, FileNotFoundError):
-    """No image of that name in any of the places it was looked for."""
+    """No image or compiler in any of the places where it was looked for."""
 
     __module__ = "cupola"

@@ -1,9 +1,10 @@
 # cupola/images.py - finds a kernel image and its manifest, by path or by name, and loads it.
-"""Images of kernels: where `cupola.load` looks for them."""
+"""Images of kernels, and sources: where `cupola.load` looks for them."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cupola.exceptions import ArgumentTypeError, ImageError, MissingFileError
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from cupola.device import Device
     from cupola.module import Module
 
-SUFFIXES = ("", ".fatbin", ".ptx", ".cubin")
+SOURCE = ".cu"
+SUFFIXES = ("", ".fatbin", ".ptx", ".cubin", SOURCE)
 FORMAT = 1  # of manifests
 
 # A manifest's parameters: name, kind as cupola.module knows it, type, offset, size.
@@ -26,9 +28,9 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
     ----------
     source : str, os.PathLike or bytes-like
         A path (anything with a separator or a suffix) of a ``.fatbin``, ``.cubin`` or ``.ptx``
-        file; the image itself as bytes; or a bare name, which is looked for in the folders of
-        the environment's CUPOLA_PATH, then in `package`: as it is, and with each of those
-        suffixes.
+        file, or of a ``.cu`` source, which `cupola.compile` compiles; the image itself as bytes;
+        or a bare name, which is looked for in the folders of the environment's CUPOLA_PATH, then
+        in `package`: as it is, and with each of those suffixes.
     package : str or module, optional
         A package that ships images as its resources; with it a name may have a suffix.
     device : Device or int, optional
@@ -46,6 +48,8 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
         Also a FileNotFoundError; names each place where it was looked for.
     ImageError
         Where the image or its manifest is broken, or has no code for the device.
+    CompileError
+        Where a source does not compile.
     """
     from cupola.module import Module
 
@@ -66,17 +70,20 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
         image, manifest, place = from_file(path)
     else:
         image, manifest, place = search(path, package)
+    if place.endswith(SOURCE):
+        from cupola import compiler
+
+        # What lies in an archive is a text to the compiler, without a folder of its own.
+        source = Path(place) if os.path.isfile(place) else image.decode()
+        return compiler.compile(source, name=place, device=device)
     return Module(image, place, manifest, device)
 
 
 def from_file(path: str) -> tuple[bytes, dict[str, Parameters] | None, str]:
     """Image, manifest and place of a file."""
     stem, suffix = os.path.splitext(path)
-    if suffix in (".cu", ".cuh"):
-        raise ImageError(
-            f"{path} is source code, which cupola does not compile at run time yet; compile it "
-            f"with nvcc -fatbin {path} -o {stem}.fatbin, and load that"
-        )
+    if suffix == ".cuh":
+        raise ImageError(f"{path} is a header: compile or load a source that includes it")
     try:
         with open(path, "rb") as file:
             image = file.read()

@@ -70,6 +70,8 @@ def _of_driver() -> list[str]:
 
 def _of_toolkit() -> list[str]:
     """Nothing here is needed to run kernels: these are for compiling."""
+    from cupola import toolkit as _toolkit
+
     lines = ["toolkit (no kernel that is compiled already needs one):"]
     taken = _of_wheel(lines)
     for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
@@ -88,7 +90,7 @@ def _of_toolkit() -> list[str]:
         lines.append("  PATH: no folder of it has nvcc")
     if not taken:
         lines.append("  no nvcc was found")
-    lines.append(f"NVRTC: {_of_nvrtc()}")
+    lines.append(f"NVRTC: {_toolkit.report('nvrtc')}")
     return lines
 
 
@@ -115,15 +117,3 @@ def _of_wheel(lines: list[str]) -> bool:
             return _judge(lines, place, str(found.locate_file(file)), False)
     lines.append(f"  wheel nvidia-cuda-nvcc {found.version}: passed over: it has no nvcc")
     return False
-
-
-def _of_nvrtc() -> str:
-    try:
-        from cuda import pathfinder
-    except ImportError as error:
-        return f"not looked for: {error}"
-    try:
-        found = pathfinder.load_nvidia_dynamic_lib("nvrtc")
-    except (pathfinder.DynamicLibNotFoundError, RuntimeError) as error:
-        return f"not found: {str(error).splitlines()[0]}"
-    return f"{found.abs_path} (found via {found.found_via})"

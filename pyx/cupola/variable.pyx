@@ -35,7 +35,10 @@ cdef class Variable:
         cdef uint64_t address = 0
         if "\0" in name:
             raise UnknownNameError(f"the module has no variable {name!r}")
-        encoded = name.encode(errors="surrogatepass")
+        module.require_ready()
+        known = module.image_.names
+        exact = known.get(name) or known.get("&" + name) or name
+        encoded = exact.encode(errors="surrogatepass")
         check(cupola_module_global(module.native, encoded, &address, &nbytes))
         self.module = module
         self.name = name

@@ -78,6 +78,14 @@ CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int vers
     return result == CUDA_SUCCESS && !*function ? CUDA_ERROR_NOT_FOUND : result;
 }
 
+// NVIDIA's own libraries ask for tables of functions that are documented nowhere. NVRTC calls this
+// without a look whether it is there, and goes on without the table.
+CUPOLA_API CUresult cuGetExportTable(const void** table, const CUuuid* id) {
+    if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
+    *table = nullptr;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 // There is no profiler to start: as on a machine where none is attached.
 CUPOLA_API CUresult cuProfilerStart(void) {
     return entry([] { return CUDA_SUCCESS; });

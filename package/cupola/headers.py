@@ -1,0 +1,126 @@
+# cupola/headers.py - which files a source's #include lines may mean, and what is in them.
+"""The content of all that a compilation may include, as part of its key in the cache.
+
+NVRTC does not tell what it included. So each include line is followed, in whichever branch of the
+preprocessor it stands, to each file that it could mean in any folder of the search. That is more
+than the compiler reads, never less: a change of any of these files, and one that comes or goes, is
+another key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+# Between the words of a directive there may be comments; a line may go on in the next one.
+_GAP = rb"(?:[ \t\v\f]|/\*.*?\*/)*"
+_DIRECTIVE = re.compile(
+    rb"(?:#|%:|\?\?=)"
+    + _GAP
+    + rb"include(?:_next)?\b"
+    + _GAP
+    + rb'(?:"([^"\n]+)"|<([^>\n]+)>|(\w))',
+    re.DOTALL,
+)
+# Also behind macros of the usual names. `__has_include(NAME)` stands in the macros themselves.
+_ASKED = re.compile(rb'has_include(?:_next)?\s*\(\s*(?:"([^"\n]+)"|<([^>\n]+)>)', re.IGNORECASE)
+_SPLICE = re.compile(rb"\\[ \t]*\r?\n")
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What one file includes."""
+
+    names: tuple[str, ...]
+    whole: bool  # False: an include line is made by a macro, so that it can't be followed
+    digest: bytes
+
+
+def scan(content: bytes) -> Scan:
+    """The include lines of a file's content."""
+    text = _SPLICE.sub(b"", content)
+    names, whole = {}, True
+    for quoted, angle, macro in _DIRECTIVE.findall(text):
+        if macro:
+            whole = False
+        else:
+            names[os.fsdecode(quoted or angle)] = None
+    for quoted, angle in _ASKED.findall(text):
+        names[os.fsdecode(quoted or angle)] = None
+    return Scan(tuple(names), whole, hashlib.sha256(content).digest())
+
+
+# By path, size, time of change and inode.
+_scanned: dict[tuple[str, int, int, int], Scan] = {}
+_SETTLED = 2_000_000_000  # ns: younger files may change again without a change of their time
+
+
+def scan_file(path: str) -> Scan | None:
+    """The same of a file; None where there is none that can be read."""
+    try:
+        with open(path, "rb") as file:
+            there = os.fstat(file.fileno())
+            mark = path, there.st_size, there.st_mtime_ns, there.st_ino
+            known = _scanned.get(mark)
+            if known is not None:
+                return known
+            found = scan(file.read())
+    except (OSError, ValueError):
+        return None
+    if time.time_ns() - there.st_mtime_ns > _SETTLED:
+        _scanned[mark] = found
+    return found
+
+
+def digest(
+    sources: Iterable[tuple[str, bytes]], headers: Mapping[str, str], folders: Iterable[str]
+) -> bytes | None:
+    """A hash of all files that the sources may include.
+
+    Parameters
+    ----------
+    sources : iterable of (name, content)
+        The name as the compiler is given it: a source's own folder is searched, too.
+    headers : dict
+        Those in memory.
+    folders : iterable of str
+        What is searched.
+
+    Returns
+    -------
+    bytes or None
+        None where a macro makes an include line, so that it can't be told which file it means.
+    """
+    folders = list(dict.fromkeys(folders))
+    seen: set[str] = set()
+    followed: set[tuple[str, str]] = set()  # real paths: an include may go round in circles
+    found: list[tuple[str, bytes]] = []
+    waiting = [(os.path.dirname(name), scan(content)) for name, content in sources]
+    waiting += [(os.path.dirname(name), scan(text.encode())) for name, text in headers.items()]
+    while waiting:
+        beside, scanned = waiting.pop()
+        if not scanned.whole:
+            return None
+        for name in scanned.names:
+            for folder in (beside, *folders):
+                path = os.path.join(folder, name)
+                if path in seen:
+                    continue
+                seen.add(path)
+                inside = scan_file(path)
+                if inside is None:
+                    continue
+                found.append((path, inside.digest))
+                where = os.path.dirname(path)
+                mark = os.path.realpath(path), os.path.realpath(where)
+                if mark not in followed:
+                    followed.add(mark)
+                    waiting.append((where, inside))
+    total = hashlib.sha256()
+    for path, content in sorted(found):
+        total.update(os.fsencode(path) + b"\0" + content)
+    return total.digest()

@@ -1,0 +1,172 @@
+# cupola/nvrtc.py - NVRTC by ctypes: one program in, what it was compiled to out.
+"""NVIDIA's run-time compiler.
+
+Compiling takes milliseconds to seconds and is cached, so it goes through ctypes, whose calls let
+the GIL go: there is nothing to link, and nothing of libcupola.so depends on a compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
+from dataclasses import dataclass, field
+from typing import Any
+
+from cupola import toolkit
+from cupola.exceptions import CompileError, Error
+
+_SIZE = [c_void_p, POINTER(c_size_t)]
+_TEXT = [c_void_p, c_char_p]
+_PROTOTYPES: dict[str, list[Any]] = {
+    "nvrtcVersion": [POINTER(c_int), POINTER(c_int)],
+    "nvrtcGetNumSupportedArchs": [POINTER(c_int)],
+    "nvrtcGetSupportedArchs": [POINTER(c_int)],
+    "nvrtcCreateProgram": [
+        POINTER(c_void_p), c_char_p, c_char_p, c_int, POINTER(c_char_p), POINTER(c_char_p),
+    ],
+    "nvrtcDestroyProgram": [POINTER(c_void_p)],
+    "nvrtcAddNameExpression": [c_void_p, c_char_p],
+    "nvrtcGetLoweredName": [c_void_p, c_char_p, POINTER(c_char_p)],
+    "nvrtcCompileProgram": [c_void_p, c_int, POINTER(c_char_p)],
+    "nvrtcGetProgramLogSize": _SIZE,
+    "nvrtcGetProgramLog": _TEXT,
+    "nvrtcGetPTXSize": _SIZE,
+    "nvrtcGetPTX": _TEXT,
+    "nvrtcGetCUBINSize": _SIZE,
+    "nvrtcGetCUBIN": _TEXT,
+    "nvrtcGetLTOIRSize": _SIZE,
+    "nvrtcGetLTOIR": _TEXT,
+}  # fmt: skip
+_FIRST_ERROR = re.compile(r"^.+\(\d+\): (?:catastrophic )?error.*$", re.MULTILINE)
+
+
+@dataclass
+class Compiled:
+    """What a program was compiled to; what was not asked for is empty."""
+
+    ptx: bytes = b""
+    cubin: bytes = b""
+    ltoir: bytes = b""
+    names: dict[str, str] = field(default_factory=dict)  # as they were spelled, and in the image
+    log: str = ""
+
+
+class Nvrtc:
+    """The compiler that was found; see `nvrtc`."""
+
+    def __init__(self, found: toolkit.Library) -> None:
+        self.found = found
+        self._calls: dict[str, Callable[..., int]] = {}
+        for name, arguments in _PROTOTYPES.items():
+            call = getattr(found.library, name, None)
+            if call is None:
+                raise Error(f"{found.path} has no {name}: it is older than NVRTC 11.4")
+            call.argtypes, call.restype = arguments, c_int
+            self._calls[name] = call
+        self._error_text = found.library.nvrtcGetErrorString
+        self._error_text.argtypes, self._error_text.restype = [c_int], c_char_p
+        major, minor, count = c_int(), c_int(), c_int()
+        self._call("nvrtcVersion", byref(major), byref(minor))
+        self.version = major.value, minor.value
+        self._call("nvrtcGetNumSupportedArchs", byref(count))
+        listed = (c_int * count.value)()
+        self._call("nvrtcGetSupportedArchs", listed)
+        self.architectures = tuple(sorted(listed))  # 75 for compute_75
+
+    def __str__(self) -> str:
+        return f"NVRTC {self.version[0]}.{self.version[1]} ({self.found.path})"
+
+    @property
+    def identity(self) -> str:
+        """For a cache's keys."""
+        return f"NVRTC {self.version} {self.found.identity}"
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        status = self._calls[name](*arguments)
+        if status:
+            text = self._error_text(status).decode(errors="replace")
+            raise Error(f"{name} of {self.found.path} failed: {text} ({status})")
+
+    def _get(self, what: str, program: c_void_p) -> bytes:
+        size = c_size_t()
+        self._call(f"nvrtcGet{what}Size", program, byref(size))
+        content = ctypes.create_string_buffer(size.value)
+        if size.value:
+            self._call(f"nvrtcGet{what}", program, content)
+        return content.raw
+
+    def compile(
+        self,
+        source: str,
+        name: str,
+        title: str,
+        options: Sequence[str],
+        headers: Mapping[str, str],
+        expressions: Sequence[str],
+    ) -> Compiled:
+        """Compile one program, which messages call by its title.
+
+        Raises
+        ------
+        CompileError
+            Its text begins with the first error's file and line; `log` is all that was said.
+        """
+        program = c_void_p()
+        count = len(headers)
+        texts = (c_char_p * count)(*[text.encode() for text in headers.values()])
+        names = (c_char_p * count)(*[one.encode() for one in headers])
+        self._call(
+            "nvrtcCreateProgram",
+            byref(program),
+            source.encode(),
+            name.encode(),
+            count,
+            texts,
+            names,
+        )
+        try:
+            spelled = [expression.encode() for expression in expressions]
+            for expression in spelled:
+                self._call("nvrtcAddNameExpression", program, expression)
+            words = (c_char_p * len(options))(*[option.encode() for option in options])
+            status = self._calls["nvrtcCompileProgram"](program, len(options), words)
+            log = self._get("ProgramLog", program).rstrip(b"\0").decode(errors="replace").strip()
+            log = log.replace(name, title)
+            if status:
+                raise self._failure(status, title, log)
+            return self._take(program, spelled, log)
+        finally:
+            self._calls["nvrtcDestroyProgram"](byref(program))
+
+    def _take(self, program: c_void_p, expressions: Sequence[bytes], log: str) -> Compiled:
+        lowered = {}
+        for expression in expressions:
+            text = c_char_p()
+            self._call("nvrtcGetLoweredName", program, expression, byref(text))
+            lowered[expression.decode()] = (text.value or b"").decode()
+        ptx = self._get("PTX", program).rstrip(b"\0")
+        cubin, ltoir = self._get("CUBIN", program), self._get("LTOIR", program)
+        return Compiled(ptx, cubin, ltoir, lowered, log)
+
+    def _failure(self, status: int, name: str, log: str) -> CompileError:
+        first = _FIRST_ERROR.search(log)
+        if first:
+            head = first.group()
+        else:
+            head = f"{name}: {self._error_text(status).decode(errors='replace')}"
+        return CompileError(f"{head}\n\n{log}\n\ncompiled by {self}", log)
+
+
+@functools.cache
+def nvrtc() -> Nvrtc:
+    """The compiler, found and loaded at the first call.
+
+    Raises
+    ------
+    MissingFileError
+        Where there is none; see `cupola.toolkit.load`.
+    """
+    return Nvrtc(toolkit.load("nvrtc"))

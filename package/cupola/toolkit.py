@@ -1,0 +1,146 @@
+# cupola/toolkit.py - finds the libraries that compile and link at run time, and their headers.
+"""A CUDA toolkit's compiler libraries, NVRTC and nvJitLink: found when they are first needed."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cupola.exceptions import MissingFileError
+
+VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
+WHAT_FOR = {
+    "nvrtc": "NVRTC, which compiles CUDA C++",
+    "nvJitLink": "nvJitLink, which links what was compiled",
+}
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library of a toolkit, loaded.
+
+    Attributes
+    ----------
+    path : str
+    origin : str
+        Where it was looked for: cuda-pathfinder's own word, or a variable's name.
+    library : ctypes.CDLL
+        Its calls let the GIL go.
+    """
+
+    path: str
+    origin: str
+    library: ctypes.CDLL
+
+    @property
+    def identity(self) -> str:
+        """What changes when another compiler takes its place: of a cache's keys."""
+        real = os.path.realpath(self.path)
+        there = os.stat(real)
+        return f"{os.path.basename(real)} {there.st_size} {there.st_mtime_ns}"
+
+    def headers(self) -> tuple[str, ...]:
+        """Folders of the headers that came with it: CUDA's and CCCL's."""
+        folder = os.path.dirname(self.path)
+        roots = [os.path.dirname(folder), os.path.dirname(os.path.realpath(folder))]
+        for root in roots:
+            include = os.path.join(root, "include")
+            if os.path.isfile(os.path.join(include, "cuda_fp16.h")):
+                return _with_cccl(include)
+        from cuda import pathfinder
+
+        include = pathfinder.find_nvidia_header_directory("cudart") or ""
+        return _with_cccl(include) if include else ()
+
+
+def _with_cccl(include: str) -> tuple[str, ...]:
+    cccl = os.path.join(include, "cccl")
+    return (include, cccl) if os.path.isdir(cccl) else (include,)
+
+
+_lock = threading.Lock()
+
+
+def load(name: str) -> Library:
+    """NVRTC ("nvrtc") or nvJitLink ("nvJitLink").
+
+    Raises
+    ------
+    MissingFileError
+        Names each place that was looked at, and both remedies.
+    """
+    with _lock:
+        return _load(name)
+
+
+@functools.cache
+def _load(name: str) -> Library:
+    tried = []
+    for place, found in _places(name):
+        if isinstance(found, Library):
+            return found
+        tried.append(f"  {place}: {found}")
+    raise MissingFileError(
+        f"{WHAT_FOR[name]} at run time, was not found:\n"
+        + "\n".join(tried)
+        + "\nEither install its wheels: pip install 'cupola[compile]',\nor install a CUDA toolkit "
+        "(12.8 or newer, not newer than the driver) and set CUDA_HOME to its folder"
+    )
+
+
+def report(name: str) -> str:
+    """One line: where the library was found, or that it was not."""
+    try:
+        found = load(name)
+    except MissingFileError as error:
+        return f"not found: {str(error).splitlines()[1].strip()}"
+    return f"{found.path} (found via {found.origin})"
+
+
+def _places(name: str) -> Iterator[tuple[str, Library | str]]:
+    yield "cuda-pathfinder", _by_pathfinder(name)
+    for variable in VARIABLES:
+        folder = os.environ.get(variable)
+        yield variable, _in_toolkit(name, folder, variable) if folder else "not set"
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        yield "PATH", "no nvcc on it"
+    else:
+        folder = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+        yield f"PATH ({nvcc})", _in_toolkit(name, folder, "PATH")
+
+
+def _by_pathfinder(name: str) -> Library | str:
+    from cuda import pathfinder
+
+    try:
+        found = pathfinder.load_nvidia_dynamic_lib(name)
+    except (pathfinder.DynamicLibNotFoundError, RuntimeError) as error:
+        return " ".join(str(error).split())
+    return _open(found.abs_path, f"cuda-pathfinder ({found.found_via})")
+
+
+def _in_toolkit(name: str, folder: str, origin: str) -> Library | str:
+    pattern = re.compile(rf"lib{name}\.so\.\d+")
+    for sub in ("lib64", "lib", f"targets/{os.uname().machine}-linux/lib"):
+        place = os.path.join(folder, sub)
+        try:
+            names = sorted(filter(pattern.fullmatch, os.listdir(place)))
+        except OSError:
+            continue
+        if names:
+            return _open(os.path.join(place, names[-1]), origin)
+    return f"there is no lib{name}.so.* in {folder}"
+
+
+def _open(path: str, origin: str) -> Library | str:
+    try:
+        return Library(path, origin, ctypes.CDLL(path))
+    except OSError as error:
+        return f"{path} can't be loaded: {error}"
