@@ -15,7 +15,8 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint lint-python lint-cython lint-format lint-cpp format bench gpu fuzz clean
+.PHONY: demo build test lint lint-python lint-cython lint-format lint-cpp format bench gpu fuzz \
+    sanitize sweep clean
 
 # An environment with what the build, the demo and the tests need. What brings nvcc and the
 # run-time compiler in is asked for only where the machine has none that suits.
@@ -79,6 +80,14 @@ gpu:
 
 fuzz: $(VENV)/ready
 	@$(BIN)/python tools/fuzz.py --seconds $(FUZZ_SECONDS)
+
+# All tests on libraries under AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: build
+	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
+
+# What takes minutes: millions of calls that must leave nothing behind, on this machine's driver.
+sweep: build
+	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak $(PYTEST)
 
 clean:
 	rm -rf build dist $(VENV) package/*.egg-info package/cupola/lib package/cupola/include \

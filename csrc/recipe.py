@@ -80,7 +80,7 @@ class Recipe:
         ]
         return [*image, *self.runtime_steps(toolkit), *self.device_steps(toolkit)]
 
-    def runtime_steps(self, toolkit: Any) -> list[Any]:
+    def runtime_steps(self, toolkit: Any, flags: Sequence[str] = RELEASE) -> list[Any]:
         """libcupola.so, with the shipped kernels inside."""
         image = BUILD / "kernels" / "kernels.fatbin"
         values = {
@@ -89,7 +89,7 @@ class Recipe:
             "CUPOLA_VERSION": self.version,
         }
         objects = [
-            self._object(source, (*RELEASE, "-Icsrc", "-Icsrc/include"), toolkit, values, image)
+            self._object(source, (*flags, "-Icsrc", "-Icsrc/include"), toolkit, values, image)
             for source in self.sources("runtime/**/*.cpp", "image/**/*.cpp")
         ]
         target = self.products()["libcupola.so"]
@@ -100,9 +100,9 @@ class Recipe:
         )
         return [self._exports(exports, "cupola_*"), *objects, link]
 
-    def device_steps(self, toolkit: Any) -> list[Any]:
+    def device_steps(self, toolkit: Any, objects: Sequence[Any] = ()) -> list[Any]:
         """The CPU device: libcuda.so.1, and libcuda.so which only leads to it."""
-        objects = self.device_objects(toolkit)
+        objects = objects or self.device_objects(toolkit)
         exports = self.native / "device.map"
         library, alias = self.products()["cpu/libcuda.so.1"], self.products()["cpu/libcuda.so"]
         link = self.compiler.shared_library(

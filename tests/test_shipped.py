@@ -121,8 +121,11 @@ def correlate(image, kernel, border):
 
 
 @pytest.mark.parametrize("border", ["zero", "clamp"])
-@pytest.mark.parametrize("shape", [(1, 1), (5, 7), (64, 33), (20, 30, 3), (9, 9, 1), (2, 50)])
-@pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 3), (1, 7)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 1), (5, 7), (64, 33), (20, 30, 3), (9, 9, 1), (2, 50), (40, 64), (3, 4), (17, 20, 2)],
+)
+@pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 3), (1, 7), (5, 5), (7, 7), (9, 9)])
 def test_convolve(driver, shape, size, border):
     image = rng.standard_normal(shape).astype(np.float32)
     kernel = rng.standard_normal(size).astype(np.float32)
@@ -130,6 +133,43 @@ def test_convolve(driver, shape, size, border):
     np.testing.assert_array_equal(cupola.convolve(image, kernel, border), expected)
     on_device = cupola.convolve(cupola.to_device(image), cupola.to_device(kernel), border)
     np.testing.assert_array_equal(on_device.get(), expected)
+
+
+@pytest.mark.parametrize("size", [3, 5, 7])
+@pytest.mark.parametrize("rows", [1, 4, 7, 100])
+@pytest.mark.parametrize(("grid", "block"), [(1, 1), (3, 32), ((2, 2), (16, 4)), (1000, 33)])
+def test_convolve_in_strips_of_any_launch(driver, size, rows, grid, block):
+    image = rng.standard_normal((19, 36)).astype(np.float32)
+    weights = rng.standard_normal((size, size)).astype(np.float32)
+    kernel = cupola.shipped_kernels()[f"convolve_{size}"]
+    source, weights_there = cupola.to_device(image), cupola.to_device(weights)
+    for border, name in enumerate(["zero", "clamp"]):
+        out = cupola.to_device(np.full((19, 36), np.nan, np.float32))
+        kernel[grid, block](source, weights_there, out, 19, 36, 1, border, rows)
+        np.testing.assert_array_equal(out.get(), correlate(image, weights, name))
+
+
+@pytest.mark.parametrize(("off_image", "off_out"), [(0, 1), (1, 0), (3, 3)])
+def test_convolve_of_arrays_that_do_not_begin_at_16_bytes(driver, off_image, off_out):
+    image = rng.standard_normal((20, 32)).astype(np.float32)
+    weights = rng.standard_normal((5, 5)).astype(np.float32)
+    source, out = (cupola.to_device(np.zeros(644, np.float32)) for _ in range(2))
+    source[off_image : off_image + 640].set(image.reshape(-1))
+    kernel = cupola.shipped_kernels()["convolve_5"]
+    pointers = source.address + 4 * off_image, cupola.to_device(weights), out.address + 4 * off_out
+    kernel[1, 64](*pointers, 20, 32, 1, 0, 4)
+    expected = np.zeros(644, np.float32)
+    expected[off_out : off_out + 640] = correlate(image, weights, "zero").reshape(-1)
+    np.testing.assert_array_equal(out.get(), expected)
+
+
+def test_convolve_multiplies_what_lies_outside(driver):
+    weights = np.zeros((3, 3), np.float32)
+    weights[0, 0] = np.inf  # of a border of zeros makes NaN, as it does in NumPy
+    image = np.ones((5, 8), np.float32)
+    with np.errstate(invalid="ignore"):
+        expected = correlate(image, weights, "zero")
+    np.testing.assert_array_equal(cupola.convolve(image, weights), expected)
 
 
 def test_convolve_border_is_zero_by_default_and_the_filter_is_not_flipped(driver):
@@ -175,7 +215,8 @@ def test_hello(driver, capfd):
 
 def test_shipped_module_lists_its_kernels(driver):
     names = {"mandelbrot_ker", "saxpy", "convolve", "doublify", "hello", "double_array"}
-    assert set(cupola.shipped_kernels().kernels) == names
+    squares = {"convolve_3", "convolve_5", "convolve_7"}
+    assert set(cupola.shipped_kernels().kernels) == names | squares
     parameters = cupola.shipped_kernels()["saxpy"].params
     assert [p.name for p in parameters] == ["a", "x", "y", "out", "n"]
     assert [p.kind for p in parameters] == ["float", "pointer", "pointer", "pointer", "integer"]

@@ -121,6 +121,31 @@ std::uint64_t elements(int height, int width, int channels, int filter_height, i
     return static_cast<std::uint64_t>(all);
 }
 
+struct Convolution {
+    std::uint64_t image, filter, out;
+    int height, width, channels, filter_height, filter_width, border;
+};
+
+void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
+    const int size = c.filter_height;
+    if (size != c.filter_width || size < 3 || size > 7) {
+        launch("convolve", cover(stream.context, results), stream, c.image, c.filter, c.out,
+               c.height, c.width, c.channels, c.filter_height, c.filter_width, c.border);
+        return;
+    }
+    // Long strips load less, but there must be enough of them: so many threads fill the largest
+    // devices.
+    constexpr std::uint64_t enough = 1 << 17;
+    const std::uint64_t across =
+        c.channels == 1 ? (std::uint64_t(c.width) + 3) / 4 : std::uint64_t(c.width) * c.channels;
+    const std::uint64_t wanted = across * c.height / enough;
+    const int rows = static_cast<int>(wanted < 4 ? 4 : wanted > 16 ? 16 : wanted);
+    const std::uint64_t strips = across * ((c.height - 1) / rows + 1);
+    const std::string name = "convolve_" + std::to_string(size);
+    launch(name.c_str(), cover(stream.context, strips), stream, c.image, c.filter, c.out, c.height,
+           c.width, c.channels, c.border, rows);
+}
+
 // Device copies of host arrays, for the launchers that take host pointers.
 struct Input {
     DeviceMemory memory;
@@ -195,8 +220,8 @@ int cupola_convolve_async(uint64_t image, uint64_t filter, uint64_t out, int hei
         Stream& s = stream_of(stream);
         const auto count = elements(height, width, channels, filter_height, filter_width, border);
         if (count == 0) return;
-        launch("convolve", cover(s.context, count), s, image, filter, out, height, width, channels,
-               filter_height, filter_width, border);
+        convolve({image, filter, out, height, width, channels, filter_height, filter_width, border},
+                 count, s);
     });
 }
 
@@ -211,9 +236,9 @@ int cupola_convolve(const float* image, const float* filter, float* out, int hei
         Input device_image(image, count, stream);
         Input device_filter(filter, std::size_t(filter_height) * filter_width, stream);
         DeviceMemory device_out(stream.context, count * sizeof(float), stream);
-        launch("convolve", cover(stream.context, count), stream, device_image.memory.address,
-               device_filter.memory.address, device_out.address, height, width, channels,
-               filter_height, filter_width, border);
+        convolve({device_image.memory.address, device_filter.memory.address, device_out.address,
+                  height, width, channels, filter_height, filter_width, border},
+                 count, stream);
         fetch(out, device_out, stream);
     });
 }

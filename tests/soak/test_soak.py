@@ -1,0 +1,141 @@
+"""Many calls leave nothing behind: neither host nor device memory grows.
+
+A short slice of what `make sweep` does, which sets CUPOLA_SOAK=full: 10^6 launches, 10^5
+allocations, 10^4 module loads, and a minute of eight threads.
+"""
+
+import ctypes
+import gc
+import os
+import threading
+import time
+
+import images
+import numpy as np
+import pytest
+
+import cupola
+
+FULL = os.environ.get("CUPOLA_SOAK") == "full"
+LAUNCHES = 10**6 if FULL else 10**4
+ALLOCATIONS = 10**5 if FULL else 3000
+LOADS = 10**4 if FULL else 150
+SECONDS = 60 if FULL else 3
+# Bytes that allocators and pools may keep of what was freed; one leak a call is far more.
+HOST_GROWTH, DEVICE_GROWTH = 2 * 2**20, 8 * 2**20
+WARM = 5  # the first fifth fills pools and caches
+
+
+def host_bytes():
+    """Memory of this process, as far as it is its own."""
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        _, resident, shared = file.read().split()[:3]
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def device_bytes():
+    """Device memory in use, the driver's pools included."""
+    cupola.Device().synchronize()
+    driver = ctypes.CDLL(cupola.driver.info().path)
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    assert driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) == 0
+    return total.value - free.value
+
+
+def stays_flat(work, count):
+    """Does the work so many times; what a first part of it took is not counted."""
+    work(count // WARM)
+    host, device = host_bytes(), device_bytes()
+    work(count - count // WARM)
+    # A GPU is shared with other tests of the same time, unless this is the long run.
+    if FULL or cupola.driver.info().kind == "cpu":
+        assert device_bytes() - device < DEVICE_GROWTH
+    assert host_bytes() - host < HOST_GROWTH
+
+
+def test_launches(driver):
+    x = cupola.to_device(np.zeros(64, np.float32))
+    one = cupola.to_device(np.ones(64, np.float32))
+    kernel = cupola.shipped_kernels()["saxpy"]
+    prepared = kernel.prepare(1, 64, 0.0, x, x, x, 64)
+
+    def launches(count):
+        for i in range(count // 2):
+            kernel[1, 64](1.0, x, one, x, 64)
+            prepared()
+            if i % 1000 == 999:
+                cupola.Device().synchronize()
+
+    stays_flat(launches, LAUNCHES)
+    np.testing.assert_array_equal(x.get(), LAUNCHES // 2)
+
+
+def test_allocations(driver):
+    rng = np.random.default_rng(5)
+    sizes = rng.integers(1, 100_000, 512).tolist()
+
+    def allocations(count):
+        held = []
+        for i in range(count):
+            array = cupola.empty(sizes[i % len(sizes)], np.float32)
+            held.append(array)
+            if len(held) == 20:
+                held = held[10:]
+
+    stays_flat(allocations, ALLOCATIONS)
+
+
+@pytest.mark.parametrize("form", ["ptx", "fatbin"])
+def test_module_loads(driver, form):
+    image, out = images.FORMS[form](), cupola.empty(5, np.int32)
+
+    def loads(count):
+        for _ in range(count):
+            kernel = cupola.load(image)["odd"]
+            kernel[1, 1](b"abcde", out)
+
+    stays_flat(loads, LOADS // 2)
+
+
+def test_streams_and_events(driver):
+    def events(count):
+        for _ in range(count):
+            stream, event = cupola.Stream(), cupola.Event()
+            event.record(stream)
+            stream.wait(event)
+
+    stays_flat(events, LOADS)
+
+
+def test_eight_threads_on_eight_streams(driver):
+    kernel = cupola.shipped_kernels()["saxpy"]
+    end = time.monotonic() + SECONDS
+    rounds, failures = [], []
+
+    def work(seed):
+        n, done = 1000 + 37 * seed, 0
+        values = np.random.default_rng(seed).integers(0, 1000, n).astype(np.float32)
+        try:
+            with cupola.Stream():
+                while time.monotonic() < end:
+                    x, total = cupola.to_device(values), cupola.to_device(np.zeros(n, np.float32))
+                    for _ in range(20):
+                        kernel[4, 256](1.0, x, total, total, n)
+                    np.testing.assert_array_equal(total.get(), 20 * values)
+                    done += 1
+        except BaseException as error:
+            failures.append(error)
+        rounds.append(done)
+
+    host = None
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    time.sleep(SECONDS / 3)
+    host = host_bytes()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+    assert len(rounds) == 8 and min(rounds) > 0
+    assert host_bytes() - host < 8 * HOST_GROWTH

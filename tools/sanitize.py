@@ -1,0 +1,100 @@
+# tools/sanitize.py - run tests on libraries that are built under sanitizers; `make sanitize`.
+"""AddressSanitizer and UndefinedBehaviorSanitizer in libcupola.so and in the CPU device.
+
+Both libraries are built in a folder of their own, and pytest runs with them in place of the
+package's (CUPOLA_LIBRARY) and with the sanitizers' run time preloaded into Python.  The Cython
+modules are the package's own.  What is found ends the process that it is found in, with a report.
+
+With ``--slice`` the lane functions, which take longest to build, are those of the package.
+Arguments after ``--`` are for pytest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from fuzz import FLAGS, ROOT, setup_module
+
+# A driver's caller may pass any int where the ABI has an enum, and is told that it is wrong; an
+# enum without -fstrict-enums holds every value of its type.
+CODE = (*FLAGS, "-fno-sanitize=enum")
+LANES = "csrc/cpu/exec/isa/"
+REPORTS = ROOT / "build" / "sanitize"
+OPTIONS = {
+    # What Python holds at its end is no leak of the libraries'. Reports go to files: pytest keeps
+    # what its own process prints, and the processes that tests start may be expected to fail.
+    "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={REPORTS}/report",
+    "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={REPORTS}/report",
+}
+
+
+def libraries(setup: ModuleType, short: bool) -> tuple[list[object], Path]:
+    """The steps that build them, and libcupola.so."""
+    toolkit = setup.build.toolkit.find()
+    environment = {**os.environ, "CUPOLA_SANITIZE": "address,undefined"}
+    compiler = setup.build.native.Compiler.find(environment)
+    work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
+    objects = work.device_objects(toolkit, CODE)
+    if short:
+        plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION).device_objects(toolkit)
+        objects = [
+            ours if LANES in ours.label else theirs
+            for ours, theirs in zip(plain, objects, strict=True)
+        ]
+    steps = [*work.runtime_steps(toolkit, CODE), *work.device_steps(toolkit, objects)]
+    return steps, ROOT / work.products()["libcupola.so"]
+
+
+def preloaded(setup: ModuleType) -> str:
+    """The sanitizers' run time, and libstdc++, whose exceptions it has to know from the start."""
+    command = setup.build.native.Compiler.find().command
+    names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
+    paths = [
+        subprocess.run(
+            [*command, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for name in names
+    ]
+    return ":".join(str(Path(path).resolve()) for path in paths)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--slice", action="store_true", help="lane functions of the package")
+    parser.add_argument("pytest", nargs="*", help="arguments for pytest")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    setup = setup_module()
+    try:
+        steps, library = libraries(setup, options.slice)
+        with setup.build.step.locked(ROOT / setup.recipe.BUILD):
+            setup.build.step.run(steps, ROOT)
+    except setup.build.error.BuildError as error:
+        print(f"sanitize: {error}", file=sys.stderr)
+        return 1
+    environment = {
+        **os.environ,
+        **OPTIONS,
+        "CUPOLA_LIBRARY": str(library),
+        "LD_PRELOAD": preloaded(setup),
+        "PYTHONMALLOC": "malloc",  # so that what Python allocates is watched, too
+    }
+    shutil.rmtree(REPORTS, ignore_errors=True)
+    REPORTS.mkdir(parents=True)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--driver=cpu"]
+    status = subprocess.run([*command, *options.pytest], env=environment, check=False).returncode
+    reports = sorted(REPORTS.iterdir())
+    for report in reports:
+        print(report.read_text(errors="replace"))
+    print(f"sanitizers: {len(reports)} processes reported")
+    return status or len(reports) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
