@@ -24,13 +24,14 @@ std::string where(const Kernel& kernel, std::size_t index) {
          where(kernel, index) + "expected " + describe(kernel.parameters[index]) + ", got " + got);
 }
 
-const Parameter& parameter(const Kernel& kernel, std::size_t index) {
-    if (__builtin_expect(index >= kernel.parameters.size(), 0)) {
-        kernel.require_known();
-        fail(CUPOLA_ERROR_TYPE, kernel.title + ": takes " +
-                                    std::to_string(kernel.parameters.size()) +
-                                    " arguments, there is no argument " + std::to_string(index));
-    }
+[[noreturn, gnu::cold, gnu::noinline]] void no_parameter(const Kernel& kernel, std::size_t index) {
+    kernel.require_known();
+    fail(CUPOLA_ERROR_TYPE, kernel.title + ": takes " + std::to_string(kernel.parameters.size()) +
+                                " arguments, there is no argument " + std::to_string(index));
+}
+
+inline const Parameter& parameter(const Kernel& kernel, std::size_t index) {
+    if (__builtin_expect(index >= kernel.parameters.size(), 0)) no_parameter(kernel, index);
     return kernel.parameters[index];
 }
 

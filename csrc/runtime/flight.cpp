@@ -61,6 +61,12 @@ class Relaxed {
 }  // namespace
 
 thread_local const char* Flight::origin = nullptr;
+std::atomic<bool> Flight::traced{false};
+
+void Flight::set_origin(const char* line) {
+    origin = line ? lasting(line) : nullptr;
+    if (line) traced = true;
+}
 
 const char* lasting(const std::string& text) {
     Registry& r = registry();

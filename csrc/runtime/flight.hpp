@@ -37,7 +37,8 @@ class Flight {
     void add(const char* title, const cupola_dimensions& d) noexcept {
         Entry& e = entries_[head_.fetch_add(1, std::memory_order_relaxed) % kept];
         e.title.store(title, std::memory_order_relaxed);
-        e.origin.store(origin, std::memory_order_relaxed);
+        e.origin.store(traced.load(std::memory_order_relaxed) ? origin : nullptr,
+                       std::memory_order_relaxed);
         for (int i = 0; i < 3; ++i) {
             e.grid[i].store(d.grid[i], std::memory_order_relaxed);
             e.block[i].store(d.block[i], std::memory_order_relaxed);
@@ -56,8 +57,8 @@ class Flight {
     // A line for each launch that was not waited for, "" where there is none.
     static std::string report();
 
-    // The line of the program that launches, where somebody keeps it; a lasting text.
-    static thread_local const char* origin;
+    // The line of the program that this thread's launches come from, where somebody keeps it.
+    static void set_origin(const char* line);
 
   private:
     static constexpr unsigned kept = 32;
@@ -66,6 +67,9 @@ class Flight {
         std::atomic<const char*> title{nullptr}, origin{nullptr};
         std::atomic<std::uint32_t> grid[3]{}, block[3]{};
     };
+
+    static thread_local const char* origin;  // a lasting text
+    static std::atomic<bool> traced;         // whether any thread ever had one
 
     bool look(int credit);
     bool look_at_mark();

@@ -19,11 +19,12 @@ class Kernel : public Object {
     void declare(const cupola_parameter* declared, std::size_t count);
     void require_known() const;  // its parameters, and its module loaded
     int attribute(CUfunction_attribute attribute) const;
-    void check_dimensions(const cupola_dimensions& dimensions) const;
-    void check_attributes(const cupola_dimensions& d, const cupola_attributes& attributes) const;
+    // Whether a launch can be of these; `attributes` may be null.
+    void check_launch(const cupola_dimensions& dimensions,
+                      const cupola_attributes* attributes) const;
     void check_shared(std::uint64_t dynamic) const;
     void allow_shared(std::uint64_t dynamic) const;  // what was checked
-    // `attributes` may be null.
+    // Of what was checked.
     void launch(const cupola_dimensions& dimensions, const cupola_attributes* attributes,
                 const void* buffer, Stream& stream);
     // Whether the driver has launched it before: the first launch may load code.
@@ -38,6 +39,8 @@ class Kernel : public Object {
     std::uint32_t parameter_bytes = 0;
 
   private:
+    void check_dimensions(const cupola_dimensions& dimensions) const;
+    void check_attributes(const cupola_dimensions& d, const cupola_attributes& attributes) const;
     void read_parameters();
     void publish();
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,

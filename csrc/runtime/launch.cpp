@@ -24,6 +24,11 @@ void check_axes(const std::string& kernel, const char* what, const std::uint32_t
 
 }  // namespace
 
+void Kernel::check_launch(const cupola_dimensions& d, const cupola_attributes* attributes) const {
+    check_dimensions(d);
+    if (attributes) check_attributes(d, *attributes);
+}
+
 void Kernel::check_dimensions(const cupola_dimensions& d) const {
     require_known();
     check_axes(title, "grid", d.grid, context.max_grid);
@@ -77,8 +82,6 @@ void Kernel::fail_launch(CUresult code, const cupola_dimensions& d) const {
 
 void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
                     const void* buffer, Stream& stream) {
-    check_dimensions(d);
-    if (attributes) check_attributes(d, *attributes);
     if (&stream.context != &context)
         fail(CUPOLA_ERROR_VALUE,
              title + ": the kernel is loaded on device " + std::to_string(context.ordinal) +
@@ -122,6 +125,7 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
         required(dimensions, "dimensions");
         if (k.parameter_bytes) required(buffer, "buffer");
         driver();  // a forked child must not get further
+        k.check_launch(*dimensions, attributes);
         k.launch(*dimensions, attributes, buffer, stream_or_current(unwrap(stream), k.context));
     });
 }
@@ -147,12 +151,11 @@ int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimens
 int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions,
                         const cupola_attributes* attributes) {
     return guard([&] {
-        const Kernel& k = *unwrap(required(kernel, "kernel"));
-        k.check_dimensions(*required(dimensions, "dimensions"));
-        if (attributes) k.check_attributes(*dimensions, *attributes);
+        unwrap(required(kernel, "kernel"))
+            ->check_launch(*required(dimensions, "dimensions"), attributes);
     });
 }
 
 void cupola_launch_origin(const char* line) {
-    guard([&] { Flight::origin = line ? lasting(line) : nullptr; });
+    guard([&] { Flight::set_origin(line); });
 }

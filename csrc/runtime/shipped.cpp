@@ -81,6 +81,7 @@ void launch(const char* name, cupola_dimensions dimensions, Stream& stream, Args
     if (kernel.parameters.size() != sizeof...(args) || kernel.parameter_bytes > sizeof buffer)
         fail(CUPOLA_ERROR_IMAGE, std::string(name) + ": unexpected parameters");
     put(kernel, buffer, 0, args...);
+    kernel.check_launch(dimensions, nullptr);
     kernel.launch(dimensions, nullptr, buffer, stream);
 }
 

@@ -8,6 +8,8 @@
 namespace cupola {
 namespace {
 
+thread_local bool ever_pushed = false;  // a look at this one costs less than at the vector
+
 std::vector<Ref<Stream>>& pushed() {
     thread_local std::vector<Ref<Stream>> streams;
     return streams;
@@ -42,6 +44,7 @@ void Stream::synchronize() {
 }
 
 Stream& current_stream(Context& context) {
+    if (__builtin_expect(!ever_pushed, 1)) return *context.default_stream;
     auto& streams = pushed();
     for (auto stream = streams.rbegin(); stream != streams.rend(); ++stream)
         if (&(*stream)->context == &context) return **stream;
@@ -87,8 +90,10 @@ int cupola_stream_peek(int device, cupola_stream** out) {
 }
 
 int cupola_stream_push(cupola_stream* stream) {
-    return guard(
-        [&] { pushed().push_back(Ref<Stream>::share(unwrap(required(stream, "stream")))); });
+    return guard([&] {
+        pushed().push_back(Ref<Stream>::share(unwrap(required(stream, "stream"))));
+        ever_pushed = true;
+    });
 }
 
 int cupola_stream_pop(cupola_stream* stream) {

@@ -2,5 +2,9 @@
 
 from cupola.abi cimport cupola_abi_1
 
-# Returns 0 for success, else raises what this thread's last failure was.
-cdef int check(int status) except -1 nogil
+# Raises what this thread's last failure was.
+cdef int fail(int status) except -1 nogil
+
+# Returns 0 for success, else raises.
+cdef inline int check(int status) except -1 nogil:
+    return 0 if status == 0 else fail(status)

@@ -15,9 +15,7 @@ from cupola.exceptions import (
 )
 
 
-cdef int check(int status) except -1 nogil:
-    if status == 0:
-        return 0
+cdef int fail(int status) except -1 nogil:
     with gil:
         raise failure(status)
 

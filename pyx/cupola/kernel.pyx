@@ -63,7 +63,7 @@ cdef int run(
     Kernel kernel, const cupola_dimensions* dimensions, const cupola_attributes* attributes,
     Stream stream, PyObject** arguments, Py_ssize_t count
 ) except -1:
-    """Pack, launch, and see to what is left to do."""
+    """Pack, launch what was checked, and see to what is left to do."""
     cdef Signature signature = signature_in(kernel)
     cdef char usual[512]
     cdef char* buffer = usual
@@ -79,7 +79,6 @@ cdef int run(
         memset(buffer, 0, signature.nbytes)  # of padding, nothing of this stack is sent
         left = signature.pack_array(arguments, count, buffer, &queue)
         if left & TRANSFER:
-            check(cupola_launch_check(kernel.native, dimensions, attributes))
             begun = signature.begin(arguments, buffer, queue.native)
         send(kernel.native, dimensions, attributes, buffer, 0, queue.native)
         if left & USE:
@@ -332,6 +331,7 @@ cdef class Kernel:
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         attributes = read_attributes(
             self.title, self.device_index, cluster, cooperative, pdl, priority, carveout, &room)
+        check(cupola_launch_check(self.native, &dimensions, attributes))
         run(
             self, &dimensions, attributes,
             None if stream is None else as_stream(stream, self.device_index),

@@ -300,7 +300,7 @@ typedef struct cupola_attributes {
 CUPOLA_API int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                              const cupola_attributes* attributes, const void* buffer,
                              cupola_stream* stream);
-/* As cupola_launch for a caller who holds a lock that device work or a callback may want, as
+/* As cupola_launch of what cupola_launch_check took, for a caller who holds a lock that device work or a callback may want, as
  * Python's is: where the call could wait, it does nothing and gives CUPOLA_WOULD_WAIT, so that
  * the caller lets the lock go and calls cupola_launch. */
 #define CUPOLA_WOULD_WAIT (-1)
