@@ -76,8 +76,13 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
             return ordinal_;
         case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
             return CU_COMPUTEMODE_DEFAULT;
+        // As many as such hardware has, so that a map of them is accepted: they are hints.
         case CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT:
-            return 1;
+            return limits.number >= 90 ? 4 : 1;
+        case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
+            return limits.number >= 60;
+        case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
+            return limits.clusters();
         case CU_DEVICE_ATTRIBUTE_NUMA_ID:
         case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
             return -1;

@@ -24,6 +24,12 @@ struct Capability {
     static constexpr unsigned grid_x = 2147483647, grid_yz = 65535;
     static constexpr unsigned block_xy = 1024, block_z = 64;
 
+    bool clusters() const { return number >= 90; }
+    // Blocks a cluster may have: everywhere, or on this device.
+    unsigned cluster_limit(bool non_portable) const {
+        return !clusters() ? 1 : non_portable && number < 120 ? 16 : 8;
+    }
+
     // `number` is one that Settings let through.
     static const Capability& of(int number);
 };

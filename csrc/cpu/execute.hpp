@@ -3,8 +3,8 @@
 //
 // Every pointer that device code sees is a host address: global memory is host memory, a block's
 // shared memory and a thread's local memory lie at host addresses of their own, so that a generic
-// pointer needs no tag. Before it is followed, an address is looked up: in the block's shared
-// memory, in the thread's own local memory, else in AddressSpace.
+// pointer needs no tag. Before it is followed, an address is looked up: in the shared memory of the
+// block and its cluster, in the thread's own local memory, else in AddressSpace.
 #pragma once
 
 #include <atomic>
@@ -75,6 +75,9 @@ class Kernel {
     virtual std::uint32_t registers() const = 0;       // 32-bit units a thread, at most 255
     virtual std::uint32_t max_threads() const = 0;     // .maxntid/.reqntid product, else 1024
     virtual Dim3 required_block() const = 0;           // .reqntid, zeros where there is none
+    virtual Dim3 required_cluster() const = 0;         // .reqnctapercluster, zeros likewise
+    virtual std::uint32_t max_cluster() const = 0;     // .maxclusterrank in blocks, 0 likewise
+    virtual bool explicit_cluster() const = 0;         // .explicitcluster
     virtual int ptx_version() const = 0;               // major * 10 + minor
     virtual int target() const = 0;                    // 75 for sm_75
 };
@@ -102,21 +105,47 @@ class Image {
 struct Launch {
     const Kernel* kernel = nullptr;
     Dim3 grid, block, cluster;
+    bool explicit_cluster = false;  // somebody asked for the cluster's shape
+    // All blocks are at work at once and may wait for each other: each gives way to the others.
+    bool cooperative = false;
     std::uint32_t dynamic_shared = 0;
     std::vector<std::byte> parameters;  // laid out by the kernel's Parameter offsets
     const AddressSpace* memory = nullptr;
     const std::atomic<bool>* stop = nullptr;      // looked at on backward branches and barriers
     std::function<void(std::string_view)> print;  // device printf, one call a formatted string
     std::uint64_t grid_id = 0;
+    Range workspace;  // of a cooperative grid: what its blocks count each other in
 };
 
-// Runs blocks of one launch on the calling thread, one after another. Each worker has its own,
-// which keeps registers, shared and local memory between blocks.
-class BlockRunner {
+// Runs clusters of one launch, one after another; where the launch has none, each block is one.
+// The blocks of a cluster take turns on one thread at a time, which may change between turns. Each
+// worker has its own, which keeps registers, shared and local memory between clusters.
+class ClusterRunner {
   public:
-    static std::unique_ptr<BlockRunner> make(const Launch& launch);
-    virtual ~BlockRunner() = default;
-    virtual std::optional<Fault> run(Dim3 block) = 0;
+    static std::unique_ptr<ClusterRunner> make(const Launch& launch);
+    virtual ~ClusterRunner() = default;
+
+    // Stands at the beginning of the cluster whose first block this is.
+    virtual void begin(Dim3 first) = 0;
+    enum class Progress { running, done, faulted };
+    // Gives each warp that can go on a turn.
+    virtual Progress advance() = 0;
+    virtual Fault take_fault() = 0;
+
+    // A cluster from its beginning to its end.
+    std::optional<Fault> run(Dim3 first) {
+        begin(first);
+        for (;;) {
+            switch (advance()) {
+                case Progress::running:
+                    break;
+                case Progress::done:
+                    return std::nullopt;
+                case Progress::faulted:
+                    return take_fault();
+            }
+        }
+    }
 };
 
 }  // namespace cupola::cpu

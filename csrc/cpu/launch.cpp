@@ -8,7 +8,9 @@
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/event.hpp"
 #include "cpu/module.hpp"
+#include "cpu/occupancy.hpp"
 #include "cpu/stream.hpp"
 
 namespace cupola::cpu {
@@ -74,6 +76,28 @@ void check(const LaunchShape& shape, const Function& function) {
     require(shape.shared <= function.attributes.dynamic_limit());
 }
 
+// All blocks of a cooperative grid have to be resident at once.
+void check_cooperative(const LaunchShape& shape, const Function& function,
+                       const std::optional<Dim3>& cluster) {
+    const Device& device = function.device();
+    require(*device.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0,
+            CUDA_ERROR_NOT_SUPPORTED);
+    const auto threads = static_cast<int>(shape.block.x * shape.block.y * shape.block.z);
+    std::uint64_t resident = 0;
+    if (cluster) {
+        const unsigned size = cluster->x * cluster->y * cluster->z;
+        resident = std::uint64_t{size} *
+                   static_cast<unsigned>(active_clusters(function, size, threads, shape.shared));
+    } else {
+        resident = static_cast<std::uint64_t>(active_blocks(function, threads, shape.shared)) *
+                   static_cast<unsigned>(device.multiprocessors());
+    }
+    // The product of the first two has at most 47 bits, so it can be compared before the third.
+    const std::uint64_t plane = std::uint64_t{shape.grid.x} * shape.grid.y;
+    require(plane <= resident && plane * shape.grid.z <= resident,
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
 std::vector<std::byte> from_pointers(const Function& function, void** parameters) {
     std::vector<std::byte> packed(function.parameter_bytes());
     const auto& layout = function.kernel().parameters();
@@ -112,6 +136,8 @@ KernelCall kernel_call(CUfunction handle, const LaunchShape& shape,
     const Function& function = *call.function;
     require(function.context() == context.get(), CUDA_ERROR_INVALID_HANDLE);
     check(shape, function);
+    const std::optional<Dim3> cluster = cluster_of(shape, function);
+    if (shape.cooperative) check_cooperative(shape, function, cluster);
     require(!(parameters && extra && *extra != CU_LAUNCH_PARAM_END));
     require(parameters || extra || function.parameter_bytes() == 0);
     if (parameters)
@@ -120,6 +146,9 @@ KernelCall kernel_call(CUfunction handle, const LaunchShape& shape,
         call.parameters = from_buffer(function, extra);
     call.context = std::move(context);
     call.shape = shape;
+    call.shape.cluster = cluster.value_or(Dim3{1, 1, 1});
+    call.shape.cluster_given = cluster.has_value();
+    call.shape.events.clear();  // the launch's own, not the kernel's
     return call;
 }
 
@@ -133,6 +162,8 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.grid = shape.grid;
     launch.block = shape.block;
     launch.cluster = shape.cluster;
+    launch.explicit_cluster = shape.cluster_given;
+    launch.cooperative = shape.cooperative;
     launch.dynamic_shared = shape.shared;
     launch.memory = &Driver::get().memory;
     launch.grid_id = ++last_grid;
@@ -141,7 +172,8 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
         printed->store(true, std::memory_order_relaxed);
     };
     operation->grid.context = call.context.get();
-    operation->grid.priority = priority;
+    operation->grid.priority =
+        shape.priority ? std::clamp(*shape.priority, Stream::greatest_priority, 0) : priority;
     operation->context = std::move(call.context);
     operation->function = std::move(call.function);
     return operation;
@@ -151,43 +183,16 @@ CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void**
                 void** extra) {
     const auto stream = Stream::from(on);
     auto call = kernel_call(handle, shape, stream->context_pointer(), parameters, extra);
-    if (const auto capture = Capture::of(*stream))
+    for (const auto& event : shape.events)
+        require(event->context() == stream->context(), CUDA_ERROR_INVALID_HANDLE);
+    if (const auto capture = Capture::of(*stream)) {
         capture->add(*stream, std::move(call));
-    else
+        for (const auto& event : shape.events) capture->record(*stream, *event);
+    } else {
         stream->submit(grid_operation(std::move(call), stream->priority()));
-    return CUDA_SUCCESS;
-}
-
-void read_attributes(const CUlaunchConfig& config, LaunchShape& shape) {
-    require(config.numAttrs == 0 || config.attrs);
-    for (unsigned i = 0; i < config.numAttrs; ++i) {
-        const CUlaunchAttributeValue& value = config.attrs[i].value;
-        switch (static_cast<int>(config.attrs[i].id)) {
-            // Hints that can have no effect here.
-            case CU_LAUNCH_ATTRIBUTE_IGNORE:
-            case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-            case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-            case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-            // A dependent grid may begin early but need not, and here does not.
-            case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-            case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-            case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-            case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-            case 14:  // CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
-                break;
-            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-                require(value.cooperative == 0, CUDA_ERROR_NOT_SUPPORTED);
-                break;
-            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-                shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
-                require(shape.cluster.x && shape.cluster.y && shape.cluster.z);
-                require(shape.cluster.x == 1 && shape.cluster.y == 1 && shape.cluster.z == 1,
-                        CUDA_ERROR_NOT_SUPPORTED);
-                break;
-            default:
-                fail(CUDA_ERROR_NOT_SUPPORTED);
-        }
+        for (const auto& event : shape.events) event->record(*stream);
     }
+    return CUDA_SUCCESS;
 }
 
 }  // namespace cupola::cpu

@@ -159,6 +159,11 @@ Function::Function(Module& module, std::shared_ptr<Image> image, const Kernel& k
             std::max<std::size_t>(parameter_bytes_, parameter.offset + parameter.size);
 }
 
+unsigned Function::cluster_limit() const {
+    const unsigned device = device_.capability().cluster_limit(attributes.non_portable_cluster());
+    return kernel_.max_cluster() ? std::min(kernel_.max_cluster(), device) : device;
+}
+
 std::shared_ptr<Function> Function::from(CUfunction handle) {
     Driver& driver = Driver::get();
     if (auto function = driver.functions.find(handle)) return function;
@@ -178,6 +183,13 @@ FunctionAttributes& FunctionAttributes::operator=(const FunctionAttributes& othe
     policy_ = other.policy_.load();
     for (int axis = 0; axis < 3; ++axis) cluster_[axis] = other.cluster_[axis].load();
     return *this;
+}
+
+Dim3 FunctionAttributes::required_cluster(const Kernel& kernel) const {
+    const Dim3 own = kernel.required_cluster();
+    if (own.x) return own;
+    return {static_cast<unsigned>(cluster_[0]), static_cast<unsigned>(cluster_[1]),
+            static_cast<unsigned>(cluster_[2])};
 }
 
 int FunctionAttributes::get(CUfunction_attribute attribute, const Kernel& kernel,
@@ -204,11 +216,13 @@ int FunctionAttributes::get(CUfunction_attribute attribute, const Kernel& kernel
         case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
             return carveout_;
         case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-            return 0;
+            return kernel.explicit_cluster();
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+            return static_cast<int>(required_cluster(kernel).x);
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+            return static_cast<int>(required_cluster(kernel).y);
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-            return cluster_[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+            return static_cast<int>(required_cluster(kernel).z);
         case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
             return non_portable_;
         case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -241,8 +255,8 @@ void FunctionAttributes::set(CUfunction_attribute attribute, int value, const Ke
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+            require(kernel.required_cluster().x == 0, CUDA_ERROR_NOT_PERMITTED);
             require(value >= 0);
-            require(value <= 1, CUDA_ERROR_NOT_SUPPORTED);  // no clusters here yet
             cluster_[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
             return;
         default:

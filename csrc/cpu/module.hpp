@@ -67,6 +67,9 @@ class FunctionAttributes {
     std::uint32_t dynamic_limit() const {
         return static_cast<std::uint32_t>(dynamic_limit_.load());
     }
+    // The kernel's own, else what was set; zeros where there is neither.
+    Dim3 required_cluster(const Kernel& kernel) const;
+    bool non_portable_cluster() const { return non_portable_ != 0; }
 
   private:
     std::atomic<int> dynamic_limit_;
@@ -85,6 +88,7 @@ class Function {
     CUmodule module() const { return module_; }
     const Device& device() const { return device_; }
     std::size_t parameter_bytes() const { return parameter_bytes_; }
+    unsigned cluster_limit() const;  // blocks that a cluster of it may have
 
     int get(CUfunction_attribute attribute) const {
         return attributes.get(attribute, kernel_, device_);

@@ -40,6 +40,14 @@ int active_blocks(const Function& function, int block, std::size_t dynamic_share
     return std::min({limits.blocks_per_multiprocessor, by_warps, by_registers, by_shared});
 }
 
+// Where a block fits, a cluster does: one worker runs it whole, whatever its multiprocessor holds.
+int active_clusters(const Function& function, unsigned size, int block,
+                    std::size_t dynamic_shared) {
+    const int blocks = active_blocks(function, block, dynamic_shared);
+    if (blocks == 0) return 0;
+    return std::max(1, blocks * function.device().multiprocessors() / static_cast<int>(size));
+}
+
 BlockSize best_block(const Function& function, CUoccupancyB2DSize shared_of_block,
                      std::size_t dynamic_shared, int limit) {
     const Capability& limits = function.device().capability();

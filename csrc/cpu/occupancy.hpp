@@ -12,6 +12,9 @@ class Function;
 
 int active_blocks(const Function& function, int block, std::size_t dynamic_shared);
 
+// Clusters of `size` blocks that are resident at once.
+int active_clusters(const Function& function, unsigned size, int block, std::size_t dynamic_shared);
+
 struct BlockSize {
     int grid = 0, block = 0;
 };

@@ -7,6 +7,7 @@
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/executor.hpp"
+#include "cpu/residents.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -17,36 +18,88 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds worth_waking{25};
 constexpr std::chrono::microseconds helper_linger{30};
 
+Fault no_memory() { return {Fault::Kind::out_of_memory, "no memory for a block"}; }
+
 }  // namespace
 
-Dim3 Grid::block(std::uint64_t index) const {
-    const std::uint64_t x = launch.grid.x, y = launch.grid.y;
-    return {static_cast<std::uint32_t>(index % x), static_cast<std::uint32_t>(index / x % y),
-            static_cast<std::uint32_t>(index / x / y)};
+Grid::Grid() = default;
+Grid::~Grid() = default;
+
+Dim3 Grid::first_block(std::uint64_t cluster) const {
+    const Dim3& shape = launch.cluster;
+    const std::uint64_t x = clusters_x, y = clusters_y;
+    return {static_cast<std::uint32_t>(cluster % x) * shape.x,
+            static_cast<std::uint32_t>(cluster / x % y) * shape.y,
+            static_cast<std::uint32_t>(cluster / x / y) * shape.z};
 }
 
-void Scheduler::work(Grid& grid, BlockRunner& runner) {
+void Grid::note(Fault what) {
+    {
+        std::lock_guard lock(mutex);
+        if (!fault) fault = std::move(what);
+    }
+    stop.store(true);
+}
+
+bool Grid::wants_help() const {
+    if (stop.load()) return false;
+    return residents ? residents->wants_help() : next.load() < clusters;
+}
+
+void Scheduler::work(Grid& grid, ClusterRunner& runner) {
     while (!grid.stop.load(std::memory_order_relaxed)) {
         const std::uint64_t first = grid.next.fetch_add(grid.chunk, std::memory_order_relaxed);
-        if (first >= grid.blocks) return;
-        const std::uint64_t end = std::min(first + grid.chunk, grid.blocks);
+        if (first >= grid.clusters) return;
+        const std::uint64_t end = std::min(first + grid.chunk, grid.clusters);
         for (std::uint64_t index = first; index < end; ++index) {
             if (grid.stop.load(std::memory_order_relaxed)) return;
-            if (auto fault = runner.run(grid.block(index))) {
-                {
-                    std::lock_guard lock(grid.mutex);
-                    if (!grid.fault) grid.fault = std::move(fault);
-                }
-                grid.stop.store(true);
-                return;
-            }
+            if (auto fault = runner.run(grid.first_block(index)))
+                return grid.note(std::move(*fault));
         }
     }
 }
 
+// Cooperative: all clusters at once.
+void Scheduler::run_resident(Grid& grid) {
+    grid.residents = std::make_unique<Residents>(grid);
+    const bool shared = threads_ > 1 && grid.clusters > 1;
+    if (shared) publish(grid);
+    grid.residents->work();
+    if (shared) wait_for_helpers(grid);
+}
+
+// One after another on each worker.
+void Scheduler::run_in_turn(Grid& grid) {
+    const auto runner = ClusterRunner::make(grid.launch);
+    if (threads_ == 1 || grid.clusters == 1) return work(grid, *runner);
+    // The first cluster tells what the others will cost, near enough.
+    const auto begin = Clock::now();
+    grid.next.store(1, std::memory_order_relaxed);
+    if (auto fault = runner->run(grid.first_block(0))) grid.note(std::move(*fault));
+    const std::chrono::duration<double> once = Clock::now() - begin;
+    const double rest = once.count() * static_cast<double>(grid.clusters - 1);
+    const bool shared = rest > std::chrono::duration<double>(worth_waking).count();
+    // Chunks of about 10 us: far more than fetching one costs, far less than an end where one
+    // worker is still busy would.
+    const double fit = 10e-6 / std::max(once.count(), 1e-9);
+    const std::uint64_t fair =
+        std::max<std::uint64_t>(1, grid.clusters / (static_cast<unsigned>(threads_) * 8u));
+    grid.chunk = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(fit), 1, fair);
+    if (shared && !grid.stop.load()) publish(grid);
+    work(grid, *runner);
+    if (shared) wait_for_helpers(grid);
+}
+
 void Scheduler::run(Grid& grid) {
-    grid.blocks = std::uint64_t{grid.launch.grid.x} * grid.launch.grid.y * grid.launch.grid.z;
+    const Dim3 &all = grid.launch.grid, &each = grid.launch.cluster;
+    grid.clusters_x = all.x / each.x;
+    grid.clusters_y = all.y / each.y;
+    grid.clusters = grid.clusters_x * grid.clusters_y * (all.z / each.z);
     grid.launch.stop = &grid.stop;
+    if (grid.launch.cooperative) {
+        const auto at = reinterpret_cast<std::uintptr_t>(grid.workspace);
+        grid.launch.workspace = {at, at + sizeof grid.workspace, true};
+    }
     const bool limited = timeout_ > 0;
     Active::iterator self;
     {
@@ -69,35 +122,13 @@ void Scheduler::run(Grid& grid) {
     if (!grid.context->alive()) grid.stop.store(true);
     try {
         MemoryMap::Pin pin(Driver::get().memory);
-        const auto runner = BlockRunner::make(grid.launch);
-        if (threads_ == 1 || grid.blocks == 1) {
-            work(grid, *runner);
-        } else {
-            // The first block tells what the others will cost, near enough.
-            const auto begin = Clock::now();
-            grid.next.store(1, std::memory_order_relaxed);
-            if (auto fault = runner->run(grid.block(0))) {
-                grid.fault = std::move(fault);
-                grid.stop.store(true);
-            }
-            const std::chrono::duration<double> once = Clock::now() - begin;
-            const double rest = once.count() * static_cast<double>(grid.blocks - 1);
-            const bool shared = rest > std::chrono::duration<double>(worth_waking).count();
-            // Chunks of about 10 us: far more than fetching one costs, far less than an end where
-            // one worker is still busy would.
-            const double fit = 10e-6 / std::max(once.count(), 1e-9);
-            const std::uint64_t fair =
-                std::max<std::uint64_t>(1, grid.blocks / (static_cast<unsigned>(threads_) * 8u));
-            grid.chunk = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(fit), 1, fair);
-            if (shared && !grid.stop.load()) publish(grid);
-            work(grid, *runner);
-            if (shared) wait_for_helpers(grid);
-        }
+        if (grid.launch.cooperative)
+            run_resident(grid);
+        else
+            run_in_turn(grid);
     } catch (const std::bad_alloc&) {
-        grid.stop.store(true);
+        grid.note(no_memory());
         wait_for_helpers(grid);
-        std::lock_guard lock(grid.mutex);
-        if (!grid.fault) grid.fault = Fault{Fault::Kind::out_of_memory, "no memory for a block"};
     }
     std::lock_guard lock(mutex_);
     running_.erase(self);
@@ -112,7 +143,7 @@ void Scheduler::publish(Grid& grid) {
     shared_.insert(before, &grid);
     offers_.store(static_cast<int>(shared_.size()));
     const auto wanted = static_cast<int>(
-        std::min<std::uint64_t>(static_cast<unsigned>(threads_ - 1), grid.blocks - 1));
+        std::min<std::uint64_t>(static_cast<unsigned>(threads_ - 1), grid.clusters - 1));
     while (helpers_ < wanted) {
         start_thread(&Scheduler::helper_main, this);
         ++helpers_;
@@ -141,11 +172,17 @@ void Scheduler::wait_for_helpers(Grid& grid) {
 }
 
 void Scheduler::help(Grid& grid) {
+    if (grid.residents) return grid.residents->work();
+    std::unique_ptr<ClusterRunner> runner;
     try {
-        const auto runner = BlockRunner::make(grid.launch);
+        runner = ClusterRunner::make(grid.launch);
+    } catch (const std::bad_alloc&) {
+        return;  // the grid's own thread has a runner and does without this helper
+    }
+    try {
         work(grid, *runner);
     } catch (const std::bad_alloc&) {
-        // The grid's own thread has a runner and does without this helper.
+        grid.note(no_memory());
     }
 }
 
@@ -163,7 +200,7 @@ void Scheduler::helper_loop() {
             Executors::park();
         }
         for (Grid* each : shared_) {
-            if (each->stop.load() || each->next.load() >= each->blocks) continue;
+            if (!each->wants_help()) continue;
             grid = each;
             break;
         }
@@ -173,9 +210,8 @@ void Scheduler::helper_loop() {
                 offers_.load() == 0 && spin([this] { return offers_.load() > 0; }, helper_linger);
             lock.lock();
             if (more) continue;
-            const bool offered = std::any_of(shared_.begin(), shared_.end(), [](const Grid* each) {
-                return !each->stop.load() && each->next.load() < each->blocks;
-            });
+            const bool offered = std::any_of(shared_.begin(), shared_.end(),
+                                             [](const Grid* each) { return each->wants_help(); });
             if (offered) continue;
             ++asleep_;
             work_.wait(lock);

@@ -1,9 +1,11 @@
-// csrc/cpu/scheduler.hpp - the block scheduler: spreads the blocks of grids over worker threads.
+// csrc/cpu/scheduler.hpp - the block scheduler: spreads the clusters of grids over worker threads;
+// where a grid has none, each of its blocks is one.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -13,6 +15,7 @@
 namespace cupola::cpu {
 
 class Context;
+class Residents;
 
 // One launch while it runs.
 struct Grid {
@@ -20,8 +23,11 @@ struct Grid {
     Context* context = nullptr;
     int priority = 0;
 
-    std::uint64_t blocks = 0, chunk = 1;
+    std::uint64_t clusters = 0, clusters_x = 0, clusters_y = 0, chunk = 1;
     std::atomic<std::uint64_t> next{0};
+    std::unique_ptr<Residents> residents;  // of a cooperative grid
+    // What cooperative groups count arrivals in: its size in bytes, and the barrier.
+    std::uint32_t workspace[2] = {sizeof workspace, 0};
     std::atomic<bool> stop{false};
     std::atomic<bool> timed_out{false};
     std::atomic<bool> printed{false};
@@ -30,7 +36,11 @@ struct Grid {
     std::mutex mutex;
     std::optional<Fault> fault;  // the first that a worker met
 
-    Dim3 block(std::uint64_t index) const;
+    Grid();
+    ~Grid();
+    Dim3 first_block(std::uint64_t cluster) const;
+    void note(Fault fault);  // and stops
+    bool wants_help() const;
 };
 
 class Scheduler {
@@ -47,7 +57,9 @@ class Scheduler {
   private:
     using Active = std::list<Grid*>;
 
-    void work(Grid& grid, BlockRunner& runner);
+    void run_resident(Grid& grid);
+    void run_in_turn(Grid& grid);
+    void work(Grid& grid, ClusterRunner& runner);
     void help(Grid& grid);
     void publish(Grid& grid);
     void wait_for_helpers(Grid& grid);
@@ -60,7 +72,7 @@ class Scheduler {
     const double timeout_;
     std::mutex mutex_;
     Active running_;              // all grids, for stop() and the watch
-    std::list<Grid*> shared_;     // those with blocks for helpers, by falling priority
+    std::list<Grid*> shared_;     // those with work for helpers, by falling priority
     std::atomic<int> offers_{0};  // how many are shared, readable without the lock
     int helpers_ = 0;             // threads started
     int asleep_ = 0;

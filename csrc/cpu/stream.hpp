@@ -21,6 +21,7 @@ class Context;
 class Stream : public std::enable_shared_from_this<Stream> {
   public:
     enum class Kind { created, legacy, per_thread };
+    static constexpr int greatest_priority = -5;  // the least is 0
 
     Stream(std::shared_ptr<Context> context, unsigned flags, int priority, Kind kind);
     ~Stream();

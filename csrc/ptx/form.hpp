@@ -171,21 +171,25 @@ inline constexpr Axis op_exch =
 inline constexpr Axis op_cas = axis(field::operation, false, true, false, is("cas", Atomic::cas));
 inline constexpr Axis vector =
     axis(field::vector, true, false, false, is("v2", 2), is("v4", 4), is("v8", 8));
-inline constexpr Axis space = axis(
-    field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
-    is("shared::cta", Space::shared), is("local", Space::local), is("const", Space::constant),
-    is("param", Space::param), is("param::entry", Space::param), is("param::func", Space::param));
+inline constexpr Axis space =
+    axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
+         is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared),
+         is("local", Space::local), is("const", Space::constant), is("param", Space::param),
+         is("param::entry", Space::param), is("param::func", Space::param));
 inline constexpr Axis space_store =
     axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
-         is("shared::cta", Space::shared), is("local", Space::local), is("param", Space::param),
-         is("param::func", Space::param));
+         is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared),
+         is("local", Space::local), is("param", Space::param), is("param::func", Space::param));
 inline constexpr Axis space_always =
     axis(field::space, false, false, false, is("global", Space::global),
-         is("shared", Space::shared), is("shared::cta", Space::shared), is("local", Space::local),
+         is("shared", Space::shared), is("shared::cta", Space::shared),
+         is("shared::cluster", Space::cluster_shared), is("local", Space::local),
          is("const", Space::constant), is("param", Space::param), is("param::entry", Space::param));
 inline constexpr Axis space_atomic =
     axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
-         is("shared::cta", Space::shared));
+         is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared));
+inline constexpr Axis space_cluster =
+    axis(field::space, true, false, false, is("shared::cluster", Space::cluster_shared));
 inline constexpr Axis space_global =
     axis(field::space, false, false, false, is("global", Space::global));
 inline constexpr Axis space_prefetch =
@@ -204,6 +208,10 @@ inline constexpr Axis atomic_order = axis(
 inline constexpr Axis fence_order =
     axis(field::order, true, false, false, is("sc", Order::sc), is("acq_rel", Order::acq_rel),
          is("acquire", Order::acquire), is("release", Order::release));
+inline constexpr Axis arrive_order = axis(
+    field::order, true, false, false, is("release", Order::release), is("relaxed", Order::relaxed));
+inline constexpr Axis wait_order =
+    axis(field::order, true, false, false, is("acquire", Order::acquire));
 inline constexpr Axis scope =
     axis(field::scope, true, false, false, is("cta", Scope::cta), is("cluster", Scope::cluster),
          is("gpu", Scope::gpu), is("sys", Scope::sys));

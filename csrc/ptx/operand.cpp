@@ -42,7 +42,38 @@ constexpr SpecialName specials[] = {
     {"%globaltimer_hi", Special::globaltimer_hi},
     {"%dynamic_smem_size", Special::dynamic_smem_size},
     {"%total_smem_size", Special::total_smem_size},
+    {"%cluster_ctaid.x", Special::cluster_ctaid_x},
+    {"%cluster_ctaid.y", Special::cluster_ctaid_y},
+    {"%cluster_ctaid.z", Special::cluster_ctaid_z},
+    {"%cluster_nctaid.x", Special::cluster_nctaid_x},
+    {"%cluster_nctaid.y", Special::cluster_nctaid_y},
+    {"%cluster_nctaid.z", Special::cluster_nctaid_z},
+    {"%clusterid.x", Special::clusterid_x},
+    {"%clusterid.y", Special::clusterid_y},
+    {"%clusterid.z", Special::clusterid_z},
+    {"%nclusterid.x", Special::nclusterid_x},
+    {"%nclusterid.y", Special::nclusterid_y},
+    {"%nclusterid.z", Special::nclusterid_z},
+    {"%cluster_ctarank", Special::cluster_ctarank},
+    {"%cluster_nctarank", Special::cluster_nctarank},
+    {"%is_explicit_cluster", Special::is_explicit_cluster},
 };
+
+// %envreg0 to %envreg31; Special::count for any other name.
+Special environment_register(std::string_view name) {
+    constexpr std::string_view prefix = "%envreg";
+    if (name.substr(0, prefix.size()) != prefix) return Special::count;
+    const std::string_view digits = name.substr(prefix.size());
+    if (digits.empty() || digits.size() > 2 || (digits.size() == 2 && digits[0] == '0'))
+        return Special::count;
+    unsigned number = 0;
+    for (const char c : digits) {
+        if (c < '0' || c > '9') return Special::count;
+        number = number * 10 + static_cast<unsigned>(c - '0');
+    }
+    if (number > 31) return Special::count;
+    return static_cast<Special>(static_cast<unsigned>(Special::envreg0) + number);
+}
 
 }  // namespace
 
@@ -190,8 +221,12 @@ Operand Parser::named(Function& f, const Token& token) {
                 o.index = static_cast<std::uint32_t>(s.special);
                 return o;
             }
-        if (token.text.substr(0, 6) == "%envre" || token.text.substr(0, 3) == "%pm" ||
-            token.text.find("cluster") != std::string_view::npos)
+        if (const Special own = environment_register(token.text); own != Special::count) {
+            o.kind = Kind::special;
+            o.index = static_cast<std::uint32_t>(own);
+            return o;
+        }
+        if (token.text.substr(0, 3) == "%pm")
             fail(token, "special register " + std::string(token.text) + " is not supported",
                  Error::Kind::unsupported_form);
         fail(token, "unknown register '" + std::string(token.text) + "'");

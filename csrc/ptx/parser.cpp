@@ -270,19 +270,25 @@ void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entr
 }
 
 void Parser::head_directives(Function& f) {
-    static constexpr std::string_view without[] = {".noreturn", ".explicitcluster", ".abi_preserve",
+    static constexpr std::string_view without[] = {".noreturn", ".abi_preserve",
                                                    ".abi_preserve_control"};
-    static constexpr std::string_view with[] = {".minnctapersm", ".maxnctapersm", ".maxnreg",
-                                                ".maxclusterrank", ".reqnctapercluster"};
+    static constexpr std::string_view with[] = {".minnctapersm", ".maxnctapersm", ".maxnreg"};
     for (;;) {
         if (skip_debug()) continue;
-        if (peek().kind != Token::Kind::directive) return;
+        if (peek().kind != Token::Kind::directive) break;
         const Token& token = take();
         std::uint32_t ignored[3];
         if (token.text == ".maxntid") {
             dimensions(f.max_threads);
         } else if (token.text == ".reqntid") {
             dimensions(f.required_threads);
+        } else if (token.text == ".explicitcluster") {
+            f.explicit_cluster = true;
+        } else if (token.text == ".reqnctapercluster") {
+            dimensions(f.required_cluster);
+        } else if (token.text == ".maxclusterrank") {
+            dimensions(ignored);
+            f.max_cluster_rank = ignored[0];
         } else {
             bool known = false;
             for (const auto name : without) known |= token.text == name;
@@ -296,6 +302,8 @@ void Parser::head_directives(Function& f) {
                      Error::Kind::unsupported_form);
         }
     }
+    if (f.max_cluster_rank != 0 && f.required_cluster[0] != 0)
+        fail(peek(), ".maxclusterrank and .reqnctapercluster exclude each other");
 }
 
 void Parser::dimensions(std::uint32_t (&out)[3]) {

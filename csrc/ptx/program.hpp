@@ -82,7 +82,11 @@ enum class Special : std::uint8_t {
     nclusterid_z,
     cluster_ctarank,
     cluster_nctarank,
-    is_explicit_cluster,
+    is_explicit_cluster,  // a predicate
+    envreg0,              // and so on, to %envreg31
+    envreg1,
+    envreg2,
+    envreg31 = envreg0 + 31,
     count,
 };
 
@@ -144,6 +148,9 @@ struct Function {
     std::vector<std::vector<std::uint32_t>> tables;  // .branchtargets: labels
     std::vector<Call> calls;
     std::uint32_t max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0};
+    std::uint32_t required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
+    std::uint32_t max_cluster_rank = 0;             // .maxclusterrank, 0 where there is none
+    bool explicit_cluster = false;
 };
 
 struct Module {

@@ -30,7 +30,8 @@ enum class Type : std::uint8_t {
     pred,
 };
 
-enum class Space : std::uint8_t { generic, global, shared, local, constant, param };
+// shared is the block's own window, cluster_shared that of all blocks of its cluster.
+enum class Space : std::uint8_t { generic, global, shared, local, constant, param, cluster_shared };
 
 constexpr unsigned bytes_of(Type t) {
     switch (t) {

@@ -142,6 +142,7 @@ class Check {
                        " is wanted";
             case Kind::special: {
                 const unsigned bits = bits_of_special(static_cast<Special>(o.index));
+                if (bits == 1) return "a special register that is a predicate";
                 if (is_float(type)) return "a special register where a float is wanted";
                 if (bits == 8 * bytes_of(type) || (relaxed && bits >= 8 * bytes_of(type)))
                     return {};
@@ -164,6 +165,8 @@ class Check {
     static std::string predicate(const Operand& o) {
         if (o.kind == Kind::reg && o.type == Type::pred) return {};
         if (o.kind == Kind::integer && (o.value == 0 || o.value == 1)) return {};
+        if (o.kind == Kind::special && bits_of_special(static_cast<Special>(o.index)) == 1)
+            return {};
         return "a predicate is wanted";
     }
 
@@ -233,6 +236,8 @@ unsigned bits_of_special(Special special) {
         case Special::globaltimer:
         case Special::gridid:
             return 64;
+        case Special::is_explicit_cluster:
+            return 1;
         default:
             return 32;
     }

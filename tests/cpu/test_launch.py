@@ -8,21 +8,6 @@ import pytest
 from .abi import *
 
 
-class Config(ctypes.Structure):
-    _fields_ = [
-        ("grid", c_uint * 3),
-        ("block", c_uint * 3),
-        ("shared", c_uint),
-        ("stream", c_void_p),
-        ("attributes", c_void_p),
-        ("count", c_uint),
-    ]
-
-
-class Attribute(ctypes.Structure):
-    _fields_ = [("id", c_uint), ("pad", c_uint), ("value", c_uint * 16)]
-
-
 @pytest.fixture
 def pointer(cuda):
     pointer = cuda.alloc(1 << 20)
@@ -126,32 +111,6 @@ def test_missing_arguments(cuda, kernel):
 def test_wrong_function(cuda, own):
     assert cuda.launch_code(0x5678, 1, 1) == INVALID_HANDLE
     assert cuda.launch_code(0, 1, 1) == INVALID_HANDLE
-
-
-def launch_ex(cuda, function, arguments, *attributes):
-    array = (Attribute * max(1, len(attributes)))(*attributes)
-    config = Config((1, 1, 1), (8, 1, 1), 0, 0, ctypes.addressof(array), len(attributes))
-    pointers = (c_void_p * 4)(*(ctypes.addressof(a) for a in arguments))
-    return cuda.code("cuLaunchKernelEx", byref(config), function, pointers, c_void_p())
-
-
-def test_launch_with_attributes(cuda, kernel, pointer):
-    arguments = c_uint64(pointer), c_uint(3)
-    assert launch_ex(cuda, kernel("store"), arguments) == SUCCESS
-    ignored = Attribute(id=0)
-    priority = Attribute(id=8)
-    cluster = Attribute(id=4, value=(1, 1, 1))
-    assert launch_ex(cuda, kernel("store"), arguments, ignored, priority, cluster) == SUCCESS
-    assert cuda.read(pointer, 8) == [3] * 8
-
-
-def test_what_launches_cannot_do_yet(cuda, kernel, pointer, own):
-    arguments = c_uint64(pointer), c_uint(3)
-    store = kernel("store")
-    assert launch_ex(cuda, store, arguments, Attribute(id=2, value=(1,))) == NOT_SUPPORTED
-    assert launch_ex(cuda, store, arguments, Attribute(id=4, value=(2, 1, 1))) == NOT_SUPPORTED
-    code = cuda.code("cuLaunchCooperativeKernel", store, 1, 1, 1, 1, 1, 1, 0, 0, c_void_p())
-    assert code == NOT_SUPPORTED
 
 
 def test_the_way_of_cuda_2(cuda, kernel, pointer):

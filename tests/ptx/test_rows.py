@@ -212,9 +212,9 @@ def test_row(row, load):
 
 
 def test_every_row_has_a_test():
-    from . import test_control, test_memory, test_warp
+    from . import test_cluster, test_control, test_memory, test_warp
 
-    texts = "".join(m.COVERED for m in (test_control, test_memory, test_warp))
+    texts = "".join(m.COVERED for m in (test_cluster, test_control, test_memory, test_warp))
     missing = [
         f"{r.chapter}:{r.line} {r.mnemonic}"
         for r in ROWS

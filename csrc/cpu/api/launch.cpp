@@ -33,12 +33,8 @@ namespace {
 
 CUresult launch_ex(const CUlaunchConfig* config, CUstream stream, CUfunction function,
                    void** parameters, void** extra) {
-    LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
-                      {config->blockDimX, config->blockDimY, config->blockDimZ},
-                      {1, 1, 1},
-                      config->sharedMemBytes};
-    read_attributes(*config, shape);
-    return launch(function, shape, stream, parameters, extra);
+    Context::usable();
+    return launch(function, shape_of(*config), stream, parameters, extra);
 }
 
 }  // namespace
@@ -58,22 +54,24 @@ CUPOLA_API CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfuncti
     });
 }
 
-// Blocks that wait for each other would need a thread each; none is promised yet.
-CUPOLA_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int, unsigned int,
-                                              unsigned int, unsigned int, unsigned int,
-                                              unsigned int, unsigned int, CUstream stream, void**) {
+CUPOLA_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
+                                              unsigned int grid_y, unsigned int grid_z,
+                                              unsigned int block_x, unsigned int block_y,
+                                              unsigned int block_z, unsigned int shared,
+                                              CUstream stream, void** parameters) {
     return entry([&] {
-        Stream::from(stream);
-        Function::from(function);
-        return CUDA_ERROR_NOT_SUPPORTED;
+        LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {1, 1, 1}, shared};
+        shape.cooperative = true;
+        return launch(function, shape, stream, parameters, nullptr);
     });
 }
-CUPOLA_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int, unsigned int,
-                                                   unsigned int, unsigned int, unsigned int,
-                                                   unsigned int, unsigned int, CUstream stream,
-                                                   void**) {
-    return cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 0, Stream::per_thread(stream),
-                                     nullptr);
+CUPOLA_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned int grid_x,
+                                                   unsigned int grid_y, unsigned int grid_z,
+                                                   unsigned int block_x, unsigned int block_y,
+                                                   unsigned int block_z, unsigned int shared,
+                                                   CUstream stream, void** parameters) {
+    return cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                     shared, Stream::per_thread(stream), parameters);
 }
 
 // ---- CUDA 2's way: state is kept in the function until it is launched ----------------------

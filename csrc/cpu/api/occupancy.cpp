@@ -3,6 +3,7 @@
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/launch.hpp"
 #include "cpu/module.hpp"
 
 using namespace cupola::cpu;
@@ -11,6 +12,15 @@ namespace {
 
 void check_flags(unsigned flags) {
     require(flags == CU_OCCUPANCY_DEFAULT || flags == CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE);
+}
+
+int threads_of(const LaunchShape& shape) {
+    const Dim3& block = shape.block;
+    const std::uint64_t plane = std::uint64_t{block.x} * block.y;
+    require(plane > 0 && block.z > 0);
+    require(plane <= Capability::threads_per_block &&
+            plane * block.z <= Capability::threads_per_block);
+    return static_cast<int>(plane * block.z);
 }
 
 }  // namespace
@@ -61,6 +71,37 @@ CUPOLA_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfun
     return entry([&] {
         require(bytes && blocks > 0 && block > 0);
         *bytes = available_shared(*Function::from(function), blocks, block);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
+                                                 const CUlaunchConfig* config) {
+    return entry([&] {
+        require(clusters && config);
+        const auto function = Function::from(handle);
+        LaunchShape shape = shape_of(*config);
+        const int threads = threads_of(shape);
+        shape.grid = {0, 0, 0};  // which every cluster divides: it is not asked about
+        const auto cluster = cluster_of(shape, *function);
+        require(cluster.has_value(), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+        *clusters =
+            active_clusters(*function, cluster->x * cluster->y * cluster->z, threads, shape.shared);
+        return CUDA_SUCCESS;
+    });
+}
+
+// What the config says of clusters is not looked at.
+CUPOLA_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
+                                                       const CUlaunchConfig* config) {
+    return entry([&] {
+        require(size && config);
+        const auto function = Function::from(handle);
+        const LaunchShape shape = shape_of(*config);
+        const Dim3 required = function->attributes.required_cluster(function->kernel());
+        const unsigned wanted = required.x * required.y * required.z;
+        const bool fits = active_blocks(*function, threads_of(shape), shape.shared) > 0;
+        *size = !fits ? 0 : static_cast<int>(wanted ? wanted : function->cluster_limit());
         return CUDA_SUCCESS;
     });
 }

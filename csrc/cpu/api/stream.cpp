@@ -14,14 +14,13 @@ using namespace cupola::cpu;
 
 namespace {
 
-constexpr int greatest_priority = -5;
-
 CUresult create(CUstream* out, unsigned flags, int priority) {
     return entry([&] {
         require(out && (flags == CU_STREAM_DEFAULT || flags == CU_STREAM_NON_BLOCKING));
         const auto& context = Context::usable();
-        auto stream = std::make_shared<Stream>(
-            context, flags, std::clamp(priority, greatest_priority, 0), Stream::Kind::created);
+        auto stream = std::make_shared<Stream>(context, flags,
+                                               std::clamp(priority, Stream::greatest_priority, 0),
+                                               Stream::Kind::created);
         context->add(stream);
         *out = stream->handle();
         Driver::get().streams.add(std::move(stream));

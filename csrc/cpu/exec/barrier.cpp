@@ -1,5 +1,5 @@
 // csrc/cpu/exec/barrier.cpp - a block's barriers: who has come, and who goes on.
-#include "cpu/exec/block.hpp"
+#include "cpu/exec/cluster.hpp"
 #include "cpu/exec/control.hpp"
 
 namespace cupola::cpu::exec {
@@ -46,28 +46,35 @@ bool BlockState::complete(unsigned id) const {
 }
 
 void BlockState::release(unsigned id) {
-    BarrierState& b = barriers_[id];
+    wake(static_cast<std::int32_t>(id));
+    barriers_[id] = BarrierState{};
+}
+
+void BlockState::wake(std::int32_t barrier) {
     for (unsigned n = 0; n < warp_count_; ++n) {
         Warp& w = warps_.get()[n];
         unsigned kept = 0;
         for (unsigned k = 0; k < w.waiting_count; ++k) {
             const Waiting waiting = w.waiting[k];
-            if (waiting.barrier != static_cast<std::int32_t>(id)) {
+            if (waiting.barrier != barrier) {
                 w.waiting[kept++] = waiting;
                 continue;
             }
-            write_barrier_result(w, waiting, b.yes, b.threads);
+            if (barrier != cluster_barrier) {
+                const BarrierState& b = barriers_[barrier];
+                write_barrier_result(w, waiting, b.yes, b.threads);
+            }
             make_ready(w, waiting.mask, waiting.pc);
             if (w.status == Status::blocked) w.status = Status::ready;
         }
         w.waiting_count = kept;
     }
-    b = BarrierState{};
 }
 
 const Code* BlockState::exit_lanes(Warp& w) {
     w.live &= ~w.mask;
     if (w.live == 0) --live_warps_;
+    cluster_.exited();
     if (barriers_used_) release_complete();
     return pick(w);
 }

@@ -1,25 +1,13 @@
 // csrc/cpu/exec/block.cpp - running a block: its warps in turn until all have ended.
-#include "cpu/exec/block.hpp"
+#include "cpu/exec/cluster.hpp"
 
 #include <cstring>
 #include <new>
 
 namespace cupola::cpu {
 
-std::unique_ptr<BlockRunner> BlockRunner::make(const Launch& launch) {
-    return std::make_unique<exec::BlockState>(launch);
-}
-
 namespace exec {
 namespace {
-
-// Fresh pages are zero and come to be when they are touched.
-std::byte* aligned_zeros(std::size_t bytes) {
-    const std::size_t size = (bytes + 4095) / 4096 * 4096;
-    void* p = std::aligned_alloc(4096, size != 0 ? size : 4096);
-    if (!p) throw std::bad_alloc();
-    return static_cast<std::byte*>(p);
-}
 
 std::uint64_t rounded(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -35,24 +23,37 @@ void write_constant(std::byte* file, const ConstantLanes& c) {
 
 }  // namespace
 
-BlockState::BlockState(const Launch& launch)
+Aligned<std::byte> pages(std::size_t bytes) {
+    const std::size_t size = rounded(bytes != 0 ? bytes : 1, 4096);
+    Aligned<std::byte> memory(static_cast<std::byte*>(std::aligned_alloc(4096, size)));
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
+BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned rank,
+                       std::uint64_t own)
     : launch_(launch),
       kernel_(static_cast<const KernelCode&>(*launch.kernel)),
+      cluster_(cluster),
+      rank_(rank),
+      company_(launch.cooperative || cluster.size() > 1),
       threads_(launch.block.x * launch.block.y * launch.block.z),
       warp_count_((threads_ + lanes - 1) / lanes) {
     void* p = std::aligned_alloc(alignof(Warp), sizeof(Warp) * warp_count_);
     if (!p) throw std::bad_alloc();
     warps_.reset(static_cast<Warp*>(p));
     for (unsigned n = 0; n < warp_count_; ++n) new (warps_.get() + n) Warp;
-    shared_bytes = rounded(kernel_.shared_bytes, kernel_.shared_align) + launch.dynamic_shared;
-    shared_memory_.reset(aligned_zeros(shared_bytes));
-    std::memset(shared_memory_.get(), 0, shared_bytes);
+    shared = cluster.shared_of(rank);
+    shared_bytes = own;
+    std::memset(reinterpret_cast<void*>(shared), 0, shared_bytes);
+    Block::cluster = cluster.shared_of(0);
+    cluster_stride = cluster.stride();
+    cluster_bytes = (cluster.size() - 1) * cluster_stride + own;
     local_bytes = kernel_.stack_bytes;
     // calloc leaves large stacks untouched until a thread uses its own.
     local_memory_.reset(static_cast<std::byte*>(
         std::calloc(std::size_t{warp_count_} * lanes * local_bytes + 64, 1)));
     if (!local_memory_) throw std::bad_alloc();
-    shared = reinterpret_cast<std::uintptr_t>(shared_memory_.get());
     local = rounded(reinterpret_cast<std::uintptr_t>(local_memory_.get()), 16);
     parameters = reinterpret_cast<std::uintptr_t>(launch.parameters.data());
     parameter_bytes = launch.parameters.size();
@@ -64,7 +65,7 @@ BlockState::BlockState(const Launch& launch)
 // Registers of a warp that has ended serve the next one: they are still in the cache.
 void BlockState::start(Warp& w, unsigned index) {
     if (free_files_.empty()) {
-        files_.emplace_back(aligned_zeros(kernel_.file_bytes));
+        files_.push_back(pages(kernel_.file_bytes));
         std::byte* file = files_.back().get();
         std::memset(file, 0, kernel_.file_bytes);
         for (const auto& c : kernel_.constants) write_constant(file, c);
@@ -78,7 +79,7 @@ void BlockState::start(Warp& w, unsigned index) {
     w.live = threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
     w.forced = 0;
     w.turn = 0;
-    w.budget = 1 << 14;
+    w.budget = turn_length();
     w.lenient = false;
     w.ready_count = w.waiting_count = 0;
     if (kernel_.call_depth) {
@@ -111,7 +112,7 @@ void BlockState::enter(Warp& w) {
     while (ip) ip = ip->run(ip, w, w.registers);
 }
 
-std::optional<Fault> BlockState::run(Dim3 block) {
+void BlockState::begin(Dim3 block) {
     block_ = block;
     fault_.reset();
     live_warps_ = warp_count_;
@@ -124,51 +125,57 @@ std::optional<Fault> BlockState::run(Dim3 block) {
         const unsigned first = n * lanes;
         w.registers = nullptr;
         w.waiting_count = w.ready_count = 0;
+        w.arrived = 0;
         w.live = threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
         w.status = Status::yielded;
     }
-    while (live_warps_ > 0) {
-        bool moved = false;
-        for (unsigned n = 0; n < warp_count_; ++n) {
-            Warp& w = warps_.get()[n];
-            if (w.status == Status::done || w.status == Status::blocked) continue;
-            if (!w.registers) start(w, n);
-            enter(w);
-            moved = true;
-            if (w.status == Status::faulted) return std::move(fault_);
-            if (w.status == Status::done) free_files_.push_back(w.registers);
-        }
-        if (moved) continue;
-        if (stopped()) {
-            Warp& w = warps_.get()[0];
-            fault(w, kernel_.code.data(), Fault::Kind::stopped, 0, "the launch was stopped", 0);
-            return std::move(fault_);
-        }
-        // Nobody can run: lanes wait for others of their warp that wait elsewhere, or at barriers
-        // which the rest of the block will never reach.
-        for (unsigned n = 0; n < warp_count_ && !moved; ++n) {
-            Warp& w = warps_.get()[n];
-            if (w.status == Status::blocked) moved = force_ready(w);
-        }
-        if (moved) continue;
-        for (unsigned n = 0; n < warp_count_; ++n) {
-            Warp& w = warps_.get()[n];
-            if (w.status != Status::blocked) continue;
-            const Waiting& waiting = w.waiting[0];
-            fault(w, waiting.code, Fault::Kind::illegal_instruction,
-                  static_cast<unsigned>(__builtin_ctz(waiting.mask)),
-                  "deadlock: threads of the block never reach barrier",
-                  static_cast<std::uint64_t>(waiting.barrier));
-            break;
-        }
-        return std::move(fault_);
+}
+
+BlockState::Turn BlockState::turn() {
+    bool moved = false;
+    for (unsigned n = 0; n < warp_count_; ++n) {
+        Warp& w = warps_.get()[n];
+        if (w.status == Status::done || w.status == Status::blocked) continue;
+        if (!w.registers) start(w, n);
+        enter(w);
+        moved = true;
+        if (w.status == Status::faulted) return Turn::faulted;
+        if (w.status == Status::done) free_files_.push_back(w.registers);
     }
-    return std::nullopt;
+    return moved ? Turn::moved : Turn::stuck;
+}
+
+bool BlockState::force() {
+    for (unsigned n = 0; n < warp_count_; ++n) {
+        Warp& w = warps_.get()[n];
+        if (w.status == Status::blocked && force_ready(w)) return true;
+    }
+    return false;
+}
+
+void BlockState::give_up() {
+    if (stopped()) {
+        fault(warps_.get()[0], kernel_.code.data(), Fault::Kind::stopped, 0,
+              "the launch was stopped", 0);
+        return;
+    }
+    for (unsigned n = 0; n < warp_count_; ++n) {
+        Warp& w = warps_.get()[n];
+        if (w.status != Status::blocked) continue;
+        const Waiting& waiting = w.waiting[0];
+        const bool cluster = waiting.barrier == cluster_barrier;
+        fault(w, waiting.code, Fault::Kind::illegal_instruction,
+              static_cast<unsigned>(__builtin_ctz(waiting.mask)),
+              cluster ? "deadlock: threads never reach the barrier of the cluster, of blocks"
+                      : "deadlock: threads of the block never reach barrier",
+              cluster ? cluster_.size() : static_cast<std::uint64_t>(waiting.barrier));
+        return;
+    }
 }
 
 void BlockState::write_specials(Warp& w) {
     using S = ptx::Special;
-    const Dim3 &b = launch_.block, &g = launch_.grid;
+    const Dim3 &b = launch_.block, &g = launch_.grid, &c = launch_.cluster;
     for (const auto& [special, offset] : kernel_.specials) {
         std::byte* file = w.registers;
         const auto each = [&, to = offset](auto value) {
@@ -267,6 +274,58 @@ void BlockState::write_specials(Warp& w) {
                 break;
             case S::total_smem_size:
                 same(static_cast<std::uint32_t>(shared_bytes));
+                break;
+            case S::cluster_ctaid_x:
+                same(rank_ % c.x);
+                break;
+            case S::cluster_ctaid_y:
+                same(rank_ / c.x % c.y);
+                break;
+            case S::cluster_ctaid_z:
+                same(rank_ / c.x / c.y);
+                break;
+            case S::cluster_nctaid_x:
+                same(c.x);
+                break;
+            case S::cluster_nctaid_y:
+                same(c.y);
+                break;
+            case S::cluster_nctaid_z:
+                same(c.z);
+                break;
+            case S::clusterid_x:
+                same(cluster_.id().x);
+                break;
+            case S::clusterid_y:
+                same(cluster_.id().y);
+                break;
+            case S::clusterid_z:
+                same(cluster_.id().z);
+                break;
+            case S::nclusterid_x:
+                same(g.x / c.x);
+                break;
+            case S::nclusterid_y:
+                same(g.y / c.y);
+                break;
+            case S::nclusterid_z:
+                same(g.z / c.z);
+                break;
+            case S::cluster_ctarank:
+                same(rank_);
+                break;
+            case S::cluster_nctarank:
+                same(cluster_.size());
+                break;
+            case S::is_explicit_cluster:
+                bits_at(file, offset) = launch_.explicit_cluster ? all_lanes : 0;
+                break;
+            // Where the driver says to cooperative groups that a grid is a cooperative one.
+            case S::envreg1:
+                same(static_cast<std::uint32_t>(std::uint64_t{launch_.workspace.begin} >> 32));
+                break;
+            case S::envreg2:
+                same(static_cast<std::uint32_t>(launch_.workspace.begin));
                 break;
             default:
                 same(0);

@@ -1,11 +1,12 @@
-// csrc/cpu/exec/block.hpp - a block at work: its warps, barriers and memory. One for each worker;
-// registers, shared and local memory are kept from block to block.
+// csrc/cpu/exec/block.hpp - a block at work: its warps, barriers and memory, of which registers and
+// local memory are kept from block to block.
 #pragma once
 
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu/exec/kernel.hpp"
@@ -18,6 +19,14 @@ struct FreeDeleter {
 template <class T>
 using Aligned = std::unique_ptr<T, FreeDeleter>;
 
+// Whole pages of any content. Throws std::bad_alloc.
+Aligned<std::byte> pages(std::size_t bytes);
+
+// In Waiting::barrier, beside the 16 of a block.
+inline constexpr std::int32_t cluster_barrier = 16;
+
+class ClusterState;
+
 // One of the 16 barriers of a block.
 struct BarrierState {
     std::uint32_t come[lanes] = {};  // lanes of each warp
@@ -26,10 +35,19 @@ struct BarrierState {
     std::uint32_t yes = 0;           // bar.red: threads whose predicate was true
 };
 
-class BlockState final : public BlockRunner, public Block {
+class BlockState final : public Block {
   public:
-    explicit BlockState(const Launch& launch);
-    std::optional<Fault> run(Dim3 block) override;
+    // `own`: bytes of its shared memory, which the cluster holds.
+    BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
+    void begin(Dim3 block);
+    // Gives each warp that can go on a turn.
+    enum class Turn { moved, stuck, faulted };
+    Turn turn();
+    bool done() const { return live_warps_ == 0; }
+    // Where all are stuck: lets lanes go that wait for others of their warp, or notes the fault.
+    bool force();
+    void give_up();
+    Fault take_fault() { return std::move(*fault_); }
 
     bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) override;
     void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,
@@ -37,14 +55,25 @@ class BlockState final : public BlockRunner, public Block {
     bool is_constant(std::uintptr_t address) const override;
 
     bool stopped() const { return launch_.stop && launch_.stop->load(std::memory_order_relaxed); }
-    bool others_live(const Warp& w) const { return live_warps_ > (w.live != 0 ? 1u : 0u); }
+    // Whether anybody waits for the warp's turn to end: other warps, or blocks that share a thread.
+    bool others_live(const Warp& w) const {
+        return company_ || live_warps_ > (w.live != 0 ? 1u : 0u);
+    }
+    // Costs of backward branches. Short where blocks wait for each other, so that those that only
+    // look whether others have come do not keep these waiting.
+    std::int32_t turn_length() const { return company_ ? 1 << 11 : 1 << 14; }
     const KernelCode& kernel() const { return kernel_; }
     const Launch& launch() const { return launch_; }
+    ClusterState& cluster_state() const { return cluster_; }
+    unsigned rank() const { return rank_; }
+    unsigned warp_count() const { return warp_count_; }
+    Warp& warp(unsigned n) { return warps_.get()[n]; }
 
     // barrier.cpp
     const Code* arrive_at(Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
                           bool waits, std::uint32_t yes);
     const Code* exit_lanes(Warp& w);
+    void wake(std::int32_t barrier);  // those that wait at it
     void fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
                     const std::string& what);
 
@@ -65,11 +94,14 @@ class BlockState final : public BlockRunner, public Block {
 
     const Launch& launch_;
     const KernelCode& kernel_;
+    ClusterState& cluster_;
+    const unsigned rank_;
+    const bool company_;
     unsigned threads_, warp_count_, live_warps_ = 0;
     Aligned<Warp> warps_;
     std::vector<Aligned<std::byte>> files_;  // registers, one for each warp that is under way
     std::vector<std::byte*> free_files_;
-    Aligned<std::byte> shared_memory_, local_memory_;
+    Aligned<std::byte> local_memory_;
     std::vector<std::unique_ptr<Return[]>> returns_;
     std::vector<Range> ranges_;
     BarrierState barriers_[16];

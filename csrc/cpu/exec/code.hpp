@@ -91,6 +91,7 @@ struct Warp {
     std::byte* registers = nullptr;
     Return* returns = nullptr;  // [lane][depth]
     std::uint32_t depth[lanes];
+    std::uint32_t arrived = 0;  // lanes that have come to the cluster's barrier in this phase
 };
 
 // How lanes' addresses lie to each other.
@@ -100,6 +101,9 @@ enum class Pattern : std::uint8_t { scattered, contiguous, uniform };
 struct Block {
     std::uintptr_t shared = 0;
     std::uint64_t shared_bytes = 0;
+    // The shared memories of the cluster's blocks follow each other at a distance.
+    std::uintptr_t cluster = 0;
+    std::uint64_t cluster_bytes = 0, cluster_stride = 0;
     std::uintptr_t local = 0;  // of thread 0
     std::uint64_t local_bytes = 0;
     std::uintptr_t parameters = 0;

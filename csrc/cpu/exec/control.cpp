@@ -218,6 +218,12 @@ template <bool Wall, class T, unsigned Shift>
     return stop_faulted(w);
 }
 
+// Time that a thread gives away is for the others: the next branch backwards ends the turn.
+const Code* sleep(const Code* ip, Warp& w, std::byte*) {
+    w.budget = 0;
+    return ip + 1;
+}
+
 const Code* leave(const Code*, Warp&, std::byte*) { return nullptr; }
 
 template <unsigned Bytes, unsigned Count, bool Pack>
@@ -295,6 +301,7 @@ const Control control{
     &threaded<&read_time<true, std::uint32_t, 32>>,
     &threaded<&print>,
     &threaded<&assertion>,
+    &threaded<&sleep>,
 };
 
 void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,

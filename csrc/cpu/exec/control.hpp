@@ -16,8 +16,19 @@ struct Control {
     Handler barrier, barrier_arrive;
     Handler read_clock, read_clock_high, read_clock64, read_timer, read_timer_low, read_timer_high;
     Handler print, assertion;
+    Handler sleep;
 };
 extern const Control control;
+
+// cluster.cpp. Addresses: op[0] from op[1], for map_* the rank in op[2]; `generic` are host
+// addresses, `window` those of .shared::cluster.
+struct ClusterControl {
+    Handler arrive, wait;
+    Handler generic_of_window, window_of_generic;
+    Handler map_generic, map_window32, map_window64;
+    Handler rank_of_generic, rank_of_window32, rank_of_window64;
+};
+extern const ClusterControl cluster_control;
 
 // Packing `count` elements of `bytes` each into one register, and the way back. nullptr: no such.
 Handler pack_handler(unsigned bytes, unsigned count);

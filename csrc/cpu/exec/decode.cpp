@@ -184,6 +184,9 @@ void Decoder::describe(const ptx::Function& f) {
         kernel_->threads_limit = static_cast<std::uint32_t>(product * limit[2]);
     }
     if (required) kernel_->required = {limit[0], limit[1], limit[2]};
+    kernel_->cluster = {f.required_cluster[0], f.required_cluster[1], f.required_cluster[2]};
+    kernel_->cluster_limit = f.max_cluster_rank;
+    kernel_->cluster_explicit = f.explicit_cluster;
 }
 
 // Static shared memory: the variables that the kernel and its callees name. The extern one begins

@@ -94,6 +94,7 @@ class Decoder {
     void builtin(const ptx::Instruction& i, const ptx::Call& call, const ptx::Function& to);
     void compare(const ptx::Instruction& i);
     void convert_address(const ptx::Instruction& i);
+    void cluster_address(const ptx::Instruction& i);
     void repack(const ptx::Instruction& i);
 
     // operand.cpp: the register file

@@ -22,6 +22,7 @@ bool has_shape(const ptx::Form& form, Shape shape) {
 
 bool is_sync(const ptx::Instruction& i) {
     if (i.form.chapter() != static_cast<unsigned>(ptx::ChapterId::sync)) return false;
+    if (i.form.form().mnemonic.substr(0, 15) == "barrier.cluster") return true;
     return !has_shape(i.form.form(), Shape::m) && i.form.form().shapes.count != 0;
 }
 
@@ -57,10 +58,16 @@ void Decoder::instruction(const ptx::Instruction& i) {
         compare(i);
     else if (form.mnemonic == "cvta" || form.mnemonic == "cvta.to")
         convert_address(i);
+    else if (form.mnemonic == "mapa" || form.mnemonic == "getctarank")
+        cluster_address(i);
     else if (has_shape(form, Shape::apack) || has_shape(form, Shape::dpack))
         repack(i);
     else if (has_shape(form, Shape::m))
         memory(i);
+    else if (form.mnemonic == "barrier.cluster.arrive")
+        emit(cluster_control.arrive).flags = flag::strong;
+    else if (form.mnemonic == "barrier.cluster.wait")
+        emit(cluster_control.wait).flags = flag::strong;
     else if (is_sync(i) && (form.mnemonic.substr(0, 3) == "bar") &&
              form.mnemonic != "bar.warp.sync")
         barrier(i);
@@ -215,7 +222,8 @@ void Decoder::memory(const ptx::Instruction& i) {
             break;
         case Kind::variable: {
             const ptx::Variable& v = module_.variables[m.index];
-            if ((v.space == ptx::Space::shared) != (space == ptx::Space::shared))
+            const bool shared = space == ptx::Space::shared || space == ptx::Space::cluster_shared;
+            if ((v.space == ptx::Space::shared) != shared)
                 fail(i.line, "'" + v.name + "' does not lie in the space that is accessed");
             code.op[4] = constant(8, variable_address(m.index));
             code.imm = m.value;
@@ -234,6 +242,17 @@ void Decoder::memory(const ptx::Instruction& i) {
         default:
             code.op[4] = constant(8, static_cast<std::uint64_t>(m.value));
             break;
+    }
+    if (space == ptx::Space::cluster_shared) {
+        // The window's address becomes a generic one, which is then followed.
+        const std::int32_t host = temporary(8);
+        Code& convert = emit(cluster_control.generic_of_window, host, code.op[4]);
+        convert.imm = code.imm;
+        convert.flags = code.flags;
+        code.op[4] = host;
+        code.imm = 0;
+        code.flags = 0;
+        space = ptx::Space::generic;
     }
     as.modifiers =
         (i.modifiers & ~field::space.put(15)) | field::space.put(static_cast<unsigned>(space));
@@ -303,8 +322,11 @@ bool Decoder::control_flow(const ptx::Instruction& i) {
         emit(control.trap);
     } else if (m == "brkpt") {
         emit(control.brkpt);
+    } else if (m == "nanosleep") {
+        emit(control.sleep);
     }
-    // nanosleep and pmevent only take time.
+    // pmevent is for profilers. A grid begins when those before it in its stream have ended, and
+    // those behind it when it has: more than griddepcontrol asks for.
     return true;
 }
 
@@ -447,6 +469,10 @@ void Decoder::convert_address(const ptx::Instruction& i) {
     const bool to = i.form.form().mnemonic == "cvta.to";
     const std::int32_t d = destination(operand(i, 0)), a = source(operand(i, 1), i.type);
     if (ptx::bytes_of(i.type) != 8) fail(i.line, "generic addresses have 64 bits");
+    if (space == ptx::Space::cluster_shared) {
+        emit(to ? cluster_control.window_of_generic : cluster_control.generic_of_window, d, a);
+        return;
+    }
     if (space != ptx::Space::shared && space != ptx::Space::local) {
         emit("mov.u64", d, a);
         return;
@@ -456,6 +482,22 @@ void Decoder::convert_address(const ptx::Instruction& i) {
                                                                   : Hidden::local_base),
                 8);
     emit(to ? "sub.u64" : "add.u64", d, a, base);
+}
+
+// mapa and getctarank.
+void Decoder::cluster_address(const ptx::Instruction& i) {
+    const bool map = i.form.form().mnemonic == "mapa";
+    const bool generic = space_of(i) == ptx::Space::generic, wide = ptx::bytes_of(i.type) == 8;
+    if (generic && !wide) fail(i.line, "generic addresses have 64 bits");
+    const std::int32_t d = destination(operand(i, 0)), a = source(operand(i, 1), i.type);
+    const ClusterControl& c = cluster_control;
+    if (map)
+        emit(generic ? c.map_generic
+             : wide  ? c.map_window64
+                     : c.map_window32,
+             d, a, source(operand(i, 2), Type::b32));
+    else
+        emit(generic ? c.rank_of_generic : wide ? c.rank_of_window64 : c.rank_of_window32, d, a);
 }
 
 void Decoder::repack(const ptx::Instruction& i) {

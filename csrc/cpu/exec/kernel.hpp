@@ -49,6 +49,9 @@ struct KernelCode final : Kernel {
     std::uint32_t registers() const override { return register_count; }
     std::uint32_t max_threads() const override { return threads_limit; }
     Dim3 required_block() const override { return required; }
+    Dim3 required_cluster() const override { return cluster; }
+    std::uint32_t max_cluster() const override { return cluster_limit; }
+    bool explicit_cluster() const override { return cluster_explicit; }
     int ptx_version() const override { return version; }
     int target() const override { return sm; }
 
@@ -59,13 +62,16 @@ struct KernelCode final : Kernel {
     std::uint32_t frame_bytes = 0;  // a thread's deepest use of local memory, recursion aside
     std::uint32_t stack_bytes = 0;  // what is set aside for it
     std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
-    Dim3 required{0, 0, 0};
+    Dim3 required{0, 0, 0}, cluster{0, 0, 0};
+    std::uint32_t cluster_limit = 0;
+    bool cluster_explicit = false;
     int version = 0, sm = 0;
 
     std::vector<Code> code;
     std::uint32_t file_bytes = 0;  // of a warp's registers
     std::vector<ConstantLanes> constants;
-    std::vector<std::pair<unsigned, std::int32_t>> specials;  // Special or Hidden, register
+    // Special or Hidden, register; is_explicit_cluster's is a predicate
+    std::vector<std::pair<unsigned, std::int32_t>> specials;
     std::vector<CallSite> calls;
     std::vector<std::vector<std::int32_t>> tables;  // brx.idx: targets relative to the instruction
     std::uint32_t slots = 0;                        // cached ranges

@@ -33,6 +33,13 @@ bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
             continue;  // each lane has its own: nothing to keep
         } else if (within(address, bytes, parameters, parameter_bytes)) {
             found = {parameters, parameters + parameter_bytes, false};
+        } else if (within(address, bytes, cluster, cluster_bytes)) {
+            // Of another block of the cluster; between their memories there is nothing.
+            const std::uintptr_t begin = address - (address - cluster) % cluster_stride;
+            found = {begin, begin + shared_bytes, true};
+        } else if (within(address, bytes, launch_.workspace.begin,
+                          launch_.workspace.end - launch_.workspace.begin)) {
+            found = launch_.workspace;
         } else {
             found = launch_.memory ? launch_.memory->find(address) : Range{};
         }

@@ -108,7 +108,7 @@ std::int32_t Decoder::constant(unsigned width, std::uint64_t value) {
 std::int32_t Decoder::special(unsigned which, unsigned width) {
     const auto [at, fresh] = specials_.emplace(which, 0);
     if (fresh) {
-        at->second = allocate(width);
+        at->second = width == 0 ? allocate_predicate() : allocate(width);
         kernel_->specials.push_back({which, at->second});
     }
     return at->second;
@@ -236,9 +236,10 @@ std::int32_t Decoder::relaxed_source(const ptx::Operand& o, Type type) {
 
 std::int32_t Decoder::predicate(const ptx::Operand& o) {
     if (o.kind == Kind::integer) return constant(0, (o.value != 0) != o.negated ? all_lanes : 0);
-    if (!o.negated) return reg(o.index);
+    const std::int32_t at = o.kind == Kind::special ? special(o.index, 0) : reg(o.index);
+    if (!o.negated) return at;
     const std::int32_t t = temporary_predicate();
-    emit("not.pred", t, reg(o.index));
+    emit("not.pred", t, at);
     return t;
 }
 

@@ -10,8 +10,7 @@ namespace cupola::cpu::exec {
 
 namespace {
 
-constexpr std::int32_t turn_length = 1 << 14;  // costs of backward branches
-constexpr std::int32_t forced_length = 256;    // branches of any kind
+constexpr std::int32_t forced_length = 256;  // branches of any kind
 
 const Code* never() { return reinterpret_cast<const Code*>(~std::uintptr_t{0}); }
 
@@ -116,8 +115,8 @@ const Code* arrive(Warp& w, const Code* at) {
 }
 
 const Code* expire(Warp& w, const Code* at) {
-    w.budget = turn_length;
     auto& block = static_cast<BlockState&>(*w.block);
+    w.budget = block.turn_length();
     if (block.stopped()) {
         block.fault(w, at, Fault::Kind::stopped, static_cast<unsigned>(__builtin_ctz(w.mask)),
                     "the launch was stopped", 0);

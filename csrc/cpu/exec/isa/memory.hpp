@@ -239,12 +239,16 @@ struct IsSpace {
             const std::uint64_t mine =
                 b.local + (std::uint64_t{w.index} * lanes + i) * b.local_bytes;
             const bool shared = x - b.shared < b.shared_bytes;
+            const bool cluster = x - b.cluster < b.cluster_bytes;
             const bool local = x - mine < b.local_bytes;
             const bool parameter = x - b.parameters < b.parameter_bytes;
             bool is = false;
             switch (S) {
                 case ptx::Space::shared:
                     is = shared;
+                    break;
+                case ptx::Space::cluster_shared:
+                    is = cluster;
                     break;
                 case ptx::Space::local:
                     is = local;
@@ -253,10 +257,10 @@ struct IsSpace {
                     is = parameter;
                     break;
                 case ptx::Space::constant:
-                    is = !shared && !local && b.is_constant(x);
+                    is = !cluster && !local && b.is_constant(x);
                     break;
                 default:
-                    is = !shared && !local && !parameter && !b.is_constant(x);
+                    is = !cluster && !local && !parameter && !b.is_constant(x);
                     break;
             }
             bits |= static_cast<std::uint32_t>(is) << i;
@@ -270,6 +274,8 @@ struct IsSpace {
         switch (static_cast<ptx::Space>(field::space.get(key.modifiers))) {
             case ptx::Space::shared:
                 return &threaded<&body<ptx::Space::shared>>;
+            case ptx::Space::cluster_shared:
+                return &threaded<&body<ptx::Space::cluster_shared>>;
             case ptx::Space::local:
                 return &threaded<&body<ptx::Space::local>>;
             case ptx::Space::param:

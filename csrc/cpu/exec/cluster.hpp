@@ -1,0 +1,50 @@
+// csrc/cpu/exec/cluster.hpp - a cluster at work: its blocks in turn, their shared memory side by
+// side, and the barrier they share. A launch without clusters has clusters of one block.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu/exec/block.hpp"
+
+namespace cupola::cpu::exec {
+
+class ClusterState final : public ClusterRunner {
+  public:
+    explicit ClusterState(const Launch& launch);
+    void begin(Dim3 first) override;
+    Progress advance() override;
+    Fault take_fault() override { return std::move(*fault_); }
+
+    unsigned size() const { return size_; }
+    Dim3 id() const;  // %clusterid
+    std::uintptr_t shared_of(unsigned rank) const { return shared_ + rank * stride_; }
+    std::uint64_t stride() const { return stride_; }
+
+    // The barrier: lanes of `w` have come; and whether they still have to wait.
+    void arrive(Warp& w) {
+        w.arrived |= w.mask;
+        news_ = true;
+    }
+    // Lanes have exited: they count as come.
+    void exited() { news_ = used_; }
+    void use_barrier() { used_ = true; }
+
+  private:
+    bool release_if_complete();
+    Progress stuck();
+
+    const Launch& launch_;
+    const unsigned size_;
+    std::uint64_t stride_;
+    Aligned<std::byte> memory_;
+    std::uintptr_t shared_ = 0;
+    std::vector<std::unique_ptr<BlockState>> blocks_;
+    Dim3 first_;
+    bool used_ = false;  // the barrier, by this cluster
+    bool news_ = false;  // somebody has come to it since it was looked at
+    std::optional<Fault> fault_;
+};
+
+}  // namespace cupola::cpu::exec
