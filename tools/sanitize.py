@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -25,12 +25,10 @@ from fuzz import FLAGS, ROOT, setup_module
 # enum without -fstrict-enums holds every value of its type.
 CODE = (*FLAGS, "-fno-sanitize=enum")
 LANES = "csrc/cpu/exec/isa/"
-REPORTS = ROOT / "build" / "sanitize"
 OPTIONS = {
-    # What Python holds at its end is no leak of the libraries'. Reports go to files: pytest keeps
-    # what its own process prints, and the processes that tests start may be expected to fail.
-    "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={REPORTS}/report",
-    "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={REPORTS}/report",
+    # What Python holds at its end is no leak of the libraries'.
+    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 
 
@@ -54,7 +52,8 @@ def libraries(setup: ModuleType, short: bool) -> tuple[list[object], Path]:
 def preloaded(setup: ModuleType) -> str:
     """The sanitizers' run time, and libstdc++, whose exceptions it has to know from the start."""
     command = setup.build.native.Compiler.find().command
-    names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
+    # In this order UBSan's reports go where UBSAN_OPTIONS says.
+    names = ("libubsan.so", "libasan.so", "libstdc++.so.6")
     paths = [
         subprocess.run(
             [*command, f"-print-file-name={name}"], capture_output=True, text=True, check=True
@@ -78,20 +77,24 @@ def main() -> int:
     except setup.build.error.BuildError as error:
         print(f"sanitize: {error}", file=sys.stderr)
         return 1
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--driver=cpu"]
     environment = {
         **os.environ,
-        **OPTIONS,
         "CUPOLA_LIBRARY": str(library),
         "LD_PRELOAD": preloaded(setup),
         "PYTHONMALLOC": "malloc",  # so that what Python allocates is watched, too
     }
-    shutil.rmtree(REPORTS, ignore_errors=True)
-    REPORTS.mkdir(parents=True)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--driver=cpu"]
-    status = subprocess.run([*command, *options.pytest], env=environment, check=False).returncode
-    reports = sorted(REPORTS.iterdir())
-    for report in reports:
-        print(report.read_text(errors="replace"))
+    # Reports go to files: pytest keeps what its own process prints, and of the processes that tests
+    # start some are expected to fail.
+    with tempfile.TemporaryDirectory(prefix="cupola-sanitize-") as folder:
+        for name, value in OPTIONS.items():
+            environment[name] = f"{value}:log_path={folder}/report"
+        status = subprocess.run(
+            [*command, *options.pytest], env=environment, check=False
+        ).returncode
+        reports = sorted(Path(folder).iterdir())
+        for report in reports:
+            print(report.read_text(errors="replace"))
     print(f"sanitizers: {len(reports)} processes reported")
     return status or len(reports) > 0
 

@@ -63,13 +63,13 @@ __device__ inline bool tested(float c_real, float c_imag, int iterations, float 
 }
 
 // Whether a disk around z0 is mapped into itself by two steps, z0 to z1 to z2, so that the orbit
-// never leaves it. A disk of radius r around z goes into one of radius 2|z| r + r^2 around z^2 + c;
-// with k = 4 |z0| |z1|, t = 1 - k and C >= 2 |z1| + 4 |z0|^2 + 2, two steps leave k r + C r^2 at
-// most, and r = t / 2C holds it in if 4 C (|z2 - z0| + roundings) <= t^2. The roundings of two
-// steps are below 2^-17 here.
+// never leaves it. A disk of radius r around z goes into one of radius 2|z| r + r^2 around z^2 + c.
+// With k = 4 |z0| |z1| and C >= 2 |z1| + 4 |z0|^2 + 2, two steps leave k r + C r^2 at most, and
+// r = (1 - k) / 2C holds it in if 4 C (|z2 - z0| + roundings) <= (1 - k)^2. Roots are spared by
+// 2 |z1| <= 1 + |z1|^2 and k <= (1 + k^2) / 2. The roundings of two steps are below 2^-17 here.
 __device__ inline bool trapped(const Orbit& z0, float norm1, const Orbit& z2) {
     const float norm0 = z0.norm();
-    const float t = 1 - 4 * __fsqrt_rn(norm0 * norm1);
+    const float t = 0.5f - 8 * (norm0 * norm1);
     const float c = norm1 + 4 * norm0 + 3;
     const float dr = z2.real - z0.real, di = z2.imag - z0.imag;
     const float room = t * t - c * 0x1p-15f;

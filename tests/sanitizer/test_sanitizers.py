@@ -1,0 +1,50 @@
+"""A slice of `make sanitize`: the driver ABI's tests, and launches, under ASan and UBSan."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ["tests/cpu", "tests/test_shipped.py", "tests/test_launch.py", "tests/test_array.py"]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.cpu_only(reason="NVIDIA's driver has no build under sanitizers"),
+]
+
+
+def sanitized(*arguments, **environment):
+    command = [sys.executable, ROOT / "tools" / "sanitize.py", "--slice", "--", "-q", *arguments]
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_the_driver_and_the_runtime_are_clean():
+    answer = sanitized(*TESTS)
+    assert answer.returncode == 0, answer.stdout[-6000:]
+    assert "sanitizers: 0 processes reported" in answer.stdout
+    assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 300
+
+
+@pytest.mark.parametrize(
+    ("call", "report"),
+    [("read_behind,4", "heap-buffer-overflow"), ("shift,40", "shift exponent 40 is too large")],
+)
+def test_a_mistake_is_reported(tmp_path, call, report):
+    library, source = tmp_path / "mistakes.so", Path(__file__).with_name("overflow.cpp")
+    compiler = os.environ.get("CXX", "c++").split()
+    flags = ["-shared", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    subprocess.run([*compiler, *flags, source, "-o", library], check=True)
+    answer = sanitized("tests/sanitizer/mistakes.py", CUPOLA_TEST_MISTAKE=f"{library},{call}")
+    assert answer.returncode != 0
+    assert report in answer.stdout and "sanitizers: 1 processes reported" in answer.stdout
