@@ -139,8 +139,10 @@ def mandelbrot(module, quick):
     """8192 x 8192, 256 iterations."""
     names = ["tested", "sampled", "period", "trap_1", "trap_3", "trap_alone", "known"]
     names.append("known_period")
+    tall = ["tall_sampled", "tall_trap_1", "tall_trap_2", "tall_trap_3", "tall_trap_2_5"]
+    tall.append("tall_both")
     plain, shipped = module["mandelbrot_plain"], cupola.shipped_kernels()["mandelbrot_ker"]
-    kernels = {name: module[f"mandelbrot_{name}"] for name in names}
+    kernels = {name: module[f"mandelbrot_{name}"] for name in [*names, *tall]}
 
     def lattices():
         yield np.linspace(-2, 2, 64, dtype=np.float32), 256
@@ -162,7 +164,8 @@ def mandelbrot(module, quick):
                 expected = graph.get()
                 for name, kernel in {**kernels, "shipped": shipped}.items():
                     graph.set(np.full((n, n), 7, np.float32))
-                    kernel[blocks(n * n, 64), 64](points, graph, steps, bound, n)
+                    many = n * n // (20 if steps % 2 else 1)
+                    kernel[blocks(many, 64), 64](points, graph, steps, bound, n)
                     wrong = np.count_nonzero(graph.get() != expected)
                     if wrong and name.startswith("known"):
                         print(f"{name}: {wrong} of {n * n}, bound {bound}, {steps} steps")
@@ -179,10 +182,11 @@ def mandelbrot(module, quick):
         )
     for name, kernel in kernels.items():
         items = blocks(n, 32) * blocks(n, 4) * 32
-        for threads in (64, 128, 256):
-            launches[f"{name}, {threads} threads"] = kernel.prepare(
-                blocks(items, threads), threads, points, graph, 256, 4.0, n
-            )
+        for threads in (128, 256) if name in tall else (128,):
+            for depth in (2, 4, 8) if name in tall else (1,):
+                launches[f"{name}, {threads} threads, {depth} rows"] = kernel.prepare(
+                    blocks(items, threads * depth), threads, points, graph, 256, 4.0, n
+                )
     ways, first = [], None
     for name, launch in launches.items():
         graph.set(np.full((n, n), 7, np.float32))
@@ -198,7 +202,7 @@ def mandelbrot(module, quick):
 
 def convolve(module, quick):
     """5 x 5 on 8192 x 8192."""
-    names = ["4_6", "4_16", "4_31", "2_16", "1_16", "1_31"]
+    names = ["4_16", "4_31", "4_46", "4_61", "4_91", "2_31", "2_61"]
     plain = module["convolve_plain"]
     rng = np.random.default_rng(2)
     weights = cupola.to_device(rng.standard_normal((5, 5), dtype=np.float32))
@@ -240,7 +244,7 @@ def convolve(module, quick):
         )
     ]
     for name in names:
-        for threads in (64, 128, 256):
+        for threads in (32, 64, 128):
             launch = module[f"convolve_{name}"].prepare(
                 blocks(strips(name, n, n), threads), threads, image, weights, out, n, n, 5, 0
             )

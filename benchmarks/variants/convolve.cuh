@@ -142,10 +142,11 @@ extern "C" __global__ void convolve_plain(const float* data, const float* filter
         correlate::strips<5, columns>(data, filter, out, height, width, border, rows);             \
     }
 
-CONVOLVE(4, 6)
 CONVOLVE(4, 16)
 CONVOLVE(4, 31)
-CONVOLVE(2, 16)
-CONVOLVE(1, 16)
-CONVOLVE(1, 31)
+CONVOLVE(4, 46)
+CONVOLVE(4, 61)
+CONVOLVE(4, 91)
+CONVOLVE(2, 31)
+CONVOLVE(2, 61)
 #undef CONVOLVE

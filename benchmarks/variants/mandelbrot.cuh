@@ -165,6 +165,91 @@ __device__ void pieces(const float* lattice, float* graph, int iterations, float
     }
 }
 
+// Whether the orbit of c stays within the bound, for what is simple and has at least 12 steps. Most
+// of what leaves has left after 4 or 12.
+template <int shortcuts, int first, int group, int trap_every>
+__device__ bool stays_simple(float c_real, float c_imag, int iterations, float bound) {
+    Orbit z;
+    z.set(c_real, c_imag);
+#pragma unroll
+    for (int i = 0; i < first; ++i) z.quick_step(c_real, c_imag);
+    if (!(z.norm() <= bound)) return false;
+    int until = 1;
+    float old_real = z.real, old_imag = z.imag;
+    int window = 1, age = 0;
+    int left = iterations - 1 - first;
+    do {
+#pragma unroll
+        for (int i = 0; i < group - 2; ++i) z.quick_step(c_real, c_imag);
+        const Orbit before = z;
+        z.quick_step(c_real, c_imag);
+        const float between = z.norm();
+        z.quick_step(c_real, c_imag);
+        if (!(z.norm() <= bound)) return false;
+        if ((shortcuts & trap) && --until == 0) {
+            until = trap_every;
+            if (trapped(before, between, z)) return true;
+            if (shortcuts & period) {
+                if (z.real == old_real && z.imag == old_imag) return true;
+                if (++age == window) {
+                    old_real = z.real;
+                    old_imag = z.imag;
+                    window *= 2;
+                    age = 0;
+                }
+            }
+        }
+        left -= group;
+    } while (left >= group);
+    for (; left > 0; --left) z.quick_step(c_real, c_imag);
+    return z.norm() <= bound;
+}
+
+// As `pieces`, but a thread has 4 columns and as many rows, 4 apart, as make up for few threads, 8
+// at most; and what is the same for a whole row is found once.
+template <int shortcuts, int first, int group, int trap_every>
+__device__ void tall_pieces(const float* lattice, float* graph, int iterations, float bound,
+                            int size) {
+    if (size <= 0) return;
+    const auto n = static_cast<unsigned>(size);
+    const Ranks ranks = launch_ranks();
+    const unsigned across = (n + 31) / 32;
+    const std::size_t share = std::size_t{across} * ((n + 3) / 4) * 32 / ranks.stride;
+    const unsigned depth = share < 1 ? 1 : share > 8 ? 8 : static_cast<unsigned>(share);
+    const unsigned down = (n + 4 * depth - 1) / (4 * depth);
+    const std::size_t items = std::size_t{across} * down * 32;
+    const bool usual = bound >= 4 && bound < INFINITY && iterations >= 1 + first + group;
+    for (std::size_t item = ranks.first; item < items; item += ranks.stride) {
+        const std::size_t piece = item / 32;
+        const unsigned lane = item % 32;
+        const bool few = piece <= 0xffffffffu;  // 32 bits divide several times faster
+        const unsigned below =
+            few ? static_cast<unsigned>(piece) / across : static_cast<unsigned>(piece / across);
+        const unsigned left = (static_cast<unsigned>(piece) - below * across) * 32 + lane % 8;
+        unsigned row = below * 4 * depth + lane / 8;
+        for (unsigned d = 0; d < depth && row < n; ++d, row += 4) {
+            const float c_imag = lattice[n - 1 - row];
+            const float imag2 = __fmul_rn(c_imag, c_imag);
+            const bool plain = usual && (fabsf(c_imag) >= 0x1p-90f || c_imag == 0);
+            float* out = graph + std::size_t{row} * n;
+#pragma unroll 1
+            for (unsigned column = left; column < n && column < left + 32; column += 8) {
+                const float c_real = lattice[column];
+                bool in;
+                const float norm = __fadd_rn(__fmul_rn(c_real, c_real), imag2);
+                if (plain && norm <= 3.996f)
+                    in = stays_simple<shortcuts, first, group, trap_every>(c_real, c_imag,
+                                                                           iterations, bound);
+                else if (iterations > 0 && !(norm <= bound))
+                    in = false;
+                else
+                    in = tested(c_real, c_imag, iterations, bound);
+                out[column] = in ? 1.0f : 0.0f;
+            }
+        }
+    }
+}
+
 }  // namespace mandel
 
 extern "C" __global__ void mandelbrot_plain(const float* lattice, float* graph, int iterations,
@@ -202,3 +287,17 @@ MANDELBROT(mandelbrot_trap_alone, mandel::stays<mandel::trap, 3, 8, 3>)
 MANDELBROT(mandelbrot_known, mandel::stays<mandel::known_inside, 3, 8, 3>)
 MANDELBROT(mandelbrot_known_period, mandel::stays<mandel::known_inside | mandel::period, 3, 8, 3>)
 #undef MANDELBROT
+
+#define TALL(name, ...)                                                                 \
+    extern "C" __global__ void name(const float* lattice, float* graph, int iterations, \
+                                    float bound, int size) {                            \
+        mandel::tall_pieces<__VA_ARGS__>(lattice, graph, iterations, bound, size);      \
+    }
+
+TALL(mandelbrot_tall_sampled, mandel::none, 3, 8, 1)
+TALL(mandelbrot_tall_trap_1, mandel::trap, 3, 8, 1)
+TALL(mandelbrot_tall_trap_2, mandel::trap, 3, 8, 2)
+TALL(mandelbrot_tall_trap_3, mandel::trap, 3, 8, 3)
+TALL(mandelbrot_tall_trap_2_5, mandel::trap, 5, 6, 2)
+TALL(mandelbrot_tall_both, mandel::trap | mandel::period, 3, 8, 2)
+#undef TALL
