@@ -77,6 +77,11 @@ def ways():
         for _ in range(count):
             pass
 
+    def pieces(count):
+        alloc = cupola.alloc
+        for _ in range(count):
+            alloc(1 << 20)
+
     def records(count):
         for _ in range(count):
             event.record(stream)
@@ -96,6 +101,7 @@ def ways():
         "kernel[grid, block](...), arrays by __cuda_array_interface__": foreign_calls,
         "kernel[grid, block] alone": items,
         "cupola.empty(32, float32), and its end": arrays,
+        "cupola.alloc(1 << 20), and its end": pieces,
         "Stream.current()": repeated(cupola.Stream.current),
         "event.record()": repeated(event.record),
         "event.record(stream)": records,

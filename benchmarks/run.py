@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import bench_arrays
+import bench_copy
 import bench_import
 import bench_launch
 import bench_mandelbrot
@@ -52,7 +53,8 @@ def machine():
 
 
 def table(rows):
-    columns = [key for key in ("what", "ns", "ms", "ratio") if any(key in row for row in rows)]
+    names = ("what", "ns", "ms", "GB/s", "ratio")
+    columns = [key for key in names if any(key in row for row in rows)]
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     for row in rows:
         cells = [row["what"]]
@@ -72,6 +74,7 @@ def main():
         "start": bench_start.run(),
         "launch": bench_launch.run(),
         "launch with others' arrays": bench_arrays.run(),
+        "copies between host and device, and allocation": bench_copy.run(),
         "mandelbrot 1024 x 1024, 256 iterations": bench_mandelbrot.run(cpu),
     }
     if not cpu:

@@ -1,5 +1,6 @@
 """tests/conftest.py - which driver the tests run on, and the markers that depend on it."""
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -41,8 +42,17 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes tens of seconds")
 
 
+PEERS = ("numpy", "cupy", "torch", "jax", "cuda-core", "ml_dtypes")
+
+
 def pytest_report_header(config):
-    return f"CUPOLA_DRIVER={os.environ['CUPOLA_DRIVER']}"
+    found = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
+    peers = [
+        f"{name} {version}"
+        for name, version in sorted(found.items())
+        if name and name.startswith(PEERS)
+    ]
+    return f"CUPOLA_DRIVER={os.environ['CUPOLA_DRIVER']}\npeers: {', '.join(peers)}"
 
 
 @pytest.fixture(scope="session")

@@ -128,8 +128,6 @@ def test_get_and_set_of_what_does_not_fit(driver):
         (np.empty(6, np.float32), ValueError, "(6,)"),
         (np.empty((2, 3), np.float64), TypeError, "float64"),
         (np.empty((2, 3), np.int32), TypeError, "int32"),
-        (np.empty((3, 2), np.float32).T, ValueError, "C-contiguous"),
-        (np.empty((2, 6), np.float32)[:, ::2], ValueError, "C-contiguous"),
         (frozen, ValueError, "read-only"),
         ([[0] * 3] * 2, TypeError, "list"),
         (bytearray(24), TypeError, "bytearray"),
@@ -215,8 +213,6 @@ def test_views(driver):
     for key, error in [(5, IndexError), (-6, IndexError), ("a", TypeError), (1.0, TypeError)]:
         with pytest.raises(error):
             there[key]
-    with refused(cupola.ArgumentError, ValueError, saying="step 1"):
-        there[::2]
     with refused(cupola.ArgumentError, ValueError, saying="reshaped"):
         there.reshape(7, -1)
     part = there[2:]

@@ -127,7 +127,7 @@ def test_texts_have_cpp_names_and_short_numbers(module):
         ):
             small[1, 1](out, value)
     refused_argument(small, 1, out, 128, error=ValueError, got="(-128 to 127)")
-    with refused(cupola.NotFoundError, saying="; it has: ") as caught:
+    with refused(cupola.NotFoundError, saying="names are: saxpy") as caught:
         cupola.shipped_kernels()["saxpi"]
 
 

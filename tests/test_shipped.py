@@ -216,7 +216,8 @@ def test_hello(driver, capfd):
 def test_shipped_module_lists_its_kernels(driver):
     names = {"mandelbrot_ker", "saxpy", "convolve", "doublify", "hello", "double_array"}
     squares = {"convolve_3", "convolve_5", "convolve_7"}
-    assert set(cupola.shipped_kernels().kernels) == names | squares
+    strided = {f"copy_strided_{size}" for size in (1, 2, 4, 8, 16)}
+    assert set(cupola.shipped_kernels().kernels) == names | squares | strided
     parameters = cupola.shipped_kernels()["saxpy"].params
     assert [p.name for p in parameters] == ["a", "x", "y", "out", "n"]
     assert [p.kind for p in parameters] == ["float", "pointer", "pointer", "pointer", "integer"]

@@ -50,7 +50,7 @@ export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} CUPOLA_OFFLINE=1
 # The CPU device has NVIDIA's soname, so a process that loaded it has no other: its own tests run
 # apart; and once more as contracts that NVIDIA's driver is held to.
 pytest=("$python" -m pytest -p no:cacheprovider)
-part tests "${pytest[@]}" --driver=cuda --ignore=tests/cpu --ignore=tests/ptx --ignore=tests/fuzz &
+CUPOLA_REQUIRE_PEERS=1 part tests "${pytest[@]}" --driver=cuda --ignore=tests/cpu --ignore=tests/ptx --ignore=tests/fuzz &
 part tests-cpu-device "${pytest[@]}" --driver=cpu &
 CUPOLA_TEST_DRIVER=libcuda.so.1 part tests-abi "${pytest[@]}" --driver=cuda tests/cpu tests/ptx &
 finish

@@ -15,6 +15,8 @@
 #undef cuDeviceGetUuid
 #undef cuCtxGetDevice
 #undef cuCtxSynchronize
+#undef cuMemPrefetchAsync
+#undef cuMemAdvise
 
 #define CUPOLA_API extern "C" __attribute__((visibility("default")))
 

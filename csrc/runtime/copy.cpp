@@ -1,5 +1,46 @@
-// csrc/runtime/copy.cpp - copies and fills, queued on a stream.
-#include "runtime/stream.hpp"
+// csrc/runtime/copy.cpp - linear copies and fills, queued on a stream.
+#include "runtime/copy.hpp"
+
+#include "runtime/staging.hpp"
+
+namespace cupola {
+
+void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
+                 Stream& stream) {
+    if (direction == CUPOLA_ON_DEVICE) {
+        CUPOLA_CALL(cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
+    } else if (direction == CUPOLA_TO_DEVICE) {
+        const void* host = required(reinterpret_cast<void*>(std::uintptr_t(from)), "from");
+        if (!stage_to_device(to, host, bytes, stream))
+            CUPOLA_CALL(cuMemcpyHtoDAsync, to, host, bytes, stream.handle);
+    } else {
+        void* host = required(reinterpret_cast<void*>(std::uintptr_t(to)), "to");
+        if (!stage_to_host(host, from, bytes, stream))
+            CUPOLA_CALL(cuMemcpyDtoHAsync, host, from, bytes, stream.handle);
+    }
+}
+
+void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
+                 Stream& stream) {
+    switch (width) {
+        case 1:
+            CUPOLA_CALL(cuMemsetD8Async, to, static_cast<unsigned char>(value), count,
+                        stream.handle);
+            break;
+        case 2:
+            CUPOLA_CALL(cuMemsetD16Async, to, static_cast<unsigned short>(value), count,
+                        stream.handle);
+            break;
+        case 4:
+            CUPOLA_CALL(cuMemsetD32Async, to, value, count, stream.handle);
+            break;
+        default:
+            fail(CUPOLA_ERROR_VALUE,
+                 "a fill's width is 1, 2 or 4 bytes, not " + std::to_string(width));
+    }
+}
+
+}  // namespace cupola
 
 using namespace cupola;
 
@@ -12,56 +53,55 @@ int queue(size_t bytes, cupola_stream* stream, Call&& call) {
         if (bytes == 0) return;
         Stream& s = stream_of(stream);
         Current current(s.context);
-        call(s.handle);
+        call(s);
     });
 }
+
+std::uint64_t integer(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 }  // namespace
 
 int cupola_copy_to_device(uint64_t to, const void* from, size_t bytes, cupola_stream* s) {
-    return queue(bytes, s, [&](CUstream stream) {
-        CUPOLA_CALL(cuMemcpyHtoDAsync, to, required(from, "from"), bytes, stream);
+    return queue(bytes, s, [&](Stream& stream) {
+        copy_linear(to, integer(from), bytes, CUPOLA_TO_DEVICE, stream);
     });
 }
 
 int cupola_copy_to_host(void* to, uint64_t from, size_t bytes, cupola_stream* s) {
-    return queue(bytes, s, [&](CUstream stream) {
-        CUPOLA_CALL(cuMemcpyDtoHAsync, required(to, "to"), from, bytes, stream);
+    return queue(bytes, s, [&](Stream& stream) {
+        copy_linear(integer(to), from, bytes, CUPOLA_TO_HOST, stream);
     });
 }
 
 int cupola_copy_on_device(uint64_t to, uint64_t from, size_t bytes, cupola_stream* s) {
     return queue(bytes, s,
-                 [&](CUstream stream) { CUPOLA_CALL(cuMemcpyDtoDAsync, to, from, bytes, stream); });
+                 [&](Stream& stream) { copy_linear(to, from, bytes, CUPOLA_ON_DEVICE, stream); });
+}
+
+int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_device, size_t bytes,
+                        cupola_stream* s) {
+    return queue(bytes, s, [&](Stream& stream) {
+        CUPOLA_CALL(cuMemcpyPeerAsync, to, context(to_device).handle, from,
+                    context(from_device).handle, bytes, stream.handle);
+    });
 }
 
 int cupola_fill(uint64_t to, uint32_t value, int width, size_t count, cupola_stream* s) {
-    return queue(count, s, [&](CUstream stream) {
-        switch (width) {
-            case 1:
-                CUPOLA_CALL(cuMemsetD8Async, to, static_cast<unsigned char>(value), count, stream);
-                break;
-            case 2:
-                CUPOLA_CALL(cuMemsetD16Async, to, static_cast<unsigned short>(value), count,
-                            stream);
-                break;
-            case 4:
-                CUPOLA_CALL(cuMemsetD32Async, to, value, count, stream);
-                break;
-            default:
-                fail(CUPOLA_ERROR_VALUE,
-                     "a fill's width is 1, 2 or 4 bytes, not " + std::to_string(width));
-        }
-    });
+    return queue(count, s, [&](Stream& stream) { fill_linear(to, value, width, count, stream); });
 }
 
 int cupola_address_device(uint64_t address, int* device) {
     return guard([&] {
         required(device, "device");
         int ordinal = -1;
+        Current current(context(current_device()));  // a new thread has none
         CUresult code =
             driver().cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
         if (code != CUDA_ERROR_INVALID_VALUE) check(code, "cuPointerGetAttribute");
         *device = code == CUDA_SUCCESS ? ordinal : -1;
     });
+}
+
+int cupola_address_describe(uint64_t address, cupola_address_info* out) {
+    return guard([&] { *required(out, "out") = describe_address(address); });
 }

@@ -1,4 +1,4 @@
-// csrc/runtime/memory.cpp - allocation and freeing.
+// csrc/runtime/memory.cpp - device memory: allocation and freeing.
 #include "runtime/memory.hpp"
 
 #include <algorithm>
@@ -11,7 +11,9 @@ std::string bytes_text(std::size_t bytes) {
            (bytes >= 1 << 20 ? " (" + std::to_string(bytes >> 20) + " MiB)" : "");
 }
 
-[[noreturn]] void fail_allocation(CUresult code, const char* call, std::size_t size) {
+}  // namespace
+
+void fail_allocation(CUresult code, const char* call, std::size_t size) {
     std::size_t free_bytes = 0, total = 0;
     std::string what = "asked for " + bytes_text(size);
     if (code == CUDA_ERROR_OUT_OF_MEMORY &&
@@ -20,11 +22,8 @@ std::string bytes_text(std::size_t bytes) {
     fail_driver(code, call, what);
 }
 
-}  // namespace
-
 DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
-    : Memory(context, size) {
-    users_.push_back(Ref<Stream>::share(&stream));
+    : Memory(context, size), first_(Ref<Stream>::share(&stream)) {
     if (size == 0) return;
     Current current(context);
     CUdeviceptr pointer = 0;
@@ -43,9 +42,10 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
 
 void DeviceMemory::use(Stream& stream) {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (const Ref<Stream>& user : users_)
-        if (user->handle == stream.handle) return;
-    users_.push_back(Ref<Stream>::share(&stream));
+    if (first_->handle == stream.handle) return;
+    for (const Ref<Stream>& other : others_)
+        if (other->handle == stream.handle) return;
+    others_.push_back(Ref<Stream>::share(&stream));
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -62,41 +62,32 @@ DeviceMemory::~DeviceMemory() {
 }
 
 void DeviceMemory::free_pooled(const Driver& d) noexcept {
-    CUstream last = users_.front()->handle;
-    for (std::size_t i = 1; i < users_.size(); ++i) {
+    CUstream last = first_->handle;
+    for (const Ref<Stream>& other : others_) {
         // The thread that frees can't name another thread's default stream: all are waited for.
-        if (users_[i]->handle == CU_STREAM_PER_THREAD) {
+        if (other->handle == CU_STREAM_PER_THREAD) {
             d.cuCtxSynchronize();
             continue;
         }
         CUevent mark = nullptr;
         if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-            d.cuStreamSynchronize(users_[i]->handle);
+            d.cuStreamSynchronize(other->handle);
             continue;
         }
-        if (d.cuEventRecord(mark, users_[i]->handle) != CUDA_SUCCESS ||
+        if (d.cuEventRecord(mark, other->handle) != CUDA_SUCCESS ||
             d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS)
-            d.cuStreamSynchronize(users_[i]->handle);
+            d.cuStreamSynchronize(other->handle);
         d.cuEventDestroy(mark);  // freed once it has been reached
     }
     d.cuMemFreeAsync(address, last);
 }
 
-PinnedMemory::PinnedMemory(Context& context, std::size_t size) : Memory(context, size) {
-    if (size == 0) return;
-    Current current(context);
-    void* pointer = nullptr;
-    CUresult code = driver().cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE);
-    if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostAlloc", size);
-    address = reinterpret_cast<std::uintptr_t>(pointer);
-}
-
-PinnedMemory::~PinnedMemory() {
+UnpooledMemory::~UnpooledMemory() {
     const Driver* d = driver_alive();
     if (!d || !address) return;
     try {
         Current current(context);
-        d->cuMemFreeHost(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
+        d->cuMemFree(address);
     } catch (const Error&) {
     }
 }
@@ -110,13 +101,6 @@ int cupola_memory_allocate(int device, size_t bytes, cupola_stream* stream, cupo
         required(out, "out");
         Context& c = context(device);
         *out = wrap(make<DeviceMemory>(c, bytes, stream_or_current(unwrap(stream), c)).detach());
-    });
-}
-
-int cupola_memory_allocate_pinned(int device, size_t bytes, cupola_memory** out) {
-    return guard([&] {
-        required(out, "out");
-        *out = wrap(make<PinnedMemory>(context(device), bytes).detach());
     });
 }
 

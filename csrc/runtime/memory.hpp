@@ -16,6 +16,7 @@ class Memory : public Object {
     std::uint64_t address = 0;  // 0 where size is 0
     std::size_t size = 0;
     virtual void use(Stream&) {}
+    virtual bool exportable() const { return false; }
 };
 
 // Work that was queued on several streams is waited for in the stream that frees.
@@ -29,14 +30,19 @@ class DeviceMemory : public Memory {
     void free_pooled(const Driver& driver) noexcept;
     bool pooled_ = false;
     std::mutex mutex_;
-    std::vector<Ref<Stream>> users_;  // the first is the one it was allocated on
+    Ref<Stream> first_;  // the one it was allocated on
+    std::vector<Ref<Stream>> others_;
 };
 
-class PinnedMemory : public Memory {
+// Memory that cuMemFree releases, which waits for all work of the device.
+class UnpooledMemory : public Memory {
   public:
-    PinnedMemory(Context& context, std::size_t size);
-    ~PinnedMemory() override;
+    using Memory::Memory;
+    ~UnpooledMemory() override;
 };
+
+// Says what was asked for, and for want of memory what there is.
+[[noreturn]] void fail_allocation(CUresult code, const char* call, std::size_t size);
 
 inline Memory* unwrap(cupola_memory* memory) { return reinterpret_cast<Memory*>(memory); }
 inline const Memory* unwrap(const cupola_memory* m) { return reinterpret_cast<const Memory*>(m); }

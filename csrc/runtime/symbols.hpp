@@ -37,14 +37,25 @@
     REQUIRED(cuMemAlloc, 3020)                                  \
     REQUIRED(cuMemFree, 3020)                                   \
     REQUIRED(cuMemHostAlloc, 2020)                              \
+    REQUIRED(cuMemHostRegister, 6050)                           \
+    REQUIRED(cuMemHostUnregister, 4000)                         \
+    REQUIRED(cuMemAllocManaged, 6000)                           \
+    REQUIRED(cuMemGetAddressRange, 3020)                        \
     REQUIRED(cuMemFreeHost, 2000)                               \
     REQUIRED(cuMemcpyHtoDAsync, 3020)                           \
     REQUIRED(cuMemcpyDtoHAsync, 3020)                           \
     REQUIRED(cuMemcpyDtoDAsync, 3020)                           \
+    REQUIRED(cuMemcpyPeerAsync, 4000)                           \
+    REQUIRED(cuMemcpy2DAsync, 3020)                             \
+    REQUIRED(cuMemcpy3DAsync, 3020)                             \
     REQUIRED(cuMemsetD8Async, 3020)                             \
     REQUIRED(cuMemsetD16Async, 3020)                            \
     REQUIRED(cuMemsetD32Async, 3020)                            \
     REQUIRED(cuPointerGetAttribute, 4000)                       \
+    REQUIRED(cuPointerGetAttributes, 7000)                      \
+    REQUIRED(cuDeviceCanAccessPeer, 4000)                       \
+    REQUIRED(cuCtxEnablePeerAccess, 4000)                       \
+    REQUIRED(cuCtxDisablePeerAccess, 4000)                      \
     REQUIRED(cuModuleLoadDataEx, 2010)                          \
     REQUIRED(cuModuleUnload, 2000)                              \
     REQUIRED(cuModuleGetFunction, 2000)                         \
@@ -56,8 +67,16 @@
     REQUIRED(cuOccupancyMaxPotentialBlockSize, 6050)            \
     OPTIONAL(cuMemPoolCreate, 11020)                            \
     OPTIONAL(cuMemPoolSetAttribute, 11020)                      \
+    OPTIONAL(cuMemPoolGetAttribute, 11020)                      \
+    OPTIONAL(cuMemPoolTrimTo, 11020)                            \
+    OPTIONAL(cuMemPoolSetAccess, 11020)                         \
     OPTIONAL(cuMemAllocFromPoolAsync, 11020)                    \
     OPTIONAL(cuMemFreeAsync, 11020)                             \
+    OPTIONAL(cuMemPrefetchAsync, 8000)                          \
+    OPTIONAL(cuMemAdvise, 8000)                                 \
+    OPTIONAL(cuIpcGetMemHandle, 4010)                           \
+    OPTIONAL(cuIpcOpenMemHandle, 11000)                         \
+    OPTIONAL(cuIpcCloseMemHandle, 4010)                         \
     OPTIONAL(cuModuleGetFunctionCount, 12040)                   \
     OPTIONAL(cuModuleEnumerateFunctions, 12040)                 \
     OPTIONAL(cuFuncGetName, 12030)                              \

@@ -1,21 +1,41 @@
 # cupola/array.pyi - arrays.
 from collections.abc import Sequence
-from typing import Any, Protocol, SupportsIndex
+from types import EllipsisType
+from typing import Any, Literal, Protocol, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from cupola.device import Device
+from cupola.records import Flags
 from cupola.stream import _StreamProtocol
 
 _Shape = SupportsIndex | Sequence[SupportsIndex]
+_Index = SupportsIndex | slice | EllipsisType | None
 
-class _DeviceMemory(Protocol):
+class _CudaArray(Protocol):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
+class _DLPack(Protocol):
+    def __dlpack__(self, *, stream: int | None = ...) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+_DeviceMemory = _CudaArray | _DLPack
+
 class Array:
     __array_ufunc__: None
+    @staticmethod
+    def from_address(
+        pointer: SupportsIndex,
+        shape: _Shape,
+        dtype: npt.DTypeLike = ...,
+        *,
+        strides: Sequence[SupportsIndex] | None = None,
+        owner: object = None,
+        device: Device | SupportsIndex | None = None,
+        readonly: bool = False,
+    ) -> Array: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -31,6 +51,8 @@ class Array:
     @property
     def strides(self) -> tuple[int, ...]: ...
     @property
+    def flags(self) -> Flags: ...
+    @property
     def address(self) -> int: ...
     @property
     def ptr(self) -> int: ...
@@ -39,51 +61,49 @@ class Array:
     @property
     def device(self) -> Device: ...
     @property
+    def host(self) -> npt.NDArray[Any]: ...
+    @property
+    def T(self) -> Array: ...  # noqa: N802 - as NumPy has it
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
     def get(
         self, out: npt.NDArray[Any] | None = None, stream: _StreamProtocol | None = None
     ) -> npt.NDArray[Any]: ...
     def set(
         self, source: npt.ArrayLike | _DeviceMemory, stream: _StreamProtocol | None = None
     ) -> None: ...
+    def fill(self, value: Any, stream: _StreamProtocol | None = None) -> None: ...
+    def copy(
+        self, order: Literal["C", "F", "A", "K"] = "C", stream: _StreamProtocol | None = None
+    ) -> Array: ...
     def free(self) -> None: ...
     def reshape(self, *shape: Any) -> Array: ...
-    def __getitem__(self, key: SupportsIndex | slice, /) -> Array: ...
+    def ravel(self) -> Array: ...
+    def transpose(self, *axes: Any) -> Array: ...
+    def view(self, dtype: npt.DTypeLike) -> Array: ...
+    def field(self, name: str) -> Array: ...
+    def prefetch(
+        self,
+        device: Device | SupportsIndex | Literal["host"] | None = None,
+        stream: _StreamProtocol | None = None,
+    ) -> None: ...
+    def advise(
+        self,
+        advice: Literal["read_mostly", "preferred_location", "accessed_by"],
+        device: Device | SupportsIndex | Literal["host"] | None = None,
+        give: bool = True,
+    ) -> None: ...
+    def __getitem__(self, key: _Index | tuple[_Index, ...] | str, /) -> Array: ...
+    def __setitem__(
+        self, key: _Index | tuple[_Index, ...] | str, value: npt.ArrayLike | _DeviceMemory, /
+    ) -> None: ...
     def __len__(self) -> int: ...
-
-def empty(
-    shape: _Shape,
-    dtype: npt.DTypeLike = ...,
-    *,
-    device: Device | SupportsIndex | None = None,
-    stream: _StreamProtocol | None = None,
-) -> Array: ...
-def zeros(
-    shape: _Shape,
-    dtype: npt.DTypeLike = ...,
-    *,
-    device: Device | SupportsIndex | None = None,
-    stream: _StreamProtocol | None = None,
-) -> Array: ...
-def empty_like(
-    prototype: Any,
-    dtype: npt.DTypeLike | None = None,
-    *,
-    shape: _Shape | None = None,
-    device: Device | SupportsIndex | None = None,
-    stream: _StreamProtocol | None = None,
-) -> Array: ...
-def to_device(
-    source: npt.ArrayLike | _DeviceMemory,
-    dtype: npt.DTypeLike | None = None,
-    *,
-    device: Device | SupportsIndex | None = None,
-    stream: _StreamProtocol | None = None,
-) -> Array: ...
-def asarray(source: _DeviceMemory) -> Array: ...
-def pinned_empty(
-    shape: _Shape,
-    dtype: npt.DTypeLike = ...,
-    *,
-    device: Device | SupportsIndex | None = None,
-) -> npt.NDArray[Any]: ...

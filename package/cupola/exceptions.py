@@ -10,6 +10,7 @@
       ArgumentError            a wrong argument
         ArgumentTypeError      also TypeError
         ArgumentValueError     also ValueError
+          ExchangeError        also BufferError: an array that can't be exchanged by DLPack
       ImageError               a bad image, or one with no code for the device
       CompileError             source that does not compile, or objects that do not link
       NotFoundError
@@ -24,6 +25,7 @@ __all__ = [
     "CompileError",
     "DriverError",
     "Error",
+    "ExchangeError",
     "ImageError",
     "LibraryError",
     "MissingFileError",
@@ -90,6 +92,12 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 class ArgumentValueError(ArgumentError, ValueError):
     """An argument has a value that is not allowed."""
+
+    __module__ = "cupola"
+
+
+class ExchangeError(ArgumentValueError, BufferError):
+    """An array of cupola or of another library can't be exchanged by DLPack."""
 
     __module__ = "cupola"
 

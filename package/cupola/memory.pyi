@@ -1,4 +1,11 @@
 # cupola/memory.pyi - memory.
+from typing import SupportsIndex
+
+from typing_extensions import Buffer, Self
+
+from cupola.device import Device
+from cupola.stream import _StreamProtocol
+
 class Memory:
     @property
     def address(self) -> int: ...
@@ -8,3 +15,47 @@ class Memory:
     def device_index(self) -> int: ...
     @property
     def pinned(self) -> bool: ...
+    @property
+    def managed(self) -> bool: ...
+    def release(self) -> None: ...
+    def copy_from(
+        self,
+        source: Buffer | Memory | SupportsIndex,
+        offset: SupportsIndex = 0,
+        nbytes: SupportsIndex | None = None,
+        *,
+        stream: _StreamProtocol | None = None,
+    ) -> None: ...
+    def copy_to(
+        self,
+        target: Buffer | Memory | SupportsIndex,
+        offset: SupportsIndex = 0,
+        nbytes: SupportsIndex | None = None,
+        *,
+        stream: _StreamProtocol | None = None,
+    ) -> None: ...
+    def fill(
+        self,
+        value: SupportsIndex = 0,
+        offset: SupportsIndex = 0,
+        nbytes: SupportsIndex | None = None,
+        *,
+        stream: _StreamProtocol | None = None,
+    ) -> None: ...
+    def part(self, offset: SupportsIndex, nbytes: SupportsIndex) -> int: ...
+    def ipc_handle(self) -> bytes: ...
+    @staticmethod
+    def from_ipc_handle(
+        handle: Buffer, *, device: Device | SupportsIndex | None = None
+    ) -> Memory: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+def alloc(
+    nbytes: SupportsIndex,
+    *,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+    exportable: bool = False,
+) -> Memory: ...
+def register_host(array: Buffer, *, device: Device | SupportsIndex | None = None) -> Memory: ...

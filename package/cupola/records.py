@@ -19,6 +19,14 @@ class DriverInfo(NamedTuple):
     """A warning about one that was passed over, or an empty text."""
 
 
+class Flags(NamedTuple):
+    """How an array's elements lie, as NumPy says it."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+    writeable: bool
+
+
 class MemoryInfo(NamedTuple):
     """A device's memory, in bytes."""
 

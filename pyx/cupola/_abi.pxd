@@ -1,7 +1,7 @@
 # cupola/_abi.pxd - the C ABI of libcupola.so, the only declaration of it; for cupola's own .pyx.
 # Modules of others take cupola.kernel, cupola.stream and the like: those need no library to link.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from cupola.handles cimport (
     cupola_event, cupola_kernel, cupola_memory, cupola_module, cupola_stream,
@@ -114,7 +114,26 @@ cdef extern from "cupola/cupola.h" nogil:
 
     int cupola_memory_allocate(
         int device, size_t bytes, cupola_stream* stream, cupola_memory** out)
-    int cupola_memory_allocate_pinned(int device, size_t bytes, cupola_memory** out)
+    enum:
+        CUPOLA_PINNED_WRITE_COMBINED
+        CUPOLA_REGISTER_READ_ONLY
+        CUPOLA_ADVISE_READ_MOSTLY
+        CUPOLA_ADVISE_PREFERRED_LOCATION
+        CUPOLA_ADVISE_ACCESSED_BY
+        CUPOLA_IPC_HANDLE_SIZE
+
+    int cupola_memory_allocate_pinned(
+        int device, size_t bytes, unsigned flags, cupola_memory** out)
+    int cupola_memory_register(
+        int device, void* host, size_t bytes, unsigned flags, cupola_memory** out)
+    int cupola_memory_allocate_managed(int device, size_t bytes, cupola_memory** out)
+    int cupola_memory_prefetch(
+        uint64_t address, size_t bytes, int device, cupola_stream* stream)
+    int cupola_memory_advise(
+        uint64_t address, size_t bytes, int advice, int give, int device)
+    int cupola_memory_allocate_exportable(int device, size_t bytes, cupola_memory** out)
+    int cupola_memory_export(const cupola_memory* memory, void* handle)
+    int cupola_memory_import(int device, const void* handle, cupola_memory** out)
     uint64_t cupola_memory_address(const cupola_memory* memory)
     size_t cupola_memory_size(const cupola_memory* memory)
     int cupola_memory_device(const cupola_memory* memory)
@@ -125,8 +144,67 @@ cdef extern from "cupola/cupola.h" nogil:
     int cupola_copy_to_device(uint64_t to, const void* source, size_t bytes, cupola_stream* s)
     int cupola_copy_to_host(void* to, uint64_t source, size_t bytes, cupola_stream* s)
     int cupola_copy_on_device(uint64_t to, uint64_t source, size_t bytes, cupola_stream* s)
+    int cupola_copy_between(
+        uint64_t to, int to_device, uint64_t source, int from_device, size_t bytes,
+        cupola_stream* s)
     int cupola_fill(uint64_t to, uint32_t value, int width, size_t count, cupola_stream* s)
     int cupola_address_device(uint64_t address, int* device)
+
+    ctypedef struct cupola_strided:
+        uint64_t address
+        const int64_t* strides
+
+    enum:
+        CUPOLA_TO_DEVICE
+        CUPOLA_TO_HOST
+        CUPOLA_ON_DEVICE
+
+    int cupola_copy_strided(
+        const cupola_strided* to, const cupola_strided* source, const int64_t* shape, int ndim,
+        size_t itemsize, int direction, cupola_stream* s, int* done)
+    int cupola_fill_strided(
+        const cupola_strided* to, const int64_t* shape, int ndim, const void* element,
+        size_t itemsize, cupola_stream* s)
+
+    ctypedef struct cupola_address_info:
+        int device
+        int host
+        int managed
+
+    int cupola_address_describe(uint64_t address, cupola_address_info* out)
+
+    ctypedef struct cupola_pool_info:
+        uint64_t used
+        uint64_t used_high
+        uint64_t reserved
+        uint64_t reserved_high
+        uint64_t release_threshold
+
+    int cupola_pool_get(int device, cupola_pool_info* out)
+    int cupola_pool_reset_high(int device)
+    int cupola_pool_trim(int device, uint64_t keep)
+    int cupola_pool_set_release_threshold(int device, uint64_t bytes)
+
+    int cupola_peer_possible(int device, int peer, int* possible)
+    int cupola_peer_enable(int device, int peer, int enable)
+
+    ctypedef struct cupola_tensor:
+        uint64_t address
+        int32_t device_type
+        int32_t device
+        int32_t ndim
+        uint8_t code
+        uint8_t bits
+        uint8_t read_only
+        uint8_t copied
+        const int64_t* shape
+        const int64_t* strides
+
+    int cupola_tensor_read(const void* managed, int versioned, cupola_tensor* out)
+    int cupola_tensor_make(
+        const cupola_tensor* tensor, int versioned, void* owner,
+        void (*release)(void*) noexcept nogil, void** managed)
+    void cupola_tensor_delete(void* managed, int versioned)
 
     enum:
         CUPOLA_POINTER

@@ -27,6 +27,7 @@ from cupola._send cimport Queue, hold_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
 from cupola._dimensions cimport integer_text
+from cupola.dlpack cimport has_dlpack
 from cupola.element cimport element_fits, element_of
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
@@ -176,6 +177,10 @@ cdef class Signature:
                 self.refuse(index, "a cupola.Array that was freed", CUPOLA_ERROR_VALUE)
             if not self.parameters[index].kind & CUPOLA_POINTER:
                 self.refuse(index, "a cupola.Array")
+            if not array.contiguous:
+                self.refuse(
+                    index, "a cupola.Array that is not C-contiguous; pass array.copy(), or its "
+                    "address as an int", CUPOLA_ERROR_VALUE)
             if not element_fits(self.elements[index], array.kind, array.itemsize):
                 self.refuse(
                     index, f"a cupola.Array of {array.dtype}; its address as an int is taken "
@@ -309,7 +314,7 @@ cdef class Signature:
             return self.put_buffer(buffer, index, value)
         if isinstance(value, _ctypes.Array) and not self.parameters[index].kind & CUPOLA_POINTER:
             return self.put_buffer(buffer, index, value)
-        if hasattr(value, "__cuda_array_interface__"):
+        if hasattr(value, "__cuda_array_interface__") or has_dlpack(value):
             return self.put_interface(buffer, index, value, stream)
         if hasattr(value, "__index__"):
             return self.put(buffer, index, value.__index__(), stream)

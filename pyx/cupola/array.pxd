@@ -16,17 +16,29 @@ cdef class Array:
     cdef readonly Py_ssize_t itemsize  # bytes
     cdef readonly Py_ssize_t nbytes
     cdef readonly int device_index
+    cdef tuple steps  # strides in bytes; None: C order
     cdef char kind  # NumPy's letter for the kind of elements
+    cdef bint contiguous  # C order
     cdef bint readonly
     cdef bint live  # until free(); see Memory.native for the views of an array that was freed
 
     cdef int require_live(self) except -1
+    cdef int require_writable(self) except -1
 
     cdef uint64_t get_address(self) except? 0  # raises once the array was freed
+    cdef tuple get_strides(self)
     cdef int used_on(self, Stream stream) except -1  # work on the stream uses it
+    cdef Array view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=*)
 
-# A new array; dtype is a numpy.dtype.
+# A new array in C order; dtype is a numpy.dtype.
 cdef Array new_array(tuple shape, object dtype, int device, Stream stream)
+# An array's description over memory that is there; strides of None are those of C order.
+cdef Array lay(
+    tuple shape, tuple strides, object dtype, Memory memory, object owner, uint64_t start,
+    int device)
+# An array over memory of another library, as it is; this thread's current stream waits for it.
+cdef Array foreign_array(object source)
+cdef bint is_foreign(object source)
 
 # Where a NumPy array's elements begin, and whether that is page-locked memory.
 cdef uint64_t host_address(object host) except? 0

@@ -1,50 +1,29 @@
-# cupola/array.pyx - an array in a device's memory, and the ways to make one.
+# cupola/array.pyx - an array in a device's memory.
 # cython: language_level=3
 """Arrays."""
-
-import math
 
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_copy_on_device,
-    cupola_copy_to_device, cupola_copy_to_host, cupola_fill, cupola_stream_wait,
+    CUPOLA_ABI_VERSION, CUPOLA_ADVISE_ACCESSED_BY, CUPOLA_ADVISE_PREFERRED_LOCATION,
+    CUPOLA_ADVISE_READ_MOSTLY, CUPOLA_BUILD_ID, cupola_address_device, cupola_memory_advise,
+    cupola_memory_prefetch,
 )
 from cupola.abi cimport require
+from cupola.copy cimport compact, copy_on_device, download, fill, upload
 from cupola.device cimport device_index, known_device
+from cupola.dlpack cimport capsule_of, device_type_of, has_dlpack, prepare_for
+from cupola.element cimport converted, elements_of
 from cupola.error cimport check
-from cupola.event cimport Event
 from cupola.interface cimport Interface, interface_of
-from cupola.memory cimport allocate, allocate_pinned
+from cupola.layout cimport (
+    as_dtype, as_shape, bytes_of, c_strides, indexed, is_c_contiguous, is_f_contiguous, reshaped,
+    resolved,
+)
+from cupola.memory cimport allocate
 from cupola.stream cimport as_stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-
-cdef object LARGEST = (1 << 63) - 1
-
-
-cdef tuple as_shape(object shape):
-    if hasattr(shape, "__index__"):
-        shape = (shape,)
-    try:
-        axes = tuple([axis.__index__() for axis in shape])
-    except (AttributeError, TypeError):
-        raise ArgumentTypeError(
-            f"a shape is an int or a sequence of ints, got {shape!r}") from None
-    for axis in axes:
-        if axis < 0:
-            raise ArgumentValueError(f"a shape has no negative sizes, got {axes}")
-    return axes
-
-
-cdef object as_dtype(object dtype):
-    try:
-        dtype = np.dtype(dtype)
-    except TypeError as error:
-        raise ArgumentTypeError(f"not an element type: {dtype!r} ({error})") from None
-    if dtype.hasobject:
-        raise ArgumentTypeError(f"a device can't hold Python objects (dtype {dtype})")
-    return dtype
 
 
 cdef uint64_t host_address(object host) except? 0:
@@ -58,41 +37,68 @@ cdef bint is_pinned(uint64_t address) except -1:
 
 
 cdef Array lay(
-    tuple shape, object dtype, Memory memory, object owner, uint64_t start, int device
+    tuple shape, tuple strides, object dtype, Memory memory, object owner, uint64_t start,
+    int device
 ):
-    """The array's description over memory that is there."""
     cdef Array array = Array.__new__(Array)
-    size = math.prod(shape)
-    if size * dtype.itemsize > LARGEST:
-        raise ArgumentValueError(f"an array of shape {shape} and dtype {dtype} is too large")
+    array.itemsize = dtype.itemsize
+    array.nbytes = bytes_of(shape, array.itemsize)
     array.memory = memory
     array.owner = owner
     array.start = start
     array.shape = shape
     array.dtype = dtype
-    array.size = size
-    array.itemsize = dtype.itemsize
-    array.nbytes = array.size * array.itemsize
+    array.size = array.nbytes // array.itemsize if array.itemsize else bytes_of(shape, 1)
     array.device_index = device
     array.kind = ord(dtype.kind)
+    array.contiguous = is_c_contiguous(shape, strides, array.itemsize)
+    array.steps = strides
     array.live = True
     return array
 
 
 cdef Array new_array(tuple shape, object dtype, int device, Stream stream):
-    cdef Array array = lay(shape, dtype, None, None, 0, device)
+    cdef Array array = lay(shape, None, dtype, None, None, 0, device)
     array.memory = allocate(device, array.nbytes, stream)
     array.start = array.memory.address
     return array
 
 
-cdef class Array:
-    """An array in a device's memory, C-contiguous, of any NumPy dtype but objects.
+cdef bint is_foreign(object source):
+    return hasattr(source, "__cuda_array_interface__") or (
+        not isinstance(source, np.ndarray) and has_dlpack(source))
 
-    Made by `cupola.to_device`, `empty`, `zeros`, `empty_like` and `asarray`. Kernels take it
-    where they want a pointer; so does every library that reads ``__cuda_array_interface__``.
-    ``array[i]`` and ``array[i:j]`` are views along the first axis. Memory is released when the
-    last view is gone, after the work that was queued with it.
+
+cdef Array foreign_array(object source):
+    cdef Interface interface = interface_of(source)
+    cdef int device = device_index(None)
+    if interface is None:
+        raise ArgumentTypeError(
+            f"a {type(source).__name__} is not in a device's memory; cupola.to_device copies it")
+    if interface.address:
+        check(cupola_address_device(interface.address, &device))
+        if device < 0:
+            raise ArgumentValueError(
+                f"no driver knows the address {interface.address:#x} of this "
+                f"{type(source).__name__}")
+    interface.wait_for_data(device, current_stream(device).native)
+    cdef Array array = lay(
+        interface.shape, interface.strides, interface.dtype, None, interface.owner,
+        interface.address, device)
+    array.readonly = interface.readonly
+    return array
+
+
+cdef class Array:
+    """An array in a device's memory, of any NumPy dtype but objects.
+
+    Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and their like. Kernels take
+    it where they want a pointer, as long as its elements follow each other in C order; so does
+    every library that reads ``__cuda_array_interface__`` or ``__dlpack__``.
+
+    Indexing by ints, slices, ``...`` and None, `reshape`, `transpose` and `view` give views of
+    the same memory, as in NumPy. Memory is released when the last view is gone, after the work
+    that was queued with it.
 
     Attributes
     ----------
@@ -107,6 +113,59 @@ cdef class Array:
     def __init__(self):
         raise TypeError("arrays are made by cupola.empty, zeros, to_device or asarray")
 
+    @staticmethod
+    def from_address(
+        pointer, shape, dtype=float, *, strides=None, owner=None, device=None, readonly=False
+    ):
+        """An array over memory that is there.
+
+        Parameters
+        ----------
+        pointer : int
+            The first element's address in device, managed or page-locked memory.
+        shape : int or sequence of int
+        dtype : data-type
+        strides : sequence of int, optional
+            Bytes from one element to the next along each axis; by default those of C order.
+        owner : object, optional
+            Kept alive by the array. Without one, the caller keeps the memory.
+        device : Device or int, optional
+            Whose memory it is; by default the driver is asked.
+        readonly : bool
+            Refuse to write to it.
+
+        Returns
+        -------
+        Array
+
+        Raises
+        ------
+        ArgumentValueError
+            Where no driver knows the address, and no device was given.
+        """
+        cdef tuple axes = as_shape(shape), steps = None
+        cdef int index = device_index(device)
+        if isinstance(pointer, bool) or not hasattr(pointer, "__index__"):
+            raise ArgumentTypeError(f"an address is an int, got {pointer!r}")
+        if not 0 <= pointer.__index__() < 1 << 64:
+            raise ArgumentValueError(f"an address has 64 bits, got {pointer}")
+        cdef uint64_t address = pointer.__index__()
+        kind = as_dtype(dtype)
+        if strides is not None:
+            steps = tuple([step.__index__() for step in strides])
+            if len(steps) != len(axes):
+                raise ArgumentValueError(f"{len(steps)} strides for a shape of {len(axes)} axes")
+        if device is None and address:
+            check(cupola_address_device(address, &index))
+            if index < 0:
+                raise ArgumentValueError(
+                    f"no driver knows the address {address:#x}; pass device= to vouch for it")
+        cdef Array array = lay(axes, steps, kind, None, owner, address, index)
+        if not address and array.nbytes:
+            raise ArgumentValueError(f"{array.nbytes} bytes at the null address")
+        array.readonly = readonly
+        return array
+
     cdef int require_live(self) except -1:
         if self.shape is None:  # made by __new__ alone
             raise ArgumentTypeError("this cupola.Array was never initialised")
@@ -115,18 +174,37 @@ cdef class Array:
                 f"this cupola.Array of shape {self.shape} was freed: its memory is gone")
         return 0
 
+    cdef int require_writable(self) except -1:
+        self.require_live()
+        if self.readonly:
+            raise ArgumentValueError("this array's memory is read-only")
+        return 0
+
     cdef uint64_t get_address(self) except? 0:
         self.require_live()
         return self.start
+
+    cdef tuple get_strides(self):
+        if self.steps is None:
+            return c_strides(self.shape, self.itemsize)
+        return self.steps
 
     cdef int used_on(self, Stream stream) except -1:
         if self.memory is not None and self.memory.stream.native != stream.native:
             self.memory.use(stream.native)
         return 0
 
+    cdef Array view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=None):
+        cdef uint64_t start = self.get_address() + offset
+        cdef Array view = lay(
+            shape, strides, self.dtype if dtype is None else dtype, self.memory, self.owner,
+            start, self.device_index)
+        view.readonly = self.readonly
+        return view
+
     @property
     def address(self):
-        """Where it lies in the device's memory, as an int; 0 where it has no elements."""
+        """Where its first element lies in the device's memory, as an int; 0 for no elements."""
         return self.get_address()
 
     @property
@@ -142,12 +220,17 @@ cdef class Array:
     @property
     def strides(self):
         """Bytes from one element to the next, along each axis."""
-        steps = []
-        step = self.itemsize
-        for axis in reversed(self.shape):
-            steps.append(step)
-            step *= axis or 1  # as NumPy has it
-        return tuple(reversed(steps))
+        self.require_live()
+        return self.get_strides()
+
+    @property
+    def flags(self):
+        """`Flags`, a named tuple: c_contiguous, f_contiguous, writeable."""
+        from cupola.records import Flags
+        self.require_live()
+        return Flags(
+            self.contiguous, is_f_contiguous(self.shape, self.steps, self.itemsize),
+            not self.readonly)
 
     @property
     def device(self):
@@ -160,38 +243,33 @@ cdef class Array:
         Parameters
         ----------
         out : numpy.ndarray, optional
-            Where to, of the same shape and dtype, C-contiguous.
+            Where to, of the same shape and dtype, whatever its strides.
         stream : Stream, optional
             What the copy is queued on; by default the current one.
 
         Returns
         -------
         numpy.ndarray
-            `out`, or a new array. It is complete, unless `out` lies in page-locked memory
-            (`cupola.pinned_empty`) and a stream was given: then it is once the stream is done,
-            and must stay alive till then.
+            `out`, or a new array, in Fortran's order where this one is. It is complete, unless
+            `out` is C-contiguous in page-locked memory (`cupola.pinned_empty`) and a stream was
+            given: then it is once the stream is done, and must stay alive till then.
 
         Raises
         ------
         ArgumentError
             Where `out` does not fit, or the array was freed.
         """
-        cdef uint64_t source = self.get_address()
+        self.require_live()
         cdef Stream queue = as_stream(stream, self.device_index)
         if out is None:
-            out = np.empty(self.shape, self.dtype)
+            fortran = not self.contiguous and is_f_contiguous(
+                self.shape, self.steps, self.itemsize)
+            out = np.empty(self.shape, self.dtype, "F" if fortran else "C")
         else:
             check_host(out, self, "out")
             if not out.flags.writeable:
                 raise ArgumentValueError("out is read-only")
-        cdef uint64_t target = host_address(out)
-        cdef size_t nbytes = self.nbytes
-        cdef bint wait = stream is None or not is_pinned(target)
-        with nogil:
-            check(cupola_copy_to_host(<void*>target, source, nbytes, queue.native))
-            if wait:
-                queue.wait_done()
-        self.used_on(queue)
+        download(self, out, queue, stream is not None)
         return out
 
     def set(self, source, stream=None):
@@ -200,8 +278,8 @@ cdef class Array:
         Parameters
         ----------
         source : array_like
-            Of the same shape and dtype: on the host, or on the device (a `cupola.Array` or
-            anything with ``__cuda_array_interface__``).
+            Of the same shape and dtype: on the host, or on a device (a `cupola.Array`, anything
+            with ``__cuda_array_interface__`` or ``__dlpack__``).
         stream : Stream, optional
             What the copy is queued on; by default the current one. From page-locked memory the
             copy runs by itself where a stream is given: keep `source` till it is done. Else
@@ -212,30 +290,62 @@ cdef class Array:
         ArgumentError
             Where `source` does not fit, or the array was freed.
         """
-        cdef uint64_t target = self.get_address()
+        self.require_writable()
         cdef Stream queue = as_stream(stream, self.device_index)
         cdef Array other
-        if self.readonly:
-            raise ArgumentValueError("this array's memory is read-only")
-        if isinstance(source, Array) or hasattr(source, "__cuda_array_interface__"):
-            other = asarray(source)
+        if isinstance(source, Array) or is_foreign(source):
+            other = source if isinstance(source, Array) else foreign_array(source)
+            other.require_live()
             if other.shape != self.shape or other.dtype != self.dtype:
                 raise ArgumentValueError(
                     f"source has shape {other.shape} and dtype {other.dtype}, the array "
                     f"{self.shape} and {self.dtype}")
-            copy_on_device(self, other, source, queue)
+            copy_on_device(self, other, queue)
             return
         if not isinstance(source, np.ndarray):
-            try:
-                source = np.asarray(source, dtype=self.dtype)
-            except (TypeError, ValueError) as error:
-                raise ArgumentTypeError(
-                    f"a {type(source).__name__} can't be made an array of {self.dtype}: {error}"
-                ) from error
-        source = np.asarray(source, order="C")
+            source = converted(source, self.dtype)
         check_host(source, self, "source")
-        upload(target, source, queue, stream is not None)
-        self.used_on(queue)
+        upload(self, source, queue, stream is not None)
+
+    def fill(self, value, stream=None):
+        """Give every element the same value.
+
+        Parameters
+        ----------
+        value : scalar
+            What NumPy converts to the dtype without leaving its kind: no float to an integer.
+        stream : Stream, optional
+            What the fill is queued on; by default the current one.
+        """
+        self.require_writable()
+        cdef Stream queue = as_stream(stream, self.device_index)
+        element = elements_of(value, self.dtype)
+        if element.ndim:
+            raise ArgumentValueError(f"a fill takes one element, got {element.shape}")
+        fill(self, element, queue)
+
+    def copy(self, order="C", stream=None):
+        """A copy in memory of its own.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A", "K"}
+            Of the copy: rows or columns together; "A" and "K": columns where they are here.
+        stream : Stream, optional
+            What the copy is queued on; by default the current one.
+
+        Returns
+        -------
+        Array
+        """
+        self.require_live()
+        if order not in ("C", "F", "A", "K"):
+            raise ArgumentValueError(f"an order is 'C', 'F', 'A' or 'K', got {order!r}")
+        if order in ("A", "K"):
+            fortran = not self.contiguous and is_f_contiguous(
+                self.shape, self.steps, self.itemsize)
+            order = "F" if fortran else "C"
+        return compact(self, order, as_stream(stream, self.device_index))
 
     def free(self):
         """Release the memory now, after the work that was queued with it.
@@ -249,60 +359,190 @@ cdef class Array:
         self.owner = None
 
     def reshape(self, *shape):
-        """A view of the same elements in another shape; one size may be -1.
+        """The same elements in another shape; one size may be -1.
+
+        Returns
+        -------
+        Array
+            A view where the strides allow it, else a copy, made on the current stream.
 
         Raises
         ------
         ArgumentValueError
             Where the number of elements differs.
         """
-        wanted = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
-        try:
-            wanted = tuple([axis.__index__() for axis in wanted])
-        except (AttributeError, TypeError):
-            raise ArgumentTypeError(
-                f"a shape is an int or a sequence of ints, got {wanted!r}") from None
-        known = math.prod([axis for axis in wanted if axis != -1])
-        if wanted.count(-1) == 1 and known and self.size % known == 0:
-            wanted = tuple([self.size // known if axis == -1 else axis for axis in wanted])
-        if -1 in wanted or min(wanted, default=0) < 0 or math.prod(wanted) != self.size:
-            raise ArgumentValueError(
-                f"an array of shape {self.shape} can't be reshaped to {wanted}")
-        return self.part(wanted, 0)
+        self.require_live()
+        cdef tuple wanted = resolved(self.shape, self.size, shape), strides = None
+        if self.contiguous:
+            return self.view_as(wanted, None, 0)
+        strides = reshaped(self.shape, self.get_strides(), wanted)
+        if strides is not None:
+            return self.view_as(wanted, strides, 0)
+        return compact(self, "C", current_stream(self.device_index)).view_as(wanted, None, 0)
 
-    def part(self, tuple shape, Py_ssize_t offset):
-        """A view of the shape, from an offset in bytes on."""
-        cdef uint64_t start = self.get_address() + offset
-        cdef Array view = lay(
-            shape, self.dtype, self.memory, self.owner, start, self.device_index)
-        view.readonly = self.readonly
-        return view
+    def ravel(self):
+        """All elements along one axis, as `reshape` makes it."""
+        return self.reshape(-1)
+
+    def transpose(self, *axes):
+        """A view with its axes in another order, by default reversed.
+
+        Parameters
+        ----------
+        *axes : int
+            Or one sequence of them: which axis of this array each axis of the view is.
+        """
+        self.require_live()
+        cdef Py_ssize_t ndim = len(self.shape)
+        if len(axes) == 1 and not hasattr(axes[0], "__index__"):
+            axes = (None,) if axes[0] is None else tuple(axes[0])
+        if not axes or axes == (None,):
+            order = list(range(ndim - 1, -1, -1))
+        else:
+            order = [axis.__index__() for axis in axes]
+            if sorted([axis % ndim if -ndim <= axis < ndim else -1 for axis in order]) != list(
+                range(ndim)
+            ):
+                raise ArgumentValueError(
+                    f"the axes of an array of {ndim} axes can't be ordered as {axes}")
+        strides = self.get_strides()
+        return self.view_as(
+            tuple([self.shape[axis] for axis in order]),
+            tuple([strides[axis] for axis in order]), 0)
+
+    @property
+    def T(self):
+        """A view with its axes reversed."""
+        return self.transpose()
+
+    def view(self, dtype):
+        """The same bytes as elements of another dtype.
+
+        Where its size differs, the last axis becomes longer or shorter, and has to be contiguous.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where the bytes can't be divided so.
+        """
+        self.require_live()
+        kind = as_dtype(dtype)
+        cdef Py_ssize_t size = kind.itemsize, last
+        strides = self.get_strides()
+        if size == self.itemsize:
+            return self.view_as(self.shape, strides, 0, kind)
+        if not self.shape or size == 0 or self.itemsize == 0:
+            raise ArgumentValueError(
+                f"an array of shape {self.shape} and {self.dtype} can't be viewed as {kind}")
+        last = self.shape[len(self.shape) - 1]
+        if (last != 1 and strides[-1] != self.itemsize) or last * self.itemsize % size:
+            raise ArgumentValueError(
+                f"the last axis, of {last} elements of {self.dtype} and a stride of "
+                f"{strides[-1]} bytes, can't be viewed as {kind}")
+        return self.view_as(
+            (*self.shape[:-1], last * self.itemsize // size), (*strides[:-1], size), 0, kind)
 
     def __getitem__(self, key):
+        cdef tuple where
         self.require_live()
-        if not self.shape:
-            raise ArgumentTypeError("an array without axes can't be indexed")
-        length = self.shape[0]
-        row = self.nbytes // length if length else 0
-        if isinstance(key, slice):
-            start, stop, step = key.indices(length)
-            if step != 1:
-                raise ArgumentValueError("slices of device arrays have step 1: they are contiguous")
-            stop = max(start, stop)
-            return self.part((stop - start, *self.shape[1:]), start * row)
-        if isinstance(key, bool) or not hasattr(key, "__index__"):
-            raise ArgumentTypeError(
-                "a cupola.Array is indexed along its first axis, by an int or a slice; for more "
-                "copy it with get()")
-        index = key.__index__()
-        if not -length <= index < length:
-            raise IndexError(f"index {index} is out of bounds for axis 0 with size {length}")
-        return self.part(self.shape[1:], index % length * row)
+        if isinstance(key, str):
+            return self.field(key)
+        where = indexed(self.shape, self.get_strides(), key)
+        return self.view_as(where[0], where[1], where[2])
+
+    def field(self, str name not None):
+        """A view of one field of a structured dtype, the same as ``array[name]``."""
+        self.require_live()
+        if self.dtype.fields is None:
+            raise ArgumentTypeError(f"elements of {self.dtype} have no fields, nor {name!r}")
+        if name not in self.dtype.fields:
+            raise ArgumentValueError(f"{self.dtype} has no field {name!r}")
+        kind, offset = self.dtype.fields[name][:2]
+        return self.view_as(
+            self.shape + kind.shape,
+            self.get_strides() + c_strides(kind.shape, kind.base.itemsize), offset, kind.base)
+
+    def __setitem__(self, key, value):
+        cdef Array target = self[key], other
+        cdef Stream queue = current_stream(self.device_index)
+        target.require_writable()
+        if isinstance(value, Array) or is_foreign(value):
+            other = value if isinstance(value, Array) else foreign_array(value)
+            if other.dtype != target.dtype:
+                raise ArgumentTypeError(
+                    f"elements of {other.dtype} are not converted to {target.dtype} on a device")
+            copy_on_device(target, other, queue)
+            return
+        elements = elements_of(value, target.dtype)
+        if elements.ndim == 0:
+            fill(target, elements, queue)
+        else:
+            upload(target, elements, queue, False)
 
     def __len__(self):
         if not self.shape:
             raise TypeError("len() of an array without axes")
         return self.shape[0]
+
+    @property
+    def host(self):
+        """A NumPy array of the same elements, where the host reaches them: in managed memory.
+
+        Wait for what was queued on them, before they are read or written.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Where the memory is a device's alone: `get` copies it.
+        """
+        self.require_live()
+        if self.memory is None or not self.memory.managed:
+            if self.nbytes == 0:
+                return np.empty(self.shape, self.dtype)
+            raise ArgumentTypeError(
+                "the host reaches managed memory alone (cupola.managed); copy this with get()")
+        return np.ndarray(
+            self.shape, self.dtype, self.memory, self.start - self.memory.address,
+            self.get_strides())
+
+    def prefetch(self, device=None, stream=None):
+        """Bring managed memory to a device, queued on a stream.
+
+        Parameters
+        ----------
+        device : Device, int or "host", optional
+            Where to; by default the device it was allocated with.
+        stream : Stream, optional
+            By default the current one.
+
+        Raises
+        ------
+        DriverError
+            Where the device can't (``CUDA_ERROR_NOT_SUPPORTED``).
+        """
+        cdef Stream queue = as_stream(stream, self.device_index)
+        cdef int where = place_of(self, device)
+        cdef size_t nbytes = self.nbytes
+        with nogil:
+            check(cupola_memory_prefetch(self.start, nbytes, where, queue.native))
+        self.used_on(queue)
+
+    def advise(self, str advice not None, device=None, give=True):
+        """Tell the driver how managed memory will be used.
+
+        Parameters
+        ----------
+        advice : {"read_mostly", "preferred_location", "accessed_by"}
+            Copies where it is read; stay on the device; keep a mapping for it.
+        device : Device, int or "host", optional
+            By default the device it was allocated with.
+        give : bool
+            False takes the advice back.
+        """
+        if advice not in ADVICE:
+            raise ArgumentValueError(f"advice is one of {sorted(ADVICE)}, got {advice!r}")
+        check(cupola_memory_advise(
+            self.start, self.nbytes, ADVICE[advice], give, place_of(self, device)))
 
     @property
     def __cuda_array_interface__(self):
@@ -312,8 +552,8 @@ cdef class Array:
         interface = {
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "data": (self.get_address(), self.readonly),
-            "strides": None,
+            "data": (self.get_address() if self.size else 0, self.readonly),
+            "strides": None if self.contiguous else self.get_strides(),
             "version": 3,
             "stream": stream.handle or 1,
         }
@@ -323,7 +563,48 @@ cdef class Array:
 
     def __reduce__(self):
         """By its elements: another process has a copy, on the device of the same number."""
+        from cupola.creation import take_array
         return take_array, (self.get(), self.device_index)
+
+    def __dlpack_device__(self):
+        """DLPack's numbers of the kind of memory, and of the device."""
+        self.require_live()
+        kind = device_type_of(self.start, self.device_index)
+        return kind, 0 if kind == 1 else self.device_index
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A capsule by DLPack, which another library turns into an array of its own.
+
+        Parameters
+        ----------
+        stream : int, optional
+            The consumer's stream, which waits for this thread's current one: 1, None: the legacy
+            default stream, 2: the thread's own, -1: it needs not wait. On the CPU device the
+            memory is the host's, there is none to name, and this waits itself.
+        max_version : tuple of int, optional
+            The newest version that the consumer takes: 1.0 can say that memory is read-only.
+        dl_device : tuple of int, optional
+            Where the consumer wants it: on the array's own device.
+        copy : bool, optional
+            True: a copy. False and None share the memory.
+
+        Raises
+        ------
+        ExchangeError
+            Also a BufferError: DLPack has no word for the dtype, the memory is read-only, or a
+            stride is no multiple of the element.
+        """
+        cdef Array array = self
+        self.require_live()
+        kind, index = self.__dlpack_device__()
+        if copy:
+            array = compact(self, "C", current_stream(self.device_index))
+        capsule = capsule_of(
+            array, array.start if array.size else 0, array.shape, array.get_strides(),
+            array.dtype, kind, index, array.readonly, bool(copy),
+            max_version is not None and max_version[0] >= 1, dl_device)
+        prepare_for(stream, kind, self.device_index)
+        return capsule
 
     __array_ufunc__ = None  # NumPy's operators leave it alone
 
@@ -337,249 +618,36 @@ cdef class Array:
         return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
 
 
+cdef dict ADVICE = {
+    "read_mostly": CUPOLA_ADVISE_READ_MOSTLY,
+    "preferred_location": CUPOLA_ADVISE_PREFERRED_LOCATION,
+    "accessed_by": CUPOLA_ADVISE_ACCESSED_BY,
+}
+
+
+cdef int place_of(Array array, object device) except -2:
+    """Whose memory a device= argument of a managed array means; -1 is the host."""
+    array.require_live()
+    if array.memory is None or not array.memory.managed:
+        raise ArgumentTypeError("this is no managed memory: cupola.managed makes that")
+    if device is None:
+        return array.device_index
+    if isinstance(device, str):
+        if device != "host":
+            raise ArgumentValueError(f"a device is an index, a Device or 'host', got {device!r}")
+        return -1
+    return device_index(device)
+
+
 cdef int check_host(object host, Array array, str name) except -1:
-    """Whether a host array can be copied to or from the array as it is."""
+    """Whether a host array can be copied to or from the array."""
     if not isinstance(host, np.ndarray):
         raise ArgumentTypeError(f"{name} must be a numpy.ndarray, got {type(host).__name__}")
     if host.shape != array.shape:
         raise ArgumentValueError(f"{name} has shape {host.shape}, the array {array.shape}")
     if host.dtype != array.dtype:
         raise ArgumentTypeError(f"{name} has dtype {host.dtype}, the array {array.dtype}")
-    if not host.flags.c_contiguous:
-        raise ArgumentValueError(f"{name} is not C-contiguous")
     return 0
-
-
-cdef int upload(uint64_t target, object host, Stream queue, bint by_itself) except -1:
-    """Copy a C-contiguous host array in; a pageable one has been read when this returns."""
-    cdef uint64_t source = host_address(host)
-    cdef size_t nbytes = host.nbytes
-    cdef bint wait = not by_itself and is_pinned(source)
-    with nogil:
-        check(cupola_copy_to_device(target, <void*>source, nbytes, queue.native))
-        if wait:
-            queue.wait_done()
-    return 0
-
-
-cdef int copy_on_device(Array target, Array source, object given, Stream queue) except -1:
-    cdef Interface interface
-    if not isinstance(given, Array):
-        interface = interface_of(given)
-        interface.wait_for_data(target.device_index, queue.native)
-    cdef uint64_t to = target.get_address(), origin = source.get_address()
-    cdef Event event
-    if source.device_index != target.device_index:  # there, nobody's stream is in order with it
-        event = Event(timing=False, device=source.device_index)
-        event.record_on(current_stream(source.device_index))
-        check(cupola_stream_wait(queue.native, event.native))
-    with nogil:
-        check(cupola_copy_on_device(to, origin, target.nbytes, queue.native))
-    target.used_on(queue)
-    source.used_on(queue)
-    return 0
-
-
-def empty(shape, dtype=float, *, device=None, stream=None):
-    """An array in a device's memory, its elements not set.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-    dtype : data-type
-        Any NumPy dtype but objects; by default float64, as in NumPy.
-    device : Device or int, optional
-        By default the current one.
-    stream : Stream, optional
-        The one that uses it first; others wait for that one before they use it. By default the
-        current one.
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    OutOfMemoryError
-        Where the device has not enough memory.
-    """
-    cdef int index = device_index(device)
-    return new_array(as_shape(shape), as_dtype(dtype), index, as_stream(stream, index))
-
-
-def zeros(shape, dtype=float, *, device=None, stream=None):
-    """An array in a device's memory, all zero bytes; parameters as for `empty`.
-
-    Returns
-    -------
-    Array
-    """
-    cdef int index = device_index(device)
-    cdef Stream queue = as_stream(stream, index)
-    cdef Array array = new_array(as_shape(shape), as_dtype(dtype), index, queue)
-    with nogil:
-        check(cupola_fill(array.start, 0, 1, array.nbytes, queue.native))
-    return array
-
-
-def empty_like(prototype, dtype=None, *, shape=None, device=None, stream=None):
-    """An array in a device's memory like another one, its elements not set.
-
-    Parameters
-    ----------
-    prototype : Array, numpy.ndarray, or anything with ``shape`` and ``dtype``
-    dtype : data-type, optional
-        In place of the prototype's.
-    shape : int or sequence of int, optional
-        In place of the prototype's.
-    device : Device or int, optional
-        By default the prototype's, or else the current one.
-    stream : Stream, optional
-        The one that uses it first; by default the current one.
-
-    Returns
-    -------
-    Array
-    """
-    if isinstance(prototype, Array) and device is None:
-        device = (<Array>prototype).device_index
-    elif not isinstance(prototype, Array) and not hasattr(prototype, "dtype"):
-        interface = interface_of(prototype)
-        if interface is None:
-            prototype = np.asarray(prototype)
-        elif dtype is None or shape is None:
-            dtype = (<Interface>interface).dtype if dtype is None else dtype
-            shape = (<Interface>interface).shape if shape is None else shape
-    return empty(
-        prototype.shape if shape is None else shape,
-        prototype.dtype if dtype is None else dtype,
-        device=device, stream=stream,
-    )
-
-
-def to_device(source, dtype=None, *, device=None, stream=None):
-    """A copy in a device's memory.
-
-    Parameters
-    ----------
-    source : array_like
-        A buffer object (NumPy array, memoryview, ...), what ``numpy.asarray`` takes, or device
-        memory (a `cupola.Array`, anything with ``__cuda_array_interface__``).
-    dtype : data-type, optional
-        To convert to, on the host, before the copy.
-    device : Device or int, optional
-        By default the current one.
-    stream : Stream, optional
-        What the copy is queued on; by default the current one. From page-locked memory the copy
-        runs by itself where a stream is given: keep `source` till it is done.
-
-    Returns
-    -------
-    Array
-        Of the same shape and dtype, in the machine's byte order.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Where the elements would be Python objects.
-    """
-    cdef int index = device_index(device)
-    cdef Stream queue = as_stream(stream, index)
-    cdef Array array, origin
-    if isinstance(source, Array) or hasattr(source, "__cuda_array_interface__"):
-        origin = asarray(source)
-        if dtype is not None and np.dtype(dtype) != origin.dtype:
-            raise ArgumentTypeError(
-                f"the source lies on a device with dtype {origin.dtype}; it is not converted to "
-                f"{np.dtype(dtype)} there")
-        array = new_array(origin.shape, origin.dtype, index, queue)
-        copy_on_device(array, origin, source, queue)
-        return array
-    try:
-        host = np.asarray(source, dtype=dtype, order="C")
-    except (TypeError, ValueError) as error:
-        raise ArgumentTypeError(
-            f"a {type(source).__name__} can't be made an array: {error}") from error
-    as_dtype(host.dtype)
-    if not host.dtype.isnative:
-        host = host.astype(host.dtype.newbyteorder("="))
-    array = new_array(host.shape, host.dtype, index, queue)
-    upload(array.start, host, queue, stream is not None)
-    return array
-
-
-def take_array(host, device):
-    """An array as it comes out of a pickle."""
-    return to_device(host, device=device)
-
-
-def asarray(source):
-    """Device memory of another library as an `Array`, without a copy.
-
-    Parameters
-    ----------
-    source : Array, or an object with ``__cuda_array_interface__``
-        Kept alive by the array. This thread's current stream waits for its data where the
-        object says on which stream that is made.
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ArgumentTypeError
-        Where it is no device memory.
-    ArgumentValueError
-        Where it is not contiguous.
-    """
-    if isinstance(source, Array):
-        (<Array>source).require_live()
-        return source
-    cdef Interface interface = interface_of(source)
-    if interface is None:
-        raise ArgumentTypeError(
-            f"a {type(source).__name__} is not in a device's memory; cupola.to_device copies it")
-    if not interface.contiguous:
-        raise ArgumentValueError("the array is not C-contiguous")
-    cdef int device = device_index(None)
-    if interface.address:
-        check(cupola_address_device(interface.address, &device))
-        if device < 0:
-            raise ArgumentValueError(
-                f"no driver knows the address {interface.address:#x} of this "
-                f"{type(source).__name__}")
-    interface.wait_for_data(device, current_stream(device).native)
-    cdef Array array = lay(
-        interface.shape, interface.dtype, None, source, interface.address, device)
-    array.readonly = interface.readonly
-    return array
-
-
-def pinned_empty(shape, dtype=float, *, device=None):
-    """A NumPy array in page-locked host memory, its elements not set.
-
-    Copies from and to it are faster, and run beside other work where a stream is given.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-    dtype : data-type
-        Any NumPy dtype but objects; by default float64.
-    device : Device or int, optional
-        The device whose driver context allocates it; it can be used with every one.
-
-    Returns
-    -------
-    numpy.ndarray
-    """
-    axes, dtype = as_shape(shape), as_dtype(dtype)
-    nbytes = math.prod(axes) * dtype.itemsize
-    if nbytes > LARGEST:
-        raise ArgumentValueError(f"an array of shape {axes} and dtype {dtype} is too large")
-    if nbytes == 0:
-        return np.empty(axes, dtype)
-    return np.ndarray(axes, dtype, buffer=allocate_pinned(device_index(device), nbytes))
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -5,7 +5,7 @@
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_attribute, cupola_device_count,
     cupola_device_current, cupola_device_memory, cupola_device_name, cupola_device_pop,
-    cupola_device_push, cupola_device_synchronize,
+    cupola_device_push, cupola_device_synchronize, cupola_peer_enable, cupola_peer_possible,
 )
 from cupola.abi cimport require
 from cupola.driver cimport ensure
@@ -141,6 +141,43 @@ cdef class Device:
         with nogil:
             check(cupola_device_memory(self.index, &free, &total))
         return MemoryInfo(free, total)
+
+    @property
+    def pool(self):
+        """`cupola.Pool`: what its memory comes from."""
+        from cupola.pool import Pool
+        return Pool(self)
+
+    def can_access(self, peer):
+        """Whether its kernels could reach memory of another device directly.
+
+        Parameters
+        ----------
+        peer : Device or int
+        """
+        cdef int possible = 0
+        check(cupola_peer_possible(self.index, device_index(peer), &possible))
+        return possible != 0
+
+    def enable_peer_access(self, peer):
+        """Let its kernels reach memory of another device directly, that of the pool, too.
+
+        Copies between devices work without it, and are faster with it.
+
+        Parameters
+        ----------
+        peer : Device or int
+
+        Raises
+        ------
+        DriverError
+            Where it can't (`can_access`).
+        """
+        check(cupola_peer_enable(self.index, device_index(peer), True))
+
+    def disable_peer_access(self, peer):
+        """Undo `enable_peer_access`."""
+        check(cupola_peer_enable(self.index, device_index(peer), False))
 
     def synchronize(self):
         """Wait until everything queued on the device is done.

@@ -1,8 +1,13 @@
-# cupola/element.pyx - element types as C names them, against NumPy's.
+# cupola/element.pyx - elements: their types as C names them against NumPy's, and how values become
+# elements.
 # cython: language_level=3
+
+import numpy as np
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
+
+from cupola.exceptions import ArgumentTypeError
 
 cdef set QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict"}
 cdef set INTEGER_WORDS = {"signed", "unsigned", "short", "int", "long", "char"}
@@ -43,6 +48,31 @@ cdef Element element_of(str type):
             result.kind = c"u" if "unsigned" in words else c"i"
             result.size = 2 if "short" in words else 8 if "long" in words else 4
     return result
+
+
+# Python's numbers have no width: they take that of the array, of these kinds.
+cdef dict WEAK = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
+
+
+cdef object converted(object value, object dtype):
+    try:
+        return np.asarray(value, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentTypeError(
+            f"a {type(value).__name__} can't be made an array of {dtype}: {error}") from error
+
+
+cdef object elements_of(object value, object dtype):
+    if type(value) in WEAK and dtype.kind in WEAK[type(value)]:
+        return converted(value, dtype)  # which checks the range
+    if isinstance(value, (np.ndarray, np.generic, bool, int, float, complex)):
+        found = np.asarray(value)
+        if found.dtype != dtype and not np.can_cast(found.dtype, dtype, "same_kind"):
+            raise ArgumentTypeError(
+                f"elements of {found.dtype} are not converted to {dtype}: use astype() if that "
+                "is meant")
+        return found.astype(dtype, copy=False)
+    return converted(value, dtype)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

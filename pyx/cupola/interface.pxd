@@ -1,4 +1,4 @@
-# cupola/interface.pxd - device memory of other libraries; internal.
+# cupola/interface.pxd - memory of other libraries; internal.
 
 from libc.stdint cimport uint64_t
 
@@ -7,6 +7,7 @@ from cupola.handles cimport cupola_stream
 cdef class Interface:
     cdef uint64_t address
     cdef tuple shape
+    cdef tuple strides  # in bytes; None: C order
     cdef object dtype
     cdef char kind
     cdef Py_ssize_t itemsize
@@ -14,9 +15,10 @@ cdef class Interface:
     cdef bint contiguous
     cdef bint ordered  # whether the data is to be waited for
     cdef uint64_t stream  # on this stream
+    cdef object owner  # what keeps the memory
 
     # Let what is queued on the stream from now on wait for the data.
     cdef int wait_for_data(self, int device, cupola_stream* stream) except -1
 
-# What __cuda_array_interface__ says, or None where the object has none.
+# What __cuda_array_interface__, or else __dlpack__, says; None where the object has neither.
 cdef Interface interface_of(object value)

@@ -1,4 +1,5 @@
-# cupola/interface.pyx - reads __cuda_array_interface__ (versions 2 and 3) of other libraries.
+# cupola/interface.pyx - reads what other libraries say of their device memory: the
+# __cuda_array_interface__ (versions 2 and 3), or else DLPack.
 # cython: language_level=3
 
 from libc.stdint cimport uintptr_t
@@ -6,28 +7,40 @@ from libc.stdint cimport uintptr_t
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_stream_handle, cupola_stream_wait,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_stream_handle,
+    cupola_stream_wait,
 )
 from cupola.abi cimport require
+from cupola.dlpack cimport Tensor, tensor_of
 from cupola.error cimport check
 from cupola.event cimport Event
-from cupola.stream cimport Stream, wrap_handle
+from cupola.layout cimport is_c_contiguous
+from cupola.stream cimport Stream, current_stream, wrap_handle
 
-from cupola.exceptions import ArgumentTypeError
+from cupola.exceptions import ArgumentError, ArgumentTypeError
 
 
 cdef Interface interface_of(object value):
-    found = getattr(value, "__cuda_array_interface__", None)
-    if found is None:
-        return None
     cdef Interface result = Interface.__new__(Interface)
+    what = "__cuda_array_interface__"
     try:
-        result.read(found)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        found = getattr(value, what, None)
+        if found is not None:
+            result.owner = value
+            result.read(found)
+            return result
+        what = "__dlpack__"
+        if not hasattr(value, what):
+            return None
+        result.take(tensor_of(value))
+        return result
+    except (
+        ArgumentError, AttributeError, BufferError, KeyError, OverflowError, RuntimeError,
+        TypeError, ValueError,
+    ) as error:
+        name = "" if isinstance(error, ArgumentError) else f"{type(error).__name__}: "
         raise ArgumentTypeError(
-            f"the __cuda_array_interface__ of a {type(value).__name__} can't be used: "
-            f"{type(error).__name__}: {error}") from error
-    return result
+            f"the {what} of a {type(value).__name__} can't be used: {name}{error}") from error
 
 
 cdef class Interface:
@@ -46,25 +59,43 @@ cdef class Interface:
             described = np.lib.format.descr_to_dtype(found["descr"])
             if described.itemsize == self.dtype.itemsize:
                 self.dtype = described
-        self.kind = ord(self.dtype.kind)
-        self.itemsize = self.dtype.itemsize
         address, self.readonly = found["data"]
         self.address = address or 0
-        self.contiguous = self.in_order(found.get("strides"))
+        strides = found.get("strides")
+        if strides is not None:
+            self.strides = tuple([stride.__index__() for stride in strides])
+            if len(self.strides) != len(self.shape):
+                raise ValueError(f"strides {self.strides} for shape {self.shape}")
+        self.note()
         stream = found.get("stream") if found["version"] >= 3 else None
+        if stream is not None and stream == 0:
+            raise ValueError("stream 0 is ambiguous; the default streams are 1 and 2")
         self.ordered = stream is not None
         self.stream = stream or 0
 
-    def in_order(self, strides):
-        """Whether the elements follow each other, the last axis fastest."""
-        expected = self.itemsize
-        if strides is None or 0 in self.shape:
-            return True
-        for length, stride in zip(reversed(self.shape), reversed(strides), strict=True):
-            if length != 1 and stride != expected:
-                return False
-            expected *= length
-        return True
+    def take(self, Tensor tensor not None):
+        """What DLPack said: the current stream of its device is where the data is ready."""
+        cdef int device = -1
+        self.owner = tensor
+        self.shape = tensor.shape
+        self.strides = tensor.strides
+        self.dtype = tensor.dtype
+        self.address = tensor.address
+        self.readonly = tensor.readonly
+        self.note()
+        if self.address:
+            check(cupola_address_device(self.address, &device))
+            if device < 0:
+                raise ValueError(
+                    "it lies in host memory that no driver knows; cupola.to_device copies it, "
+                    "cupola.from_dlpack shares it with the CPU device")
+            self.ordered = True
+            self.stream = <uintptr_t>current_stream(device).get_handle()
+
+    def note(self):
+        self.kind = ord(self.dtype.kind)
+        self.itemsize = self.dtype.itemsize
+        self.contiguous = is_c_contiguous(self.shape, self.strides, self.itemsize)
 
     cdef int wait_for_data(self, int device, cupola_stream* stream) except -1:
         if not self.ordered:

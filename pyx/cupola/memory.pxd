@@ -8,14 +8,24 @@ from cupola.stream cimport Stream
 
 cdef class Memory:
     cdef cupola_memory* native  # NULL once it was freed
-    cdef Stream stream  # the one it was allocated on; None for page-locked memory
+    cdef Stream stream  # the one it was allocated on; None for memory of the host
+    cdef object owner  # whose memory was registered
     cdef readonly uint64_t address
     cdef readonly size_t nbytes
     cdef readonly int device_index
-    cdef readonly bint pinned
+    cdef readonly bint pinned  # page-locked memory of the host
+    cdef readonly bint managed  # host and devices reach it
+    cdef bint write_protected
+    cdef bint lent  # the host may hold its bytes: they stay till this goes
+    cdef cupola_memory* kept  # what was freed and is lent
 
     cdef int use(self, cupola_stream* stream) except -1  # work on the stream uses it
+    cdef int used(self, Stream queue) except -1
     cdef int free(self) except -1
 
 cdef Memory allocate(int device, size_t nbytes, Stream stream)
-cdef Memory allocate_pinned(int device, size_t nbytes)
+cdef Memory allocate_pinned(int device, size_t nbytes, bint write_combined)
+cdef Memory allocate_managed(int device, size_t nbytes)
+# Host memory which `owner` keeps, page-locked.
+cdef Memory register_memory(
+    int device, uint64_t address, size_t nbytes, object owner, bint read_only)

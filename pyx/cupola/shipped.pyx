@@ -19,7 +19,7 @@ from cupola.error cimport check
 from cupola.module cimport adopt
 from cupola.stream cimport Stream, as_stream
 
-from cupola.array import asarray, to_device
+from cupola.creation import asarray, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef object FLOAT32 = np.dtype(np.float32)

@@ -158,8 +158,36 @@ typedef struct cupola_memory cupola_memory;
  * address. Freed in the order of the streams that used it (cupola_memory_use). */
 CUPOLA_API int cupola_memory_allocate(int device, size_t bytes, cupola_stream* stream,
                                       cupola_memory** out);
-/* Page-locked host memory, reachable from every device at the same address. */
-CUPOLA_API int cupola_memory_allocate_pinned(int device, size_t bytes, cupola_memory** out);
+/* Page-locked host memory, reachable from every device at the same address. Write-combined memory
+ * is fast for a device to read and slow for the host to read. */
+enum { CUPOLA_PINNED_WRITE_COMBINED = 1 };
+CUPOLA_API int cupola_memory_allocate_pinned(int device, size_t bytes, unsigned flags,
+                                             cupola_memory** out);
+/* Host memory of the caller, page-locked as long as the handle lives: the caller keeps the memory
+ * alive till then. A range inside of one that is registered already shares its registration. */
+enum { CUPOLA_REGISTER_READ_ONLY = 1 }; /* device code only reads it */
+CUPOLA_API int cupola_memory_register(int device, void* host, size_t bytes, unsigned flags,
+                                      cupola_memory** out);
+/* Memory that host and devices reach at one address; the driver moves it. */
+CUPOLA_API int cupola_memory_allocate_managed(int device, size_t bytes, cupola_memory** out);
+/* Queued: brings managed memory to a device, -1 is the host. */
+CUPOLA_API int cupola_memory_prefetch(uint64_t address, size_t bytes, int device,
+                                      cupola_stream* stream);
+enum {
+    CUPOLA_ADVISE_READ_MOSTLY = 1,
+    CUPOLA_ADVISE_PREFERRED_LOCATION = 2, /* stays on that device */
+    CUPOLA_ADVISE_ACCESSED_BY = 3         /* that device keeps a mapping of it */
+};
+/* Advice on managed memory, given (`give` 1) or taken back (0); device -1 is the host. */
+CUPOLA_API int cupola_memory_advise(uint64_t address, size_t bytes, int advice, int give,
+                                    int device);
+/* Device memory that other processes can map. It comes from no pool: making and freeing it waits
+ * for the device. */
+CUPOLA_API int cupola_memory_allocate_exportable(int device, size_t bytes, cupola_memory** out);
+enum { CUPOLA_IPC_HANDLE_SIZE = 64 };
+/* The handle, as bytes for another process. Fails for memory that is not exportable. */
+CUPOLA_API int cupola_memory_export(const cupola_memory* memory, void* handle);
+CUPOLA_API int cupola_memory_import(int device, const void* handle, cupola_memory** out);
 CUPOLA_API uint64_t cupola_memory_address(const cupola_memory* memory);
 CUPOLA_API size_t cupola_memory_size(const cupola_memory* memory);
 CUPOLA_API int cupola_memory_device(const cupola_memory* memory);
@@ -173,10 +201,80 @@ CUPOLA_API void cupola_memory_release(cupola_memory* memory);
 CUPOLA_API int cupola_copy_to_device(uint64_t to, const void* from, size_t bytes, cupola_stream* s);
 CUPOLA_API int cupola_copy_to_host(void* to, uint64_t from, size_t bytes, cupola_stream* s);
 CUPOLA_API int cupola_copy_on_device(uint64_t to, uint64_t from, size_t bytes, cupola_stream* s);
+/* From one device's memory to another's, whether they reach each other or not. */
+CUPOLA_API int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_device,
+                                   size_t bytes, cupola_stream* s);
+
+/* Elements that do not follow each other: where the first lies, and bytes from one to the next
+ * along each axis, of any sign. */
+typedef struct cupola_strided {
+    uint64_t address;
+    const int64_t* strides;
+} cupola_strided;
+enum { CUPOLA_TO_DEVICE = 1, CUPOLA_TO_HOST = 2, CUPOLA_ON_DEVICE = 3 };
+/* Copies every element of a shape, queued on the stream. `done` is 0, and nothing was queued, where
+ * host memory takes part and the copy is neither linear nor rows or slices of a useful length: go
+ * through contiguous memory then. The two must not overlap, nor the destination's own elements;
+ * the source's may (a stride of 0 repeats). Both sides of a CUPOLA_ON_DEVICE copy are reachable
+ * from the stream's device. */
+CUPOLA_API int cupola_copy_strided(const cupola_strided* to, const cupola_strided* from,
+                                   const int64_t* shape, int ndim, size_t itemsize, int direction,
+                                   cupola_stream* s, int* done);
 /* Writes `count` times the low `width` (1, 2 or 4) bytes of value. */
 CUPOLA_API int cupola_fill(uint64_t to, uint32_t value, int width, size_t count, cupola_stream* s);
+/* Writes `element` to every place of a shape. */
+CUPOLA_API int cupola_fill_strided(const cupola_strided* to, const int64_t* shape, int ndim,
+                                   const void* element, size_t itemsize, cupola_stream* s);
 /* The device which an address belongs to; -1: host memory that no driver knows. */
 CUPOLA_API int cupola_address_device(uint64_t address, int* device);
+
+/* What is known of an address that the driver handed out or registered. */
+typedef struct cupola_address_info {
+    int device;  /* -1: host memory that no driver knows */
+    int host;    /* 1: page-locked memory of the host */
+    int managed; /* 1: managed memory */
+} cupola_address_info;
+CUPOLA_API int cupola_address_describe(uint64_t address, cupola_address_info* out);
+
+/* -- the pool and peers ----------------------------------------------------------------------- */
+
+typedef struct cupola_pool_info {
+    uint64_t used, used_high;         /* bytes handed out, and the most since the last reset */
+    uint64_t reserved, reserved_high; /* bytes taken from the device */
+    uint64_t release_threshold;       /* unused bytes above it go back at a synchronisation */
+} cupola_pool_info;
+/* Of the device's pool; these fail where the driver has none. */
+CUPOLA_API int cupola_pool_get(int device, cupola_pool_info* out);
+CUPOLA_API int cupola_pool_reset_high(int device);
+CUPOLA_API int cupola_pool_trim(int device, uint64_t keep);
+CUPOLA_API int cupola_pool_set_release_threshold(int device, uint64_t bytes);
+
+/* Whether `device` can reach memory of `peer`, and letting it: pool memory, too. */
+CUPOLA_API int cupola_peer_possible(int device, int peer, int* possible);
+CUPOLA_API int cupola_peer_enable(int device, int peer, int enable);
+
+/* -- tensors of other libraries: DLPack ------------------------------------------------------- */
+
+/* What a DLPack tensor says, checked; lengths and strides in elements. Device types and type codes
+ * are DLPack's own numbers. */
+typedef struct cupola_tensor {
+    uint64_t address; /* of the first element */
+    int32_t device_type, device;
+    int32_t ndim;
+    uint8_t code, bits;
+    uint8_t read_only, copied;
+    const int64_t* shape;
+    const int64_t* strides; /* NULL: C order */
+} cupola_tensor;
+/* Reads a DLManagedTensor, or a DLManagedTensorVersioned, which stays alive as long as `out` is
+ * used. */
+CUPOLA_API int cupola_tensor_read(const void* managed, int versioned, cupola_tensor* out);
+/* Makes one; `release(owner)` is called when its consumer deletes it, from any thread. Shape and
+ * strides are copied. */
+CUPOLA_API int cupola_tensor_make(const cupola_tensor* tensor, int versioned, void* owner,
+                                  void (*release)(void*), void** managed);
+/* What its consumer calls in the end. */
+CUPOLA_API void cupola_tensor_delete(void* managed, int versioned);
 
 /* -- modules and kernels ---------------------------------------------------------------------- */
 

@@ -13,10 +13,14 @@ class memory : public handle<cupola_memory, cupola_memory_retain, cupola_memory_
                     const device& device = cupola::device())
         : handle(allocate(bytes, stream, device)) {}
 
-    static memory pinned(std::size_t bytes, const device& device = cupola::device()) {
-        cupola_memory* out = nullptr;
-        check(cupola_memory_allocate_pinned(device.ordinal(), bytes, &out));
-        return memory(out);
+    // Page-locked host memory; the flags are CUPOLA_PINNED_*.
+    static memory pinned(std::size_t bytes, const device& device = cupola::device(),
+                         unsigned flags = 0) {
+        return made(cupola_memory_allocate_pinned, device, bytes, flags);
+    }
+    // Reached by host and devices at one address.
+    static memory managed(std::size_t bytes, const device& device = cupola::device()) {
+        return made(cupola_memory_allocate_managed, device, bytes);
     }
 
     std::uint64_t address() const noexcept { return cupola_memory_address(get()); }
@@ -35,6 +39,12 @@ class memory : public handle<cupola_memory, cupola_memory_retain, cupola_memory_
 
   private:
     explicit memory(cupola_memory* taken) noexcept : handle(taken) {}
+    template <class Make, class... Args>
+    static memory made(Make make, const device& device, Args... args) {
+        cupola_memory* out = nullptr;
+        check(make(device.ordinal(), args..., &out));
+        return memory(out);
+    }
     static cupola_memory* allocate(std::size_t bytes, cupola_stream* stream, const device& device) {
         cupola_memory* out = nullptr;
         check(cupola_memory_allocate(device.ordinal(), bytes, stream, &out));

@@ -1,0 +1,149 @@
+"""Copies between host and device, and allocation: cupola beside a C++ loop over the driver."""
+
+import ctypes
+import statistics
+import time
+
+import floor
+import numpy as np
+
+import cupola
+
+SIZES = (64 << 10, 1 << 20, 16 << 20, 256 << 20)  # bytes
+ROUNDS = 15
+ALLOCATIONS = 1000  # a round
+ALLOCATED = 1 << 20  # bytes
+
+
+def text(nbytes):
+    return f"{nbytes >> 20} MiB" if nbytes >= 1 << 20 else f"{nbytes >> 10} KiB"
+
+
+def driver_function(driver, name):
+    return ctypes.cast(getattr(driver, name), ctypes.c_void_p)
+
+
+def floors():
+    """The compiled floor and the driver, which answers the calls that it makes."""
+    library, driver = floor.build(), ctypes.CDLL(cupola.driver.info().path)
+    library.floor_copy.restype = library.floor_allocate.restype = ctypes.c_double
+    library.floor_copy.argtypes = [
+        *[ctypes.c_void_p] * 2,
+        *[ctypes.c_uint64] * 2,
+        ctypes.c_size_t,
+        ctypes.c_void_p,
+        ctypes.c_int,
+    ]
+    library.floor_allocate.argtypes = [
+        *[ctypes.c_void_p] * 2,
+        ctypes.c_size_t,
+        ctypes.c_void_p,
+        ctypes.c_int,
+    ]
+    return library, driver
+
+
+def interleaved(calls):
+    """Rows of medians; ratios are to the first call of the same round, above 1 is slower."""
+    times = {name: [] for name in calls}
+    for round_ in range(ROUNDS + 2):
+        for name, call in calls.items():
+            elapsed = call()
+            assert elapsed > 0, name
+            if round_ >= 2:
+                times[name].append(elapsed)
+    base = next(iter(times.values()))
+    return {
+        name: (
+            statistics.median(values),
+            statistics.median(v / b for v, b in zip(values, base, strict=True)),
+        )
+        for name, values in times.items()
+    }
+
+
+def timed(call, repeat):
+    start = time.perf_counter()
+    for _ in range(repeat):
+        call()
+    return (time.perf_counter() - start) / repeat
+
+
+def copies(library, driver, nbytes, to_device):
+    """Each way's function: seconds of a copy, waited for."""
+    array = cupola.empty(nbytes, np.uint8)
+    pinned, pageable = cupola.pinned_empty(nbytes, np.uint8), np.empty(nbytes, np.uint8)
+    pinned[:] = pageable[:] = np.arange(nbytes, dtype=np.uint8)
+    array.set(pinned)
+    stream, repeat = cupola.Stream(), max(1, (32 << 20) // nbytes)
+    name = "cuMemcpyHtoD" if to_device else "cuMemcpyDtoH"
+    copy = driver_function(driver, f"{name}Async_v2")
+    wait = driver_function(driver, "cuStreamSynchronize")
+
+    def cpp(host):
+        pair = (array.address, host.ctypes.data)
+        to, source = pair if to_device else pair[::-1]
+        return library.floor_copy(copy, wait, to, source, nbytes, stream.handle, repeat) / repeat
+
+    def ours(host):
+        def call():
+            if to_device:
+                array.set(host, stream=stream)
+            else:
+                array.get(out=host, stream=stream)
+            stream.synchronize()
+
+        return timed(call, repeat)
+
+    return {
+        f"pinned, C++ loop over {name}Async": lambda: cpp(pinned),
+        "pinned, cupola": lambda: ours(pinned),
+    }, {
+        f"pageable, C++ loop over {name}Async": lambda: cpp(pageable),
+        "pageable, cupola": lambda: ours(pageable),
+    }
+
+
+def allocations(library, driver):
+    stream = cupola.Stream.current()
+    pool_call = driver_function(driver, "cuMemAllocAsync")
+    free = driver_function(driver, "cuMemFreeAsync")
+
+    def round_of(call):
+        elapsed = timed(call, ALLOCATIONS)
+        cupola.Device().synchronize()
+        return elapsed
+
+    def cpp():
+        elapsed = library.floor_allocate(pool_call, free, ALLOCATED, stream.handle, ALLOCATIONS)
+        cupola.Device().synchronize()
+        return elapsed / ALLOCATIONS
+
+    alloc, empty, shape = cupola.alloc, cupola.empty, (1 << 18,)
+    dtype = np.dtype(np.float32)
+    return {
+        "allocate and free, C++ loop over cuMemAllocAsync and cuMemFreeAsync": cpp,
+        "allocate and free, cupola.alloc": lambda: round_of(lambda: alloc(ALLOCATED)),
+        "allocate and free, cupola.empty": lambda: round_of(lambda: empty(shape, dtype)),
+    }
+
+
+def run():
+    """Rows of milliseconds a copy (nanoseconds an allocation) and ratios to C++."""
+    library, driver = floors()
+    rows = []
+    for nbytes in SIZES:
+        for to_device in (True, False):
+            where = f"{text(nbytes)} to the {'device' if to_device else 'host'}, "
+            for calls in copies(library, driver, nbytes, to_device):
+                for name, (seconds, ratio) in interleaved(calls).items():
+                    rows.append({"what": where + name, "ms": seconds * 1e3, "ratio": ratio})
+                    rows[-1]["GB/s"] = nbytes / seconds / 1e9
+    for name, (seconds, ratio) in interleaved(allocations(library, driver)).items():
+        rows.append({"what": name, "ns": seconds * 1e9, "ratio": ratio})
+    return rows
+
+
+if __name__ == "__main__":
+    for row in run():
+        print(row)

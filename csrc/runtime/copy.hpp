@@ -1,0 +1,17 @@
+// csrc/runtime/copy.hpp - linear copies and fills, queued on a stream whose context is current.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/stream.hpp"
+
+namespace cupola {
+
+// `direction` is CUPOLA_TO_DEVICE, _TO_HOST or _ON_DEVICE.
+void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
+                 Stream& stream);
+void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
+                 Stream& stream);
+
+}  // namespace cupola

@@ -1,0 +1,17 @@
+// csrc/runtime/crew.hpp - threads that help with a copy.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace cupola {
+
+// How many threads may work on one copy, the caller among them: half of the processors, 8 at most.
+std::size_t crew_size();
+
+// Calls work(0), work(1), ... work(count - 1), each once, from the caller and as many helpers as
+// are free, and returns when all have returned. `count` is at most crew_size(); work never throws.
+// Where another copy has the helpers, the caller does everything.
+void crew_run(std::size_t count, const std::function<void(std::size_t)>& work);
+
+}  // namespace cupola

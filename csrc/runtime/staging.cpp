@@ -1,0 +1,245 @@
+// csrc/runtime/staging.cpp - copies of pageable memory by several threads and page-locked chunks.
+//
+// The driver moves pageable memory through page-locked memory of its own, on one thread. Here
+// several threads do: each has two chunks, fills one while the other is being transferred, and
+// queues the transfers on the copy's stream. Their order among each other does not matter, since
+// they touch different bytes.
+#include "runtime/staging.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "runtime/crew.hpp"
+
+namespace cupola {
+namespace {
+
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_stages = 4;  // a device, so that copies on several streams can overlap
+
+struct Chunk {
+    char* host = nullptr;
+    CUevent free = nullptr;  // reached when the last transfer is over
+    bool used = false;
+};
+
+using Lane = std::array<Chunk, 2>;  // what one thread has
+
+// Chunks for one copy at a time. Never freed.
+struct Stage {
+    std::vector<Lane> lanes;
+    CUstream last = nullptr;  // what the last transfers were queued on
+    bool busy = false;
+
+    bool idle(const Driver& d) const {
+        for (const Lane& lane : lanes)
+            for (const Chunk& chunk : lane)
+                if (chunk.used && d.cuEventQuery(chunk.free) != CUDA_SUCCESS) return false;
+        return true;
+    }
+};
+
+struct Stages {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Stage>> all;
+};
+
+Stages& stages_of(const Context& context) {
+    static auto* const all = new std::array<Stages, 64>;
+    return all->at(static_cast<std::size_t>(context.ordinal));
+}
+
+std::unique_ptr<Stage> make_stage() {
+    auto stage = std::make_unique<Stage>();
+    stage->lanes.resize(crew_size());
+    for (Lane& lane : stage->lanes)
+        for (Chunk& chunk : lane) {
+            void* pointer = nullptr;
+            CUPOLA_CALL(cuMemHostAlloc, &pointer, chunk_bytes, CU_MEMHOSTALLOC_PORTABLE);
+            chunk.host = static_cast<char*>(pointer);
+            CUPOLA_CALL(cuEventCreate, &chunk.free, CU_EVENT_DISABLE_TIMING);
+        }
+    return stage;
+}
+
+// A stage whose chunks can be had without waiting for other streams: whoever waited for them here
+// might be what those streams wait for. Null where there is none.
+class Claim {
+  public:
+    explicit Claim(Stream& stream) : stages_(stages_of(stream.context)) {
+        std::lock_guard<std::mutex> lock(stages_.mutex);
+        for (auto& stage : stages_.all)
+            if (!stage->busy && (stage->last == stream.handle || stage->idle(driver()))) {
+                stage_ = stage.get();
+                break;
+            }
+        if (!stage_ && stages_.all.size() < most_stages) {
+            stages_.all.push_back(make_stage());
+            stage_ = stages_.all.back().get();
+        }
+        if (!stage_) return;
+        stage_->busy = true;
+        stage_->last = stream.handle;
+    }
+    ~Claim() {
+        if (!stage_) return;
+        std::lock_guard<std::mutex> lock(stages_.mutex);
+        stage_->busy = false;
+    }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+    Stage* get() const { return stage_; }
+
+  private:
+    Stages& stages_;
+    Stage* stage_ = nullptr;
+};
+
+// Host memory that the device reads as fast as page-locked memory gains nothing: on the CPU device
+// a copy is one memcpy already.
+std::size_t threshold(const Driver& d) {
+    static const std::size_t bytes = [&d] {
+        const char* asked = std::getenv("CUPOLA_STAGING_BYTES");
+        if (asked && *asked) {
+            const unsigned long long value = std::strtoull(asked, nullptr, 10);
+            return value ? static_cast<std::size_t>(value) : ~std::size_t{0};
+        }
+        return d.cpu ? ~std::size_t{0} : 4 * chunk_bytes;
+    }();
+    return bytes;
+}
+
+bool worth_it(const void* host, std::size_t bytes, const Stream& stream) {
+    const Driver& d = driver();
+    if (bytes < threshold(d)) return false;
+    // Another thread can't name this thread's own default stream.
+    if (stream.handle == CU_STREAM_PER_THREAD) return false;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (d.cuStreamIsCapturing(stream.handle, &capture) != CUDA_SUCCESS ||
+        capture != CU_STREAM_CAPTURE_STATUS_NONE)
+        return false;
+    unsigned type = 0;
+    return d.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   reinterpret_cast<std::uintptr_t>(host)) ==
+           CUDA_ERROR_INVALID_VALUE;
+}
+
+// The chunks of one copy, which the threads share out among them.
+struct Work {
+    Stream& stream;
+    std::size_t bytes;
+    std::atomic<std::size_t> next{0};
+    std::atomic<int> failure{CUDA_SUCCESS};
+
+    bool take(std::size_t& offset, std::size_t& length) {
+        if (failure != CUDA_SUCCESS) return false;
+        offset = next.fetch_add(chunk_bytes);
+        if (offset >= bytes) return false;
+        length = std::min(chunk_bytes, bytes - offset);
+        return true;
+    }
+    bool ok(CUresult code) {
+        int none = CUDA_SUCCESS;
+        if (code != CUDA_SUCCESS) failure.compare_exchange_strong(none, code);
+        return code == CUDA_SUCCESS;
+    }
+};
+
+void fill_lane(Work& work, Lane& lane, std::uint64_t to, const char* from) {
+    const Driver& d = driver();
+    std::size_t offset = 0, length = 0;
+    for (std::size_t turn = 0; work.take(offset, length); ++turn) {
+        Chunk& chunk = lane[turn % lane.size()];
+        if (chunk.used && !work.ok(d.cuEventSynchronize(chunk.free))) return;
+        std::memcpy(chunk.host, from + offset, length);
+        chunk.used = true;
+        if (!work.ok(d.cuMemcpyHtoDAsync(to + offset, chunk.host, length, work.stream.handle)) ||
+            !work.ok(d.cuEventRecord(chunk.free, work.stream.handle)))
+            return;
+    }
+}
+
+void drain_lane(Work& work, Lane& lane, char* to, std::uint64_t from) {
+    struct Pending {
+        std::size_t offset = 0, length = 0;
+    };
+    const Driver& d = driver();
+    std::array<Pending, std::tuple_size_v<Lane>> pending;
+    const auto finish = [&](std::size_t which) {
+        Pending& p = pending[which];
+        if (p.length == 0) return true;
+        if (!work.ok(d.cuEventSynchronize(lane[which].free))) return false;
+        std::memcpy(to + p.offset, lane[which].host, p.length);
+        p.length = 0;
+        return true;
+    };
+    std::size_t turn = 0, offset = 0, length = 0;
+    for (; work.take(offset, length); ++turn) {
+        const std::size_t which = turn % lane.size();
+        Chunk& chunk = lane[which];
+        if (!finish(which)) return;
+        if (chunk.used && !work.ok(d.cuEventSynchronize(chunk.free))) return;
+        chunk.used = true;
+        if (!work.ok(d.cuMemcpyDtoHAsync(chunk.host, from + offset, length, work.stream.handle)) ||
+            !work.ok(d.cuEventRecord(chunk.free, work.stream.handle)))
+            return;
+        pending[which] = {offset, length};
+    }
+    for (std::size_t i = 0; i < lane.size(); ++i)
+        if (!finish((turn + i) % lane.size())) return;
+}
+
+template <class Lanes>
+void run(Stage& stage, Work& work, const char* call, Lanes&& lanes) {
+    const std::size_t chunks = (work.bytes + chunk_bytes - 1) / chunk_bytes;
+    crew_run(std::min(stage.lanes.size(), chunks), [&](std::size_t i) {
+        try {
+            Current current(work.stream.context);
+            lanes(stage.lanes[i]);
+        } catch (const Error& error) {
+            work.ok(error.code ? static_cast<CUresult>(error.code) : CUDA_ERROR_UNKNOWN);
+        }
+    });
+    check(static_cast<CUresult>(work.failure.load()), call);
+}
+
+}  // namespace
+
+cupola_address_info describe_address(std::uint64_t address) {
+    int device = -1;
+    unsigned type = 0;
+    bool managed = false;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void* values[] = {&device, &type, &managed};
+    Current current(context(current_device()));
+    CUPOLA_CALL(cuPointerGetAttributes, 3, names, values, address);
+    if (type == 0) return {-1, 0, 0};
+    return {device, type == CU_MEMORYTYPE_HOST && !managed, managed};
+}
+
+bool stage_to_device(std::uint64_t to, const void* from, std::size_t bytes, Stream& stream) {
+    if (!worth_it(from, bytes, stream)) return false;
+    Claim claim(stream);
+    if (!claim.get()) return false;
+    Work work{stream, bytes};
+    run(*claim.get(), work, "cuMemcpyHtoDAsync",
+        [&](Lane& lane) { fill_lane(work, lane, to, static_cast<const char*>(from)); });
+    return true;
+}
+
+bool stage_to_host(void* to, std::uint64_t from, std::size_t bytes, Stream& stream) {
+    if (!worth_it(to, bytes, stream)) return false;
+    Claim claim(stream);
+    if (!claim.get()) return false;
+    Work work{stream, bytes};
+    run(*claim.get(), work, "cuMemcpyDtoHAsync",
+        [&](Lane& lane) { drain_lane(work, lane, static_cast<char*>(to), from); });
+    return true;
+}
+
+}  // namespace cupola

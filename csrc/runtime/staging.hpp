@@ -1,0 +1,19 @@
+// csrc/runtime/staging.hpp - pageable host memory goes through page-locked chunks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/stream.hpp"
+
+namespace cupola {
+
+cupola_address_info describe_address(std::uint64_t address);
+
+// Copies by way of page-locked chunks where that is faster than the driver's own way: for much
+// pageable memory. False, and nothing was queued, where it is not. The source has been read, the
+// destination been written when these return.
+bool stage_to_device(std::uint64_t to, const void* from, std::size_t bytes, Stream& stream);
+bool stage_to_host(void* to, std::uint64_t from, std::size_t bytes, Stream& stream);
+
+}  // namespace cupola

@@ -1,0 +1,103 @@
+# cupola/creation.pyi - making arrays.
+from typing import Any, Literal, SupportsIndex
+
+import numpy.typing as npt
+
+from cupola.array import Array, _DeviceMemory, _Shape
+from cupola.device import Device
+from cupola.stream import _StreamProtocol
+
+_Order = Literal["C", "F"]
+_LikeOrder = Literal["C", "F", "A", "K"]
+
+def empty(
+    shape: _Shape,
+    dtype: npt.DTypeLike = ...,
+    *,
+    order: _Order = "C",
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def zeros(
+    shape: _Shape,
+    dtype: npt.DTypeLike = ...,
+    *,
+    order: _Order = "C",
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def ones(
+    shape: _Shape,
+    dtype: npt.DTypeLike = ...,
+    *,
+    order: _Order = "C",
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def full(
+    shape: _Shape,
+    value: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    order: _Order = "C",
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def empty_like(
+    prototype: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    order: _LikeOrder = "K",
+    shape: _Shape | None = None,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def zeros_like(
+    prototype: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    order: _LikeOrder = "K",
+    shape: _Shape | None = None,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def ones_like(
+    prototype: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    order: _LikeOrder = "K",
+    shape: _Shape | None = None,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def full_like(
+    prototype: Any,
+    value: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    order: _LikeOrder = "K",
+    shape: _Shape | None = None,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def to_device(
+    source: npt.ArrayLike | _DeviceMemory,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def asarray(source: _DeviceMemory) -> Array: ...
+def managed(
+    shape: _Shape,
+    dtype: npt.DTypeLike = ...,
+    *,
+    device: Device | SupportsIndex | None = None,
+) -> Array: ...
+def pinned_empty(
+    shape: _Shape,
+    dtype: npt.DTypeLike = ...,
+    *,
+    device: Device | SupportsIndex | None = None,
+    write_combined: bool = False,
+) -> npt.NDArray[Any]: ...

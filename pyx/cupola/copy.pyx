@@ -1,0 +1,212 @@
+# cupola/copy.pyx - copies between arrays, and between arrays and the host.
+# cython: language_level=3
+
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_ON_DEVICE, CUPOLA_TO_DEVICE, CUPOLA_TO_HOST,
+    cupola_copy_between, cupola_copy_strided, cupola_copy_to_device, cupola_copy_to_host,
+    cupola_fill_strided, cupola_stream_wait, cupola_strided,
+)
+from cupola.abi cimport require
+from cupola.array cimport Array, host_address, is_pinned, lay, new_array
+from cupola.error cimport check
+from cupola.event cimport Event
+from cupola.layout cimport broadcast, extent, f_strides
+from cupola.stream cimport Stream, current_stream
+
+cdef enum:
+    MOST_AXES = 64
+
+
+cdef struct Axes:
+    int count
+    int64_t shape[MOST_AXES]
+    int64_t first[MOST_AXES]
+    int64_t second[MOST_AXES]
+
+
+cdef int lay_out(Axes* axes, tuple shape, tuple first, tuple second) except -1:
+    cdef Py_ssize_t axis
+    axes.count = <int>len(shape)
+    for axis in range(axes.count):
+        axes.shape[axis] = shape[axis]
+        axes.first[axis] = first[axis]
+        axes.second[axis] = second[axis]
+    return 0
+
+
+cdef bint moved(
+    uint64_t to, tuple to_strides, uint64_t source, tuple from_strides, tuple shape,
+    Py_ssize_t itemsize, int direction, Stream queue
+) except -1:
+    """Queue the copy; False where host memory has to be made contiguous first."""
+    cdef Axes axes
+    cdef cupola_strided there, here
+    cdef int done = 0
+    lay_out(&axes, shape, to_strides, from_strides)
+    there.address, there.strides = to, axes.first
+    here.address, here.strides = source, axes.second
+    with nogil:
+        check(cupola_copy_strided(
+            &there, &here, axes.shape, axes.count, itemsize, direction, queue.native, &done))
+    return done
+
+
+cdef bint overlap(Array one, Array other) except -1:
+    low, high = extent(one.shape, one.get_strides(), one.itemsize)
+    other_low, other_high = extent(other.shape, other.get_strides(), other.itemsize)
+    return (
+        one.start + low < other.start + other_high and other.start + other_low < one.start + high)
+
+
+cdef Array compact(Array source, str order, Stream queue):
+    cdef Array copy = new_array(source.shape, source.dtype, source.device_index, queue)
+    if order == "F" and len(source.shape) > 1:
+        copy = lay(
+            source.shape, f_strides(source.shape, source.itemsize), source.dtype, copy.memory,
+            None, copy.start, copy.device_index)
+    moved(
+        copy.start, copy.get_strides(), source.get_address(), source.get_strides(), source.shape,
+        source.itemsize, CUPOLA_ON_DEVICE, queue)
+    source.used_on(queue)
+    return copy
+
+
+cdef Array across(Array source, Stream queue):
+    """A copy on the queue's device of an array on another one."""
+    cdef Stream there = current_stream(source.device_index)
+    cdef Event event
+    cdef Array copy
+    if not source.contiguous:
+        source = compact(source, "C", there)
+    copy = new_array(source.shape, source.dtype, queue.device_index, queue)
+    # On another device nobody's stream is in order with the queue.
+    event = Event(timing=False, device=source.device_index)
+    event.record_on(there)
+    check(cupola_stream_wait(queue.native, event.native))
+    with nogil:
+        check(cupola_copy_between(
+            copy.start, copy.device_index, source.start, source.device_index, source.nbytes,
+            queue.native))
+    source.used_on(queue)
+    return copy
+
+
+cdef int copy_on_device(Array target, Array source, Stream queue) except -1:
+    cdef tuple strides
+    target.require_live()
+    source.require_live()
+    if target.size == 0:
+        broadcast(source.shape, source.get_strides(), target.shape)
+        return 0
+    if source.device_index != target.device_index:
+        source = across(source, queue)
+    elif overlap(target, source):
+        if target.start == source.start and target.shape == source.shape and (
+            target.get_strides() == source.get_strides()
+        ):
+            return 0
+        source = compact(source, "C", queue)
+    strides = broadcast(source.shape, source.get_strides(), target.shape)
+    moved(
+        target.start, target.get_strides(), source.start, strides, target.shape, target.itemsize,
+        CUPOLA_ON_DEVICE, queue)
+    target.used_on(queue)
+    source.used_on(queue)
+    return 0
+
+
+cdef int upload(Array target, object host, Stream queue, bint by_itself) except -1:
+    cdef uint64_t to = target.get_address(), source
+    cdef size_t nbytes
+    cdef bint pinned
+    if host.shape != target.shape:
+        host = np.broadcast_to(host, target.shape)
+    if target.size == 0:
+        return 0
+    source = host_address(host)
+    pinned = is_pinned(source)
+    if target.contiguous and host.flags.c_contiguous:
+        nbytes = target.nbytes
+        with nogil:
+            check(cupola_copy_to_device(to, <void*>source, nbytes, queue.native))
+            if pinned and not by_itself:
+                queue.wait_done()
+        target.used_on(queue)
+        return 0
+    if moved(
+        to, target.get_strides(), source, host.strides, target.shape, target.itemsize,
+        CUPOLA_TO_DEVICE, queue
+    ):
+        target.used_on(queue)
+        # How a pageable source is read is promised for linear copies alone.
+        if not (pinned and by_itself):
+            with nogil:
+                queue.wait_done()
+        return 0
+    if not host.flags.c_contiguous:
+        return upload(target, np.ascontiguousarray(host), queue, False)
+    cdef Array aside = new_array(target.shape, target.dtype, target.device_index, queue)
+    upload(aside, host, queue, by_itself)
+    return copy_on_device(target, aside, queue)
+
+
+cdef int download(Array source, object host, Stream queue, bint by_itself) except -1:
+    cdef uint64_t origin = source.get_address(), to
+    cdef size_t nbytes
+    cdef bint wait
+    if source.size == 0:
+        return 0
+    to = host_address(host)
+    wait = not (by_itself and is_pinned(to))
+    if source.contiguous and host.flags.c_contiguous:
+        nbytes = source.nbytes
+        with nogil:
+            check(cupola_copy_to_host(<void*>to, origin, nbytes, queue.native))
+            if wait:
+                queue.wait_done()
+        source.used_on(queue)
+        return 0
+    if moved(
+        to, host.strides, origin, source.get_strides(), source.shape, source.itemsize,
+        CUPOLA_TO_HOST, queue
+    ):
+        source.used_on(queue)
+        if wait:
+            with nogil:
+                queue.wait_done()
+        return 0
+    if not source.contiguous:
+        source = compact(source, "C", queue)
+        if host.flags.c_contiguous:
+            return download(source, host, queue, by_itself)
+    # Strided host memory is written by the host.
+    aside = np.empty(source.shape, source.dtype)
+    download(source, aside, queue, False)
+    host[...] = aside
+    return 0
+
+
+cdef int fill(Array target, object element, Stream queue) except -1:
+    cdef Axes axes
+    cdef cupola_strided there
+    cdef uint64_t value = host_address(element)
+    cdef tuple strides
+    target.require_live()
+    if target.nbytes == 0:
+        return 0
+    strides = target.get_strides()
+    lay_out(&axes, target.shape, strides, strides)
+    there.address, there.strides = target.start, axes.first
+    cdef size_t itemsize = target.itemsize
+    with nogil:
+        check(cupola_fill_strided(
+            &there, axes.shape, axes.count, <void*>value, itemsize, queue.native))
+    target.used_on(queue)
+    return 0
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

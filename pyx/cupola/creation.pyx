@@ -1,0 +1,341 @@
+# cupola/creation.pyx - the ways to make an array.
+# cython: language_level=3
+"""Making arrays."""
+
+import numpy as np
+
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola.abi cimport require
+from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
+from cupola.copy cimport copy_on_device, upload
+from cupola.device cimport device_index
+from cupola.interface cimport Interface, interface_of
+from cupola.layout cimport as_dtype, as_shape, bytes_of, f_strides
+from cupola.memory cimport Memory, allocate_managed, allocate_pinned
+from cupola.stream cimport Stream, as_stream
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+
+cdef tuple what_of(object shape, object dtype):
+    """Shape and dtype, elements that are arrays themselves taken apart, as NumPy does."""
+    axes, kind = as_shape(shape), as_dtype(dtype)
+    if kind.subdtype is not None:
+        axes, kind = axes + kind.shape, kind.base
+    return axes, kind
+
+
+cdef Array made(object shape, object dtype, object order, object device, object stream):
+    cdef int index = device_index(device)
+    cdef tuple axes
+    cdef Array array
+    axes, kind = what_of(shape, dtype)
+    if order != "C" and order != "F":
+        raise ArgumentValueError(f"an order is 'C' or 'F', got {order!r}")
+    array = new_array(axes, kind, index, as_stream(stream, index))
+    if order == "F" and len(axes) > 1:
+        return lay(
+            axes, f_strides(axes, array.itemsize), kind, array.memory, None, array.start, index)
+    return array
+
+
+def empty(shape, dtype=float, *, order="C", device=None, stream=None):
+    """An array in a device's memory, its elements not set.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : data-type
+        Any NumPy dtype but objects; by default float64, as in NumPy.
+    order : {"C", "F"}
+        Which axis' elements follow each other: the last one, or the first.
+    device : Device or int, optional
+        By default the current one.
+    stream : Stream, optional
+        The one that uses it first; others wait for that one before they use it. By default the
+        current one.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    OutOfMemoryError
+        Where the device has not enough memory.
+    """
+    return made(shape, dtype, order, device, stream)
+
+
+def zeros(shape, dtype=float, *, order="C", device=None, stream=None):
+    """An array in a device's memory, all zero bytes; parameters as for `empty`.
+
+    Returns
+    -------
+    Array
+    """
+    cdef Array array = made(shape, dtype, order, device, stream)
+    array.view_as((array.nbytes,), None, 0, np.dtype(np.uint8)).fill(0, stream)
+    return array
+
+
+def ones(shape, dtype=float, *, order="C", device=None, stream=None):
+    """An array in a device's memory, all ones; parameters as for `empty`.
+
+    Returns
+    -------
+    Array
+    """
+    return full(shape, 1, dtype, order=order, device=device, stream=stream)
+
+
+def full(shape, value, dtype=None, *, order="C", device=None, stream=None):
+    """An array in a device's memory, every element the same.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    value : scalar
+    dtype : data-type, optional
+        By default the value's, as NumPy has it.
+    order, device, stream : optional
+        As for `empty`.
+
+    Returns
+    -------
+    Array
+    """
+    cdef Array array = made(
+        shape, np.asarray(value).dtype if dtype is None else dtype, order, device, stream)
+    array.fill(value, stream)
+    return array
+
+
+cdef Array made_like(
+    object prototype, object dtype, object shape, object order, object device, object stream
+):
+    fortran = False
+    if isinstance(prototype, Array):
+        device = (<Array>prototype).device_index if device is None else device
+        flags = prototype.flags
+        fortran = flags.f_contiguous and not flags.c_contiguous
+    elif isinstance(prototype, np.ndarray):
+        fortran = prototype.flags.fnc
+    elif not hasattr(prototype, "dtype") or not hasattr(prototype, "shape"):
+        interface = interface_of(prototype)
+        if interface is None:
+            prototype = np.asarray(prototype)
+        else:
+            dtype = (<Interface>interface).dtype if dtype is None else dtype
+            shape = (<Interface>interface).shape if shape is None else shape
+    if order not in ("C", "F", "A", "K"):
+        raise ArgumentValueError(f"an order is 'C', 'F', 'A' or 'K', got {order!r}")
+    if order in ("A", "K"):
+        order = "F" if fortran else "C"
+    return made(
+        prototype.shape if shape is None else shape,
+        prototype.dtype if dtype is None else dtype, order, device, stream)
+
+
+def empty_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
+    """An array in a device's memory like another one, its elements not set.
+
+    Parameters
+    ----------
+    prototype : Array, numpy.ndarray, or anything with ``shape`` and ``dtype``
+    dtype : data-type, optional
+        In place of the prototype's.
+    order : {"C", "F", "A", "K"}
+        "A" and "K": Fortran's order where the prototype is in that, else C's.
+    shape : int or sequence of int, optional
+        In place of the prototype's.
+    device : Device or int, optional
+        By default the prototype's, or else the current one.
+    stream : Stream, optional
+        The one that uses it first; by default the current one.
+
+    Returns
+    -------
+    Array
+    """
+    return made_like(prototype, dtype, shape, order, device, stream)
+
+
+def zeros_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
+    """An array in a device's memory like another one, all zero bytes; as `empty_like`.
+
+    Returns
+    -------
+    Array
+    """
+    cdef Array array = made_like(prototype, dtype, shape, order, device, stream)
+    array.view_as((array.nbytes,), None, 0, np.dtype(np.uint8)).fill(0, stream)
+    return array
+
+
+def ones_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
+    """An array in a device's memory like another one, all ones; as `empty_like`.
+
+    Returns
+    -------
+    Array
+    """
+    return full_like(
+        prototype, 1, dtype, order=order, shape=shape, device=device, stream=stream)
+
+
+def full_like(
+    prototype, value, dtype=None, *, order="K", shape=None, device=None, stream=None
+):
+    """An array in a device's memory like another one, every element the same; as `empty_like`.
+
+    Returns
+    -------
+    Array
+    """
+    cdef Array array = made_like(prototype, dtype, shape, order, device, stream)
+    array.fill(value, stream)
+    return array
+
+
+def to_device(source, dtype=None, *, device=None, stream=None):
+    """A copy in a device's memory.
+
+    Parameters
+    ----------
+    source : array_like
+        A buffer object (NumPy array, memoryview, ...), what ``numpy.asarray`` takes, or device
+        memory (a `cupola.Array`, anything with ``__cuda_array_interface__`` or ``__dlpack__``).
+    dtype : data-type, optional
+        To convert to, on the host, before the copy.
+    device : Device or int, optional
+        By default the current one.
+    stream : Stream, optional
+        What the copy is queued on; by default the current one. From page-locked memory the copy
+        runs by itself where a stream is given: keep `source` till it is done.
+
+    Returns
+    -------
+    Array
+        Of the same shape and dtype, in C order and the machine's byte order.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where the elements would be Python objects.
+    """
+    cdef int index = device_index(device)
+    cdef Stream queue = as_stream(stream, index)
+    cdef Array array, origin
+    if isinstance(source, Array) or is_foreign(source):
+        origin = asarray(source)
+        if dtype is not None and np.dtype(dtype) != origin.dtype:
+            raise ArgumentTypeError(
+                f"the source lies on a device with dtype {origin.dtype}; it is not converted to "
+                f"{np.dtype(dtype)} there")
+        array = new_array(origin.shape, origin.dtype, index, queue)
+        copy_on_device(array, origin, queue)
+        return array
+    try:
+        host = np.asarray(source, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"a {type(source).__name__} can't be made an array: {error}") from error
+    as_dtype(host.dtype)
+    if not host.dtype.isnative:
+        host = host.astype(host.dtype.newbyteorder("="))
+    array = new_array(host.shape, host.dtype, index, queue)
+    upload(array, host, queue, stream is not None)
+    return array
+
+
+def asarray(source):
+    """Device memory of another library as an `Array`, without a copy.
+
+    Parameters
+    ----------
+    source : Array, or an object with ``__cuda_array_interface__`` or ``__dlpack__``
+        Kept alive by the array. This thread's current stream waits for its data where the
+        object says on which stream that is made.
+
+    Returns
+    -------
+    Array
+        With the same strides, and read-only where the object says so.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where it is no device memory.
+    """
+    if isinstance(source, Array):
+        (<Array>source).require_live()
+        return source
+    if isinstance(source, np.ndarray):
+        raise ArgumentTypeError(
+            "a numpy.ndarray is not in a device's memory; cupola.to_device copies it")
+    return foreign_array(source)
+
+
+def take_array(host, device):
+    """An array as it comes out of a pickle."""
+    return to_device(host, device=device)
+
+
+def managed(shape, dtype=float, *, device=None):
+    """An array that host and devices reach: `Array.host` is a NumPy array of the same elements.
+
+    Wait for what was queued on it before the host reads or writes it; before it has been waited
+    for, some devices let the host touch none of it.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : data-type
+        Any NumPy dtype but objects; by default float64.
+    device : Device or int, optional
+        The one that uses it first; by default the current one.
+
+    Returns
+    -------
+    Array
+        Its elements are not set. It comes from no pool: making and freeing it waits for the
+        device.
+    """
+    cdef int index = device_index(device)
+    cdef tuple axes
+    cdef Memory memory
+    axes, kind = what_of(shape, dtype)
+    memory = allocate_managed(index, bytes_of(axes, kind.itemsize))
+    return lay(axes, None, kind, memory, None, memory.address, index)
+
+
+def pinned_empty(shape, dtype=float, *, device=None, write_combined=False):
+    """A NumPy array in page-locked host memory, its elements not set.
+
+    Copies from and to it are faster, and run beside other work where a stream is given.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : data-type
+        Any NumPy dtype but objects; by default float64.
+    device : Device or int, optional
+        The device whose driver context allocates it; it can be used with every one.
+    write_combined : bool
+        For arrays that the host only writes, in order: faster to copy from, very slow to read.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
+    cdef tuple axes
+    axes, kind = what_of(shape, dtype)
+    cdef Py_ssize_t nbytes = bytes_of(axes, kind.itemsize)
+    if nbytes == 0:
+        return np.empty(axes, kind)
+    return np.ndarray(
+        axes, kind, buffer=allocate_pinned(device_index(device), nbytes, write_combined))
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

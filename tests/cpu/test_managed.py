@@ -1,0 +1,83 @@
+"""Managed memory: prefetching and advice; memory of other processes."""
+
+import ctypes
+from ctypes import byref, c_int, c_uint64
+
+import pytest
+
+from .abi import *
+
+CONCURRENT_MANAGED_ACCESS = 89
+HOST = -1  # CU_DEVICE_CPU
+DEVICE_LOCATION, HOST_LOCATION = 1, 2
+SET_READ_MOSTLY, SET_PREFERRED, UNSET_PREFERRED, SET_ACCESSED_BY, UNSET_ACCESSED_BY = 1, 3, 4, 5, 6
+
+
+class Location(ctypes.Structure):
+    _fields_ = (("type", c_int), ("id", c_int))
+
+
+@pytest.fixture
+def managed(cuda):
+    value = c_int()
+    cuda.cuDeviceGetAttribute(byref(value), CONCURRENT_MANAGED_ACCESS, 0)
+    if not value.value:
+        pytest.skip("the device has no concurrent managed access")
+    pointer = c_uint64()
+    cuda.cuMemAllocManaged(byref(pointer), 1 << 16, 1)
+    yield pointer.value
+    cuda.cuMemFree_v2(pointer)
+
+
+@pytest.mark.parametrize("suffix", ["", "_ptsz"])
+def test_prefetch(cuda, managed, suffix):
+    cuda.cuMemsetD8_v2(managed, 7, 1 << 16)
+    for device in (0, HOST):
+        cuda.code(f"cuMemPrefetchAsync{suffix}", managed, 1 << 16, device, 0)
+        cuda.cuCtxSynchronize()
+        assert ctypes.string_at(managed, 1 << 16) == b"\7" * (1 << 16)
+    name = f"cuMemPrefetchAsync_v2{suffix}"
+    for place in (Location(DEVICE_LOCATION, 0), Location(HOST_LOCATION, 0)):
+        assert cuda.code(name, managed, 1 << 16, place, 0, 0) == SUCCESS
+
+
+def test_prefetch_misuse(cuda, managed):
+    assert cuda.code("cuMemPrefetchAsync", managed, 0, 0, 0) == INVALID_VALUE
+    assert cuda.code("cuMemPrefetchAsync", managed, 1 << 16, 99, 0) == INVALID_DEVICE
+    assert cuda.code("cuMemPrefetchAsync", 0, 16, 0, 0) == INVALID_VALUE
+    plain = cuda.alloc(16)
+    assert cuda.code("cuMemPrefetchAsync", plain, 16, 0, 0) == INVALID_VALUE
+    cuda.cuMemFree_v2(plain)
+
+
+def test_prefetch_beyond_the_end(cuda, managed, own):
+    assert cuda.code("cuMemPrefetchAsync", managed + 100, 1 << 16, 0, 0) == INVALID_VALUE
+
+
+def test_advice(cuda, managed):
+    for advice in (SET_READ_MOSTLY, SET_PREFERRED, UNSET_PREFERRED, SET_ACCESSED_BY):
+        cuda.cuMemAdvise(managed, 1 << 16, advice, 0)
+        place = Location(DEVICE_LOCATION, 0)
+        assert cuda.code("cuMemAdvise_v2", managed, 1 << 16, advice, place) == SUCCESS
+    cuda.cuMemAdvise(managed, 1 << 16, UNSET_ACCESSED_BY, 0)
+    cuda.cuMemAdvise(managed, 1 << 16, SET_PREFERRED, HOST)
+    assert cuda.code("cuMemAdvise", managed, 1 << 16, 99, 0) == INVALID_VALUE
+    assert cuda.code("cuMemAdvise", managed, 1 << 16, SET_ACCESSED_BY, 99) == INVALID_DEVICE
+    plain = cuda.alloc(16)
+    assert cuda.code("cuMemAdvise", plain, 16, SET_READ_MOSTLY, 0) == INVALID_VALUE
+    cuda.cuMemFree_v2(plain)
+
+
+def test_there_is_no_memory_of_other_processes(cuda, own):
+    handle, pointer = ctypes.create_string_buffer(64), c_uint64()
+    plain = cuda.alloc(16)
+    assert cuda.code("cuIpcGetMemHandle", handle, plain) == NOT_SUPPORTED
+    assert cuda.code("cuIpcGetMemHandle", None, plain) == INVALID_VALUE
+    assert cuda.code("cuIpcGetMemHandle", handle, 16) == INVALID_VALUE
+    cuda.cuMemFree_v2(plain)
+
+    class Handle(ctypes.Structure):
+        _fields_ = (("bytes", ctypes.c_char * 64),)
+
+    assert cuda.code("cuIpcOpenMemHandle_v2", byref(pointer), Handle(), 1) == NOT_SUPPORTED
+    assert cuda.code("cuIpcCloseMemHandle", 16) == INVALID_VALUE
