@@ -109,10 +109,13 @@ def allocations(library, driver):
     pool_call = driver_function(driver, "cuMemAllocAsync")
     free = driver_function(driver, "cuMemFreeAsync")
 
-    def round_of(call):
-        elapsed = timed(call, ALLOCATIONS)
+    def round_of(make, *arguments):
+        start = time.perf_counter()
+        for _ in range(ALLOCATIONS):
+            make(*arguments)
+        elapsed = time.perf_counter() - start
         cupola.Device().synchronize()
-        return elapsed
+        return elapsed / ALLOCATIONS
 
     def cpp():
         elapsed = library.floor_allocate(pool_call, free, ALLOCATED, stream.handle, ALLOCATIONS)
@@ -123,8 +126,8 @@ def allocations(library, driver):
     dtype = np.dtype(np.float32)
     return {
         "allocate and free, C++ loop over cuMemAllocAsync and cuMemFreeAsync": cpp,
-        "allocate and free, cupola.alloc": lambda: round_of(lambda: alloc(ALLOCATED)),
-        "allocate and free, cupola.empty": lambda: round_of(lambda: empty(shape, dtype)),
+        "allocate and free, cupola.alloc": lambda: round_of(alloc, ALLOCATED),
+        "allocate and free, cupola.empty": lambda: round_of(empty, shape, dtype),
     }
 
 

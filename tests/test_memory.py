@@ -294,7 +294,7 @@ def test_the_pool(driver):
     assert pool.used == used
     assert pool.used_high >= used + (1 << 20)
     pool.reset_high()
-    assert pool.used_high == used
+    assert pool.used_high <= used
     pool.trim()
     assert pool.reserved <= max(reserved, 64 << 20)
     before = pool.release_threshold

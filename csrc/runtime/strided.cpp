@@ -65,8 +65,8 @@ Box reduce(const cupola_strided& to, const cupola_strided& from, const std::int6
         box.axes.push_back(axis);
     }
     if (itemsize == 0) return {to.address, from.address, {}};
-    std::stable_sort(box.axes.begin(), box.axes.end(),
-                     [](const Axis& a, const Axis& b) { return a.to > b.to; });
+    std::sort(box.axes.begin(), box.axes.end(),
+              [](const Axis& a, const Axis& b) { return a.to > b.to; });
     box.axes.push_back({itemsize, 1, 1});
     // An axis whose elements are as far apart as the whole of the next one is a part of it.
     std::vector<Axis> merged{box.axes.back()};

@@ -10,12 +10,19 @@ from cupola.abi cimport require
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
+cdef object DTYPE = np.dtype
 cdef object LARGEST = (1 << 63) - 1
 cdef enum:
     MOST_AXES = 64  # as many as NumPy has
 
 
 cdef tuple as_shape(object shape):
+    if type(shape) is tuple and len(<tuple>shape) <= MOST_AXES:
+        for axis in <tuple>shape:
+            if type(axis) is not int or axis < 0:
+                break
+        else:
+            return <tuple>shape
     if hasattr(shape, "__index__"):
         shape = (shape,)
     try:
@@ -32,7 +39,7 @@ cdef tuple as_shape(object shape):
 
 
 cdef object as_dtype(object dtype):
-    if type(dtype) is not np.dtype:
+    if not isinstance(dtype, DTYPE):
         try:
             dtype = np.dtype(dtype)
         except TypeError as error:
@@ -43,7 +50,9 @@ cdef object as_dtype(object dtype):
 
 
 cdef Py_ssize_t bytes_of(tuple shape, Py_ssize_t itemsize) except -1:
-    nbytes = math.prod(shape) * itemsize
+    nbytes = itemsize
+    for length in shape:
+        nbytes *= length
     if nbytes > LARGEST:
         raise ArgumentValueError(
             f"an array of shape {shape} and {itemsize} bytes an element is too large")

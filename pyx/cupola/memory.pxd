@@ -16,6 +16,7 @@ cdef class Memory:
     cdef readonly bint pinned  # page-locked memory of the host
     cdef readonly bint managed  # host and devices reach it
     cdef bint write_protected
+    cdef bint quick  # freeing it waits for nothing
     cdef bint lent  # the host may hold its bytes: they stay till this goes
     cdef cupola_memory* kept  # what was freed and is lent
 

@@ -10,11 +10,12 @@ from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_IPC_HANDLE_SIZE, CUPOLA_PINNED_WRITE_COMBINED,
-    CUPOLA_REGISTER_READ_ONLY, cupola_copy_between, cupola_copy_on_device, cupola_copy_to_device,
-    cupola_copy_to_host, cupola_fill, cupola_memory_address, cupola_memory_allocate,
-    cupola_memory_allocate_exportable, cupola_memory_allocate_managed,
-    cupola_memory_allocate_pinned, cupola_memory_export, cupola_memory_import,
-    cupola_memory_register, cupola_memory_release, cupola_memory_size, cupola_memory_use,
+    CUPOLA_REGISTER_READ_ONLY, cupola_callbacks_pending, cupola_copy_between,
+    cupola_copy_on_device, cupola_copy_to_device, cupola_copy_to_host, cupola_fill,
+    cupola_memory_address, cupola_memory_allocate, cupola_memory_allocate_exportable,
+    cupola_memory_allocate_managed, cupola_memory_allocate_pinned, cupola_memory_export,
+    cupola_memory_import, cupola_memory_register, cupola_memory_release, cupola_memory_size,
+    cupola_memory_use, cupola_stream_handle,
 )
 from cupola.abi cimport require
 from cupola.array cimport is_pinned
@@ -35,11 +36,34 @@ cdef Memory hold(cupola_memory* native, int device, Stream stream):
     return memory
 
 
+cdef enum:
+    MOST_AT_ONCE = 64 << 20  # bytes; the pool may have to take more from the device first
+    PER_THREAD = 2  # the handle of a thread's own default stream
+
+
 cdef Memory allocate(int device, size_t nbytes, Stream stream):
+    cdef Memory memory
     cdef cupola_memory* native = NULL
-    with nogil:
-        check(cupola_memory_allocate(device, nbytes, stream.native, &native))
-    return hold(native, device, stream)
+    cdef int status
+    # To give Python's lock up and take it again costs more than the pool does. It is kept where
+    # nothing is waited for that may want it.
+    if nbytes <= MOST_AT_ONCE and cupola_callbacks_pending() == 0:
+        status = cupola_memory_allocate(device, nbytes, stream.native, &native)
+    else:
+        with nogil:
+            status = cupola_memory_allocate(device, nbytes, stream.native, &native)
+    check(status)
+    memory = hold(native, device, stream)
+    memory.quick = <uintptr_t>stream.get_handle() != PER_THREAD
+    return memory
+
+
+cdef void let_go(cupola_memory* native, bint quick) noexcept:
+    if quick and cupola_callbacks_pending() == 0:
+        cupola_memory_release(native)
+    else:
+        with nogil:
+            cupola_memory_release(native)
 
 
 cdef Memory allocate_pinned(int device, size_t nbytes, bint write_combined):
@@ -107,8 +131,7 @@ cdef class Memory:
     def __dealloc__(self):
         # The library frees in the order of the streams that used it, so work may be in flight.
         if self.native != NULL:
-            with nogil:
-                cupola_memory_release(self.native)
+            let_go(self.native, self.quick)
         if self.kept != NULL:
             with nogil:
                 cupola_memory_release(self.kept)
@@ -116,6 +139,8 @@ cdef class Memory:
     cdef int use(self, cupola_stream* stream) except -1:
         if self.native != NULL:
             check(cupola_memory_use(self.native, stream))
+            # Freeing it then waits for all of the device.
+            self.quick = self.quick and <uintptr_t>cupola_stream_handle(stream) != PER_THREAD
         return 0
 
     cdef int free(self) except -1:
@@ -125,8 +150,7 @@ cdef class Memory:
         if self.lent and self.owner is None:
             self.kept = native
             return 0
-        with nogil:
-            cupola_memory_release(native)
+        let_go(native, self.quick)
         self.owner = None
         return 0
 
@@ -372,6 +396,9 @@ cdef int get_buffer(object value, Py_buffer* view, bint writable) except -1:
     return 0
 
 
+cdef object LARGEST = 1 << 63
+
+
 def alloc(nbytes, *, device=None, stream=None, exportable=False):
     """Memory of a device, as raw bytes.
 
@@ -400,9 +427,11 @@ def alloc(nbytes, *, device=None, stream=None, exportable=False):
     cdef int index = device_index(device)
     cdef cupola_memory* native = NULL
     cdef size_t size
-    if isinstance(nbytes, bool) or not hasattr(nbytes, "__index__"):
-        raise ArgumentTypeError(f"a number of bytes is an int, got {nbytes!r}")
-    if not 0 <= nbytes.__index__() < 1 << 63:
+    if type(nbytes) is not int:
+        if isinstance(nbytes, bool) or not hasattr(nbytes, "__index__"):
+            raise ArgumentTypeError(f"a number of bytes is an int, got {nbytes!r}")
+        nbytes = nbytes.__index__()
+    if not 0 <= nbytes < LARGEST:
         raise ArgumentValueError(f"{nbytes} bytes can't be allocated")
     size = nbytes
     if not exportable:

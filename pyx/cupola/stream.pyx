@@ -29,8 +29,22 @@ cdef Stream adopt(cupola_stream* native):
 
 cdef Stream current_stream(int device):
     cdef cupola_stream* native = NULL
+    cdef Stream stream
     check(cupola_stream_current(device, &native))
-    return adopt(native)
+    if device >= len(DEFAULTS):
+        DEFAULTS.extend([None] * (device + 1 - len(DEFAULTS)))
+    stream = DEFAULTS[device]
+    if stream is not None and stream.native == native:
+        cupola_stream_release(native)
+        return stream
+    stream = adopt(native)
+    if DEFAULTS[device] is None and <uintptr_t>cupola_stream_handle(native) <= 1:
+        DEFAULTS[device] = stream
+    return stream
+
+
+# The legacy default stream of each device: what is current nearly always.
+cdef list DEFAULTS = []
 
 
 cdef Stream wrap_handle(void* handle, object owner, int device):
