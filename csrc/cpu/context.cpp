@@ -37,6 +37,7 @@ void Context::open(unsigned with) {
     peers = 0;
     cache_config = CU_FUNC_CACHE_PREFER_NONE;
     shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+    heap_.reset();
     std::lock_guard lock(mutex_);
     std::fill(std::begin(limits_), std::end(limits_), 0);
     limits_[CU_LIMIT_STACK_SIZE] = 1024;

@@ -9,6 +9,7 @@
 
 #include "cpu/cuda.hpp"
 #include "cpu/failure.hpp"
+#include "cpu/heap.hpp"
 
 namespace cupola::cpu {
 
@@ -51,6 +52,7 @@ class Context : public std::enable_shared_from_this<Context> {
     std::atomic<int> cache_config{0}, shared_config{0};
     std::size_t get_limit(CUlimit limit);
     void set_limit(CUlimit limit, std::size_t value);
+    Heap& heap() { return heap_; }
     std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
 
     // The handle's context, or the current one for null.
@@ -80,6 +82,7 @@ class Context : public std::enable_shared_from_this<Context> {
     std::vector<std::weak_ptr<Stream>> streams_;
     std::uint64_t generation_ = 0;  // of open(): a thread's own stream belongs to one
     std::size_t limits_[CU_LIMIT_MAX] = {};
+    Heap heap_{*this};
 };
 
 }  // namespace cupola::cpu

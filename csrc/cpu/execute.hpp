@@ -37,6 +37,14 @@ class AddressSpace {
     virtual Range find(std::uintptr_t address) const = 0;  // empty where nothing is mapped
 };
 
+// What malloc and free of device code work on. Called from many threads at once.
+class DeviceHeap {
+  public:
+    virtual ~DeviceHeap() = default;
+    virtual std::uintptr_t allocate(std::uint64_t bytes) = 0;  // 0: there is no room
+    virtual bool release(std::uintptr_t address) = 0;          // false: nothing begins there
+};
+
 struct Fault {
     enum class Kind {
         illegal_address,
@@ -111,6 +119,7 @@ struct Launch {
     std::uint32_t dynamic_shared = 0;
     std::vector<std::byte> parameters;  // laid out by the kernel's Parameter offsets
     const AddressSpace* memory = nullptr;
+    DeviceHeap* heap = nullptr;
     const std::atomic<bool>* stop = nullptr;      // looked at on backward branches and barriers
     std::function<void(std::string_view)> print;  // device printf, one call a formatted string
     std::uint64_t grid_id = 0;

@@ -166,6 +166,7 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.cooperative = shape.cooperative;
     launch.dynamic_shared = shape.shared;
     launch.memory = &Driver::get().memory;
+    launch.heap = &call.context->heap();
     launch.grid_id = ++last_grid;
     launch.print = [printed = &operation->grid.printed](std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), stdout);

@@ -56,8 +56,9 @@ void Parser::statement(Function& f) {
         take();
         take();
         if (at_directive(".branchtargets")) return branch_targets(f, token.text);
-        if (at_directive(".callprototype") || at_directive(".calltargets"))
-            fail(peek(), "indirect calls are not supported", Error::Kind::unsupported_form);
+        if (at_directive(".callprototype")) return call_prototype(token.text);
+        if (at_directive(".calltargets"))
+            fail(peek(), ".calltargets is not supported", Error::Kind::unsupported_form);
         return label(f, token);
     }
     instruction(f);
@@ -197,59 +198,6 @@ void Parser::instruction(Function& f) {
         return;
     }
     fail(opcode, std::string(opcode.text) + ": " + wrong);
-}
-
-// call [(result),] function [, (arguments)]
-void Parser::call(Function& f, Instruction& i) {
-    const Token& start = peek();
-    Call c;
-    if (accept('(')) {
-        while (!at_mark(')')) {
-            c.results.push_back(call_argument(f));
-            if (!accept(',')) break;
-        }
-        expect(')');
-        expect(',');
-    }
-    const Token& token = peek();
-    const std::string_view name = expect_word("a function's name");
-    const auto found = scopes_[0].names.find(name);
-    if (found == scopes_[0].names.end() || found->second.kind != Symbol::Kind::function) {
-        if (find_register(f, name))
-            fail(token, "indirect calls are not supported", Error::Kind::unsupported_form);
-        fail(token, "unknown function '" + std::string(name) + "'");
-    }
-    c.function = found->second.index;
-    if (accept(',')) {
-        expect('(');
-        while (!at_mark(')')) {
-            c.arguments.push_back(call_argument(f));
-            if (!accept(',')) break;
-        }
-        expect(')');
-    }
-    expect(';');
-    const Function& to = module_.functions[c.function];
-    if (to.entry) fail(token, "a kernel cannot be called", Error::Kind::unsupported_form);
-    const auto agree = [&](const std::vector<std::uint32_t>& mine,
-                           const std::vector<std::uint32_t>& theirs) {
-        if (mine.size() != theirs.size()) return false;
-        for (std::size_t n = 0; n < mine.size(); ++n)
-            if (f.frame[mine[n]].size != to.frame[theirs[n]].size) return false;
-        return true;
-    };
-    if (!agree(c.results, to.results) || !agree(c.arguments, to.formals))
-        fail(start, "the arguments do not suit function '" + std::string(name) + "'");
-    i.call = static_cast<std::uint32_t>(f.calls.size());
-    f.calls.push_back(std::move(c));
-}
-
-std::uint32_t Parser::call_argument(Function& f) {
-    const Token& token = peek();
-    const Symbol* s = find(expect_word("a .param variable"));
-    if (!s || s->kind != Symbol::Kind::frame || f.frame[s->index].space != Space::param)
-        fail(token, "an argument that is no .param variable", Error::Kind::unsupported_form);
-    return s->index;
 }
 
 std::uint32_t Parser::label_reference(std::string_view name) {

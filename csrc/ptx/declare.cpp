@@ -238,8 +238,14 @@ void Parser::initialise_address(Declared& d, std::uint64_t at) {
     if (masked) expect(')');
     const auto found = scopes_[0].names.find(name);
     if (found == scopes_[0].names.end()) fail(token, "unknown name '" + std::string(name) + "'");
-    if (found->second.kind == Symbol::Kind::function)
-        fail(token, "the address of a function is not supported", Error::Kind::unsupported_form);
+    if (found->second.kind == Symbol::Kind::function) {
+        if (r.bytes != 8 && !(masked && r.bytes == 1))
+            fail(token, "an address in less than 8 bytes");
+        r.function = found->second.index;
+        take_address(r.function, token);
+        v.relocations.push_back(r);
+        return;
+    }
     const Variable& to = module_.variables[found->second.index];
     if (to.space != Space::global && to.space != Space::constant)
         fail(token, "'" + to.name + "' has no address that a variable can hold");

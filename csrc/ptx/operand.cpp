@@ -194,7 +194,10 @@ Operand Parser::named(Function& f, const Token& token) {
                 return o;
             case Symbol::Kind::function:
                 o.kind = Kind::function;
+                take_address(o.index, token);
                 return o;
+            case Symbol::Kind::prototype:
+                fail(token, "a prototype where an operand is wanted");
             case Symbol::Kind::variable:
                 o.kind = Kind::variable;
                 break;

@@ -202,6 +202,7 @@ void Parser::function(const Prefix& prefix, bool entry) {
     f.visible = prefix.visible;
     f.line = prefix.line;
     references_.clear();
+    prototypes_.clear();
     frame_at_ = 0;
     open_scope();
     if (!entry && at_mark('(')) parameters(f, f.results, false);
@@ -222,7 +223,14 @@ void Parser::function(const Prefix& prefix, bool entry) {
     f.defined = true;
     body(f);
     close_scope();
+    f.address_taken |= module_.functions[index].address_taken;
     module_.functions[index] = std::move(f);
+}
+
+void Parser::take_address(std::uint32_t function, const Token& at) {
+    if (module_.functions[function].entry)
+        fail(at, "the address of a kernel is not supported", Error::Kind::unsupported_form);
+    module_.functions[function].address_taken = true;
 }
 
 std::uint32_t Parser::declare_function(Function& f, const Token& name) {

@@ -15,7 +15,7 @@ namespace cupola::ptx {
 
 // What a name stands for.
 struct Symbol {
-    enum class Kind : std::uint8_t { reg, variable, frame, function, table };
+    enum class Kind : std::uint8_t { reg, variable, frame, function, table, prototype };
     Kind kind;
     std::uint32_t index;
 };
@@ -69,6 +69,7 @@ class Parser {
     void parameters(Function& f, std::vector<std::uint32_t>& list, bool entry);
     void head_directives(Function& f);
     void dimensions(std::uint32_t (&out)[3]);
+    void take_address(std::uint32_t function, const Token& at);
     std::uint32_t declare_function(Function& f, const Token& name);
     void finish_functions();
 
@@ -96,9 +97,13 @@ class Parser {
     void register_declaration(Function& f);
     void local_variable(Function& f, Space space);
     void branch_targets(Function& f, std::string_view name);
+    void call_prototype(std::string_view name);
+    std::vector<Variable> prototype_list();
     void label(Function& f, const Token& name);
     void instruction(Function& f);
     void call(Function& f, Instruction& i);
+    void check_direct(const Function& f, const Call& c, const Token& start);
+    void check_indirect(const Function& f, const Call& c, const Token& start);
     std::uint32_t call_argument(Function& f);
     void resolve_labels(Function& f);
     std::uint32_t add_frame(Function& f, Variable variable);
@@ -126,6 +131,10 @@ class Parser {
     std::vector<ScopeOfNames> scopes_;  // the first is the module's
     std::uint32_t scope_ = 0;
     std::uint64_t frame_at_ = 0;
+    struct Prototype {
+        std::vector<Variable> results, formals;
+    };
+    std::vector<Prototype> prototypes_;       // of the function at hand
     std::vector<LabelReference> references_;  // of the function at hand; operands hold the index
     std::vector<Operand> operands_;           // of the instruction at hand
     std::unordered_map<std::string_view, std::vector<Candidate>> matched_;

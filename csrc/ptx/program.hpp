@@ -16,7 +16,8 @@ inline constexpr std::uint32_t absent = 0xffffffffu;
 // An address that a variable's initialiser holds.
 struct Relocation {
     std::uint64_t offset = 0;         // in the variable
-    std::uint32_t variable = absent;  // of the module
+    std::uint32_t variable = absent;  // of the module, or
+    std::uint32_t function = absent;
     std::int64_t addend = 0;
     std::uint8_t bytes = 8, shift = 0;  // how many bytes are written, of the address >> shift
 };
@@ -130,13 +131,15 @@ struct Instruction {
 };
 
 struct Call {
-    std::uint32_t function = absent;                // of the module
+    std::uint32_t function = absent;                // of the module, or
+    std::uint32_t pointer = absent;                 // the register that holds its address
     std::vector<std::uint32_t> arguments, results;  // frame variables of the caller
 };
 
 struct Function {
     std::string name;
     bool entry = false, defined = false, visible = false;
+    bool address_taken = false;
     std::uint32_t line = 0;
     std::vector<Variable> frame;  // .local and .param: formals first
     std::uint64_t frame_bytes = 0;

@@ -216,7 +216,8 @@ class Check {
             if (bytes == 4 && (space == Space::shared || space == Space::local)) return {};
             return "an address of 64 bits where ." + std::string(name_of(type)) + " is wanted";
         }
-        if (o.kind == Kind::function) return "the address of a function is not supported";
+        if (o.kind == Kind::function)
+            return bytes_of(type) == 8 && !is_float(type) ? "" : "an address of 64 bits";
         return source(o, type, false);
     }
 

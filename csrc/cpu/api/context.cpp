@@ -185,6 +185,8 @@ CUPOLA_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
         const auto& context = Context::usable();
         // Graphics' limits can only be asked for. Of the L2 cache there is nothing to set aside.
         require(limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_ERROR_NOT_PERMITTED);
+        // Device code has the heap's memory by now.
+        require(limit != CU_LIMIT_MALLOC_HEAP_SIZE || !context->heap().made());
         if (limit != CU_LIMIT_PERSISTING_L2_CACHE_SIZE) context->set_limit(limit, value);
         return CUDA_SUCCESS;
     });

@@ -103,9 +103,8 @@ void save_registers(Warp& w, const CallSite& site, unsigned lane, std::byte* to,
     }
 }
 
-[[gnu::noinline]] const Code* call(const Code* ip, Warp& w, std::byte*) {
-    BlockState& block = block_of(w);
-    const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
+// The active lanes' frames for the callee. False: a fault has been noted.
+bool push_frames(const Code* ip, Warp& w, BlockState& block, const CallSite& site) {
     std::uint32_t* sp = stack_pointers(w);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
@@ -113,7 +112,7 @@ void save_registers(Warp& w, const CallSite& site, unsigned lane, std::byte* to,
             std::uint64_t{sp[lane]} + site.frame + site.needed > block.local_bytes) {
             block.fault(w, ip, Fault::Kind::stack_overflow, lane, "call nested too deeply",
                         w.depth[lane]);
-            return stop_faulted(w);
+            return false;
         }
         std::byte* frame = block.local_of(w, lane) + sp[lane];
         save_registers(w, site, lane, frame + site.save_at, false);
@@ -121,6 +120,38 @@ void save_registers(Warp& w, const CallSite& site, unsigned lane, std::byte* to,
         sp[lane] += site.frame;
         w.returns[lane * block.kernel().call_depth + w.depth[lane]++] = {ip + 1, site.frame};
     }
+    return true;
+}
+
+[[gnu::noinline]] const Code* call_indirect(const Code* ip, Warp& w, std::byte* r) {
+    BlockState& block = block_of(w);
+    const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
+    const auto* address = at<const std::uint64_t>(r, ip->op[0]);
+    const Code* to[lanes];
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        to[lane] = nullptr;
+        for (const auto& [known, start] : site.targets)
+            if (known == address[lane]) to[lane] = block.kernel().code.data() + start;
+        if (!to[lane]) {
+            block.fault(w, ip, Fault::Kind::illegal_instruction, lane,
+                        "call of what is no function of this kind", address[lane]);
+            return stop_faulted(w);
+        }
+    }
+    if (!push_frames(ip, w, block, site)) return stop_faulted(w);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        make_ready(w, 1u << lane, to[lane]);
+    }
+    const Code* next = pick(w);
+    return (w.budget -= ip->cost) < 0 ? expire(w, next) : next;
+}
+
+[[gnu::noinline]] const Code* call(const Code* ip, Warp& w, std::byte*) {
+    BlockState& block = block_of(w);
+    const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
+    if (!push_frames(ip, w, block, site)) return stop_faulted(w);
     if ((w.budget -= ip->cost) < 0) return expire(w, go(w, ip + ip->target));
     return go(w, ip + ip->target);
 }
@@ -218,6 +249,38 @@ template <bool Wall, class T, unsigned Shift>
     return stop_faulted(w);
 }
 
+// malloc and free of device code.
+[[gnu::noinline]] const Code* allocate(const Code* ip, Warp& w, std::byte*) {
+    BlockState& block = block_of(w);
+    const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
+    const std::uint32_t* sp = stack_pointers(w);
+    DeviceHeap* heap = block.launch().heap;
+    each_lane(w.mask, [&](unsigned lane) {
+        std::byte* frame = block.local_of(w, lane) + sp[lane];
+        std::uint64_t bytes = 0;
+        std::memcpy(&bytes, frame + site.arguments[0].from, 8);
+        const std::uint64_t got = heap ? heap->allocate(bytes) : 0;
+        std::memcpy(frame + site.results[0].to, &got, 8);
+    });
+    return ip + 1;
+}
+[[gnu::noinline]] const Code* release(const Code* ip, Warp& w, std::byte*) {
+    BlockState& block = block_of(w);
+    const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
+    const std::uint32_t* sp = stack_pointers(w);
+    DeviceHeap* heap = block.launch().heap;
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        std::uint64_t address = 0;
+        std::memcpy(&address, block.local_of(w, lane) + sp[lane] + site.arguments[0].from, 8);
+        if (address == 0 || (heap && heap->release(address))) continue;
+        block.fault(w, ip, Fault::Kind::illegal_address, lane, "free of what malloc did not give",
+                    address);
+        return stop_faulted(w);
+    }
+    return ip + 1;
+}
+
 // Time that a thread gives away is for the others: the next branch backwards ends the turn.
 const Code* sleep(const Code* ip, Warp& w, std::byte*) {
     w.budget = 0;
@@ -302,6 +365,9 @@ const Control control{
     &threaded<&print>,
     &threaded<&assertion>,
     &threaded<&sleep>,
+    &threaded<&call_indirect>,
+    &threaded<&allocate>,
+    &threaded<&release>,
 };
 
 void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,

@@ -17,6 +17,8 @@ struct Control {
     Handler read_clock, read_clock_high, read_clock64, read_timer, read_timer_low, read_timer_high;
     Handler print, assertion;
     Handler sleep;
+    Handler call_indirect;
+    Handler allocate, release;
 };
 extern const Control control;
 

@@ -44,14 +44,54 @@ Handler HandlerCache::find(std::string_view opcode) {
     return spelled_[std::string(opcode)] = find(c.form, Key{c.type, c.type2, c.modifiers});
 }
 
-CallGraph::CallGraph(const ptx::Module& module) : callees_(module.functions.size()) {
+CallGraph::CallGraph(const ptx::Module& module)
+    : module_(module), callees_(module.functions.size()) {
+    const auto tidy = [](std::vector<std::uint32_t>& list) {
+        std::sort(list.begin(), list.end());
+        list.erase(std::unique(list.begin(), list.end()), list.end());
+    };
     for (std::uint32_t n = 0; n < callees_.size(); ++n) {
-        for (const auto& call : module.functions[n].calls)
-            if (module.functions[call.function].defined) callees_[n].push_back(call.function);
-        std::sort(callees_[n].begin(), callees_[n].end());
-        callees_[n].erase(std::unique(callees_[n].begin(), callees_[n].end()), callees_[n].end());
+        for (const auto& call : module.functions[n].calls) {
+            for (const std::uint32_t to : callees(module.functions[n], call))
+                callees_[n].push_back(to);
+            // Many calls through pointers may each lead to all of many functions.
+            if (callees_[n].size() > 4 * callees_.size()) tidy(callees_[n]);
+        }
+        tidy(callees_[n]);
     }
     find_rings();
+}
+
+// A pointer may lead to every function whose address is taken and whose parameters suit the call;
+// those of one call have them in the same places.
+std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& caller,
+                                              const ptx::Call& call) const {
+    std::vector<std::uint32_t> found;
+    if (call.pointer == ptx::absent) {
+        if (module_.functions[call.function].defined) found.push_back(call.function);
+        return found;
+    }
+    const auto suits = [&](const std::vector<std::uint32_t>& mine, const ptx::Function& f,
+                           const std::vector<std::uint32_t>& theirs,
+                           const std::vector<std::uint32_t>* first) {
+        if (mine.size() != theirs.size()) return false;
+        for (std::size_t n = 0; n < mine.size(); ++n) {
+            const ptx::Variable& v = f.frame[theirs[n]];
+            if (caller.frame[mine[n]].size != v.size) return false;
+            if (first && module_.functions[found[0]].frame[(*first)[n]].offset != v.offset)
+                return false;
+        }
+        return true;
+    };
+    for (std::uint32_t n = 0; n < module_.functions.size(); ++n) {
+        const ptx::Function& f = module_.functions[n];
+        if (!f.address_taken || !f.defined) continue;
+        const ptx::Function* first = found.empty() ? nullptr : &module_.functions[found[0]];
+        if (suits(call.arguments, f, f.formals, first ? &first->formals : nullptr) &&
+            suits(call.results, f, f.results, first ? &first->results : nullptr))
+            found.push_back(n);
+    }
+    return found;
 }
 
 // Tarjan's algorithm, with a stack of its own: hostile call chains are long.
@@ -152,6 +192,8 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     for (const auto& [code, callee] : call_fixups_)
         kernel_->code[code].target = static_cast<std::int32_t>(parts_[part_of_[callee]].start) -
                                      static_cast<std::int32_t>(code);
+    for (CallSite& site : kernel_->calls)
+        for (auto& [address, to] : site.targets) to = parts_[part_of_[to]].start;
     charge_branches();
     kernel_->frame_bytes = parts_.back().deepest;
     kernel_->stack_bytes = rounded(parts_.back().deepest + (recursive ? recursion_bytes : 0), 16);
@@ -231,8 +273,9 @@ void Decoder::function(Part& part) {
     part.deepest = part.frame + part.save;
     std::uint32_t above = 0;
     for (const auto& c : f_->calls)
-        if (part_of_[c.function] < static_cast<std::uint32_t>(part_ - parts_.data()))
-            above = std::max(above, parts_[part_of_[c.function]].deepest);
+        for (const std::uint32_t callee : graph_.callees(*f_, c))
+            if (part_of_[callee] < static_cast<std::uint32_t>(part_ - parts_.data()))
+                above = std::max(above, parts_[part_of_[callee]].deepest);
     part.deepest += above;
     if (part.deepest > 1024 * 1024) fail(f_->line, "more local memory than a thread has");
 
@@ -332,7 +375,9 @@ void Decoder::charge_branches() {
         watching[n + 1] = watching[n] + ((code[n].flags & flag::strong) != 0);
     for (std::size_t n = 1; n < code.size(); ++n) {
         Code& c = code[n];
-        if (c.run == control.call || c.run == control.branch_indexed) c.cost = 16;
+        if (c.run == control.call || c.run == control.call_indirect ||
+            c.run == control.branch_indexed)
+            c.cost = 16;
         if (c.target > 0 || (c.run != control.jump && c.run != control.branch)) continue;
         const std::size_t from = n - static_cast<std::size_t>(-c.target);
         c.cost = watching[n] != watching[from] ? 128 : 1;

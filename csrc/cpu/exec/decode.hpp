@@ -18,6 +18,7 @@ namespace cupola::cpu::exec {
 // Where a module's variables lie: host addresses of .global and .const ones.
 struct Placement {
     std::vector<std::uintptr_t> addresses;
+    std::vector<std::uintptr_t> functions;  // of those whose address is taken
     std::uint32_t constant_bytes = 0;
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
 };
@@ -28,12 +29,15 @@ class CallGraph {
     explicit CallGraph(const ptx::Module& module);
     // Callees before callers, `entry` last; none of them twice.
     std::vector<std::uint32_t> reachable(std::uint32_t entry) const;
+    // The defined functions that a call may lead to.
+    std::vector<std::uint32_t> callees(const ptx::Function& caller, const ptx::Call& call) const;
     bool in_cycle(std::uint32_t from, std::uint32_t to) const {
         return ring_[from] == ring_[to] && ringed_[from];
     }
 
   private:
     void find_rings();
+    const ptx::Module& module_;
     std::vector<std::vector<std::uint32_t>> callees_;
     std::vector<std::uint32_t> ring_;  // strongly connected component
     std::vector<bool> ringed_;         // that has a cycle
@@ -159,6 +163,7 @@ class Decoder {
     std::vector<TableFixup> table_fixups_;
     std::vector<std::uint32_t> block_of_;  // instruction to block, of the function at hand
     std::vector<std::pair<std::uint32_t, std::uint32_t>> call_fixups_;  // code, function
+    std::size_t targets_ = 0;                                           // of calls through pointers
 };
 
 }  // namespace cupola::cpu::exec

@@ -91,20 +91,46 @@ class ModuleImage final : public Image {
         if (placement_.constant_bytes > 65536)
             throw ptx::Error(ptx::Error::Kind::invalid, 1, "",
                              "more than 64 KiB of constant memory");
+        place_functions(module);
         for (std::size_t n = 0; n < module.variables.size(); ++n) relocate(module, n, source);
+    }
+
+    // A function's address is a place of its own in the module's memory, where nothing lies.
+    void place_functions(const ptx::Module& module) {
+        constexpr std::size_t apart = 16;
+        placement_.functions.assign(module.functions.size(), 0);
+        std::size_t count = 0;
+        for (const ptx::Function& f : module.functions) count += f.address_taken;
+        if (count == 0) return;
+        void* p = blocks_.allocate(count * apart, apart);
+        if (!p)
+            throw ptx::Error(ptx::Error::Kind::invalid, 1, "",
+                             "no memory for functions' addresses");
+        auto next = reinterpret_cast<std::uintptr_t>(p);
+        for (std::size_t n = 0; n < module.functions.size(); ++n) {
+            if (!module.functions[n].address_taken) continue;
+            placement_.functions[n] = next;
+            next += apart;
+        }
     }
 
     void relocate(const ptx::Module& module, std::size_t n, std::string_view source) {
         const ptx::Variable& v = module.variables[n];
         for (const ptx::Relocation& r : v.relocations) {
-            const ptx::Variable& to = module.variables[r.variable];
-            if (to.external)
-                throw ptx::Error(ptx::Error::Kind::unresolved_extern, v.line,
-                                 std::string(ptx::line_text(source, v.line)),
-                                 "extern variable '" + to.name + "' is nowhere defined");
-            const std::uint64_t value =
-                (placement_.addresses[r.variable] + static_cast<std::uint64_t>(r.addend)) >>
-                r.shift;
+            const bool function = r.function != ptx::absent;
+            const bool missing = function ? !module.functions[r.function].defined
+                                          : module.variables[r.variable].external;
+            if (missing)
+                throw ptx::Error(
+                    ptx::Error::Kind::unresolved_extern, v.line,
+                    std::string(ptx::line_text(source, v.line)),
+                    function
+                        ? "function '" + module.functions[r.function].name + "' is nowhere defined"
+                        : "extern variable '" + module.variables[r.variable].name +
+                              "' is nowhere defined");
+            const std::uintptr_t base =
+                function ? placement_.functions[r.function] : placement_.addresses[r.variable];
+            const std::uint64_t value = (base + static_cast<std::uint64_t>(r.addend)) >> r.shift;
             std::memcpy(reinterpret_cast<void*>(placement_.addresses[n] + r.offset), &value,
                         r.bytes);
         }

@@ -366,68 +366,6 @@ void Decoder::barrier(const ptx::Instruction& i) {
     kernel_->code.push_back(code);
 }
 
-void Decoder::call(const ptx::Instruction& i) {
-    const ptx::Call& c = f_->calls[i.call];
-    const ptx::Function& to = module_.functions[c.function];
-    if (!to.defined) return builtin(i, c, to);
-    const Part& callee = parts_[part_of_[c.function]];
-    CallSite site;
-    const bool ring = graph_.in_cycle(part_->function, c.function);
-    site.save_at = part_->frame;
-    site.frame = part_->frame + (ring ? part_->save : 0);
-    // A callee that is decoded later is one of a ring, whose depth is bounded at run time.
-    const auto size = (static_cast<std::uint32_t>(to.frame_bytes) + 15) / 16 * 16;
-    site.needed = callee.deepest > size ? callee.deepest : size;
-    for (std::size_t n = 0; n < c.arguments.size(); ++n) {
-        const ptx::Variable& from = f_->frame[c.arguments[n]];
-        const ptx::Variable& into = to.frame[to.formals[n]];
-        site.arguments.push_back({site.frame + static_cast<std::uint32_t>(into.offset),
-                                  static_cast<std::uint32_t>(from.offset),
-                                  static_cast<std::uint32_t>(from.size)});
-    }
-    for (std::size_t n = 0; n < c.results.size(); ++n) {
-        const ptx::Variable& into = f_->frame[c.results[n]];
-        const ptx::Variable& from = to.frame[to.results[n]];
-        site.results.push_back({static_cast<std::uint32_t>(into.offset),
-                                site.frame + static_cast<std::uint32_t>(from.offset),
-                                static_cast<std::uint32_t>(into.size)});
-    }
-    if (ring)
-        for (std::uint32_t r = 0; r < f_->registers.size(); ++r)
-            site.saved.push_back(
-                {reg(r), f_->registers[r] == Type::pred ? 0 : ptx::bytes_of(f_->registers[r])});
-    const auto index = static_cast<std::int64_t>(kernel_->calls.size());
-    kernel_->calls.push_back(std::move(site));
-    call_fixups_.push_back({static_cast<std::uint32_t>(kernel_->code.size()), c.function});
-    Code& code = emit(control.call);
-    code.imm = index;
-    code.flags = flag::strong;
-    emit(control.call_end).imm = index;
-}
-
-// Functions that the device's runtime library has.
-void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::Function& to) {
-    const bool print = to.name == "vprintf" && c.arguments.size() == 2;
-    const bool assertion = to.name == "__assertfail" && c.arguments.size() == 5;
-    if (!print && !assertion) fail(i.line, "function '" + to.name + "' is nowhere defined", true);
-    const auto sized = [&](std::size_t n, std::uint64_t size) {
-        if (f_->frame[c.arguments[n]].size != size)
-            fail(i.line, "the arguments do not suit function '" + to.name + "'");
-    };
-    for (std::size_t n = 0; n < c.arguments.size(); ++n) sized(n, assertion && n == 2 ? 4 : 8);
-    CallSite site;
-    for (const std::uint32_t a : c.arguments)
-        site.arguments.push_back({0, static_cast<std::uint32_t>(f_->frame[a].offset), 8});
-    if (!c.results.empty()) {
-        if (f_->frame[c.results[0]].size != 4 || c.results.size() != 1)
-            fail(i.line, "the result does not suit function '" + to.name + "'");
-        site.results.push_back({static_cast<std::uint32_t>(f_->frame[c.results[0]].offset), 0, 4});
-    }
-    emit(print ? control.print : control.assertion).imm =
-        static_cast<std::int64_t>(kernel_->calls.size());
-    kernel_->calls.push_back(std::move(site));
-}
-
 // set, and setp with a second predicate: a plain comparison, then logic on predicates.
 void Decoder::compare(const ptx::Instruction& i) {
     static constexpr const char* spelled[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",

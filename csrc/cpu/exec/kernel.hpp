@@ -38,6 +38,8 @@ struct CallSite {
     std::vector<std::pair<std::int32_t, std::uint32_t>>
         saved;                  // register, bytes a lane; 0: predicate
     std::uint32_t save_at = 0;  // where in the caller's frame they go
+    // Of a call through a register: addresses of functions, and where in the code each begins.
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> targets;
 };
 
 struct KernelCode final : Kernel {

@@ -163,6 +163,11 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
         }
         case Kind::frame:
             return frame_address(o.index, o.value, width);
+        case Kind::function:
+            if (!module_.functions[o.index].defined)
+                fail(line_, "function '" + module_.functions[o.index].name + "' is nowhere defined",
+                     true);
+            return constant(width, placement_.functions[o.index]);
         case Kind::special:
             break;
         default:

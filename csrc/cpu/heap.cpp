@@ -1,0 +1,85 @@
+// csrc/cpu/heap.cpp - first fit, with what is known of each piece kept outside of it: device code
+// can spoil its data, not the heap.
+#include "cpu/heap.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "cpu/context.hpp"
+#include "cpu/device.hpp"
+#include "cpu/driver.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+constexpr std::uint64_t granularity = 16;
+
+}  // namespace
+
+// With the context's memory, so that it goes with the context.
+bool Heap::make() {
+    if (made_) return !used_.empty() || !free_.empty();
+    made_ = true;
+    const std::size_t size =
+        context_.get_limit(CU_LIMIT_MALLOC_HEAP_SIZE) / granularity * granularity;
+    if (size == 0) return false;
+    Allocation like;
+    like.device = context_.device().ordinal();
+    like.context = &context_;
+    like.module = true;
+    try {
+        const auto begin =
+            Driver::get().memory.allocate(like, size, granularity, context_.device().budget());
+        free_.emplace(begin, size);
+    } catch (const Failure&) {
+        return false;  // malloc gives null
+    }
+    return true;
+}
+
+std::uintptr_t Heap::allocate(std::uint64_t bytes) {
+    std::lock_guard lock(mutex_);
+    if (bytes == 0 || !make()) return 0;
+    if (bytes > ~std::uint64_t{0} - granularity) return 0;
+    const std::uint64_t size = (bytes + granularity - 1) / granularity * granularity;
+    const auto it = std::find_if(free_.begin(), free_.end(),
+                                 [size](const auto& piece) { return piece.second >= size; });
+    if (it == free_.end()) return 0;
+    const auto [begin, whole] = *it;
+    used_.emplace(begin, size);
+    free_.erase(it);
+    if (whole > size) free_.emplace(begin + size, whole - size);
+    return begin;
+}
+
+bool Heap::release(std::uintptr_t address) {
+    std::lock_guard lock(mutex_);
+    const auto it = used_.find(address);
+    if (it == used_.end()) return false;
+    const auto [at, fresh] = free_.emplace(it->first, it->second);
+    used_.erase(it);
+    const auto join = [this](auto first, auto second) {
+        if (first->first + first->second != second->first) return second;
+        first->second += second->second;
+        free_.erase(second);
+        return first;
+    };
+    auto whole = at;
+    if (whole != free_.begin()) whole = join(std::prev(whole), whole);
+    if (std::next(whole) != free_.end()) join(whole, std::next(whole));
+    return true;
+}
+
+bool Heap::made() {
+    std::lock_guard lock(mutex_);
+    return made_;
+}
+
+void Heap::reset() {
+    std::lock_guard lock(mutex_);
+    made_ = false;
+    used_.clear();
+    free_.clear();
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,127 @@
+// csrc/ptx/call.cpp - calls, direct and through a register, and the prototypes of the latter.
+#include <utility>
+
+#include "ptx/parser.hpp"
+
+namespace cupola::ptx {
+
+// call [(result),] function [, (arguments)] - or, through a register that holds the function's
+// address: call [(result),] register, [(arguments),] prototype
+void Parser::call(Function& f, Instruction& i) {
+    const Token& start = peek();
+    Call c;
+    const auto list = [&](std::vector<std::uint32_t>& to) {
+        expect('(');
+        while (!at_mark(')')) {
+            to.push_back(call_argument(f));
+            if (!accept(',')) break;
+        }
+        expect(')');
+    };
+    if (at_mark('(')) {
+        list(c.results);
+        expect(',');
+    }
+    const Token& token = peek();
+    const std::string_view name = expect_word("a function's name");
+    const auto found = scopes_[0].names.find(name);
+    if (found != scopes_[0].names.end() && found->second.kind == Symbol::Kind::function) {
+        c.function = found->second.index;
+        if (accept(',')) list(c.arguments);
+        check_direct(f, c, token);
+    } else {
+        const Symbol* pointer = find_register(f, name);
+        if (!pointer || pointer->kind != Symbol::Kind::reg)
+            fail(token, "unknown function '" + std::string(name) + "'");
+        c.pointer = pointer->index;
+        if (bytes_of(f.registers[c.pointer]) != 8 || is_float(f.registers[c.pointer]))
+            fail(token, "a call through a register that has not 64 bits");
+        expect(',');
+        if (at_mark('(')) {
+            list(c.arguments);
+            expect(',');
+        }
+        check_indirect(f, c, start);
+    }
+    expect(';');
+    i.call = static_cast<std::uint32_t>(f.calls.size());
+    f.calls.push_back(std::move(c));
+}
+
+void Parser::check_direct(const Function& f, const Call& c, const Token& start) {
+    const Function& to = module_.functions[c.function];
+    if (to.entry) fail(start, "a kernel cannot be called", Error::Kind::unsupported_form);
+    const auto agree = [&](const std::vector<std::uint32_t>& mine,
+                           const std::vector<std::uint32_t>& theirs) {
+        if (mine.size() != theirs.size()) return false;
+        for (std::size_t n = 0; n < mine.size(); ++n)
+            if (f.frame[mine[n]].size != to.frame[theirs[n]].size) return false;
+        return true;
+    };
+    if (!agree(c.results, to.results) || !agree(c.arguments, to.formals))
+        fail(start, "the arguments do not suit function '" + to.name + "'");
+}
+
+// At the prototype's name.
+void Parser::check_indirect(const Function& f, const Call& c, const Token& start) {
+    const Token& token = peek();
+    const Symbol* s = find(expect_word("a .callprototype"));
+    if (!s || s->kind != Symbol::Kind::prototype)
+        fail(token, "a call through a register without a .callprototype",
+             Error::Kind::unsupported_form);
+    const Prototype& prototype = prototypes_[s->index];
+    const auto agree = [&](const std::vector<std::uint32_t>& mine,
+                           const std::vector<Variable>& theirs) {
+        if (mine.size() != theirs.size()) return false;
+        for (std::size_t n = 0; n < mine.size(); ++n)
+            if (f.frame[mine[n]].size != theirs[n].size) return false;
+        return true;
+    };
+    if (!agree(c.results, prototype.results) || !agree(c.arguments, prototype.formals))
+        fail(start, "the arguments do not suit the prototype");
+}
+
+// name: .callprototype [(.param ... _)] _ [(.param ... _, ...)] [.noreturn];
+void Parser::call_prototype(std::string_view name) {
+    const Token& start = take();
+    Prototype prototype;
+    if (at_mark('(')) prototype.results = prototype_list();
+    expect_word("'_'");
+    if (at_mark('(')) prototype.formals = prototype_list();
+    while (at_directive(".noreturn") || at_directive(".abi_preserve") ||
+           at_directive(".abi_preserve_control")) {
+        if (take().text != ".noreturn") constant_unsigned("a number of registers");
+    }
+    expect(';');
+    const auto index = static_cast<std::uint32_t>(prototypes_.size());
+    if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::prototype, index}).second)
+        fail(start, "'" + std::string(name) + "' is declared twice");
+    prototypes_.push_back(std::move(prototype));
+}
+
+std::vector<Variable> Parser::prototype_list() {
+    std::vector<Variable> list;
+    expect('(');
+    while (!at_mark(')')) {
+        const Token& start = peek();
+        if (!at_directive(".param"))
+            fail(start, "only .param parameters are supported", Error::Kind::unsupported_form);
+        take();
+        Declared d = declarator(Space::param, {});
+        check_size(d, start);
+        list.push_back(std::move(d.variable));
+        if (!accept(',')) break;
+    }
+    expect(')');
+    return list;
+}
+
+std::uint32_t Parser::call_argument(Function& f) {
+    const Token& token = peek();
+    const Symbol* s = find(expect_word("a .param variable"));
+    if (!s || s->kind != Symbol::Kind::frame || f.frame[s->index].space != Space::param)
+        fail(token, "an argument that is no .param variable", Error::Kind::unsupported_form);
+    return s->index;
+}
+
+}  // namespace cupola::ptx

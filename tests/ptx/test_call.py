@@ -1,0 +1,214 @@
+# ruff: noqa: E501 - PTX text and tables of it are wide
+"""Calls through pointers, addresses of functions, and device code's malloc and free."""
+
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from . import driver as ptx
+
+FUNCTIONS = """.version 8.0\n.target sm_75\n.address_size 64
+.func (.param .b32 out) twice(.param .b32 a, .param .b32 b) {
+.reg .b32 %r<4>; ld.param.u32 %r1, [a]; add.u32 %r1, %r1, %r1; st.param.b32 [out], %r1; ret; }
+.func (.param .b32 out) sum(.param .b32 a, .param .b32 b) {
+.reg .b32 %r<4>; ld.param.u32 %r1, [a]; ld.param.u32 %r2, [b]; add.u32 %r1, %r1, %r2; st.param.b32 [out], %r1; ret; }
+.func (.param .b32 out) other(.param .b64 a) { .reg .b32 %r1; mov.u32 %r1, 1; st.param.b32 [out], %r1; ret; }
+.global .align 8 .u64 table[3] = {twice, sum, other};
+"""
+ENTRY = """.visible .entry k(.param .u64 pb) {
+.reg .b64 %rd<8>; .reg .b32 %r<12>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [pb]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 4; add.u64 %rd1, %rd1, %rd2;
+"""
+TAIL = "\nst.global.u32 [%rd1], %r2; ret; }\n"
+CALL = """{ .param .b32 a; .param .b32 b; .param .b32 r; st.param.b32 [a], %r0; st.param.b32 [b], 100;
+proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);
+call (r), %rd3, (a, b), proto; ld.param.b32 %r2, [r]; }"""
+
+
+def run(load, body, text=FUNCTIONS, block=64):
+    b = np.zeros(block, np.uint32)
+    load(text + ENTRY + body + TAIL).run("k", 1, block, [b])
+    return list(b)
+
+
+def test_a_table_of_functions(load):
+    body = "and.b32 %r1, %r0, 1; mul.wide.u32 %rd4, %r1, 8; mov.u64 %rd5, table; add.u64 %rd4, %rd4, %rd5; ld.global.u64 %rd3, [%rd4]; "
+    assert run(load, body + CALL) == [i + 100 if i % 2 else 2 * i for i in range(64)]
+
+
+def test_the_address_of_a_function(load):
+    body = "mov.u64 %rd3, twice; setp.gt.u32 %p0, %r0, 20; @%p0 mov.u64 %rd3, sum; mov.u32 %r2, 7; setp.gt.u32 %p1, %r0, 5; @!%p1 bra END; "
+    expected = [7 if i <= 5 else i + 100 if i > 20 else 2 * i for i in range(64)]
+    assert run(load, body + CALL + " END:") == expected
+
+
+def test_lanes_meet_behind_the_call(load):
+    body = "and.b32 %r1, %r0, 1; setp.eq.u32 %p0, %r1, 0; mov.u64 %rd3, twice; @%p0 mov.u64 %rd3, sum; "
+    assert run(load, body + CALL + "activemask.b32 %r2;") == [0xFFFFFFFF] * 64
+
+
+def test_recursion_through_a_pointer(load):
+    down = """.version 8.0\n.target sm_75\n.address_size 64
+    .func (.param .b32 out) down(.param .b32 n); .global .align 8 .u64 self = down;
+    .func (.param .b32 out) down(.param .b32 n) { .reg .b32 %r<6>; .reg .b64 %rd1; .reg .pred %p; ld.param.u32 %r1, [n];
+    mov.u32 %r3, 0; setp.eq.u32 %p, %r1, 0; @%p bra DONE; sub.u32 %r2, %r1, 1; ld.global.u64 %rd1, [self];
+    { .param .b32 a; .param .b32 r; st.param.b32 [a], %r2; p: .callprototype (.param .b32 _) _ (.param .b32 _);
+    call (r), %rd1, (a), p; ld.param.b32 %r3, [r]; } add.u32 %r3, %r3, %r1; DONE: st.param.b32 [out], %r3; ret; }
+    """
+    body = """ld.global.u64 %rd3, [self]; and.b32 %r1, %r0, 15; { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1;
+    p: .callprototype (.param .b32 _) _ (.param .b32 _); call (r), %rd3, (a), p; ld.param.b32 %r2, [r]; }"""
+    assert run(load, body, down) == [sum(range(i % 16 + 1)) for i in range(64)]
+
+
+@pytest.mark.parametrize(
+    "body", ["mov.u64 %rd3, 0; ", "mov.u64 %rd3, other; ", "mov.u64 %rd3, table; "]
+)
+def test_calls_of_what_is_no_such_function(driver, body):
+    if driver.on_hardware:
+        pytest.skip("hardware jumps to wherever the pointer leads")
+    done = ptx.in_child(FUNCTIONS + ENTRY + body + CALL + TAIL,
+                        "module.run('k', 1, 64, [np.zeros(64, np.uint32)])")  # fmt: skip
+    assert done.stdout == "code 715\n", done.stderr  # an illegal instruction
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("(a, b), proto", "(a), proto", "prototype"),
+    ("(a, b), proto", "(a, b), sum", "callprototype"),
+    ("%rd3, (a", "%r1, (a", "64 bits"),
+    ("%rd3, (a", "%nowhere, (a", "%nowhere"),
+    ("(a, b), proto", "(a, b)", "','"),
+])  # fmt: skip
+def test_wrong_calls_are_refused(old, new, message, driver, load):
+    if driver.on_hardware:
+        pytest.skip("ptxas has words of its own")
+    with pytest.raises(ptx.DriverError) as error:
+        load(FUNCTIONS + ENTRY + CALL.replace(old, new) + TAIL)
+    assert error.value.code == ptx.INVALID_PTX
+    assert message in error.value.log
+
+
+def test_the_address_of_a_function_that_is_nowhere(driver, load):
+    if driver.on_hardware:
+        pytest.skip("ptxas has words of its own")
+    text = ".extern .func gone(); .global .align 8 .u64 t = gone;"
+    with pytest.raises(ptx.DriverError) as error:
+        load(text)
+    assert "'gone' is nowhere defined" in error.value.log
+
+
+# ---- as CUDA C++ has it ------------------------------------------------------------------------
+
+PROGRAM = """
+__device__ __noinline__ int add(int a, int b) { return a + b; }
+__device__ __noinline__ int mul(int a, int b) { return a * b; }
+typedef int (*Operation)(int, int);
+__device__ Operation operations[2] = {add, mul};
+extern "C" __global__ void choose(int* out, int n) { out[threadIdx.x] = operations[threadIdx.x % 2](threadIdx.x, n); }
+
+struct Shape { __device__ virtual float area() const = 0; __device__ virtual ~Shape() {} };
+struct Square : Shape { float side; __device__ Square(float s) : side(s) {} __device__ float area() const override { return side * side; } };
+struct Disc : Shape { float radius; __device__ Disc(float r) : radius(r) {} __device__ float area() const override { return 3 * radius * radius; } };
+extern "C" __global__ void areas(float* out) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    Shape* shape = i % 2 ? static_cast<Shape*>(new Square(i)) : static_cast<Shape*>(new Disc(i));
+    out[i] = shape->area();
+    delete shape;
+}
+
+// A list built by one launch, read and freed by the next.
+struct Node { int value; Node* next; };
+__device__ Node* heads[256];
+extern "C" __global__ void build(int n) {
+    Node* head = nullptr;
+    for (int k = 0; k < n; ++k) { Node* node = static_cast<Node*>(malloc(sizeof(Node))); node->value = threadIdx.x + k; node->next = head; head = node; }
+    heads[threadIdx.x] = head;
+}
+extern "C" __global__ void tear(int* out) {
+    int sum = 0;
+    for (Node* node = heads[threadIdx.x]; node;) { Node* next = node->next; sum += node->value; free(node); node = next; }
+    out[threadIdx.x] = sum;
+}
+
+extern "C" __global__ void exhaust(unsigned long long* out, unsigned long long bytes) {
+    unsigned long long count = 0;
+    while (char* p = static_cast<char*>(malloc(bytes))) { p[0] = 1; p[bytes - 1] = 2; ++count; if (count > 100000) break; }
+    *out = count;
+}
+extern "C" __global__ void churn(int* out, int n) {
+    int wrong = 0;
+    for (int k = 0; k < n; ++k) {
+        const int words = (threadIdx.x + k) % 37 + 1;
+        int* p = static_cast<int*>(malloc(4 * words));
+        for (int j = 0; j < words; ++j) p[j] = threadIdx.x * 1000 + k;
+        for (int j = 0; j < words; ++j) wrong += p[j] != threadIdx.x * 1000 + k;
+        free(p);
+    }
+    free(nullptr);
+    out[blockIdx.x * blockDim.x + threadIdx.x] = wrong;
+}
+extern "C" __global__ void twice_freed() { char* p = static_cast<char*>(malloc(8)); free(p); free(p); }
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc):
+        pytest.skip("no nvcc")
+    folder = tmp_path_factory.mktemp("call")
+    (folder / "k.cu").write_text(PROGRAM)
+    subprocess.run([nvcc, "-ptx", "-arch=compute_75", "k.cu"], cwd=folder, check=True)
+    return (folder / "k.ptx").read_text()
+
+
+def test_function_pointers(program, load):
+    out = np.zeros(64, np.int32)
+    load(program).run("choose", 1, 64, [out, np.int32(9)])
+    assert list(out) == [i * 9 if i % 2 else i + 9 for i in range(64)]
+
+
+def test_virtual_functions_of_objects_made_with_new(program, load):
+    out = np.zeros(512, np.float32)
+    load(program).run("areas", 8, 64, [out])
+    i = np.arange(512, dtype=np.float32)
+    np.testing.assert_array_equal(out, np.where(i % 2, i * i, 3 * i * i))
+
+
+def test_what_malloc_gave_outlives_the_launch(program, load):
+    module, out = load(program), np.zeros(128, np.int32)
+    module.launch("build", 1, 128, [np.int32(20)])
+    module.run("tear", 1, 128, [out])
+    assert list(out) == [sum(t + k for k in range(20)) for t in range(128)]
+
+
+def test_pieces_do_not_overlap(program, load):
+    out = np.ones(1024, np.int32)
+    load(program).run("churn", 16, 64, [out, np.int32(50)])
+    assert not out.any()
+
+
+def test_an_exhausted_heap_gives_null(program, driver):
+    call = ("a = np.zeros(1, np.uint64); module.run('exhaust', 1, 1, [a, np.uint64(1 << 20)]); "
+            "b = a.copy(); module.run('exhaust', 1, 1, [b, np.uint64(1 << 20)]); print(a[0], b[0])")  # fmt: skip
+    first, second = map(int, ptx.in_child(program, call).stdout.split())
+    assert 4 <= first <= 8  # of 8 MiB, less what the heap itself takes
+    assert second == 0
+
+
+def test_the_heaps_size_is_a_limit_of_the_context(program, driver):
+    call = ("limit = lambda n: module.driver.library.cuCtxSetLimit(2, __import__('ctypes').c_size_t(n)); "
+            "first = limit(32 << 20); a = np.zeros(1, np.uint64); "
+            "module.run('exhaust', 1, 1, [a, np.uint64(1 << 20)]); print(first, a[0], limit(64 << 20))")  # fmt: skip
+    first, count, second = map(int, ptx.in_child(program, call).stdout.split())
+    assert (first, second) == (0, 1)
+    assert 26 <= count <= 32
+
+
+def test_free_of_what_malloc_did_not_give(program, driver):
+    if driver.on_hardware:
+        pytest.skip("hardware may not notice")
+    done = ptx.in_child(program, "module.launch('twice_freed', 1, 1, [])")
+    assert done.stdout == f"code {ptx.ILLEGAL_ADDRESS}\n", done.stderr
