@@ -235,11 +235,47 @@ def test_cuda_array_interface(driver):
     assert np.lib.format.descr_to_dtype(described["descr"]) == STRUCT
 
 
-def test_asarray_shares_the_memory(driver):
-    class Foreign:
-        def __init__(self, owner):
-            self.owner, self.__cuda_array_interface__ = owner, owner.__cuda_array_interface__
+class Foreign:
+    """Device memory as another library would offer it."""
 
+    def __init__(self, owner, **changes):
+        self.owner = owner
+        self.__cuda_array_interface__ = {**owner.__cuda_array_interface__, **changes}
+
+
+def test_strides_of_the_cuda_array_interface(driver):
+    host = filled((4, 6), np.int32)
+    there = cupola.to_device(host)
+    for key in (..., (slice(None), slice(1, None, 2)), slice(None, None, -1), (0, 0), slice(4, 4)):
+        view, expected = there[key], host[key]
+        interface = view.__cuda_array_interface__
+        strided = not view.flags.c_contiguous
+        assert interface["strides"] == (expected.strides if strided else None)
+        again = cupola.asarray(Foreign(view))
+        assert again.shape == view.shape and again.strides == view.strides
+        np.testing.assert_array_equal(again.get(), expected)
+    columns = cupola.asarray(Foreign(there, shape=(6, 4), strides=(4, 24)))
+    np.testing.assert_array_equal(columns.get(), host.T)
+    np.testing.assert_array_equal(cupola.to_device(Foreign(columns)).get(), host.T)
+
+
+def test_the_stream_of_the_cuda_array_interface(driver):
+    there = cupola.zeros(4, np.int32)
+    other = cupola.Stream()
+    for stream in (None, 1, 2, other.handle):
+        assert cupola.asarray(Foreign(there, stream=stream)).address == there.address
+    for wrong in (dict(stream=0), dict(strides=(4, 4)), dict(mask=there), dict(version=1)):
+        with refused(cupola.ArgumentError, TypeError, saying="__cuda_array_interface__"):
+            cupola.asarray(Foreign(there, **wrong))
+    with other:  # what is taken comes after what its stream has
+        for value in range(1, 50):
+            large = cupola.full(1 << 20, value, np.int32)
+            foreign = Foreign(large)
+            with cupola.Stream():
+                assert cupola.asarray(foreign).get()[-1] == value
+
+
+def test_asarray_shares_the_memory(driver):
     for dtype in (np.int32, STRUCT):
         host = filled(4, dtype)
         there = cupola.to_device(host)
