@@ -264,6 +264,9 @@ def test_the_stream_of_the_cuda_array_interface(driver):
     other = cupola.Stream()
     for stream in (None, 1, 2, other.handle):
         assert cupola.asarray(Foreign(there, stream=stream)).address == there.address
+    for stride in (2**64, 2**62, -(2**63)):
+        with refused(cupola.ArgumentError, ValueError, saying="strides"):
+            cupola.asarray(Foreign(there, strides=(stride,)))
     for wrong in (dict(stream=0), dict(strides=(4, 4)), dict(mask=there), dict(version=1)):
         with refused(cupola.ArgumentError, TypeError, saying="__cuda_array_interface__"):
             cupola.asarray(Foreign(there, **wrong))

@@ -133,6 +133,9 @@ def test_array_from_address(driver):
         (lambda: cupola.Array.from_address(host.ctypes.data, 4), ValueError),
         (lambda: cupola.Array.from_address("3", 4), TypeError),
         (lambda: cupola.Array.from_address(array.address, 3, strides=(8, 8)), ValueError),
+        (lambda: cupola.Array.from_address(array.address, 3, strides=(2**64,)), ValueError),
+        (lambda: cupola.Array.from_address(array.address, 3, strides=("8",)), TypeError),
+        (lambda: cupola.Array.from_address(array.address, 3, strides=8), TypeError),
         (lambda: cupola.Array.from_address(array.address, 3, object), TypeError),
     ]:
         with refused(cupola.ArgumentError, error):

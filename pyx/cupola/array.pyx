@@ -26,6 +26,9 @@ from cupola.stream cimport as_stream, current_stream
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
+cdef object MOST_STRIDE = 1 << 60
+
+
 cdef uint64_t host_address(object host) except? 0:
     return host.__array_interface__["data"][0]
 
@@ -41,6 +44,10 @@ cdef Array lay(
     int device
 ):
     cdef Array array = Array.__new__(Array)
+    if strides is not None:
+        for step in strides:
+            if not -MOST_STRIDE <= step <= MOST_STRIDE:
+                raise ArgumentValueError(f"strides of {strides} bytes are beyond any memory")
     array.itemsize = dtype.itemsize
     array.nbytes = bytes_of(shape, array.itemsize)
     array.memory = memory
@@ -152,7 +159,11 @@ cdef class Array:
         cdef uint64_t address = pointer.__index__()
         kind = as_dtype(dtype)
         if strides is not None:
-            steps = tuple([step.__index__() for step in strides])
+            try:
+                steps = tuple([step.__index__() for step in strides])
+            except (AttributeError, TypeError):
+                raise ArgumentTypeError(
+                    f"strides are a sequence of ints, got {strides!r}") from None
             if len(steps) != len(axes):
                 raise ArgumentValueError(f"{len(steps)} strides for a shape of {len(axes)} axes")
         if device is None and address:
