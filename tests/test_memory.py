@@ -402,8 +402,14 @@ print("done")
 """
 
 
-def test_pageable_memory_through_page_locked_chunks(driver):
-    variables = {**os.environ, "CUPOLA_STAGING_BYTES": str(1 << 20), "CUPOLA_DRIVER": driver}
+@pytest.mark.parametrize("threads", ["1", "5"])
+def test_pageable_memory_through_page_locked_chunks(driver, threads):
+    variables = {
+        **os.environ,
+        "CUPOLA_STAGING_BYTES": str(1 << 20),
+        "CUPOLA_STAGING_THREADS": threads,
+        "CUPOLA_DRIVER": driver,
+    }
     answer = subprocess.run(
         [sys.executable, "-c", STAGED], env=variables, capture_output=True, text=True, timeout=120
     )

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
 namespace cupola {
 namespace {
+
+constexpr std::size_t most = 8;  // threads; more do not copy faster
 
 struct Crew {
     std::mutex turn;  // of the copy that has the helpers
@@ -65,9 +68,12 @@ void start_helper() {
 
 std::size_t crew_size() {
     static const std::size_t size = [] {
+        const char* asked = std::getenv("CUPOLA_STAGING_THREADS");
+        if (asked && *asked)
+            return std::clamp<std::size_t>(std::strtoull(asked, nullptr, 10), 1, most);
         cpu_set_t set;
         const int all = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-        return std::clamp<std::size_t>(static_cast<std::size_t>(all) / 2, 1, 8);
+        return std::clamp<std::size_t>(static_cast<std::size_t>(all) / 2, 1, most);
     }();
     return size;
 }

@@ -6,7 +6,8 @@
 
 namespace cupola {
 
-// How many threads may work on one copy, the caller among them: half of the processors, 8 at most.
+// How many threads may work on one copy, the caller among them: half of the processors, or
+// as many as CUPOLA_STAGING_THREADS says, 8 at most.
 std::size_t crew_size();
 
 // Calls work(0), work(1), ... work(count - 1), each once, from the caller and as many helpers as
