@@ -45,6 +45,7 @@ struct Stage {
 struct Stages {
     std::mutex mutex;
     std::vector<std::unique_ptr<Stage>> all;
+    bool exhausted = false;  // page-locked memory for one more was not to be had
 };
 
 Stages& stages_of(const Context& context) {
@@ -76,10 +77,7 @@ class Claim {
                 stage_ = stage.get();
                 break;
             }
-        if (!stage_ && stages_.all.size() < most_stages) {
-            stages_.all.push_back(make_stage());
-            stage_ = stages_.all.back().get();
-        }
+        if (!stage_ && stages_.all.size() < most_stages && !stages_.exhausted) stage_ = add();
         if (!stage_) return;
         stage_->busy = true;
         stage_->last = stream.handle;
@@ -94,6 +92,17 @@ class Claim {
     Stage* get() const { return stage_; }
 
   private:
+    // The driver's own way is there where this fails, and says what is wrong if anything is.
+    Stage* add() {
+        try {
+            stages_.all.push_back(make_stage());
+        } catch (const Error&) {
+            stages_.exhausted = true;
+            return nullptr;
+        }
+        return stages_.all.back().get();
+    }
+
     Stages& stages_;
     Stage* stage_ = nullptr;
 };
