@@ -44,6 +44,31 @@ def test_mandelbrot_of_any_lattice(driver, lattice, iterations, bound):
     np.testing.assert_array_equal(picture, mandelbrot(lattice, iterations, bound))
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "size"),
+    [
+        (-2, 0.5, 90),
+        (-0.8, 0.4, 61),
+        (-1.4, 0.2, 50),
+        (0.2, 0.3, 40),
+        (-2, -1.99, 33),
+        (-1e-3, 0, 9),
+    ],
+)
+@pytest.mark.parametrize("bound", [2, 3])
+def test_mandelbrot_of_orbits_that_never_leave(driver, low, high, size, bound):
+    lattice = np.linspace(low, high, size, dtype=np.float32)
+    picture = cupola.mandelbrot(lattice=lattice, iterations=1500, bound=bound)
+    np.testing.assert_array_equal(picture, mandelbrot(lattice, 1500, bound))
+
+
+@pytest.mark.parametrize("iterations", [*range(30), 99])
+def test_mandelbrot_after_each_number_of_steps(driver, iterations):
+    lattice = np.linspace(-2, 2, 70, dtype=np.float32)
+    picture = cupola.mandelbrot(lattice=lattice, iterations=iterations)
+    np.testing.assert_array_equal(picture, mandelbrot(lattice, iterations, 2))
+
+
 def test_mandelbrot_by_region(driver):
     picture = cupola.mandelbrot(128, -2, 2, 256, 2)
     expected = mandelbrot(np.linspace(-2, 2, 128, dtype=np.float32), 256, 2)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,16 @@ def preloaded(setup: ModuleType) -> str:
     return ":".join(str(Path(path).resolve()) for path in paths)
 
 
+def compiler_apart(setup: ModuleType, folder: Path) -> str:
+    """A CUDA_HOME whose nvcc runs without what is preloaded, which its parts do not bear."""
+    nvcc = folder / "bin" / "nvcc"
+    nvcc.parent.mkdir()
+    real = shlex.quote(str(setup.build.toolkit.find().nvcc))
+    nvcc.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec {real} "$@"\n')
+    nvcc.chmod(0o755)
+    return str(folder)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--slice", action="store_true", help="lane functions of the package")
@@ -86,7 +97,11 @@ def main() -> int:
     }
     # Reports go to files: pytest keeps what its own process prints, and of the processes that tests
     # start some are expected to fail.
-    with tempfile.TemporaryDirectory(prefix="cupola-sanitize-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="cupola-sanitize-") as folder,
+        tempfile.TemporaryDirectory(prefix="cupola-sanitize-") as home,
+    ):
+        environment["CUDA_HOME"] = compiler_apart(setup, Path(home))
         for name, value in OPTIONS.items():
             environment[name] = f"{value}:log_path={folder}/report"
         status = subprocess.run(

@@ -1,4 +1,5 @@
 // csrc/runtime/shipped.cpp - the kernels that come with the library, and their host launchers.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -53,6 +54,7 @@ Shipped& shipped(Context& context) {
 }
 
 constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
+constexpr std::uint64_t enough = 1 << 18;  // threads, to fill the largest devices
 
 // The kernels take any launch, so a grid that cannot cover all elements is no error.
 cupola_dimensions cover(const Context& context, std::uint64_t elements) {
@@ -95,7 +97,10 @@ void mandelbrot(std::uint64_t lattice, std::uint64_t graph, int iterations, floa
              "mandelbrot: iterations is negative: " + std::to_string(iterations));
     if (!(bound >= 0)) fail(CUPOLA_ERROR_VALUE, "mandelbrot: the bound is not a number from 0 on");
     if (n == 0) return;
-    launch("mandelbrot_ker", cover(stream.context, std::uint64_t(n) * n), stream, lattice, graph,
+    // A thread has 4 points or more: as many as leave threads enough for the largest devices.
+    const std::uint64_t points = std::uint64_t(n) * n, strips = points / 4 + 1;
+    const std::uint64_t depth = std::min<std::uint64_t>(strips / enough + 1, 8);
+    launch("mandelbrot_ker", cover(stream.context, strips / depth + 1), stream, lattice, graph,
            iterations, bound * bound, n);
 }
 
@@ -134,9 +139,7 @@ void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
                c.height, c.width, c.channels, c.filter_height, c.filter_width, c.border);
         return;
     }
-    // Long strips load less, but there must be enough of them: so many threads fill the largest
-    // devices.
-    constexpr std::uint64_t enough = 1 << 17;
+    // Long strips load less, but there must be enough of them.
     const std::uint64_t across =
         c.channels == 1 ? (std::uint64_t(c.width) + 3) / 4 : std::uint64_t(c.width) * c.channels;
     const std::uint64_t wanted = across * c.height / enough;
