@@ -140,9 +140,10 @@ def mandelbrot(module, quick):
     names = ["tested", "sampled", "period", "trap_1", "trap_3", "trap_alone", "known"]
     names.append("known_period")
     tall = ["tall_sampled", "tall_trap_1", "tall_trap_2", "tall_trap_3", "tall_trap_2_5"]
-    tall.append("tall_both")
+    tall += ["tall_both", "full"]
     plain, shipped = module["mandelbrot_plain"], cupola.shipped_kernels()["mandelbrot_ker"]
     kernels = {name: module[f"mandelbrot_{name}"] for name in [*names, *tall]}
+    kernels["ker"], tall = module["mandelbrot_ker"], [*tall, "ker"]
 
     def lattices():
         yield np.linspace(-2, 2, 64, dtype=np.float32), 256

@@ -33,10 +33,13 @@ def of_cpp(library):
 
 
 class Device:
-    """A process that runs the kernel with a number of worker threads of the CPU device."""
+    """A process that runs the kernel with a number of worker threads of the CPU device.
 
-    def __init__(self, threads=None):
-        environment = dict(os.environ)
+    `full`: without the kernel's shortcut for points whose orbits never leave.
+    """
+
+    def __init__(self, threads=None, full=False):
+        environment = {**os.environ, "CUPOLA_BENCH_FULL": "1" if full else ""}
         if threads:
             environment["CUPOLA_CPU_THREADS"] = str(threads)
         self.process = subprocess.Popen(
@@ -65,9 +68,19 @@ def serve():
     points = cupola.to_device(lattice())
     graph = cupola.empty((SIZE, SIZE), np.float32)
     start, stop = cupola.Event(), cupola.Event()
+
+    def launch():
+        cupola.mandelbrot(lattice=points, iterations=ITERATIONS, bound=BOUND, out=graph)
+
+    if os.environ.get("CUPOLA_BENCH_FULL"):
+        import bench_kernels
+
+        full = bench_kernels.compiled()["mandelbrot_full"]
+        grid = bench_kernels.blocks(SIZE * SIZE // 4)
+        launch = full.prepare(grid, 256, points, graph, ITERATIONS, BOUND * BOUND, SIZE)
     for _ in sys.stdin:
         start.record()
-        cupola.mandelbrot(lattice=points, iterations=ITERATIONS, bound=BOUND, out=graph)
+        launch()
         stop.record()
         stop.synchronize()
         inside = float(graph.get().sum())
@@ -84,8 +97,9 @@ def run(cpu):
     devices = {}
     if cpu:
         devices = {f"CPU device, {n} thread(s)": Device(n) for n in (1, 2)}
+        devices["CPU device, 1 thread, every step computed"] = Device(1, full=True)
     else:
-        devices = {"GPU": Device()}
+        devices = {"GPU": Device(), "GPU, every step computed": Device(full=True)}
     times = {name: [] for name in [*ways, *devices]}
     for round_ in range(ROUNDS + 1):
         inside = set()

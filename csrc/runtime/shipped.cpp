@@ -57,10 +57,10 @@ constexpr unsigned threads = 256;  // a block: full occupancy on every architect
 constexpr std::uint64_t enough = 1 << 18;  // threads, to fill the largest devices
 
 // The kernels take any launch, so a grid that cannot cover all elements is no error.
-cupola_dimensions cover(const Context& context, std::uint64_t elements) {
-    const std::uint64_t blocks = (elements + threads - 1) / threads;
+cupola_dimensions cover(const Context& context, std::uint64_t elements, unsigned block = threads) {
+    const std::uint64_t blocks = (elements + block - 1) / block;
     const std::uint64_t most = context.max_grid[0];
-    return {{static_cast<std::uint32_t>(blocks < most ? blocks : most), 1, 1}, {threads, 1, 1}, 0};
+    return {{static_cast<std::uint32_t>(blocks < most ? blocks : most), 1, 1}, {block, 1, 1}, 0};
 }
 
 void put(const Kernel& kernel, char* buffer, std::size_t) { (void)kernel, (void)buffer; }
@@ -107,7 +107,8 @@ void mandelbrot(std::uint64_t lattice, std::uint64_t graph, int iterations, floa
 void saxpy(float a, std::uint64_t x, std::uint64_t y, std::uint64_t out, std::size_t n,
            Stream& stream) {
     if (n == 0) return;
-    launch("saxpy", cover(stream.context, (n + 3) / 4), stream, a, x, y, out, std::uint64_t(n));
+    launch("saxpy", cover(stream.context, (n + 3) / 4, 512), stream, a, x, y, out,
+           std::uint64_t(n));
 }
 
 std::uint64_t elements(int height, int width, int channels, int filter_height, int filter_width,
@@ -143,11 +144,11 @@ void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
     const std::uint64_t across =
         c.channels == 1 ? (std::uint64_t(c.width) + 3) / 4 : std::uint64_t(c.width) * c.channels;
     const std::uint64_t wanted = across * c.height / enough;
-    const int rows = static_cast<int>(wanted < 4 ? 4 : wanted > 16 ? 16 : wanted);
+    const int rows = static_cast<int>(wanted < 4 ? 4 : wanted > 31 ? 31 : wanted);
     const std::uint64_t strips = across * ((c.height - 1) / rows + 1);
     const std::string name = "convolve_" + std::to_string(size);
-    launch(name.c_str(), cover(stream.context, strips), stream, c.image, c.filter, c.out, c.height,
-           c.width, c.channels, c.border, rows);
+    launch(name.c_str(), cover(stream.context, strips, 128), stream, c.image, c.filter, c.out,
+           c.height, c.width, c.channels, c.border, rows);
 }
 
 // Device copies of host arrays, for the launchers that take host pointers.
