@@ -1,4 +1,4 @@
-"""A slice of `make sanitize`: the driver ABI's tests, and the shipped kernels', under ASan and UBSan."""
+"""A slice of `make sanitize`: the driver ABI and the shipped kernels under ASan and UBSan."""
 
 import os
 import re
