@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/capture.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -77,11 +78,22 @@ int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
         Current current(s.context);
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
         CUPOLA_CALL(cuStreamIsCapturing, s.handle, &status);
-        if (status != CU_STREAM_CAPTURE_STATUS_NONE)
+        const auto capture = Capture::of(s);
+        if (status != CU_STREAM_CAPTURE_STATUS_NONE && !capture)
             fail(CUPOLA_ERROR_VALUE,
                  "the stream is being captured: a function can't be held by the graph of another "
                  "library");
         auto callback = make<Callback>(call, data, release);
+        if (capture) {
+            CUresult code = driver().cuLaunchHostFunc(s.handle, &Callback::run, callback.get());
+            if (code != CUDA_SUCCESS) {
+                callback->disown();
+                fail_driver(code, "cuLaunchHostFunc");
+            }
+            std::lock_guard<std::mutex> lock(capture->box->mutex);
+            capture->calls.push_back(std::move(callback));
+            return;
+        }
         callback->expect();
         CUresult code = driver().cuLaunchHostFunc(s.handle, &Callback::run, callback.get());
         if (code == CUDA_SUCCESS) return;

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <map>
 
+#include "runtime/capture.hpp"
 #include "runtime/memory.hpp"
 
 namespace cupola {
@@ -12,10 +13,12 @@ class PinnedMemory : public Memory {
     PinnedMemory(Context& context, std::size_t size, unsigned flags) : Memory(context, size) {
         if (size == 0) return;
         Current current(context);
+        const Capture::Relaxed relaxed;
         void* pointer = nullptr;
         CUresult code = driver().cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE | flags);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostAlloc", size);
         address = reinterpret_cast<std::uintptr_t>(pointer);
+        enlist(address, size);
     }
     ~PinnedMemory() override {
         const Driver* d = driver_alive();
@@ -61,6 +64,7 @@ class RegisteredMemory : public Memory {
             if (begin + size <= it->second.end && suits) {
                 ++it->second.users;
                 address = begin;
+                enlist(address, size);
                 registered_ = it->first;
                 return;
             }
@@ -76,6 +80,7 @@ class RegisteredMemory : public Memory {
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostRegister", size);
         all.ranges[begin] = {begin + size, 1, flags};
         address = registered_ = begin;
+        enlist(address, size);
     }
     ~RegisteredMemory() override {
         const Driver* d = driver_alive();

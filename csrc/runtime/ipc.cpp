@@ -18,6 +18,7 @@ class ExportableMemory : public UnpooledMemory {
         CUresult code = driver().cuMemAlloc(&pointer, size);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
         address = pointer;
+        enlist(address, size);
     }
     bool exportable() const override { return true; }
 };
@@ -40,6 +41,7 @@ class ImportedMemory : public Memory {
             fail_driver(code, "cuMemGetAddressRange");
         }
         address = pointer;
+        enlist(address, size);
     }
     ~ImportedMemory() override {
         const Driver* d = driver_alive();

@@ -13,6 +13,7 @@ class ManagedMemory : public UnpooledMemory {
         CUresult code = driver().cuMemAllocManaged(&pointer, size, CU_MEM_ATTACH_GLOBAL);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocManaged", size);
         address = pointer;
+        enlist(address, size);
     }
 };
 

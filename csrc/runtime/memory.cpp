@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/capture.hpp"
+
 namespace cupola {
 namespace {
 
@@ -26,18 +28,26 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     : Memory(context, size), first_(Ref<Stream>::share(&stream)) {
     if (size == 0) return;
     Current current(context);
+    const Capture::Relaxed relaxed;
     CUdeviceptr pointer = 0;
     // A thread's own default stream ends with the thread: no other thread can free in its order.
     pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
     if (pooled_) {
+        // In a capture it is there at once and stays: the graph's launches use it, none makes it.
+        const bool captured = Capture::of(stream) != nullptr;
+        if (captured)
+            others_.push_back(
+                std::exchange(first_, Ref<Stream>::share(&Capture::aside(context))));
         CUresult code =
-            driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, stream.handle);
+            driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, first_->handle);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);
+        if (captured) CUPOLA_CALL(cuStreamSynchronize, first_->handle);
     } else {
         CUresult code = driver().cuMemAlloc(&pointer, size);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
     }
     address = pointer;
+    enlist(address, size);
 }
 
 void DeviceMemory::use(Stream& stream) {

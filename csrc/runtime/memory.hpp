@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/resource.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
 
-class Memory : public Object {
+class Memory : public Resource {
   public:
     Memory(Context& context, std::size_t size) : context(context), size(size) {}
 

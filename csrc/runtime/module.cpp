@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "image/image.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/name.hpp"
 #include "runtime/parameter.hpp"
 
@@ -84,6 +85,7 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
 
 void Module::load(const void* image) {
     Current current(context);
+    Capture::Relaxed relaxed;
     std::string log(16384, '\0');
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
@@ -91,6 +93,7 @@ void Module::load(const void* image) {
     CUresult code = driver().cuModuleLoadDataEx(&loaded, image, 2, options, values);
     if (code == CUDA_SUCCESS) {
         handle = loaded;
+        enlist(reinterpret_cast<std::uintptr_t>(loaded), 1);
         return;
     }
     log.resize(std::strlen(log.c_str()));

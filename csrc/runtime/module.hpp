@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "runtime/context.hpp"
+#include "runtime/resource.hpp"
 
 namespace cupola {
 
-class Module : public Object {
+class Module : public Resource {
   public:
     // Throws CUPOLA_ERROR_IMAGE where the bytes are broken or have no code for the device.
     Module(Context& context, const void* image, std::size_t size);

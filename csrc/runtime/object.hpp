@@ -22,6 +22,21 @@ class Object {
     // may call the driver.
     virtual void end() noexcept;
 
+  protected:
+    // Makes an object that is at its end somebody's again.
+    Object* revive() noexcept {
+        count_.store(1, std::memory_order_release);
+        return this;
+    }
+    // Adds a reference where there is one.
+    bool try_retain() noexcept {
+        long count = count_.load(std::memory_order_relaxed);
+        while (count > 0)
+            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel))
+                return true;
+        return false;
+    }
+
   private:
     std::atomic<long> count_{1};
 };

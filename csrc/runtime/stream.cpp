@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "runtime/capture.hpp"
 #include "runtime/event.hpp"
 
 namespace cupola {
@@ -69,6 +70,25 @@ int cupola_stream_create(int device, unsigned flags, int priority, cupola_stream
     });
 }
 
+int cupola_stream_priorities(int device, int* least, int* greatest) {
+    return guard([&] {
+        Current current(context(device));
+        CUPOLA_CALL(cuCtxGetStreamPriorityRange, required(least, "least"),
+                    required(greatest, "greatest"));
+    });
+}
+
+int cupola_stream_priority(cupola_stream* stream, int* priority, unsigned* flags) {
+    return guard([&] {
+        Stream& s = *unwrap(required(stream, "stream"));
+        Current current(s.context);
+        CUPOLA_CALL(cuStreamGetPriority, s.handle, required(priority, "priority"));
+        unsigned cuda = 0;
+        CUPOLA_CALL(cuStreamGetFlags, s.handle, &cuda);
+        *required(flags, "flags") = cuda & CU_STREAM_NON_BLOCKING ? CUPOLA_STREAM_NON_BLOCKING : 0;
+    });
+}
+
 int cupola_stream_wrap(int device, void* handle, void* owner, void (*release)(void*),
                        cupola_stream** out) {
     return guard([&] {
@@ -106,13 +126,18 @@ int cupola_stream_pop(cupola_stream* stream) {
 }
 
 int cupola_stream_synchronize(cupola_stream* stream) {
-    return guard([&] { unwrap(required(stream, "stream"))->synchronize(); });
+    return guard([&] {
+        Stream& s = *unwrap(required(stream, "stream"));
+        Capture::refuse(s, "waited for");
+        s.synchronize();
+    });
 }
 
 int cupola_stream_query(cupola_stream* stream, int* done) {
     return guard([&] {
         Stream& s = *unwrap(required(stream, "stream"));
         required(done, "done");
+        Capture::refuse(s, "asked whether it is done");
         Current current(s.context);
         const std::uint64_t before = s.flight.head();
         CUresult code = driver().cuStreamQuery(s.handle);

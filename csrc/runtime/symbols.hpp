@@ -25,8 +25,37 @@
     REQUIRED(cuStreamSynchronize, 2000)                         \
     REQUIRED(cuStreamQuery, 2000)                               \
     REQUIRED(cuStreamWaitEvent, 3020)                           \
+    REQUIRED(cuStreamGetPriority, 5050)                         \
+    REQUIRED(cuStreamGetFlags, 5050)                            \
     REQUIRED(cuStreamIsCapturing, 10000)                        \
+    REQUIRED(cuStreamGetCaptureInfo, 10010)                     \
+    REQUIRED(cuStreamBeginCapture, 10010)                       \
+    REQUIRED(cuStreamEndCapture, 10000)                         \
+    REQUIRED(cuThreadExchangeStreamCaptureMode, 10010)          \
     REQUIRED(cuLaunchHostFunc, 10000)                           \
+    REQUIRED(cuCtxGetStreamPriorityRange, 5050)                 \
+    REQUIRED(cuGraphCreate, 10000)                              \
+    REQUIRED(cuGraphDestroy, 10000)                             \
+    REQUIRED(cuGraphAddKernelNode, 10000)                       \
+    REQUIRED(cuGraphAddMemcpyNode, 10000)                       \
+    REQUIRED(cuGraphAddMemsetNode, 10000)                       \
+    REQUIRED(cuGraphAddHostNode, 10000)                         \
+    REQUIRED(cuGraphAddChildGraphNode, 10000)                   \
+    REQUIRED(cuGraphAddEmptyNode, 10000)                        \
+    REQUIRED(cuGraphAddDependencies, 10000)                     \
+    REQUIRED(cuGraphGetNodes, 10000)                            \
+    REQUIRED(cuGraphGetEdges, 10000)                            \
+    REQUIRED(cuGraphNodeGetType, 10000)                         \
+    REQUIRED(cuGraphKernelNodeGetParams, 10000)                 \
+    REQUIRED(cuGraphMemcpyNodeGetParams, 10000)                 \
+    REQUIRED(cuGraphMemsetNodeGetParams, 10000)                 \
+    REQUIRED(cuGraphChildGraphNodeGetGraph, 10000)              \
+    REQUIRED(cuGraphExecDestroy, 10000)                         \
+    REQUIRED(cuGraphLaunch, 10000)                              \
+    REQUIRED(cuGraphUpload, 11010)                              \
+    REQUIRED(cuGraphExecKernelNodeSetParams, 10010)             \
+    REQUIRED(cuGraphExecUpdate, 10020)                          \
+    REQUIRED(cuFuncGetModule, 11000)                            \
     REQUIRED(cuEventCreate, 2000)                               \
     REQUIRED(cuEventRecord, 2000)                               \
     REQUIRED(cuEventQuery, 2000)                                \
@@ -65,6 +94,7 @@
     REQUIRED(cuLaunchKernel, 4000)                              \
     REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050) \
     REQUIRED(cuOccupancyMaxPotentialBlockSize, 6050)            \
+    OPTIONAL(cuGraphInstantiateWithFlags, 11040)                \
     OPTIONAL(cuMemPoolCreate, 11020)                            \
     OPTIONAL(cuMemPoolSetAttribute, 11020)                      \
     OPTIONAL(cuMemPoolGetAttribute, 11020)                      \

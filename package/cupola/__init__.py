@@ -48,6 +48,8 @@ _HOMES = {
     "Array": "array",
     "Device": "device",
     "Event": "event",
+    "Graph": "graph",
+    "GraphExec": "graph",
     "In": "transfer",
     "InOut": "transfer",
     "Kernel": "kernel",

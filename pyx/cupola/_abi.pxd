@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from cupola.handles cimport (
-    cupola_event, cupola_kernel, cupola_memory, cupola_module, cupola_stream,
+    cupola_event, cupola_graph, cupola_graph_exec, cupola_kernel, cupola_memory, cupola_module, cupola_stream,
 )
 
 cdef extern from *:
@@ -74,6 +74,8 @@ cdef extern from "cupola/cupola.h" nogil:
         CUPOLA_STREAM_NON_BLOCKING
 
     int cupola_stream_create(int device, unsigned flags, int priority, cupola_stream** out)
+    int cupola_stream_priorities(int device, int* least, int* greatest)
+    int cupola_stream_priority(cupola_stream* stream, int* priority, unsigned* flags)
     int cupola_stream_wrap(
         int device, void* handle, void* owner, void (*release)(void*) noexcept nogil,
         cupola_stream** out,
@@ -298,6 +300,72 @@ cdef extern from "cupola/cupola.h" nogil:
         const cupola_kernel* kernel, const cupola_dimensions* dimensions,
         const cupola_attributes* attributes)
     void cupola_launch_origin(const char* line)
+
+    ctypedef void* cupola_node
+
+    enum:
+        CUPOLA_CAPTURE_GLOBAL
+        CUPOLA_CAPTURE_THREAD_LOCAL
+        CUPOLA_CAPTURE_RELAXED
+
+    int cupola_capture_begin(cupola_stream* stream, int mode)
+    int cupola_capture_end(cupola_stream* stream, cupola_graph** out)
+    int cupola_capture_hold(
+        cupola_stream* stream, void* owner, void (*release)(void*) noexcept nogil, int* held)
+    int cupola_captures()
+    int cupola_graph_create(int device, cupola_graph** out)
+    int cupola_graph_add_kernel(
+        cupola_graph* graph, const cupola_node* after, size_t count, cupola_kernel* kernel,
+        const cupola_dimensions* dimensions, const void* buffer, cupola_node* node)
+    int cupola_graph_add_copy(
+        cupola_graph* graph, const cupola_node* after, size_t count, uint64_t to,
+        uint64_t source, size_t bytes, cupola_node* node)
+    int cupola_graph_add_fill(
+        cupola_graph* graph, const cupola_node* after, size_t count, uint64_t to,
+        uint32_t value, int width, size_t elements, cupola_node* node)
+    int cupola_graph_add_call(
+        cupola_graph* graph, const cupola_node* after, size_t count,
+        void (*call)(void*) noexcept nogil, void* data, void (*release)(void*) noexcept nogil,
+        cupola_node* node)
+    int cupola_graph_add_child(
+        cupola_graph* graph, const cupola_node* after, size_t count, const cupola_graph* child,
+        cupola_node* node)
+    int cupola_graph_add_empty(
+        cupola_graph* graph, const cupola_node* after, size_t count, cupola_node* node)
+    int cupola_graph_add_edge(cupola_graph* graph, cupola_node start, cupola_node end)
+    int cupola_graph_hold(
+        cupola_graph* graph, cupola_node node, void* owner,
+        void (*release)(void*) noexcept nogil)
+    int cupola_graph_nodes(const cupola_graph* graph, cupola_node* nodes, size_t* count)
+    int cupola_graph_edges(
+        const cupola_graph* graph, cupola_node* starts, cupola_node* ends, size_t* count)
+
+    ctypedef struct cupola_node_info:
+        int type
+        const char* title
+        cupola_dimensions dimensions
+        uint64_t to
+        uint64_t source "from"
+        size_t bytes
+
+    int cupola_node_get(const cupola_graph* graph, cupola_node node, cupola_node_info* out)
+    int cupola_node_child(cupola_graph* graph, cupola_node node, cupola_graph** out)
+    void* cupola_graph_handle(const cupola_graph* graph)
+    int cupola_graph_device(const cupola_graph* graph)
+    void cupola_graph_retain(cupola_graph* graph)
+    void cupola_graph_release(cupola_graph* graph)
+    int cupola_graph_instantiate(const cupola_graph* graph, cupola_graph_exec** out)
+    int cupola_graph_exec_launch(cupola_graph_exec* exec, cupola_stream* stream)
+    int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream)
+    int cupola_graph_exec_calls(const cupola_graph_exec* exec)
+    int cupola_graph_exec_set_kernel(
+        cupola_graph_exec* exec, cupola_node node, cupola_kernel* kernel,
+        const cupola_dimensions* dimensions, const void* buffer, void* owner,
+        void (*release)(void*) noexcept nogil)
+    int cupola_graph_exec_update(cupola_graph_exec* exec, const cupola_graph* graph)
+    void* cupola_graph_exec_handle(const cupola_graph_exec* exec)
+    void cupola_graph_exec_retain(cupola_graph_exec* exec)
+    void cupola_graph_exec_release(cupola_graph_exec* exec)
 
     enum:
         CUPOLA_BORDER_ZERO

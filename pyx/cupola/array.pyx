@@ -265,6 +265,11 @@ cdef class Array:
             `out` is C-contiguous in page-locked memory (`cupola.pinned_empty`) and a stream was
             given: then it is once the stream is done, and must stay alive till then.
 
+        Notes
+        -----
+        While the stream is being captured the array that is given back is written by each launch
+        of the graph, which holds it.
+
         Raises
         ------
         ArgumentError

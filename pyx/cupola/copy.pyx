@@ -15,7 +15,9 @@ from cupola.array cimport Array, host_address, is_pinned, lay, new_array
 from cupola.error cimport check
 from cupola.event cimport Event
 from cupola.layout cimport broadcast, extent, f_strides
-from cupola.stream cimport Stream, current_stream
+from cupola.stream cimport Stream, captures, current_stream
+
+from cupola.exceptions import ArgumentValueError
 
 cdef enum:
     MOST_AXES = 64
@@ -122,18 +124,19 @@ cdef int copy_on_device(Array target, Array source, Stream queue) except -1:
 cdef int upload(Array target, object host, Stream queue, bint by_itself) except -1:
     cdef uint64_t to = target.get_address(), source
     cdef size_t nbytes
-    cdef bint pinned
+    cdef bint pinned, captured
     if host.shape != target.shape:
         host = np.broadcast_to(host, target.shape)
     if target.size == 0:
         return 0
     source = host_address(host)
     pinned = is_pinned(source)
+    captured = captures(queue, host)  # then each launch of the graph reads it
     if target.contiguous and host.flags.c_contiguous:
         nbytes = target.nbytes
         with nogil:
             check(cupola_copy_to_device(to, <void*>source, nbytes, queue.native))
-            if pinned and not by_itself:
+            if pinned and not by_itself and not captured:
                 queue.wait_done()
         target.used_on(queue)
         return 0
@@ -143,7 +146,7 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
     ):
         target.used_on(queue)
         # How a pageable source is read is promised for linear copies alone.
-        if not (pinned and by_itself):
+        if not (pinned and by_itself) and not captured:
             with nogil:
                 queue.wait_done()
         return 0
@@ -157,11 +160,12 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
 cdef int download(Array source, object host, Stream queue, bint by_itself) except -1:
     cdef uint64_t origin = source.get_address(), to
     cdef size_t nbytes
-    cdef bint wait
+    cdef bint wait, captured
     if source.size == 0:
         return 0
     to = host_address(host)
-    wait = not (by_itself and is_pinned(to))
+    captured = captures(queue, host)  # then each launch of the graph writes it
+    wait = not (by_itself and is_pinned(to)) and not captured
     if source.contiguous and host.flags.c_contiguous:
         nbytes = source.nbytes
         with nogil:
@@ -184,6 +188,10 @@ cdef int download(Array source, object host, Stream queue, bint by_itself) excep
         if host.flags.c_contiguous:
             return download(source, host, queue, by_itself)
     # Strided host memory is written by the host.
+    if captured:
+        raise ArgumentValueError(
+            "what a graph copies to the host has to be C-contiguous there: the stream is being "
+            "captured")
     aside = np.empty(source.shape, source.dtype)
     download(source, aside, queue, False)
     host[...] = aside

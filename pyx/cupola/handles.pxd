@@ -8,6 +8,8 @@ cdef extern from *:
     typedef struct cupola_memory cupola_memory;
     typedef struct cupola_module cupola_module;
     typedef struct cupola_kernel cupola_kernel;
+    typedef struct cupola_graph cupola_graph;
+    typedef struct cupola_graph_exec cupola_graph_exec;
     """
     ctypedef struct cupola_stream:
         pass
@@ -18,4 +20,8 @@ cdef extern from *:
     ctypedef struct cupola_module:
         pass
     ctypedef struct cupola_kernel:
+        pass
+    ctypedef struct cupola_graph:
+        pass
+    ctypedef struct cupola_graph_exec:
         pass

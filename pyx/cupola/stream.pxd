@@ -22,3 +22,6 @@ cdef Stream as_stream(object stream, int device)
 
 # A stream that somebody else owns, by its CUstream; `owner` lives as long as cupola needs it.
 cdef Stream wrap_handle(void* handle, object owner, int device)
+
+# Whether the stream is being captured by cupola; then the graph holds what is needed (or None).
+cdef bint captures(Stream stream, object needed) except -1

@@ -7,9 +7,9 @@ from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_STREAM_NON_BLOCKING, cupola_callbacks_drop,
-    cupola_callbacks_hold, cupola_stream_call, cupola_stream_create, cupola_stream_current,
-    cupola_stream_device, cupola_stream_handle, cupola_stream_pop,
-    cupola_stream_push, cupola_stream_query, cupola_stream_release,
+    cupola_callbacks_hold, cupola_capture_hold, cupola_captures, cupola_stream_call, cupola_stream_create,
+    cupola_stream_current, cupola_stream_device, cupola_stream_handle, cupola_stream_pop,
+    cupola_stream_priorities, cupola_stream_priority, cupola_stream_push, cupola_stream_query, cupola_stream_release,
     cupola_stream_synchronize, cupola_stream_wait, cupola_stream_wrap,
 )
 from cupola._callback cimport drop, hold_call, run_call
@@ -19,6 +19,11 @@ from cupola.error cimport check
 from cupola.event cimport Event
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+# The driver's handles of the default streams.
+cdef enum Default:
+    LEGACY = 1
+    PER_THREAD = 2
+
 
 cdef Stream adopt(cupola_stream* native):
     cdef Stream stream = Stream.__new__(Stream)
@@ -91,6 +96,22 @@ cdef Stream as_stream(object stream, int device):
         raise ArgumentTypeError(
             f"{type(stream).__name__}.__cuda_stream__ gives {answer!r}, not (0, handle)"
         ) from error
+
+
+cdef bint captures(Stream stream, object needed) except -1:
+    cdef int held = 0
+    cdef int status
+    if not cupola_captures():
+        return False
+    if needed is None:
+        check(cupola_capture_hold(stream.native, NULL, NULL, &held))
+        return held != 0
+    Py_INCREF(needed)
+    status = cupola_capture_hold(stream.native, <PyObject*>needed, drop, &held)
+    if status != 0 or not held:
+        Py_DECREF(needed)
+    check(status)
+    return held != 0
 
 
 cdef class Stream:
@@ -180,6 +201,74 @@ cdef class Stream:
     cdef int wait_done(self) except -1 nogil:
         return check(cupola_stream_synchronize(self.native))
 
+    @staticmethod
+    def legacy(device=None):
+        """The legacy default stream, which takes turns with every blocking stream.
+
+        Parameters
+        ----------
+        device : Device or int, optional
+            By default the current one.
+
+        Returns
+        -------
+        Stream
+        """
+        return wrap_handle(<void*><uintptr_t>LEGACY, None, device_index(device))
+
+    @staticmethod
+    def per_thread(device=None):
+        """The default stream which each thread has for itself; what it means depends on the
+        thread that uses it.
+
+        Parameters
+        ----------
+        device : Device or int, optional
+            By default the current one.
+
+        Returns
+        -------
+        Stream
+        """
+        return wrap_handle(<void*><uintptr_t>PER_THREAD, None, device_index(device))
+
+    @staticmethod
+    def priorities(device=None):
+        """The range of the device's priorities.
+
+        Parameters
+        ----------
+        device : Device or int, optional
+            By default the current one.
+
+        Returns
+        -------
+        tuple of int
+            The least, which goes last, and the greatest, which is the smaller number.
+        """
+        cdef int least = 0, greatest = 0
+        cdef int index = device_index(device)
+        check(cupola_stream_priorities(index, &least, &greatest))
+        return least, greatest
+
+    @property
+    def priority(self):
+        """Its priority: smaller numbers go first."""
+        cdef int priority = 0
+        cdef unsigned flags = 0
+        with nogil:
+            check(cupola_stream_priority(self.native, &priority, &flags))
+        return priority
+
+    @property
+    def non_blocking(self):
+        """Whether it runs beside the legacy default stream rather than in turn with it."""
+        cdef int priority = 0
+        cdef unsigned flags = 0
+        with nogil:
+            check(cupola_stream_priority(self.native, &priority, &flags))
+        return flags & CUPOLA_STREAM_NON_BLOCKING != 0
+
     @property
     def handle(self):
         """The driver's handle, a ``CUstream``, as an int."""
@@ -241,6 +330,33 @@ cdef class Stream:
         event = Event(device=self.device_index)
         event.record(self)
         return event
+
+    def capture(self, mode="thread_local"):
+        """Make a graph of what is queued: ``with stream.capture() as graph:``.
+
+        Inside the block the stream is the current one, and nothing runs: launches, copies and
+        fills on it, and on streams that wait for it, become nodes. At the end of the block the
+        graph is there. Memory that is allocated inside is there at once. An error in the block
+        ends the capture, and so does what can't be captured, as waiting for the stream.
+
+        Parameters
+        ----------
+        mode : str
+            Who may do nothing meanwhile that might wait for the device: ``"thread_local"``: the
+            thread that captures; ``"global"``: none; ``"relaxed"``: all may.
+
+        Returns
+        -------
+        context manager
+            Which gives the `Graph`.
+        """
+        from cupola.graph import Capture
+        return Capture(self, mode)
+
+    @property
+    def capturing(self):
+        """Whether cupola is making a graph of what is queued on it."""
+        return captures(self, None)
 
     def call(self, function, *args):
         """Queue a call of a Python function: in the order of the stream, on a driver's thread.

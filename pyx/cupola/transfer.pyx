@@ -13,6 +13,7 @@ from cupola.abi cimport require
 from cupola.array cimport host_address, is_pinned
 from cupola.error cimport check
 from cupola.memory cimport allocate
+from cupola.stream cimport captures
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -29,6 +30,10 @@ cdef class Transfer:
         raise TypeError("use cupola.In, cupola.Out or cupola.InOut")
 
     cdef Memory begin(self, int device, Stream stream):
+        if captures(stream, None):
+            raise ArgumentTypeError(
+                f"cupola.{type(self).__name__} copies around one call and can't be captured: use "
+                "cupola.to_device(array), Array.set and Array.get")
         cdef Memory memory = allocate(device, self.array.nbytes, stream)
         cdef uint64_t source
         if self.inward:

@@ -1,0 +1,177 @@
+// csrc/runtime/capture.cpp - beginning and ending captures, and what is allowed meanwhile.
+#include "runtime/capture.hpp"
+
+#include <algorithm>
+
+#include "runtime/graph.hpp"
+
+namespace cupola {
+
+std::atomic<int> Capture::running{0};
+
+namespace {
+
+struct Captures {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<Capture>> all;
+};
+
+Captures& captures() {
+    static Captures* const all = new Captures;
+    return *all;
+}
+
+// 0 where the stream does not capture, or can't be asked.
+std::uint64_t capture_id(const Stream& stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    const CUresult code = driver().cuStreamGetCaptureInfo(stream.handle, &status, &id);
+    return code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
+}
+
+const char* reason(CUresult code) {
+    switch (code) {
+        case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+            return "a call in it was not allowed while a stream is captured, as waiting for the "
+                   "stream is";
+        case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+            return "another stream took part, and this one did not wait for it again before the "
+                   "end";
+        case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+            return "it is ended by the thread that began it";
+        default:
+            return "";
+    }
+}
+
+}  // namespace
+
+void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
+    Current current(stream.context);
+    aside(stream.context);
+    auto capture = std::make_shared<Capture>();
+    capture->origin = Ref<Stream>::share(&stream);
+    const CUresult code = driver().cuStreamBeginCapture(stream.handle, mode);
+    if (code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        fail_driver(code, "cuStreamBeginCapture",
+                    "the legacy default stream can't be captured: use a cupola.Stream");
+    if (code == CUDA_ERROR_ILLEGAL_STATE)
+        fail_driver(code, "cuStreamBeginCapture", "the stream is being captured already");
+    check(code, "cuStreamBeginCapture");
+    capture->id = capture_id(stream);
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    captures().all.push_back(std::move(capture));
+    Resource::keep_all();
+    running.fetch_add(1);
+}
+
+Ref<Graph> Capture::end(Stream& stream) {
+    Captures& all = captures();
+    std::shared_ptr<Capture> capture;
+    {
+        std::lock_guard<std::mutex> lock(all.mutex);
+        const auto it = std::find_if(all.all.begin(), all.all.end(), [&](const auto& each) {
+            return each->origin->handle == stream.handle &&
+                   &each->origin->context == &stream.context;
+        });
+        if (it == all.all.end())
+            fail(CUPOLA_ERROR_VALUE, "no capture was begun at this stream, or it has ended");
+        capture = *it;
+    }
+    struct Finish {
+        Captures& all;
+        std::shared_ptr<Capture>& capture;
+        bool keep = false;
+        ~Finish() {
+            if (keep) return;
+            {
+                std::lock_guard<std::mutex> lock(all.mutex);
+                all.all.erase(std::find(all.all.begin(), all.all.end(), capture));
+            }
+            running.fetch_sub(1);
+            Resource::keep_no_more();
+        }
+    } finish{all, capture};
+    Current current(stream.context);
+    CUgraph handle = nullptr;
+    const CUresult code = driver().cuStreamEndCapture(stream.handle, &handle);
+    finish.keep = code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    if (code != CUDA_SUCCESS) fail_driver(code, "cuStreamEndCapture", reason(code));
+    auto graph = make<Graph>(stream.context, handle);
+    graph->adopt(*capture);
+    return graph;
+}
+
+std::shared_ptr<Capture> Capture::find(const Stream& stream) {
+    Current current(stream.context);
+    const std::uint64_t id = capture_id(stream);
+    if (!id) return nullptr;
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    for (const auto& capture : captures().all)
+        if (capture->id == id) return capture;
+    return nullptr;
+}
+
+void Capture::refuse(const Stream& stream, const char* what) {
+    if (of(stream))
+        fail(CUPOLA_ERROR_VALUE, std::string("the stream is being captured: nothing runs before "
+                                             "the graph is launched, so it can't be ") +
+                                     what);
+}
+
+Stream& Capture::aside(Context& context) {
+    static std::mutex* const mutex = new std::mutex;
+    static auto* const streams = new std::vector<std::pair<Context*, Stream*>>;
+    std::lock_guard<std::mutex> lock(*mutex);
+    for (const auto& [of, stream] : *streams)
+        if (of == &context) return *stream;
+    Relaxed relaxed;
+    streams->push_back({&context, new Stream(context, CU_STREAM_NON_BLOCKING, 0)});
+    return *streams->back().second;
+}
+
+Capture::Relaxed::Relaxed() {
+    if (!any()) return;
+    CUPOLA_CALL(cuThreadExchangeStreamCaptureMode, &mode_);
+    changed_ = true;
+}
+
+Capture::Relaxed::~Relaxed() {
+    if (!changed_) return;
+    if (const Driver* d = driver_alive()) d->cuThreadExchangeStreamCaptureMode(&mode_);
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_capture_begin(cupola_stream* stream, int mode) {
+    return guard([&] {
+        if (mode < CUPOLA_CAPTURE_GLOBAL || mode > CUPOLA_CAPTURE_RELAXED)
+            fail(CUPOLA_ERROR_VALUE, "unknown mode of a capture, " + std::to_string(mode));
+        Capture::begin(*unwrap(required(stream, "stream")), static_cast<CUstreamCaptureMode>(mode));
+    });
+}
+
+int cupola_capture_end(cupola_stream* stream, cupola_graph** out) {
+    return guard([&] {
+        auto graph = Capture::end(*unwrap(required(stream, "stream")));
+        if (out) *out = wrap(graph.detach());
+    });
+}
+
+int cupola_capture_hold(cupola_stream* stream, void* owner, void (*release)(void*), int* held) {
+    return guard([&] {
+        required(held, "held");
+        *held = 0;
+        const auto capture = Capture::of(*unwrap(required(stream, "stream")));
+        if (!capture) return;
+        *held = 1;
+        if (!owner) return;
+        auto kept = make<Owner>(owner, release);
+        std::lock_guard<std::mutex> lock(capture->box->mutex);
+        capture->box->held.push_back(Ref<Object>::adopt(kept.detach()));
+    });
+}
+
+int cupola_captures(void) { return Capture::any(); }

@@ -1,0 +1,56 @@
+// csrc/runtime/capture.hpp - captures that cupola began: what is queued on a stream becomes a graph.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "runtime/callback.hpp"
+#include "runtime/resource.hpp"
+#include "runtime/stream.hpp"
+
+namespace cupola {
+
+class Graph;
+
+class Capture {
+  public:
+    static void begin(Stream& stream, CUstreamCaptureMode mode);
+    // Throws what spoilt it; the stream is an ordinary one again in any case.
+    static Ref<Graph> end(Stream& stream);
+
+    // The one that the stream takes part in; null: none, or another library's.
+    static std::shared_ptr<Capture> of(const Stream& stream) {
+        return __builtin_expect(running.load(std::memory_order_acquire) == 0, 1) ? nullptr
+                                                                                 : find(stream);
+    }
+    static bool any() { return running.load(std::memory_order_acquire) != 0; }
+    // For calls that can't be captured: says so and leaves the capture as it is.
+    static void refuse(const Stream& stream, const char* what);
+    // A stream of the context that is never captured.
+    static Stream& aside(Context& context);
+
+    Ref<Stream> origin;
+    std::uint64_t id = 0;
+    std::shared_ptr<Box> box = std::make_shared<Box>();  // what the graph will hold
+    std::vector<Ref<Callback>> calls;                    // what it will call; under box->mutex
+
+    // While it lives, this thread may do what a capture forbids: allocate, load, wait elsewhere.
+    class Relaxed {
+      public:
+        Relaxed();
+        ~Relaxed();
+        Relaxed(const Relaxed&) = delete;
+        Relaxed& operator=(const Relaxed&) = delete;
+
+      private:
+        bool changed_ = false;
+        CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+    };
+
+  private:
+    static std::shared_ptr<Capture> find(const Stream& stream);
+    static std::atomic<int> running;
+};
+
+}  // namespace cupola

@@ -1,0 +1,92 @@
+// csrc/runtime/graph.hpp - graphs, and graphs made ready to launch; both hold what their nodes use.
+#pragma once
+
+#include <map>
+
+#include "runtime/capture.hpp"
+#include "runtime/kernel.hpp"
+
+namespace cupola {
+
+// Something that is somebody else's: `release` is called when it is needed no more.
+class Owner : public Object {
+  public:
+    Owner(void* owner, void (*release)(void*)) : owner_(owner), release_(release) {}
+    ~Owner() override {
+        if (release_) release_(owner_);
+    }
+
+  private:
+    void* owner_;
+    void (*release_)(void*);
+};
+
+// What the nodes use, by node; of a whole capture, by null. A box that was filled is not changed
+// but by what another thread was about to let go.
+struct Holdings {
+    std::map<CUgraphNode, std::shared_ptr<Box>> boxes;
+    std::vector<Ref<Callback>> calls;
+
+    Box& box(CUgraphNode node);
+    void hold(CUgraphNode node, Ref<Object> object);
+    void hold_used(CUgraphNode node, const Kernel& kernel, const void* buffer);
+    void hold_used(CUgraphNode node, Numbers numbers);
+    void add(const Holdings& other);
+};
+
+class Graph : public Object {
+  public:
+    Graph(Context& context, CUgraph handle) : context(context), handle(handle) {}
+    explicit Graph(Context& context);
+    // The one inside a node of another: it goes with that.
+    Graph(Ref<Graph> parent, CUgraph handle)
+        : context(parent->context), handle(handle), parent_(std::move(parent)) {}
+    ~Graph() override;
+
+    // Of a capture: what was held for it, and what its nodes turn out to use.
+    void adopt(Capture& capture);
+
+    Context& context;
+    CUgraph handle = nullptr;
+    Holdings holdings;
+
+  private:
+    Ref<Graph> parent_;
+};
+
+class GraphExec : public Object {
+  public:
+    explicit GraphExec(const Graph& graph);
+    ~GraphExec() override;
+
+    void launch(Stream& stream);
+    void set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimensions& dimensions,
+                    const void* buffer, Ref<Object> owner);
+    void update(const Graph& graph);
+
+    Context& context;
+    CUgraphExec handle = nullptr;
+
+    bool calls() const { return !holdings_.calls.empty(); }
+
+  private:
+    void launch_calling(Stream& stream);
+    void note(Stream& stream);
+    void retire(const Box& box);
+
+    std::mutex mutex_;
+    Holdings holdings_;
+    std::atomic<Stream*> last_{nullptr};
+    std::vector<Ref<Stream>> streams_;  // where it was launched
+};
+
+inline Graph* unwrap(cupola_graph* graph) { return reinterpret_cast<Graph*>(graph); }
+inline cupola_graph* wrap(Graph* graph) { return reinterpret_cast<cupola_graph*>(graph); }
+inline GraphExec* unwrap(cupola_graph_exec* exec) { return reinterpret_cast<GraphExec*>(exec); }
+inline cupola_graph_exec* wrap(GraphExec* e) { return reinterpret_cast<cupola_graph_exec*>(e); }
+
+// A kernel as a node's parameters; `pointers` has to live as long as they are used.
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(Kernel& kernel, const cupola_dimensions& dimensions,
+                                          const void* buffer, std::vector<void*>& pointers);
+
+}  // namespace cupola

@@ -1,0 +1,179 @@
+// csrc/runtime/graph_exec.cpp - graphs made ready: launching them, and changing them in place.
+#include <algorithm>
+
+#include "runtime/graph.hpp"
+#include "runtime/memory.hpp"
+
+namespace cupola {
+
+GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
+    Current current(context);
+    const Driver& d = driver();
+    if (!d.cuGraphInstantiateWithFlags)
+        fail(CUPOLA_ERROR_NO_DRIVER, "launching graphs needs a driver of CUDA 11.4 or newer");
+    const CUresult code = d.cuGraphInstantiateWithFlags(&handle, graph.handle, 0);
+    if (code == CUDA_ERROR_INVALID_VALUE)
+        fail_driver(code, "cuGraphInstantiateWithFlags",
+                    "do its nodes wait for each other in a circle?");
+    check(code, "cuGraphInstantiateWithFlags");
+    holdings_ = graph.holdings;  // the boxes are shared: nobody takes out of one
+}
+
+GraphExec::~GraphExec() {
+    const Driver* d = driver_alive();
+    if (!d) return;
+    for (const auto& [_, box] : holdings_.boxes) retire(*box);
+    d->cuGraphExecDestroy(handle);  // what was launched runs to its end
+}
+
+// Launches may be on their way: memory is freed behind them.
+void GraphExec::retire(const Box& box) {
+    for (const Ref<Object>& object : box.held)
+        if (auto* memory = dynamic_cast<Memory*>(object.get()))
+            for (const Ref<Stream>& stream : streams_) memory->use(*stream);
+}
+
+void GraphExec::note(Stream& stream) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const bool known = std::any_of(streams_.begin(), streams_.end(), [&](const auto& each) {
+        return each->handle == stream.handle && &each->context == &stream.context;
+    });
+    if (!known) streams_.push_back(Ref<Stream>::share(&stream));
+    last_.store(&stream, std::memory_order_release);
+}
+
+void GraphExec::launch(Stream& stream) {
+    Current current(stream.context);
+    // The streams that were noted are held, so an equal address is the same stream.
+    if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
+    if (__builtin_expect(calls() || Capture::any(), 0)) return launch_calling(stream);
+    CUPOLA_CALL(cuGraphLaunch, handle, stream.handle);
+}
+
+void GraphExec::launch_calling(Stream& stream) {
+    if (const auto capture = Capture::of(stream)) {  // it becomes a part of that graph
+        CUPOLA_CALL(cuGraphLaunch, handle, stream.handle);
+        Holdings all;
+        std::lock_guard<std::mutex> own(mutex_);
+        all.add(holdings_);
+        std::lock_guard<std::mutex> lock(capture->box->mutex);
+        for (auto& object : all.box(nullptr).held) capture->box->held.push_back(object);
+        for (auto& call : all.calls) capture->calls.push_back(call);
+        return;
+    }
+    std::vector<Ref<Callback>> expected;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        expected = holdings_.calls;
+    }
+    for (auto& call : expected) call->expect();
+    const CUresult code = driver().cuGraphLaunch(handle, stream.handle);
+    if (code == CUDA_SUCCESS) return;
+    for (auto& call : expected) call->give_up();
+    fail_driver(code, "cuGraphLaunch");
+}
+
+void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimensions& dimensions,
+                           const void* buffer, Ref<Object> owner) {
+    Current current(context);
+    std::vector<void*> pointers;
+    const auto given = kernel_parameters(kernel, dimensions, buffer, pointers);
+    Holdings fresh;
+    fresh.hold(node, Ref<Object>::share(&kernel));
+    if (owner) fresh.hold(node, std::move(owner));
+    fresh.hold_used(node, kernel, buffer);
+    std::shared_ptr<Box> old;  // let go after the lock
+    std::lock_guard<std::mutex> lock(mutex_);
+    const CUresult code = driver().cuGraphExecKernelNodeSetParams(
+        handle, node, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given));
+    if (code == CUDA_ERROR_INVALID_VALUE)
+        fail_driver(code, "cuGraphExecKernelNodeSetParams",
+                    "the node must be a kernel's, of the graph which this was made of");
+    check(code, "cuGraphExecKernelNodeSetParams");
+    old = std::move(holdings_.boxes[node]);
+    if (old) retire(*old);
+    holdings_.boxes[node] = fresh.boxes[node];
+}
+
+void GraphExec::update(const Graph& graph) {
+    Current current(context);
+    Holdings old;  // let go after the lock
+    std::lock_guard<std::mutex> lock(mutex_);
+    CUgraphNode node = nullptr;
+    CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    const CUresult code = driver().cuGraphExecUpdate(handle, graph.handle, &node, &result);
+    if (code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+        fail_driver(code, "cuGraphExecUpdate",
+                    result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
+                        ? "the graphs differ in their nodes or edges: instantiate the new one"
+                    : result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
+                        ? "a node is of another kind: instantiate the new graph"
+                        : "a node can't be changed so: instantiate the new graph");
+    check(code, "cuGraphExecUpdate");
+    for (const auto& [_, box] : holdings_.boxes) retire(*box);
+    old = std::exchange(holdings_, graph.holdings);
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_graph_instantiate(const cupola_graph* graph, cupola_graph_exec** out) {
+    return guard([&] {
+        const Graph& g = *unwrap(const_cast<cupola_graph*>(required(graph, "graph")));
+        required(out, "out");
+        *out = wrap(make<GraphExec>(g).detach());
+    });
+}
+
+int cupola_graph_exec_launch(cupola_graph_exec* exec, cupola_stream* stream) {
+    return guard([&] {
+        GraphExec& e = *unwrap(required(exec, "exec"));
+        driver();  // a forked child must not get further
+        e.launch(stream_or_current(unwrap(stream), e.context));
+    });
+}
+
+int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream) {
+    return guard([&] {
+        GraphExec& e = *unwrap(required(exec, "exec"));
+        Stream& s = stream_or_current(unwrap(stream), e.context);
+        Capture::refuse(s, "used to upload a graph");
+        Current current(s.context);
+        CUPOLA_CALL(cuGraphUpload, e.handle, s.handle);
+    });
+}
+
+int cupola_graph_exec_calls(const cupola_graph_exec* exec) {
+    return exec && unwrap(const_cast<cupola_graph_exec*>(exec))->calls();
+}
+
+int cupola_graph_exec_set_kernel(cupola_graph_exec* exec, cupola_node node, cupola_kernel* kernel,
+                                 const cupola_dimensions* dimensions, const void* buffer,
+                                 void* owner, void (*release)(void*)) {
+    return guard([&] {
+        GraphExec& e = *unwrap(required(exec, "exec"));
+        Kernel& k = *unwrap(required(kernel, "kernel"));
+        if (k.parameter_bytes) required(buffer, "buffer");
+        auto kept = owner ? make<Owner>(owner, release) : Ref<Owner>();
+        e.set_kernel(static_cast<CUgraphNode>(node), k, *required(dimensions, "dimensions"), buffer,
+                     Ref<Object>::adopt(kept.detach()));
+    });
+}
+
+int cupola_graph_exec_update(cupola_graph_exec* exec, const cupola_graph* graph) {
+    return guard([&] {
+        const Graph& g = *unwrap(const_cast<cupola_graph*>(required(graph, "graph")));
+        unwrap(required(exec, "exec"))->update(g);
+    });
+}
+
+void* cupola_graph_exec_handle(const cupola_graph_exec* exec) {
+    return exec ? unwrap(const_cast<cupola_graph_exec*>(exec))->handle : nullptr;
+}
+void cupola_graph_exec_retain(cupola_graph_exec* exec) {
+    if (exec) unwrap(exec)->retain();
+}
+void cupola_graph_exec_release(cupola_graph_exec* exec) {
+    if (exec) unwrap(exec)->release();
+}

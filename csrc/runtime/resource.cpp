@@ -1,0 +1,109 @@
+// csrc/runtime/resource.cpp - the list of what is alive, and what is kept though nobody has it.
+#include "runtime/resource.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace cupola {
+namespace {
+
+// Never destroyed: objects may end while the process does.
+struct Listed {
+    std::mutex mutex;
+    Resource* first = nullptr;
+    int makers = 0;                     // graphs that are being made
+    std::vector<Ref<Object>> remained;  // what nobody had any more meanwhile
+};
+
+Listed& listed() {
+    static Listed* const all = new Listed;
+    return *all;
+}
+
+}  // namespace
+
+// Elsewhere end() has done it, before anything of the object was gone.
+Resource::~Resource() {
+    std::lock_guard<std::mutex> lock(listed().mutex);
+    unlist();
+}
+
+void Resource::enlist(std::uint64_t begin, std::size_t size) {
+    Listed& all = listed();
+    begin_ = begin;
+    size_ = size;
+    std::lock_guard<std::mutex> lock(all.mutex);
+    next_ = all.first;
+    if (next_) next_->previous_ = this;
+    all.first = this;
+}
+
+bool Resource::meant_by(const Numbers& numbers) const {
+    const auto first = std::lower_bound(numbers.begin(), numbers.end(), begin_);
+    return size_ > 0 && first != numbers.end() && *first - begin_ < size_;
+}
+
+// With the lock.
+void Resource::unlist() noexcept {
+    Listed& all = listed();
+    if (!previous_ && !next_ && all.first != this) return;
+    (previous_ ? previous_->next_ : all.first) = next_;
+    if (next_) next_->previous_ = previous_;
+    previous_ = next_ = nullptr;
+}
+
+void Resource::end() noexcept {
+    Listed& all = listed();
+    {
+        std::unique_lock<std::mutex> lock(all.mutex);
+        try {
+            if (const auto box = wanted_.lock()) {
+                wanted_.reset();
+                lock.unlock();
+                std::lock_guard<std::mutex> hold(box->mutex);
+                box->held.push_back(Ref<Object>::adopt(revive()));
+                return;
+            }
+            if (all.makers > 0) {
+                all.remained.push_back(Ref<Object>::adopt(revive()));
+                return;
+            }
+        } catch (const std::bad_alloc&) {  // it is kept
+            return;
+        }
+        unlist();
+    }
+    Object::end();
+}
+
+void Resource::hold(const Numbers& numbers, const std::shared_ptr<Box>& box) {
+    if (numbers.empty()) return;
+    Listed& all = listed();
+    std::vector<Ref<Object>> found;
+    {
+        std::lock_guard<std::mutex> lock(all.mutex);
+        for (Resource* each = all.first; each; each = each->next_) {
+            if (!each->meant_by(numbers)) continue;
+            if (each->try_retain())
+                found.push_back(Ref<Object>::adopt(each));
+            else  // another thread is about to end it, and will look here
+                each->wanted_ = box;
+        }
+    }
+    std::lock_guard<std::mutex> lock(box->mutex);
+    for (auto& one : found) box->held.push_back(std::move(one));
+}
+
+void Resource::keep_all() {
+    std::lock_guard<std::mutex> lock(listed().mutex);
+    ++listed().makers;
+}
+
+void Resource::keep_no_more() noexcept {
+    std::vector<Ref<Object>> remained;
+    std::lock_guard<std::mutex> lock(listed().mutex);
+    if (--listed().makers == 0) remained.swap(listed().remained);
+    // Ends after the lock is let go: `remained` is older than the guard.
+}
+
+}  // namespace cupola

@@ -1,0 +1,54 @@
+// csrc/runtime/resource.hpp - what the nodes of a graph refer to by a number alone: memory by its
+// address, modules by their handle. All that is alive is listed, so that a graph can find and hold
+// what its nodes use, whichever way they were made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/object.hpp"
+
+namespace cupola {
+
+class Resource;
+
+// What is held for somebody. Things may be put there that are let go by all others meanwhile.
+struct Box {
+    std::mutex mutex;
+    std::vector<Ref<Object>> held;
+};
+
+// Addresses and handles, sorted.
+using Numbers = std::vector<std::uint64_t>;
+
+class Resource : public Object {
+  public:
+    Resource() = default;
+    ~Resource() override;
+
+    // The last reference is gone: it ends, unless somebody is about to need it.
+    void end() noexcept override;
+
+    // Puts what the numbers mean into the box.
+    static void hold(const Numbers& numbers, const std::shared_ptr<Box>& box);
+    // Between these nothing ends: a graph that is being made may turn out to use it.
+    static void keep_all();
+    static void keep_no_more() noexcept;
+
+  protected:
+    // Numbers from `begin` on mean it: for the end of a constructor.
+    void enlist(std::uint64_t begin, std::size_t size);
+
+  private:
+    bool meant_by(const Numbers& numbers) const;
+    void unlist() noexcept;
+
+    std::uint64_t begin_ = 0;
+    std::size_t size_ = 0;
+    Resource *previous_ = nullptr, *next_ = nullptr;
+    std::weak_ptr<Box> wanted_;
+};
+
+}  // namespace cupola
