@@ -47,14 +47,15 @@ const char* reason(CUresult code) {
 }  // namespace
 
 void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
+    if (stream.handle == nullptr || stream.handle == CU_STREAM_LEGACY)
+        fail(CUPOLA_ERROR_VALUE,
+             "the legacy default stream can't be captured: use another cupola.Stream");
+    refuse(stream, "captured twice");
     Current current(stream.context);
     aside(stream.context);
     auto capture = std::make_shared<Capture>();
     capture->origin = Ref<Stream>::share(&stream);
     const CUresult code = driver().cuStreamBeginCapture(stream.handle, mode);
-    if (code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        fail_driver(code, "cuStreamBeginCapture",
-                    "the legacy default stream can't be captured: use a cupola.Stream");
     if (code == CUDA_ERROR_ILLEGAL_STATE)
         fail_driver(code, "cuStreamBeginCapture", "the stream is being captured already");
     check(code, "cuStreamBeginCapture");

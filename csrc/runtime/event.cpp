@@ -1,6 +1,8 @@
 // csrc/runtime/event.cpp - events of the C ABI.
 #include "runtime/event.hpp"
 
+#include <cstring>
+
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -21,11 +23,44 @@ using namespace cupola;
 int cupola_event_create(int device, unsigned flags, cupola_event** out) {
     return guard([&] {
         required(out, "out");
-        if (flags & ~unsigned(CUPOLA_EVENT_BLOCKING | CUPOLA_EVENT_NO_TIMING))
+        if (flags & ~unsigned(CUPOLA_EVENT_BLOCKING | CUPOLA_EVENT_NO_TIMING |
+                              CUPOLA_EVENT_INTERPROCESS))
             fail(CUPOLA_ERROR_VALUE, "unknown event flags " + std::to_string(flags));
         unsigned cuda = (flags & CUPOLA_EVENT_BLOCKING ? CU_EVENT_BLOCKING_SYNC : 0) |
-                        (flags & CUPOLA_EVENT_NO_TIMING ? CU_EVENT_DISABLE_TIMING : 0);
+                        (flags & CUPOLA_EVENT_NO_TIMING ? CU_EVENT_DISABLE_TIMING : 0) |
+                        (flags & CUPOLA_EVENT_INTERPROCESS
+                             ? CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING
+                             : 0);
         *out = wrap(make<Event>(context(device), cuda).detach());
+    });
+}
+
+int cupola_event_export(cupola_event* event, unsigned char handle[64]) {
+    return guard([&] {
+        Event& e = *unwrap(required(event, "event"));
+        required(handle, "handle");
+        Current current(e.context);
+        CUipcEventHandle made{};
+        static_assert(sizeof made == 64, "as cupola.h says");
+        const CUresult code = driver().cuIpcGetEventHandle(&made, e.handle);
+        if (code == CUDA_ERROR_INVALID_HANDLE || code == CUDA_ERROR_INVALID_VALUE)
+            fail_driver(code, "cuIpcGetEventHandle", "the event was not made for other processes");
+        check(code, "cuIpcGetEventHandle");
+        std::memcpy(handle, &made, sizeof made);
+    });
+}
+
+int cupola_event_import(int device, const unsigned char handle[64], cupola_event** out) {
+    return guard([&] {
+        required(handle, "handle");
+        required(out, "out");
+        Context& c = context(device);
+        Current current(c);
+        CUipcEventHandle given{};
+        std::memcpy(&given, handle, sizeof given);
+        CUevent opened = nullptr;
+        CUPOLA_CALL(cuIpcOpenEventHandle, &opened, given);
+        *out = wrap(make<Event>(c, opened).detach());
     });
 }
 

@@ -8,6 +8,7 @@ namespace cupola {
 class Event : public Object {
   public:
     Event(Context& context, unsigned flags);
+    Event(Context& context, CUevent handle) : context(context), handle(handle) {}
     ~Event() override;
 
     Context& context;

@@ -120,7 +120,7 @@ void Graph::adopt(Capture& capture) {
 
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(Kernel& kernel, const cupola_dimensions& d,
                                           const void* buffer, std::vector<void*>& pointers) {
-    kernel.check_dimensions(d);
+    kernel.check_launch(d, nullptr);
     kernel.allow_shared(d.shared);
     auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
     for (const Parameter& parameter : kernel.parameters)
@@ -148,6 +148,16 @@ const CUgraphNode* nodes(const cupola_node* after) {
     return reinterpret_cast<const CUgraphNode*>(after);
 }
 CUgraphNode node_of(cupola_node node) { return static_cast<CUgraphNode>(node); }
+
+// Memory that no driver knows is pageable memory of the host.
+CUmemorytype memory_type(std::uint64_t address) {
+    unsigned type = 0;
+    const CUresult code =
+        driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    if (code != CUDA_ERROR_INVALID_VALUE) check(code, "cuPointerGetAttribute");
+    return code == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE ? CU_MEMORYTYPE_DEVICE
+                                                                : CU_MEMORYTYPE_HOST;
+}
 
 template <class Add>
 int add_node(cupola_graph* graph, const cupola_node* after, std::size_t count, cupola_node* out,
@@ -200,9 +210,12 @@ int cupola_graph_add_copy(cupola_graph* graph, const cupola_node* after, size_t 
             return;
         }
         CUDA_MEMCPY3D copy{};
-        copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+        copy.srcMemoryType = memory_type(from);
+        copy.dstMemoryType = memory_type(to);
         copy.srcDevice = from;
         copy.dstDevice = to;
+        copy.srcHost = reinterpret_cast<const void*>(from);
+        copy.dstHost = reinterpret_cast<void*>(to);
         copy.WidthInBytes = bytes;
         copy.Height = copy.Depth = 1;
         CUPOLA_CALL(cuGraphAddMemcpyNode, out, g.handle, before, count, &copy, g.context.handle);

@@ -60,6 +60,8 @@ class GraphExec : public Object {
     ~GraphExec() override;
 
     void launch(Stream& stream);
+    // Whether a launch can surely not wait: for anybody's callback, or for room in the queue.
+    bool launches_at_once(Stream& stream);
     void set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimensions& dimensions,
                     const void* buffer, Ref<Object> owner);
     void update(const Graph& graph);
@@ -67,7 +69,6 @@ class GraphExec : public Object {
     Context& context;
     CUgraphExec handle = nullptr;
 
-    bool calls() const { return !holdings_.calls.empty(); }
 
   private:
     void launch_calling(Stream& stream);
@@ -75,6 +76,8 @@ class GraphExec : public Object {
     void retire(const Box& box);
 
     std::mutex mutex_;
+    std::atomic<bool> calls_{false};  // functions of the program
+    std::size_t nodes_ = 0;           // at the top
     Holdings holdings_;
     std::atomic<Stream*> last_{nullptr};
     std::vector<Ref<Stream>> streams_;  // where it was launched

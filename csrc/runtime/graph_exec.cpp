@@ -17,6 +17,8 @@ GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
                     "do its nodes wait for each other in a circle?");
     check(code, "cuGraphInstantiateWithFlags");
     holdings_ = graph.holdings;  // the boxes are shared: nobody takes out of one
+    calls_ = !holdings_.calls.empty();
+    CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &nodes_);
 }
 
 GraphExec::~GraphExec() {
@@ -42,12 +44,27 @@ void GraphExec::note(Stream& stream) {
     last_.store(&stream, std::memory_order_release);
 }
 
+bool GraphExec::launches_at_once(Stream& stream) {
+    // Each node may take a place in the queue. Of many, the launch costs far more than the lock.
+    constexpr std::size_t few = 16;
+    if (calls_.load(std::memory_order_relaxed) || nodes_ > few || driver().synchronous ||
+        cupola_callbacks_pending())
+        return false;
+    bool room = true;
+    for (std::size_t i = 0; i < nodes_ && room; ++i) room = stream.flight.has_room();
+    return room;
+}
+
 void GraphExec::launch(Stream& stream) {
     Current current(stream.context);
     // The streams that were noted are held, so an equal address is the same stream.
     if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
-    if (__builtin_expect(calls() || Capture::any(), 0)) return launch_calling(stream);
-    CUPOLA_CALL(cuGraphLaunch, handle, stream.handle);
+    if (__builtin_expect(calls_.load(std::memory_order_relaxed) || Capture::any(), 0))
+        launch_calling(stream);
+    else
+        CUPOLA_CALL(cuGraphLaunch, handle, stream.handle);
+    if (__builtin_expect(driver().synchronous, 0) && !stream.flight.capturing())
+        stream.synchronize();
 }
 
 void GraphExec::launch_calling(Stream& stream) {
@@ -112,6 +129,7 @@ void GraphExec::update(const Graph& graph) {
     check(code, "cuGraphExecUpdate");
     for (const auto& [_, box] : holdings_.boxes) retire(*box);
     old = std::exchange(holdings_, graph.holdings);
+    calls_ = !holdings_.calls.empty();
 }
 
 }  // namespace cupola
@@ -134,6 +152,18 @@ int cupola_graph_exec_launch(cupola_graph_exec* exec, cupola_stream* stream) {
     });
 }
 
+int cupola_graph_exec_launch_at_once(cupola_graph_exec* exec, cupola_stream* stream) {
+    bool waits = false;
+    const int status = guard([&] {
+        GraphExec& e = *unwrap(required(exec, "exec"));
+        driver();
+        Stream& s = stream_or_current(unwrap(stream), e.context);
+        waits = !e.launches_at_once(s);
+        if (!waits) e.launch(s);
+    });
+    return waits ? CUPOLA_WOULD_WAIT : status;
+}
+
 int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream) {
     return guard([&] {
         GraphExec& e = *unwrap(required(exec, "exec"));
@@ -142,10 +172,6 @@ int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream) {
         Current current(s.context);
         CUPOLA_CALL(cuGraphUpload, e.handle, s.handle);
     });
-}
-
-int cupola_graph_exec_calls(const cupola_graph_exec* exec) {
-    return exec && unwrap(const_cast<cupola_graph_exec*>(exec))->calls();
 }
 
 int cupola_graph_exec_set_kernel(cupola_graph_exec* exec, cupola_node node, cupola_kernel* kernel,

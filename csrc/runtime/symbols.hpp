@@ -57,6 +57,8 @@
     REQUIRED(cuGraphExecUpdate, 10020)                          \
     REQUIRED(cuFuncGetModule, 11000)                            \
     REQUIRED(cuEventCreate, 2000)                               \
+    REQUIRED(cuIpcGetEventHandle, 4010)                         \
+    REQUIRED(cuIpcOpenEventHandle, 4010)                        \
     REQUIRED(cuEventRecord, 2000)                               \
     REQUIRED(cuEventQuery, 2000)                                \
     REQUIRED(cuEventSynchronize, 2000)                          \
@@ -112,4 +114,3 @@
     OPTIONAL(cuFuncGetName, 12030)                              \
     OPTIONAL(cuFuncGetParamInfo, 12040)                         \
     OPTIONAL(cuLaunchKernelEx, 11060)                           \
-    OPTIONAL(cuThreadExchangeStreamCaptureMode, 10010)

@@ -103,8 +103,11 @@ cdef extern from "cupola/cupola.h" nogil:
     enum:
         CUPOLA_EVENT_BLOCKING
         CUPOLA_EVENT_NO_TIMING
+        CUPOLA_EVENT_INTERPROCESS
 
     int cupola_event_create(int device, unsigned flags, cupola_event** out)
+    int cupola_event_export(cupola_event* event, unsigned char* handle)
+    int cupola_event_import(int device, const unsigned char* handle, cupola_event** out)
     int cupola_event_record(cupola_event* event, cupola_stream* stream)
     int cupola_event_synchronize(cupola_event* event)
     int cupola_event_query(cupola_event* event, int* done)
@@ -357,7 +360,7 @@ cdef extern from "cupola/cupola.h" nogil:
     int cupola_graph_instantiate(const cupola_graph* graph, cupola_graph_exec** out)
     int cupola_graph_exec_launch(cupola_graph_exec* exec, cupola_stream* stream)
     int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream)
-    int cupola_graph_exec_calls(const cupola_graph_exec* exec)
+    int cupola_graph_exec_launch_at_once(cupola_graph_exec* exec, cupola_stream* stream)
     int cupola_graph_exec_set_kernel(
         cupola_graph_exec* exec, cupola_node node, cupola_kernel* kernel,
         const cupola_dimensions* dimensions, const void* buffer, void* owner,

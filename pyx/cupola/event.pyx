@@ -5,14 +5,22 @@
 from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_EVENT_BLOCKING, CUPOLA_EVENT_NO_TIMING,
-    cupola_event_create, cupola_event_elapsed, cupola_event_handle, cupola_event_query,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_EVENT_BLOCKING, CUPOLA_EVENT_INTERPROCESS,
+    CUPOLA_EVENT_NO_TIMING, cupola_event_create, cupola_event_elapsed, cupola_event_export,
+    cupola_event_handle, cupola_event_import, cupola_event_query,
     cupola_event_record, cupola_event_release, cupola_event_synchronize,
 )
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
 from cupola.error cimport check
 from cupola.stream cimport Stream, as_stream
+
+from cupola.exceptions import ArgumentValueError, DriverError
+
+
+def opened(handle, device):
+    """An event of another process, out of its pickle."""
+    return Event.from_ipc_handle(handle, device=device)
 
 
 cdef class Event:
@@ -24,6 +32,9 @@ cdef class Event:
         Whether times can be taken; an event without is a little cheaper.
     blocking : bool
         Whether `synchronize` sleeps rather than spins.
+    ipc : bool
+        Whether other processes may use it (see `ipc_handle`), without timing. It can be pickled,
+        for processes that are started while it is here.
     device : Device or int, optional
         By default the current one.
     """
@@ -31,19 +42,73 @@ cdef class Event:
     def __cinit__(self):
         self.native = NULL
 
-    def __init__(self, *, bint timing=True, bint blocking=False, device=None):
+    def __init__(self, *, timing=None, bint blocking=False, bint ipc=False, device=None):
         cdef int index = device_index(device)
         cdef unsigned flags = 0
         cdef cupola_event* native = NULL
         if blocking:
             flags |= CUPOLA_EVENT_BLOCKING
-        if not timing:
+        if ipc and timing:
+            raise ArgumentValueError("an event for other processes has no timing")
+        if timing is not None and not timing:
             flags |= CUPOLA_EVENT_NO_TIMING
+        if ipc:
+            flags |= CUPOLA_EVENT_INTERPROCESS
         with nogil:
             check(cupola_event_create(index, flags, &native))
             cupola_event_release(self.native)
         self.native = native
         self.device_index = index
+
+    @staticmethod
+    def from_ipc_handle(bytes handle not None, *, device=None):
+        """An event of another process.
+
+        Parameters
+        ----------
+        handle : bytes
+            What `ipc_handle` gave there.
+        device : Device or int, optional
+            The one it belongs to; by default the current one.
+
+        Returns
+        -------
+        Event
+        """
+        if len(handle) != 64:
+            raise ArgumentValueError(f"an event's IPC handle has 64 bytes, got {len(handle)}")
+        cdef Event event = Event.__new__(Event)
+        cdef const unsigned char* data = handle
+        cdef int index = device_index(device)
+        with nogil:
+            check(cupola_event_import(index, data, &event.native))
+        event.device_index = index
+        return event
+
+    def ipc_handle(self):
+        """What another process opens the event by: see `from_ipc_handle`.
+
+        Returns
+        -------
+        bytes
+            64 of them, good as long as this event is here.
+
+        Raises
+        ------
+        DriverError
+            Where it was not made with ``ipc=True``, or the driver has no such events.
+        """
+        cdef unsigned char handle[64]
+        with nogil:
+            check(cupola_event_export(self.native, handle))
+        return handle[:64]
+
+    def __reduce__(self):
+        try:
+            return opened, (self.ipc_handle(), self.device_index)
+        except DriverError as error:
+            raise TypeError(
+                "only an event that was made with ipc=True goes to other processes") from error
 
     def __dealloc__(self):
         with nogil:

@@ -19,7 +19,6 @@ cdef class Node:
 cdef class GraphExec:
     cdef cupola_graph_exec* native
     cdef readonly int device_index
-    cdef bint calls
     cdef dict kernels
 
     # Queues it; None is the current stream.

@@ -12,12 +12,12 @@ from cpython.ref cimport Py_INCREF, PyObject
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CAPTURE_GLOBAL, CUPOLA_CAPTURE_RELAXED,
-    CUPOLA_CAPTURE_THREAD_LOCAL, cupola_callbacks_counter, cupola_callbacks_drop,
+    CUPOLA_CAPTURE_THREAD_LOCAL, CUPOLA_WOULD_WAIT, cupola_callbacks_drop,
     cupola_callbacks_hold, cupola_capture_begin, cupola_capture_end, cupola_dimensions,
     cupola_graph_add_call, cupola_graph_add_child, cupola_graph_add_copy, cupola_graph_add_edge,
     cupola_graph_add_empty, cupola_graph_add_fill, cupola_graph_add_kernel, cupola_graph_create,
-    cupola_graph_device, cupola_graph_edges, cupola_graph_exec_calls, cupola_graph_exec_handle,
-    cupola_graph_exec_launch, cupola_graph_exec_release, cupola_graph_exec_set_kernel,
+    cupola_graph_device, cupola_graph_edges, cupola_graph_exec_handle,
+    cupola_graph_exec_launch, cupola_graph_exec_launch_at_once, cupola_graph_exec_release, cupola_graph_exec_set_kernel,
     cupola_graph_exec_update, cupola_graph_exec_upload, cupola_graph_handle, cupola_graph_hold,
     cupola_graph_instantiate, cupola_graph_nodes, cupola_graph_release, cupola_node,
     cupola_node_child, cupola_node_get, cupola_node_info, cupola_stream_pop, cupola_stream_push,
@@ -35,8 +35,6 @@ from cupola.kernel cimport Kernel
 from cupola.stream cimport as_stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
-
-cdef const volatile int* pending = cupola_callbacks_counter()
 
 cdef tuple KINDS = ("kernel", "copy", "fill", "host", "graph", "empty", "wait", "record")
 cdef dict MODES = {
@@ -397,7 +395,6 @@ cdef class Graph:
         with nogil:
             check(cupola_graph_instantiate(self.native, &exec.native))
         exec.device_index = self.device_index
-        exec.calls = cupola_graph_exec_calls(exec.native) != 0
         exec.kernels = dict(self.kernels)
         return exec
 
@@ -609,9 +606,10 @@ cdef class GraphExec:
             native = stream.native
         if self.native == NULL:
             raise TypeError("this cupola.GraphExec was never initialised")
-        # With Python's lock where nothing takes it that the driver may wait for.
-        if not self.calls and pending[0] == 0:
-            return check(cupola_graph_exec_launch(self.native, native))
+        status = cupola_graph_exec_launch_at_once(self.native, native)
+        if status != CUPOLA_WOULD_WAIT:
+            return check(status)
+        # It may call functions that take Python's lock: others may no longer wait with it.
         cupola_callbacks_hold()
         with nogil:
             status = cupola_graph_exec_launch(self.native, native)
@@ -690,7 +688,6 @@ cdef class GraphExec:
             graph.require_made()
             with nogil:
                 check(cupola_graph_exec_update(self.native, graph.native))
-            self.calls = cupola_graph_exec_calls(self.native) != 0
             return
         if not isinstance(what, Node):
             raise ArgumentTypeError(

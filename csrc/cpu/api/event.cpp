@@ -26,6 +26,22 @@ CUPOLA_API CUresult cuEventCreate(CUevent* out, unsigned int flags) {
     });
 }
 
+// No event here is another process's too.
+CUPOLA_API CUresult cuIpcGetEventHandle(CUipcEventHandle* out, CUevent event) {
+    return entry([&] {
+        require(out);
+        Driver::get().events.get(event);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    });
+}
+CUPOLA_API CUresult cuIpcOpenEventHandle(CUevent* out, CUipcEventHandle) {
+    return entry([&] {
+        require(out);
+        Context::usable();
+        return CUDA_ERROR_NOT_SUPPORTED;
+    });
+}
+
 CUPOLA_API CUresult cuEventDestroy_v2(CUevent handle) {
     return entry([&] {
         const auto event = Driver::get().events.remove(handle);

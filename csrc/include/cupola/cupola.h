@@ -140,9 +140,13 @@ CUPOLA_API void cupola_callbacks_drop(void);
 
 /* -- events ----------------------------------------------------------------------------------- */
 
-enum { CUPOLA_EVENT_BLOCKING = 1, CUPOLA_EVENT_NO_TIMING = 2 };
+/* An event for other processes too has no timing. */
+enum { CUPOLA_EVENT_BLOCKING = 1, CUPOLA_EVENT_NO_TIMING = 2, CUPOLA_EVENT_INTERPROCESS = 4 };
 
 CUPOLA_API int cupola_event_create(int device, unsigned flags, cupola_event** out);
+/* What another process opens it by; it has to be kept here as long as it is used there. */
+CUPOLA_API int cupola_event_export(cupola_event* event, unsigned char handle[64]);
+CUPOLA_API int cupola_event_import(int device, const unsigned char handle[64], cupola_event** out);
 CUPOLA_API int cupola_event_record(cupola_event* event, cupola_stream* stream);
 CUPOLA_API int cupola_event_synchronize(cupola_event* event);
 CUPOLA_API int cupola_event_query(cupola_event* event, int* done);
@@ -484,9 +488,9 @@ CUPOLA_API void cupola_graph_release(cupola_graph* graph);
 /* Ready to launch: of the graph as it is now. */
 CUPOLA_API int cupola_graph_instantiate(const cupola_graph* graph, cupola_graph_exec** out);
 CUPOLA_API int cupola_graph_exec_launch(cupola_graph_exec* exec, cupola_stream* stream);
+/* As cupola_graph_exec_launch, for a caller who holds a lock: see cupola_launch_at_once. */
+CUPOLA_API int cupola_graph_exec_launch_at_once(cupola_graph_exec* exec, cupola_stream* stream);
 CUPOLA_API int cupola_graph_exec_upload(cupola_graph_exec* exec, cupola_stream* stream);
-/* Whether a launch calls functions: see cupola_callbacks_pending. */
-CUPOLA_API int cupola_graph_exec_calls(const cupola_graph_exec* exec);
 /* In place of what a kernel's node, of the graph it was made of, has; for later launches. The
  * owner, where there is one, is released in any case: here after a failure. */
 CUPOLA_API int cupola_graph_exec_set_kernel(cupola_graph_exec* exec, cupola_node node,
