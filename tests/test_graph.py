@@ -1,4 +1,4 @@
-"""Graphs: what is captured or added equals the direct run, however often, and holds what it uses."""
+"""Graphs: what is captured or added equals the direct run, each time, and holds what it uses."""
 
 import gc
 import os

@@ -1,4 +1,5 @@
-// csrc/runtime/capture.hpp - captures that cupola began: what is queued on a stream becomes a graph.
+// csrc/runtime/capture.hpp - captures that cupola began: what is queued on a stream becomes a
+// graph.
 #pragma once
 
 #include <atomic>

@@ -23,14 +23,14 @@ using namespace cupola;
 int cupola_event_create(int device, unsigned flags, cupola_event** out) {
     return guard([&] {
         required(out, "out");
-        if (flags & ~unsigned(CUPOLA_EVENT_BLOCKING | CUPOLA_EVENT_NO_TIMING |
-                              CUPOLA_EVENT_INTERPROCESS))
+        if (flags &
+            ~unsigned(CUPOLA_EVENT_BLOCKING | CUPOLA_EVENT_NO_TIMING | CUPOLA_EVENT_INTERPROCESS))
             fail(CUPOLA_ERROR_VALUE, "unknown event flags " + std::to_string(flags));
-        unsigned cuda = (flags & CUPOLA_EVENT_BLOCKING ? CU_EVENT_BLOCKING_SYNC : 0) |
-                        (flags & CUPOLA_EVENT_NO_TIMING ? CU_EVENT_DISABLE_TIMING : 0) |
-                        (flags & CUPOLA_EVENT_INTERPROCESS
-                             ? CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING
-                             : 0);
+        unsigned cuda =
+            (flags & CUPOLA_EVENT_BLOCKING ? CU_EVENT_BLOCKING_SYNC : 0) |
+            (flags & CUPOLA_EVENT_NO_TIMING ? CU_EVENT_DISABLE_TIMING : 0) |
+            (flags & CUPOLA_EVENT_INTERPROCESS ? CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING
+                                               : 0);
         *out = wrap(make<Event>(context(device), cuda).detach());
     });
 }

@@ -190,11 +190,11 @@ int cupola_graph_add_kernel(cupola_graph* graph, const cupola_node* after, size_
         if (k.parameter_bytes) required(buffer, "buffer");
         if (&k.context != &g.context)
             fail(CUPOLA_ERROR_VALUE,
-                 k.title + ": the kernel is loaded on device " +
-                     std::to_string(k.context.ordinal) + ", the graph is of device " +
-                     std::to_string(g.context.ordinal));
+                 k.title + ": the kernel is loaded on device " + std::to_string(k.context.ordinal) +
+                     ", the graph is of device " + std::to_string(g.context.ordinal));
         std::vector<void*> pointers;
-        const auto given = kernel_parameters(k, *required(dimensions, "dimensions"), buffer, pointers);
+        const auto given =
+            kernel_parameters(k, *required(dimensions, "dimensions"), buffer, pointers);
         CUPOLA_CALL(cuGraphAddKernelNode, out, g.handle, before, count,
                     reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given));
         g.holdings.hold(*out, Ref<Object>::share(&k));
@@ -251,8 +251,7 @@ int cupola_graph_add_call(cupola_graph* graph, const cupola_node* after, size_t 
         required(reinterpret_cast<void*>(call), "call");
         auto callback = make<Callback>(call, data, release);
         const CUDA_HOST_NODE_PARAMS given{&Callback::run, callback.get()};
-        const CUresult code =
-            driver().cuGraphAddHostNode(out, g.handle, before, count, &given);
+        const CUresult code = driver().cuGraphAddHostNode(out, g.handle, before, count, &given);
         if (code != CUDA_SUCCESS) {
             callback->disown();
             fail_driver(code, "cuGraphAddHostNode");

@@ -69,7 +69,6 @@ class GraphExec : public Object {
     Context& context;
     CUgraphExec handle = nullptr;
 
-
   private:
     void launch_calling(Stream& stream);
     void note(Stream& stream);

@@ -36,8 +36,7 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
         // In a capture it is there at once and stays: the graph's launches use it, none makes it.
         const bool captured = Capture::of(stream) != nullptr;
         if (captured)
-            others_.push_back(
-                std::exchange(first_, Ref<Stream>::share(&Capture::aside(context))));
+            others_.push_back(std::exchange(first_, Ref<Stream>::share(&Capture::aside(context))));
         CUresult code =
             driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, first_->handle);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);

@@ -3,7 +3,6 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, SupportsIndex
 
-import numpy as np
 from numpy.typing import NDArray
 
 from cupola.array import Array
@@ -11,7 +10,7 @@ from cupola.device import Device
 from cupola.kernel import Kernel, _Axes
 from cupola.stream import Stream, _StreamProtocol
 
-_After = Node | Iterable[Node] | None
+_After = "Node | Iterable[Node] | None"
 
 class Graph:
     def __init__(self, *, device: Device | SupportsIndex | None = None) -> None: ...

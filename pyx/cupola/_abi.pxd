@@ -4,7 +4,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from cupola.handles cimport (
-    cupola_event, cupola_graph, cupola_graph_exec, cupola_kernel, cupola_memory, cupola_module, cupola_stream,
+    cupola_event, cupola_graph, cupola_graph_exec, cupola_kernel, cupola_memory, cupola_module,
+    cupola_stream,
 )
 
 cdef extern from *:

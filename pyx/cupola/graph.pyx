@@ -12,16 +12,15 @@ from cpython.ref cimport Py_INCREF, PyObject
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CAPTURE_GLOBAL, CUPOLA_CAPTURE_RELAXED,
-    CUPOLA_CAPTURE_THREAD_LOCAL, CUPOLA_WOULD_WAIT, cupola_callbacks_drop,
-    cupola_callbacks_hold, cupola_capture_begin, cupola_capture_end, cupola_dimensions,
-    cupola_graph_add_call, cupola_graph_add_child, cupola_graph_add_copy, cupola_graph_add_edge,
-    cupola_graph_add_empty, cupola_graph_add_fill, cupola_graph_add_kernel, cupola_graph_create,
-    cupola_graph_device, cupola_graph_edges, cupola_graph_exec_handle,
-    cupola_graph_exec_launch, cupola_graph_exec_launch_at_once, cupola_graph_exec_release, cupola_graph_exec_set_kernel,
-    cupola_graph_exec_update, cupola_graph_exec_upload, cupola_graph_handle, cupola_graph_hold,
-    cupola_graph_instantiate, cupola_graph_nodes, cupola_graph_release, cupola_node,
-    cupola_node_child, cupola_node_get, cupola_node_info, cupola_stream_pop, cupola_stream_push,
-    text,
+    CUPOLA_CAPTURE_THREAD_LOCAL, CUPOLA_WOULD_WAIT, cupola_callbacks_drop, cupola_callbacks_hold,
+    cupola_capture_begin, cupola_capture_end, cupola_dimensions, cupola_graph_add_call,
+    cupola_graph_add_child, cupola_graph_add_copy, cupola_graph_add_edge, cupola_graph_add_empty,
+    cupola_graph_add_fill, cupola_graph_add_kernel, cupola_graph_create, cupola_graph_edges,
+    cupola_graph_exec_handle, cupola_graph_exec_launch, cupola_graph_exec_launch_at_once,
+    cupola_graph_exec_release, cupola_graph_exec_set_kernel, cupola_graph_exec_update,
+    cupola_graph_exec_upload, cupola_graph_handle, cupola_graph_hold, cupola_graph_instantiate,
+    cupola_graph_nodes, cupola_graph_release, cupola_node, cupola_node_child, cupola_node_get,
+    cupola_node_info, cupola_stream_pop, cupola_stream_push, text,
 )
 from cupola._argument cimport TRANSFER, Signature
 from cupola._callback cimport drop, hold_call, run_call

@@ -7,10 +7,11 @@ from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_STREAM_NON_BLOCKING, cupola_callbacks_drop,
-    cupola_callbacks_hold, cupola_capture_hold, cupola_captures, cupola_stream_call, cupola_stream_create,
-    cupola_stream_current, cupola_stream_device, cupola_stream_handle, cupola_stream_pop,
-    cupola_stream_priorities, cupola_stream_priority, cupola_stream_push, cupola_stream_query, cupola_stream_release,
-    cupola_stream_synchronize, cupola_stream_wait, cupola_stream_wrap,
+    cupola_callbacks_hold, cupola_capture_hold, cupola_captures, cupola_stream_call,
+    cupola_stream_create, cupola_stream_current, cupola_stream_device, cupola_stream_handle,
+    cupola_stream_pop, cupola_stream_priorities, cupola_stream_priority, cupola_stream_push,
+    cupola_stream_query, cupola_stream_release, cupola_stream_synchronize, cupola_stream_wait,
+    cupola_stream_wrap,
 )
 from cupola._callback cimport drop, hold_call, run_call
 from cupola.abi cimport require
