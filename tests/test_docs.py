@@ -9,7 +9,7 @@ import cupola
 from cupola import toolkit
 
 DOCS = Path(__file__).parent.parent / "docs"
-TESTED = ["compile.md"]
+TESTED = ["compile.md", "graphs.md"]
 
 
 @pytest.mark.parametrize("name", TESTED)

@@ -1,5 +1,8 @@
 """Events: what they wait for, and the times between them."""
 
+import pickle
+import subprocess
+import sys
 import time
 
 import images
@@ -141,3 +144,55 @@ def test_properties(driver):
     event = cupola.Event()
     assert event.device == cupola.Device() and event.handle != 0
     assert repr(event) == f"<cupola.Event {event.handle:#x} on device 0>"
+
+
+def test_an_event_without_ipc_stays_in_its_process(driver):
+    event = cupola.Event()
+    with refused(cupola.DriverError):
+        event.ipc_handle()
+    with pytest.raises(TypeError, match="ipc=True"):
+        pickle.dumps(event)
+    with refused(cupola.ArgumentError, ValueError, saying="timing"):
+        cupola.Event(ipc=True, timing=True)
+    with refused(cupola.ArgumentError, ValueError, saying="64"):
+        cupola.Event.from_ipc_handle(b"short")
+
+
+@pytest.mark.cpu_only(reason="NVIDIA's driver has events for other processes")
+def test_the_cpu_device_says_that_it_has_no_events_for_other_processes(driver):
+    with refused(cupola.DriverError, saying="CUDA_ERROR_NOT_SUPPORTED"):
+        cupola.Event(ipc=True)
+    with refused(cupola.DriverError, saying="CUDA_ERROR_NOT_SUPPORTED"):
+        cupola.Event.from_ipc_handle(bytes(64))
+
+
+CHILD = """
+import pickle, sys
+import cupola
+event = pickle.loads(bytes.fromhex(sys.argv[1]))
+stream = cupola.Stream(non_blocking=True)
+stream.wait(event)
+print(event.done, stream.done, flush=True)
+sys.stdin.readline()
+event.synchronize()
+stream.synchronize()
+print(event.done, stream.done, flush=True)
+"""
+
+
+@pytest.mark.cuda_only(reason="the CPU device has no events for other processes")
+def test_another_process_waits_for_an_event(driver):
+    event, stream = cupola.Event(ipc=True), cupola.Stream(non_blocking=True)
+    with Gate(stream) as gate:
+        event.record(stream)
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, pickle.dumps(event).hex()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert child.stdout.readline() == "False False\n"
+        gate.open()
+        stream.synchronize()
+        answer, _ = child.communicate("\n", timeout=60)
+    assert (child.returncode, answer) == (0, "True True\n")

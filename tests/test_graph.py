@@ -234,6 +234,34 @@ def test_it_holds_what_it_uses(stream, how):
     assert back() is None
 
 
+class Foreign:
+    """Another library's memory, made on a stream of its own."""
+
+    def __init__(self, owner, stream):
+        interface = {**owner.__cuda_array_interface__, "stream": stream.handle}
+        self.owner, self.__cuda_array_interface__ = owner, interface
+
+
+def test_memory_of_other_libraries_is_waited_for_and_held(stream):
+    theirs, x = cupola.Stream(non_blocking=True), ints(0)
+    kernel()[1, 1, theirs](x, 1)
+    foreign = Foreign(x, theirs)
+    gone = weakref.ref(foreign)
+    with stream.capture() as graph:
+        kernel()[1, 1](foreign, 1)
+    del foreign
+    run = graph.instantiate()
+    del graph
+    gc.collect()
+    assert gone() is not None and theirs.done
+    run(stream)
+    stream.synchronize()
+    assert x.get() == 2
+    del run
+    gc.collect()
+    assert gone() is None
+
+
 def test_memory_is_given_back_when_the_graph_goes(stream):
     nbytes = 64 << 20
     before = cupola.memory_info().free

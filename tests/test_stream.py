@@ -289,3 +289,40 @@ def test_priorities_and_repr():
         stream.synchronize()
         assert x.get() == congruential(1, 1)
     assert repr(stream) == f"<cupola.Stream {stream.handle:#x} on device 0>"
+
+
+def test_the_default_streams_as_objects(driver):
+    if driver == "cpu" and len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("on one core the CPU device has one worker")
+    legacy, own = cupola.Stream.legacy(), cupola.Stream.per_thread()
+    assert (legacy.handle, own.handle) == (1, 2)
+    assert legacy.__cuda_stream__() == (0, 1) and not legacy.non_blocking
+    x, y = value(1), value(1)
+    for stream in (legacy, own):
+        step(stream, x)
+        stream.synchronize()
+        assert stream.done
+    seen = {}
+
+    def other():
+        with cupola.Stream.per_thread() as mine:  # this thread's, which no gate holds
+            images.module()["congruential"][1, 1](y, 1)
+            mine.synchronize()
+        seen["done"] = y.get(out=np.empty((), np.uint32), stream=mine)
+
+    with Gate(own):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(30)
+        assert seen["done"] == congruential(1, 1)
+    assert x.get() == congruential(1, 2)
+
+
+def test_priorities_of_the_device():
+    least, greatest = cupola.Stream.priorities()
+    assert least >= greatest
+    assert cupola.Stream(priority=greatest).priority == greatest
+    assert cupola.Stream(priority=greatest - 100).priority == greatest
+    assert cupola.Stream(priority=least + 100).priority == least
+    assert cupola.Stream(non_blocking=True).non_blocking
+    assert not cupola.Stream().non_blocking

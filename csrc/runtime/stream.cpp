@@ -39,6 +39,7 @@ Stream::~Stream() {
 
 void Stream::synchronize() {
     Current current(context);
+    const Capture::Relaxed relaxed;  // another stream's capture goes on
     const std::uint64_t before = flight.head();
     CUPOLA_CALL(cuStreamSynchronize, handle);
     flight.done(before);

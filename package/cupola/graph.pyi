@@ -1,7 +1,7 @@
 # cupola/graph.pyi - graphs.
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -10,7 +10,7 @@ from cupola.device import Device
 from cupola.kernel import Kernel, _Axes
 from cupola.stream import Stream, _StreamProtocol
 
-_After = "Node | Iterable[Node] | None"
+_After: TypeAlias = "Node | Iterable[Node] | None"
 
 class Graph:
     def __init__(self, *, device: Device | SupportsIndex | None = None) -> None: ...

@@ -6,6 +6,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
@@ -18,11 +19,12 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE,
     CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_device,
     cupola_argument_bytes, cupola_argument_count, cupola_argument_float, cupola_argument_int,
-    cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_device_count,
-    cupola_kernel_device, cupola_kernel_parameter_bytes, cupola_kernel_parameter_count,
-    cupola_kernel_parameters, cupola_kernel_release, cupola_kernel_retain, cupola_stream_retain,
-    cupola_stream_synchronize, text,
+    cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_capture_hold,
+    cupola_captures, cupola_device_count, cupola_kernel_device, cupola_kernel_parameter_bytes,
+    cupola_kernel_parameter_count, cupola_kernel_parameters, cupola_kernel_release,
+    cupola_kernel_retain, cupola_stream_retain, cupola_stream_synchronize, text,
 )
+from cupola._callback cimport drop
 from cupola._send cimport Queue, hold_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
@@ -125,6 +127,16 @@ cdef Signature signature_of(cupola_kernel* native):
         if signature.parameters[index].kind & CUPOLA_POINTER:
             signature.elements[index] = element_of(text(signature.parameters[index].type))
     return signature
+
+
+cdef int hold_captured(object value, cupola_stream* stream) except -1:
+    """Where the stream is being captured, the graph holds another library's memory."""
+    cdef int held = 0, status
+    Py_INCREF(value)
+    status = cupola_capture_hold(stream, <PyObject*>value, drop, &held)
+    if status != 0 or not held:
+        Py_DECREF(value)
+    return check(status)
 
 
 cdef class Signature:
@@ -348,6 +360,8 @@ cdef class Signature:
                     f"{self.device_index}", CUPOLA_ERROR_VALUE)
         self.put_address(buffer, index, interface.address, kind)
         interface.wait_for_data(self.device_index, stream)
+        if cupola_captures():
+            hold_captured(value, stream)
         return NOTHING
 
     cdef int put_complex(self, char* buffer, size_t index, double real, double imag) except -1:

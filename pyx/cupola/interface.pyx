@@ -7,8 +7,8 @@ from libc.stdint cimport uintptr_t
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_stream_handle,
-    cupola_stream_wait,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_capture_hold,
+    cupola_captures, cupola_stream_handle, cupola_stream_wait,
 )
 from cupola.abi cimport require
 from cupola.dlpack cimport Tensor, tensor_of
@@ -106,6 +106,13 @@ cdef class Interface:
         if here == there or (here <= 1 and there <= 1):
             return 0
         cdef Stream other = wrap_handle(<void*><uintptr_t>there, None, device)
+        cdef int captured = 0
+        if cupola_captures():
+            check(cupola_capture_hold(stream, NULL, NULL, &captured))
+        if captured:  # a graph can't wait for work that is none of its own: the host does, now
+            with nogil:
+                other.wait_done()
+            return 0
         cdef Event event = Event(timing=False, device=device)
         event.record_on(other)
         return check(cupola_stream_wait(stream, event.native))
