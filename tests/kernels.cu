@@ -153,7 +153,13 @@ template __global__ void scale<3>(int*);
 __constant__ int table[16];
 __device__ float weights[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
 __device__ int counter;
+__managed__ int both_sides[2] = {3, 4};
 
 extern "C" __global__ void lookup(int* out) { out[threadIdx.x] = table[threadIdx.x]; }
 extern "C" __global__ void weigh(float* out) { out[threadIdx.x] = 2 * weights[0][threadIdx.x]; }
+extern "C" __global__ void swap() {
+    const int first = both_sides[0];
+    both_sides[0] = both_sides[1];
+    both_sides[1] = first;
+}
 extern "C" __global__ void bump() { atomicAdd(&counter, 1); }

@@ -68,7 +68,7 @@ struct Variable {
     std::string name;
     std::uintptr_t address = 0;
     std::size_t size = 0;
-    bool constant = false;
+    bool constant = false, managed = false;
 };
 
 // A decoded kernel, ready to run. Owned by its Image, immutable, used from many threads at once.

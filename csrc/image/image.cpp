@@ -183,6 +183,57 @@ std::vector<Entry> read(const void* data, std::size_t size) {
     return {*kind == Kind::cubin ? cubin(bytes) : text(bytes, 0)};
 }
 
+std::vector<std::string> variables(std::string_view bytes) {
+    const Bytes elf(bytes.data(), bytes.size());
+    const auto sections = elf.at<std::uint64_t>(40, "the table of sections");
+    const unsigned entry = elf.at<std::uint16_t>(58, "the size of a section's header");
+    const unsigned count = elf.at<std::uint16_t>(60, "the number of sections");
+    constexpr std::uint32_t symbol_table = 2;
+    constexpr std::uint64_t symbol_size = 24;
+    struct Section {
+        std::uint32_t name, type, link;
+        std::string_view content;
+    };
+    const auto section = [&](unsigned index) {
+        if (index >= count || entry < 64) throw Error("an impossible section");
+        const std::uint64_t at = sections + std::uint64_t{index} * entry;
+        Section s{elf.at<std::uint32_t>(at, "a section's name"),
+                  elf.at<std::uint32_t>(at + 4, "a section's type"),
+                  elf.at<std::uint32_t>(at + 40, "a section's link"),
+                  {}};
+        constexpr std::uint32_t no_bits = 8;
+        if (s.type != no_bits)
+            s.content = elf.part(elf.at<std::uint64_t>(at + 24, "a section's offset"),
+                                 elf.at<std::uint64_t>(at + 32, "a section's size"), "a section");
+        return s;
+    };
+    const auto text_at = [](std::string_view table, std::uint32_t at) {
+        table = at < table.size() ? table.substr(at) : std::string_view{};
+        return std::string(table.substr(0, table.find('\0')));
+    };
+    std::vector<std::string> names;
+    if (count == 0) return names;
+    const Section titles = section(elf.at<std::uint16_t>(62, "the section of names"));
+    for (unsigned i = 0; i < count; ++i) {
+        const Section table = section(i);
+        if (table.type != symbol_table) continue;
+        const Section texts = section(table.link);
+        const Bytes symbols(table.content.data(), table.content.size());
+        for (std::uint64_t at = 0; at + symbol_size <= symbols.size(); at += symbol_size) {
+            constexpr unsigned object = 1;
+            const unsigned where = symbols.at<std::uint16_t>(at + 6, "a symbol's section");
+            if ((symbols.at<std::uint8_t>(at + 4, "a symbol's type") & 15) != object ||
+                where >= count)
+                continue;
+            const std::string home = text_at(titles.content, section(where).name);
+            if (home.compare(0, 10, ".nv.global") == 0 || home == ".nv.constant3")
+                names.push_back(
+                    text_at(texts.content, symbols.at<std::uint32_t>(at, "a symbol's name")));
+        }
+    }
+    return names;
+}
+
 std::size_t size_of(const void* data) {
     // Only what each kind's first bytes promise to be there is read.
     std::uint32_t magic = 0;

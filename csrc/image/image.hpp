@@ -34,6 +34,10 @@ struct Entry {
 // bytes and at which offset: truncated, an impossible size, an unknown version.
 std::vector<Entry> read(const void* data, std::size_t size);
 
+// Names of the variables in device memory that a cubin's symbol table has; none where it has no
+// such table. Throws Error.
+std::vector<std::string> variables(std::string_view cubin);
+
 // Size of an image of which only the address is known, as cuModuleLoadData is given it: from a
 // fatbin's or ELF's own headers, or up to the NUL of a text.
 std::size_t size_of(const void* data);

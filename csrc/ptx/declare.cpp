@@ -54,6 +54,14 @@ Parser::Declared Parser::declarator(Space space, const Prefix& prefix) {
             align = constant_unsigned("an alignment");
             if (align == 0 || align > 4096 || (align & (align - 1)) != 0)
                 fail(token, "an alignment that is no power of two up to 4096");
+        } else if (space == Space::global && at_directive(".attribute")) {
+            take();
+            expect('(');
+            if (!at_directive(".managed"))
+                fail(peek(), "an attribute other than .managed", Error::Kind::unsupported_form);
+            take();
+            expect(')');
+            v.managed = true;
         } else if (at_directive(".v2") || at_directive(".v4")) {
             vector = take().text == ".v2" ? 2 : 4;
         } else if (v.type == Type::none) {

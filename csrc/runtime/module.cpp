@@ -68,6 +68,7 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
             ptx = std::string(entry.payload);
             break;
         }
+    if (ptx.empty()) note_variables(entries);
     if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
         entries[0].payload.data() == image) {
         load(ptx.c_str());  // text may lack its NUL
@@ -81,6 +82,18 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
     std::vector<std::uint64_t> aligned((size + 7) / 8);
     std::memcpy(aligned.data(), image, size);
     load(aligned.data());
+}
+
+void Module::note_variables(const std::vector<image::Entry>& entries) {
+    for (const image::Entry& entry : entries) {
+        if (entry.kind != image::Kind::cubin || entry.compressed || !runs(entry, context)) continue;
+        try {
+            declared_ = image::variables(entry.payload);
+        } catch (const image::Error&) {
+            continue;  // what the driver makes of it is its own affair
+        }
+        return;
+    }
 }
 
 void Module::load(const void* image) {
@@ -177,6 +190,28 @@ const std::vector<std::string>& Module::names() {
     return names_;
 }
 
+const std::vector<std::string>& Module::variables() {
+    const Driver& d = driver();
+    std::lock_guard<std::mutex> lock(mutex_);
+    require_loaded();
+    if (variables_listed_) return variables_;
+    if (ptx.empty() && !declared_)
+        fail(CUPOLA_ERROR_NOT_FOUND,
+             "the image is compressed: its variables can't be listed, only found by their names");
+    Current current(context);
+    for (std::string& name : ptx.empty() ? *declared_ : variables_of(ptx)) {
+        if (name.empty() || name[0] == '$') continue;  // the compiler's own
+        CUdeviceptr address = 0;
+        std::size_t bytes = 0;
+        if (d.cuModuleGetGlobal(&address, &bytes, handle, name.c_str()) == CUDA_SUCCESS)
+            variables_.push_back(std::move(name));
+    }
+    std::sort(variables_.begin(), variables_.end());
+    variables_.erase(std::unique(variables_.begin(), variables_.end()), variables_.end());
+    variables_listed_ = true;
+    return variables_;
+}
+
 std::string Module::find(const std::string& name) {
     std::vector<std::string> by_demangled, by_base;
     for (const std::string& symbol : names()) {
@@ -221,6 +256,20 @@ int cupola_module_kernel_name(cupola_module* module, size_t index, const char** 
     return guard([&] {
         const auto& names = unwrap(required(module, "module"))->names();
         if (index >= names.size()) fail(CUPOLA_ERROR_VALUE, "no kernel " + std::to_string(index));
+        *required(name, "name") = names[index].c_str();
+    });
+}
+
+int cupola_module_variable_count(cupola_module* module, size_t* count) {
+    return guard([&] {
+        *required(count, "count") = unwrap(required(module, "module"))->variables().size();
+    });
+}
+
+int cupola_module_variable_name(cupola_module* module, size_t index, const char** name) {
+    return guard([&] {
+        const auto& names = unwrap(required(module, "module"))->variables();
+        if (index >= names.size()) fail(CUPOLA_ERROR_VALUE, "no variable " + std::to_string(index));
         *required(name, "name") = names[index].c_str();
     });
 }

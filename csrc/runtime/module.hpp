@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "image/image.hpp"
 #include "runtime/context.hpp"
 #include "runtime/resource.hpp"
 
@@ -19,6 +21,9 @@ class Module : public Resource {
 
     // All kernels' names as the image has them.
     const std::vector<std::string>& names();
+    // The variables' names that the image tells and the driver knows; throws where the image
+    // can't be read.
+    const std::vector<std::string>& variables();
     // The one kernel that `name` means: its exact, demangled or demangled base name.
     std::string find(const std::string& name);
     // The driver's function of the exact name; null where there is none.
@@ -35,10 +40,12 @@ class Module : public Resource {
 
   private:
     void load(const void* image);
+    void note_variables(const std::vector<image::Entry>& entries);
     [[noreturn]] static void fail_unloaded();
     std::mutex mutex_;
-    bool listed_ = false;
-    std::vector<std::string> names_;
+    bool listed_ = false, variables_listed_ = false;
+    std::vector<std::string> names_, variables_;
+    std::optional<std::vector<std::string>> declared_;  // variables, of machine code alone
 };
 
 inline Module* unwrap(cupola_module* module) { return reinterpret_cast<Module*>(module); }

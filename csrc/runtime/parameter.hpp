@@ -30,6 +30,8 @@ bool from_ptx(std::string_view ptx, std::string_view kernel, std::vector<Paramet
 
 // Names of all entries of a PTX text.
 std::vector<std::string> entries_of(std::string_view ptx);
+// The module's variables in global and constant memory, as PTX text declares them.
+std::vector<std::string> variables_of(std::string_view ptx);
 
 // Narrows what the driver said (offset, size) by what a source of names and types says. False and
 // unchanged where the two disagree in number or the kinds can't be those of that size.

@@ -160,4 +160,35 @@ std::vector<std::string> entries_of(std::string_view ptx) {
     return names;
 }
 
+std::vector<std::string> variables_of(std::string_view ptx) {
+    std::vector<std::string> names;
+    Tokens tokens(ptx, 0);
+    int depth = 0;          // of braces: bodies of functions, initialisers
+    bool declares = false;  // since .global or .const, up to ';'
+    bool named = false;     // since the last ','
+    for (std::string_view token = tokens.next(); !token.empty(); token = tokens.next()) {
+        if (token == "{") ++depth;
+        if (token == "}") --depth;
+        if (depth != 0) continue;
+        if (token == ".global" || token == ".const") {
+            declares = true;
+            named = false;
+        } else if (token == ".func" || token == ".entry" || token == ";") {
+            declares = false;
+        } else if (!declares) {
+            continue;
+        } else if (token == ",") {
+            named = false;
+        } else if (token == ".align") {
+            tokens.next();
+        } else if (token == "(") {  // of .attribute
+            while (!token.empty() && token != ")") token = tokens.next();
+        } else if (!named && token[0] != '.') {
+            named = true;
+            names.emplace_back(token);
+        }
+    }
+    return names;
+}
+
 }  // namespace cupola

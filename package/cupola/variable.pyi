@@ -1,8 +1,10 @@
 # cupola/variable.pyi - variables of modules.
-from typing import Any, overload
+from collections.abc import Iterator, Sequence
+from typing import Any, SupportsIndex, overload
 
 import numpy.typing as npt
 
+from cupola.array import Array
 from cupola.device import Device
 from cupola.module import Module
 from cupola.stream import _StreamProtocol
@@ -28,8 +30,13 @@ class Variable:
     def get(
         self, dtype: npt.DTypeLike, stream: _StreamProtocol | None = None
     ) -> npt.NDArray[Any]: ...
+    def array(
+        self, dtype: npt.DTypeLike, shape: SupportsIndex | Sequence[SupportsIndex] | None = None
+    ) -> Array: ...
 
 class Variables:
     def __init__(self, module: Module) -> None: ...
     def __getitem__(self, name: str, /) -> Variable: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
     def __contains__(self, name: str, /) -> bool: ...

@@ -238,6 +238,8 @@ cdef extern from "cupola/cupola.h" nogil:
     int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel** out)
     int cupola_module_global(
         cupola_module* module, const char* name, uint64_t* address, size_t* size)
+    int cupola_module_variable_count(cupola_module* module, size_t* count)
+    int cupola_module_variable_name(cupola_module* module, size_t index, const char** name)
     int cupola_module_describe(cupola_module* module, const char* ptx, size_t size)
     int cupola_module_unload(cupola_module* module)
     int cupola_module_loaded(const cupola_module* module)

@@ -2,19 +2,22 @@
 # cython: language_level=3
 """Variables of a module."""
 
+import math
+
 import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_copy_to_device, cupola_copy_to_host,
-    cupola_module_global,
+    cupola_module_global, cupola_module_variable_count, cupola_module_variable_name, text,
 )
 from cupola.abi cimport require
-from cupola.array cimport host_address, is_pinned
+from cupola.array cimport as_shape, host_address, is_pinned
 from cupola.device cimport known_device
 from cupola.error cimport check
 from cupola.module cimport Module
 from cupola.stream cimport Stream, as_stream
 
+from cupola.array import asarray
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
 
@@ -111,8 +114,59 @@ cdef class Variable:
             queue.wait_done()
         return host.tobytes() if dtype is None else host
 
+    def array(self, dtype, shape=None):
+        """The variable as an array: its own memory, without a copy.
+
+        Parameters
+        ----------
+        dtype : data-type
+            Of the elements; the image does not tell it.
+        shape : int or sequence of int, optional
+            By default one axis with as many elements as there are.
+
+        Returns
+        -------
+        Array
+            It keeps the module loaded. What kernels read from a ``__constant__`` variable must
+            not be written while they run.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where elements and shape do not make up the variable's bytes.
+        """
+        cdef Lent lent
+        require_loaded(self)
+        kind = np.dtype(dtype)
+        if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
+            raise ArgumentValueError(
+                f"{self.name} has {self.nbytes} bytes: these are no elements of {kind}")
+        count = self.nbytes // <size_t>kind.itemsize
+        axes = (count,) if shape is None else as_shape(shape)
+        if math.prod(axes) != count:
+            raise ArgumentValueError(
+                f"{self.name} has {count} elements of {kind}, and not the shape {axes}")
+        lent = Lent.__new__(Lent)
+        lent.variable = self
+        lent.name = self.name
+        lent.__cuda_array_interface__ = {
+            "shape": axes, "typestr": kind.str, "descr": kind.descr, "version": 3,
+            "strides": None, "data": (self.address, False), "stream": None,
+        }
+        (<Module>self.module).image_.lent.add(lent)
+        return asarray(lent)
+
     def __repr__(self):
         return f"<cupola.variable.Variable {self.name}: {self.nbytes} bytes at {self.address:#x}>"
+
+
+cdef class Lent:
+    """What the arrays over a variable hold: the module, which sees that they are in use."""
+
+    cdef object __weakref__
+    cdef readonly Variable variable
+    cdef readonly str name
+    cdef readonly dict __cuda_array_interface__
 
 
 cdef int require_loaded(Variable variable) except -1:
@@ -122,7 +176,10 @@ cdef int require_loaded(Variable variable) except -1:
 
 
 cdef class Variables:
-    """A module's variables by name: ``module.globals["table"].set(values)``."""
+    """A module's variables by name: ``module.globals["table"].set(values)``.
+
+    Iterating gives the names as the image has them; ``list(module.globals)``.
+    """
 
     cdef Module module
 
@@ -131,6 +188,21 @@ cdef class Variables:
 
     def __getitem__(self, str name not None):
         return Variable(self.module, name)
+
+    def __iter__(self):
+        """The names, as the image has them; an error where the image can't be read."""
+        cdef size_t count = 0, i
+        cdef const char* name = NULL
+        names = []
+        self.module.require_ready()
+        check(cupola_module_variable_count(self.module.native, &count))
+        for i in range(count):
+            check(cupola_module_variable_name(self.module.native, i, &name))
+            names.append(text(name))
+        return iter(names)
+
+    def __len__(self):
+        return len(list(iter(self)))
 
     def __contains__(self, str name not None):
         try:

@@ -110,13 +110,16 @@ CUPOLA_API CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUli
     });
 }
 
-// PTX marks managed variables by an attribute that the seam does not carry: none is known here.
-CUPOLA_API CUresult cuLibraryGetManaged(CUdeviceptr*, size_t*, CUlibrary library,
+CUPOLA_API CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library,
                                         const char* name) {
     return entry([&] {
-        require(name);
-        library_of(library);
-        return CUDA_ERROR_NOT_FOUND;
+        require((address || bytes) && name);
+        const auto module = library_of(library)->module(Context::usable());
+        const Variable* variable = module->image().variable(name);
+        require(variable && variable->managed, CUDA_ERROR_NOT_FOUND);
+        if (address) *address = variable->address;
+        if (bytes) *bytes = variable->size;
+        return CUDA_SUCCESS;
     });
 }
 

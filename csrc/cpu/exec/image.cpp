@@ -86,7 +86,8 @@ class ModuleImage final : public Image {
                 placement_.constant_bytes += static_cast<std::uint32_t>(v.size);
                 placement_.constant_ranges.push_back({at, at + size});
             }
-            variables_.push_back({v.name, at, static_cast<std::size_t>(v.size), constant});
+            variables_.push_back(
+                {v.name, at, static_cast<std::size_t>(v.size), constant, v.managed});
         }
         if (placement_.constant_bytes > 65536)
             throw ptx::Error(ptx::Error::Kind::invalid, 1, "",

@@ -320,6 +320,9 @@ CUPOLA_API int cupola_module_kernel_name(cupola_module* module, size_t index, co
 CUPOLA_API int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel** out);
 CUPOLA_API int cupola_module_global(cupola_module* module, const char* name, uint64_t* address,
                                     size_t* size);
+/* Variables that the image tells of, as it names them; an error where it can't be read. */
+CUPOLA_API int cupola_module_variable_count(cupola_module* module, size_t* count);
+CUPOLA_API int cupola_module_variable_name(cupola_module* module, size_t index, const char** name);
 /* PTX text of the same source: where the image is machine code alone, the kernels that are asked
  * for from now on have their parameter lists from it. It is not loaded. */
 CUPOLA_API int cupola_module_describe(cupola_module* module, const char* ptx, size_t size);
