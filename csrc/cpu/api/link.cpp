@@ -1,0 +1,82 @@
+// csrc/cpu/api/link.cpp - cu* entry points: linking.
+#include "cpu/link.hpp"
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/file.hpp"
+
+// cuda.h takes the first forms' names for the second ones.
+#undef cuLinkCreate
+#undef cuLinkAddData
+#undef cuLinkAddFile
+
+using namespace cupola::cpu;
+
+CUPOLA_API CUresult cuLinkCreate_v2(unsigned int count, CUjit_option* options, void** values,
+                                    CUlinkState* out) {
+    return entry([&] {
+        require(out);
+        Context::usable();
+        *out = Link::make(count, options, values)->handle();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
+                                     size_t size, const char* name, unsigned int count,
+                                     CUjit_option* options, void** values) {
+    return entry([&] {
+        require(data && size);
+        Context::usable();
+        JitOptions of_input(count, options, values);
+        Link::get(state)->add(type, {static_cast<const char*>(data), size}, name);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path,
+                                     unsigned int count, CUjit_option* options, void** values) {
+    return entry([&] {
+        require(path);
+        Context::usable();
+        JitOptions of_input(count, options, values);
+        const auto link = Link::get(state);
+        link->add(type, read_file(path), path);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size) {
+    return entry([&] {
+        require(image && size);
+        Context::usable();
+        const std::string_view linked = Link::get(state)->complete();
+        *image = const_cast<char*>(linked.data());
+        *size = linked.size() + 1;  // with its NUL
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuLinkDestroy(CUlinkState state) {
+    return entry([&] {
+        Link::destroy(state);
+        return CUDA_SUCCESS;
+    });
+}
+
+// The first forms are the same: `unsigned int` and pointers have not changed their sizes.
+CUPOLA_API CUresult cuLinkCreate(unsigned int count, CUjit_option* options, void** values,
+                                 CUlinkState* out) {
+    return cuLinkCreate_v2(count, options, values, out);
+}
+
+CUPOLA_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t size,
+                                  const char* name, unsigned int count, CUjit_option* options,
+                                  void** values) {
+    return cuLinkAddData_v2(state, type, data, size, name, count, options, values);
+}
+
+CUPOLA_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path,
+                                  unsigned int count, CUjit_option* options, void** values) {
+    return cuLinkAddFile_v2(state, type, path, count, options, values);
+}

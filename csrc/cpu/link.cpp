@@ -1,0 +1,99 @@
+// csrc/cpu/link.cpp - links PTX; machine code has no meaning to this device.
+#include "cpu/link.hpp"
+
+#include <utility>
+
+#include "cpu/context.hpp"
+#include "cpu/registry.hpp"
+#include "image/image.hpp"
+#include "ptx/error.hpp"
+#include "ptx/link.hpp"
+#include "ptx/program.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+// Never destroyed: a call may come while the process exits.
+Registry<Link>& links() {
+    static auto* const all = new Registry<Link>;
+    return *all;
+}
+
+CUresult code_of(ptx::Error::Kind kind) {
+    return kind == ptx::Error::Kind::unsupported_version ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+                                                         : CUDA_ERROR_INVALID_PTX;
+}
+
+}  // namespace
+
+std::shared_ptr<Link> Link::make(unsigned count, CUjit_option* options, void** values) {
+    auto link = std::make_shared<Link>(count, options, values);
+    links().add(link);
+    return link;
+}
+
+std::shared_ptr<Link> Link::get(CUlinkState handle) { return links().get(handle); }
+
+void Link::destroy(CUlinkState handle) {
+    require(links().remove(handle), CUDA_ERROR_INVALID_HANDLE);
+}
+
+void Link::refuse(CUresult code, std::string why) {
+    if (!std::exchange(told_, true)) {  // the buffers' sizes are overwritten by their lengths
+        options_.errors = std::move(why);
+        options_.finish();
+    }
+    fail(code);
+}
+
+void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
+    std::lock_guard lock(mutex_);
+    const std::string title = std::string("cupola: ") + (name && *name ? name : "an input") + ": ";
+    if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
+        refuse(CUDA_ERROR_NOT_SUPPORTED,
+               title + "the CPU device links PTX, and fatbins with PTX in them, not machine code");
+    try {
+        std::string_view text = bytes.substr(0, bytes.find('\0'));
+        if (type == CU_JIT_INPUT_FATBINARY) {
+            const int capability = Context::usable()->device().capability().number;
+            const image::Entry* best = nullptr;
+            const auto entries = image::read(bytes.data(), bytes.size());
+            for (const auto& entry : entries)
+                if (entry.kind == image::Kind::ptx && !entry.compressed &&
+                    entry.architecture <= capability &&
+                    (!best || entry.architecture > best->architecture))
+                    best = &entry;
+            if (!best)
+                refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                       title + "it has no plain PTX that this device can run");
+            text = best->payload;
+        }
+        try {
+            ptx::parse(text);
+        } catch (const ptx::Error& error) {
+            // What this one lacks another may have.
+            if (error.kind != ptx::Error::Kind::unresolved_extern) throw;
+        }
+        inputs_.emplace_back(text);
+    } catch (const image::Error& error) {
+        refuse(CUDA_ERROR_INVALID_IMAGE, title + error.what());
+    } catch (const ptx::Error& error) {
+        refuse(code_of(error.kind), title + "PTX " + error.what());
+    }
+}
+
+std::string_view Link::complete() {
+    std::lock_guard lock(mutex_);
+    try {
+        const std::vector<std::string_view> inputs(inputs_.begin(), inputs_.end());
+        std::string linked = ptx::link(inputs);
+        ptx::parse(linked);
+        image_ = std::move(linked);
+    } catch (const ptx::Error& error) {
+        refuse(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
+    }
+    if (!std::exchange(told_, true)) options_.finish();
+    return image_;
+}
+
+}  // namespace cupola::cpu

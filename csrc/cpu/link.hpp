@@ -1,0 +1,39 @@
+// csrc/cpu/link.hpp - a link in the making: PTX texts in, one out, which loads as a module does.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cpu/jit.hpp"
+
+namespace cupola::cpu {
+
+class Link {
+  public:
+    // Known to the driver until it is destroyed.
+    static std::shared_ptr<Link> make(unsigned count, CUjit_option* options, void** values);
+    static std::shared_ptr<Link> get(CUlinkState handle);  // INVALID_HANDLE
+    static void destroy(CUlinkState handle);
+
+    Link(unsigned count, CUjit_option* options, void** values) : options_(count, options, values) {}
+    CUlinkState handle() { return reinterpret_cast<CUlinkState>(this); }
+
+    // The bytes are copied.
+    void add(CUjitInputType type, std::string_view bytes, const char* name);
+    // The image lives as long as the link.
+    std::string_view complete();
+
+  private:
+    [[noreturn]] void refuse(CUresult code, std::string why);
+
+    std::mutex mutex_;
+    JitOptions options_;
+    std::vector<std::string> inputs_;
+    std::string image_;
+    bool told_ = false;
+};
+
+}  // namespace cupola::cpu
