@@ -13,14 +13,27 @@ from working import refused
 import cupola
 
 BIG = 64 << 20
-SLACK = 4 << 20  # what pools and the driver may keep
-# The same kernel, and a variable which is seen in the device's memory.
+# The same kernel, and a variable so large that its memory is nobody else's.
 WITH_VARIABLE = images.SCALE.read_bytes() + b"\n.visible .global .align 4 .b8 big[%d];\n" % BIG
 
 
-def free():
-    cupola.Device().synchronize()
-    return cupola.memory_info().free
+class At:
+    """Something at an address, for whom it may concern."""
+
+    def __init__(self, address):
+        self.__cuda_array_interface__ = {
+            "shape": (1,), "typestr": "|u1", "version": 3, "data": (address, False)
+        }  # fmt: skip
+
+
+def is_there(address):
+    """Whether the driver knows any memory there: other processes may use the device, too."""
+    try:
+        cupola.asarray(At(address))
+    except cupola.ArgumentError as error:
+        assert "no driver knows the address" in str(error)
+        return False
+    return True
 
 
 @pytest.fixture
@@ -41,31 +54,33 @@ def use(module):
     launch()
     assert kernel.params and module.kernels and module.globals["big"].nbytes == BIG
     assert kernel.module is module
+    cupola.Device().synchronize()
     return kernel, kernel[1, 8], launch
 
 
 def test_the_image_goes_with_the_last_that_refers_to_it(driver, no_collector):
     module = cupola.load(WITH_VARIABLE)
     use(module)
-    before = free()
+    address = module.globals["big"].address
     watched = weakref.ref(module)
+    assert is_there(address)
     del module
     assert watched() is None
-    assert free() >= before + BIG - SLACK
+    assert not is_there(address)
 
 
 @pytest.mark.parametrize("which", range(3), ids=["kernel", "configured", "launch"])
 def test_what_is_left_keeps_the_image(driver, no_collector, which):
     kept = use(cupola.load(WITH_VARIABLE))[which]
-    before = free()
     kernel = kept if which == 0 else kept.kernel
     again = kernel.module
+    address = again.globals["big"].address
     assert again is kernel.module and again.globals["big"].nbytes == BIG
     works_with(kernel)
     del again
-    assert free() < before + SLACK
+    assert is_there(address)
     del kept, kernel
-    assert free() >= before + BIG - SLACK
+    assert not is_there(address)
 
 
 def works_with(kernel):
@@ -77,9 +92,10 @@ def works_with(kernel):
 def test_a_variable_keeps_the_image(driver, no_collector):
     variable = cupola.load(WITH_VARIABLE).globals["big"]
     variable.set(bytes(BIG))
-    before = free()
+    address = variable.address
+    assert is_there(address)
     del variable
-    assert free() >= before + BIG - SLACK
+    assert not is_there(address)
 
 
 def test_unloading_waits_for_what_was_launched(driver):
@@ -101,11 +117,10 @@ def test_what_was_unloaded_is_refused(driver):
     kernel, ready, launch = use(module)
     variable = module.globals["big"]
     array = cupola.to_device(np.ones(8, np.float32))
-    before = free()
-    assert module.loaded
+    assert module.loaded and is_there(variable.address)
     module.unload()
     assert not module.loaded and "unloaded" in repr(module)
-    assert free() >= before + BIG - SLACK
+    assert not is_there(variable.address)
     uses = [
         lambda: ready(array, 2.0, 8),
         lambda: kernel[1, 8](array, 2.0, 8),
@@ -133,22 +148,22 @@ def test_the_kernels_of_cupola_stay(driver):
         cupola.shipped_kernels().unload()
 
 
-@pytest.mark.parametrize(
-    "rounds", [300, pytest.param(10_000, marks=pytest.mark.slow)], ids=["few", "many"]
-)
 @pytest.mark.parametrize("explicit", [False, True], ids=["let go", "unloaded"])
-def test_loading_again_and_again(driver, no_collector, rounds, explicit):
+def test_loading_again_and_again(driver, no_collector, explicit):
     def load(count):
         for _ in range(count):
             module = cupola.load(images.SCALE)
             works_with(module["scale"])
             if explicit:
                 module.unload()
-        return free(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        cupola.Device().synchronize()
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return cupola.memory_info().free, most
 
     load(100)
     device, host = load(50)
-    device_after, host_after = load(rounds)
-    assert device_after >= device - SLACK
+    device_after, host_after = load(300)
     assert host_after <= host + (8 << 20)
+    if driver == "cpu":  # a GPU may have other users
+        assert device_after >= device - (4 << 20)
     works(cupola.load(images.ptx()))

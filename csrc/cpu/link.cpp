@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "cpu/context.hpp"
+#include "cpu/device.hpp"
+#include "cpu/module.hpp"
 #include "cpu/registry.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"
@@ -35,7 +37,7 @@ std::shared_ptr<Link> Link::make(unsigned count, CUjit_option* options, void** v
 std::shared_ptr<Link> Link::get(CUlinkState handle) { return links().get(handle); }
 
 void Link::destroy(CUlinkState handle) {
-    require(links().remove(handle), CUDA_ERROR_INVALID_HANDLE);
+    require(links().remove(handle) != nullptr, CUDA_ERROR_INVALID_HANDLE);
 }
 
 void Link::refuse(CUresult code, std::string why) {
@@ -86,13 +88,13 @@ std::string_view Link::complete() {
     std::lock_guard lock(mutex_);
     try {
         const std::vector<std::string_view> inputs(inputs_.begin(), inputs_.end());
-        std::string linked = ptx::link(inputs);
-        ptx::parse(linked);
-        image_ = std::move(linked);
+        image_ = ptx::link(inputs);
     } catch (const ptx::Error& error) {
         refuse(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
     }
-    if (!std::exchange(told_, true)) options_.finish();
+    // Built and let go: what nobody defines is an error here, and not only when it is loaded.
+    JitOptions none(0, nullptr, nullptr);
+    build_image(image_, Context::usable()->device(), std::exchange(told_, true) ? none : options_);
     return image_;
 }
 

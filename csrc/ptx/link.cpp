@@ -195,7 +195,7 @@ std::string link(const std::vector<std::string_view>& inputs) {
         bool weak;
     };
     std::map<std::string_view, Chosen> defined;
-    std::map<std::string_view, std::size_t> users;  // how many units declare a name
+    std::set<std::string_view> taken;  // what several declare, or one declared for itself
     std::set<std::string_view> words;
     const Unit* newest = nullptr;
     const Unit* highest = nullptr;
@@ -203,9 +203,8 @@ std::string link(const std::vector<std::string_view>& inputs) {
         if (!newest || unit.version_number > newest->version_number) newest = &unit;
         if (!highest || unit.target_number > highest->target_number) highest = &unit;
         unit.collect_words(words);
-        std::set<std::string_view> mine;
         for (const Statement& s : unit.statements) {
-            mine.insert(s.names.begin(), s.names.end());
+            if (s.linkage != Linkage::own) taken.insert(s.names.begin(), s.names.end());
             if (!s.defines || s.linkage == Linkage::own || s.linkage == Linkage::external) continue;
             const bool weak = s.linkage == Linkage::weak;
             for (const std::string_view name : s.names) {
@@ -216,7 +215,6 @@ std::string link(const std::vector<std::string_view>& inputs) {
                 if (!weak) at->second = {&unit, false};
             }
         }
-        for (const std::string_view name : mine) ++users[name];
     }
     if (units.empty()) throw Error(Error::Kind::invalid, 1, "", "there is nothing to link");
 
@@ -231,7 +229,7 @@ std::string link(const std::vector<std::string_view>& inputs) {
         std::map<std::string_view, std::string> renamed;
         for (const std::string_view name : own) {
             // A function that is declared first may get its linkage only later.
-            if (users[name] < 2 || shared.count(name)) continue;
+            if (shared.count(name) || taken.insert(name).second) continue;
             std::string other = std::string(name) + "$" + std::to_string(number);
             while (words.count(other)) other += "_";
             renamed.emplace(name, std::move(other));

@@ -82,6 +82,7 @@ void Kernel::fail_launch(CUresult code, const cupola_dimensions& d) const {
 
 void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
                     const void* buffer, Stream& stream) {
+    module->require_loaded();  // since it was checked, it may have been unloaded
     if (&stream.context != &context)
         fail(CUPOLA_ERROR_VALUE,
              title + ": the kernel is loaded on device " + std::to_string(context.ordinal) +

@@ -88,6 +88,10 @@
     REQUIRED(cuCtxEnablePeerAccess, 4000)                       \
     REQUIRED(cuCtxDisablePeerAccess, 4000)                      \
     REQUIRED(cuModuleLoadDataEx, 2010)                          \
+    REQUIRED(cuLinkCreate, 6050)                                \
+    REQUIRED(cuLinkAddData, 6050)                               \
+    REQUIRED(cuLinkComplete, 5050)                              \
+    REQUIRED(cuLinkDestroy, 5050)                               \
     REQUIRED(cuModuleUnload, 2000)                              \
     REQUIRED(cuModuleGetFunction, 2000)                         \
     REQUIRED(cuModuleGetGlobal, 3020)                           \

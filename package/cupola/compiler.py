@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,8 @@ from cupola.exceptions import (
     ImageError,
     MissingFileError,
 )
-from cupola.nvrtc import Nvrtc, nvrtc
+from cupola.nvjitlink import NvJitLink, nvjitlink
+from cupola.nvrtc import Compiled, Nvrtc, nvrtc
 
 if TYPE_CHECKING:
     from cupola.device import Device
@@ -86,12 +88,21 @@ class Request:
     folders: tuple[str, ...]
     expressions: tuple[str, ...]
     headers: dict[str, str]
+    objects: tuple[tuple[str, bytes], ...] = ()  # what is linked to them: names and contents
+    linker: NvJitLink | None = None  # None: what is linked is PTX, by the driver
+    device: int = 0  # for the driver's linker
+
+    @property
+    def linked(self) -> bool:
+        """Whether there is more than one source's own code."""
+        return len(self.sources) + len(self.objects) > 1
 
     @property
     def words(self) -> list[str]:
         """The compiler's options."""
         folders = [f"--include-path={folder}" for folder in self.folders]
-        return [self.target.option, *self.options, *folders]
+        apart = ["--relocatable-device-code=true"] if self.linked else []
+        return [self.target.option, *self.options, *apart, *folders]
 
     def key(self, compiler: Nvrtc) -> str | None:
         """What it is cached by; None where that can't be told."""
@@ -117,20 +128,23 @@ class Request:
                 self.folders,
                 self.expressions,
                 self.headers,
+                [[name, hashlib.sha256(content).hexdigest()] for name, content in self.objects],
                 compiler.identity,
+                self.linker.identity if self.linker else "",
                 found.hex(),
             ]
         )
 
 
 def compile(  # noqa: A001 - only ever used as cupola.compile
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     options: Sequence[str] = (),
     include: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     name_expressions: Iterable[str] = (),
     headers: Mapping[str, str] | None = None,
     arch: str | None = None,
+    link: Iterable[os.PathLike[str] | bytes] = (),
     cache: bool = True,
     name: str | None = None,
     device: Device | int | None = None,
@@ -139,8 +153,9 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
 
     Parameters
     ----------
-    source : str or os.PathLike
-        The text, or a file's path.
+    source : str or os.PathLike, or a sequence of them
+        The text, or a file's path. Several are compiled each for itself and linked: on a GPU by
+        nvJitLink with optimisation across them, on the CPU device as PTX.
     options : sequence of str
         For NVRTC, as in ``["--fmad=false", "--std=c++20", "-DN=4"]``.
     include : path or iterable of paths
@@ -154,11 +169,15 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     arch : str, optional
         ``"sm_90"`` gives machine code, ``"compute_90"`` PTX. By default machine code for the
         device, or PTX where NVRTC doesn't know the device yet. The CPU device always has PTX.
+    link : iterable of os.PathLike or bytes
+        What else is linked: PTX; for a GPU also cubins, fatbins, LTO-IR, objects and archives, as
+        ``nvcc -dc`` makes them.
     cache : bool
         Whether what was compiled is kept on disk, and looked for there (`cupola.cache`).
     name : str, optional
         Of the source, for messages; by default its path, or ``"kernel.cu"``. In the folder of
         the source's path, or of a text's name where it has one, ``#include "..."`` looks first.
+        Several sources have no name but their own; texts are ``"kernel.0.cu"`` and so on.
     device : Device or int, optional
         What is compiled for, and loaded on; by default the current one.
 
@@ -184,16 +203,22 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     compiler = nvrtc()
     words = _options(options)
     arch, words = _asked_architecture(arch, words)
+    cpu = driver.info().kind == "cpu"
+    sources, objects = _sources(source, name), _objects(link)
+    several = len(sources) + len(objects) > 1
     made = Request(
-        (_source(source, name),),
-        _target(arch, where, compiler, driver.info().kind == "cpu"),
+        sources,
+        _target(arch, where, compiler, cpu),
         words,
         (*_folders(include), *compiler.found.headers()),
         tuple(_texts("name_expressions", name_expressions)),
         _in_memory(headers),
+        objects,
+        nvjitlink() if several and not cpu else None,
+        where.index,
     )
     built = build(made, compiler, cache)
-    title = made.sources[0].title
+    title = ", ".join(one.title for one in made.sources)
     try:
         return Module(
             built.image, title, None, where, names=built.names, ptx=built.ptx, log=built.log
@@ -229,15 +254,10 @@ def build(request: Request, compiler: Nvrtc, cache: bool) -> Built:
 
 
 def _compiled(request: Request, compiler: Nvrtc) -> Built:
+    if request.linked:
+        return _linked(request, compiler)
     (source,) = request.sources
-    made = compiler.compile(
-        source.program,
-        source.name,
-        source.title,
-        request.words,
-        request.headers,
-        request.expressions,
-    )
+    made = _one(request, compiler, source, request.words, request.expressions)
     image = made.cubin if request.target.machine_code else made.ptx
     if not image:
         raise CompileError(
@@ -248,6 +268,78 @@ def _compiled(request: Request, compiler: Nvrtc) -> Built:
         )
     ptx = made.ptx.decode(errors="replace") if request.target.machine_code else ""
     return Built(image, made.names, ptx, made.log)
+
+
+def _one(
+    request: Request,
+    compiler: Nvrtc,
+    source: Source,
+    words: Sequence[str],
+    expressions: Sequence[str],
+) -> Compiled:
+    return compiler.compile(
+        source.program, source.name, source.title, words, request.headers, expressions
+    )
+
+
+def _linked(request: Request, compiler: Nvrtc) -> Built:
+    built, inputs = Built(b""), []
+    missing: dict[str, CompileError] = {}
+    for source in request.sources:
+        made, names = _with_its_expressions(request, compiler, source, missing)
+        built.names |= names
+        built.log = "\n".join(filter(None, (built.log, made.log)))
+        built.ptx += made.ptx.decode(errors="replace") + "\n"
+        content = made.ptx
+        if request.linker is not None:
+            words = [*request.words, "-dlto"]
+            content = _one(request, compiler, source, words, list(names)).ltoir
+        inputs.append((source.title, content))
+    for expression in request.expressions:
+        if expression not in built.names:
+            raise missing[expression]
+    if request.linker is None:
+        from cupola.module import link_images
+
+        try:
+            built.image = link_images([*inputs, *request.objects], request.device)
+        except ImageError as error:
+            titles = ", ".join(name for name, _ in (*inputs, *request.objects))
+            raise CompileError(f"{titles}: linking failed: {error}", error.log) from None
+        built.image, built.ptx = built.image.rstrip(b"\0"), ""
+        return built
+    words = [f"-arch={request.target.architecture.replace('compute', 'sm')}", "-lto"]
+    if not request.target.machine_code:
+        words.append("-ptx")
+    built.image, log = request.linker.link(
+        [*inputs, *request.objects], words, not request.target.machine_code
+    )
+    built.log = "\n".join(filter(None, (built.log, log)))
+    return built
+
+
+def _with_its_expressions(
+    request: Request, compiler: Nvrtc, source: Source, missing: dict[str, CompileError]
+) -> tuple[Compiled, dict[str, str]]:
+    """One of several sources, with those name expressions that mean something in it."""
+    try:
+        made = _one(request, compiler, source, request.words, request.expressions)
+        return made, made.names
+    except CompileError as error:
+        if not request.expressions:
+            raise
+        all_of_them = error
+    made = _one(request, compiler, source, request.words, ())  # an error of the source's own
+    known = []
+    for expression in request.expressions:
+        try:
+            _one(request, compiler, source, request.words, [expression])
+            known.append(expression)
+        except CompileError:
+            missing.setdefault(expression, all_of_them)
+    if known:
+        made = _one(request, compiler, source, request.words, known)
+    return made, made.names
 
 
 def _target(arch: str | None, device: Device, compiler: Nvrtc, cpu: bool) -> Target:
@@ -304,7 +396,39 @@ def _values(pattern: re.Pattern[str], options: Sequence[str]) -> list[str]:
     return found
 
 
-def _source(source: Any, name: str | None) -> Source:
+def _sources(source: Any, name: str | None) -> tuple[Source, ...]:
+    if isinstance(source, (str, os.PathLike)) or not isinstance(source, Sequence):
+        return (_source(source, name, USUAL_NAME),)
+    if not source or isinstance(source, (bytes, bytearray, memoryview)):
+        raise ArgumentTypeError(f"compile takes source code, or paths, got {source!r}")
+    if name is not None:
+        raise ArgumentTypeError("name is for one source; of several, each has its own")
+    stem, suffix = os.path.splitext(USUAL_NAME)
+    return tuple(_source(one, None, f"{stem}.{place}{suffix}") for place, one in enumerate(source))
+
+
+def _objects(link: Any) -> tuple[tuple[str, bytes], ...]:
+    if isinstance(link, (str, bytes, os.PathLike)) or not isinstance(link, Iterable):
+        raise ArgumentTypeError(f"link is a list of paths and bytes, got {type(link).__name__}")
+    found = []
+    for place, one in enumerate(link):
+        if isinstance(one, (bytes, bytearray, memoryview)):
+            found.append((f"link[{place}]", bytes(one)))
+        elif isinstance(one, os.PathLike) and isinstance(os.fspath(one), str):
+            path = os.fspath(one)
+            try:
+                with open(path, "rb") as file:
+                    found.append((path, file.read()))
+            except FileNotFoundError:
+                raise MissingFileError(f"there is no {path} to link (in {os.getcwd()})") from None
+            except OSError as error:
+                raise CompileError(f"{path} can't be read: {error.strerror}") from error
+        else:
+            raise ArgumentTypeError(f"link is a list of pathlib.Path and bytes, got {one!r} in it")
+    return tuple(found)
+
+
+def _source(source: Any, name: str | None, usual: str) -> Source:
     if name is not None and (not isinstance(name, str) or "\0" in name or not name):
         raise ArgumentTypeError(f"name is a text, got {name!r}")
     if isinstance(source, str):
@@ -313,7 +437,7 @@ def _source(source: Any, name: str | None) -> Source:
                 f"compile takes source code, or a path as pathlib.Path({source!r}); "
                 f"cupola.load({source!r}) takes the path as it is"
             )
-        title = name or USUAL_NAME
+        title = name or usual
         beside = title if os.path.dirname(title) else _NOWHERE + title
         return Source(title, _text(source, "source"), beside)
     try:

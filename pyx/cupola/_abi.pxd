@@ -231,6 +231,14 @@ cdef extern from "cupola/cupola.h" nogil:
 
     int cupola_module_load(int device, const void* image, size_t size, cupola_module** out)
     int cupola_module_shipped(int device, cupola_module** out)
+    ctypedef struct cupola_link_input:
+        const void* data
+        size_t size
+        const char* name
+
+    int cupola_link(
+        int device, const cupola_link_input* inputs, size_t count,
+        void (*take)(void* owner, const void* image, size_t size) noexcept nogil, void* owner)
     void cupola_shipped_image(const void** image, size_t* size)
     int cupola_module_device(const cupola_module* module)
     int cupola_module_kernel_count(cupola_module* module, size_t* count)

@@ -11,7 +11,8 @@ from libc.stdlib cimport calloc, free
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BFLOAT, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_FLOAT,
     CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_SIGNED, CUPOLA_STRUCT, CUPOLA_UNSIGNED,
-    cupola_kernel_declare, cupola_kernel_name, cupola_kernel_release, cupola_module_describe,
+    cupola_kernel_declare, cupola_kernel_name, cupola_kernel_release, cupola_link,
+    cupola_link_input, cupola_module_describe,
     cupola_module_device, cupola_module_kernel, cupola_module_kernel_count,
     cupola_module_kernel_name, cupola_module_load, cupola_module_loaded, cupola_module_release,
     cupola_module_unload, cupola_parameter, cupola_shipped_image, text,
@@ -353,6 +354,45 @@ cdef class Module:
     def __repr__(self):
         gone = "" if self.loaded else ", unloaded"
         return f"<cupola.Module {self.name} on device {self.device_index}{gone}>"
+
+
+cdef void keep_image(void* owner, const void* image, size_t size) noexcept nogil:
+    with gil:
+        try:
+            (<list>owner).append(PyBytes_FromStringAndSize(<char*>image, size))
+        except MemoryError:
+            pass  # link_images finds nothing there
+
+
+def link_images(list inputs, device):
+    """One image of several, by the driver's linker.
+
+    Parameters
+    ----------
+    inputs : list of (str, bytes)
+        A name for messages, and PTX text, a fatbin or a cubin.
+    device : Device or int
+        The one to link for.
+    """
+    cdef int index = device_index(device)
+    cdef size_t count = len(inputs), i
+    cdef cupola_link_input* list_ = <cupola_link_input*>calloc(
+        count + 1, sizeof(cupola_link_input))
+    if list_ == NULL:
+        raise MemoryError
+    cdef list kept = [(name.encode(), <bytes>content) for name, content in inputs], made = []
+    try:
+        for i in range(count):
+            list_[i].name = <bytes>(<tuple>kept[i])[0]
+            list_[i].data = <char*><bytes>(<tuple>kept[i])[1]
+            list_[i].size = len(<bytes>(<tuple>kept[i])[1])
+        with nogil:
+            check(cupola_link(index, list_, count, keep_image, <void*>made))
+    finally:
+        free(list_)
+    if not made:
+        raise MemoryError
+    return made[0]
 
 
 # Those that came out of pickles, so that each image is loaded once.

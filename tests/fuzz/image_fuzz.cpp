@@ -10,6 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
             const auto* begin = reinterpret_cast<const unsigned char*>(entry.payload.data());
             if (entry.payload.empty()) continue;
             if (begin < data || begin + entry.payload.size() > data + size) std::abort();
+            if (entry.kind == cupola::image::Kind::cubin && !entry.compressed)
+                cupola::image::variables(entry.payload);
         }
     } catch (const cupola::image::Error&) {
     }

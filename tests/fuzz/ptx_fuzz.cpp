@@ -1,4 +1,5 @@
-// tests/fuzz/ptx_fuzz.cpp - PTX text of any kind: an image is built, or ptx::Error is thrown.
+// tests/fuzz/ptx_fuzz.cpp - PTX text of any kind: an image is built, or ptx::Error is thrown;
+// and the same of linking it.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -6,6 +7,7 @@
 
 #include "cpu/execute.hpp"
 #include "ptx/error.hpp"
+#include "ptx/link.hpp"
 
 namespace {
 
@@ -48,5 +50,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         if (e.text.size() > 200) std::abort();
     }
     if (!memory.empty()) std::abort();
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try {
+        cupola::ptx::link({text, text});
+    } catch (const cupola::ptx::Error& e) {
+        if (e.text.size() > 200) std::abort();
+    }
     return 0;
 }

@@ -309,6 +309,16 @@ typedef struct cupola_parameter {
 
 /* Loads a fatbin, cubin or PTX text into the device's primary context. The bytes may go away. */
 CUPOLA_API int cupola_module_load(int device, const void* image, size_t size, cupola_module** out);
+typedef struct cupola_link_input {
+    const void* data; /* PTX text, a fatbin or a cubin */
+    size_t size;
+    const char* name; /* for messages */
+} cupola_link_input;
+
+/* Makes one image of several with the driver's own linker, and hands it to `take` before it
+ * returns. The CPU device links PTX. */
+CUPOLA_API int cupola_link(int device, const cupola_link_input* inputs, size_t count,
+                           void (*take)(void* owner, const void* image, size_t size), void* owner);
 /* The kernels shipped with cupola: loaded at the first call for a device, a new reference. */
 CUPOLA_API int cupola_module_shipped(int device, cupola_module** out);
 CUPOLA_API void cupola_shipped_image(const void** image, size_t* size);
@@ -408,9 +418,9 @@ typedef struct cupola_attributes {
 CUPOLA_API int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                              const cupola_attributes* attributes, const void* buffer,
                              cupola_stream* stream);
-/* As cupola_launch of what cupola_launch_check took, for a caller who holds a lock that device work or a callback may want, as
- * Python's is: where the call could wait, it does nothing and gives CUPOLA_WOULD_WAIT, so that
- * the caller lets the lock go and calls cupola_launch. */
+/* As cupola_launch of what cupola_launch_check took, for a caller who holds a lock that device work
+ * or a callback may want, as Python's is: where the call could wait, it does nothing and gives
+ * CUPOLA_WOULD_WAIT, so that the caller lets the lock go and calls cupola_launch. */
 #define CUPOLA_WOULD_WAIT (-1)
 CUPOLA_API int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                                      const cupola_attributes* attributes, const void* buffer,

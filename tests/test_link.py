@@ -1,0 +1,170 @@
+"""Several sources and objects become one module, linked at run time."""
+
+import numpy as np
+import pytest
+from working import refused
+
+import cupola
+from cupola import compiler, nvrtc, toolkit
+from cupola.build.cubin import read_cubin
+
+# Both have a `helper` and a `hidden` of their own.
+CALLER = """
+extern __device__ int shared_value;
+__device__ int twice(int value);
+static __device__ int helper() { return 1000; }
+static __device__ int hidden = 7;
+extern "C" __global__ void run(float scale, int* out) {
+    *out = scale * (helper() + twice(shared_value) + hidden++);
+}
+"""
+CALLED = """
+__device__ int shared_value = 20;
+static __device__ int hidden = 500;
+static __device__ __noinline__ int helper(int value) { return value + hidden - 500; }
+__device__ int twice(int value) { return 2 * helper(value); }
+template <class T> __global__ void fill(T* out, T value) { *out = twice(value); }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _tools(tmp_path, monkeypatch):
+    try:
+        toolkit.load("nvrtc")
+        toolkit.load("nvJitLink")
+    except cupola.MissingFileError as error:
+        pytest.skip(" ".join(str(error).split()))
+    monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def result(module):
+    out = cupola.zeros((), np.int32)
+    module["run"][1, 1](1.0, out)
+    return int(out.get())
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_sources(driver, order):
+    sources = (CALLER, CALLED)
+    module = cupola.compile([sources[place] for place in order])
+    assert [result(module), result(module)] == [1047, 1048]
+    assert module.kernels == ("run",)
+    assert module["run"].params[0].kind == "float"
+    assert module.globals["shared_value"].get(np.int32)[0] == 20
+
+
+def test_files_and_texts(driver, tmp_path):
+    (tmp_path / "twice.h").write_text("__device__ int twice(int value);\n")
+    path = tmp_path / "caller.cu"
+    path.write_text('#include "twice.h"\n' + CALLER)
+    module = cupola.compile([path, CALLED])
+    assert result(module) == 1047
+    assert module.name == f"{path}, kernel.1.cu"
+
+
+def test_templates(driver):
+    """Each instance is made by the source that has the template."""
+    module = cupola.compile([CALLER, CALLED], name_expressions=["fill<int>", "fill<short>"])
+    for name, dtype in (("fill<int>", np.int32), ("fill<short>", np.int16)):
+        out = cupola.zeros((), dtype)
+        module[name][1, 1](out, 4)
+        assert out.get() == 8
+    with refused(cupola.CompileError, saying="nowhere"):
+        cupola.compile([CALLER, CALLED], name_expressions=["fill<int>", "nowhere<int>"])
+
+
+def relocatable(source):
+    option = "--relocatable-device-code=true"
+    return cupola.compile(source, options=[option], arch="compute_75").image
+
+
+def test_ptx(driver, tmp_path):
+    ptx = relocatable(CALLED)
+    assert ptx.lstrip().startswith(b"//")
+    path = tmp_path / "called.ptx"
+    path.write_bytes(ptx)
+    for link in ([ptx], [path], (bytearray(ptx),)):
+        assert result(cupola.compile(CALLER, link=link, arch="compute_75")) == 1047
+    with refused(cupola.NotFoundError, FileNotFoundError, saying="missing.ptx"):
+        cupola.compile(CALLER, link=[tmp_path / "missing.ptx"])
+
+
+def test_the_cache(driver, tmp_path, monkeypatch):
+    calls, real = [], nvrtc.Nvrtc.compile
+
+    def counted(self, *arguments):
+        calls.append(arguments)
+        return real(self, *arguments)
+
+    ptx = relocatable(CALLED)
+    monkeypatch.setattr(nvrtc.Nvrtc, "compile", counted)
+    first = cupola.compile(CALLER, link=[ptx], arch="compute_75")
+    many = len(calls)
+    assert many and cupola.compile(CALLER, link=[ptx], arch="compute_75").image == first.image
+    assert len(calls) == many
+    changed = ptx.replace(b"shared_value = 20", b"shared_value = 21")
+    assert result(cupola.compile(CALLER, link=[changed], arch="compute_75")) == 1049
+    assert len(calls) > many
+
+
+def test_what_is_defined_nowhere_and_twice(driver):
+    with refused(cupola.CompileError, saying=("linking failed", "twice")) as caught:
+        cupola.compile([CALLER, '__device__ int shared_value; extern "C" __global__ void f() {}'])
+    assert "twice" in caught.value.log
+    with refused(cupola.CompileError, saying="linking failed"):
+        cupola.compile([CALLER, CALLED, CALLED])
+    with refused(cupola.CompileError, saying="kernel.1.cu(1): error"):
+        cupola.compile([CALLER, "int f("])
+    with refused(cupola.CompileError, saying="link[0]"):
+        cupola.compile(CALLER, link=[b"neither PTX nor anything else"])
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"source": []},
+        {"source": [5]},
+        {"source": [CALLER, b""]},
+        {"source": [CALLER, CALLED], "name": "one.cu"},
+        {"link": "called.ptx"},
+        {"link": b""},
+        {"link": ["called.ptx"]},
+        {"link": [5]},
+        {"link": 5},
+    ],
+    ids=repr,
+)
+def test_wrong_arguments(driver, how):
+    with refused(cupola.ArgumentError, TypeError):
+        cupola.compile(**{"source": CALLER, **how})
+
+
+def test_machine_code_for_a_device_that_is_not_here(driver):
+    """What is loaded on a GPU is linked on every machine: by nvJitLink, from LTO-IR."""
+    sources = tuple(compiler._source(text, None, name) for text, name in (
+        (CALLER, "caller.cu"), (CALLED, "called.cu")))  # fmt: skip
+    request = compiler.Request(
+        sources,
+        compiler.Target("sm_90", True),
+        (),
+        (),
+        ("fill<int>",),
+        {},
+        (),
+        compiler.nvjitlink(),
+    )
+    built = compiler.build(request, nvrtc.nvrtc(), cache=False)
+    kernels = {kernel.name for kernel in read_cubin(built.image)}
+    assert kernels == {"run", built.names["fill<int>"]}
+    assert ".entry run" in built.ptx
+
+
+def test_without_nvjitlink(driver, monkeypatch, tmp_path):
+    if driver == "cpu":
+        pytest.skip("the CPU device links PTX by itself")
+    monkeypatch.setattr(toolkit, "_places", lambda name: [("here", "nothing")])
+    toolkit._load.cache_clear()
+    compiler.nvjitlink.cache_clear()
+    with refused(cupola.NotFoundError, saying=("nvJitLink", "cupola[compile]")):
+        cupola.compile([CALLER, CALLED])
+    toolkit._load.cache_clear()
