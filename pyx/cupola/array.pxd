@@ -40,9 +40,6 @@ cdef Array lay(
 cdef Array foreign_array(object source)
 cdef bint is_foreign(object source)
 
-# A shape of ints, from an int or a sequence of them.
-cdef tuple as_shape(object shape)
-
 # Where a NumPy array's elements begin, and whether that is page-locked memory.
 cdef uint64_t host_address(object host) except? 0
 cdef bint is_pinned(uint64_t address) except -1

@@ -11,13 +11,13 @@ from cupola._abi cimport (
     cupola_module_global, cupola_module_variable_count, cupola_module_variable_name, text,
 )
 from cupola.abi cimport require
-from cupola.array cimport as_shape, host_address, is_pinned
+from cupola.array cimport host_address, is_pinned, lay
 from cupola.device cimport known_device
 from cupola.error cimport check
+from cupola.layout cimport as_shape
 from cupola.module cimport Module
 from cupola.stream cimport Stream, as_stream
 
-from cupola.array import asarray
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
 
@@ -149,12 +149,8 @@ cdef class Variable:
         lent = Lent.__new__(Lent)
         lent.variable = self
         lent.name = self.name
-        lent.__cuda_array_interface__ = {
-            "shape": axes, "typestr": kind.str, "descr": kind.descr, "version": 3,
-            "strides": None, "data": (self.address, False), "stream": None,
-        }
         (<Module>self.module).image_.lent.add(lent)
-        return asarray(lent)
+        return lay(axes, None, kind, None, lent, self.address, self.device_index)
 
     def __repr__(self):
         return f"<cupola.variable.Variable {self.name}: {self.nbytes} bytes at {self.address:#x}>"
@@ -166,7 +162,6 @@ cdef class Lent:
     cdef object __weakref__
     cdef readonly Variable variable
     cdef readonly str name
-    cdef readonly dict __cuda_array_interface__
 
 
 cdef int require_loaded(Variable variable) except -1:
