@@ -117,4 +117,4 @@
     OPTIONAL(cuModuleEnumerateFunctions, 12040)                 \
     OPTIONAL(cuFuncGetName, 12030)                              \
     OPTIONAL(cuFuncGetParamInfo, 12040)                         \
-    OPTIONAL(cuLaunchKernelEx, 11060)\
+    OPTIONAL(cuLaunchKernelEx, 11060)
