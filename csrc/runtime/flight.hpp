@@ -34,8 +34,12 @@ class Flight {
         return __builtin_expect(credit > 0, 1) || look(credit);
     }
 
+    // Stores alone: an instruction that locks would wait for what the launch has just written to
+    // the device. Two threads at once on one stream may lose one of their entries.
     void add(const char* title, const cupola_dimensions& d) noexcept {
-        Entry& e = entries_[head_.fetch_add(1, std::memory_order_relaxed) % kept];
+        const std::uint64_t head = head_.load(std::memory_order_relaxed);
+        head_.store(head + 1, std::memory_order_relaxed);
+        Entry& e = entries_[head % kept];
         e.title.store(title, std::memory_order_relaxed);
         e.origin.store(traced.load(std::memory_order_relaxed) ? origin : nullptr,
                        std::memory_order_relaxed);

@@ -25,6 +25,7 @@ from cupola._abi cimport (
     cupola_kernel_retain, cupola_stream_retain, cupola_stream_synchronize, text,
 )
 from cupola._callback cimport drop
+from cupola._foreign cimport Foreign, look, remember
 from cupola._send cimport Queue, hold_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
@@ -68,6 +69,7 @@ cdef dict scalar_codes():
 
 
 cdef dict SCALARS = scalar_codes()
+cdef object _ctypes = None  # imported when it is first needed
 
 
 cdef enum Scalar:
@@ -277,6 +279,14 @@ cdef class Signature:
     cdef int put_other(
         self, char* buffer, size_t index, object value, cupola_stream* stream
     ) except -1:
+        cdef Foreign foreign
+        if self.parameters[index].kind & CUPOLA_POINTER:
+            if look(value, self.device_index, stream, &foreign):
+                if element_fits(self.elements[index], foreign.kind, foreign.itemsize):
+                    check(cupola_argument_pointer(self.native, buffer, index, foreign.address))
+                    if cupola_captures():
+                        hold_captured(value, stream)
+                    return NOTHING
         if value is None:
             return self.put_address(buffer, index, 0, "None")
         if isinstance(value, bool):
@@ -319,7 +329,9 @@ cdef class Signature:
         self, char* buffer, size_t index, object value, cupola_stream* stream
     ) except -1:
         """Device memory of other libraries, ctypes, and whatever is an integer."""
-        import _ctypes
+        global _ctypes
+        if _ctypes is None:
+            import _ctypes
         if isinstance(value, _ctypes._SimpleCData):
             return self.put(buffer, index, value.value, stream)
         if isinstance(value, (_ctypes.Structure, _ctypes.Union)):
@@ -362,6 +374,7 @@ cdef class Signature:
         interface.wait_for_data(self.device_index, stream)
         if cupola_captures():
             hold_captured(value, stream)
+        remember(type(value))
         return NOTHING
 
     cdef int put_complex(self, char* buffer, size_t index, double real, double imag) except -1:

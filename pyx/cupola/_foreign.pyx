@@ -1,0 +1,199 @@
+# cupola/_foreign.pyx - quick looks at arrays of other libraries, by the C functions which DLPack 1.3
+# has types offer, or else by their __cuda_array_interface__.
+# cython: language_level=3
+
+from cpython.exc cimport PyErr_Clear
+from cpython.object cimport PyObject, Py_TYPE
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uintptr_t
+
+import numpy as np
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_count, cupola_stream_handle,
+)
+from cupola.abi cimport require
+from cupola.error cimport check
+from cupola.interface cimport Interface
+
+cdef extern from *:
+    """
+    /* DLPack's C exchange, as its specification lays it down. */
+    struct CupolaTensor {
+        void* data;
+        int32_t device_type, device_id, ndim;
+        uint8_t code, bits;
+        uint16_t lanes;
+        int64_t *shape, *strides;
+        uint64_t byte_offset;
+    };
+    struct CupolaExchange {
+        uint32_t major, minor;
+        CupolaExchange* previous;
+        void* allocate;
+        void* managed_from_object;
+        void* object_from_managed;
+        int (*tensor_from_object)(void* object, CupolaTensor* out);
+        int (*current_stream)(int32_t device_type, int32_t device_id, void** out);
+    };
+    """
+    cdef struct CupolaTensor:
+        void* data
+        int32_t device_type
+        int32_t device_id
+        int32_t ndim
+        uint8_t code
+        uint8_t bits
+        uint16_t lanes
+        int64_t* shape
+        int64_t* strides
+        uint64_t byte_offset
+
+    cdef struct CupolaExchange:
+        uint32_t major
+        uint32_t minor
+        CupolaExchange* previous
+        int (*tensor_from_object)(void* object, CupolaTensor* out)
+        int (*current_stream)(int32_t device_type, int32_t device_id, void** out)
+
+cdef enum DeviceType:
+    CUDA = 2
+    CUDA_MANAGED = 13
+
+# NumPy's letters for DLPack's codes: integers, floats, (handles,) bfloat16, complex, bool.
+cdef char* LETTERS = b"iuf\0Vcb"
+
+# The types that were seen last, a few: a list of all would keep them for ever.
+cdef enum:
+    KEPT = 8
+
+cdef PyObject* TYPES[KEPT]  # owned
+cdef CupolaExchange* EXCHANGES[KEPT]
+cdef int place = 0
+cdef int devices = 0
+
+# Kind and size of the elements by their names in the interface.
+cdef dict ELEMENTS = {
+    np.dtype(name).str: (ord(np.dtype(name).kind), np.dtype(name).itemsize)
+    for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+}
+
+
+cdef int remember(type kind) except -1:
+    global place, devices
+    cdef CupolaExchange* exchange = NULL
+    cdef int i
+    if not devices:
+        check(cupola_device_count(&devices))
+    for i in range(KEPT):
+        if TYPES[i] == <PyObject*>kind:
+            return 0
+    capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
+    if capsule is not None and PyCapsule_IsValid(capsule, "dlpack_exchange_api"):
+        exchange = <CupolaExchange*>PyCapsule_GetPointer(capsule, "dlpack_exchange_api")
+        while exchange != NULL and exchange.major != 1:
+            exchange = exchange.previous
+        if exchange != NULL and (
+            exchange.tensor_from_object == NULL or exchange.current_stream == NULL
+        ):
+            exchange = NULL
+    Py_XDECREF(TYPES[place])
+    Py_INCREF(kind)
+    TYPES[place] = <PyObject*>kind
+    EXCHANGES[place] = exchange
+    place = (place + 1) % KEPT
+    return 0
+
+
+cdef bint look(object value, int device, cupola_stream* stream, Foreign* out) except -1:
+    cdef int i
+    cdef PyObject* kind = <PyObject*>Py_TYPE(value)
+    for i in range(KEPT):
+        if TYPES[i] == kind:
+            if EXCHANGES[i] != NULL:
+                return exchanged(EXCHANGES[i], value, device, stream, out)
+            return described(value, device, stream, out)
+    return False
+
+
+cdef bint in_order(const CupolaTensor* tensor):
+    cdef int64_t expected = 1
+    cdef int axis
+    if tensor.strides == NULL:
+        return True
+    for axis in range(tensor.ndim - 1, -1, -1):
+        if tensor.shape[axis] == 0:
+            return True
+        if tensor.shape[axis] != 1 and tensor.strides[axis] != expected:
+            return False
+        expected *= tensor.shape[axis]
+    return True
+
+
+cdef bint exchanged(
+    CupolaExchange* exchange, object value, int device, cupola_stream* stream, Foreign* out
+) except -1:
+    cdef CupolaTensor tensor
+    cdef void* theirs = NULL
+    if exchange.tensor_from_object(<PyObject*>value, &tensor) != 0:
+        PyErr_Clear()  # asked again, it says why
+        return False
+    if tensor.device_type != CUDA and tensor.device_type != CUDA_MANAGED:
+        return False
+    if tensor.device_id != device or tensor.lanes != 1 or tensor.code >= 7 or tensor.bits % 8:
+        return False
+    if LETTERS[tensor.code] == 0 or not in_order(&tensor):
+        return False
+    if exchange.current_stream(tensor.device_type, tensor.device_id, &theirs) != 0:
+        PyErr_Clear()
+        return False
+    out.address = <uint64_t>tensor.data + tensor.byte_offset
+    out.kind = LETTERS[tensor.code]
+    out.itemsize = tensor.bits // 8
+    wait(<uintptr_t>theirs, device, stream)
+    return True
+
+
+cdef bint described(
+    object value, int device, cupola_stream* stream, Foreign* out
+) except -1:
+    if devices != 1:  # whose memory it is would have to be asked for
+        return False
+    cdef dict item
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if type(interface) is not dict:
+        return False
+    item = <dict>interface
+    element, data, version = ELEMENTS.get(item.get("typestr")), item.get("data"), item.get("version")
+    if element is None or type(data) is not tuple or len(<tuple>data) != 2:
+        return False
+    if type((<tuple>data)[0]) is not int or (<tuple>data)[1] is not False:
+        return False
+    if type(version) is not int or version < 2:
+        return False
+    if item.get("strides") is not None or item.get("mask") is not None:
+        return False
+    theirs = item.get("stream") if version >= 3 else None
+    if theirs is not None:
+        if type(theirs) is not int or theirs <= 0:
+            return False
+        wait(theirs, device, stream)
+    out.address = (<tuple>data)[0]
+    out.kind = (<tuple>element)[0]
+    out.itemsize = (<tuple>element)[1]
+    return True
+
+
+cdef int wait(uint64_t there, int device, cupola_stream* stream) except -1:
+    # The legacy default stream has two handles: 0 and 1.
+    cdef uint64_t here = <uintptr_t>cupola_stream_handle(stream)
+    if here == there or (here <= 1 and there <= 1):
+        return 0
+    cdef Interface interface = Interface.__new__(Interface)
+    interface.ordered = True
+    interface.stream = there
+    return interface.wait_for_data(device, stream)
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,0 +1,182 @@
+"""Arrays of other libraries as arguments: the quick look at them sees what the long one sees."""
+
+import importlib.util
+import os
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import images
+import numpy as np
+import pytest
+from gate import Gate
+from working import refused
+
+import cupola
+
+
+@pytest.fixture(scope="module")
+def exchange(driver):
+    """A module with a type that offers DLPack's C functions."""
+    target = images.folder() / "exchange.so"
+    include = sysconfig.get_paths()["include"]
+    source = Path(__file__).with_name("exchange.c")
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror", "-Wno-unused-function"]
+    subprocess.run([*command, "-shared", "-fPIC", f"-I{include}", source, "-o", target], check=True)
+    spec = importlib.util.spec_from_file_location("exchange", target)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def x(driver):
+    return cupola.zeros(8, np.int32)
+
+
+def known(module, base, array):
+    """An object whose type was read before, and the answers it gave by its interface."""
+    asked = []
+
+    class Known(base):
+        answer = array.__cuda_array_interface__
+
+        @property
+        def __cuda_array_interface__(self):
+            asked.append(True)
+            return self.answer
+
+    kernel = module["increment"]
+    first = Known(array.address, array.shape, code=0) if base is not object else Known()
+    kernel[1, 1](first, 1)  # in full
+    asked.clear()
+    return Known, asked
+
+
+def test_a_type_is_read_in_full_once(exchange, x):
+    module = images.module()
+    Known, asked = known(module, exchange.Tensor, x)
+    before = exchange.asked()
+    tensor = Known(x.address, x.shape, code=0)
+    for _ in range(5):
+        module["increment"][1, 1](tensor, 1)
+    assert asked == [] and exchange.asked() == before + 5
+    assert x.get()[0] == 6
+
+
+@pytest.mark.parametrize("strides", [None, (4, 1), (4, 1, 1)])
+@pytest.mark.parametrize("offset", [0, 8])
+def test_where_the_elements_begin(exchange, x, strides, offset):
+    module = images.module()
+    Known, asked = known(module, exchange.Tensor, x)
+    shape = (1, 4) if strides is None or len(strides) == 2 else (1, 4, 1)
+    tensor = Known(x.address, shape, strides, code=0, offset=offset)
+    module["increment"][1, 1](tensor, 1)
+    assert asked == []
+    expected = np.zeros(8, np.int32)
+    expected[0] = 1
+    expected[offset // 4] += 1
+    np.testing.assert_array_equal(x.get(), expected)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"strides": (2,)},
+        {"strides": (0,)},
+        {"code": 2},
+        {"code": 0, "bits": 64},
+        {"code": 3},
+        {"code": 250},
+        {"bits": 4},
+        {"lanes": 2},
+        {"type": 1},
+        {"type": 10},
+        {"device": 1},
+        {"fails": True},
+    ],
+)
+def test_what_is_not_plain_is_read_in_full(exchange, x, what):
+    """The interface, which says that all is well, decides: the quick look gives no opinion."""
+    module = images.module()
+    Known, asked = known(module, exchange.Tensor, x)
+    tensor = Known(x.address, x.shape, **{"code": 0, **what})
+    module["increment"][1, 1](tensor, 1)
+    # Elements of another type are for the parameter to judge, where its type is known.
+    assert asked or what in ({"code": 2}, {"code": 0, "bits": 64})
+    assert x.get()[0] == 2
+
+
+def test_elements_are_checked(exchange, x):
+    kernel = cupola.load(images.described())["increment"]
+    Known, _ = known({"increment": kernel}, exchange.Tensor, x)
+
+    class Floats(Known):
+        answer = {**x.__cuda_array_interface__, "typestr": "<f4"}
+
+    kernel[1, 1](Known(x.address, x.shape, code=0), 1)
+    for kind in (Known, Floats):
+        tensor = kind(x.address, x.shape, code=2)
+        if kind is Floats:
+            with refused(cupola.ArgumentTypeError, saying=("increment", "float32")):
+                kernel[1, 1](tensor, 1)
+        else:
+            kernel[1, 1](tensor, 1)
+    assert x.get()[0] == 3
+
+
+@pytest.mark.parametrize("base", ["exchange", "interface"])
+def test_the_data_is_waited_for(exchange, x, base):
+    """What is still to be done on the stream that the array names comes first."""
+    module = images.module()
+    theirs, ours = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
+    by_exchange = base == "exchange"
+    Known, asked = known(module, exchange.Tensor if by_exchange else object, x)
+    cupola.Device().synchronize()
+    if by_exchange:
+        exchange.set_stream(theirs.handle)
+        array = Known(x.address, x.shape, code=0)
+    else:
+        array = Known()
+        array.answer = {**x.__cuda_array_interface__, "stream": theirs.handle}
+    try:
+        with Gate(theirs) as gate:
+            module["increment"][1, 1, theirs](x, 1)
+            module["increment"][1, 1, ours](array, 1)
+            assert not ours.done
+            gate.open()
+            ours.synchronize()
+    finally:
+        exchange.set_stream(0)
+    assert x.get()[0] == 3
+
+
+@pytest.mark.parametrize(
+    "changed, saying",
+    [
+        ({"strides": (8,)}, "C-contiguous"),
+        ({"mask": 1}, "mask"),
+        ({"version": 1}, "version"),
+        ({"typestr": "|O8"}, "objects"),
+    ],
+)
+def test_interfaces_that_changed_are_refused(x, changed, saying):
+    module = images.module()
+    Known, _ = known(module, object, x)
+    array = Known()
+    module["increment"][1, 1](array, 1)
+    array.answer = {**x.__cuda_array_interface__, **changed}
+    with refused(cupola.ArgumentError, saying=saying):
+        module["increment"][1, 1](array, 1)
+    assert x.get()[0] == 2
+
+
+def test_more_types_than_are_kept(x):
+    module = images.module()
+    arrays = []
+    for _ in range(20):
+        Known, _ = known(module, object, x)
+        arrays.append(Known())
+    for array in arrays:
+        module["increment"][1, 1](array, 1)
+    assert x.get()[0] == 40
