@@ -63,6 +63,9 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
 
 Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
     std::vector<image::Entry> entries = entries_for(context, image, size);
+    if (driver().log >= Log::info)
+        log("load an image of " + std::to_string(size) + " bytes on device " +
+            std::to_string(context.ordinal) + ": " + list(entries));
     for (const image::Entry& entry : entries)
         if (entry.kind == image::Kind::ptx && !entry.compressed) {
             ptx = std::string(entry.payload);

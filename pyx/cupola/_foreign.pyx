@@ -1,5 +1,5 @@
-# cupola/_foreign.pyx - quick looks at arrays of other libraries, by the C functions which DLPack 1.3
-# has types offer, or else by their __cuda_array_interface__.
+# cupola/_foreign.pyx - quick looks at arrays of other libraries, by the C functions which DLPack
+# 1.3 has types offer, or else by their __cuda_array_interface__.
 # cython: language_level=3
 
 from cpython.exc cimport PyErr_Clear
@@ -165,7 +165,8 @@ cdef bint described(
     if type(interface) is not dict:
         return False
     item = <dict>interface
-    element, data, version = ELEMENTS.get(item.get("typestr")), item.get("data"), item.get("version")
+    element = ELEMENTS.get(item.get("typestr"))
+    data, version = item.get("data"), item.get("version")
     if element is None or type(data) is not tuple or len(<tuple>data) != 2:
         return False
     if type((<tuple>data)[0]) is not int or (<tuple>data)[1] is not False:
