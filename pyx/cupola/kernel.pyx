@@ -97,6 +97,7 @@ cdef object call_configured(
 ):
     cdef Configured configured = <Configured>self
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    signature_in(configured.kernel)
     if names != NULL and len(<tuple>names):
         raise ArgumentTypeError(
             f"{configured.kernel.title}: arguments are given by position, got "
@@ -119,6 +120,9 @@ cdef class Configured:
     cdef readonly Stream stream
     cdef cupola_dimensions dimensions
     cdef bint nothing  # no element to work on: arguments are checked, nothing is launched
+
+    def __cinit__(self):
+        self.vectorcall = <void*>call_configured
 
     def __init__(self):
         raise TypeError("use kernel[grid, block]")
@@ -167,7 +171,6 @@ cdef int check_arguments(
 
 cdef Configured new_configured(Kernel kernel, const cupola_dimensions* dimensions):
     cdef Configured result = Configured.__new__(Configured)
-    result.vectorcall = <void*>call_configured
     result.kernel = kernel
     result.dimensions = dimensions[0]
     return result
