@@ -331,6 +331,7 @@ cdef class Kernel:
         """
         cdef cupola_dimensions dimensions
         cdef cupola_attributes room
+        signature_in(self)
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         attributes = read_attributes(
             self.title, self.device_index, cluster, cooperative, pdl, priority, carveout, &room)
