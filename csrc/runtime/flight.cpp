@@ -43,7 +43,8 @@ std::string triple(const std::atomic<std::uint32_t> (&d)[3]) {
            ")";
 }
 
-// Some calls disturb a capture of another thread unless this one says that they are meant.
+// Some calls disturb a capture of another thread unless this one says that they are meant; whoever
+// began it: Capture::Relaxed asks only where cupola did.
 class Relaxed {
   public:
     Relaxed() { exchange(); }
@@ -53,7 +54,7 @@ class Relaxed {
 
   private:
     void exchange() {
-        if (auto* call = driver().cuThreadExchangeStreamCaptureMode) call(&mode_);
+        driver().cuThreadExchangeStreamCaptureMode(&mode_);
     }
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
