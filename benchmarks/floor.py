@@ -34,6 +34,8 @@ def build(extra=()):
         ctypes.POINTER(ctypes.c_void_p),
         ctypes.c_int,
     ]
+    floor.floor_graph.restype = ctypes.c_double
+    floor.floor_graph.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int]
     floor.floor_mandelbrot.restype = None
     floor.floor_mandelbrot.argtypes = [
         ctypes.c_void_p,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bench_arrays
 import bench_copy
+import bench_graph
 import bench_import
 import bench_launch
 import bench_mandelbrot
@@ -73,6 +74,7 @@ def main():
         "import": bench_import.run(),
         "start": bench_start.run(),
         "launch": bench_launch.run(),
+        "graph launch": bench_graph.run(),
         "launch with others' arrays": bench_arrays.run(),
         "copies between host and device, and allocation": bench_copy.run(),
         "mandelbrot 1024 x 1024, 256 iterations": bench_mandelbrot.run(cpu),

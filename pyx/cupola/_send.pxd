@@ -60,4 +60,6 @@ cdef extern from *:
     void cupola_set_vectorcall(type kind, Py_ssize_t offset)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
-ctypedef object (*Vectorcall)(object, PyObject**, size_t, PyObject*)
+# The call with a tuple and a dict that the fast one has no time for.
+cdef object call_slowly(
+    object self, PyObject** arguments, Py_ssize_t count, PyObject* names, object method)

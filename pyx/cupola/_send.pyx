@@ -68,4 +68,12 @@ cdef int send_unlocked(
     return status
 
 
+cdef object call_slowly(
+    object self, PyObject** arguments, Py_ssize_t count, PyObject* names, object method
+):
+    given = {} if names == NULL else {
+        name: <object>arguments[count + i] for i, name in enumerate(<tuple>names)}
+    return method(self, *[<object>arguments[i] for i in range(count)], **given)
+
+
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

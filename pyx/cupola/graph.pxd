@@ -17,6 +17,7 @@ cdef class Node:
     cdef void* native
 
 cdef class GraphExec:
+    cdef void* vectorcall
     cdef cupola_graph_exec* native
     cdef readonly int device_index
     cdef dict kernels

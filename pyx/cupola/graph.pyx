@@ -25,6 +25,7 @@ from cupola._abi cimport (
 from cupola._argument cimport TRANSFER, Signature
 from cupola._callback cimport drop, hold_call, run_call
 from cupola._dimensions cimport read_dimensions
+from cupola._send cimport PyVectorcall_NARGS, call_slowly, cupola_set_vectorcall
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address
 from cupola.device cimport device_index, known_device
@@ -579,6 +580,12 @@ cdef class Node:
         return f"<cupola.graph.Node {' '.join(self.label.split(chr(10)))}>"
 
 
+cdef object call_graph(object self, PyObject** arguments, size_t nargsf, PyObject* names):
+    if PyVectorcall_NARGS(nargsf) or names != NULL:
+        return call_slowly(self, arguments, PyVectorcall_NARGS(nargsf), names, GraphExec.__call__)
+    (<GraphExec>self).launch_on(None)
+
+
 @cython.no_gc_clear
 cdef class GraphExec:
     """A graph that is ready to launch: ``run()`` queues all its work at once.
@@ -593,6 +600,7 @@ cdef class GraphExec:
 
     def __cinit__(self):
         self.native = NULL
+        self.vectorcall = <void*>call_graph
 
     def __dealloc__(self):
         with nogil:
@@ -772,4 +780,11 @@ cdef class Capture:
         self.graph.device_index = self.stream.device_index
 
 
+cdef int set_vectorcall() except -1:
+    cdef GraphExec one = GraphExec.__new__(GraphExec)
+    cupola_set_vectorcall(GraphExec, <char*>&one.vectorcall - <char*><PyObject*>one)
+    return 0
+
+
+set_vectorcall()
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -14,7 +14,8 @@ from cupola._abi cimport (
     cupola_launch_check,
 )
 from cupola._send cimport (
-    PyVectorcall_NARGS, Queue, cupola_set_vectorcall, open_queue, send as send_packed,
+    PyVectorcall_NARGS, Queue, call_slowly, cupola_set_vectorcall, open_queue,
+    send as send_packed,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature
@@ -192,15 +193,8 @@ cdef class Launch:
 cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObject* names):
     cdef Launch launch = <Launch>self
     if PyVectorcall_NARGS(nargsf) or names != NULL:
-        # With arguments it is called as any function is.
-        return called(launch, arguments, PyVectorcall_NARGS(nargsf), names)
+        return call_slowly(launch, arguments, PyVectorcall_NARGS(nargsf), names, Launch.__call__)
     launch.send(None)
-
-
-cdef object called(Launch launch, PyObject** arguments, Py_ssize_t count, PyObject* names):
-    given = {} if names == NULL else {
-        name: <object>arguments[count + i] for i, name in enumerate(<tuple>names)}
-    return Launch.__call__(launch, *[<object>arguments[i] for i in range(count)], **given)
 
 
 cdef inline bint is_live(Array array) noexcept:
