@@ -5,6 +5,7 @@
 // is spare, for anybody, until a synchronisation finds more of it than the release threshold.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -2,6 +2,7 @@
 #include "runtime/callback.hpp"
 
 #include <pthread.h>
+#include <new>
 
 #include <memory>
 #include <vector>

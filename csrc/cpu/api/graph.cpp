@@ -1,6 +1,7 @@
 // csrc/cpu/api/graph.cpp - cu* entry points: graphs, their edges, and launching them.
 #include "cpu/graph.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cpu/capture.hpp"
