@@ -167,6 +167,9 @@ LIES = [
     (dict(shape=(2**63 - 1, 1)), "elements"),
     (dict(strides=(2**62, 1)), "strides"),
     (dict(strides=(-(2**63), 1)), "strides"),
+    # A negative stride whose bytes were divided as if they had no sign.
+    (dict(ndim=1, shape=(2,), code=5, bits=128, strides=(2**60 - 1,)), f"{2**60 - 1} elements"),
+    (dict(shape=(2**58, 4)), "elements"),
     (dict(data=None), "no memory"),
     (dict(byte_offset=2**64 - 1), "address space"),
     (dict(lanes=4), "lanes"),

@@ -84,7 +84,7 @@ def same_memory(array, address, host):
 @pytest.mark.parametrize("take", ["asarray", "from_dlpack"])
 def test_from_cupy(cupy, host, take):
     theirs = cupy.asarray(host)
-    for key in (..., (slice(None), slice(1, None, 2)), (slice(None, None, -1), 3)):
+    for key in (..., (slice(None), slice(1, None, 2))):
         view = theirs[key]
         same_memory(getattr(cupola, take)(view), view.data.ptr, host[key])
     columns = theirs.T
@@ -94,6 +94,20 @@ def test_from_cupy(cupy, host, take):
     gc.collect()
     cupy.zeros(N, cupy.float32)  # would reuse the memory, were it free
     np.testing.assert_array_equal(array.get(), host)
+
+
+@pytest.mark.parametrize("dtype", "bhifdD")
+def test_reversed_from_cupy(cupy, dtype):
+    host = np.arange(24).astype(dtype).reshape(2, 12)
+    view = cupy.asarray(host)[::-1, 3]
+    same_memory(cupola.asarray(view), view.data.ptr, host[::-1, 3])
+    try:
+        array = cupola.from_dlpack(view)
+    except cupola.ArgumentValueError as error:
+        # https://github.com/cupy/cupy/issues/10172: negative bytes divided as if they had no sign.
+        assert f" {(2**64 + view.strides[0]) // view.itemsize} elements" in str(error)
+    else:
+        same_memory(array, view.data.ptr, host[::-1, 3])
 
 
 @pytest.mark.parametrize("dtype", "?bBhHiIlLefdFD")
@@ -208,8 +222,12 @@ def test_torch_launches(torch, saxpy, host):
     np.testing.assert_array_equal(out.cpu().numpy(), 3 * host)
     with pytest.raises(cupola.ArgumentError, match="C-contiguous"):
         saxpy[1, 32](2.0, x.T, x, out, 4)
+    for value in (torch.zeros(4), torch.tensor(4), torch.tensor([4])):
+        with pytest.raises(cupola.ArgumentError, match="in host memory"):
+            saxpy[1, 32](2.0, value, x, out, 4)
     with pytest.raises(cupola.ArgumentError):
-        saxpy[1, 32](2.0, torch.zeros(4), x, out, 4)  # on the host
+        saxpy[1, 32](2.0, x, x, out, torch.zeros(4))
+    saxpy[1, 32](2.0, x, x, out, torch.tensor(4))  # as any integer
 
 
 def test_torchs_bfloat16(torch):
@@ -233,7 +251,7 @@ def test_jax_both_ways(jax, host, saxpy):
     saxpy[4096, 256](2.0, array, array, out, N)
     back = jax.dlpack.from_dlpack(out)
     np.testing.assert_array_equal(np.asarray(back), 3 * host)
-    np.testing.assert_array_equal(np.asarray(back.sum(axis=1)), (3 * host).sum(axis=1))
+    np.testing.assert_array_equal(np.asarray(back.max(axis=1)), (3 * host).max(axis=1))
     saxpy[4096, 256](1.0, theirs, theirs, out[:], N)  # as it is, into const pointers
     cupola.Device().synchronize()
     np.testing.assert_array_equal(out.get(), 2 * host)

@@ -84,7 +84,10 @@ def test_ptx(driver, tmp_path):
     path = tmp_path / "called.ptx"
     path.write_bytes(ptx)
     for link in ([ptx], [path], (bytearray(ptx),)):
-        assert result(cupola.compile(CALLER, link=link, arch="compute_75")) == 1047
+        module = cupola.compile(CALLER, link=link, arch="compute_75")
+        assert result(module) == 1047
+        # nvJitLink makes PTX of LTO-IR alone.
+        assert module.image.startswith(b"\x7fELF") == (driver == "cuda")
     with refused(cupola.NotFoundError, FileNotFoundError, saying="missing.ptx"):
         cupola.compile(CALLER, link=[tmp_path / "missing.ptx"])
 
@@ -157,6 +160,32 @@ def test_machine_code_for_a_device_that_is_not_here(driver):
     kernels = {kernel.name for kernel in read_cubin(built.image)}
     assert kernels == {"run", built.names["fill<int>"]}
     assert ".entry run" in built.ptx
+
+
+def test_what_nvjitlink_makes(driver):
+    """PTX of LTO-IR alone; else machine code, for the device that the caller has."""
+    ptx, device = relocatable(CALLED), cupola.Device()
+    sm = "sm_{}{}".format(*device.compute_capability)
+    asked = compiler.Target("compute_75", False)
+    source = compiler._source(CALLED, None, "called.cu")
+    words = [asked.option, "--relocatable-device-code=true", "-dlto"]
+    ltoir = nvrtc.nvrtc().compile(source.program, source.name, source.title, words, {}, ()).ltoir
+    for content, expected in ((ltoir, asked), (ptx, compiler.Target(sm, True))):
+        objects = (("called", content),)
+        outcome = compiler._linked_as(asked, objects, device)
+        assert outcome == expected
+        request = compiler.Request(
+            (compiler._source(CALLER, None, "caller.cu"),), asked, (), (), (), {}, objects,
+            compiler.nvjitlink(), linked_as=outcome,
+        )  # fmt: skip
+        image = compiler.build(request, nvrtc.nvrtc(), cache=False).image
+        if outcome.machine_code:
+            assert {kernel.name for kernel in read_cubin(image)} == {"run"}
+        else:
+            assert b".entry run" in image and b".target sm_75" in image
+    own = compiler.Target(sm.replace("sm", "compute") + "a", False)
+    assert compiler._linked_as(own, objects, device).architecture == sm + "a"
+    assert compiler._linked_as(compiler.Target("sm_75", True), objects, device).machine_code
 
 
 def test_without_nvjitlink(driver, monkeypatch, tmp_path):

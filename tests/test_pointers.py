@@ -55,6 +55,43 @@ def sums(module, source, target, n=4):
     module["accumulate"][1, n](source, target, n)
 
 
+class Host:
+    """A host array as other libraries have them, which is an integer where it has one element."""
+
+    def __init__(self, host):
+        self.host = host
+
+    def __array__(self, *arguments, **keywords):
+        return self.host.__array__(*arguments, **keywords)
+
+    def __dlpack__(self, **keywords):
+        return self.host.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.host.__dlpack_device__()
+
+    def __index__(self):
+        if self.host.size != 1:
+            raise TypeError("only integers of one element are an index")
+        return int(self.host.item())
+
+
+def test_host_arrays_of_other_libraries(module):
+    target = cupola.zeros(2, np.int32)
+    for host in (np.ones(4, np.int32), np.array(target.address), np.array([target.address])):
+        refused_argument(
+            module["accumulate"], 0, Host(host), target, 2, error=TypeError,
+            got="in host memory; pass cupola.In",
+        )  # fmt: skip
+    refused_argument(
+        module["accumulate"], 2, target, target, Host(np.ones(4, np.int32)), error=TypeError,
+        got="Host in host memory",
+    )  # fmt: skip
+    source = cupola.full(2, 3, np.int32)
+    module["accumulate"][1, 2](source, target, Host(np.array([2])))
+    assert target.get().tolist() == [3, 3]
+
+
 def test_each_kind_of_device_memory(module):
     host = np.array([1, 2, 3, 4], np.int32)
     source, target = cupola.to_device(host), cupola.zeros(4, np.int32)

@@ -19,7 +19,7 @@ constexpr int most_axes = 64;  // as many as NumPy has
 // Bytes from the first to the last element, and back where strides are negative, fit the address
 // space; else arithmetic on them would not.
 void check_extent(const dlpack::Tensor& t) {
-    constexpr std::int64_t most = std::int64_t{1} << 60;
+    const std::int64_t most = (std::int64_t{1} << 60) / (t.type.bits / 8);
     std::int64_t count = 1, reach = 0;
     bool empty = false;
     for (int i = 0; i < t.ndim; ++i) {
@@ -35,7 +35,9 @@ void check_extent(const dlpack::Tensor& t) {
         if (__builtin_mul_overflow(t.strides[i], t.shape[i] - 1, &step) || step > most ||
             step < -most || __builtin_add_overflow(reach, step < 0 ? -step : step, &reach) ||
             reach > most)
-            refuse("has strides beyond any memory");
+            refuse("has strides beyond any memory: " + std::to_string(t.strides[i]) +
+                   " elements on axis " + std::to_string(i) +
+                   "; where its library has the CUDA array interface, asarray takes that");
     }
 }
 

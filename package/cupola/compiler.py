@@ -37,6 +37,7 @@ _UNCACHED = re.compile(r"--?(?:(?:use-|create-)?pch|time|fdevice-time-trace|mini
 # NVRTC searches the folder of a source's name first. That of a text, which is no file, shall not
 # be the current one; and never is there anything in this one.
 _NOWHERE = "/dev/null/"
+_LTO_IR = b"\xedCN\x7f"  # what LTO-IR begins with
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Request:
     objects: tuple[tuple[str, bytes], ...] = ()  # what is linked to them: names and contents
     linker: NvJitLink | None = None  # None: what is linked is PTX, by the driver
     device: int = 0  # for the driver's linker
+    linked_as: Target | None = None  # what nvJitLink makes; None: the target
 
     @property
     def linked(self) -> bool:
@@ -131,6 +133,9 @@ class Request:
                 [[name, hashlib.sha256(content).hexdigest()] for name, content in self.objects],
                 compiler.identity,
                 self.linker.identity if self.linker else "",
+                [self.linked_as.architecture, self.linked_as.machine_code]
+                if self.linked_as
+                else [],
                 found.hex(),
             ]
         )
@@ -169,6 +174,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     arch : str, optional
         ``"sm_90"`` gives machine code, ``"compute_90"`` PTX. By default machine code for the
         device, or PTX where NVRTC doesn't know the device yet. The CPU device always has PTX.
+        On a GPU, what is linked to anything but LTO-IR becomes machine code for the device.
     link : iterable of os.PathLike or bytes
         What else is linked: PTX; for a GPU also cubins, fatbins, LTO-IR, objects and archives, as
         ``nvcc -dc`` makes them.
@@ -206,9 +212,10 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     cpu = driver.info().kind == "cpu"
     sources, objects = _sources(source, name), _objects(link)
     several = len(sources) + len(objects) > 1
+    target = _target(arch, where, compiler, cpu)
     made = Request(
         sources,
-        _target(arch, where, compiler, cpu),
+        target,
         words,
         (*_folders(include), *compiler.found.headers()),
         tuple(_texts("name_expressions", name_expressions)),
@@ -216,6 +223,7 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
         objects,
         nvjitlink() if several and not cpu else None,
         where.index,
+        _linked_as(target, objects, where) if several and not cpu else None,
     )
     built = build(made, compiler, cache)
     title = ", ".join(one.title for one in made.sources)
@@ -308,11 +316,12 @@ def _linked(request: Request, compiler: Nvrtc) -> Built:
             raise CompileError(f"{titles}: linking failed: {error}", error.log) from None
         built.image, built.ptx = built.image.rstrip(b"\0"), ""
         return built
-    words = [f"-arch={request.target.architecture.replace('compute', 'sm')}", "-lto"]
-    if not request.target.machine_code:
+    outcome = request.linked_as or request.target
+    words = [f"-arch={outcome.architecture.replace('compute', 'sm')}", "-lto"]
+    if not outcome.machine_code:
         words.append("-ptx")
     built.image, log = request.linker.link(
-        [*inputs, *request.objects], words, not request.target.machine_code
+        [*inputs, *request.objects], words, not outcome.machine_code
     )
     built.log = "\n".join(filter(None, (built.log, log)))
     return built
@@ -364,6 +373,17 @@ def _target(arch: str | None, device: Device, compiler: Nvrtc, cpu: bool) -> Tar
             "needed"
         )
     return Target(f"compute_{older[-1]}", False)
+
+
+def _linked_as(target: Target, objects: Iterable[tuple[str, bytes]], device: Device) -> Target:
+    """What nvJitLink can make of it: PTX of LTO-IR alone, and machine code of anything."""
+    if target.machine_code or all(content.startswith(_LTO_IR) for _, content in objects):
+        return target
+    read = _ARCHITECTURE.fullmatch(target.architecture)
+    capability = "{}{}".format(*device.compute_capability)
+    # Code with features of one architecture or family links for that alone.
+    features = read[3] if read and read[2][:-1] == capability[:-1] else ""
+    return Target(f"sm_{capability}{features}", True)
 
 
 def _asked_architecture(

@@ -340,8 +340,15 @@ cdef class Signature:
             return self.put_buffer(buffer, index, value)
         if hasattr(value, "__cuda_array_interface__") or has_dlpack(value):
             return self.put_interface(buffer, index, value, stream)
-        if hasattr(value, "__index__"):
-            return self.put(buffer, index, value.__index__(), stream)
+        # A host array of one integer has an index, too, which is no address.
+        if hasattr(value, "__index__") and not (
+            self.parameters[index].kind & CUPOLA_POINTER and hasattr(value, "__dlpack__")
+        ):
+            try:
+                number = value.__index__()
+            except TypeError:
+                return self.refuse_host(index, value)
+            return self.put(buffer, index, number, stream)
         return self.refuse_host(index, value)
 
     cdef int put_interface(
@@ -414,7 +421,7 @@ cdef class Signature:
     cdef int refuse_host(self, size_t index, object value) except -1:
         came = type_text(value)
         in_memory = PyObject_CheckBuffer(value) or isinstance(value, (list, tuple))
-        if in_memory or hasattr(value, "__array_interface__"):
+        if in_memory or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
             came += " in host memory"
             if self.parameters[index].kind & CUPOLA_POINTER:
                 came += (
