@@ -137,6 +137,44 @@ def test_the_current_stream_is_named(driver, array):
     assert producer.streams == [None if driver == "cpu" else stream.handle]
 
 
+class Both(Producer):
+    """Of a library with both protocols."""
+
+    def __init__(self, array, version, **changes):
+        super().__init__(array)
+        found = dict(array.__cuda_array_interface__, version=version, **changes)
+        if version < 3:
+            found.pop("stream", None)
+        self.__cuda_array_interface__ = found
+
+
+def test_an_interface_that_names_no_stream(driver, array):
+    """Version 2 has no word of streams; then DLPack is asked when the data is ready."""
+    kernel, out = cupola.shipped_kernels()["saxpy"], cupola.empty_like(array)
+    for use in (cupola.asarray, lambda one: kernel[1, 32](2.0, one, one, out, 24)):
+        producer, named = Both(array, 2, data=(array.address, True)), Both(array, 3)
+        use(named)
+        assert named.streams == []
+        kept = use(producer)
+        assert producer.streams and set(producer.streams) == {None if driver == "cpu" else 1}
+        stream = cupola.Stream()
+        with stream:
+            use(producer)
+        assert producer.streams[-1] == (None if driver == "cpu" else stream.handle)
+        if kept is not None:
+            assert not kept.flags.writeable  # as the interface says
+            count = producer.deleted
+            del kept
+            gc.collect()
+            assert producer.deleted == count + 1
+
+    class Refusing(Both):
+        def __dlpack__(self, **keywords):
+            raise BufferError("not this one")
+
+    assert cupola.asarray(Refusing(array, 2)).address == array.address
+
+
 def test_strides_offset_and_flags(driver, array):
     columns = cupola.from_dlpack(Producer(array, shape=(6, 4), strides=(1, 6)))
     np.testing.assert_array_equal(columns.get(), array.get().T)

@@ -209,7 +209,7 @@ def test_torchs_stream_comes_first(torch, saxpy):
             for _ in range(30):
                 theirs += 1
             theirs += round_
-            got = cupola.from_dlpack(theirs)
+            got = (cupola.asarray if round_ % 2 else cupola.from_dlpack)(theirs)
         np.testing.assert_array_equal(got.get(), np.full(N, 30 + round_, np.float32))
         saxpy[1024, 256](1.0, got, out, out, N)
     assert out.get()[0] == sum(30 + i for i in range(20))
@@ -255,6 +255,20 @@ def test_jax_both_ways(jax, host, saxpy):
     saxpy[4096, 256](1.0, theirs, theirs, out[:], N)  # as it is, into const pointers
     cupola.Device().synchronize()
     np.testing.assert_array_equal(out.get(), 2 * host)
+
+
+@pytest.mark.parametrize("how", ["launch", "asarray"])
+def test_jaxs_work_comes_first(jax, saxpy, how):
+    """Its interface names no stream: what is still being computed is waited for all the same."""
+    heavy = jax.jit(lambda x: jax.lax.fori_loop(0, 300, lambda _, y: y + 1, x))
+    x = jax.device_put(np.zeros(1 << 24, np.float32), jax.devices("cuda")[0])
+    heavy(x).block_until_ready()  # compiled
+    out = cupola.zeros(1 << 24, np.float32)
+    for value in range(1, 6):
+        y = heavy(x + value)
+        given = y if how == "launch" else cupola.asarray(y)
+        saxpy[1 << 16, 256](1.0, given, given, out, 1 << 24)
+        np.testing.assert_array_equal(out.get(), np.full(1 << 24, 2 * (300 + value), np.float32))
 
 
 # -- cuda.core --------------------------------------------------------------------------------

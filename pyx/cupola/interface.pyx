@@ -28,6 +28,8 @@ cdef Interface interface_of(object value):
         if found is not None:
             result.owner = value
             result.read(found)
+            if found["version"] < 3 and result.address and not cupola_captures():
+                order(result, value)
             return result
         what = "__dlpack__"
         if not hasattr(value, what):
@@ -41,6 +43,27 @@ cdef Interface interface_of(object value):
         name = "" if isinstance(error, ArgumentError) else f"{type(error).__name__}: "
         raise ArgumentTypeError(
             f"the {what} of a {type(value).__name__} can't be used: {name}{error}") from error
+
+
+cdef int order(Interface interface, object value) except -1:
+    """Version 2 says nothing of streams, as PyTorch's and JAX's do; their DLPack does.
+
+    Where that can't be had the order is the caller's business, as version 2 has it.
+    """
+    cdef int device = -1
+    if not hasattr(value, "__dlpack__"):
+        return 0
+    try:
+        tensor = tensor_of(value)
+    except (ArgumentError, BufferError, RuntimeError, TypeError, ValueError):
+        return 0
+    check(cupola_address_device(interface.address, &device))
+    if device < 0:
+        return 0
+    interface.owner = tensor
+    interface.ordered = True
+    interface.stream = <uintptr_t>current_stream(device).get_handle()
+    return 0
 
 
 cdef class Interface:
