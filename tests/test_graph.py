@@ -234,6 +234,27 @@ def test_it_holds_what_it_uses(stream, how):
     assert back() is None
 
 
+def test_what_ends_in_a_capture_does_not_spoil_it(stream):
+    """As garbage that is collected there."""
+    x, other = ints(0), cupola.Stream()
+    ended = [cupola.Graph(), cupola.Event(), cupola.load(images.ptx()), other]
+    ended += [cupola.pinned_empty(64, np.int32), cupola.managed(64, np.int32)]
+    ended[0].add_kernel(kernel(), 1, 1, x, 1)
+    ended.append(ended[0].instantiate())
+    ended[-1](other)
+    ended[1].record(other)
+    other.synchronize()
+    del other
+    with stream.capture() as graph:
+        kernel()[1, 1](x, 1)
+        ended.clear()
+        gc.collect()
+        kernel()[1, 1](x, 1)
+    graph.instantiate()(stream)
+    stream.synchronize()
+    assert x.get() == 3
+
+
 class Foreign:
     """Another library's memory, made on a stream of its own."""
 
@@ -330,6 +351,49 @@ def test_a_launch_in_a_capture_becomes_a_part(stream):
     run(stream)
     stream.synchronize()
     assert x.get() == 2 and seen == [1, 1]
+
+
+def test_a_launch_in_a_capture_is_of_what_was_updated(stream):
+    x, y, z = ints(0), ints(0), ints(0)
+    graph = cupola.Graph()
+    node = graph.add_kernel(kernel(), 1, 1, x, 1)
+    part = graph.instantiate()
+    graph.add_kernel(kernel(), 1, 1, z, 1)  # is none of what was made ready
+    part.update(node, y, 1)
+    with stream.capture() as outer:
+        kernel()[1, 1](y, 1)
+        part()
+        kernel("accumulate")[1, 1](y, x, 1)
+    run = outer.instantiate()
+    run(stream)
+    stream.synchronize()
+    assert (x.get(), y.get(), z.get()) == (2, 2, 0)
+    assert [node.kind for node in outer.nodes] == ["kernel", "graph", "kernel"]
+    assert len(outer.edges) == 2
+    other = cupola.Graph()
+    other.add_kernel(kernel(), 1, 1, z, 1)
+    part.update(other)
+    with stream.capture() as outer:
+        part()
+    outer.instantiate()(stream)
+    stream.synchronize()
+    assert (y.get(), z.get()) == (2, 1)
+
+
+def test_an_updated_graph_within_is_no_part_of_a_capture(stream):
+    x, inner, outer = ints(0), cupola.Graph(), cupola.Graph()
+    inner.add_kernel(kernel(), 1, 1, x, 1)
+    part = outer.add_child(inner)
+    run = outer.instantiate()
+    run.update(part.child.nodes[0], x, 1, kernel=kernel())
+    with stream.capture() as graph:
+        with pytest.raises(cupola.ArgumentError, match="graph within it was updated"):
+            run()
+        kernel()[1, 1](x, 1)
+    assert len(graph.nodes) == 1  # the capture goes on
+    run(stream)
+    stream.synchronize()
+    assert x.get() == 1
 
 
 def test_host_nodes_hold_and_report(stream, monkeypatch):

@@ -87,7 +87,7 @@ std::shared_ptr<Graph> Capture::end(Stream& stream) {
     std::lock_guard lock(Graph::mutex());
     const auto capture = stream.capture;
     require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
-    require(capture->origin_.get() == &stream, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    if (capture->origin_.get() != &stream) capture->spoil(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     require(capture->mode_ == CU_STREAM_CAPTURE_MODE_RELAXED ||
                 capture->thread_ == std::this_thread::get_id(),
             CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
@@ -158,6 +158,11 @@ void Capture::refuse(const Context& context) {
     require(!disturbed, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
+void Capture::refuse_event() {
+    std::lock_guard lock(Graph::mutex());
+    spoil(CUDA_ERROR_CAPTURED_EVENT);
+}
+
 CUstreamCaptureMode Capture::exchange(CUstreamCaptureMode mode) {
     return std::exchange(thread_mode, mode);
 }
@@ -185,6 +190,7 @@ void Capture::wait(Stream& stream, Event& event) {
         // Other streams' work that is no part of the graph.
         if (!captured.capture) mine->spoil(CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
         if (captured.capture != mine) {
+            if (!captured.capture->valid_) mine->spoil(CUDA_ERROR_INVALID_VALUE);
             captured.capture->valid_ = false;
             mine->spoil(CUDA_ERROR_STREAM_CAPTURE_MERGE);
         }

@@ -41,6 +41,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
     void add(Stream& stream, Work work);
     void record(Stream& stream, Event& event);
+    // An event that was recorded in it was asked about.
+    [[noreturn]] void refuse_event();
     // Lets the stream wait for a captured event; a stream that does not capture joins.
     static void wait(Stream& stream, Event& event);
     void invalidate() { valid_ = false; }

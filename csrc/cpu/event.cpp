@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
@@ -39,7 +40,7 @@ void Event::set_captured(Captured captured) {
 }
 
 void Event::require_uncaptured() const {
-    require(captured().capture == nullptr, CUDA_ERROR_CAPTURED_EVENT);
+    if (const auto capture = captured().capture) capture->refuse_event();
 }
 
 void Event::record(Stream& stream) {

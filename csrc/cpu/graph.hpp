@@ -90,7 +90,6 @@ class GraphExec {
     // The node that was copied from this one; INVALID_VALUE where there is none of that type.
     Node& node(CUgraphNode origin, CUgraphNodeType type);
     CUgraphExecUpdateResult update(const Graph& graph, CUgraphExecUpdateResultInfo& info);
-    const Graph& graph() const { return *graph_; }
 
     std::mutex mutex;  // of what follows
 

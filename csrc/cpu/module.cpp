@@ -255,7 +255,8 @@ void FunctionAttributes::set(CUfunction_attribute attribute, int value, const Ke
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-            require(kernel.required_cluster().x == 0, CUDA_ERROR_NOT_PERMITTED);
+            // cuda.h speaks of NOT_PERMITTED for a shape of the kernel's own; the driver says this.
+            require(kernel.required_cluster().x == 0);
             require(value >= 0);
             cluster_[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
             return;

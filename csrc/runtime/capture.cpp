@@ -25,7 +25,8 @@ Captures& captures() {
 std::uint64_t capture_id(const Stream& stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
-    const CUresult code = driver().cuStreamGetCaptureInfo(stream.handle, &status, &id);
+    const CUresult code =
+        driver().cuStreamGetCaptureInfo(stream.handle, &status, &id, nullptr, nullptr, nullptr);
     return code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
 }
 
@@ -131,10 +132,29 @@ Stream& Capture::aside(Context& context) {
     return *streams->back().second;
 }
 
-Capture::Relaxed::Relaxed() {
-    if (!any()) return;
-    CUPOLA_CALL(cuThreadExchangeStreamCaptureMode, &mode_);
-    changed_ = true;
+CUgraphNode Capture::add_child(const Stream& stream, CUgraph child) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    CUgraph into = nullptr;
+    const CUgraphNode* before = nullptr;
+    std::size_t count = 0;
+    CUPOLA_CALL(cuStreamGetCaptureInfo, stream.handle, &status, &id, &into, &before, &count);
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        fail_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "cuStreamGetCaptureInfo",
+                    reason(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+    // The driver's array is good until the next call for the stream.
+    const std::vector<CUgraphNode> after(before, before + count);
+    CUgraphNode node = nullptr;
+    CUPOLA_CALL(cuGraphAddChildGraphNode, &node, into, after.data(), count, child);
+    CUPOLA_CALL(cuStreamUpdateCaptureDependencies, stream.handle, &node, 1,
+                CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+    return node;
+}
+
+Capture::Relaxed::Relaxed(Where where) noexcept {
+    if (where == ours && !any()) return;
+    if (const Driver* d = driver_alive())
+        changed_ = d->cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS;
 }
 
 Capture::Relaxed::~Relaxed() {

@@ -36,10 +36,15 @@ class Capture {
     std::shared_ptr<Box> box = std::make_shared<Box>();  // what the graph will hold
     std::vector<Ref<Callback>> calls;                    // what it will call; under box->mutex
 
+    // Puts a graph behind what the stream captured so far; what comes next is behind it.
+    static CUgraphNode add_child(const Stream& stream, CUgraph child);
+
     // While it lives, this thread may do what a capture forbids: allocate, load, wait elsewhere.
+    // What ends, ends at any time, as garbage that is collected in a capture: of whoever began it.
     class Relaxed {
       public:
-        Relaxed();
+        enum Where { ours, anybodys };
+        explicit Relaxed(Where where = ours) noexcept;
         ~Relaxed();
         Relaxed(const Relaxed&) = delete;
         Relaxed& operator=(const Relaxed&) = delete;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "runtime/capture.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -13,6 +14,7 @@ Event::Event(Context& context, unsigned flags) : context(context) {
 }
 
 Event::~Event() {
+    const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
     if (const Driver* d = driver_alive()) d->cuEventDestroy(handle);
 }
 

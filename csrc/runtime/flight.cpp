@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/capture.hpp"
 #include "runtime/context.hpp"
 
 namespace cupola {
@@ -43,22 +44,6 @@ std::string triple(const std::atomic<std::uint32_t> (&d)[3]) {
            ")";
 }
 
-// Some calls disturb a capture of another thread unless this one says that they are meant; whoever
-// began it: Capture::Relaxed asks only where cupola did.
-class Relaxed {
-  public:
-    Relaxed() { exchange(); }
-    ~Relaxed() { exchange(); }
-    Relaxed(const Relaxed&) = delete;
-    Relaxed& operator=(const Relaxed&) = delete;
-
-  private:
-    void exchange() {
-        driver().cuThreadExchangeStreamCaptureMode(&mode_);
-    }
-    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
-
 }  // namespace
 
 thread_local const char* Flight::origin = nullptr;
@@ -83,8 +68,10 @@ Flight::Flight(Context& context, CUstream stream)
 }
 
 Flight::~Flight() {
-    if (mark_)
+    if (mark_) {
+        const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         if (const Driver* d = driver_alive()) d->cuEventDestroy(mark_);
+    }
     Registry& r = registry();
     std::lock_guard<std::mutex> lock(r.mutex);
     r.flights.erase(this);
@@ -134,7 +121,7 @@ bool Flight::look_at_mark() {
     const Driver& d = driver();
     const Current current(context_);
     if (capturing()) return true;  // nothing is queued
-    const Relaxed relaxed;
+    const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
     if (!mark_) {
         if (d.cuEventCreate(&mark_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
     } else if (d.cuEventQuery(mark_) == CUDA_SUCCESS) {

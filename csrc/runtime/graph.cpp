@@ -109,7 +109,9 @@ Graph::Graph(Context& context) : context(context) {
 }
 
 Graph::~Graph() {
-    if (const Driver* d = driver_alive(); d && !parent_) d->cuGraphDestroy(handle);
+    if (parent_) return;
+    const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
+    if (const Driver* d = driver_alive()) d->cuGraphDestroy(handle);
 }
 
 void Graph::adopt(Capture& capture) {

@@ -71,12 +71,17 @@ class GraphExec : public Object {
 
   private:
     void launch_calling(Stream& stream);
+    void copy(CUgraph graph);
     void note(Stream& stream);
     void retire(const Box& box);
 
     std::mutex mutex_;
     std::atomic<bool> calls_{false};  // functions of the program
     std::size_t nodes_ = 0;           // at the top
+    // What it runs, as a graph: a launch in a capture becomes a part of the graph that is made, and
+    // no driver makes that of what is ready. Null where it can't be copied, or not any more.
+    CUgraph copy_ = nullptr;
+    const char* not_copied_ = "";
     Holdings holdings_;
     std::atomic<Stream*> last_{nullptr};
     std::vector<Ref<Stream>> streams_;  // where it was launched

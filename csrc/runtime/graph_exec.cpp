@@ -8,6 +8,7 @@ namespace cupola {
 
 GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
     Current current(context);
+    const Capture::Relaxed relaxed;
     const Driver& d = driver();
     if (!d.cuGraphInstantiateWithFlags)
         fail(CUPOLA_ERROR_NO_DRIVER, "launching graphs needs a driver of CUDA 11.4 or newer");
@@ -19,12 +20,26 @@ GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
     holdings_ = graph.holdings;  // the boxes are shared: nobody takes out of one
     calls_ = !holdings_.calls.empty();
     CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &nodes_);
+    copy(graph.handle);
+}
+
+void GraphExec::copy(CUgraph graph) {
+    const Driver& d = driver();
+    CUgraph fresh = nullptr;
+    if (d.cuGraphClone(&fresh, graph) != CUDA_SUCCESS) {
+        fresh = nullptr;
+        not_copied_ = "the driver copies no graph with such nodes, as those that allocate memory";
+    }
+    if (copy_) d.cuGraphDestroy(copy_);
+    copy_ = fresh;
 }
 
 GraphExec::~GraphExec() {
     const Driver* d = driver_alive();
     if (!d) return;
     for (const auto& [_, box] : holdings_.boxes) retire(*box);
+    const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
+    if (copy_) d->cuGraphDestroy(copy_);
     d->cuGraphExecDestroy(handle);  // what was launched runs to its end
 }
 
@@ -69,9 +84,13 @@ void GraphExec::launch(Stream& stream) {
 
 void GraphExec::launch_calling(Stream& stream) {
     if (const auto capture = Capture::of(stream)) {  // it becomes a part of that graph
-        CUPOLA_CALL(cuGraphLaunch, handle, stream.handle);
         Holdings all;
         std::lock_guard<std::mutex> own(mutex_);
+        if (!copy_)
+            fail(CUPOLA_ERROR_VALUE,
+                 std::string("this graph can't become a part of the one that is captured: ") +
+                     not_copied_);
+        Capture::add_child(stream, copy_);
         all.add(holdings_);
         std::lock_guard<std::mutex> lock(capture->box->mutex);
         for (auto& object : all.box(nullptr).held) capture->box->held.push_back(object);
@@ -107,6 +126,14 @@ void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimens
         fail_driver(code, "cuGraphExecKernelNodeSetParams",
                     "the node must be a kernel's, of the graph which this was made of");
     check(code, "cuGraphExecKernelNodeSetParams");
+    CUgraphNode twin = nullptr;
+    if (copy_ &&
+        (driver().cuGraphNodeFindInClone(&twin, node, copy_) != CUDA_SUCCESS ||
+         driver().cuGraphKernelNodeSetParams(
+             twin, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given)) != CUDA_SUCCESS)) {
+        driver().cuGraphDestroy(std::exchange(copy_, nullptr));
+        not_copied_ = "a node of a graph within it was updated";
+    }
     old = std::move(holdings_.boxes[node]);
     if (old) retire(*old);
     holdings_.boxes[node] = fresh.boxes[node];
@@ -116,12 +143,15 @@ void GraphExec::update(const Graph& graph) {
     Current current(context);
     Holdings old;  // let go after the lock
     std::lock_guard<std::mutex> lock(mutex_);
+    std::size_t count = 0;
+    CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &count);
     CUgraphNode node = nullptr;
     CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     const CUresult code = driver().cuGraphExecUpdate(handle, graph.handle, &node, &result);
     if (code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
         fail_driver(code, "cuGraphExecUpdate",
-                    result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
+                    // Of the number of nodes, which is the same matter, not every driver says so.
+                    result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED || count != nodes_
                         ? "the graphs differ in their nodes or edges: instantiate the new one"
                     : result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
                         ? "a node is of another kind: instantiate the new graph"
@@ -129,6 +159,7 @@ void GraphExec::update(const Graph& graph) {
     check(code, "cuGraphExecUpdate");
     for (const auto& [_, box] : holdings_.boxes) retire(*box);
     old = std::exchange(holdings_, graph.holdings);
+    copy(graph.handle);
     calls_ = !holdings_.calls.empty();
 }
 

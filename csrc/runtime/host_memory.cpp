@@ -25,6 +25,7 @@ class PinnedMemory : public Memory {
         if (!d || !address) return;
         try {
             Current current(context);
+            const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
             d->cuMemFreeHost(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)));
         } catch (const Error&) {
         }

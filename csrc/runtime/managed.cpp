@@ -1,4 +1,5 @@
 // csrc/runtime/managed.cpp - managed memory: one address for host and devices.
+#include "runtime/capture.hpp"
 #include "runtime/memory.hpp"
 
 namespace cupola {
@@ -9,6 +10,7 @@ class ManagedMemory : public UnpooledMemory {
     ManagedMemory(Context& context, std::size_t size) : UnpooledMemory(context, size) {
         if (size == 0) return;
         Current current(context);
+        const Capture::Relaxed relaxed;
         CUdeviceptr pointer = 0;
         CUresult code = driver().cuMemAllocManaged(&pointer, size, CU_MEM_ATTACH_GLOBAL);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocManaged", size);

@@ -62,6 +62,7 @@ DeviceMemory::~DeviceMemory() {
     if (!d || !address) return;
     try {
         Current current(context);
+        const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         if (pooled_)
             free_pooled(*d);
         else
@@ -96,6 +97,7 @@ UnpooledMemory::~UnpooledMemory() {
     if (!d || !address) return;
     try {
         Current current(context);
+        const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         d->cuMemFree(address);
     } catch (const Error&) {
     }

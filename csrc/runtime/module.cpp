@@ -132,6 +132,7 @@ Module::~Module() {
     if (!d || !handle) return;
     try {
         Current current(context);
+        const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         d->cuModuleUnload(handle);
     } catch (const Error&) {
     }

@@ -32,8 +32,10 @@ Stream::Stream(Context& context, unsigned flags, int priority)
 
 Stream::~Stream() {
     // Queued work still runs: cuStreamDestroy returns at once and frees the stream after it.
-    if (owned_)
+    if (owned_) {
+        const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         if (const Driver* d = driver_alive()) d->cuStreamDestroy(handle);
+    }
     if (release_) release_(owner_);
 }
 

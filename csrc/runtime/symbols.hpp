@@ -28,7 +28,8 @@
     REQUIRED(cuStreamGetPriority, 5050)                         \
     REQUIRED(cuStreamGetFlags, 5050)                            \
     REQUIRED(cuStreamIsCapturing, 10000)                        \
-    REQUIRED(cuStreamGetCaptureInfo, 10010)                     \
+    REQUIRED(cuStreamGetCaptureInfo, 11030)                     \
+    REQUIRED(cuStreamUpdateCaptureDependencies, 11030)          \
     REQUIRED(cuStreamBeginCapture, 10010)                       \
     REQUIRED(cuStreamEndCapture, 10000)                         \
     REQUIRED(cuThreadExchangeStreamCaptureMode, 10010)          \
@@ -36,6 +37,8 @@
     REQUIRED(cuCtxGetStreamPriorityRange, 5050)                 \
     REQUIRED(cuGraphCreate, 10000)                              \
     REQUIRED(cuGraphDestroy, 10000)                             \
+    REQUIRED(cuGraphClone, 10000)                               \
+    REQUIRED(cuGraphNodeFindInClone, 10000)                     \
     REQUIRED(cuGraphAddKernelNode, 10000)                       \
     REQUIRED(cuGraphAddMemcpyNode, 10000)                       \
     REQUIRED(cuGraphAddMemsetNode, 10000)                       \
@@ -47,6 +50,7 @@
     REQUIRED(cuGraphGetEdges, 10000)                            \
     REQUIRED(cuGraphNodeGetType, 10000)                         \
     REQUIRED(cuGraphKernelNodeGetParams, 10000)                 \
+    REQUIRED(cuGraphKernelNodeSetParams, 10000)                 \
     REQUIRED(cuGraphMemcpyNodeGetParams, 10000)                 \
     REQUIRED(cuGraphMemsetNodeGetParams, 10000)                 \
     REQUIRED(cuGraphChildGraphNodeGetGraph, 10000)              \

@@ -2,7 +2,7 @@
 
 import itertools
 import pathlib
-from ctypes import byref, c_int, c_uint, c_uint64
+from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import images
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 
 from .abi import *
 from .extended import *
+from .test_graph import kernel_params
 
 SOURCE = pathlib.Path(__file__).with_name("groups.cu")
 
@@ -104,7 +105,10 @@ def test_a_shape_of_the_kernels_own(cuda, function, memory):
     for which, expected in ((11, 2), (12, 1), (13, 1)):
         cuda.cuFuncGetAttribute(byref(value), which, pairs)
         assert value.value == expected
-        assert cuda.code("cuFuncSetAttribute", pairs, which, 1) == NOT_PERMITTED
+        # cuda.h speaks of NOT_PERMITTED; the driver says INVALID_VALUE.
+        assert cuda.code("cuFuncSetAttribute", pairs, which, 1) in (INVALID_VALUE, NOT_PERMITTED)
+        cuda.cuFuncGetAttribute(byref(value), which, pairs)
+        assert value.value == expected
     arguments = (c_uint64(memory),)
     assert launch_ex(cuda, pairs, 4, 32, arguments, cluster(2)) == SUCCESS
     assert launch_ex(cuda, pairs, 4, 32, arguments, cluster(4)) == INVALID_CLUSTER_SIZE
@@ -196,6 +200,30 @@ def test_dependent_launches(cuda, function, memory):
     cuda.cuStreamDestroy_v2(stream)
 
 
+def test_a_node_keeps_its_shape(cuda, function, memory):
+    """What a node's parameters are set to has no word of its attributes."""
+    stream, kernel = cuda.stream(NON_BLOCKING), function("ring")
+    graph, ready, node, count = c_void_p(), c_void_p(), c_void_p(), c_size_t(1)
+    cuda.cuStreamBeginCapture_v2(stream, 1)
+    code = launch_ex(cuda, kernel, 16, 64, (c_uint64(memory),), cluster(4), stream=stream)
+    assert code == SUCCESS
+    cuda.cuStreamEndCapture(stream, byref(graph))
+    cuda.cuGraphGetNodes(graph, byref(node), byref(count))
+    places = [memory + 8192 * n for n in range(3)]
+    changed = [kernel_params(kernel, 16, 64, c_uint64(place)) for place in places]
+    cuda.cuGraphKernelNodeSetParams_v2(node, byref(changed[1]))
+    cuda.cuGraphInstantiateWithFlags(byref(ready), graph, 0)
+    cuda.cuGraphLaunch(ready, stream)
+    cuda.cuGraphExecKernelNodeSetParams_v2(ready, node, byref(changed[2]))
+    cuda.cuGraphLaunch(ready, stream)
+    cuda.cuStreamSynchronize(stream)
+    assert cuda.read(places[0], 16 * 64) == [0] * 16 * 64
+    assert cuda.read(places[1], 16 * 64) == cuda.read(places[2], 16 * 64) == ring(16, 4)
+    cuda.cuGraphExecDestroy(ready)
+    cuda.cuGraphDestroy(graph)
+    cuda.cuStreamDestroy_v2(stream)
+
+
 # ---- occupancy ----------------------------------------------------------------------------
 
 
@@ -220,14 +248,16 @@ def test_active_clusters(cuda, function):
     assert active(cuda, ring, 16, 64, cluster(4))[1] <= two
     assert active(cuda, pairs, 16, 64) == active(cuda, pairs, 16, 64, cluster(2))
     assert active(cuda, pairs, 16, 64, cluster(4))[0] == INVALID_CLUSTER_SIZE
-    assert active(cuda, ring, 16, 64)[0] != SUCCESS
+    code, single = active(cuda, ring, 16, 64)  # each block is a cluster
+    assert code == SUCCESS and single >= two
 
 
 def test_how_large_a_cluster_may_be(cuda, function):
     ring = function("ring")
     assert potential(cuda, ring, 16, 64) == 8
-    assert potential(cuda, function("pairs"), 16, 64) == 2
-    assert potential(cuda, function("bounded"), 16, 64) == 4
+    assert potential(cuda, function("pairs"), 16, 64) == 8  # whatever its own shape
+    # Whether the driver heeds a kernel's .maxclusterrank here, nothing says.
+    assert potential(cuda, function("bounded"), 16, 64) in ((4, 8) if cuda.nvidia else (4,))
     cuda.cuFuncSetAttribute(ring, 14, 1)
     assert potential(cuda, ring, 16, 64) == 16
     cuda.cuFuncSetAttribute(ring, 14, 0)

@@ -181,7 +181,7 @@ def test_what_a_graph_knows(cuda, graph, memory):
     third = graph.launch("empty", 3, 64, after=[first, second])
     last = graph.node("cuGraphAddEmptyNode", after=[third])
     assert graph.nodes() == [first, second, third, last]
-    assert graph.nodes("cuGraphGetRootNodes") == [first, second]
+    assert set(graph.nodes("cuGraphGetRootNodes")) == {first, second}  # in any order
     assert graph.edges() == {(first, third), (second, third), (third, last)}
     kind = c_int(-1)
     types = []

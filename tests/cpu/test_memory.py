@@ -73,8 +73,11 @@ def test_freeing(cuda):
 def test_memory_info_follows(cuda):
     before = free_bytes(cuda)
     pointer = cuda.alloc(64 << 20)
-    assert before - free_bytes(cuda) >= 64 << 20
+    after = free_bytes(cuda)
     cuda.cuMemFree_v2(pointer)
+    if cuda.nvidia:  # the memory is other processes' too, who allocate and free at any time
+        return
+    assert before - after >= 64 << 20
     assert free_bytes(cuda) == before
 
 

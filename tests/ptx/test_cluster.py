@@ -223,11 +223,10 @@ def test_special_registers(load):
     assert (run(load, body) == expected[:, None]).all()
 
 
-def test_no_cluster_no_cooperation(load):
+def test_no_cluster(load):
     text = """.version 8.6\n.target sm_90\n.address_size 64
     .visible .entry k(.param .u64 pb) { .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .pred %p; ld.param.u64 %rd1, [pb];
-    mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; or.b32 %r1, %r1, %r2; mov.pred %p, %is_explicit_cluster;
-    selp.u32 %r2, 1, 0, %p; or.b32 %r1, %r1, %r2; mov.u32 %r3, %cluster_nctarank; add.u32 %r1, %r1, %r3;
+    mov.pred %p, %is_explicit_cluster; selp.u32 %r1, 2, 0, %p; mov.u32 %r3, %cluster_nctarank; add.u32 %r1, %r1, %r3;
     griddepcontrol.wait; barrier.cluster.arrive; barrier.cluster.wait; griddepcontrol.launch_dependents;
     st.global.u32 [%rd1], %r1; ret; }"""
     b = np.zeros(1, np.uint32)

@@ -298,15 +298,8 @@ CUPOLA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
     return entry([&] {
         const auto exec = exec_of(handle);
         const auto stream = Stream::from(on);
-        if (const auto capture = Capture::of(*stream)) {
-            std::shared_ptr<Graph> copy;
-            {
-                std::lock_guard lock(Graph::mutex());
-                copy = exec->graph().clone(true);
-            }
-            capture->add(*stream, ChildGraph{std::move(copy)});
-            return CUDA_SUCCESS;
-        }
+        // What is ready to launch can't be a part of another graph: its graph can.
+        Capture::forbid(*stream);
         std::lock_guard lock(exec->mutex);
         exec->launch(*stream);
         return CUDA_SUCCESS;

@@ -1,5 +1,6 @@
 // csrc/cpu/api/graph_node.cpp - cu* entry points: the nodes of graphs, and what they are given.
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -53,7 +54,11 @@ template <class T, class Make>
 CUresult set(CUgraphNode handle, Make&& make) {
     return locked([&] {
         const auto node = node_of(handle);
-        work_of<T>(*node) = make();
+        T& work = work_of<T>(*node);
+        if constexpr (std::is_invocable_v<Make, const T*>)
+            work = make(&work);
+        else
+            work = make();
     });
 }
 
@@ -64,30 +69,39 @@ CUresult set_exec(CUgraphExec handle, CUgraphNode node, Make&& make) {
         std::lock_guard lock(exec->mutex);
         Work sample = T{};
         Node& mine = exec->node(node, static_cast<CUgraphNodeType>(sample.index()));
-        mine.work = make();
+        if constexpr (std::is_invocable_v<Make, const T*>)
+            mine.work = make(&std::get<T>(mine.work));
+        else
+            mine.work = make();
         return CUDA_SUCCESS;
     });
 }
 
 // The older structure is how the newer one begins; there the kernel may be given in another way.
-KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, CUkernel kernel, CUcontext context) {
+// What it does not speak of is a node's attributes: they stay as they are `before`.
+KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, CUkernel kernel, CUcontext context,
+                     const KernelCall* before) {
     require(it);
-    const LaunchShape shape{{it->gridDimX, it->gridDimY, it->gridDimZ},
-                            {it->blockDimX, it->blockDimY, it->blockDimZ},
-                            {1, 1, 1},
-                            it->sharedMemBytes};
+    LaunchShape shape = before ? before->shape : LaunchShape{};
+    // A cluster that was the kernel's own is none of the node's.
+    if (before && before->function->attributes.required_cluster(before->function->kernel()).x)
+        shape.cluster_given = false;
+    shape.grid = {it->gridDimX, it->gridDimY, it->gridDimZ};
+    shape.block = {it->blockDimX, it->blockDimY, it->blockDimZ};
+    shape.shared = it->sharedMemBytes;
     CUfunction function = it->func ? it->func : reinterpret_cast<CUfunction>(kernel);
     auto in = it->func ? Driver::get().contexts.get(Function::from(it->func)->context(),
                                                     CUDA_ERROR_INVALID_HANDLE)
                        : Context::from(context);
     return kernel_call(function, shape, std::move(in), it->kernelParams, it->extra);
 }
-KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v2* it) {
+KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v2* it, const KernelCall* before = nullptr) {
     require(it);
-    return kernel_of(reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(it), it->kern, it->ctx);
+    return kernel_of(reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(it), it->kern, it->ctx,
+                     before);
 }
-KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it) {
-    return kernel_of(it, nullptr, nullptr);
+KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, const KernelCall* before = nullptr) {
+    return kernel_of(it, nullptr, nullptr, before);
 }
 
 // The pointers stay good until the node is changed.
@@ -186,20 +200,24 @@ CUPOLA_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node,
 
 CUPOLA_API CUresult cuGraphKernelNodeSetParams(CUgraphNode node,
                                                const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-    return set<KernelCall>(node, [&] { return kernel_of(parameters); });
+    return set<KernelCall>(node,
+                           [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 CUPOLA_API CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node,
                                                   const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
-    return set<KernelCall>(node, [&] { return kernel_of(parameters); });
+    return set<KernelCall>(node,
+                           [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 
 CUPOLA_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-    return set_exec<KernelCall>(exec, node, [&] { return kernel_of(parameters); });
+    return set_exec<KernelCall>(
+        exec, node, [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 CUPOLA_API CUresult cuGraphExecKernelNodeSetParams_v2(
     CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
-    return set_exec<KernelCall>(exec, node, [&] { return kernel_of(parameters); });
+    return set_exec<KernelCall>(
+        exec, node, [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 
 // ---- copies ---------------------------------------------------------------------------------

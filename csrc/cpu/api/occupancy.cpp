@@ -83,25 +83,22 @@ CUPOLA_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handl
         LaunchShape shape = shape_of(*config);
         const int threads = threads_of(shape);
         shape.grid = {0, 0, 0};  // which every cluster divides: it is not asked about
-        const auto cluster = cluster_of(shape, *function);
-        require(cluster.has_value(), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+        const Dim3 cluster = cluster_of(shape, *function).value_or(Dim3{1, 1, 1});
         *clusters =
-            active_clusters(*function, cluster->x * cluster->y * cluster->z, threads, shape.shared);
+            active_clusters(*function, cluster.x * cluster.y * cluster.z, threads, shape.shared);
         return CUDA_SUCCESS;
     });
 }
 
-// What the config says of clusters is not looked at.
+// What the config and the kernel say of a cluster's shape is not looked at.
 CUPOLA_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
                                                        const CUlaunchConfig* config) {
     return entry([&] {
         require(size && config);
         const auto function = Function::from(handle);
         const LaunchShape shape = shape_of(*config);
-        const Dim3 required = function->attributes.required_cluster(function->kernel());
-        const unsigned wanted = required.x * required.y * required.z;
         const bool fits = active_blocks(*function, threads_of(shape), shape.shared) > 0;
-        *size = !fits ? 0 : static_cast<int>(wanted ? wanted : function->cluster_limit());
+        *size = fits ? static_cast<int>(function->cluster_limit()) : 0;
         return CUDA_SUCCESS;
     });
 }
