@@ -62,6 +62,37 @@ def test_mandelbrot_of_orbits_that_never_leave(driver, low, high, size, bound):
     np.testing.assert_array_equal(picture, mandelbrot(lattice, 1500, bound))
 
 
+def turns():
+    """Angles on a border, in turns: some anywhere, and some where other parts of the set touch."""
+    touching = np.array([0, 1 / 2, 1 / 3, 1 / 4, 2 / 5, 1 / 7])
+    return np.concatenate([touching, touching + 1e-3, rng.random(12)])
+
+
+@pytest.mark.parametrize("iterations", [256, 1500])
+@pytest.mark.parametrize("part", ["cardioid", "disk"])
+@pytest.mark.parametrize("sample", range(3))
+def test_mandelbrot_along_the_borders_of_what_is_known_to_stay(driver, part, sample, iterations):
+    w = np.exp(2j * np.pi * turns())
+    border, outward = (w / 2 - w**2 / 4, w - w**2) if part == "cardioid" else (-1 + w / 4, w)
+    distances = np.array([1e-2, 5e-3, 4e-3, 3e-3, 2e-3, 1e-3, 1e-4, 1e-5, 1e-6, 3e-7, 1e-7])
+    values, inner, at = [], [], 0
+    for c, out in zip(border, outward, strict=True):  # across the border, along the nearer axis
+        wide = abs(out.real) >= abs(out.imag)
+        start, fixed, sign = (c.real, c.imag, out.real) if wide else (c.imag, c.real, out.imag)
+        moves = np.copysign(distances, sign if abs(out) > 1e-12 else 1)
+        values += [fixed, *(start - moves), *(start + moves)]
+        along = at + 1 + np.flatnonzero(distances >= 1e-6)
+        inner += [(at, k) if wide else (k, at) for k in along]  # imaginary part, real part
+        at = len(values)
+    lattice = np.array(values, np.float32)
+    expected = mandelbrot(lattice, iterations, 2)
+    imag, real = np.transpose(inner)
+    assert expected[lattice.size - 1 - imag, real].all()  # roundings alone drive no orbit out
+    assert 0.01 < expected.mean() < 0.9
+    picture = cupola.mandelbrot(lattice=lattice, iterations=iterations)
+    np.testing.assert_array_equal(picture, expected)
+
+
 @pytest.mark.parametrize("iterations", [*range(30), 99])
 def test_mandelbrot_after_each_number_of_steps(driver, iterations):
     lattice = np.linspace(-2, 2, 70, dtype=np.float32)

@@ -67,29 +67,49 @@ __device__ bool usual_row(float c_imag, int iterations, float bound) {
 }
 constexpr float usual_norm = 3.996f;
 
-// Whether a disk around z0 is mapped into itself by two steps, z0 to z1 to z2, so that the orbit
-// never leaves it. A disk of radius r around z goes into one of radius 2|z| r + r^2 around z^2 + c.
-// With k = 4 |z0| |z1| and C >= 2 |z1| + 4 |z0|^2 + 2, two steps leave k r + C r^2 at most, and
-// r = (1 - k) / 2C holds it in if 4 C (|z2 - z0| + roundings) <= (1 - k)^2. Roots are spared by
-// 2 |z1| <= 1 + |z1|^2 and k <= (1 + k^2) / 2. The roundings of two steps are below 2^-17 here.
-__device__ bool trapped(const Orbit& z0, float norm1, const Orbit& z2) {
-    const float norm0 = z0.norm();
-    const float t = 0.5f - 8 * (norm0 * norm1);
-    const float c = norm1 + 4 * norm0 + 3;
-    const float real = z2.real - z0.real, imag = z2.imag - z0.imag;
-    const float room = t * t - c * 0x1p-15f;
-    return t > 0 && room > 0 && 16 * c * c * (real * real + imag * imag) <= room * room;
+// Whether c lies inside the main cardioid or the disk of period 2 by a clear margin: the cardioid
+// is shrunk towards 0 by 1 + 2^-8, the disk towards -1 by 1 - 2^-8. On a ray from 0, with the
+// multiplier w of the fixed point, d log w / d log c = 1/2 + 1 / 2(1 - w), of real part 3/4 at
+// least; so |w| < 1 - 2^-9 in the one, and the cycle's |w| = 4 |c + 1| < 1 - 2^-8 in the other.
+// This test's own roundings are as if c were moved by 2^-22, thousands of times less than the
+// margin.
+//
+// What is proved of these c: the orbit's |z|^2 is below 3, and it goes to a point (by two steps:
+// one of the cycle's, with |z| <= 1/2) around which the disk of radius (1 - |w|) / 2C is mapped
+// into itself, by |w| r + C r^2 with C = 1, or 3.5 for two steps, even if each turn adds (1 -
+// |w|)^2 / 4C, which is 2^-20. Float roundings add 2^-21 at most, so an orbit that has come there
+// stays. On the way there a rounding counts for no more than a move of c by as much would, and the
+// margin is thousands of those: that none leaves, even 2^-20 from the border, is tested and not
+// proved.
+__device__ bool known(float c_real, float c_imag) {
+    constexpr float grown = 1 + 0x1p-8f, disk = 0.25f * (1 - 0x1p-8f);
+    const float imag = grown * c_imag, x = grown * c_real - 0.25f;
+    const float imag2 = imag * imag, q = x * x + imag2;
+    const float y = c_real + 1;
+    return q * (q + x) < 0.25f * imag2 || y * y + c_imag * c_imag < disk * disk;
 }
 
-// `stays` for usual points. Most of what leaves has left after 4 steps or 12. What is inside the
-// set for good is found out at every other look, unless no shortcut is wanted.
-template <bool shortcut>
+// How orbits that never leave are found out: here not at all, each is followed to its end. Another
+// way, which looks at the orbit, stands beside this one in benchmarks/kernels.cu.
+struct Follow {
+    static __device__ bool known(float, float) { return false; }
+    static __device__ bool trapped(const Orbit&, float, const Orbit&) { return false; }
+};
+// From where c lies. Orbits that stay elsewhere have a longer period, and few points have them.
+struct Interior : Follow {
+    static __device__ bool known(float c_real, float c_imag) { return ::known(c_real, c_imag); }
+};
+
+// `stays` for usual points. Most of what leaves has left after 4 steps or 12; where a whole warp
+// has, or is known to stay, it is done.
+template <class Shortcut>
 __device__ bool usually_stays(float c_real, float c_imag, int iterations, float bound) {
     Orbit z;
     z.set(c_real, c_imag);
 #pragma unroll
     for (int i = 0; i < first; ++i) z.quick_step(c_real, c_imag);
     if (!(z.norm() <= bound)) return false;
+    if (Shortcut::known(c_real, c_imag)) return true;
     int left = iterations - 1 - first;
     bool look = true;
     do {
@@ -100,7 +120,7 @@ __device__ bool usually_stays(float c_real, float c_imag, int iterations, float 
         const float between = z.norm();
         z.quick_step(c_real, c_imag);
         if (!(z.norm() <= bound)) return false;
-        if (shortcut && look && trapped(before, between, z)) return true;
+        if (look && Shortcut::trapped(before, between, z)) return true;
         look = !look;
         left -= group;
     } while (left >= group);
@@ -110,7 +130,7 @@ __device__ bool usually_stays(float c_real, float c_imag, int iterations, float 
 
 // A warp has 8 x 4 points at a time, as points that lie together need alike many steps; then 4 of
 // these side by side, and as many below each other, 8 at most, as make up for few threads.
-template <bool shortcut>
+template <class Shortcut>
 __device__ void picture(const float* lattice, float* graph, int iterations, float bound,
                         int lattice_size) {
     if (lattice_size <= 0) return;
@@ -136,7 +156,7 @@ __device__ void picture(const float* lattice, float* graph, int iterations, floa
                 const float norm = __fadd_rn(__fmul_rn(c_real, c_real), imag2);
                 bool in;
                 if (usual && norm <= usual_norm)
-                    in = usually_stays<shortcut>(c_real, c_imag, iterations, bound);
+                    in = usually_stays<Shortcut>(c_real, c_imag, iterations, bound);
                 else if (iterations > 0 && !(norm <= bound))
                     in = false;  // the first value is c
                 else
@@ -151,8 +171,8 @@ __device__ void picture(const float* lattice, float* graph, int iterations, floa
 
 // graph[row * n + column] = 1 where the orbit of c = lattice[column] + i lattice[n - 1 - row] stays
 // within the bound, else 0: row 0 is the top of the picture where the lattice ascends. Any launch
-// (threads.cuh): the same result, and most quickly with a thread for 16 or 32 points.
+// (threads.cuh): the same result, and most quickly with a thread for 8 points.
 extern "C" __global__ void mandelbrot_ker(const float* lattice, float* graph, int max_iters,
                                           float upper_bound_squared, int lattice_size) {
-    picture<true>(lattice, graph, max_iters, upper_bound_squared, lattice_size);
+    picture<Interior>(lattice, graph, max_iters, upper_bound_squared, lattice_size);
 }

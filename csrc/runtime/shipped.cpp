@@ -1,5 +1,4 @@
 // csrc/runtime/shipped.cpp - the kernels that come with the library, and their host launchers.
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -97,11 +96,12 @@ void mandelbrot(std::uint64_t lattice, std::uint64_t graph, int iterations, floa
              "mandelbrot: iterations is negative: " + std::to_string(iterations));
     if (!(bound >= 0)) fail(CUPOLA_ERROR_VALUE, "mandelbrot: the bound is not a number from 0 on");
     if (n == 0) return;
-    // A thread has 4 points or more: as many as leave threads enough for the largest devices.
-    const std::uint64_t points = std::uint64_t(n) * n, strips = points / 4 + 1;
-    const std::uint64_t depth = std::min<std::uint64_t>(strips / enough + 1, 8);
-    launch("mandelbrot_ker", cover(stream.context, strips / depth + 1), stream, lattice, graph,
-           iterations, bound * bound, n);
+    // Work that differs from piece to piece spreads best when it is in small parts: a thread has 4
+    // points, or 8 where that leaves threads enough for the largest devices.
+    const std::uint64_t across = (std::uint64_t(n) + 31) / 32, down = (std::uint64_t(n) + 3) / 4;
+    const std::uint64_t rows = across * down * 32 / 2 < enough ? 1 : 2;
+    launch("mandelbrot_ker", cover(stream.context, across * ((down + rows - 1) / rows) * 32, 128),
+           stream, lattice, graph, iterations, bound * bound, n);
 }
 
 void saxpy(float a, std::uint64_t x, std::uint64_t y, std::uint64_t out, std::size_t n,
