@@ -13,8 +13,6 @@
 namespace cupola {
 namespace {
 
-std::atomic<int> pending{0};
-
 // Of a thread that is inside a callback: what was let go there. Destructors call the driver, which
 // must not be called on that thread.
 using Remains = std::vector<Object*>;
@@ -34,6 +32,8 @@ void destroy_elsewhere(Remains& objects) {
 }
 
 }  // namespace
+
+std::atomic<int> Callback::pending{0};
 
 void Object::end() noexcept {
     if (__builtin_expect(remains == nullptr, 1)) {
@@ -104,10 +104,10 @@ int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
     });
 }
 
-int cupola_callbacks_pending(void) { return pending.load(std::memory_order_acquire); }
+int cupola_callbacks_pending(void) { return Callback::pending.load(std::memory_order_acquire); }
 const volatile int* cupola_callbacks_counter(void) {
-    static_assert(sizeof(pending) == sizeof(int), "it is read as an int");
-    return reinterpret_cast<const volatile int*>(&pending);
+    static_assert(sizeof(Callback::pending) == sizeof(int), "it is read as an int");
+    return reinterpret_cast<const volatile int*>(&Callback::pending);
 }
-void cupola_callbacks_hold(void) { pending.fetch_add(1); }
-void cupola_callbacks_drop(void) { pending.fetch_sub(1); }
+void cupola_callbacks_hold(void) { Callback::pending.fetch_add(1); }
+void cupola_callbacks_drop(void) { Callback::pending.fetch_sub(1); }

@@ -2,6 +2,8 @@
 // the driver's. There the driver must not be called.
 #pragma once
 
+#include <atomic>
+
 #include "runtime/driver.hpp"
 #include "runtime/object.hpp"
 
@@ -27,6 +29,9 @@ class Callback : public Object {
 
     // What the driver calls, with the callback as its data.
     static void CUDA_CB run(void* callback);
+
+    // How many are on their way, in the whole process.
+    static std::atomic<int> pending;
 
   private:
     void (*call_)(void*);

@@ -51,7 +51,7 @@ std::atomic<bool> Flight::traced{false};
 
 void Flight::set_origin(const char* line) {
     origin = line ? lasting(line) : nullptr;
-    if (line) traced = true;
+    traced = true;
 }
 
 const char* lasting(const std::string& text) {

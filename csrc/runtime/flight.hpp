@@ -41,8 +41,7 @@ class Flight {
         head_.store(head + 1, std::memory_order_relaxed);
         Entry& e = entries_[head % kept];
         e.title.store(title, std::memory_order_relaxed);
-        e.origin.store(traced.load(std::memory_order_relaxed) ? origin : nullptr,
-                       std::memory_order_relaxed);
+        e.origin.store(is_traced() ? origin : nullptr, std::memory_order_relaxed);
         for (int i = 0; i < 3; ++i) {
             e.grid[i].store(d.grid[i], std::memory_order_relaxed);
             e.block[i].store(d.block[i], std::memory_order_relaxed);
@@ -63,6 +62,7 @@ class Flight {
 
     // The line of the program that this thread's launches come from, where somebody keeps it.
     static void set_origin(const char* line);
+    static bool is_traced() noexcept { return traced.load(std::memory_order_relaxed); }
 
   private:
     static constexpr unsigned kept = 32;

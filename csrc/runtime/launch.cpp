@@ -1,4 +1,5 @@
 // csrc/runtime/launch.cpp - the launch path: checks that cost nothing, then one driver call.
+#include "runtime/callback.hpp"
 #include "runtime/kernel.hpp"
 #include "runtime/stream.hpp"
 
@@ -133,7 +134,7 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
 
 int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                           const cupola_attributes* attributes, const void* buffer,
-                          cupola_stream* stream) {
+                          cupola_stream* stream, cupola_stream** used) {
     bool waits = false;
     const int status = guard([&] {
         Kernel& k = *unwrap(required(kernel, "kernel"));
@@ -141,9 +142,10 @@ int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimens
         if (k.parameter_bytes) required(buffer, "buffer");
         const Driver& d = driver();
         Stream& s = stream_or_current(unwrap(stream), k.context);
+        if (used) *used = wrap(&s);
         // A callback may want the very lock that the caller holds, and work behind it waits for it.
-        waits =
-            !k.launched() || d.synchronous || cupola_callbacks_pending() || !s.flight.has_room();
+        waits = !k.launched() || d.synchronous || Flight::is_traced() ||
+                Callback::pending.load(std::memory_order_relaxed) || !s.flight.has_room();
         if (!waits) k.launch(*dimensions, attributes, buffer, s);
     });
     return waits ? CUPOLA_WOULD_WAIT : status;

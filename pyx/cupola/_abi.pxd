@@ -309,7 +309,8 @@ cdef extern from "cupola/cupola.h" nogil:
         const cupola_attributes* attributes, const void* buffer, cupola_stream* stream)
     int cupola_launch_at_once(
         cupola_kernel* kernel, const cupola_dimensions* dimensions,
-        const cupola_attributes* attributes, const void* buffer, cupola_stream* stream)
+        const cupola_attributes* attributes, const void* buffer, cupola_stream* stream,
+        cupola_stream** used)
     int cupola_launch_check(
         const cupola_kernel* kernel, const cupola_dimensions* dimensions,
         const cupola_attributes* attributes)

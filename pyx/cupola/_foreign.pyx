@@ -171,13 +171,15 @@ cdef bint described(
         return False
     if type((<tuple>data)[0]) is not int or (<tuple>data)[1] is not False:
         return False
+    if not 0 <= (<tuple>data)[0] < 1 << 64 or type(item.get("shape")) is not tuple:
+        return False
     if type(version) is not int or version < 2:
         return False
     if item.get("strides") is not None or item.get("mask") is not None:
         return False
     theirs = item.get("stream") if version >= 3 else None
     if theirs is not None:
-        if type(theirs) is not int or theirs <= 0:
+        if type(theirs) is not int or not 0 < theirs < 1 << 64:
             return False
         wait(theirs, device, stream)
     out.address = (<tuple>data)[0]

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 
 from cupola._abi cimport (
-    cupola_attributes, cupola_dimensions, cupola_stream_peek, cupola_stream_release,
+    cupola_attributes, cupola_dimensions, cupola_launch_at_once, cupola_stream_peek, cupola_stream_release,
     cupola_stream_retain,
 )
 from cupola.error cimport check
@@ -36,10 +36,22 @@ cdef inline void close_queue(Queue* queue) noexcept:
     if queue.held:
         cupola_stream_release(queue.native)
 
-# Launches with the interpreter's lock held where that can't wait, else without it. `shared` is how
-# many bytes of the buffer other threads may change meanwhile: they are copied before.
-cdef int send(
+# Launches what was checked, with the interpreter's lock held where that can't wait, else without
+# it. `shared` is how many bytes of the buffer other threads may change meanwhile: they are copied
+# before. `used` becomes the stream, which may be NULL for the current one.
+cdef inline int send(
     cupola_kernel* kernel, const cupola_dimensions* dimensions,
+    const cupola_attributes* attributes, const char* buffer, size_t shared,
+    cupola_stream* stream, cupola_stream** used
+) except -1:
+    cdef int status = cupola_launch_at_once(
+        kernel, dimensions, attributes, buffer, stream, used)
+    if status == 0:
+        return 0
+    return send_otherwise(status, kernel, dimensions, attributes, buffer, shared, stream)
+
+cdef int send_otherwise(
+    int status, cupola_kernel* kernel, const cupola_dimensions* dimensions,
     const cupola_attributes* attributes, const char* buffer, size_t shared,
     cupola_stream* stream) except -1
 

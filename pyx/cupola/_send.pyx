@@ -8,8 +8,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT, cupola_launch, cupola_launch_at_once,
-    cupola_launch_origin,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT, cupola_launch, cupola_launch_origin,
 )
 from cupola.abi cimport require
 
@@ -25,6 +24,8 @@ cdef bint read_traceback() except -1:
 
 # Whether the Python line of each launch is kept, to be named when a kernel faults.
 cdef bint TRACEBACK = read_traceback()
+if TRACEBACK:
+    cupola_launch_origin(NULL)  # from now on all launches come by send_otherwise
 
 
 cdef int note_line() except -1:
@@ -34,38 +35,27 @@ cdef int note_line() except -1:
     return 0
 
 
-cdef int send(
-    cupola_kernel* kernel, const cupola_dimensions* dimensions,
+cdef int send_otherwise(
+    int status, cupola_kernel* kernel, const cupola_dimensions* dimensions,
     const cupola_attributes* attributes, const char* buffer, size_t shared,
     cupola_stream* stream
 ) except -1:
-    if TRACEBACK:
-        note_line()
-    cdef int status = cupola_launch_at_once(kernel, dimensions, attributes, buffer, stream)
-    if status == CUPOLA_WOULD_WAIT:
-        status = send_unlocked(kernel, dimensions, attributes, buffer, shared, stream)
-    if TRACEBACK:
-        cupola_launch_origin(NULL)
-    return check(status)
-
-
-cdef int send_unlocked(
-    cupola_kernel* kernel, const cupola_dimensions* dimensions,
-    const cupola_attributes* attributes, const char* buffer, size_t shared,
-    cupola_stream* stream
-) except? -2:
     cdef char* snapshot = NULL
-    cdef int status
+    check(0 if status == CUPOLA_WOULD_WAIT else status)
     if shared:
         snapshot = <char*>malloc(shared)
         if snapshot == NULL:
             raise MemoryError
         memcpy(snapshot, buffer, shared)
         buffer = snapshot
+    if TRACEBACK:
+        note_line()
     with nogil:
         status = cupola_launch(kernel, dimensions, attributes, buffer, stream)
         free(snapshot)
-    return status
+    if TRACEBACK:
+        cupola_launch_origin(NULL)
+    return check(status)
 
 
 cdef object call_slowly(

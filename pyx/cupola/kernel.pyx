@@ -80,7 +80,7 @@ cdef int run(
         left = signature.pack_array(arguments, count, buffer, &queue)
         if left & TRANSFER:
             begun = signature.begin(arguments, buffer, queue.native)
-        send(kernel.native, dimensions, attributes, buffer, 0, queue.native)
+        send(kernel.native, dimensions, attributes, buffer, 0, queue.native, NULL)
         if left & USE:
             signature.use(arguments, queue.native)
         if left & TRANSFER:

@@ -14,8 +14,7 @@ from cupola._abi cimport (
     cupola_launch_check,
 )
 from cupola._send cimport (
-    PyVectorcall_NARGS, Queue, call_slowly, cupola_set_vectorcall, open_queue,
-    send as send_packed,
+    PyVectorcall_NARGS, call_slowly, cupola_set_vectorcall, send as send_packed,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature
@@ -94,22 +93,25 @@ cdef class Launch:
         cdef cupola_attributes* attributes = NULL
         cdef list arrays = self.arrays
         cdef Py_ssize_t i
-        cdef Queue queue
+        cdef cupola_stream* native = NULL
+        if stream is None:
+            stream = self.stream
+        if stream is not None:
+            native = stream.native
         for i in range(PyList_GET_SIZE(arrays)):
             if not is_live(<Array>PyList_GET_ITEM(arrays, i)):
                 raise ArgumentValueError(
                     f"{self.kernel.title}: an array of this launch was freed")
         if self.attributed:
             attributes = <cupola_attributes*>self.attributes
-        open_queue(&queue, self.stream if stream is None else stream, self.kernel.device_index)
         send_packed(
             self.kernel.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
-            signature.nbytes, queue.native)
+            signature.nbytes, native, &native)
         # An array that was told of a stream keeps it: no other can come to have its address.
-        if queue.native != self.told or arrays is not self.arrays:
-            tell(arrays, queue.native)
+        if native != self.told or arrays is not self.arrays:
+            tell(arrays, native)
             if arrays is self.arrays:
-                self.told = queue.native
+                self.told = native
         return 0
 
     def __call__(self, *, stream=None):

@@ -419,17 +419,19 @@ CUPOLA_API int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dim
                              const cupola_attributes* attributes, const void* buffer,
                              cupola_stream* stream);
 /* As cupola_launch of what cupola_launch_check took, for a caller who holds a lock that device work
- * or a callback may want, as Python's is: where the call could wait, it does nothing and gives
- * CUPOLA_WOULD_WAIT, so that the caller lets the lock go and calls cupola_launch. */
+ * or a callback may want, as Python's is: where the call could wait, or launches are traced, it
+ * does nothing and gives CUPOLA_WOULD_WAIT, so that the caller lets the lock go and calls
+ * cupola_launch. `used`, unless NULL, becomes the stream, without a reference: it is that of the
+ * call where that was not NULL, else valid until this thread's current stream changes. */
 #define CUPOLA_WOULD_WAIT (-1)
 CUPOLA_API int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                                      const cupola_attributes* attributes, const void* buffer,
-                                     cupola_stream* stream);
+                                     cupola_stream* stream, cupola_stream** used);
 /* The checks of cupola_launch without the launch. */
 CUPOLA_API int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions,
                                    const cupola_attributes* attributes);
 /* The line of the program that this thread's next launches come from, for the errors of a fault;
- * NULL: none. The text is copied. */
+ * NULL: none. The text is copied. From the first call on, launches count as traced. */
 CUPOLA_API void cupola_launch_origin(const char* line);
 
 /* -- graphs: work that is described once and launched many times ------------------------------- */
