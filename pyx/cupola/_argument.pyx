@@ -12,6 +12,7 @@ from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -205,7 +206,8 @@ cdef class Signature:
                     f"on device {self.device_index}", CUPOLA_ERROR_VALUE)
             if array.readonly:
                 self.refuse_readonly(index, value)
-            check(cupola_argument_pointer(self.native, buffer, index, array.start))
+            # That a pointer fits here was just found: nothing is left to check.
+            memcpy(buffer + self.parameters[index].offset, &array.start, sizeof(array.start))
             if array.memory is not None and array.memory.stream.native != stream:
                 return USE
             return NOTHING
@@ -283,7 +285,9 @@ cdef class Signature:
         if self.parameters[index].kind & CUPOLA_POINTER:
             if look(value, self.device_index, stream, &foreign):
                 if element_fits(self.elements[index], foreign.kind, foreign.itemsize):
-                    check(cupola_argument_pointer(self.native, buffer, index, foreign.address))
+                    memcpy(
+                        buffer + self.parameters[index].offset, &foreign.address,
+                        sizeof(foreign.address))
                     if cupola_captures():
                         hold_captured(value, stream)
                     return NOTHING
