@@ -68,9 +68,11 @@ Flight::Flight(Context& context, CUstream stream)
 }
 
 Flight::~Flight() {
+    const Driver* d = driver_alive();
+    if (!d) return;  // in a forked child the mutex may be locked for ever; nobody asks any more
     if (mark_) {
         const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
-        if (const Driver* d = driver_alive()) d->cuEventDestroy(mark_);
+        d->cuEventDestroy(mark_);
     }
     Registry& r = registry();
     std::lock_guard<std::mutex> lock(r.mutex);

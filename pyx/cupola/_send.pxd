@@ -3,8 +3,8 @@
 from cpython.object cimport PyObject
 
 from cupola._abi cimport (
-    cupola_attributes, cupola_dimensions, cupola_launch_at_once, cupola_stream_peek, cupola_stream_release,
-    cupola_stream_retain,
+    cupola_attributes, cupola_dimensions, cupola_launch_at_once, cupola_stream_peek,
+    cupola_stream_release, cupola_stream_retain,
 )
 from cupola.error cimport check
 from cupola.handles cimport cupola_kernel, cupola_stream
