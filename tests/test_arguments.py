@@ -289,3 +289,20 @@ def test_four_kilobytes_of_parameters(module):
     launch[0] = (-values).tobytes()
     launch()
     assert out.get()[()] == -expected % 2**32
+
+
+@pytest.mark.parametrize("form", ["ptx", "described"])
+def test_numbers_of_ml_dtypes(driver, form):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    module = images.module(form)
+    for value in (0.0, -2.5, 3.140625, float("inf"), 2.0**-130):
+        number = ml_dtypes.bfloat16(value)
+        out = cupola.zeros(1, ml_dtypes.bfloat16)
+        module["store<__nv_bfloat16>"][1, 1](out, number)
+        assert out.get().tobytes() == number.tobytes()
+        wide = cupola.zeros(1, np.float32)
+        module["store<float>"][1, 1](wide, number)
+        assert wide.get()[0] == np.float32(number)
+    refused_argument(
+        module["store<int>"], 1, cupola.zeros(1, np.int32), ml_dtypes.bfloat16(1), error=TypeError
+    )

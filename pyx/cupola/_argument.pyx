@@ -321,6 +321,12 @@ cdef class Signature:
         if isinstance(value, (bytes, np.void)):
             self.put_buffer(buffer, index, value)
             return NOTHING
+        if isinstance(value, np.generic) and value.dtype.kind == "V":  # a number of ml_dtypes
+            if self.parameters[index].kind & CUPOLA_FLOAT:
+                check(cupola_argument_float(self.native, buffer, index, value))
+            else:
+                self.put_buffer(buffer, index, value.tobytes())
+            return NOTHING
         if isinstance(value, np.ndarray):
             # Without axes it is a value, unless it could be meant for memory.
             if value.ndim == 0 and not self.parameters[index].kind & CUPOLA_POINTER:

@@ -175,6 +175,8 @@ cdef bint described(
         return False
     if type(version) is not int or version < 2:
         return False
+    if version < 3 and hasattr(value, "__dlpack__"):  # which knows of an order, this does not
+        return False
     if item.get("strides") is not None or item.get("mask") is not None:
         return False
     theirs = item.get("stream") if version >= 3 else None
