@@ -1,5 +1,6 @@
 """Graphs: what is captured or added equals the direct run, each time, and holds what it uses."""
 
+import ctypes
 import gc
 import os
 import shutil
@@ -206,6 +207,7 @@ def test_it_holds_what_it_uses(stream, how):
     back[:] = 0
     cupola.Device().synchronize()
     if how == "capture":
+        gc.collect()  # another library's garbage would spoil the capture
         with stream.capture() as graph:
             increment[n // 64, 64](x, n)
             out.set(x)
@@ -380,6 +382,27 @@ def test_a_launch_in_a_capture_is_of_what_was_updated(stream):
     assert (y.get(), z.get()) == (2, 1)
 
 
+def test_a_launch_in_another_librarys_capture_is_refused(stream):
+    """And what ends in it is none of its matters."""
+    x, graph, seen = ints(0), cupola.Graph(), ctypes.c_void_p()
+    graph.add_kernel(kernel(), 1, 1, x, 1)
+    run = graph.instantiate()
+    native = ctypes.CDLL(cupola.driver.info().path)
+    handle, ended = ctypes.c_void_p(stream.handle), [graph.instantiate(), cupola.Event()]
+    assert native.cuStreamBeginCapture_v2(handle, 1) == 0
+    kernel()[1, 1, stream](x, 1)
+    ended.clear()
+    assert native.cuStreamEndCapture(handle, ctypes.byref(seen)) == 0
+    assert native.cuGraphDestroy(seen) == 0
+    assert native.cuStreamBeginCapture_v2(handle, 1) == 0
+    with pytest.raises(cupola.DriverError, match="captured by another library"):
+        run(stream)
+    native.cuStreamEndCapture(handle, ctypes.byref(seen))
+    run(stream)
+    stream.synchronize()
+    assert x.get() == 1
+
+
 def test_an_updated_graph_within_is_no_part_of_a_capture(stream):
     x, inner, outer = ints(0), cupola.Graph(), cupola.Graph()
     inner.add_kernel(kernel(), 1, 1, x, 1)
@@ -387,7 +410,7 @@ def test_an_updated_graph_within_is_no_part_of_a_capture(stream):
     run = outer.instantiate()
     run.update(part.child.nodes[0], x, 1, kernel=kernel())
     with stream.capture() as graph:
-        with pytest.raises(cupola.ArgumentError, match="graph within it was updated"):
+        with pytest.raises(cupola.ArgumentError, match="updated that is in a graph within it"):
             run()
         kernel()[1, 1](x, 1)
     assert len(graph.nodes) == 1  # the capture goes on

@@ -5,6 +5,17 @@
 #include "runtime/memory.hpp"
 
 namespace cupola {
+namespace {
+
+void check_launch(CUresult code) {
+    if (code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        fail_driver(code, "cuGraphLaunch",
+                    "the stream is being captured by another library: what is ready to launch "
+                    "becomes a part of a capture by cupola.Stream.capture only");
+    check(code, "cuGraphLaunch");
+}
+
+}  // namespace
 
 GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
     Current current(context);
@@ -77,7 +88,7 @@ void GraphExec::launch(Stream& stream) {
     if (__builtin_expect(calls_.load(std::memory_order_relaxed) || Capture::any(), 0))
         launch_calling(stream);
     else
-        CUPOLA_CALL(cuGraphLaunch, handle, stream.handle);
+        check_launch(driver().cuGraphLaunch(handle, stream.handle));
     if (__builtin_expect(driver().synchronous, 0) && !stream.flight.capturing())
         stream.synchronize();
 }
@@ -106,7 +117,7 @@ void GraphExec::launch_calling(Stream& stream) {
     const CUresult code = driver().cuGraphLaunch(handle, stream.handle);
     if (code == CUDA_SUCCESS) return;
     for (auto& call : expected) call->give_up();
-    fail_driver(code, "cuGraphLaunch");
+    check_launch(code);
 }
 
 void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimensions& dimensions,
@@ -132,7 +143,9 @@ void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimens
          driver().cuGraphKernelNodeSetParams(
              twin, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given)) != CUDA_SUCCESS)) {
         driver().cuGraphDestroy(std::exchange(copy_, nullptr));
-        not_copied_ = "a node of a graph within it was updated";
+        not_copied_ =
+            "a node was updated that is in a graph within it, or is not of the graph by which all "
+            "of it was updated last";
     }
     old = std::move(holdings_.boxes[node]);
     if (old) retire(*old);

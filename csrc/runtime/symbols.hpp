@@ -1,6 +1,6 @@
 // csrc/runtime/symbols.hpp - the one table of driver symbols. A row is a symbol's name and the CUDA
 // version whose signature is meant (cudaTypedefs.h lists them); it makes a member of Driver.
-// REQUIRED symbols are older than the oldest driver taken (11.3); OPTIONAL ones may be null.
+// REQUIRED symbols are in the oldest driver taken (11.3); OPTIONAL ones may be null.
 #pragma once
 
 #define CUPOLA_DRIVER_SYMBOLS(REQUIRED, OPTIONAL)               \
