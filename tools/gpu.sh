@@ -48,10 +48,9 @@ part build "$python" -m pip install --no-build-isolation --no-deps --no-index --
 export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} CUPOLA_OFFLINE=1
 
 # The CPU device has NVIDIA's soname, so a process that loaded it has no other: its own tests run
-# apart; and once more as contracts that NVIDIA's driver is held to.
+# apart, here as contracts that NVIDIA's driver is held to. (On the CPU device CI runs them all.)
 pytest=("$python" -m pytest -p no:cacheprovider)
 CUPOLA_REQUIRE_PEERS=1 part tests "${pytest[@]}" --driver=cuda --ignore=tests/cpu --ignore=tests/ptx --ignore=tests/fuzz &
-part tests-cpu-device "${pytest[@]}" --driver=cpu &
 CUPOLA_TEST_DRIVER=libcuda.so.1 part tests-abi "${pytest[@]}" --driver=cuda tests/cpu tests/ptx &
 finish
 
