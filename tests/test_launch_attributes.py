@@ -78,7 +78,7 @@ def test_a_cooperative_grid_that_is_too_large(module):
     kernel = module["rounds"]
     device = cupola.Device()
     most = kernel.occupancy(64) * device.attribute(16)  # multiprocessors
-    out = cupola.zeros(1, np.int32)
+    out = cupola.zeros(most + 1, np.int32)
     kernel.launch(most, 64, out, out, 0, cooperative=True)
     with refused(cupola.DriverError, saying=("COOPERATIVE_LAUNCH_TOO_LARGE", most, "rounds")):
         kernel.launch(most + 1, 64, out, out, 0, cooperative=True)

@@ -255,9 +255,15 @@ void FunctionAttributes::set(CUfunction_attribute attribute, int value, const Ke
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-            // cuda.h speaks of NOT_PERMITTED for a shape of the kernel's own; the driver says this.
-            require(kernel.required_cluster().x == 0);
             require(value >= 0);
+            // cuda.h speaks of NOT_PERMITTED for a shape of the kernel's own; the driver says this,
+            // and takes what it is already.
+            if (const Dim3 own = kernel.required_cluster(); own.x != 0) {
+                const unsigned axes[] = {own.x, own.y, own.z};
+                require(static_cast<unsigned>(value) ==
+                        axes[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH]);
+                return;
+            }
             cluster_[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
             return;
         default:

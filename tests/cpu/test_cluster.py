@@ -105,8 +105,10 @@ def test_a_shape_of_the_kernels_own(cuda, function, memory):
     for which, expected in ((11, 2), (12, 1), (13, 1)):
         cuda.cuFuncGetAttribute(byref(value), which, pairs)
         assert value.value == expected
-        # cuda.h speaks of NOT_PERMITTED; the driver says INVALID_VALUE.
-        assert cuda.code("cuFuncSetAttribute", pairs, which, 1) in (INVALID_VALUE, NOT_PERMITTED)
+        # cuda.h speaks of NOT_PERMITTED; the driver says INVALID_VALUE, and takes what it is.
+        refused = (INVALID_VALUE, NOT_PERMITTED)
+        code = cuda.code("cuFuncSetAttribute", pairs, which, 1)
+        assert code == SUCCESS if expected == 1 else code in refused
         cuda.cuFuncGetAttribute(byref(value), which, pairs)
         assert value.value == expected
     arguments = (c_uint64(memory),)
@@ -248,8 +250,7 @@ def test_active_clusters(cuda, function):
     assert active(cuda, ring, 16, 64, cluster(4))[1] <= two
     assert active(cuda, pairs, 16, 64) == active(cuda, pairs, 16, 64, cluster(2))
     assert active(cuda, pairs, 16, 64, cluster(4))[0] == INVALID_CLUSTER_SIZE
-    code, single = active(cuda, ring, 16, 64)  # each block is a cluster
-    assert code == SUCCESS and single >= two
+    assert active(cuda, ring, 16, 64) == (SUCCESS, 0)  # without a shape there are no clusters
 
 
 def test_how_large_a_cluster_may_be(cuda, function):

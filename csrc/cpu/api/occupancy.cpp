@@ -83,9 +83,10 @@ CUPOLA_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handl
         LaunchShape shape = shape_of(*config);
         const int threads = threads_of(shape);
         shape.grid = {0, 0, 0};  // which every cluster divides: it is not asked about
-        const Dim3 cluster = cluster_of(shape, *function).value_or(Dim3{1, 1, 1});
-        *clusters =
-            active_clusters(*function, cluster.x * cluster.y * cluster.z, threads, shape.shared);
+        const auto cluster = cluster_of(shape, *function);  // none: there are no clusters to count
+        *clusters = cluster ? active_clusters(*function, cluster->x * cluster->y * cluster->z,
+                                              threads, shape.shared)
+                            : 0;
         return CUDA_SUCCESS;
     });
 }
