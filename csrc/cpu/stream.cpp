@@ -85,10 +85,13 @@ std::uint64_t Stream::submit(std::vector<std::unique_ptr<Operation>> operations)
         submission = std::unique_lock(context_->submission());
         order(*operations.front());
     }
-    for (std::size_t i = 0; i + 1 < operations.size(); ++i)
-        operations[i]->next = operations[i + 1].get();
-    Operation* const first = operations.front().get();
-    for (auto& operation : operations) (void)operation.release();
+    // From here on they belong to the queue.
+    Operation* first = nullptr;
+    for (std::size_t i = operations.size(); i-- > 0;) {
+        Operation* const operation = operations[i].release();
+        operation->next = first;
+        first = operation;
+    }
     return enqueue(first, true);
 }
 
