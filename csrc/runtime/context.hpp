@@ -28,6 +28,11 @@ struct Context {
     int attribute(CUdevice_attribute attribute) const;
 };
 
+// "9.0" of 90.
+inline std::string capability_text(int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
 int device_count();
 Context& context(int ordinal);  // throws CUPOLA_ERROR_NOT_FOUND
 int current_device();

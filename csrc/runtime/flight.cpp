@@ -39,11 +39,6 @@ Registry& registry() {
 
 constexpr std::size_t most_gone = 8;
 
-std::string triple(const std::atomic<std::uint32_t> (&d)[3]) {
-    return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
-           ")";
-}
-
 }  // namespace
 
 thread_local const char* Flight::origin = nullptr;

@@ -14,6 +14,13 @@ namespace cupola {
 
 struct Context;
 
+// "(1, 2, 3)", of grid or block.
+template <class T>
+std::string triple(const T (&d)[3]) {
+    return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
+           ")";
+}
+
 // A copy of the text that is never freed, one for all equal texts: for names which have to outlive
 // what they name.
 const char* lasting(const std::string& text);

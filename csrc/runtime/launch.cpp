@@ -6,11 +6,6 @@
 namespace cupola {
 namespace {
 
-std::string triple(const std::uint32_t (&d)[3]) {
-    return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
-           ")";
-}
-
 void check_axes(const std::string& kernel, const char* what, const std::uint32_t (&value)[3],
                 const unsigned (&most)[3]) {
     for (int axis = 0; axis < 3; ++axis) {

@@ -1,4 +1,5 @@
 // csrc/runtime/launch_attributes.cpp - clusters, cooperative grids and the like: checked, and sent.
+#include "runtime/flight.hpp"
 #include "runtime/kernel.hpp"
 
 namespace cupola {
@@ -10,22 +11,15 @@ std::uint64_t blocks_of(const std::uint32_t (&cluster)[3]) {
     return std::uint64_t(cluster[0]) * cluster[1] * cluster[2];
 }
 
-std::string triple(const std::uint32_t (&d)[3]) {
-    return "(" + std::to_string(d[0]) + ", " + std::to_string(d[1]) + ", " + std::to_string(d[2]) +
-           ")";
-}
-
 }  // namespace
 
 void Kernel::check_attributes(const cupola_dimensions& d, const cupola_attributes& a) const {
     const auto need = [&](int capability, const char* what) {
         if (context.capability < capability)
             fail(CUPOLA_ERROR_VALUE, title + ": " + what + " need a device of compute capability " +
-                                         std::to_string(capability / 10) + "." +
-                                         std::to_string(capability % 10) + " or newer; " +
+                                         capability_text(capability) + " or newer; " +
                                          context.name + " has " +
-                                         std::to_string(context.capability / 10) + "." +
-                                         std::to_string(context.capability % 10));
+                                         capability_text(context.capability));
     };
     constexpr unsigned known =
         CUPOLA_COOPERATIVE | CUPOLA_DEPENDENT | CUPOLA_PRIORITY | CUPOLA_CARVEOUT;

@@ -12,10 +12,6 @@
 namespace cupola {
 namespace {
 
-std::string capability_text(int capability) {
-    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
-}
-
 std::string list(const std::vector<image::Entry>& entries) {
     std::string text;
     for (const image::Entry& entry : entries) {

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint32, c_void_p
 from typing import Any
 
 from cupola import toolkit
-from cupola.exceptions import CompileError, Error
+from cupola.exceptions import CompileError
 
 ANY = 10  # nvJitLinkInputType: the linker looks what it is
 _SIZE = [c_void_p, POINTER(c_size_t)]
@@ -37,13 +37,7 @@ class NvJitLink:
 
     def __init__(self, found: toolkit.Library) -> None:
         self.found = found
-        self._calls: dict[str, Callable[..., int]] = {}
-        for name, arguments in _PROTOTYPES.items():
-            call = getattr(found.library, name, None)
-            if call is None:
-                raise Error(f"{found.path} has no {name}: it is older than nvJitLink 12.4")
-            call.argtypes, call.restype = arguments, c_int
-            self._calls[name] = call
+        self._calls = found.calls(_PROTOTYPES, "nvJitLink 12.4")
         major, minor = c_uint(), c_uint()
         self._calls["nvJitLinkVersion"](byref(major), byref(minor))
         self.version = major.value, minor.value

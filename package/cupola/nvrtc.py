@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,13 +59,7 @@ class Nvrtc:
 
     def __init__(self, found: toolkit.Library) -> None:
         self.found = found
-        self._calls: dict[str, Callable[..., int]] = {}
-        for name, arguments in _PROTOTYPES.items():
-            call = getattr(found.library, name, None)
-            if call is None:
-                raise Error(f"{found.path} has no {name}: it is older than NVRTC 11.4")
-            call.argtypes, call.restype = arguments, c_int
-            self._calls[name] = call
+        self._calls = found.calls(_PROTOTYPES, "NVRTC 11.4")
         self._error_text = found.library.nvrtcGetErrorString
         self._error_text.argtypes, self._error_text.restype = [c_int], c_char_p
         major, minor, count = c_int(), c_int(), c_int()

@@ -9,10 +9,11 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from cupola.exceptions import MissingFileError
+from cupola.exceptions import Error, MissingFileError
 
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 WHAT_FOR = {
@@ -37,6 +38,19 @@ class Library:
     path: str
     origin: str
     library: ctypes.CDLL
+
+    def calls(
+        self, prototypes: Mapping[str, list[Any]], oldest: str
+    ) -> dict[str, Callable[..., int]]:
+        """Its functions of these names, which take such arguments and give a status."""
+        found = {}
+        for name, arguments in prototypes.items():
+            call = getattr(self.library, name, None)
+            if call is None:
+                raise Error(f"{self.path} has no {name}: it is older than {oldest}")
+            call.argtypes, call.restype = arguments, ctypes.c_int
+            found[name] = call
+        return found
 
     @property
     def identity(self) -> str:

@@ -97,8 +97,8 @@ cdef object call_configured(
 ):
     cdef Configured configured = <Configured>self
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
-    signature_in(configured.kernel)
     if names != NULL and len(<tuple>names):
+        signature_in(configured.kernel)
         raise ArgumentTypeError(
             f"{configured.kernel.title}: arguments are given by position, got "
             f"{(<tuple>names)[0]}=")
