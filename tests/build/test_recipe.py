@@ -42,7 +42,8 @@ def test_newer_processors_objects_come_last(recipe):
         assert order == ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
 
 
-def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path):
+def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path, monkeypatch):
+    monkeypatch.delenv("CUPOLA_BUILD_ID", raising=False)
     for name in ("csrc/include", "pyx/cupola"):
         shutil.copytree(ROOT / name, tmp_path / name)
     before = recipe.Recipe(cupola.build, tmp_path, "1").build_id()
@@ -57,6 +58,8 @@ def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path)
     with (tmp_path / "pyx/cupola/kernel.pyx").open("a") as file:
         file.write("\n")
     assert recipe.Recipe(cupola.build, tmp_path, "1").build_id() in ids
+    monkeypatch.setenv("CUPOLA_BUILD_ID", "by-hand")
+    assert recipe.Recipe(cupola.build, tmp_path, "1").build_id() == "by-hand"
 
 
 def symbols(path):
