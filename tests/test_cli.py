@@ -135,3 +135,211 @@ def test_the_installed_script_is_the_same():
         pytest.skip("cupola's script is not installed beside this interpreter")
     answer = subprocess.run([script, "paths", "--library"], capture_output=True, text=True)
     assert answer.stdout == f"{paths.library()}\n"
+
+
+# -- compile and inspect ---------------------------------------------------------------------------
+
+SOURCE = """
+template <int n> __global__ void scaled(float* x, double by) { x[threadIdx.x] *= n * by; }
+template __global__ void scaled<3>(float*, double);
+struct Pair { int a, b; };
+extern "C" __global__ void plain(const int* x, int n, Pair pair) {
+    __shared__ int parts[32];
+    parts[threadIdx.x % 32] = x[threadIdx.x] + pair.a;
+    __syncthreads();
+    const_cast<int*>(x)[threadIdx.x] = parts[n % 32] + pair.b;
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "kernels.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def nvrtc():
+    import cupola
+    from cupola import toolkit
+
+    try:
+        return toolkit.load("nvrtc")
+    except cupola.MissingFileError as error:
+        pytest.skip(" ".join(str(error).split()))
+
+
+def compiled(source, name, *arguments):
+    target = source.with_name(name)
+    answer = cli("compile", source, "-o", target, *arguments)
+    assert answer.returncode == 0, answer.stderr
+    assert str(target) in answer.stdout and "plain" in answer.stdout
+    return target
+
+
+def inspected(path, *arguments):
+    answer = cli("inspect", path, *arguments)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def test_compile_to_ptx_that_loads(source, driver, nvrtc):
+    import cupola
+
+    target = compiled(source, "k.ptx", "--arch", "compute_75", "--option=-DUNUSED")
+    module = cupola.load(target)
+    x = cupola.ones(4, np.float32)
+    module["scaled<3>"][1, 4](x, 0.5)
+    np.testing.assert_array_equal(x.get(), [1.5] * 4)
+    text = inspected(target)
+    assert "compute_75" in text and "PTX" in text
+    assert "scaled<3>(float*, double)" in text
+    assert "plain(pointer or 8-byte integer, 4-byte integer, struct of 8 bytes)" in text
+
+
+def test_compile_to_a_cubin(source, nvrtc):
+    text = inspected(compiled(source, "k.cubin", "--arch", "sm_90"))
+    assert "machine code for sm_90" in text
+    row = next(line.split() for line in text.splitlines() if line.split()[:1] == ["sm_90"])
+    assert row[2] == "128" and row[3] == "0" and 0 < int(row[1]) < 256  # plain comes first
+
+
+def test_compile_to_a_fatbin_with_its_manifest(source):
+    import json
+
+    import images
+
+    images.nvcc()
+    target = compiled(source, "k.fatbin", "--arch", "sm_80,sm_90")
+    assert "plain(const int* x, int n, Pair pair)" in inspected(target)
+    found = json.loads(inspected(target, "--json", "--kernel", "scaled*"))
+    assert {(part["what"].split()[0], part["architecture"]) for part in found["parts"]} == {
+        ("machine", "sm_80"),
+        ("machine", "sm_90"),
+        ("PTX", "compute_75"),
+    }
+    (kernel,) = found["kernels"]
+    assert kernel["title"] == "scaled<3>" and kernel["parameters"] == ["float* x", "double by"]
+    assert [one["architecture"] for one in kernel["resources"]] == ["sm_80", "sm_90"]
+
+
+SPILLING = """
+extern "C" __global__ void __launch_bounds__(1024) spilling(const float* a, float* out) {
+    float v[96];
+#pragma unroll
+    for (int i = 0; i < 96; ++i) v[i] = a[i * 1024 + threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 96; ++i) sum = sum * v[i] + v[95 - i];
+    out[threadIdx.x] = sum;
+}
+"""
+
+
+def test_inspect_tells_spills_by_ptxas(tmp_path, nvrtc):
+    import json
+
+    import images
+
+    images.nvcc()
+    path = tmp_path / "s.cu"
+    path.write_text(SPILLING)
+    target = tmp_path / "s.ptx"
+    assert cli("compile", path, "-o", target).returncode == 0
+    assert "known once it is compiled" in inspected(target)
+    (kernel,) = json.loads(inspected(target, "--json", "--ptxas", "sm_80"))["kernels"]
+    (found,) = kernel["resources"]
+    # 1024 threads share 65536 registers, which is 64 for each: 96 values do not fit.
+    assert found["registers"] <= 64
+    assert found["spill_stores"] >= 96 * 4 - 64 * 4 and found["spill_loads"] > 0
+    assert found["local"] >= found["spill_stores"] // 2
+    answer = cli("inspect", target, "--ptxas", "sm_1")
+    assert answer.returncode == 1 and "sm_1" in answer.stderr and "Traceback" not in answer.stderr
+
+
+def test_inspect_finds_the_shipped_kernels_in_the_library():
+    text = inspected(paths.library())
+    assert "library with" in text and "compute_75" in text
+    assert "saxpy(float a, const float* x, const float* y, float* out, unsigned long n)" in text
+    only = inspected(paths.library(), "--kernel", "mandel*")
+    assert "mandelbrot_ker(const float* lattice" in only and "saxpy" not in only
+
+
+def test_inspect_says_what_is_compressed():
+    import images
+
+    text = inspected(images.fatbin(compress=True))
+    assert "compressed" in text and "no kernel" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "neither"),
+        (b"\x7fELF\x02\x01" + bytes(40), "without a fatbin"),
+        (b"\x50\xed\x55\xba", "fatbin header"),
+        (b"\x50\xed\x55\xba\x01\x00\x10\x00" + (999).to_bytes(8, "little"), "fatbin body"),
+        (b"int main() {}", "neither"),
+    ],
+    ids=["empty", "an ELF header", "a magic number", "a cut fatbin", "C"],
+)
+def test_inspect_of_what_is_no_image(tmp_path, content, says):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    answer = cli("inspect", path)
+    assert answer.returncode == 1 and answer.stdout == ""
+    assert "Traceback" not in answer.stderr and str(path) in answer.stderr and says in answer.stderr
+
+
+def test_compile_errors_are_readable(tmp_path, source, nvrtc):
+    bad = tmp_path / "bad.cu"
+    bad.write_text("\n\n__global__ void f() { nothing; }")
+    for arguments, says in [
+        ((bad, "-o", tmp_path / "x.ptx"), f"{bad}(3): error"),
+        ((source, "-o", tmp_path / "x.o"), ".ptx, .cubin, .fatbin"),
+        ((source, "-o", tmp_path / "x.ptx", "--arch", "sm_90"), "compute_90"),
+        ((source, "-o", tmp_path / "x.ptx", "--arch", "90"), "sm_90"),
+        ((source, "-o", tmp_path / "x.cubin", "--arch", "sm_80,sm_90"), ".fatbin"),
+        ((tmp_path / "no.cu", "-o", tmp_path / "x.ptx"), "no.cu"),
+    ]:
+        answer = cli("compile", *arguments)
+        assert answer.returncode == 1 and "Traceback" not in answer.stderr
+        assert says in answer.stderr, answer.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.cu", "kernels.cu"]
+
+
+# -- bench -----------------------------------------------------------------------------------------
+
+
+def test_bench_prints_a_table_beside_cpp(driver):
+    import json
+
+    answer = cli("bench")
+    assert answer.returncode == 0, answer.stderr
+    header = next(line for line in answer.stdout.splitlines() if "ratio" in line)
+    assert header.split() == ["C++", "cupola", "ratio"]
+    for row in ("launch, prepared", "launch, checked", "copy, 64 MiB to the host", "mandelbrot"):
+        assert row in answer.stdout
+    rows = json.loads(cli("bench", "--json").stdout)["rows"]
+    for row in rows:
+        # Microseconds are not promised here: only that both were measured, and are alike.
+        assert 0 < row["floor"] < 10 and 0.2 < row["cupola"] / row["floor"] < 50, row
+
+
+def test_floor_refuses_what_measures_nothing(driver):
+    import cupola
+    from cupola.command import bench
+    from cupola.exceptions import Error
+
+    kernel = cupola.shipped_kernels()["saxpy"]
+    with pytest.raises(Error, match="0 turns"):
+        bench.Floor().launch(kernel, 1, 1, [], 0, True)
+
+
+@pytest.mark.parametrize("name", ["info", "paths", "compile", "inspect", "bench", "mandelbrot"])
+def test_each_command_has_help(name):
+    assert name in cli("--help").stdout
+    answer = cli(name, "--help")
+    assert answer.returncode == 0 and f"usage: cupola {name}" in answer.stdout

@@ -50,13 +50,17 @@ def _text(data: memoryview, offset: int, what: str) -> str:
 class Entry:
     """One piece of code in a fatbin."""
 
-    kind: str  # "ptx" or "cubin"
+    kind: str  # "ptx" or "cubin"; else its number
     architecture: int
     payload: bytes
+    compressed: bool = False
 
 
-def read_fatbin(image: bytes) -> list[Entry]:
-    """The entries of an uncompressed fatbin, in their order."""
+def read_fatbin(image: bytes | memoryview, *, everything: bool = False) -> list[Entry]:
+    """The entries of a fatbin, in their order.
+
+    What is compressed, or neither PTX nor a cubin, is an error, unless ``everything`` is asked for.
+    """
     data = memoryview(image)
     magic, version, header, size = _unpack("<IHHQ", data, 0, "fatbin header")
     if magic != FATBIN_MAGIC:
@@ -68,21 +72,22 @@ def read_fatbin(image: bytes) -> list[Entry]:
     offset = 0
     while offset < len(body):
         what = f"fatbin entry at offset {header + offset}"
-        kind, _, head, padded, compressed = _unpack("<HHIQI", body, offset, what)
+        kind, _, head, padded, packed = _unpack("<HHIQI", body, offset, what)
         architecture = _unpack("<I", body, offset + 28, what)[0]
         flags = _unpack("<Q", body, offset + 40, what)[0]
         if head < 64:
             raise BuildError(f"{what}: its header has {head} bytes")
-        if flags & 0xA000:  # LZ4 or zstd
+        compressed = bool(packed or flags & 0xA000)  # LZ4 or zstd
+        if compressed and not everything:
             raise BuildError(f"{what} is compressed (build it with -no-compress)")
-        if kind not in (1, 2):
+        if kind not in (1, 2) and not everything:
             raise BuildError(f"{what}: unknown kind {kind}")
         payload = bytes(_slice(body, offset + head, padded, what))
-        if kind == 1:
+        if kind == 1 and not compressed:
             payload = payload.split(b"\0", 1)[0]
-        entries.append(Entry("ptx" if kind == 1 else "cubin", architecture, payload))
+        name = {1: "ptx", 2: "cubin"}.get(kind, f"kind {kind}")
+        entries.append(Entry(name, architecture, payload, compressed))
         offset += head + padded
-        del compressed
     return entries
 
 

@@ -1,0 +1,93 @@
+# cupola/command/inspect.py - python -m cupola inspect FILE.
+"""What an image holds: its code, its kernels, their parameters and resources."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import fnmatch
+from typing import TYPE_CHECKING
+
+from cupola.command.table import table
+
+if TYPE_CHECKING:
+    from cupola.contents import Contents, Kernel
+
+HELP = "the kernels, parameters, architectures and resources of an image"
+EPILOG = """\
+FILE is a .fatbin, a .cubin, PTX, or a library or program with fatbins inside, such as
+libcupola.so. No driver is needed. Names and types of parameters come from the manifest beside the
+file, where there is one, else from C++ names and PTX.
+
+  cupola inspect saxpy.fatbin
+  cupola inspect saxpy.ptx --ptxas sm_90
+  cupola inspect $(cupola paths --library) --kernel 'mandel*'"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What is shown, and how."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the image")
+    add("-k", "--kernel", metavar="PATTERN", default="*",
+        help="only kernels of such names, as in 'mandel*'")  # fmt: skip
+    add("--ptxas", metavar="ARCH",
+        help="also compile the PTX for this architecture, as in sm_90, for what its kernels take "
+        "there, and how much they spill")  # fmt: skip
+    add("--json", action="store_true", help="for programs")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print it."""
+    from cupola import contents
+
+    found = contents.read(options.file)
+    release = contents.add_ptxas(found, options.ptxas) if options.ptxas else ""
+    found.kernels = [
+        kernel
+        for kernel in found.kernels
+        if fnmatch.fnmatchcase(kernel.title, options.kernel)
+        or fnmatch.fnmatchcase(kernel.name, options.kernel)
+    ]
+    if options.json:
+        import json
+
+        print(json.dumps(as_json(options.file, found), indent=1))
+        return
+    print(f"{options.file}: {found.kind}")
+    for part in found.parts:
+        note = ", compressed: its kernels can't be read here" if part.compressed else ""
+        print(f"  {part.what} for {part.architecture}, {part.nbytes:,} bytes{note}")
+    for kernel in found.kernels:
+        print(f"\n{kernel.signature}")
+        if kernel.name != kernel.title:
+            print(f"  symbol {kernel.name}")
+        if kernel.resources:
+            print(table(resources(kernel), "  "))
+    if not found.kernels:
+        print("\nno kernel" + (f" of a name like {options.kernel}" if found.parts else ""))
+    elif release:
+        print(f"\nspills, and what has them, as ptxas {release} makes it of the PTX")
+    elif not any(kernel.resources for kernel in found.kernels):
+        print("\nwhat PTX takes is known once it is compiled: --ptxas ARCH, or the driver")
+
+
+def resources(kernel: Kernel) -> list[list[str]]:
+    """Rows, the first names the columns."""
+    spilled = any(one.spill_stores is not None for one in kernel.resources)
+    rows = [["", "registers", "shared", "local"] + (["spill stores", "loads"] if spilled else [])]
+    for one in kernel.resources:
+        row = [one.architecture, str(one.registers), f"{one.shared:,}", f"{one.local:,}"]
+        if spilled:
+            known = one.spill_stores is not None
+            row += [f"{one.spill_stores:,}", f"{one.spill_loads:,}"] if known else ["", ""]
+        rows.append(row)
+    return rows
+
+
+def as_json(file: str, found: Contents) -> dict[str, object]:
+    """All of it but the code."""
+    parts = [dataclasses.asdict(part) for part in found.parts]
+    for part in parts:
+        del part["ptx"]
+    kernels = [{"title": kernel.title, **dataclasses.asdict(kernel)} for kernel in found.kernels]
+    return {"file": file, "kind": found.kind, "parts": parts, "kernels": kernels}

@@ -1,0 +1,288 @@
+# cupola/contents.py - what lies in a file of device code: no driver is asked, nothing is loaded.
+"""The kernels of an image file, and of the images inside a library."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cupola.build.cubin import FATBIN_MAGIC, Entry, read_cubin, read_fatbin
+from cupola.build.error import BuildError
+from cupola.build.signature import demangle
+from cupola.exceptions import ImageError, MissingFileError
+
+_ELF = b"\x7fELF"
+_MACHINE = slice(0x12, 0x14)
+_CUDA = (190).to_bytes(2, "little")
+_FATBIN = FATBIN_MAGIC.to_bytes(4, "little")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(?:\(([^)]*)\))?")
+_PARAMETER = re.compile(r"\.([bfsu])(\d+)\s+(?:\.ptr\b.*?)?\s*[\w$%]+\s*(?:\[\s*(\d+)\s*\])?\s*$",
+                        re.DOTALL)  # fmt: skip
+
+
+@dataclass
+class Resources:
+    """What a kernel takes in one part's code; None is not known. Bytes are a thread's, shared
+    ones a block's. Local bytes hold what is spilled and what is addressed by an index.
+    """
+
+    architecture: str
+    registers: int
+    shared: int
+    local: int
+    spill_stores: int | None = None
+    spill_loads: int | None = None
+
+
+@dataclass
+class Kernel:
+    """A kernel, in whichever parts it is."""
+
+    name: str
+    parameters: list[str]  # as far as they are known, each as C++ would write it
+    resources: list[Resources] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """As C++ writes it, without parameters."""
+        return demangle(self.name).partition("(")[0].removeprefix("void ")
+
+    @property
+    def signature(self) -> str:
+        """With parameters."""
+        return f"{self.title}({', '.join(self.parameters)})"
+
+
+@dataclass
+class Part:
+    """One piece of code."""
+
+    what: str  # "PTX 9.0", "machine code", ...
+    architecture: str  # "compute_75", "sm_90", "" where it is of none
+    nbytes: int
+    compressed: bool = False
+    ptx: str = field(default="", repr=False)
+
+
+@dataclass
+class Contents:
+    """Of a file."""
+
+    kind: str  # "fatbin", "cubin", "PTX", "library with 2 fatbins"
+    parts: list[Part]
+    kernels: list[Kernel]
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """What a fatbin, a cubin, PTX, or a library or program with fatbins inside holds.
+
+    Names and types of parameters come from the manifest beside it, where there is one; else from
+    C++ names, PTX, or sizes.
+
+    Raises
+    ------
+    MissingFileError
+        There is no such file.
+    ImageError
+        It is none of these, or its bytes are broken: says where.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no file {path} (in {os.getcwd()})") from None
+    try:
+        kind, entries = _entries(data)
+    except BuildError as error:
+        raise ImageError(f"{path}: {error}") from None
+    contents = Contents(kind, [], [])
+    kernels: dict[str, Kernel] = {}
+    known = _manifest(path)
+    for entry in entries:
+        contents.parts.append(_part(entry))
+        if entry.compressed or entry.kind not in ("cubin", "ptx"):
+            continue
+        try:
+            _add(kernels, known, entry)
+        except BuildError as error:
+            raise ImageError(f"{path}: {error}") from None
+    contents.kernels = sorted(kernels.values(), key=lambda kernel: kernel.signature)
+    return contents
+
+
+def _entries(data: bytes) -> tuple[str, list[Entry]]:
+    if data.startswith(_FATBIN):
+        return "fatbin", read_fatbin(data, everything=True)
+    if data.startswith(_ELF) and data[_MACHINE] == _CUDA:
+        # The architecture is in the flags, one byte higher since toolkit 13 (ABI version 8).
+        flags = int.from_bytes(data[48:52], "little")
+        return "cubin", [Entry("cubin", flags >> 8 & 0xFF if data[8] >= 8 else flags & 0xFF, data)]
+    if data.startswith(_ELF):
+        return _embedded(data)
+    text = data.partition(b"\0")[0]
+    if _COMMENT.sub("", text.decode("utf-8", "replace")).lstrip().startswith(".version"):
+        target = re.search(rb"^\s*\.target\s+sm_(\d+)", text, re.MULTILINE)
+        return "PTX", [Entry("ptx", int(target[1]) if target else 0, text)]
+    raise BuildError("neither a fatbin, nor a cubin, nor PTX, nor a library with fatbins inside")
+
+
+def _embedded(data: bytes) -> tuple[str, list[Entry]]:
+    """Fatbins lie in a library as they are; the bytes of the magic number alone may, too."""
+    found, count, at = [], 0, data.find(_FATBIN)
+    while at >= 0:
+        try:
+            entries = read_fatbin(memoryview(data)[at:], everything=True)
+        except BuildError:
+            entries = []
+        if entries:
+            found += entries
+            count += 1
+        at = data.find(_FATBIN, at + 4)
+    if not found:
+        raise BuildError("a library or program without a fatbin inside")
+    return f"library with {count} fatbin{'s' if count > 1 else ''}", found
+
+
+def _part(entry: Entry) -> Part:
+    architecture = {"cubin": "sm_", "ptx": "compute_"}.get(entry.kind, "") + str(entry.architecture)
+    if entry.kind == "cubin":
+        return Part("machine code", architecture, len(entry.payload), entry.compressed)
+    if entry.kind != "ptx":
+        return Part(f"code of {entry.kind}", architecture, len(entry.payload), entry.compressed)
+    if entry.compressed:
+        return Part("PTX", architecture, len(entry.payload), True)
+    text = entry.payload.decode("utf-8", "replace")
+    version = re.search(r"^\s*\.version\s+(\d+\.\d+)", text, re.MULTILINE)
+    name = f"PTX {version[1]}" if version else "PTX"
+    return Part(name, architecture, len(entry.payload), ptx=text)
+
+
+def _add(kernels: dict[str, Kernel], known: dict[str, list[str]], entry: Entry) -> None:
+    if entry.kind == "ptx":
+        for name, parameters in ptx_kernels(entry.payload.decode("utf-8", "replace")).items():
+            there = kernels.setdefault(name, Kernel(name, []))
+            there.parameters = _best(known, name, parameters)
+        return
+    for found in read_cubin(entry.payload):
+        sizes = [f"{parameter.size} bytes" for parameter in found.parameters]
+        if found.name not in kernels:
+            kernels[found.name] = Kernel(found.name, _best(known, found.name, sizes))
+        kernels[found.name].resources.append(
+            Resources(f"sm_{entry.architecture}", found.registers, found.shared, found.local)
+        )
+
+
+def _best(known: dict[str, list[str]], name: str, otherwise: list[str]) -> list[str]:
+    """The manifest's, else a C++ name's, else what the code itself tells."""
+    if name in known:
+        return known[name]
+    _, bracket, rest = demangle(name).partition("(")
+    if bracket and "(" not in rest.removesuffix(")"):
+        return [] if rest in (")", "void)") else rest.removesuffix(")").split(", ")
+    return otherwise
+
+
+def ptx_kernels(text: str) -> dict[str, list[str]]:
+    """The parameters of each kernel of a PTX text, as far as PTX tells."""
+    return {
+        entry[1]: [_ptx_type(one) for one in (entry[2] or "").split(",") if one.strip()]
+        for entry in _ENTRY.finditer(_COMMENT.sub("", text))
+    }
+
+
+def _ptx_type(declaration: str) -> str:
+    read = _PARAMETER.search(declaration)
+    if read is None:
+        return "?"
+    kind, size = read[1], int(read[2]) // 8
+    if read[3]:
+        return f"struct of {size * int(read[3])} bytes"
+    if kind == "f":
+        return {2: "half", 4: "float", 8: "double"}.get(size, f"float of {size} bytes")
+    return "pointer or 8-byte integer" if size == 8 else f"{size}-byte integer"
+
+
+def _manifest(path: Path) -> dict[str, list[str]]:
+    """Of the manifest beside the file: each kernel's parameters."""
+    from cupola.images import manifest_file
+
+    for place in (path.with_suffix(".json"), path.with_name("kernels.json")):
+        found = manifest_file(str(place)) if place != path else None
+        if found is not None:
+            return {name: [_spelled(one) for one in given] for name, given in found.items()}
+    return {}
+
+
+def _spelled(parameter: tuple[str, str, str, int, int]) -> str:
+    name, kind, type_name, _, size = parameter
+    text = type_name or (f"{size} bytes" if kind == "unknown" else kind)
+    if "pointer" in kind:
+        text = f"{'const ' if kind.startswith('const') else ''}{type_name or 'void'}*"
+    return f"{text} {name}".strip()
+
+
+def add_ptxas(contents: Contents, architecture: str) -> str:
+    """Add what each kernel of the PTX takes when ptxas compiles it, and spills; ptxas's version.
+
+    Raises
+    ------
+    BuildError
+        There is no ptxas, or it refuses the PTX.
+    """
+    from cupola.build import toolkit
+
+    found = toolkit.find()
+    kernels = {kernel.name: kernel for kernel in contents.kernels}
+    for part in contents.parts:
+        if part.ptx:
+            _ptxas(Path(found.nvcc).with_name("ptxas"), part.ptx, architecture, kernels)
+    return found.release
+
+
+def _ptxas(program: Path, ptx: str, architecture: str, kernels: dict[str, Kernel]) -> None:
+    import subprocess
+
+    command = [program, "-v", f"-arch={architecture}", "-o", os.devnull, "-"]
+    try:
+        # In a file of its own: ptxas takes no standard input.
+        import tempfile
+
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+            file.write(ptx)
+            file.flush()
+            command[-1] = file.name
+            done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise BuildError(f"{program} can't be run: {error.strerror}") from None
+    if done.returncode:
+        raise BuildError(f"{program} -arch={architecture} failed: {done.stderr.strip()}")
+    for name, resources in said(done.stderr.splitlines(), architecture):
+        if name in kernels:
+            kernels[name].resources.append(resources)
+
+
+def said(lines: Iterable[str], architecture: str) -> list[tuple[str, Resources]]:
+    """What ``ptxas -v`` says of each kernel."""
+    found: list[tuple[str, Resources]] = []
+    numbers: dict[str, Any] = {}
+    name = ""
+    for line in lines:
+        if entry := re.search(r"Compiling entry function '([^']+)'", line):
+            name, numbers = entry[1], {}
+        elif spilled := re.search(
+            r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line
+        ):
+            numbers.setdefault("frame", [int(number) for number in spilled.groups()])
+        elif used := re.search(r"Used (\d+) registers", line):
+            shared = re.search(r"(\d+) bytes smem", line)
+            local, stores, loads = numbers.get("frame", (0, None, None))
+            found.append(
+                (name, Resources(architecture, int(used[1]), int(shared[1]) if shared else 0,
+                                 local, stores, loads))
+            )  # fmt: skip
+    return found
