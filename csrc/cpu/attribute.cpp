@@ -104,6 +104,7 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
         case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+        case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
             return 1;
         default:
             break;

@@ -17,6 +17,7 @@
 #include "cpu/registry.hpp"
 #include "cpu/scheduler.hpp"
 #include "cpu/settings.hpp"
+#include "cpu/work_gate.hpp"
 
 namespace cupola::cpu {
 
@@ -54,6 +55,7 @@ class Driver {
     Budget host_memory;  // pinned memory is bounded like a device's
     Scheduler scheduler;
     Executors executors;
+    WorkGate gate;
 
     Registry<Context> contexts;
     Registry<Stream> streams;

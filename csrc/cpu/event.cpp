@@ -6,16 +6,46 @@
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/shared_event.hpp"
 #include "cpu/stream.hpp"
 
 namespace cupola::cpu {
+namespace {
+
+// Whether to wait for other processes no longer: this one ends, or the context does.
+bool over(const Context& context) {
+    return Driver::state() != CUDA_SUCCESS || !context.alive() || context.error() != CUDA_SUCCESS;
+}
+
+// What was waited for will never be, so what comes after it has no ground to stand on.
+void lost(Context& context) {
+    context.poison(CUDA_ERROR_EXTERNAL_DEVICE,
+                   "a process has ended before an event was done that it had recorded");
+}
+
+}  // namespace
 
 std::shared_ptr<Event::Record> Event::last() const {
     std::lock_guard lock(mutex_);
     return record_;
 }
 
-std::unique_ptr<Operation> Event::stamp(std::shared_ptr<Record> record) {
+std::shared_ptr<Event::Record> Event::own_last() const {
+    auto record = last();
+    return record && shared_ && shared_->last() != record->number ? nullptr : record;
+}
+
+std::unique_ptr<Operation> Event::stamp(std::shared_ptr<Record> record) const {
+    if (shared_) {
+        record->number = shared_->record();
+        auto operation =
+            task([number = record->number, shared = shared_, context = context_](CUresult) {
+                shared->wait(SharedEvent::before(number), [&] { return over(*context); });
+                shared->complete(number);
+            });
+        operation->aside = true;
+        return operation;
+    }
     return task([record = std::move(record)](CUresult) {
         const auto now = std::chrono::steady_clock::now().time_since_epoch();
         record->nanoseconds.store(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
@@ -56,17 +86,39 @@ void Event::record(Stream& stream) {
 }
 
 bool Event::done() const {
-    const auto record = last();
-    return !record || record->mark.stream->done(record->mark.ticket);
+    if (const auto record = own_last()) return record->mark.stream->done(record->mark.ticket);
+    if (!shared_) return true;
+    const auto state = shared_->state(shared_->last());
+    if (state == SharedEvent::State::lost) lost(*context_);
+    return state != SharedEvent::State::pending;
 }
 
 void Event::wait() const {
-    if (const auto record = last()) record->mark.stream->wait(record->mark.ticket);
+    if (const auto record = own_last()) return record->mark.stream->wait(record->mark.ticket);
+    if (!shared_) return;
+    const auto state = shared_->wait(shared_->last(), [this] { return over(*context_); });
+    if (state == SharedEvent::State::lost) lost(*context_);
 }
 
-Mark Event::mark() const {
-    const auto record = last();
-    return record ? record->mark : Mark{};
+std::unique_ptr<Operation> Event::wait_operation(const Stream& stream) const {
+    if (const auto record = own_last()) {
+        const Mark& mark = record->mark;
+        if (mark.stream.get() == &stream || mark.stream->done(mark.ticket)) return nullptr;
+        auto operation = task([](CUresult) {});
+        operation->waits.push_back(mark);
+        return operation;
+    }
+    if (!shared_) return nullptr;
+    const std::uint64_t number = shared_->last();
+    if (shared_->state(number) == SharedEvent::State::done) return nullptr;
+    const auto context = stream.context_pointer();
+    auto operation = task([number, context, shared = shared_](CUresult status) {
+        if (status != CUDA_SUCCESS) return;
+        const auto state = shared->wait(number, [&] { return over(*context); });
+        if (state == SharedEvent::State::lost) lost(*context);
+    });
+    operation->aside = true;
+    return operation;
 }
 
 CUresult Event::elapsed(float* milliseconds, const Event& start, const Event& end) {

@@ -11,31 +11,36 @@ namespace cupola::cpu {
 
 class Capture;
 class Context;
+class SharedEvent;
 struct Node;
 
 class Event {
   public:
-    Event(std::shared_ptr<Context> context, unsigned flags)
-        : context_(std::move(context)), flags_(flags) {}
+    // `shared`: what other processes see of it; null where none does.
+    Event(std::shared_ptr<Context> context, unsigned flags,
+          std::shared_ptr<SharedEvent> shared = nullptr)
+        : context_(std::move(context)), flags_(flags), shared_(std::move(shared)) {}
 
     CUevent handle() { return reinterpret_cast<CUevent>(this); }
     const Context* context() const { return context_.get(); }
     bool timed() const { return !(flags_ & CU_EVENT_DISABLE_TIMING); }
+    const std::shared_ptr<SharedEvent>& shared() const { return shared_; }
 
     void record(Stream& stream);
     // True where it was never recorded, as on hardware.
     bool done() const;
     void wait() const;
-    // What a stream has to wait for; an empty mark where the event was never recorded.
-    Mark mark() const;
+    // What makes a stream wait for it; null where there is nothing to wait for.
+    std::unique_ptr<Operation> wait_operation(const Stream& stream) const;
 
     // Of one record call: recording again must not move what was already waited for.
     struct Record {
         Mark mark;
         std::atomic<std::int64_t> nanoseconds{0};
+        std::uint64_t number = 0;  // among those of all processes
     };
     // The work that takes the record's time, and the record as the last one.
-    static std::unique_ptr<Operation> stamp(std::shared_ptr<Record> record);
+    std::unique_ptr<Operation> stamp(std::shared_ptr<Record> record) const;
     void set(std::shared_ptr<Record> record);
 
     // Where it was last recorded in a capture: it has no time, and stands for a place in a graph.
@@ -52,9 +57,12 @@ class Event {
 
   private:
     std::shared_ptr<Record> last() const;
+    // The last record where this process made it, and nobody else's came after it.
+    std::shared_ptr<Record> own_last() const;
 
     const std::shared_ptr<Context> context_;
     const unsigned flags_;
+    const std::shared_ptr<SharedEvent> shared_;
     mutable std::mutex mutex_;
     std::shared_ptr<Record> record_;
     Captured captured_;

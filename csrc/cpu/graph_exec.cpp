@@ -118,14 +118,12 @@ void GraphExec::launch(Stream& stream) {
         } else if (const auto* host = std::get_if<HostCall>(&node->work)) {
             operation = host_operation(host->function, host->data);
         } else if (const auto* wait = std::get_if<WaitNode>(&node->work)) {
-            operation = task([](CUresult) {});
-            Mark mark = wait->event->mark();
-            if (mark.stream && mark.stream.get() != &stream)
-                operation->waits.push_back(std::move(mark));
+            operation = wait->event->wait_operation(stream);
+            if (!operation) continue;
         } else if (const auto* record = std::get_if<RecordNode>(&node->work)) {
             auto made = std::make_shared<Event::Record>();
             made->mark.stream = stream.shared_from_this();
-            operation = Event::stamp(made);
+            operation = record->event->stamp(made);
             recorded.push_back({record->event, std::move(made), operations.size()});
         } else {
             continue;

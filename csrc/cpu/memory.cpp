@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cpu/failure.hpp"
+#include "cpu/shared_file.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -22,6 +23,22 @@ void* host_memory(std::size_t capacity, std::size_t align) {
     // Fewer page faults and table walks in the first pass over a large array.
     if (memory) madvise(memory, round_up(capacity, huge), MADV_HUGEPAGE);
     return memory;
+}
+
+// Pages that hold nothing else, so that other processes can be given them.
+void* own_pages(std::size_t length) {
+    const std::size_t spare = length < 2 * huge ? 0 : huge;
+    void* const found =
+        mmap(nullptr, length + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED) return nullptr;
+    if (spare == 0) return found;
+    auto* const first = static_cast<std::byte*>(found);
+    const std::size_t before = round_up(reinterpret_cast<std::uintptr_t>(first), huge) -
+                               reinterpret_cast<std::uintptr_t>(first);
+    if (before) munmap(first, before);
+    if (before < spare) munmap(first + before + length, spare - before);
+    madvise(first + before, length, MADV_HUGEPAGE);
+    return first + before;
 }
 
 }  // namespace
@@ -43,7 +60,9 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
     like.size = size;
     like.capacity = round_up(std::max<std::size_t>(size, 1), align);
     require(budget.take(like.capacity), CUDA_ERROR_OUT_OF_MEMORY);
-    void* memory = host_memory(like.capacity, align);
+    if (like.kind == Allocation::Kind::device && !like.module)
+        like.mapped = in_pages(like.capacity);
+    void* memory = like.mapped ? own_pages(like.mapped) : host_memory(like.capacity, align);
     if (!memory) {
         budget.give(like.capacity);
         fail(CUDA_ERROR_OUT_OF_MEMORY);
@@ -59,17 +78,21 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
 }
 
 void MemoryMap::release(std::uintptr_t begin, Budget& budget) {
-    std::size_t capacity = 0;
+    Allocation gone;
     {
         std::unique_lock lock(mutex_);
         const auto it = table_.find(begin);
-        capacity = it->second.capacity;
+        gone = std::move(it->second);
         table_.erase(it);
         ranges_.erase(begin);
     }
-    retire([begin, capacity, &budget] {
-        std::free(reinterpret_cast<void*>(begin));
-        budget.give(capacity);
+    retire([gone = std::move(gone), &budget] {
+        auto* const memory = reinterpret_cast<void*>(gone.begin);
+        if (gone.mapped)
+            munmap(memory, gone.mapped);
+        else
+            std::free(memory);
+        budget.give(gone.capacity);
     });
 }
 

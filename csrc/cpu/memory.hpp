@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -20,9 +21,11 @@ namespace cupola::cpu {
 
 class Context;
 class Pool;
+class SharedFile;
+class WorkGate;
 
 struct Allocation {
-    enum class Kind { device, managed, pool, host, registered };
+    enum class Kind { device, managed, pool, host, registered, imported };
 
     std::uintptr_t begin = 0;
     std::size_t size = 0;      // as asked for: what is checked
@@ -34,7 +37,10 @@ struct Allocation {
     const Pool* pool = nullptr;
     std::uint64_t id = 0;  // never used twice
     bool sync_memops = false;
-    bool module = false;  // a module's variables: not the program's to free
+    bool module = false;                     // a module's variables: not the program's to free
+    std::size_t mapped = 0;                  // bytes of pages of its own; 0: of the host's heap
+    std::shared_ptr<const SharedFile> file;  // what the pages are, where processes share them
+    unsigned opened = 0;                     // of what another process gave: how often
 
     std::uintptr_t end() const { return begin + size; }
     bool on_host() const { return kind == Kind::host || kind == Kind::registered; }
@@ -76,6 +82,13 @@ class MemoryMap final : public AddressSpace {
     void change(std::uintptr_t begin, const std::function<void(Allocation&)>& change);
     std::vector<Allocation> owned_by(const Context* context) const;
 
+    // Makes the allocation that holds an address one which other processes may open; what by.
+    std::shared_ptr<const SharedFile> share(std::uintptr_t address, WorkGate& gate);
+    // Memory of another process. `like` says whose it is here; opened again, it is what it was.
+    std::uintptr_t open(Allocation like, const void* name);
+    // Takes back one opening; true where none is left but one, with which the memory goes.
+    bool last_opened(std::uintptr_t begin);
+
     // For a range which a pool keeps: whether the program has it, and how large it asked.
     void hand_out(std::uintptr_t begin, std::size_t size, const Context* context);
     void take_back(std::uintptr_t begin);
@@ -103,6 +116,7 @@ class MemoryMap final : public AddressSpace {
     std::map<std::uintptr_t, Allocation> table_;
     std::uint64_t last_id_ = 0;
     RangeTable ranges_;
+    std::mutex sharing_;  // of share and open, taken first
 
     std::mutex pins_mutex_;
     std::multiset<std::uint64_t> pins_;

@@ -26,6 +26,7 @@ struct Operation {
 
     // Calls the program back: never on a thread that only waits, whose locks the call may need.
     bool host = false;
+    bool aside = false;  // touches no memory of a device, and may wait for other processes
     Operation* next = nullptr;
     std::uint64_t ticket = 0;
     std::vector<Mark> waits;

@@ -104,7 +104,12 @@ void Stream::run(Operation* operation) {
     const CUresult status =
         !context_->alive() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : context_->error();
     const std::uint64_t ticket = operation->ticket;
-    operation->run(status);
+    if (operation->host || operation->aside) {
+        operation->run(status);
+    } else {
+        const WorkGate::Pass pass(Driver::get().gate);
+        operation->run(status);
+    }
     // What the work held is released before it counts as done: then memory and modules are free.
     delete operation;
     completed_.store(ticket);

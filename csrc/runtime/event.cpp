@@ -61,7 +61,11 @@ int cupola_event_import(int device, const unsigned char handle[64], cupola_event
         CUipcEventHandle given{};
         std::memcpy(&given, handle, sizeof given);
         CUevent opened = nullptr;
-        CUPOLA_CALL(cuIpcOpenEventHandle, &opened, given);
+        const CUresult code = driver().cuIpcOpenEventHandle(&opened, given);
+        if (code != CUDA_SUCCESS)
+            fail_driver(code, "cuIpcOpenEventHandle",
+                        "a handle is opened by another process than the one that made it, while "
+                        "that one still has the event");
         *out = wrap(make<Event>(c, opened).detach());
     });
 }

@@ -284,8 +284,7 @@ cdef class Memory:
         ArgumentValueError
             Unless it was made by ``cupola.alloc(nbytes, exportable=True)``.
         DriverError
-            Where the driver shares no memory, as the CPU device does not
-            (``CUDA_ERROR_NOT_SUPPORTED``).
+            Where the driver, or the system, shares no memory.
         """
         cdef char handle[CUPOLA_IPC_HANDLE_SIZE]
         if self.native == NULL:

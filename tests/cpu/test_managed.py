@@ -1,4 +1,4 @@
-"""Managed memory: prefetching and advice; memory of other processes."""
+"""Managed memory: prefetching and advice."""
 
 import ctypes
 from ctypes import byref, c_int, c_uint64
@@ -66,18 +66,3 @@ def test_advice(cuda, managed):
     plain = cuda.alloc(16)
     assert cuda.code("cuMemAdvise", plain, 16, SET_READ_MOSTLY, 0) == INVALID_VALUE
     cuda.cuMemFree_v2(plain)
-
-
-def test_there_is_no_memory_of_other_processes(cuda, own):
-    handle, pointer = ctypes.create_string_buffer(64), c_uint64()
-    plain = cuda.alloc(16)
-    assert cuda.code("cuIpcGetMemHandle", handle, plain) == NOT_SUPPORTED
-    assert cuda.code("cuIpcGetMemHandle", None, plain) == INVALID_VALUE
-    assert cuda.code("cuIpcGetMemHandle", handle, 16) == INVALID_VALUE
-    cuda.cuMemFree_v2(plain)
-
-    class Handle(ctypes.Structure):
-        _fields_ = (("bytes", ctypes.c_char * 64),)
-
-    assert cuda.code("cuIpcOpenMemHandle_v2", byref(pointer), Handle(), 1) == NOT_SUPPORTED
-    assert cuda.code("cuIpcCloseMemHandle", 16) == INVALID_VALUE

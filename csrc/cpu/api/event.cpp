@@ -5,6 +5,7 @@
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/pool.hpp"
+#include "cpu/shared_event.hpp"
 #include "cpu/stream.hpp"
 
 using namespace cupola::cpu;
@@ -15,30 +16,15 @@ CUPOLA_API CUresult cuEventCreate(CUevent* out, unsigned int flags) {
             CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
         require(out && !(flags & ~known));
         const auto& context = Context::usable();
+        std::shared_ptr<SharedEvent> shared;
         if (flags & CU_EVENT_INTERPROCESS) {
             require(flags & CU_EVENT_DISABLE_TIMING);
-            fail(CUDA_ERROR_NOT_SUPPORTED);
+            shared = SharedEvent::make();
         }
-        auto event = std::make_shared<Event>(context, flags);
+        auto event = std::make_shared<Event>(context, flags, std::move(shared));
         *out = event->handle();
         Driver::get().events.add(std::move(event));
         return CUDA_SUCCESS;
-    });
-}
-
-// No event here is another process's too.
-CUPOLA_API CUresult cuIpcGetEventHandle(CUipcEventHandle* out, CUevent event) {
-    return entry([&] {
-        require(out);
-        Driver::get().events.get(event);
-        return CUDA_ERROR_NOT_SUPPORTED;
-    });
-}
-CUPOLA_API CUresult cuIpcOpenEventHandle(CUevent* out, CUipcEventHandle) {
-    return entry([&] {
-        require(out);
-        Context::usable();
-        return CUDA_ERROR_NOT_SUPPORTED;
     });
 }
 

@@ -1,32 +1,75 @@
-// csrc/cpu/api/ipc.cpp - cu* entry points: memory of other processes. This device's memory is its
-// process's own, so there is none.
+// csrc/cpu/api/ipc.cpp - cu* entry points: memory and events of other processes.
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/event.hpp"
+#include "cpu/shared_event.hpp"
+#include "cpu/shared_file.hpp"
 
 using namespace cupola::cpu;
 
+static_assert(sizeof(CUipcMemHandle) == SharedFile::name_size);
+static_assert(sizeof(CUipcEventHandle) == SharedFile::name_size);
+
+// Of memory that cuMemAlloc gave. The whole allocation is shared, wherever in it the address is.
 CUPOLA_API CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
     return entry([&] {
         Context::usable();
         require(handle);
-        const auto found = Driver::get().memory.at(address);
-        require(found && !found->on_host());
-        return CUDA_ERROR_NOT_SUPPORTED;
+        Driver& driver = Driver::get();
+        driver.memory.share(address, driver.gate)->name(handle);
+        return CUDA_SUCCESS;
     });
 }
 
-CUPOLA_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle, unsigned int) {
+CUPOLA_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle,
+                                          unsigned int flags) {
     return entry([&] {
-        Context::usable();
-        require(address);
-        return CUDA_ERROR_NOT_SUPPORTED;
+        const auto& context = Context::usable();
+        require(address && flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+        Allocation like;
+        like.device = context->device().ordinal();
+        like.context = context.get();
+        *address = Driver::get().memory.open(like, &handle);
+        return CUDA_SUCCESS;
     });
 }
 CUPOLA_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
 
-CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr) {
+// Waits for all work, as cuMemFree does.
+CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
     return entry([&] {
-        Context::usable();
-        return CUDA_ERROR_INVALID_VALUE;  // nothing was opened
+        const auto& context = Context::usable();
+        Driver& driver = Driver::get();
+        const auto found = driver.memory.at(address);
+        require(found && found->begin == address && found->kind == Allocation::Kind::imported);
+        if (driver.memory.last_opened(address)) {
+            context->synchronize();
+            if (driver.memory.last_opened(address))
+                driver.memory.release(address, driver.budget(*found));
+        }
+        return context->error();
+    });
+}
+
+CUPOLA_API CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
+    return entry([&] {
+        require(handle);
+        const auto shared = Driver::get().events.get(event)->shared();
+        require(shared && shared->mine(), CUDA_ERROR_INVALID_HANDLE);
+        shared->name(handle);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuIpcOpenEventHandle(CUevent* out, CUipcEventHandle handle) {
+    return entry([&] {
+        require(out);
+        const auto& context = Context::usable();
+        auto event = std::make_shared<Event>(
+            context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, SharedEvent::open(&handle));
+        *out = event->handle();
+        Driver::get().events.add(std::move(event));
+        return CUDA_SUCCESS;
     });
 }

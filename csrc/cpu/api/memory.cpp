@@ -126,7 +126,8 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
         Driver& driver = Driver::get();
         const auto find = [&] {
             const auto found = driver.memory.at(address);
-            require(found && found->begin == address && !found->on_host() && !found->module);
+            require(found && found->begin == address && !found->on_host() && !found->module &&
+                    found->kind != Allocation::Kind::imported);
             return *found;
         };
         find();

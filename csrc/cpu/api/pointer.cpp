@@ -89,6 +89,8 @@ CUresult put_known(void* data, CUpointer_attribute attribute, const Allocation& 
             put<const void*>(data, of.pool);
             break;
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+            put<bool>(data, of.kind == Allocation::Kind::device && !of.module);
+            break;
         case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
             put<bool>(data, false);
             break;

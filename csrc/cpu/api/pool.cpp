@@ -57,7 +57,8 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
         if (address == 0) return CUDA_SUCCESS;
         Driver& driver = Driver::get();
         const auto found = driver.memory.at(address);
-        require(found && found->begin == address && !found->on_host() && !found->module);
+        require(found && found->begin == address && !found->on_host() && !found->module &&
+                found->kind != Allocation::Kind::imported);
         if (found->kind == Allocation::Kind::pool) {
             const_cast<Pool*>(found->pool)->free_on(*stream, address);
             return CUDA_SUCCESS;

@@ -98,12 +98,7 @@ CUPOLA_API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
             Capture::wait(*stream, *what);
             return CUDA_SUCCESS;
         }
-        Mark mark = what->mark();
-        if (!mark.stream || mark.stream == stream || mark.stream->done(mark.ticket))
-            return CUDA_SUCCESS;
-        auto wait = task([](CUresult) {});
-        wait->waits.push_back(std::move(mark));
-        stream->submit(std::move(wait));
+        if (auto wait = what->wait_operation(*stream)) stream->submit(std::move(wait));
         return CUDA_SUCCESS;
     });
 }

@@ -1,0 +1,60 @@
+// csrc/cpu/shared_file.hpp - memory that other processes map: a file without a name, and the 64
+// bytes by which they find it.
+//
+// The file is a memfd of the process that made it, so nothing is left behind however processes end.
+// Another process of the same user opens it as /proc/PID/fd/N. What it is given is not trusted: the
+// file must be one of these, of a size that nobody can change any more, and must begin with what
+// the 64 bytes say, a random number among it, by which an old handle never means a new file.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace cupola::cpu {
+
+class SharedFile {
+  public:
+    enum class Use : std::uint32_t { memory = 1, event = 2 };
+    static constexpr std::size_t name_size = 64;
+    using Number = std::array<std::uint64_t, 2>;
+
+    // Of so many bytes, zero at first. OUT_OF_MEMORY where the host has no more memory or files.
+    static std::unique_ptr<SharedFile> make(Use use, std::size_t size);
+    // Another process's. INVALID_VALUE where the bytes are no such name, INVALID_CONTEXT where they
+    // name this process's own, INVALID_HANDLE where there is no such file (any more).
+    static std::unique_ptr<SharedFile> open(Use use, const void* name);
+    ~SharedFile();
+    SharedFile(const SharedFile&) = delete;
+    SharedFile& operator=(const SharedFile&) = delete;
+
+    void* map() const;  // `length` bytes, for the caller to unmap; MAP_FAILED (205) as a failure
+    void name(void* name) const;
+    std::size_t size() const { return text_.size; }
+    std::size_t length() const;  // in whole pages
+    const Number& number() const { return text_.number; }
+    int descriptor() const { return descriptor_; }
+
+  private:
+    // What the file begins with, and the name of it.
+    struct Text {
+        char magic[8];
+        std::uint32_t use;
+        std::int32_t process;
+        Number number;
+        std::uint64_t size;
+        std::int32_t descriptor;  // of that process
+        std::uint32_t zero[5];
+    };
+    static_assert(sizeof(Text) == name_size);
+
+    SharedFile(int descriptor, const Text& text) : descriptor_(descriptor), text_(text) {}
+
+    const int descriptor_;
+    Text text_;
+};
+
+std::size_t in_pages(std::size_t bytes);
+
+}  // namespace cupola::cpu

@@ -1,0 +1,95 @@
+// csrc/cpu/shared_memory.cpp - the memory map's dealings with other processes: an allocation that
+// is given to them becomes a file's pages, in place; what they give is an allocation of its own.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+
+#include "cpu/failure.hpp"
+#include "cpu/memory.hpp"
+#include "cpu/shared_file.hpp"
+#include "cpu/work_gate.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+struct Mapping {
+    explicit Mapping(const SharedFile& file) : memory(file.map()), length(file.length()) {}
+    ~Mapping() {
+        if (memory) munmap(memory, length);
+    }
+    std::uintptr_t release() {
+        return reinterpret_cast<std::uintptr_t>(std::exchange(memory, nullptr));
+    }
+
+    void* memory;
+    const std::size_t length;
+};
+
+}  // namespace
+
+// The content moves while nothing runs that could change it. The address stays.
+std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkGate& gate) {
+    std::lock_guard once(sharing_);
+    const auto before = at(address);
+    require(before && before->kind == Allocation::Kind::device && !before->module);
+    if (before->file) return before->file;
+    const std::shared_ptr<const SharedFile> file =
+        SharedFile::make(SharedFile::Use::memory, before->size);
+    Mapping fresh(*file);
+    gate.quietly([&] {
+        std::unique_lock lock(mutex_);
+        const auto now = table_.find(before->begin);
+        require(now != table_.end() && now->second.id == before->id);  // else freed meanwhile
+        Allocation& allocation = now->second;
+        auto* const place = reinterpret_cast<void*>(allocation.begin);
+        std::memcpy(fresh.memory, place, allocation.size);
+        require(mremap(fresh.memory, fresh.length, fresh.length, MREMAP_MAYMOVE | MREMAP_FIXED,
+                       place) == place,
+                CUDA_ERROR_OUT_OF_MEMORY);
+        fresh.release();
+        allocation.file = file;
+    });
+    return file;
+}
+
+std::uintptr_t MemoryMap::open(Allocation like, const void* name) {
+    std::shared_ptr<const SharedFile> file = SharedFile::open(SharedFile::Use::memory, name);
+    std::lock_guard once(sharing_);
+    {
+        std::unique_lock lock(mutex_);
+        for (auto& [begin, allocation] : table_) {
+            if (allocation.kind != Allocation::Kind::imported ||
+                allocation.file->number() != file->number())
+                continue;
+            require(allocation.context == like.context, CUDA_ERROR_INVALID_CONTEXT);
+            ++allocation.opened;
+            return begin;
+        }
+    }
+    Mapping mapping(*file);
+    like.kind = Allocation::Kind::imported;
+    like.size = file->size();
+    like.mapped = file->length();
+    like.opened = 1;
+    like.begin = reinterpret_cast<std::uintptr_t>(mapping.memory);
+    like.file = std::move(file);
+    std::unique_lock lock(mutex_);
+    like.id = ++last_id_;
+    table_.emplace(like.begin, like);
+    ranges_.insert({like.begin, like.end(), true});
+    return mapping.release();
+}
+
+bool MemoryMap::last_opened(std::uintptr_t begin) {
+    std::unique_lock lock(mutex_);
+    const auto it = table_.find(begin);
+    require(it != table_.end() && it->second.kind == Allocation::Kind::imported);
+    if (it->second.opened > 1) {
+        --it->second.opened;
+        return false;
+    }
+    return true;
+}
+
+}  // namespace cupola::cpu
