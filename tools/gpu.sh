@@ -72,5 +72,10 @@ for tool in "memcheck --report-api-errors no" racecheck synccheck; do
 done
 finish
 
+# Minutes, so only where it is asked for.
+if [ -n "${CUPOLA_GPU_SOAK:-}" ]; then
+    CUPOLA_SOAK=full part soak "${pytest[@]}" --driver=cuda tests/soak
+fi
+
 part benchmarks "$python" benchmarks/run.py --out "$results"
 exit $status

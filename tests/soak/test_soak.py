@@ -1,9 +1,11 @@
 """Many calls leave nothing behind: neither host nor device memory grows.
 
 A short slice of what `make sweep` does, which sets CUPOLA_SOAK=full: 10^6 launches, 10^5
-allocations, 10^4 module loads, and a minute of eight threads.
+allocations, 10^4 module loads, and a minute of eight threads. There each part says how long it
+took and what it left; `make sweep PYTEST="-k launches"` is one part alone.
 """
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -43,18 +45,53 @@ def device_bytes():
     return total.value - free.value
 
 
-def stays_flat(work, count):
+class Watch:
+    """How much memory there is more than when it was made, and since when."""
+
+    def __init__(self, say):
+        self.say = say
+        self.begin = time.monotonic()
+        self.host, self.device = host_bytes(), device_bytes()
+
+    def check(self, what, host_growth=HOST_GROWTH):
+        host, device = host_bytes(), device_bytes()
+        grown, device_grown = host - self.host, device - self.device
+        self.say(
+            f"{what} in {time.monotonic() - self.begin:.1f} s: "
+            f"host {grown / 1024:+.0f} KiB to {host / 2**20:.1f} MiB, "
+            f"device {device_grown / 1024:+.0f} KiB to {device / 2**20:.1f} MiB"
+        )
+        # A GPU is shared with other tests of the same time, unless this is the long run.
+        if FULL or cupola.driver.info().kind == "cpu":
+            assert device_grown < DEVICE_GROWTH
+        assert grown < host_growth
+
+
+@pytest.fixture
+def say(capsys):
+    """Prints a line: past pytest where the run is long, else for where a test fails."""
+
+    def say(line):
+        with capsys.disabled() if FULL else contextlib.nullcontext():
+            print(f"\n{line}", end=" ", flush=True)
+
+    return say
+
+
+@pytest.fixture
+def stays_flat(say):
     """Does the work so many times; what a first part of it took is not counted."""
-    work(count // WARM)
-    host, device = host_bytes(), device_bytes()
-    work(count - count // WARM)
-    # A GPU is shared with other tests of the same time, unless this is the long run.
-    if FULL or cupola.driver.info().kind == "cpu":
-        assert device_bytes() - device < DEVICE_GROWTH
-    assert host_bytes() - host < HOST_GROWTH
+
+    def stays_flat(work, count, what):
+        work(count // WARM)
+        watch = Watch(say)
+        work(count - count // WARM)
+        watch.check(f"{count - count // WARM} {what}")
+
+    return stays_flat
 
 
-def test_launches(driver):
+def test_launches(driver, stays_flat):
     x = cupola.to_device(np.zeros(64, np.float32))
     one = cupola.to_device(np.ones(64, np.float32))
     kernel = cupola.shipped_kernels()["saxpy"]
@@ -67,11 +104,11 @@ def test_launches(driver):
             if i % 1000 == 999:
                 cupola.Device().synchronize()
 
-    stays_flat(launches, LAUNCHES)
+    stays_flat(launches, LAUNCHES, "launches")
     np.testing.assert_array_equal(x.get(), LAUNCHES // 2)
 
 
-def test_allocations(driver):
+def test_allocations(driver, stays_flat):
     rng = np.random.default_rng(5)
     sizes = rng.integers(1, 100_000, 512).tolist()
 
@@ -83,11 +120,11 @@ def test_allocations(driver):
             if len(held) == 20:
                 held = held[10:]
 
-    stays_flat(allocations, ALLOCATIONS)
+    stays_flat(allocations, ALLOCATIONS, "allocations")
 
 
 @pytest.mark.parametrize("form", ["ptx", "fatbin"])
-def test_module_loads(driver, form):
+def test_module_loads(driver, stays_flat, form):
     image, out = images.FORMS[form](), cupola.empty(5, np.int32)
 
     def loads(count):
@@ -95,20 +132,20 @@ def test_module_loads(driver, form):
             kernel = cupola.load(image)["odd"]
             kernel[1, 1](b"abcde", out)
 
-    stays_flat(loads, LOADS // 2)
+    stays_flat(loads, LOADS // 2, f"loads of {form}")
 
 
-def test_streams_and_events(driver):
+def test_streams_and_events(driver, stays_flat):
     def events(count):
         for _ in range(count):
             stream, event = cupola.Stream(), cupola.Event()
             event.record(stream)
             stream.wait(event)
 
-    stays_flat(events, LOADS)
+    stays_flat(events, LOADS, "streams and events")
 
 
-def test_eight_threads_on_eight_streams(driver):
+def test_eight_threads_on_eight_streams(driver, say):
     kernel = cupola.shipped_kernels()["saxpy"]
     end = time.monotonic() + SECONDS
     rounds, failures = [], []
@@ -128,14 +165,13 @@ def test_eight_threads_on_eight_streams(driver):
             failures.append(error)
         rounds.append(done)
 
-    host = None
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
     for thread in threads:
         thread.start()
     time.sleep(SECONDS / 3)
-    host = host_bytes()
+    watch = Watch(say)
     for thread in threads:
         thread.join()
     assert not failures, failures
     assert len(rounds) == 8 and min(rounds) > 0
-    assert host_bytes() - host < 8 * HOST_GROWTH
+    watch.check(f"{sum(rounds)} rounds of eight threads", 8 * HOST_GROWTH)
