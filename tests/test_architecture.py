@@ -113,7 +113,10 @@ def test_build_imports_the_standard_library_alone():
 
 
 def test_files_are_short():
-    for folder in (CSRC, ROOT / "pyx", ROOT / "package", ROOT / "tests", ROOT / "benchmarks"):
+    for folder in (
+        *(ROOT / name for name in ("pyx", "package", "tests", "benchmarks", "examples")),
+        CSRC,
+    ):
         for path in folder.rglob("*"):
             if path.suffix in {".cpp", ".hpp", ".h", ".cu", ".py", ".pyx", ".pxd"}:
                 if any(

@@ -1,0 +1,142 @@
+"""The examples, each as a reader starts it: a process of its own, its output checked."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cupola
+from cupola import paths, toolkit
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def run(path, *arguments, folder, **variables):
+    """What the example prints; it has to end well, and to complain of nothing."""
+    environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
+    command = [sys.executable, EXAMPLES / path, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    # Matplotlib says so once on a machine.
+    lines = [line for line in done.stderr.splitlines() if "font cache" not in line]
+    assert not lines, done.stderr
+    return done.stdout
+
+
+def loader_path(driver, folder):
+    """Where the loader finds libcuda.so: the CPU device, or a link to NVIDIA's libcuda.so.1."""
+    if driver == "cpu":
+        return os.path.dirname(paths.cpu_driver())
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if "libcuda.so" in line:
+            (folder / "libcuda.so").symlink_to(line.split(maxsplit=5)[5])
+            return folder
+    raise AssertionError("the driver is not in this process")
+
+
+@pytest.fixture
+def nvrtc():
+    try:
+        return toolkit.load("nvrtc")
+    except cupola.MissingFileError as error:
+        pytest.skip(" ".join(str(error).split()))
+
+
+@pytest.fixture
+def plots():
+    """Wherever a picture is looked at."""
+    if importlib.util.find_spec("matplotlib") is None:
+        pytest.skip("matplotlib (cupola[plot]) is not installed")
+    from PIL import Image
+
+    return lambda path: np.asarray(Image.open(path).convert("RGB")).astype(int)
+
+
+def axes(black):
+    """The inner part of a figure's only axes, which a black frame is around."""
+    black = black.all(axis=-1)
+    rows, columns = (np.flatnonzero(black.mean(axis=axis) > 0.6) for axis in (1, 0))
+    assert rows.size >= 2 and columns.size >= 2
+    return black[rows[0] + 2 : rows[-1] - 1, columns[0] + 2 : columns[-1] - 1]
+
+
+def numbers(text):
+    return [float(word) for word in re.findall(r"-?\d+\.?\d*", text)]
+
+
+def test_ctypes_launcher(driver, tmp_path, plots):
+    text = run("ctypes_launcher.py", "m.png", folder=tmp_path)
+    inside = int(cupola.mandelbrot(512, -2, 2, 256, 2).sum())
+    assert f"512 x 512 points, {inside} of them inside, bit-equal" in text
+    assert "libcupola.so by ctypes" in text and "NumPy" in text
+    within = axes(plots(tmp_path / "m.png") == 0)
+    assert abs(within.mean() - inside / 512**2) < 0.005
+    assert not within[:, -20:].any() and within[within.shape[0] // 2, within.shape[1] // 2]
+
+
+def test_ptx_by_hand(driver, tmp_path):
+    text = run("ptx_by_hand/ptx_by_hand.py", folder=tmp_path)
+    rows = [line.split("|")[1:4] for line in text.splitlines() if line.startswith("| ")][2:]
+    assert [name.strip() for name, *_ in rows] == [
+        "NumPy",
+        "libcupola.so, ctypes",
+        "mandelbrot.ptx, cupola",
+        "mandelbrot.ptx, ctypes",
+        "cupola.mandelbrot",
+    ]
+    for _, cold, warm in rows:
+        assert float(cold) > 0 and float(warm) > 0
+    inside = int(cupola.mandelbrot(512, -2, 2, 256, 2).sum())
+    assert f"the 5 pictures are bit-equal, {inside} points inside" in text
+
+
+def test_driver_by_ctypes_alone(driver, tmp_path):
+    """It imports nothing of cupola: the same file on NVIDIA's library and on ours."""
+    source = (EXAMPLES / "ptx_by_hand/driver.py").read_text()
+    assert "import cupola" not in source and "_v2" not in source
+    path = loader_path(driver, tmp_path)
+    text = run("ptx_by_hand/driver.py", folder=tmp_path, LD_LIBRARY_PATH=path)
+    inside = int(cupola.mandelbrot(512, -2, 2, 256, 2).sum())
+    assert text == f"{cupola.Device().name}: {inside} of 262144 points are inside\n"
+
+
+def test_ptx_is_what_nvcc_makes_of_the_source(tmp_path):
+    """But for the compiler's name and version."""
+    import images
+
+    source = EXAMPLES / "ptx_by_hand/mandelbrot.cu"
+    command = re.search(r"//\s+nvcc (.*)", source.read_text())[1].split()
+    assert command[-1] == source.name
+    made = tmp_path / "made.ptx"
+    subprocess.run([images.nvcc().nvcc, *command[:-1], "-o", made, source], check=True)
+
+    def code(path):
+        return re.findall(r"^\t.*;$", path.read_text(), re.MULTILINE)
+
+    committed = code(source.with_suffix(".ptx"))
+    assert len(committed) > 40
+    if images.nvcc().version == (13, 0):
+        assert committed == code(made)
+
+
+def test_doubling(driver, tmp_path, nvrtc):
+    text = run("doubling.py", folder=tmp_path, CUPOLA_CACHE_DIR=tmp_path / "cache")
+    shown = re.split(r"^[a-z].*:\n", text, flags=re.MULTILINE)[1:]
+    factors = [1, 2, 2, 4, 32]
+    assert len(shown) == len(factors)
+    for part, factor in zip(shown, factors, strict=True):
+        assert numbers(part) == [factor * i for i in range(16)]
+
+
+def test_structs(driver, tmp_path):
+    assert run("structs.py", folder=tmp_path).splitlines() == [
+        "original arrays: [1. 2. 3.] [0. 4.]",
+        "doubled both: [2. 4. 6.] [0. 8.]",
+        "doubled the second only: [2. 4. 6.] [ 0. 16.]",
+        "through the structs' pointers: [2. 4. 6.] [ 0. 16.]",
+    ]
