@@ -169,6 +169,126 @@ print(len(kept), repr(good), good.shape, module["wrecker"].params[0].kind)
     assert "(4,)" in text and "pointer" in text.splitlines()[-1]
 
 
+GRAPH = """
+stream = cupola.Stream()
+with stream.capture() as graph:
+    module["bystander"][3, 32](good)
+    module["bystander"][3, 32](good)
+    module["wrecker"][(2, 3), 4](bad)
+run = graph.instantiate()
+"""
+
+
+def test_a_fault_names_the_launch_of_a_graph(driver):
+    text = told(
+        GRAPH
+        + """
+module["bystander"][5, 32](good)
+line = __import__("sys")._getframe().f_lineno + 1
+run(stream=stream)
+print("line", line)
+with fault():
+    stream.synchronize()
+""",
+        CUPOLA_DRIVER=driver,
+        CUPOLA_TRACEBACK=1,
+    )
+    line = text.split()[1]
+    name = "graph of 3 nodes (kernels bystander x2, wrecker)"
+    assert f"{name}, launched at <string>:{line}" in text
+    assert "bystander, grid (3, 1, 1)" not in text  # it was captured, and not launched by itself
+    assert "bystander, grid (5, 1, 1)" in text
+    assert LOST in text
+
+
+def test_a_graph_that_was_updated_is_named_by_what_it_does(driver):
+    text = told(
+        """
+inner, graph = cupola.Graph(), cupola.Graph()
+inner.add_kernel(module["bystander"], 1, 1, good)
+child = graph.add_child(inner)
+node = graph.add_kernel(module["bystander"], 1, 1, good, after=child)
+run = graph.instantiate()
+run.update(node, bad, kernel=module["wrecker"])
+run()
+with fault():
+    cupola.Device().synchronize()
+""",
+        CUPOLA_DRIVER=driver,
+    )
+    assert "graph of 2 nodes (kernels bystander, wrecker)\n" in text
+    assert "launched at" not in text
+
+
+def test_sync_tells_of_a_fault_at_the_launch_of_its_graph(driver):
+    text = told(
+        GRAPH
+        + """
+with stream.capture() as around:  # this launches nothing
+    run(stream=stream)
+with fault():
+    run(stream=stream)
+""",
+        CUPOLA_DRIVER=driver,
+        CUPOLA_SYNC=1,
+    )
+    assert "ILLEGAL_ADDRESS" in text and text.count("graph of 3 nodes") == 1
+
+
+LOGGED = """
+import numpy as np
+stream = cupola.Stream()
+name = hex(stream.handle)
+host = np.arange(1000, dtype=np.float32)
+with stream:
+    array = cupola.to_device(host)
+    pinned = cupola.pinned_empty(1000, np.float32)
+    array.get(out=pinned)
+    other = cupola.empty((10, 100), np.float64)
+    other.fill(1.5)
+    other[:, :70].copy()
+    managed = cupola.managed(12, np.uint8)
+    shared = cupola.alloc(77, exportable=True)
+    registered = cupola.register_host(host)
+    stream.synchronize()
+with stream.capture() as graph:
+    module["bystander"][3, 32](good)
+graph.instantiate()(stream)
+place, managed_place = hex(array.address), hex(managed.address)
+stream.synchronize()
+array.free()
+managed.free()
+registered.release()
+cupola.Device().pool.trim(12345)
+print(name, place, managed_place)
+"""
+
+
+def test_log_of_memory_copies_and_graphs(driver):
+    answer = good(PROGRAM + LOGGED, CUPOLA_DRIVER=driver, CUPOLA_LOG="debug")
+    stream, place, managed = answer.stdout.split()
+    lines = answer.stderr.splitlines()
+    assert all(line.startswith("cupola: ") for line in lines)
+
+    def logged(*words):
+        return [line for line in lines if all(word in line for word in words)]
+
+    assert logged("allocate 4000 bytes", "device 0", f"at {place}")
+    assert logged("free 4000 bytes", f"at {place}")
+    assert logged("allocate 12 bytes, managed", f"at {managed}")
+    assert logged("free 12 bytes, managed", f"at {managed}")
+    assert logged("allocate 4000 bytes, page-locked") and logged("allocate 77 bytes, exportable")
+    assert logged("allocate 4000 bytes, registered") and logged("free 4000 bytes, registered")
+    assert logged("copy 4000 bytes to the device", f"to {place}", f"stream {stream}")
+    assert logged("copy 4000 bytes to the host", f"from {place}", f"stream {stream}")
+    assert logged("copy 5600 bytes on the device in rows of 560", f"stream {stream}")
+    assert logged("fill", f"stream {stream}")
+    assert logged("launch graph of 1 node (kernels bystander)", f"stream {stream}")
+    assert logged("trim the pool of device 0 to 12345 bytes")
+    info = good(PROGRAM + LOGGED, CUPOLA_DRIVER=driver, CUPOLA_LOG="info").stderr
+    assert not [word for word in ("copy", "allocate", "free", "launch", "trim") if word in info]
+
+
 def test_log_of_launches(driver):
     answer = good(
         PROGRAM + 'module["bystander"][3, 32](good)\ncupola.Device().synchronize()',

@@ -65,6 +65,7 @@ void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     captures().all.push_back(std::move(capture));
     Resource::keep_all();
     running.fetch_add(1);
+    Flight::watch_captures(true);
 }
 
 Ref<Graph> Capture::end(Stream& stream) {
@@ -91,6 +92,7 @@ Ref<Graph> Capture::end(Stream& stream) {
                 all.all.erase(std::find(all.all.begin(), all.all.end(), capture));
             }
             running.fetch_sub(1);
+            Flight::watch_captures(false);
             Resource::keep_no_more();
         }
     } finish{all, capture};

@@ -4,9 +4,26 @@
 #include "runtime/staging.hpp"
 
 namespace cupola {
+namespace {
+
+std::string on(const Stream& stream) {
+    return ", stream " + hex(reinterpret_cast<std::uintptr_t>(stream.handle));
+}
+
+}  // namespace
+
+void log_copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
+              const Stream& stream, const std::string& how) {
+    const char* where = direction == CUPOLA_TO_DEVICE ? "to the device"
+                        : direction == CUPOLA_TO_HOST ? "to the host"
+                                                      : "on the device";
+    log("copy " + std::to_string(bytes) + " bytes " + where + how + ", from " + hex(from) + " to " +
+        hex(to) + on(stream));
+}
 
 void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
                  Stream& stream) {
+    if (driver().debug()) log_copy(to, from, bytes, direction, stream);
     if (direction == CUPOLA_ON_DEVICE) {
         CUPOLA_CALL(cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
     } else if (direction == CUPOLA_TO_DEVICE) {
@@ -22,6 +39,9 @@ void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int di
 
 void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
                  Stream& stream) {
+    if (driver().debug())
+        log("fill " + std::to_string(count) + " times " + std::to_string(width) + " bytes with " +
+            hex(value) + ", at " + hex(to) + on(stream));
     switch (width) {
         case 1:
             CUPOLA_CALL(cuMemsetD8Async, to, static_cast<unsigned char>(value), count,
@@ -81,6 +101,10 @@ int cupola_copy_on_device(uint64_t to, uint64_t from, size_t bytes, cupola_strea
 int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_device, size_t bytes,
                         cupola_stream* s) {
     return queue(bytes, s, [&](Stream& stream) {
+        if (driver().debug())
+            log("copy " + std::to_string(bytes) + " bytes between devices " +
+                std::to_string(from_device) + " and " + std::to_string(to_device) + ", from " +
+                hex(from) + " to " + hex(to) + on(stream));
         CUPOLA_CALL(cuMemcpyPeerAsync, to, context(to_device).handle, from,
                     context(from_device).handle, bytes, stream.handle);
     });

@@ -14,4 +14,8 @@ void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int di
 void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
                  Stream& stream);
 
+// For the log: what is copied where. `how` says more, as of rows.
+void log_copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
+              const Stream& stream, const std::string& how = {});
+
 }  // namespace cupola

@@ -24,6 +24,8 @@ struct Driver {
     bool synchronous = false;  // CUPOLA_SYNC=1: each launch is waited for
     Log log = Log::off;
     std::string path, reason, notice;
+
+    bool debug() const noexcept { return __builtin_expect(log >= Log::debug, 0); }
 };
 
 // Set while the driver may be called: between its initialisation and the process's exit or fork.

@@ -38,6 +38,7 @@ bool of_device_code(CUresult code) {
         case CUDA_ERROR_INVALID_ADDRESS_SPACE:
         case CUDA_ERROR_INVALID_PC:
         case CUDA_ERROR_LAUNCH_FAILED:
+        case CUDA_ERROR_EXTERNAL_DEVICE:
             return true;
         default:
             return false;

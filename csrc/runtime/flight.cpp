@@ -42,11 +42,11 @@ constexpr std::size_t most_gone = 8;
 }  // namespace
 
 thread_local const char* Flight::origin = nullptr;
-std::atomic<bool> Flight::traced{false};
+std::atomic<int> Flight::watched{0};
 
 void Flight::set_origin(const char* line) {
     origin = line ? lasting(line) : nullptr;
-    traced = true;
+    watched.fetch_or(traced);
 }
 
 const char* lasting(const std::string& text) {
@@ -80,6 +80,13 @@ Flight::~Flight() {
         if (r.gone.size() > most_gone) r.gone.pop_front();
     } catch (...) {  // no memory for what is only told after a fault
     }
+}
+
+// What is captured is not launched yet.
+void Flight::add_watched(const char* title, const cupola_dimensions& d) noexcept {
+    const int now = watched.load(std::memory_order_relaxed);
+    if (now >= capture && capturing()) return;
+    put(title, now & traced ? origin : nullptr, d);
 }
 
 void Flight::done(std::uint64_t head) noexcept {
@@ -144,8 +151,9 @@ void Flight::list(std::string& lines) const {
         const char* title = e.title;
         const char* origin = e.origin;
         if (!title) continue;
-        lines += std::string("\n    ") + title + ", grid " + triple(e.grid) + ", block " +
-                 triple(e.block) + (origin ? std::string(", launched at ") + origin : "");
+        lines += std::string("\n    ") + title;
+        if (e.grid[0]) lines += ", grid " + triple(e.grid) + ", block " + triple(e.block);
+        if (origin) lines += std::string(", launched at ") + origin;
     }
 }
 

@@ -44,16 +44,13 @@ class Flight {
     // Stores alone: an instruction that locks would wait for what the launch has just written to
     // the device. Two threads at once on one stream may lose one of their entries.
     void add(const char* title, const cupola_dimensions& d) noexcept {
-        const std::uint64_t head = head_.load(std::memory_order_relaxed);
-        head_.store(head + 1, std::memory_order_relaxed);
-        Entry& e = entries_[head % kept];
-        e.title.store(title, std::memory_order_relaxed);
-        e.origin.store(is_traced() ? origin : nullptr, std::memory_order_relaxed);
-        for (int i = 0; i < 3; ++i) {
-            e.grid[i].store(d.grid[i], std::memory_order_relaxed);
-            e.block[i].store(d.block[i], std::memory_order_relaxed);
-        }
+        if (__builtin_expect(watched.load(std::memory_order_relaxed), 0))
+            add_watched(title, d);
+        else
+            put(title, nullptr, d);
     }
+    // The launch of a graph, which its title tells all of.
+    void add(const char* title) noexcept { add(title, {}); }
 
     std::uint64_t head() const noexcept { return head_.load(std::memory_order_relaxed); }
     // Everything before this head is known to be done.
@@ -61,6 +58,10 @@ class Flight {
 
     // Whether what is launched goes into a graph, not to the device.
     bool capturing() const;
+    // While one of cupola's captures is under way, on any stream.
+    static void watch_captures(bool begin) noexcept {
+        watched.fetch_add(begin ? capture : -capture);
+    }
 
     // Everything that was launched in the context is done.
     static void all_done(const Context& context) noexcept;
@@ -69,9 +70,22 @@ class Flight {
 
     // The line of the program that this thread's launches come from, where somebody keeps it.
     static void set_origin(const char* line);
-    static bool is_traced() noexcept { return traced.load(std::memory_order_relaxed); }
+    static bool is_traced() noexcept { return watched.load(std::memory_order_relaxed) & traced; }
 
   private:
+    void add_watched(const char* title, const cupola_dimensions& d) noexcept;
+    void put(const char* title, const char* origin, const cupola_dimensions& d) noexcept {
+        const std::uint64_t head = head_.load(std::memory_order_relaxed);
+        head_.store(head + 1, std::memory_order_relaxed);
+        Entry& e = entries_[head % kept];
+        e.title.store(title, std::memory_order_relaxed);
+        e.origin.store(origin, std::memory_order_relaxed);
+        for (int i = 0; i < 3; ++i) {
+            e.grid[i].store(d.grid[i], std::memory_order_relaxed);
+            e.block[i].store(d.block[i], std::memory_order_relaxed);
+        }
+    }
+
     static constexpr unsigned kept = 32;
     // Relaxed atomics: a reader of a fault may see a launch that is just being written.
     struct Entry {
@@ -80,7 +94,9 @@ class Flight {
     };
 
     static thread_local const char* origin;  // a lasting text
-    static std::atomic<bool> traced;         // whether any thread ever had one
+    // Bit 0: a thread has ever had one. The others count captures.
+    static constexpr int traced = 1, capture = 2;
+    static std::atomic<int> watched;
 
     bool look(int credit);
     bool look_at_mark();

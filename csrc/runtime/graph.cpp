@@ -120,6 +120,23 @@ void Graph::adopt(Capture& capture) {
     for (CUgraphNode node : nodes_of(handle)) holdings.hold_used(node, numbers_of(node));
 }
 
+void find_kernels(CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels) {
+    const Driver& d = driver();
+    for (CUgraphNode node : nodes_of(graph)) {
+        CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+        CUPOLA_CALL(cuGraphNodeGetType, node, &type);
+        CUgraph child = nullptr;
+        if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
+            CUDA_KERNEL_NODE_PARAMS_v1 given{};
+            const bool known = d.cuGraphKernelNodeGetParams(node, &given) == CUDA_SUCCESS;
+            kernels[node] = known ? given.func : nullptr;
+        } else if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
+                   d.cuGraphChildGraphNodeGetGraph(node, &child) == CUDA_SUCCESS) {
+            find_kernels(child, kernels);
+        }
+    }
+}
+
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(Kernel& kernel, const cupola_dimensions& d,
                                           const void* buffer, std::vector<void*>& pointers) {
     kernel.check_launch(d, nullptr);

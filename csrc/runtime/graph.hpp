@@ -70,14 +70,17 @@ class GraphExec : public Object {
     CUgraphExec handle = nullptr;
 
   private:
-    void launch_calling(Stream& stream);
+    void launch_otherwise(Stream& stream);
+    void entitle();
     void copy(CUgraph graph);
     void note(Stream& stream);
     void retire(const Box& box);
 
     std::mutex mutex_;
-    std::atomic<bool> calls_{false};  // functions of the program
-    std::size_t nodes_ = 0;           // at the top
+    std::atomic<bool> calls_{false};             // functions of the program
+    std::size_t nodes_ = 0;                      // at the top
+    std::map<CUgraphNode, CUfunction> kernels_;  // of its nodes, and of those of graphs in it
+    std::atomic<const char*> title_{""};         // what faults and the log call it; lasting
     // What it runs, as a graph: a launch in a capture becomes a part of the graph that is made, and
     // no driver makes that of what is ready. Null where it can't be copied, or not any more.
     CUgraph copy_ = nullptr;
@@ -91,6 +94,9 @@ inline Graph* unwrap(cupola_graph* graph) { return reinterpret_cast<Graph*>(grap
 inline cupola_graph* wrap(Graph* graph) { return reinterpret_cast<cupola_graph*>(graph); }
 inline GraphExec* unwrap(cupola_graph_exec* exec) { return reinterpret_cast<GraphExec*>(exec); }
 inline cupola_graph_exec* wrap(GraphExec* e) { return reinterpret_cast<cupola_graph_exec*>(e); }
+
+// The kernels of its nodes, and of the graphs in it. Null for one that the driver does not tell.
+void find_kernels(CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels);
 
 // A kernel as a node's parameters; `pointers` has to live as long as they are used.
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(Kernel& kernel, const cupola_dimensions& dimensions,

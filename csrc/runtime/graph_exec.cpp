@@ -3,6 +3,7 @@
 
 #include "runtime/graph.hpp"
 #include "runtime/memory.hpp"
+#include "runtime/name.hpp"
 
 namespace cupola {
 namespace {
@@ -31,7 +32,33 @@ GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
     holdings_ = graph.holdings;  // the boxes are shared: nobody takes out of one
     calls_ = !holdings_.calls.empty();
     CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &nodes_);
+    find_kernels(graph.handle, kernels_);
+    entitle();
     copy(graph.handle);
+}
+
+// "graph of 3 nodes (kernels axpy, dot x2)"
+void GraphExec::entitle() {
+    constexpr std::size_t most = 8;
+    const Driver& d = driver();
+    std::map<std::string, std::size_t> names;
+    for (const auto& [_, function] : kernels_) {
+        const char* name = nullptr;
+        if (function && d.cuFuncGetName && d.cuFuncGetName(&name, function) == CUDA_SUCCESS && name)
+            ++names[cupola::title(name)];
+    }
+    std::string list;
+    std::size_t listed = 0;
+    for (const auto& [name, times] : names) {
+        if (listed++ == most) {
+            list += " and " + std::to_string(names.size() - most) + " more";
+            break;
+        }
+        list += (list.empty() ? "" : ", ") + name;
+        if (times > 1) list += " x" + std::to_string(times);
+    }
+    title_ = lasting("graph of " + std::to_string(nodes_) + (nodes_ == 1 ? " node" : " nodes") +
+                     (list.empty() ? "" : " (kernels " + list + ")"));
 }
 
 void GraphExec::copy(CUgraph graph) {
@@ -74,7 +101,7 @@ bool GraphExec::launches_at_once(Stream& stream) {
     // Each node may take a place in the queue. Of many, the launch costs far more than the lock.
     constexpr std::size_t few = 16;
     if (calls_.load(std::memory_order_relaxed) || nodes_ > few || driver().synchronous ||
-        cupola_callbacks_pending())
+        Flight::is_traced() || cupola_callbacks_pending())
         return false;
     bool room = true;
     for (std::size_t i = 0; i < nodes_ && room; ++i) room = stream.flight.has_room();
@@ -85,15 +112,20 @@ void GraphExec::launch(Stream& stream) {
     Current current(stream.context);
     // The streams that were noted are held, so an equal address is the same stream.
     if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
-    if (__builtin_expect(calls_.load(std::memory_order_relaxed) || Capture::any(), 0))
-        launch_calling(stream);
+    const Driver& driver = cupola::driver();
+    if (__builtin_expect(calls_.load(std::memory_order_relaxed) || Capture::any() || driver.debug(),
+                         0))
+        launch_otherwise(stream);
     else
-        check_launch(driver().cuGraphLaunch(handle, stream.handle));
-    if (__builtin_expect(driver().synchronous, 0) && !stream.flight.capturing())
-        stream.synchronize();
+        check_launch(driver.cuGraphLaunch(handle, stream.handle));
+    stream.flight.add(title_.load(std::memory_order_relaxed));
+    if (__builtin_expect(driver.synchronous, 0) && !stream.flight.capturing()) stream.synchronize();
 }
 
-void GraphExec::launch_calling(Stream& stream) {
+void GraphExec::launch_otherwise(Stream& stream) {
+    if (driver().debug())
+        log(std::string("launch ") + title_.load() + ", stream " +
+            hex(reinterpret_cast<std::uintptr_t>(stream.handle)));
     if (const auto capture = Capture::of(stream)) {  // it becomes a part of that graph
         Holdings all;
         std::lock_guard<std::mutex> own(mutex_);
@@ -147,6 +179,10 @@ void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimens
             "a node was updated that is in a graph within it, or is not of the graph by which all "
             "of it was updated last";
     }
+    if (CUfunction& function = kernels_[node]; function != given.func) {
+        function = given.func;
+        entitle();
+    }
     old = std::move(holdings_.boxes[node]);
     if (old) retire(*old);
     holdings_.boxes[node] = fresh.boxes[node];
@@ -174,6 +210,9 @@ void GraphExec::update(const Graph& graph) {
     old = std::exchange(holdings_, graph.holdings);
     copy(graph.handle);
     calls_ = !holdings_.calls.empty();
+    kernels_.clear();
+    find_kernels(graph.handle, kernels_);
+    entitle();
 }
 
 }  // namespace cupola

@@ -17,8 +17,7 @@ class PinnedMemory : public Memory {
         void* pointer = nullptr;
         CUresult code = driver().cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE | flags);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostAlloc", size);
-        address = reinterpret_cast<std::uintptr_t>(pointer);
-        enlist(address, size);
+        begin(reinterpret_cast<std::uintptr_t>(pointer), "page-locked");
     }
     ~PinnedMemory() override {
         const Driver* d = driver_alive();
@@ -64,9 +63,8 @@ class RegisteredMemory : public Memory {
                 it->second.flags == flags || !(it->second.flags & CU_MEMHOSTREGISTER_READ_ONLY);
             if (begin + size <= it->second.end && suits) {
                 ++it->second.users;
-                address = begin;
-                enlist(address, size);
                 registered_ = it->first;
+                this->begin(begin, "registered");
                 return;
             }
         }
@@ -80,8 +78,8 @@ class RegisteredMemory : public Memory {
                         "this device can't register read-only memory: make the memory writable");
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostRegister", size);
         all.ranges[begin] = {begin + size, 1, flags};
-        address = registered_ = begin;
-        enlist(address, size);
+        registered_ = begin;
+        this->begin(begin, "registered");
     }
     ~RegisteredMemory() override {
         const Driver* d = driver_alive();

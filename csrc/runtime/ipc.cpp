@@ -17,8 +17,7 @@ class ExportableMemory : public UnpooledMemory {
         CUdeviceptr pointer = 0;
         CUresult code = driver().cuMemAlloc(&pointer, size);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
-        address = pointer;
-        enlist(address, size);
+        begin(pointer, "exportable");
     }
     bool exportable() const override { return true; }
 };
@@ -40,8 +39,7 @@ class ImportedMemory : public Memory {
             driver().cuIpcCloseMemHandle(pointer);
             fail_driver(code, "cuMemGetAddressRange");
         }
-        address = pointer;
-        enlist(address, size);
+        begin(pointer, "of another process");
     }
     ~ImportedMemory() override {
         const Driver* d = driver_alive();

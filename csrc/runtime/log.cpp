@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "runtime/error.hpp"
@@ -15,9 +16,9 @@ Log log_level() {
     if (level.empty() || level == "off") return Log::off;
     if (level == "info") return Log::info;
     if (level == "debug") return Log::debug;
-    fail(CUPOLA_ERROR_VALUE,
-         "CUPOLA_LOG is \"" + level +
-             "\"; it can be off, info (driver, images) or debug (also launches, memory, copies)");
+    fail(CUPOLA_ERROR_VALUE, "CUPOLA_LOG is \"" + level +
+                                 "\"; it can be off, info (driver, images) or debug (also "
+                                 "launches, graphs, memory, copies)");
 }
 
 void log(const std::string& text) {
@@ -25,6 +26,12 @@ void log(const std::string& text) {
     // One call, so that lines of several threads and processes stay whole. A log that can't be
     // written is no reason to fail.
     if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+std::string hex(std::uint64_t number) {
+    char text[20];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+    return text;
 }
 
 }  // namespace cupola

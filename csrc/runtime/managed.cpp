@@ -14,8 +14,7 @@ class ManagedMemory : public UnpooledMemory {
         CUdeviceptr pointer = 0;
         CUresult code = driver().cuMemAllocManaged(&pointer, size, CU_MEM_ATTACH_GLOBAL);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocManaged", size);
-        address = pointer;
-        enlist(address, size);
+        begin(pointer, "managed");
     }
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/memory.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "runtime/capture.hpp"
 
@@ -22,6 +23,27 @@ void fail_allocation(CUresult code, const char* call, std::size_t size) {
         driver().cuMemGetInfo(&free_bytes, &total) == CUDA_SUCCESS)
         what += "; free: " + bytes_text(free_bytes) + " of " + bytes_text(total);
     fail_driver(code, call, what);
+}
+
+void Memory::begin(std::uint64_t at, const char* kind) {
+    address = at;
+    kind_ = kind;
+    enlist(address, size);
+    if (driver().debug()) log_it("allocate");
+}
+
+Memory::~Memory() {
+    const Driver* d = driver_alive();
+    if (!d || !d->debug() || !address) return;
+    try {
+        log_it("free");
+    } catch (const std::bad_alloc&) {  // a line less
+    }
+}
+
+void Memory::log_it(const char* what) const {
+    log(std::string(what) + " " + std::to_string(size) + " bytes, " + kind_ + ", device " +
+        std::to_string(context.ordinal) + ", at " + hex(address));
 }
 
 DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
@@ -45,8 +67,7 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
         CUresult code = driver().cuMemAlloc(&pointer, size);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
     }
-    address = pointer;
-    enlist(address, size);
+    begin(pointer, pooled_ ? "of the pool" : "of the device");
 }
 
 void DeviceMemory::use(Stream& stream) {

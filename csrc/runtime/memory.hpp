@@ -12,12 +12,21 @@ namespace cupola {
 class Memory : public Resource {
   public:
     Memory(Context& context, std::size_t size) : context(context), size(size) {}
+    ~Memory() override;
 
     Context& context;
     std::uint64_t address = 0;  // 0 where size is 0
     std::size_t size = 0;
     virtual void use(Stream&) {}
     virtual bool exportable() const { return false; }
+
+  protected:
+    // It is there: `kind` is what the log calls it. For the end of a constructor.
+    void begin(std::uint64_t at, const char* kind);
+
+  private:
+    void log_it(const char* what) const;
+    const char* kind_ = "";
 };
 
 // Work that was queued on several streams is waited for in the stream that frees.

@@ -49,6 +49,9 @@ int cupola_pool_trim(int device, uint64_t keep) {
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
         CUPOLA_CALL(cuMemPoolTrimTo, pool, keep);
+        if (driver().debug())
+            log("trim the pool of device " + std::to_string(device) + " to " +
+                std::to_string(keep) + " bytes");
     });
 }
 

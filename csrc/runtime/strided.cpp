@@ -103,9 +103,14 @@ bool is_pitched(const Box& box) {
 CUmemorytype space(bool host) { return host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE; }
 void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(std::uintptr_t(address)); }
 
-void copy_pitched(const Box& box, int direction, CUstream stream) {
+void copy_pitched(const Box& box, int direction, const Stream& stream) {
     const std::size_t n = box.axes.size();
     const Axis& rows = box.axes[n - 2];
+    if (driver().debug()) {
+        const std::uint64_t row = box.axes[n - 1].length, slices = n == 3 ? box.axes[0].length : 1;
+        log_copy(box.to, box.from, row * rows.length * slices, direction, stream,
+                 " in rows of " + std::to_string(row));
+    }
     const bool to_host = direction == CUPOLA_TO_HOST, from_host = direction == CUPOLA_TO_DEVICE;
     const auto fill = [&](auto& it) {
         it.dstMemoryType = space(to_host);
@@ -126,14 +131,14 @@ void copy_pitched(const Box& box, int direction, CUstream stream) {
     if (n == 2) {
         CUDA_MEMCPY2D it{};
         fill(it);
-        CUPOLA_CALL(cuMemcpy2DAsync, &it, stream);
+        CUPOLA_CALL(cuMemcpy2DAsync, &it, stream.handle);
     } else {
         CUDA_MEMCPY3D it{};
         fill(it);
         it.dstHeight = static_cast<std::size_t>(box.axes[0].to / rows.to);
         it.srcHeight = static_cast<std::size_t>(box.axes[0].from / rows.from);
         it.Depth = box.axes[0].length;
-        CUPOLA_CALL(cuMemcpy3DAsync, &it, stream);
+        CUPOLA_CALL(cuMemcpy3DAsync, &it, stream.handle);
     }
 }
 
@@ -210,7 +215,7 @@ bool copy(const Box& box, int direction, Stream& stream) {
     if (box.axes.size() == 1)
         copy_linear(box.to, box.from, box.axes[0].length, direction, stream);
     else if (is_pitched(box))
-        copy_pitched(box, direction, stream.handle);
+        copy_pitched(box, direction, stream);
     else if (direction == CUPOLA_ON_DEVICE)
         copy_any(box, stream);
     else

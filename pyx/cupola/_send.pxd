@@ -55,6 +55,10 @@ cdef int send_otherwise(
     const cupola_attributes* attributes, const char* buffer, size_t shared,
     cupola_stream* stream) except -1
 
+# Around a launch that may be traced, without the interpreter's lock in between: the line of Python.
+cdef int begin_traced() except -1
+cdef void end_traced() noexcept
+
 # Python's fast way to call an object: without a tuple of the arguments. Every instance of the type
 # has to have its function at this offset, and the type no subclass yet. What a tuple holds has the
 # form of such arguments.

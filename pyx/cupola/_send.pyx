@@ -35,6 +35,15 @@ cdef int note_line() except -1:
     return 0
 
 
+cdef int begin_traced() except -1:
+    return note_line() if TRACEBACK else 0
+
+
+cdef void end_traced() noexcept:
+    if TRACEBACK:
+        cupola_launch_origin(NULL)
+
+
 cdef int send_otherwise(
     int status, cupola_kernel* kernel, const cupola_dimensions* dimensions,
     const cupola_attributes* attributes, const char* buffer, size_t shared,
@@ -48,13 +57,11 @@ cdef int send_otherwise(
             raise MemoryError
         memcpy(snapshot, buffer, shared)
         buffer = snapshot
-    if TRACEBACK:
-        note_line()
+    begin_traced()
     with nogil:
         status = cupola_launch(kernel, dimensions, attributes, buffer, stream)
         free(snapshot)
-    if TRACEBACK:
-        cupola_launch_origin(NULL)
+    end_traced()
     return check(status)
 
 

@@ -25,7 +25,9 @@ from cupola._abi cimport (
 from cupola._argument cimport TRANSFER, Signature
 from cupola._callback cimport drop, hold_call, run_call
 from cupola._dimensions cimport read_dimensions
-from cupola._send cimport PyVectorcall_NARGS, call_slowly, cupola_set_vectorcall
+from cupola._send cimport (
+    PyVectorcall_NARGS, begin_traced, call_slowly, cupola_set_vectorcall, end_traced,
+)
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address
 from cupola.device cimport device_index, known_device
@@ -617,10 +619,12 @@ cdef class GraphExec:
         if status != CUPOLA_WOULD_WAIT:
             return check(status)
         # It may call functions that take Python's lock: others may no longer wait with it.
+        begin_traced()
         cupola_callbacks_hold()
         with nogil:
             status = cupola_graph_exec_launch(self.native, native)
         cupola_callbacks_drop()
+        end_traced()
         return check(status)
 
     def __call__(self, stream=None):
