@@ -140,3 +140,74 @@ def test_structs(driver, tmp_path):
         "doubled the second only: [2. 4. 6.] [ 0. 16.]",
         "through the structs' pointers: [2. 4. 6.] [ 0. 16.]",
     ]
+
+
+HELLO = ["Hello World From GPU!"] * 3 + ["Load cuda function successfully!"]
+
+
+def test_cython_hello(driver, tmp_path):
+    """Standard output is a pipe here: what the kernels print still comes first."""
+    pytest.importorskip("Cython")
+    text = run("cython_hello/cython_hello.py", folder=tmp_path)
+    parts = re.split(r"^-- (.*)\n", text, flags=re.MULTILINE)[1:]
+    ways = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert list(ways) == ["Cython", "C program, dlopen", "C library, ctypes"]
+    for printed in ways.values():
+        assert printed.splitlines()[:4] == HELLO
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")][2:]
+    assert [row[0].strip() for row in rows] == ["ctypes", "Cython", "cupola.hello"]
+    assert all(float(row[1]) > 0 for row in rows)
+    by_ctypes, by_cython = (float(row[2]) for row in rows[:2])
+    assert 0 < by_cython < by_ctypes
+    assert not list(tmp_path.iterdir())
+
+
+def test_nvrtc_saxpy(driver, tmp_path, nvrtc):
+    few = [] if driver == "cuda" else ["--elements", 1_000_000]
+    text = run("nvrtc_saxpy/nvrtc_saxpy.py", *few, folder=tmp_path)
+    assert f"device: {cupola.Device().name}" in text
+    n, blocks = (1_000_000, 1954) if few else (16_777_216, 32_768)
+    assert f"{n} elements, {blocks} blocks of 512 threads, checked" in text
+    kernel, application = re.findall(r"^(?:kernel|application) ([\d.]+) ms$", text, re.MULTILINE)
+    assert 0 < float(kernel) < float(application)
+
+
+def test_nvrtc_saxpy_finds_wrong_results():
+    spec = importlib.util.spec_from_file_location("s", EXAMPLES / "nvrtc_saxpy/nvrtc_saxpy.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    x = np.linspace(0, 1, 2 * example.PIECE + 3, dtype=np.float32)
+    a, right = np.float32(3), np.float32(3) * x + x
+    assert example.is_saxpy(right, a, x, x)
+    for place in (0, example.PIECE, -1):
+        wrong = right.copy()
+        wrong[place] = np.nextafter(wrong[place], np.float32(9))
+        assert not example.is_saxpy(wrong, a, x, x)
+
+
+def test_nvrtc_saxpy_beside_cpp(driver, tmp_path, nvrtc):
+    """The C++ program compiles, runs on the same driver, and checks the same result."""
+    bench = EXAMPLES.parent / "benchmarks/bench_nvrtc_saxpy.py"
+    headers = [Path(folder, name) for folder in nvrtc.headers() for name in ("cuda.h", "nvrtc.h")]
+    if sum(path.is_file() for path in headers) < 2:
+        pytest.skip(f"no cuda.h or no nvrtc.h beside {nvrtc.path}")
+    text = run(bench, "--rounds", 1, "--elements", 100_000, folder=tmp_path)
+    for what in ("kernel", "application", "process's start, imports and end"):
+        for name in ("C++", "cupola"):
+            row = re.search(rf"^{re.escape(f'{what}, {name}')} +([\d.]+) ms", text, re.MULTILINE)
+            assert row and float(row[1]) > 0, text
+
+
+def test_convolution(driver, tmp_path, nvrtc, plots):
+    text = run("convolution.py", "c.png", folder=tmp_path, CUPOLA_CACHE_DIR=tmp_path / "cache")
+    assert "photograph: 512 x 600 pixels" in text
+    stages = ["allocate", "copy to the device", "convolve", "copy to the host", "free"]
+    for name in ("sharpened, 3 x 3", "blurred, 9 x 9"):
+        part = text.partition(f"{name}: as NumPy's, bit for bit\n")[2].splitlines()
+        assert [line[:22].strip() for line in part[:5]] == stages
+        times = [float(line[22:].removesuffix("ms")) for line in part[:5]]
+        assert min(times) >= 0 and times[2] > 0
+    # Three panels side by side: the second has sharper edges than the first, the third softer ones.
+    picture = plots(tmp_path / "c.png")[..., 0]
+    edges = [np.abs(np.diff(picture[100:400, at : at + 250])).mean() for at in (110, 450, 790)]
+    assert edges[1] > 1.5 * edges[0] and edges[2] < 0.7 * edges[0]
