@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -16,12 +17,19 @@ namespace {
 
 constexpr std::size_t most = 8;  // threads; more do not copy faster
 
+// Calls that are to be made; it lies on the stack of the one who waits for them.
+struct Job {
+    const std::function<void(std::size_t)>& work;
+    std::size_t count, next = 0, running = 0;
+
+    bool left() const { return next < count; }
+};
+
 struct Crew {
-    std::mutex turn;  // of the copy that has the helpers
     std::mutex mutex;
     std::condition_variable wake, done;
-    const std::function<void(std::size_t)>* work = nullptr;
-    std::size_t next = 0, count = 0, running = 0, threads = 0;
+    std::deque<Job*> jobs;  // of which something is left
+    std::size_t threads = 0;
 };
 
 // Never destroyed: the helpers live as long as the process.
@@ -30,25 +38,23 @@ Crew& crew() {
     return *crew;
 }
 
-// Takes the next piece of work as long as there is one; `lock` is of the crew's mutex.
-void take_part(Crew& c, std::unique_lock<std::mutex>& lock) {
-    while (c.work && c.next < c.count) {
-        const std::size_t mine = c.next++;
-        const auto* work = c.work;
-        ++c.running;
-        lock.unlock();
-        (*work)(mine);
-        lock.lock();
-        if (--c.running == 0 && c.next == c.count) c.done.notify_all();
-    }
+// One call of the job; `lock` is of the crew's mutex.
+void take_part(Crew& c, Job& job, std::unique_lock<std::mutex>& lock) {
+    const std::size_t mine = job.next++;
+    if (!job.left()) c.jobs.erase(std::find(c.jobs.begin(), c.jobs.end(), &job));
+    ++job.running;
+    lock.unlock();
+    job.work(mine);
+    lock.lock();
+    if (--job.running == 0 && !job.left()) c.done.notify_all();
 }
 
 void help() {
     Crew& c = crew();
     std::unique_lock<std::mutex> lock(c.mutex);
     for (;;) {
-        c.wake.wait(lock, [&] { return c.work && c.next < c.count; });
-        take_part(c, lock);
+        c.wake.wait(lock, [&] { return !c.jobs.empty(); });
+        take_part(c, *c.jobs.front(), lock);
     }
 }
 
@@ -80,25 +86,22 @@ std::size_t crew_size() {
 }
 
 void crew_run(std::size_t count, const std::function<void(std::size_t)>& work) {
-    Crew& c = crew();
-    std::unique_lock<std::mutex> turn(c.turn, std::try_to_lock);
-    if (count <= 1 || !turn) {
-        for (std::size_t i = 0; i < count; ++i) work(i);
+    if (count <= 1) {
+        if (count) work(0);
         return;
     }
+    Crew& c = crew();
     std::unique_lock<std::mutex> lock(c.mutex);
     while (c.threads + 1 < count) {
         const std::size_t before = c.threads;
         start_helper();
         if (c.threads == before) break;
     }
-    c.work = &work;
-    c.next = 0;
-    c.count = count;
+    Job job{work, count};
+    c.jobs.push_back(&job);
     c.wake.notify_all();
-    take_part(c, lock);
-    c.done.wait(lock, [&] { return c.running == 0; });
-    c.work = nullptr;
+    while (job.left()) take_part(c, job, lock);
+    c.done.wait(lock, [&] { return job.running == 0; });
 }
 
 }  // namespace cupola

@@ -12,7 +12,7 @@ std::size_t crew_size();
 
 // Calls work(0), work(1), ... work(count - 1), each once, from the caller and as many helpers as
 // are free, and returns when all have returned. `count` is at most crew_size(); work never throws.
-// Where another copy has the helpers, the caller does everything.
+// Whoever calls it at the same time shares the helpers.
 void crew_run(std::size_t count, const std::function<void(std::size_t)>& work);
 
 }  // namespace cupola

@@ -27,6 +27,7 @@ from cupola.exceptions import (
     ArgumentError,
     ArgumentTypeError,
     ArgumentValueError,
+    ChunkError,
     CompileError,
     DriverError,
     Error,
@@ -46,6 +47,7 @@ from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is 
 
 _HOMES = {
     "Array": "array",
+    "Chunk": "pipelines",
     "Device": "device",
     "Event": "event",
     "Graph": "graph",
@@ -77,6 +79,7 @@ _HOMES = {
     "memory_info": "device",
     "ones": "creation",
     "ones_like": "creation",
+    "pipeline": "plan",
     "pinned_empty": "creation",
     "register_host": "memory",
     "saxpy": "shipped",
@@ -91,6 +94,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "ChunkError",
     "CompileError",
     "DriverError",
     "Error",

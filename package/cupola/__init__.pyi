@@ -24,6 +24,7 @@ from cupola.event import Event as Event
 from cupola.exceptions import ArgumentError as ArgumentError
 from cupola.exceptions import ArgumentTypeError as ArgumentTypeError
 from cupola.exceptions import ArgumentValueError as ArgumentValueError
+from cupola.exceptions import ChunkError as ChunkError
 from cupola.exceptions import CompileError as CompileError
 from cupola.exceptions import DriverError as DriverError
 from cupola.exceptions import Error as Error
@@ -44,6 +45,8 @@ from cupola.memory import alloc as alloc
 from cupola.memory import register_host as register_host
 from cupola.module import Module as Module
 from cupola.paths import get_include as get_include
+from cupola.pipelines import Chunk as Chunk
+from cupola.plan import pipeline as pipeline
 from cupola.pool import Pool as Pool
 from cupola.shipped import convolve as convolve
 from cupola.shipped import hello as hello

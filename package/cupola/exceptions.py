@@ -16,12 +16,14 @@
       NotFoundError
         UnknownNameError       also KeyError: no kernel, variable or device of that name
         MissingFileError       also FileNotFoundError: no image of that name, no compiler
+      ChunkError               a chunk of a pipeline failed: what it was is its ``__cause__``
 """
 
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "ChunkError",
     "CompileError",
     "DriverError",
     "Error",
@@ -161,3 +163,24 @@ class MissingFileError(NotFoundError, FileNotFoundError):
     """No image or compiler in any of the places where it was looked for."""
 
     __module__ = "cupola"
+
+
+class ChunkError(Error):
+    """A chunk of `cupola.pipeline` failed; ``__cause__`` is the error itself.
+
+    Attributes
+    ----------
+    first, last : cupola.Chunk
+        The same chunk; or, where a device failed that had several under way, the first and the
+        last of those, one of which it was.
+    """
+
+    __module__ = "cupola"
+
+    def __init__(self, text: str = "", first: object = None, last: object = None) -> None:
+        super().__init__(text)
+        self.first = first
+        self.last = last
+
+    def __reduce__(self):
+        return type(self), (str(self), self.first, self.last)

@@ -327,6 +327,26 @@ cdef class Module:
         with nogil:
             check(cupola_module_unload(self.native))
 
+    def on(self, device):
+        """The same image on another device: loaded there once, as long as that is in use.
+
+        Parameters
+        ----------
+        device : Device or int
+
+        Returns
+        -------
+        Module
+            This one, where it is the device's.
+        """
+        if device_index(device) == self.device_index:
+            return self
+        make, arguments = self.__reduce__()
+        if self.image_.content is None:
+            return make(device_index(device))
+        content, name, _, about = arguments
+        return make(content, name, device_index(device), about)
+
     def __reduce__(self):
         cdef Image image = self.image_
         self.require_ready()

@@ -1,0 +1,448 @@
+// csrc/runtime/pipeline.cpp - the steps of a chunk, and the order in which cupola takes them.
+#include "runtime/pipeline.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/copy.hpp"
+#include "runtime/crew.hpp"
+
+namespace cupola {
+namespace {
+
+// What one thread copies at a time between host arrays and page-locked memory.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+// A chunk of less takes so little time that a thread had better look for its end than sleep.
+constexpr std::size_t sleep_bytes = std::size_t{8} << 20;
+
+}  // namespace
+
+Pipeline::Pipeline(const cupola_pipeline_array* arrays, std::size_t count, std::int64_t length)
+    : length_(length) {
+    if (length < 1)
+        fail(CUPOLA_ERROR_VALUE, "a chunk has at least 1 row, got " + std::to_string(length));
+    if (count == 0) fail(CUPOLA_ERROR_VALUE, "a pipeline has at least one array");
+    rows_ = required(arrays, "arrays")[0].shape[0];
+    for (std::size_t i = 0; i < count; ++i) {
+        const cupola_pipeline_array& a = arrays[i];
+        if (a.ndim < 1) fail(CUPOLA_ERROR_VALUE, "an array without axes has no rows");
+        if (a.shape[0] != rows_)
+            fail(CUPOLA_ERROR_VALUE, "array " + std::to_string(i) + " has " +
+                                         std::to_string(a.shape[0]) + " rows, array 0 has " +
+                                         std::to_string(rows_));
+        arrays_.push_back({HostArray(a.host, a.shape, a.strides, a.ndim, a.itemsize),
+                           (a.flags & CUPOLA_PIPELINE_INPUT) != 0,
+                           (a.flags & CUPOLA_PIPELINE_OUTPUT) != 0});
+    }
+    chunks_ = rows_ / length + (rows_ % length != 0);
+    begun_.resize(static_cast<std::size_t>(chunks_));
+}
+
+std::int64_t Pipeline::rows_of(std::int64_t chunk) const {
+    return std::min(length_, rows_ - chunk * length_);
+}
+
+std::size_t Pipeline::bytes_of(const Array& array, std::int64_t chunk) const {
+    return static_cast<std::size_t>(rows_of(chunk)) * array.host.row_bytes();
+}
+
+const Pipeline::Slot& Pipeline::slot_at(std::size_t slot) const {
+    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
+    if (slot >= slots_.size())
+        fail(CUPOLA_ERROR_VALUE, "there is no slot " + std::to_string(slot) +
+                                     ": the pipeline has " + std::to_string(slots_.size()));
+    return slots_[slot];
+}
+
+std::size_t Pipeline::add_slot(Stream& stream, cupola_memory* const* device,
+                               cupola_memory* const* staging) {
+    std::vector<Buffer> buffers;
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+        const HostArray& host = arrays_[i].host;
+        const std::size_t bytes =
+            static_cast<std::size_t>(std::min(length_, rows_)) * host.row_bytes();
+        Buffer buffer{Ref<Memory>::share(unwrap(device[i])),
+                      Ref<Memory>::share(unwrap(staging[i]))};
+        if (!buffer.device || buffer.device->size < bytes ||
+            (buffer.staging && buffer.staging->size < bytes))
+            fail(CUPOLA_ERROR_VALUE, "array " + std::to_string(i) + " wants " +
+                                         std::to_string(bytes) + " bytes in each slot");
+        if (!buffer.staging && !host.contiguous())
+            fail(CUPOLA_ERROR_VALUE,
+                 "array " + std::to_string(i) + " is not in C order and needs page-locked memory");
+        total += bytes;
+        buffers.push_back(std::move(buffer));
+    }
+    const unsigned sleep = total >= sleep_bytes ? CU_EVENT_BLOCKING_SYNC : 0;
+    Slot& slot = slots_.emplace_back();
+    slot.stream = Ref<Stream>::share(&stream);
+    slot.done = make<Event>(stream.context, CU_EVENT_DISABLE_TIMING | sleep);
+    slot.buffers = std::move(buffers);
+    return slots_.size() - 1;
+}
+
+void Pipeline::set_kernel(std::size_t index, Kernel& kernel, const cupola_dimensions* dimensions,
+                          const char* arguments, std::size_t count, const std::uint32_t* forms) {
+    Slot& slot = slot_at(index);
+    std::vector<Form> made;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (dimensions[i].grid[0]) kernel.check_launch(dimensions[i], nullptr);
+        const char* begin = arguments + i * kernel.parameter_bytes;
+        made.push_back({dimensions[i], {begin, begin + kernel.parameter_bytes}});
+    }
+    std::vector<std::uint32_t> form_of(forms, forms + chunks_);
+    for (std::uint32_t form : form_of)
+        if (form >= count) fail(CUPOLA_ERROR_VALUE, "there is no form " + std::to_string(form));
+    slot.kernel = Ref<Kernel>::share(&kernel);
+    slot.forms = std::move(made);
+    slot.form_of = std::move(form_of);
+}
+
+Pipeline::Slot& Pipeline::take(std::size_t index, Step before, const char* step) {
+    static constexpr const char* names[] = {"fill", "upload", "launch", "download", "drain"};
+    Slot& slot = slot_at(index);
+    if (slot.step != before)
+        fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) + ": not " + step + " but " +
+                                     names[static_cast<int>(slot.step.load())] +
+                                     " is its next step");
+    return slot;
+}
+
+// Between host arrays and page-locked memory, by as many threads as help.
+void Pipeline::stage(Slot& slot, bool inward) {
+    struct Piece {
+        const HostArray* host;
+        char* staged;
+        std::size_t base, begin, end;
+    };
+    std::vector<Piece> pieces;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+        const Array& array = arrays_[i];
+        const Buffer& buffer = slot.buffers[i];
+        if (!buffer.staging || !(inward ? array.input : array.output)) continue;
+        const std::size_t row = array.host.row_bytes();
+        const std::size_t base = static_cast<std::size_t>(slot.chunk * length_) * row;
+        const std::size_t end = base + bytes_of(array, slot.chunk);
+        for (std::size_t begin = base; begin < end; begin += piece_bytes)
+            pieces.push_back(
+                {&array.host, buffer.staged(), base, begin, std::min(begin + piece_bytes, end)});
+    }
+    std::atomic<std::size_t> next{0};
+    crew_run(std::min(pieces.size(), crew_size()), [&](std::size_t) {
+        for (std::size_t i = next++; i < pieces.size(); i = next++) {
+            const Piece& p = pieces[i];
+            char* const staged = p.staged + (p.begin - p.base);
+            inward ? p.host->read(staged, p.begin, p.end) : p.host->write(staged, p.begin, p.end);
+        }
+    });
+}
+
+// Between the device and page-locked memory, or host memory where that is none.
+void Pipeline::transfer(Slot& slot, bool inward) {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+        const Array& array = arrays_[i];
+        const std::size_t bytes = bytes_of(array, slot.chunk);
+        if (!(inward ? array.input : array.output) || bytes == 0) continue;
+        const Buffer& buffer = slot.buffers[i];
+        const char* host = buffer.staging ? buffer.staged() : array.host.row(slot.chunk * length_);
+        const std::uint64_t there = reinterpret_cast<std::uintptr_t>(host);
+        const std::uint64_t here = buffer.device->address;
+        if (inward)
+            copy_linear(here, there, bytes, CUPOLA_TO_DEVICE, *slot.stream);
+        else
+            copy_linear(there, here, bytes, CUPOLA_TO_HOST, *slot.stream);
+    }
+}
+
+void Pipeline::fill(std::size_t index, std::int64_t chunk) {
+    Slot& slot = take(index, Step::empty, "fill");
+    if (chunk < 0 || chunk >= chunks_)
+        fail(CUPOLA_ERROR_VALUE, "there is no chunk " + std::to_string(chunk) +
+                                     ": the pipeline has " + std::to_string(chunks_));
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (begun_[static_cast<std::size_t>(chunk)])
+            fail(CUPOLA_ERROR_VALUE, "chunk " + std::to_string(chunk) +
+                                         " was in a slot before; each goes through once");
+        begun_[static_cast<std::size_t>(chunk)] = true;
+    }
+    slot.chunk = chunk;
+    slot.step = Step::filled;
+    stage(slot, true);
+}
+
+void Pipeline::upload(std::size_t index) {
+    Slot& slot = take(index, Step::filled, "upload");
+    const Current current(slot.stream->context);
+    slot.step = Step::uploaded;
+    transfer(slot, true);
+}
+
+void Pipeline::launch(std::size_t index) {
+    Slot& slot = take(index, Step::uploaded, "launch");
+    const Current current(slot.stream->context);
+    slot.step = Step::launched;
+    if (call) {
+        if (call(call_data, index, slot.chunk)) throw Stopped{};
+    } else if (slot.kernel) {
+        const Form& form = slot.forms[slot.form_of[static_cast<std::size_t>(slot.chunk)]];
+        if (form.dimensions.grid[0])
+            slot.kernel->launch(form.dimensions, nullptr, form.arguments.data(), *slot.stream);
+    }
+}
+
+void Pipeline::download(std::size_t index) {
+    Slot& slot = take(index, Step::launched, "download");
+    const Current current(slot.stream->context);
+    slot.step = Step::downloaded;
+    transfer(slot, false);
+    slot.launched = slot.stream->flight.head();
+    CUPOLA_CALL(cuEventRecord, slot.done->handle, slot.stream->handle);
+}
+
+bool Pipeline::ready(std::size_t index) {
+    Slot& slot = take(index, Step::downloaded, "ready");
+    const Current current(slot.stream->context);
+    const CUresult code = driver().cuEventQuery(slot.done->handle);
+    if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
+    return code == CUDA_SUCCESS;
+}
+
+void Pipeline::drain(std::size_t index) {
+    Slot& slot = take(index, Step::downloaded, "drain");
+    {
+        const Current current(slot.stream->context);
+        CUPOLA_CALL(cuEventSynchronize, slot.done->handle);
+        slot.stream->flight.done(slot.launched);
+    }
+    stage(slot, false);
+    const std::int64_t chunk = slot.chunk;
+    slot.chunk = -1;
+    slot.step = Step::empty;
+    count(chunk);
+}
+
+void Pipeline::count(std::int64_t chunk) {
+    std::int64_t rows = 0;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        rows = done_rows_ += rows_of(chunk);
+        const Clock::time_point now = Clock::now();
+        if (++done_chunks_ < chunks_ && now - told_ < interval) return;
+        told_ = now;
+    }
+    if (report && report(report_data, rows)) throw Stopped{};
+}
+
+void Pipeline::run() {
+    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
+    if (slots_.empty()) fail(CUPOLA_ERROR_VALUE, "the pipeline has no slots");
+    const auto slots = static_cast<std::int64_t>(slots_.size());
+    // One after the other from step to step: what is queued in a slot runs while the next is
+    // filled, and a slot is drained when it comes to be its turn again.
+    for (std::int64_t turn = 0; turn < chunks_ + slots; ++turn) {
+        const auto slot = static_cast<std::size_t>(turn % slots);
+        const auto step = [&](const auto& body) {
+            try {
+                body();
+            } catch (const Error& error) {
+                note_failure(slot, error.code != 0);
+                throw;
+            } catch (...) {
+                note_failure(slot, false);
+                throw;
+            }
+        };
+        step([&] {
+            if (slots_[slot].step == Step::downloaded) drain(slot);
+            if (turn >= chunks_) return;
+            fill(slot, turn);
+            upload(slot);
+            launch(slot);
+            download(slot);
+        });
+    }
+}
+
+void Pipeline::finish(bool succeeded) {
+    CUresult failure = CUDA_SUCCESS;
+    for (Slot& slot : slots_) {
+        const Current current(slot.stream->context);
+        const CUresult code = driver().cuStreamSynchronize(slot.stream->handle);
+        if (failure == CUDA_SUCCESS) failure = code;
+    }
+    over_ = true;
+    slots_.clear();
+    if (!succeeded) return;
+    check(failure, "cuStreamSynchronize");
+    if (done_chunks_ == chunks_) return;
+    const auto missing = std::find(begun_.begin(), begun_.end(), false);
+    fail(CUPOLA_ERROR_VALUE,
+         "the schedule drained " + std::to_string(done_chunks_) + " of " + std::to_string(chunks_) +
+             " chunks" +
+             (missing == begun_.end() ? ""
+                                      : "; the first that was left out is " +
+                                            std::to_string(missing - begun_.begin())));
+}
+
+void Pipeline::note_failure(std::size_t index, bool of_device) noexcept {
+    if (index >= slots_.size()) return;
+    std::lock_guard<std::mutex> lock(mutex_);
+    const std::int64_t chunk = slots_[index].chunk;
+    if (failed_first_ >= 0 || chunk < 0) return;
+    failed_first_ = failed_last_ = chunk;
+    // Whose work the fault was is not told: of all that the device had, it may be any.
+    if (!of_device || driver().synchronous) return;
+    for (const Slot& slot : slots_) {
+        const std::int64_t other = slot.chunk;
+        if (other < 0 || slot.step.load() < Step::uploaded) continue;
+        if (&slot.stream->context != &slots_[index].stream->context) continue;
+        failed_first_ = std::min(failed_first_, other);
+        failed_last_ = std::max(failed_last_, other);
+    }
+}
+
+void Pipeline::failed(std::int64_t& first, std::int64_t& last) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    first = failed_first_;
+    last = failed_last_;
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+namespace {
+
+// One step of a slot: what goes wrong is noted.
+template <class Body>
+int step(cupola_pipeline* pipeline, size_t slot, Body&& body) {
+    bool stopped = false;
+    const int status = guard([&] {
+        Pipeline& p = *unwrap(required(pipeline, "pipeline"));
+        try {
+            body(p);
+        } catch (const Stopped&) {
+            p.note_failure(slot, false);
+            stopped = true;
+        } catch (const Error& error) {
+            p.note_failure(slot, error.code != 0);
+            throw;
+        }
+    });
+    return stopped ? CUPOLA_PIPELINE_STOPPED : status;
+}
+
+}  // namespace
+
+int cupola_pipeline_create(const cupola_pipeline_array* arrays, size_t count, int64_t length,
+                           cupola_pipeline** out) {
+    return guard([&] {
+        required(out, "out");
+        *out = wrap(make<Pipeline>(arrays, count, length).detach());
+    });
+}
+
+int64_t cupola_pipeline_chunks(const cupola_pipeline* pipeline) {
+    return pipeline ? unwrap(pipeline)->chunks() : 0;
+}
+
+size_t cupola_pipeline_slots(const cupola_pipeline* pipeline) {
+    return pipeline ? unwrap(pipeline)->slots() : 0;
+}
+
+int cupola_pipeline_add_slot(cupola_pipeline* pipeline, cupola_stream* stream,
+                             cupola_memory* const* device, cupola_memory* const* staging,
+                             size_t* slot) {
+    return guard([&] {
+        required(slot, "slot");
+        *slot = unwrap(required(pipeline, "pipeline"))
+                    ->add_slot(*unwrap(required(stream, "stream")), required(device, "device"),
+                               required(staging, "staging"));
+    });
+}
+
+int cupola_pipeline_set_kernel(cupola_pipeline* pipeline, size_t slot, cupola_kernel* kernel,
+                               const cupola_dimensions* dimensions, const void* arguments,
+                               size_t count, const uint32_t* forms) {
+    return guard([&] {
+        unwrap(required(pipeline, "pipeline"))
+            ->set_kernel(slot, *unwrap(required(kernel, "kernel")),
+                         required(dimensions, "dimensions"),
+                         static_cast<const char*>(required(arguments, "arguments")), count,
+                         required(forms, "forms"));
+    });
+}
+
+int cupola_pipeline_set_call(cupola_pipeline* pipeline, int (*call)(void*, size_t, int64_t),
+                             void* data) {
+    return guard([&] {
+        Pipeline& p = *unwrap(required(pipeline, "pipeline"));
+        p.call = call;
+        p.call_data = data;
+    });
+}
+
+int cupola_pipeline_set_report(cupola_pipeline* pipeline, int (*report)(void*, int64_t), void* data,
+                               double interval) {
+    return guard([&] {
+        Pipeline& p = *unwrap(required(pipeline, "pipeline"));
+        p.report = report;
+        p.report_data = data;
+        p.interval = std::chrono::duration<double>(interval);
+    });
+}
+
+int cupola_pipeline_fill(cupola_pipeline* pipeline, size_t slot, int64_t chunk) {
+    return step(pipeline, slot, [&](Pipeline& p) { p.fill(slot, chunk); });
+}
+
+int cupola_pipeline_upload(cupola_pipeline* pipeline, size_t slot) {
+    return step(pipeline, slot, [&](Pipeline& p) { p.upload(slot); });
+}
+
+int cupola_pipeline_launch(cupola_pipeline* pipeline, size_t slot) {
+    return step(pipeline, slot, [&](Pipeline& p) { p.launch(slot); });
+}
+
+int cupola_pipeline_download(cupola_pipeline* pipeline, size_t slot) {
+    return step(pipeline, slot, [&](Pipeline& p) { p.download(slot); });
+}
+
+int cupola_pipeline_drain(cupola_pipeline* pipeline, size_t slot) {
+    return step(pipeline, slot, [&](Pipeline& p) { p.drain(slot); });
+}
+
+int64_t cupola_pipeline_chunk(const cupola_pipeline* pipeline, size_t slot) {
+    return pipeline && slot < unwrap(pipeline)->slots() ? unwrap(pipeline)->chunk(slot) : -1;
+}
+
+int cupola_pipeline_ready(cupola_pipeline* pipeline, size_t slot, int* ready) {
+    return step(pipeline, slot, [&](Pipeline& p) { *required(ready, "ready") = p.ready(slot); });
+}
+
+int cupola_pipeline_run(cupola_pipeline* pipeline) {
+    bool stopped = false;
+    const int status = guard([&] {
+        try {
+            unwrap(required(pipeline, "pipeline"))->run();
+        } catch (const Stopped&) {
+            stopped = true;
+        }
+    });
+    return stopped ? CUPOLA_PIPELINE_STOPPED : status;
+}
+
+int cupola_pipeline_finish(cupola_pipeline* pipeline, int succeeded) {
+    return guard([&] { unwrap(required(pipeline, "pipeline"))->finish(succeeded != 0); });
+}
+
+void cupola_pipeline_failed(const cupola_pipeline* pipeline, int64_t* first, int64_t* last) {
+    *first = *last = -1;
+    if (pipeline) unwrap(pipeline)->failed(*first, *last);
+}
+
+void cupola_pipeline_release(cupola_pipeline* pipeline) {
+    if (pipeline) unwrap(pipeline)->release();
+}

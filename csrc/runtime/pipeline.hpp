@@ -1,0 +1,110 @@
+// csrc/runtime/pipeline.hpp - host arrays in chunks that go through the slots of devices.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <vector>
+
+#include "cupola/pipeline.h"
+#include "runtime/event.hpp"
+#include "runtime/host_array.hpp"
+#include "runtime/kernel.hpp"
+#include "runtime/memory.hpp"
+
+namespace cupola {
+
+// What is thrown where the caller's own function asked for an end.
+struct Stopped {};
+
+class Pipeline : public Object {
+  public:
+    Pipeline(const cupola_pipeline_array* arrays, std::size_t count, std::int64_t length);
+
+    std::size_t add_slot(Stream& stream, cupola_memory* const* device,
+                         cupola_memory* const* staging);
+    void set_kernel(std::size_t slot, Kernel& kernel, const cupola_dimensions* dimensions,
+                    const char* arguments, std::size_t count, const std::uint32_t* forms);
+
+    void fill(std::size_t slot, std::int64_t chunk);
+    void upload(std::size_t slot);
+    void launch(std::size_t slot);
+    void download(std::size_t slot);
+    void drain(std::size_t slot);
+    bool ready(std::size_t slot);
+    void run();
+    void finish(bool succeeded);
+
+    // Notes whose failure is in flight; for the first one that is noted.
+    void note_failure(std::size_t slot, bool of_device) noexcept;
+    void failed(std::int64_t& first, std::int64_t& last) const;
+
+    std::int64_t chunks() const { return chunks_; }
+    std::size_t slots() const { return slots_.size(); }
+    std::int64_t chunk(std::size_t slot) const { return slot_at(slot).chunk; }
+
+    int (*call)(void*, std::size_t, std::int64_t) = nullptr;
+    void* call_data = nullptr;
+    int (*report)(void*, std::int64_t) = nullptr;
+    void* report_data = nullptr;
+    std::chrono::duration<double> interval{0};
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    struct Array {
+        HostArray host;
+        bool input, output;
+    };
+    struct Buffer {
+        Ref<Memory> device, staging;
+        char* staged() const { return reinterpret_cast<char*>(std::uintptr_t(staging->address)); }
+    };
+    struct Form {
+        cupola_dimensions dimensions;
+        std::vector<char> arguments;
+    };
+    enum class Step { empty, filled, uploaded, launched, downloaded };
+    struct Slot {
+        Ref<Stream> stream;
+        Ref<Event> done;
+        Ref<Kernel> kernel;
+        std::vector<Buffer> buffers;  // for each array
+        std::vector<Form> forms;
+        std::vector<std::uint32_t> form_of;  // for each chunk
+        std::atomic<std::int64_t> chunk{-1};
+        std::uint64_t launched = 0;  // the flight's head when the chunk was queued
+        std::atomic<Step> step{Step::empty};
+    };
+
+    const Slot& slot_at(std::size_t slot) const;
+    Slot& slot_at(std::size_t slot) {
+        return const_cast<Slot&>(static_cast<const Pipeline*>(this)->slot_at(slot));
+    }
+    // The slot, whose turn the step has to be.
+    Slot& take(std::size_t slot, Step before, const char* step);
+    std::int64_t first_row(std::int64_t chunk) const { return chunk * length_; }
+    std::int64_t rows_of(std::int64_t chunk) const;
+    std::size_t bytes_of(const Array& array, std::int64_t chunk) const;
+    void stage(Slot& slot, bool inward);
+    void transfer(Slot& slot, bool inward);
+    void count(std::int64_t chunk);
+
+    std::vector<Array> arrays_;
+    std::int64_t rows_ = 0, length_ = 1, chunks_ = 0;
+    std::deque<Slot> slots_;
+    mutable std::mutex mutex_;  // of what follows, and of the failure
+    bool over_ = false;
+    std::vector<bool> begun_;
+    std::int64_t done_rows_ = 0, done_chunks_ = 0;
+    Clock::time_point told_{};
+    std::int64_t failed_first_ = -1, failed_last_ = -1;
+};
+
+inline Pipeline* unwrap(cupola_pipeline* p) { return reinterpret_cast<Pipeline*>(p); }
+inline const Pipeline* unwrap(const cupola_pipeline* p) {
+    return reinterpret_cast<const Pipeline*>(p);
+}
+inline cupola_pipeline* wrap(Pipeline* p) { return reinterpret_cast<cupola_pipeline*>(p); }
+
+}  // namespace cupola

@@ -1,0 +1,498 @@
+# cupola/plan.py - what a pipeline is made of: sizes, slots, arguments; then it runs.
+"""Pipelines: host arrays of any size through devices, copies and kernels overlapped."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from cupola import driver
+from cupola.array import Array
+from cupola.creation import to_device
+from cupola.device import Device, memory_info
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError
+from cupola.kernel import Kernel
+from cupola.memory import Memory
+from cupola.pipelines import Chunk, Pipeline, Place, is_page_locked, page_locked
+from cupola.stream import Stream
+
+# Bytes of a chunk, in the direction that has more: large enough that copies are as fast as they
+# get, and that what a chunk costs the host is little beside them.
+MOST = 32 << 20
+LEAST = 1 << 20
+# With fewer chunks the first one's way in and the last one's way out are a part of the whole.
+CHUNKS = 64
+# Of a device's free memory, where nobody says how much: a quarter.
+SHARE = 4
+# Page-locked memory that is kept for the next pipeline, since locking it takes long.
+KEPT = 512 << 20
+
+
+class _Hosts:
+    """The host arrays, each once, and which are inputs and outputs."""
+
+    def __init__(self, inputs: Any, outputs: Any) -> None:
+        self.arrays: list[np.ndarray] = []
+        self.given: list[object] = []
+        self.inputs = tuple(self._add(array, "input", i) for i, array in enumerate(inputs))
+        self.outputs = tuple(self._add(array, "output", i) for i, array in enumerate(outputs))
+        if not self.arrays:
+            raise ArgumentValueError("a pipeline has at least one input or output")
+        lengths = {len(array) for array in self.arrays}
+        if len(lengths) > 1:
+            raise ArgumentValueError(
+                "inputs and outputs are cut along their first axis, which has to be as long in "
+                f"each; they have the shapes {', '.join(str(a.shape) for a in self.arrays)}"
+            )
+        self.rows = len(self.arrays[0])
+        self._refuse_overlaps()
+
+    def _add(self, value: object, what: str, number: int) -> int:
+        name = f"{what} {number}"
+        array = _host_array(value, name)
+        if what == "output":
+            if not array.flags.writeable:
+                raise ArgumentValueError(f"{name} is read-only")
+            if not _is_same(array, np.asarray(value)):  # it was made for this call
+                raise ArgumentTypeError(f"{name}: a {type(value).__name__} can't be written to")
+        known = self.find(value)
+        if known is not None:
+            return known
+        self.arrays.append(array)
+        self.given.append(value)
+        return len(self.arrays) - 1
+
+    def _refuse_overlaps(self) -> None:
+        for i in self.outputs:
+            for k, other in enumerate(self.arrays):
+                if k != i and _may_overlap(self.arrays[i], other):
+                    raise ArgumentValueError(
+                        f"output {self.outputs.index(i)} shares memory with another array, so "
+                        "that one chunk's results could be another's input; for work in place "
+                        "give the same array as input and output"
+                    )
+
+    def find(self, value: object) -> int | None:
+        """The number of a host array that was given before."""
+        for i, given in enumerate(self.given):
+            if given is value:
+                return i
+            if isinstance(value, np.ndarray) and value.size and _is_same(self.arrays[i], value):
+                return i
+        return None
+
+
+def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.__array_interface__ == other.__array_interface__
+
+
+def _host_array(value: object, name: str) -> np.ndarray:
+    if hasattr(value, "__cuda_array_interface__"):
+        raise ArgumentTypeError(
+            f"{name} is on a device already; inputs and outputs are host arrays, what is on a "
+            "device goes among arguments="
+        )
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"{name}: a {type(value).__name__} can't be made an array: {error}"
+        ) from error
+    if array.ndim == 0:
+        raise ArgumentValueError(f"{name} has no axis to be cut along")
+    if array.dtype.hasobject:
+        raise ArgumentTypeError(f"{name}: a device can't hold Python objects")
+    if not array.dtype.isnative:
+        raise ArgumentTypeError(f"{name} has {array.dtype}, of the other byte order")
+    return array
+
+
+def _may_overlap(one: np.ndarray, other: np.ndarray) -> bool:
+    try:
+        return bool(np.shares_memory(one, other, max_work=10_000))
+    except Exception as error:  # NumPy's TooHardError has moved between its versions
+        if type(error).__name__ == "TooHardError":
+            return True
+        raise
+
+
+def _row_bytes(array: np.ndarray) -> int:
+    return int(np.prod(array.shape[1:], dtype=np.int64)) * array.itemsize
+
+
+def _choose(hosts: _Hosts, chunk: int | None, slots: int, memory: int) -> tuple[int, int]:
+    """Rows of a chunk, and how many slots a device can have."""
+    row = sum(_row_bytes(array) for array in hosts.arrays)
+    if chunk is None:
+        way = max(
+            sum(_row_bytes(hosts.arrays[i]) for i in set(hosts.inputs)),
+            sum(_row_bytes(hosts.arrays[i]) for i in set(hosts.outputs)),
+            1,
+        )
+        wanted = min(max(hosts.rows * way // CHUNKS, LEAST), MOST)
+        chunk = max(1, min(wanted // way, memory // max(slots * row, 1), hosts.rows))
+    fit = memory // max(chunk * row, 1)
+    if fit < 1:
+        raise ArgumentValueError(
+            f"a chunk of {chunk} rows takes {chunk * row} bytes of a device, and memory= allows "
+            f"{memory}" + ("; take a smaller chunk=" if chunk > 1 else "")
+        )
+    return chunk, min(slots, fit)
+
+
+class _Locked:
+    """Page-locked memory which pipelines have used and the next ones may use again."""
+
+    def __init__(self) -> None:
+        self.mutex = threading.Lock()
+        self.spare: list[Memory] = []
+
+    def take(self, device: int, nbytes: int) -> Memory:
+        with self.mutex:
+            fitting = [m for m in self.spare if nbytes <= m.nbytes <= 2 * nbytes]
+            if fitting:
+                best = min(fitting, key=lambda memory: memory.nbytes)
+                self.spare.remove(best)
+                return best
+        return page_locked(device, nbytes)
+
+    def give_back(self, all_of_it: list[Memory]) -> None:
+        with self.mutex:
+            self.spare += all_of_it
+            while sum(memory.nbytes for memory in self.spare) > KEPT:
+                self.spare.pop(0)
+
+
+_locked = _Locked()
+
+
+class _Elements:
+    """How many elements a chunk has of an array."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.width = _row_bytes(array) // array.itemsize if array.itemsize else 0
+
+    def __call__(self, chunk: Chunk) -> int:
+        return chunk.length * self.width
+
+
+def _is_of_chunk(value: object) -> bool:
+    return getattr(value, "__objclass__", None) is Chunk or (
+        callable(value) and not isinstance(value, (Array, np.generic))
+    )
+
+
+def _value(value: Any, chunk: Chunk) -> Any:
+    """What stands for something of the chunk, as it is for this one."""
+    if not _is_of_chunk(value):
+        return value
+    return value.__get__(chunk) if hasattr(value, "__objclass__") else value(chunk)
+
+
+def _differs(value: object) -> bool:
+    """Whether it may be different for chunks of the same length."""
+    return _is_of_chunk(value) and value is not Chunk.length and not isinstance(value, _Elements)
+
+
+class _Launches:
+    """Grid, block and arguments of each chunk; those of many chunks are the same."""
+
+    def __init__(
+        self, kernel: Kernel, hosts: _Hosts, arguments: Any, threads: Any, grid: Any, block: Any,
+        shared: int,
+    ) -> None:  # fmt: skip
+        if grid is not None and threads is not None:
+            raise ArgumentTypeError("threads= and grid= can't both say how large the grid is")
+        if grid is not None and block is None:
+            raise ArgumentTypeError("where grid= is given block= has to be")
+        self.kernel, self.shared = kernel, shared
+        self.grid, self.block = grid, block
+        main = hosts.arrays[hosts.outputs[0] if hosts.outputs else 0]
+        self.threads = _Elements(main) if threads is None else threads
+        if arguments is None:
+            arguments = [Place(i) for i in range(len(hosts.arrays))]
+            if len(kernel.params) == len(arguments) + 1:
+                arguments.append(_Elements(main))
+        self.arguments = [self._argument(hosts, i, a) for i, a in enumerate(arguments)]
+
+    def _argument(self, hosts: _Hosts, index: int, value: object) -> object:
+        place = hosts.find(value)
+        if place is not None:
+            return Place(place)
+        if isinstance(value, np.ndarray) and value.ndim:
+            raise ArgumentTypeError(
+                f"{self.kernel.title}: argument {index} is a host array which is neither input "
+                "nor output; cupola.to_device(array) makes it one that every chunk can read"
+            )
+        return value
+
+    def _form(self, chunk: Chunk, kernel: Kernel, arguments: list[object]) -> tuple[Any, ...]:
+        values = tuple(_value(argument, chunk) for argument in arguments)
+        block = _value(self.block, chunk)
+        if self.grid is not None:
+            return _value(self.grid, chunk), block, self.shared, values
+        if block is None:
+            block = kernel.suggest(self.shared)
+        size = int(np.prod(block, dtype=np.int64))
+        threads = _value(self.threads, chunk)
+        if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 0:
+            raise ArgumentTypeError(
+                f"{kernel.title}: threads= is an int >= 0, or gives one for a chunk; got "
+                f"{threads!r}"
+            )
+        return -(-threads.__index__() // max(size, 1)), block, self.shared, values
+
+    def forms(
+        self, pipeline: Pipeline, kernel: Kernel, arguments: list[object]
+    ) -> tuple[list[tuple[Any, ...]], Any]:
+        """The different ones, and which of them each chunk has."""
+        which = np.zeros(max(pipeline.chunk_count, 1), np.uint32)
+        if not pipeline.chunk_count:  # nothing to launch, but something to check
+            return [self._form(Chunk(0, 0, 0), kernel, arguments)], which
+        every = any(map(_differs, (*arguments, self.grid, self.block, self.threads)))
+        forms: list[tuple[Any, ...]] = []
+        known: dict[object, int] = {}
+        for index in range(pipeline.chunk_count):
+            chunk = pipeline.chunk(index)
+            key = index if every else chunk.length
+            if key not in known:
+                known[key] = len(forms)
+                forms.append(self._form(chunk, kernel, arguments))
+            which[index] = known[key]
+        return forms, which
+
+    def on(self, device: int) -> tuple[Kernel, list[object]]:
+        """The kernel and its arguments there: what lies on another device is copied."""
+        kernel = self.kernel
+        if kernel.device_index != device:
+            kernel = kernel.module.on(device)[kernel.name]
+        return kernel, [
+            to_device(value, device=device)
+            if isinstance(value, Array) and value.device_index != device
+            else value
+            for value in self.arguments
+        ]
+
+
+def _set_work(pipeline: Pipeline, launches: _Launches | None, work: Any) -> None:
+    if launches is None:
+        pipeline.set_function(work)
+        return
+    there: dict[int, Any] = {}
+    for slot in pipeline.slots:
+        device = slot.stream.device_index
+        if device not in there:
+            kernel, arguments = launches.on(device)
+            there[device] = (kernel, *launches.forms(pipeline, kernel, arguments))
+        pipeline.set_kernel(slot.index, *there[device])
+
+
+@contextlib.contextmanager
+def _progress(asked: Any, rows: int) -> Iterator[Callable[[int, int], object] | None]:
+    if asked is None or asked is False:
+        yield None
+    elif asked is True:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise ImportError(
+                "progress=True draws a bar with tqdm, which is not installed: pip install tqdm "
+                "(or cupola[progress]), or give a function: progress=lambda done, rows: ..."
+            ) from error
+        with tqdm(total=rows, unit=" rows", unit_scale=True) as bar:
+            yield lambda done, _: bar.update(done - bar.n)
+    elif callable(asked):
+        yield asked
+    else:
+        raise ArgumentTypeError(
+            f"progress= is a function of the rows that are done and of all, or True for a bar; "
+            f"got {asked!r}"
+        )
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+        raise ArgumentValueError(f"{name}= is an int of at least 1, got {value!r}")
+    return int(value.__index__())
+
+
+def _execute(pipeline: Pipeline, schedule: Callable[[Pipeline], object] | None) -> None:
+    try:
+        if schedule is None:
+            pipeline.run()
+        else:
+            schedule(pipeline)
+    except Exception as error:
+        failed = pipeline.failed()
+        if failed is None:
+            raise
+        first, last = failed
+        rows = f"rows {first.start} to {last.stop - 1}"
+        which = f"chunk {first.index} ({rows})"
+        if first != last:
+            which = (
+                f"one of chunks {first.index} to {last.index} ({rows}), which the device had "
+                "under way; CUPOLA_SYNC=1 tells which one"
+            )
+        raise ChunkError(f"{which}: {error}", first, last) from error
+    pipeline.finish(True)
+
+
+def pipeline(
+    kernel: Any,
+    inputs: Any = (),
+    outputs: Any = (),
+    *,
+    arguments: Sequence[Any] | None = None,
+    threads: Any = None,
+    grid: Any = None,
+    block: Any = None,
+    shared: int = 0,
+    chunk: int | None = None,
+    streams: int = 4,
+    devices: Any = None,
+    memory: int | None = None,
+    staging: bool | None = None,
+    schedule: Callable[[Pipeline], object] | None = None,
+    progress: Any = None,
+) -> Any:
+    """Run host arrays of any size through a kernel, copies and kernels overlapped.
+
+    The arrays are cut along their first axis. A chunk of the inputs is copied to a device, the
+    kernel runs over it, the chunk of the outputs is copied back; several chunks are under way at
+    a time, each in a slot: a stream with memory of its own.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable
+        A kernel is launched once a chunk. Anything else is called once a chunk to queue the work:
+        ``kernel(chunk, stream, inputs, outputs)`` with a `Chunk`, the stream, which is also the
+        current one, and the chunk's arrays on the device; it must not keep these.
+    inputs, outputs : array_like, or a list or tuple of them
+        Host arrays, all of one length along the first axis: NumPy arrays, memory-mapped files,
+        any buffer. Page-locked and contiguous ones are copied from and to directly, others by
+        way of page-locked memory. Given as input and output, an array is worked on in place;
+        elements of other outputs that the kernel leaves alone are undefined afterwards.
+    arguments : sequence, optional
+        The kernel's, as for a launch. Inputs and outputs (the same objects) stand for the chunk's
+        part of them, ``Chunk.length``, ``Chunk.start``, ``Chunk.stop`` and ``Chunk.index`` for
+        the chunk's own, a function is called with each `Chunk` beforehand; all else is the same
+        for every chunk: numbers, and arrays of a device, which are copied to the other devices.
+        By default the inputs, the outputs that are not among these, and, where the kernel takes
+        one more, how many elements of the first output (or input) the chunk has.
+    threads : int, or as an argument, optional
+        How many threads a chunk has at least; by default one for each element of the first
+        output (or input).
+    grid : int or tuple, or as an argument, optional
+        In place of `threads`: the grid of a chunk.
+    block : int or tuple, optional
+        Threads a block; by default of highest occupancy.
+    shared : int
+        Bytes of dynamic shared memory a block.
+    chunk : int, optional
+        Rows of a chunk; by default what makes at most 32 MiB to copy each way, and fits.
+    streams : int
+        Slots a device, as far as `memory` allows and there are chunks.
+    devices : Device, int, or a list of them, optional
+        Where to work; by default the kernel's device, or the current one. The kernel's image is
+        loaded on each.
+    memory : int, optional
+        Bytes that may be kept on each device; by default a quarter of what is free there.
+    staging : bool, optional
+        Whether memory that is not page-locked goes through page-locked memory; by default not on
+        the CPU device, where that would be one copy more. Arrays that are not in C order do
+        in any case.
+    schedule : callable, optional
+        In place of cupola's own order of work: called once with a `cupola.pipelines.Pipeline`,
+        it takes every chunk through the steps of a slot.
+    progress : callable or True, optional
+        Called with the rows that are done and the number of all, after each chunk; True shows a
+        bar, for which tqdm is needed.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The outputs, as they were given: complete.
+
+    Raises
+    ------
+    ChunkError
+        Where a chunk failed: nothing more is begun, what was under way has ended, and it names
+        the chunk. Outputs of chunks that were done are there.
+    ArgumentError
+        Where arrays, arguments or sizes don't fit together; nothing was begun.
+
+    Notes
+    -----
+    Each slot's stream begins after this thread's current stream. Ctrl-C ends a pipeline as an
+    error does.
+    """
+    hosts = _Hosts(_as_list(inputs), _as_list(outputs))
+    if devices is None and isinstance(kernel, Kernel):
+        devices = kernel.device_index
+    indices = [Device(device).index for device in _as_list(devices)] or [Device().index]
+    if len(set(indices)) < len(indices):
+        raise ArgumentValueError("devices= names a device twice")
+    launches = None
+    if isinstance(kernel, Kernel):
+        launches = _Launches(kernel, hosts, arguments, threads, grid, block, shared)
+    elif not callable(kernel):
+        raise ArgumentTypeError(f"a pipeline takes a kernel or a function, got {kernel!r}")
+    elif not (arguments is threads is grid is block is None and shared == 0):
+        raise ArgumentTypeError(
+            "arguments=, threads=, grid=, block= and shared= are for kernels; a function launches "
+            "as it likes"
+        )
+    if memory is None:
+        memory = min(memory_info(index).free for index in indices) // SHARE
+    length, slots = _choose(
+        hosts,
+        None if chunk is None else _count(chunk, "chunk"),
+        _count(streams, "streams"),
+        _count(memory, "memory"),
+    )
+    run = Pipeline(tuple(hosts.arrays), hosts.inputs, hosts.outputs, length)
+    if staging is None:
+        staging = driver.info().kind != "cpu"
+    locked: list[Memory] = []
+    with _progress(progress, hosts.rows) as report:
+        try:
+            for number in range(min(slots * len(indices), max(run.chunk_count, 1))):
+                device = indices[number % len(indices)]
+                stream = Stream(non_blocking=True, device=device)
+                pinned = tuple(
+                    _locked.take(device, min(length, hosts.rows) * _row_bytes(array))
+                    if _needs_staging(array, staging)
+                    else None
+                    for array in hosts.arrays
+                )
+                locked += [memory for memory in pinned if memory is not None]
+                run.add_slot(stream, pinned)
+            _set_work(run, launches, kernel)
+            for slot in run.slots:  # what is on its way there comes first
+                slot.stream.wait(Stream.current(slot.stream.device_index))
+            run.set_progress(report, 0.0 if report else 0.05)
+            _execute(run, schedule)
+        finally:
+            with contextlib.suppress(Exception):
+                run.finish(False)  # after a failure: nothing is under way any more
+            _locked.give_back(locked)
+    return outputs
+
+
+def _needs_staging(array: np.ndarray, staging: bool) -> bool:
+    if not array.nbytes:
+        return False
+    if not array.flags.c_contiguous:
+        return True
+    return staging and not is_page_locked(array)

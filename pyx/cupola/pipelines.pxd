@@ -1,0 +1,67 @@
+# cupola/pipelines.pxd - a pipeline's chunks and slots, for a schedule without Python's lock:
+#
+#     cdef int work(Pipeline pipeline) except -1 nogil:
+#         cdef int64_t chunk
+#         cdef size_t slot
+#         for chunk in range(pipeline.chunk_count):
+#             slot = chunk % pipeline.slot_count
+#             if pipeline.chunk_in(slot) >= 0:
+#                 pipeline.drain(slot)
+#             pipeline.fill(slot, chunk)
+#             pipeline.upload(slot)
+#             pipeline.launch(slot)
+#             pipeline.download(slot)
+#         ...
+#
+# Every step raises what cupola's own schedule would.
+
+from libc.stdint cimport int64_t
+
+from cupola.abi cimport cupola_abi_1
+from cupola.stream cimport Stream
+
+cdef extern from *:
+    """
+    typedef struct cupola_pipeline cupola_pipeline;
+    """
+    ctypedef struct cupola_pipeline:
+        pass
+
+cdef class Chunk:
+    cdef readonly int64_t index
+    cdef readonly int64_t start  # rows
+    cdef readonly int64_t stop
+
+cdef class Slot:
+    cdef readonly Pipeline pipeline
+    cdef readonly size_t index
+    cdef readonly Stream stream
+    cdef tuple arrays  # of the device, one for each host array
+    cdef tuple pinned  # page-locked memory for each, or None
+
+    cdef tuple cut(self, tuple which)  # those arrays, as long as the chunk
+
+cdef class Pipeline:
+    cdef cupola_pipeline* native
+    cdef readonly int64_t chunk_count
+    cdef readonly size_t slot_count
+    cdef readonly int64_t rows  # of the host arrays
+    cdef readonly int64_t length  # rows of a chunk
+    cdef readonly tuple slots
+    cdef readonly tuple hosts  # the host arrays
+    cdef tuple inputs, outputs  # which of them
+    cdef object function  # what queues the work, where that is no kernel
+    cdef object progress
+    cdef list caught  # what these two raised
+    cdef list kept  # what the slots' kernels use
+
+    # The steps of a chunk; see csrc/include/cupola/pipeline.h.
+    cdef int fill(self, size_t slot, int64_t chunk) except -1 nogil
+    cdef int upload(self, size_t slot) except -1 nogil
+    cdef int launch(self, size_t slot) except -1 nogil
+    cdef int download(self, size_t slot) except -1 nogil
+    cdef int drain(self, size_t slot) except -1 nogil
+    cdef int64_t chunk_in(self, size_t slot) noexcept nogil  # -1: none
+    cdef int is_ready(self, size_t slot) except -1 nogil  # whether drain would not wait
+    cdef int run_all(self) except -1 nogil  # cupola's own schedule
+    cdef int outcome(self, int status) except -1 nogil

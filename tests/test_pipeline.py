@@ -1,0 +1,699 @@
+"""Pipelines: every chunk goes through, whatever the arrays are and lie in."""
+
+import array
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import images
+import numpy as np
+import pytest
+from working import assert_works, refused
+
+import cupola
+from cupola import Chunk
+from cupola.pipelines import Pipeline
+
+SOURCE = Path(__file__).with_name("pipeline.cu")
+
+
+@pytest.fixture(scope="module")
+def module(driver):
+    return cupola.load(images.compiled("pipeline.ptx", SOURCE, "-ptx", "-arch=compute_75"))
+
+
+@pytest.fixture
+def add(module):
+    return module["add"]
+
+
+def numbers(*shape, dtype=np.int32):
+    return np.random.default_rng(5).integers(-1000, 1000, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("staging", [True, False, None])
+@pytest.mark.parametrize(
+    ("rows", "chunk", "streams"),
+    [
+        (1000, 100, 3),
+        (1001, 100, 4),
+        (1, 1, 4),
+        (7, 100, 4),
+        (5, 2, 16),
+        (64, 1, 1),
+        (3000, None, 2),
+    ],
+)
+def test_every_chunk_goes_through(add, rows, chunk, streams, staging):
+    x, out = numbers(rows), np.zeros(rows, np.int32)
+    answer = cupola.pipeline(add, x, out, chunk=chunk, streams=streams, staging=staging)
+    assert answer is out
+    np.testing.assert_array_equal(out, x + 1)
+
+
+def test_more_than_the_default_chunk(add):
+    x = numbers(6_000_001)
+    out = np.zeros_like(x)
+    seen = []
+    cupola.pipeline(add, x, out, progress=lambda done, rows: seen.append((done, rows)))
+    np.testing.assert_array_equal(out, x + 1)
+    assert len(seen) > 10 and seen[-1] == (len(x), len(x))
+    assert seen == sorted(seen)
+
+
+def test_empty(add):
+    x, out = numbers(0), np.zeros(0, np.int32)
+    assert cupola.pipeline(add, x, out) is out
+    with refused(cupola.ArgumentError, TypeError, saying="argument"):
+        cupola.pipeline(add, x, out, arguments=(x, out, 1.5))
+
+
+@pytest.mark.parametrize("chunk", [1, 16, 37, 500])
+def test_rows_of_several_types_and_shapes(module, chunk):
+    n, width = 333, 11
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(n, width)).astype(np.float32)
+    mask, weights = rng.random(n) < 0.5, rng.random(width).astype(np.float32)
+    sums, counts = np.empty(n), np.empty((n, 2), np.int16)
+    table = cupola.to_device(weights)
+    answer = cupola.pipeline(
+        module["rows"],
+        (x, mask),
+        [sums, counts],
+        arguments=(x, mask, table, sums, counts, Chunk.length, width, Chunk.start),
+        threads=Chunk.length,
+        chunk=chunk,
+        staging=True,
+    )
+    assert answer[0] is sums and answer[1] is counts
+    expected = np.zeros(n)
+    for i in range(width):
+        expected += x[:, i].astype(float) * weights[i]
+    np.testing.assert_array_equal(sums, np.where(mask, expected, -1))
+    np.testing.assert_array_equal(counts[:, 0], (x > 0).sum(axis=1))
+    np.testing.assert_array_equal(counts[:, 1], np.arange(n) % 1000)
+
+
+STRIDED = {
+    "every second row": lambda a: a[::2],
+    "rows backwards": lambda a: a[::-1],
+    "some columns": lambda a: a[:, 3:17:2],
+    "columns backwards": lambda a: a[:, ::-1],
+    "transposed": lambda a: a.T,
+    "one column": lambda a: a[:, 2:3],
+    "three axes": lambda a: a.reshape(20, 5, 20)[:, ::2, 1:7],
+    "a part of each row": lambda a: a[:, :9],
+    "turned": lambda a: a.reshape(5, 20, 20).transpose(2, 0, 1),
+}
+
+
+@pytest.mark.parametrize("how", STRIDED)
+@pytest.mark.parametrize("chunk", [1, 3, 64])
+def test_arrays_that_are_not_contiguous(add, how, chunk):
+    base = numbers(100, 20)
+    x = STRIDED[how](base)
+    there = np.full((100, 20), 7, np.int32)
+    out = STRIDED[how](there)
+    cupola.pipeline(add, x, out, chunk=chunk)
+    np.testing.assert_array_equal(out, x + 1)
+    untouched = np.full((100, 20), 7, np.int32)
+    STRIDED[how](untouched)[...] = x + 1
+    np.testing.assert_array_equal(there, untouched)
+
+
+def test_large_rows_are_shared_out_among_threads(add):
+    base = numbers(3, 700_000, 2)
+    for x in (base[:, :, 0], base[:, ::-1], base.transpose(1, 0, 2)):
+        out = np.zeros(x.shape, np.int32)
+        cupola.pipeline(add, x, out, chunk=2, staging=True)
+        np.testing.assert_array_equal(out, x + 1)
+
+
+def test_repeated_rows(add):
+    x = np.broadcast_to(numbers(30), (50, 30))
+    out = np.zeros((50, 30), np.int32)
+    cupola.pipeline(add, x, out, chunk=7)
+    np.testing.assert_array_equal(out, x + 1)
+
+
+def test_files(add, tmp_path):
+    x = numbers(10_001)
+    x.tofile(tmp_path / "x")
+    source = np.memmap(tmp_path / "x", np.int32, "r")
+    target = np.memmap(tmp_path / "out", np.int32, "w+", shape=x.shape)
+    assert cupola.pipeline(add, source, target, chunk=1000, staging=True) is target
+    target.flush()
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out", np.int32), x + 1)
+
+
+def test_other_buffers(add):
+    x, out = array.array("i", range(100)), array.array("i", [0] * 100)
+    cupola.pipeline(add, x, out, chunk=9)
+    assert list(out) == list(range(1, 101))
+    cupola.pipeline(add, memoryview(x), memoryview(out)[::-1], chunk=9)
+    assert list(out) == list(range(100, 0, -1))
+    for wrong in ([0] * 100, (5,)):
+        with refused(cupola.ArgumentTypeError):
+            cupola.pipeline(add, x, [wrong], chunk=9)
+
+
+def staged(**given):
+    """Which arrays of a pipeline have page-locked memory of their own."""
+    found = []
+
+    def schedule(pipeline):
+        found.extend(memory is not None for memory in pipeline.slots[0].staging)
+        pipeline.run()
+
+    cupola.pipeline(schedule=schedule, **given)
+    return found
+
+
+def test_page_locked_memory_is_used_as_it_is(add):
+    x, out, pageable = numbers(500), np.zeros(500, np.int32), np.zeros(500, np.int32)
+    pinned = cupola.pinned_empty(500, np.int32)
+    pinned[:] = x
+    with cupola.register_host(out):
+        assert staged(kernel=add, inputs=pinned, outputs=out, chunk=100, staging=True) == [0, 0]
+    np.testing.assert_array_equal(out, x + 1)
+    assert staged(kernel=add, inputs=x, outputs=pinned, chunk=100, staging=True) == [1, 0]
+    np.testing.assert_array_equal(pinned, x + 1)
+    assert staged(kernel=add, inputs=pinned[::-1], outputs=pageable, staging=False) == [1, 0]
+    np.testing.assert_array_equal(pageable, x[::-1] + 2)
+    half = np.zeros(500, np.int32)
+    with cupola.register_host(half[:250]):
+        assert staged(kernel=add, inputs=x, outputs=half, staging=True) == [1, 1]
+    np.testing.assert_array_equal(half, x + 1)
+
+
+def test_in_place(module):
+    x = numbers(1003)
+    for given in (x, x[:], x[::-1]):
+        before = given.copy()
+        cupola.pipeline(module["add_in_place"], given, given, chunk=100)
+        np.testing.assert_array_equal(given, before + 1)
+    before = x.copy()
+    cupola.pipeline(module["add_in_place"], x[:], x, arguments=(x, Chunk.length), chunk=100)
+    np.testing.assert_array_equal(x, before + 1)
+
+
+def test_arrays_that_overlap(add):
+    x = numbers(1000)
+    for source, target in ((x[1:], x[:-1]), (x, x[::-1]), (x[:600], x[400:])):
+        with refused(cupola.ArgumentValueError, saying="shares memory"):
+            cupola.pipeline(add, source, target)
+    before = x.copy()
+    cupola.pipeline(add, x[::2], x[1::2], chunk=30)
+    np.testing.assert_array_equal(x[1::2], before[::2] + 1)
+
+
+def test_a_function_queues_the_work(add):
+    x, y, out = numbers(1000, 3), numbers(1000), np.zeros((1000, 3), np.int32)
+    seen = []
+
+    def work(chunk, stream, inputs, outputs):
+        assert cupola.Stream.current() == stream and len(inputs) == 2 and len(outputs) == 1
+        assert inputs[0].shape == outputs[0].shape == (chunk.length, 3)
+        assert inputs[1].shape == (chunk.length,)
+        seen.append(chunk)
+        between = cupola.empty_like(inputs[0])
+        add.forall(between.size)(inputs[0], between, between.size)
+        add.forall(between.size)(between, outputs[0], between.size)
+
+    cupola.pipeline(work, (x, y), out, chunk=64, streams=3)
+    np.testing.assert_array_equal(out, x + 2)
+    assert [chunk.index for chunk in seen] == list(range(16))
+    assert seen[-1] == Chunk(15, 960, 1000) and seen[-1].length == 40
+    assert x[seen[2].rows].shape == (64, 3)
+
+
+def test_outputs_alone_and_inputs_alone(module):
+    out = np.ones(100, np.int32)
+    cupola.pipeline(
+        lambda chunk, stream, inputs, outputs: outputs[0].fill(chunk.index), (), out, chunk=30
+    )
+    np.testing.assert_array_equal(out, np.arange(100) // 30)
+    total = cupola.zeros(4, np.int32)
+
+    def keep(chunk, stream, inputs, outputs):
+        total[chunk.index : chunk.index + 1].set(inputs[0][:1])
+
+    assert cupola.pipeline(keep, out, chunk=30) == ()
+    np.testing.assert_array_equal(total.get(), [0, 1, 2, 3])
+    with refused(cupola.ArgumentValueError, saying="at least one"):
+        cupola.pipeline(keep)
+
+
+def test_functions_of_the_chunk_and_grids(module):
+    x, out = numbers(1000), np.zeros(1000, np.int32)
+    calls = []
+
+    def length(chunk):
+        calls.append(chunk)
+        return chunk.length
+
+    cupola.pipeline(
+        module["add"],
+        x,
+        out,
+        arguments=(x, out, length),
+        grid=lambda chunk: (-(-chunk.length // 32), 1),
+        block=32,
+        chunk=300,
+    )
+    np.testing.assert_array_equal(out, x + 1)
+    assert calls == [Chunk(0, 0, 300), Chunk(1, 300, 600), Chunk(2, 600, 900), Chunk(3, 900, 1000)]
+
+
+def test_fewer_threads_than_elements(module):
+    x, add = numbers(1000), module["add_in_place"]
+    before = x.copy()
+    cupola.pipeline(add, x, x, threads=0, chunk=100)  # launches nothing
+    np.testing.assert_array_equal(x, before)
+    cupola.pipeline(add, x, x, threads=lambda chunk: chunk.index, block=1, chunk=100)
+    before += np.arange(1000) % 100 < np.arange(1000) // 100
+    np.testing.assert_array_equal(x, before)
+
+
+def test_constants_that_are_on_their_way(module):
+    """What the current stream makes is there before the first chunk."""
+    from gate import Gate
+
+    stream = cupola.Stream(non_blocking=True)
+    x, mask = np.ones((50, 2), np.float32), np.ones(50, bool)
+    sums, counts = np.empty(50), np.empty((50, 2), np.int16)
+    with stream:
+        weights = cupola.zeros(2, np.float32)
+        gate = Gate(stream)
+        with gate:
+            weights.fill(3)
+            timer = _later(gate.open)
+            cupola.pipeline(
+                module["rows"],
+                (x, mask),
+                (sums, counts),
+                arguments=(x, mask, weights, sums, counts, Chunk.length, 2, Chunk.start),
+                chunk=10,
+            )
+        timer.join()
+    np.testing.assert_array_equal(sums, 6)
+
+
+def _later(call):
+    import threading
+
+    timer = threading.Timer(0.2, call)
+    timer.start()
+    return timer
+
+
+# -- sizes ------------------------------------------------------------------------------------
+
+
+def test_memory_is_kept_to(add):
+    x, out = numbers(100_000, 3), np.zeros((100_000, 3), np.int32)
+    for memory in (24, 1000, 1 << 16, 1 << 20):
+        sizes = []
+
+        def schedule(pipeline, sizes=sizes):
+            sizes.append((pipeline.length, pipeline.slot_count))
+            pipeline.run()
+
+        rows = 200 if memory < 1000 else len(x)
+        cupola.pipeline(add, x[:rows], out[:rows], memory=memory, schedule=schedule)
+        np.testing.assert_array_equal(out[:rows], x[:rows] + 1)
+        ((length, slots),) = sizes
+        assert length * slots * 24 <= memory
+    with refused(cupola.ArgumentValueError, saying=["23", "24"]):
+        cupola.pipeline(add, x, out, memory=23)
+    with refused(cupola.ArgumentValueError, saying="smaller chunk="):
+        cupola.pipeline(add, x, out, memory=1000, chunk=100)
+
+
+def test_chunks_are_neither_small_nor_few(add):
+    sizes = []
+
+    def schedule(pipeline):
+        sizes.append((pipeline.length, pipeline.chunk_count))
+        pipeline.run()
+
+    x = np.ones(40 << 20, np.uint8).view(np.int32)
+    cupola.pipeline(add, x, np.empty_like(x), schedule=schedule)
+    ((length, count),) = sizes
+    assert 4 * length >= 1 << 20 and count >= 32
+
+
+# -- what is refused --------------------------------------------------------------------------
+
+
+def test_arrays_that_do_not_fit(add):
+    x, out = numbers(10), np.zeros(10, np.int32)
+    frozen = out.copy()
+    frozen.flags.writeable = False
+    for inputs, outputs, words in (
+        (x[:5], out, ["(5,)", "(10,)"]),
+        (np.int32(5), out, ["input 0", "no axis"]),
+        (x, frozen, ["output 0", "read-only"]),
+        (x, out.astype(object), ["output 0", "objects"]),
+        (x, out.astype(">i4"), ["output 0", "byte order"]),
+        (cupola.to_device(x), out, ["input 0", "arguments="]),
+    ):
+        with refused(cupola.ArgumentError, saying=words):
+            cupola.pipeline(add, inputs, outputs)
+
+
+def test_arguments_that_do_not_fit(add):
+    x, out = numbers(10), np.zeros(10, np.int32)
+    other = numbers(10)
+    for arguments, words in (
+        ((x, other, 5), ["argument 1", "to_device"]),
+        ((x, out), ["3"]),
+        ((x, out, 1.5), ["argument 2"]),
+        ((x, out, cupola.In(x)), ["argument 2"]),
+        ((cupola.In(other), out, 5), ["In, Out and InOut"]),
+        ((x, out, lambda chunk: 1 << 40), ["argument 2"]),
+    ):
+        with refused(cupola.ArgumentError, saying=words):
+            cupola.pipeline(add, x, out, arguments=arguments)
+    with refused(cupola.ArgumentTypeError, saying="argument 0"):
+        cupola.pipeline(images.module()["accumulate"], x.astype(np.float32), out)
+    for given, words in (
+        (dict(threads=1, grid=1, block=1), "threads="),
+        (dict(grid=1), "block="),
+        (dict(threads=1.5), "threads="),
+        (dict(chunk=0), "chunk="),
+        (dict(streams=0), "streams="),
+        (dict(streams=True), "streams="),
+        (dict(devices=[0, 0]), "twice"),
+        (dict(progress=5), "progress="),
+        (dict(block=100_000), "block"),
+    ):
+        with refused(cupola.ArgumentError, saying=words):
+            cupola.pipeline(add, x, out, **given)
+    with refused(cupola.ArgumentTypeError, saying="kernel or a function"):
+        cupola.pipeline("add", x, out)
+    with refused(cupola.ArgumentTypeError, saying="for kernels"):
+        cupola.pipeline(print, x, out, shared=4)
+    with pytest.raises(cupola.UnknownNameError):
+        cupola.pipeline(add, x, out, devices=[99])
+
+
+# -- progress ---------------------------------------------------------------------------------
+
+
+def test_progress_counts_rows(add):
+    x, out = numbers(105), np.zeros(105, np.int32)
+    seen = []
+
+    def progress(done, rows):
+        np.testing.assert_array_equal(out[:done], x[:done] + 1)  # in order, and complete
+        seen.append((done, rows))
+
+    cupola.pipeline(add, x, out, chunk=10, progress=progress)
+    assert seen == [(min(10 * i, 105), 105) for i in range(1, 12)]
+
+
+def test_progress_can_stop(add):
+    x, out = numbers(1000), np.zeros(1000, np.int32)
+
+    class Enough(Exception):
+        pass
+
+    def progress(done, rows):
+        if done >= 300:
+            raise Enough
+
+    with pytest.raises(Enough):
+        cupola.pipeline(add, x, out, chunk=100, streams=2, progress=progress)
+    np.testing.assert_array_equal(out[:300], x[:300] + 1)
+    assert not out[600:].any()
+    assert_works()
+
+
+def test_a_bar(add, capsys):
+    pytest.importorskip("tqdm")
+    x, out = numbers(1000), np.zeros(1000, np.int32)
+    cupola.pipeline(add, x, out, chunk=100, progress=True)
+    assert "1.00k/1.00k" in capsys.readouterr().err
+
+
+def test_a_bar_needs_tqdm(add, monkeypatch):
+    x, out = numbers(10), np.zeros(10, np.int32)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        cupola.pipeline(add, x, out, progress=True)
+
+
+# -- errors on the way ------------------------------------------------------------------------
+
+
+def test_the_first_error_stops_the_rest_and_names_the_chunk(add):
+    x, out = numbers(1000), np.zeros(1000, np.int32)
+    calls = []
+
+    def work(chunk, stream, inputs, outputs):
+        calls.append(chunk.index)
+        if chunk.index == 3:
+            raise ZeroDivisionError("by zero")
+        add.forall(chunk.length)(*inputs, *outputs, chunk.length)
+
+    with pytest.raises(cupola.ChunkError, match=r"^chunk 3 \(rows 300 to 399\): by zero") as caught:
+        cupola.pipeline(work, x, out, chunk=100, streams=2)
+    assert caught.value.first == caught.value.last == Chunk(3, 300, 400)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert calls == [0, 1, 2, 3]
+    assert not out[300:].any()
+    cupola.pipeline(add, x, out, chunk=100, streams=2)
+    np.testing.assert_array_equal(out, x + 1)
+    assert_works()
+
+
+@pytest.mark.parametrize("sync", ["0", "1"])
+def test_a_fault_names_the_chunk(driver, module, sync):
+    """In a process of its own: a fault ends all that a context does."""
+    code = f"""
+import numpy as np, cupola
+from cupola import Chunk
+module = cupola.load({str(images.folder() / "pipeline.ptx")!r})
+x, out = np.zeros(1000, np.int32), np.zeros(1000, np.int32)
+try:
+    cupola.pipeline(
+        module["fault"], x, out, arguments=(x, out, Chunk.start, Chunk.length, 555), chunk=100,
+        streams=3)
+except cupola.ChunkError as error:
+    assert error.first.start <= 555 < error.last.stop, error
+    assert isinstance(error.__cause__, cupola.DriverError), error.__cause__
+    assert "fault" in str(error)
+    print(error.first.index, error.last.index)
+    print(str(error).splitlines()[0])
+"""
+    variables = {**os.environ, "CUPOLA_DRIVER": driver, "CUPOLA_SYNC": sync}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    answer = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    first, last = map(int, answer.stdout.splitlines()[0].split())
+    assert last - first < 3
+    if sync == "1":
+        assert answer.stdout.splitlines()[1].startswith("chunk 5 (rows 500 to 599): ")
+
+
+def test_ctrl_c_stops(driver, module):
+    code = f"""
+import os, signal, threading
+import numpy as np, cupola
+module = cupola.load({str(images.folder() / "pipeline.ptx")!r})
+x, out = np.zeros(100_000_000, np.int32), np.zeros(100_000_000, np.int32)
+threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    while True:
+        cupola.pipeline(module["add"], x, out)
+except KeyboardInterrupt:
+    x = cupola.to_device(np.arange(3))
+    assert x.get().tolist() == [0, 1, 2]
+    print("stopped")
+"""
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    variables = {**os.environ, "CUPOLA_DRIVER": driver}
+    answer = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
+    assert (answer.stdout, answer.returncode) == ("stopped\n", 0), answer.stderr
+
+
+# -- schedules --------------------------------------------------------------------------------
+
+
+def test_a_schedule_decides_the_order(add):
+    x, out = numbers(1000), np.zeros(1000, np.int32)
+
+    def backwards(pipeline):
+        assert isinstance(pipeline, Pipeline)
+        assert (pipeline.rows, pipeline.length, pipeline.chunk_count) == (1000, 100, 10)
+        assert pipeline.slot_count == len(pipeline.slots) == 2
+        for chunk in reversed(pipeline.chunks):
+            slot = pipeline.slots[chunk.index % 2]
+            if slot.chunk is not None:
+                slot.drain()
+            assert slot.chunk is None
+            slot.fill(chunk)
+            assert slot.chunk == chunk and slot.inputs[0].shape == (chunk.length,)
+            slot.upload()
+            slot.launch()
+            slot.download()
+            assert slot.ready in (True, False) and slot.device.index == 0
+        for slot in pipeline.slots:
+            slot.drain()
+
+    seen = []
+    cupola.pipeline(
+        add, x, out, chunk=100, streams=2, schedule=backwards, staging=True,
+        progress=lambda done, rows: seen.append(done),
+    )  # fmt: skip
+    np.testing.assert_array_equal(out, x + 1)
+    assert seen == list(range(100, 1001, 100))
+
+
+def test_a_schedule_of_several_threads(add):
+    from concurrent.futures import ThreadPoolExecutor
+
+    x, out = numbers(100_000), np.zeros(100_000, np.int32)
+
+    def each_slot_its_own(pipeline):
+        chunks = iter(pipeline.chunks)
+
+        def work(slot):
+            for chunk in chunks:
+                slot.fill(chunk)
+                slot.upload()
+                slot.launch()
+                slot.download()
+                slot.drain()
+
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(work, pipeline.slots))
+
+    cupola.pipeline(add, x, out, chunk=999, schedule=each_slot_its_own, staging=True)
+    np.testing.assert_array_equal(out, x + 1)
+
+
+def test_schedules_that_are_wrong(add):
+    x, out = numbers(40), np.zeros(40, np.int32)
+    kept = []
+
+    def run(schedule):
+        cupola.pipeline(add, x, out, chunk=10, streams=2, schedule=schedule)
+
+    def one(slot, chunk):
+        slot.fill(chunk)
+        slot.upload()
+        slot.launch()
+        slot.download()
+        slot.drain()
+
+    def leaves_some_out(pipeline):
+        one(pipeline.slots[0], 2)
+
+    def does_not_drain(pipeline):
+        for chunk in pipeline.chunks[:3]:
+            one(pipeline.slots[0], chunk)
+        pipeline.slots[0].fill(3)
+
+    def does_one_twice(pipeline):
+        one(pipeline.slots[0], 1)
+        one(pipeline.slots[0], 1)
+
+    def goes_beyond(pipeline):
+        pipeline.slots[0].fill(4)
+
+    def is_out_of_turn(pipeline):
+        pipeline.slots[1].launch()
+
+    def keeps_it(pipeline):
+        pipeline.run()
+        kept.extend([pipeline, pipeline.slots[0]])
+
+    for schedule, words in (
+        (leaves_some_out, ["1 of 4 chunks", "left out is 0"]),
+        (does_not_drain, ["3 of 4 chunks"]),
+        (does_one_twice, ["chunk 1", "once"]),
+        (goes_beyond, ["no chunk 4"]),
+        (is_out_of_turn, ["slot 1", "not launch but fill"]),
+    ):
+        with refused(cupola.ArgumentValueError, saying=words):
+            run(schedule)
+    run(keeps_it)
+    pipeline, slot = kept
+    for late in (lambda: slot.fill(0), lambda: slot.inputs, pipeline.run):
+        with refused(cupola.ArgumentValueError, saying="over"):
+            late()
+
+    def fails(pipeline):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        run(fails)
+    with pytest.raises(TypeError):
+        type(slot)()
+
+
+# -- devices ----------------------------------------------------------------------------------
+
+TWO = """
+import numpy as np, cupola
+from cupola import Chunk
+module = cupola.load({path!r}, device=1)
+x = np.random.default_rng(3).normal(size=(1000, 4)).astype(np.float32)
+mask = np.ones(1000, bool)
+weights = cupola.to_device(np.array([1, 2, 3, 4], np.float32), device=0)
+used = set()
+def schedule(pipeline):
+    used.update(slot.device.index for slot in pipeline.slots)
+    pipeline.run()
+for devices in (cupola.devices(), [1], 1, None, [1, 0]):
+    sums, counts = np.zeros(1000), np.zeros((1000, 2), np.int16)
+    cupola.pipeline(
+        module["rows"], (x, mask), (sums, counts),
+        arguments=(x, mask, weights, sums, counts, Chunk.length, 4, Chunk.start),
+        threads=Chunk.length, chunk=30, devices=devices, schedule=schedule, staging=True)
+    expected = np.zeros(1000)
+    for i in range(4):
+        expected += x[:, i].astype(float) * (i + 1)
+    np.testing.assert_array_equal(sums, expected)
+    print(sorted(used))
+    used.clear()
+on = module.on(0)
+assert on.device_index == 0 and module.on(0) is on and on.on(1) is not None
+assert cupola.shipped_kernels().on(1).device_index == 1 and module.on(1) is module
+def where(chunk, stream, inputs, outputs):
+    assert cupola.Device() == stream.device == inputs[0].device
+    outputs[0].fill(stream.device.index)
+out = np.zeros(100, np.int32)
+cupola.pipeline(where, np.arange(100), out, chunk=10, devices=[0, 1])
+assert out.reshape(10, 10)[:, 0].tolist() == [0, 1] * 5
+"""
+
+
+def test_two_devices(driver, module):
+    if driver == "cuda" and len(cupola.devices()) < 2:
+        pytest.skip("there is one GPU")
+    variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
+    code = textwrap.dedent(TWO).replace("{path!r}", repr(str(images.folder() / "pipeline.ptx")))
+    answer = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True
+    )
+    assert (answer.stderr, answer.returncode) == ("", 0)
+    assert answer.stdout.splitlines() == ["[0, 1]", "[1]", "[1]", "[1]", "[0, 1]"]
+
+
+def test_what_pipelines_leave(add):
+    """Page-locked memory is kept for the next one, device memory is given back."""
+    x, out = numbers(100_000), np.zeros(100_000, np.int32)
+    for _ in range(3):
+        cupola.pipeline(add, x, out, chunk=1000, staging=True)
+    cupola.Device().synchronize()
+    pool = cupola.Device().pool
+    before = pool.used
+    for _ in range(20):
+        cupola.pipeline(add, x, out, chunk=1000, staging=True)
+    cupola.Device().synchronize()
+    assert pool.used <= before
