@@ -285,6 +285,112 @@ def test_memory_of_other_libraries_is_waited_for_and_held(stream):
     assert gone() is None
 
 
+def as_it_is(foreign):
+    return foreign
+
+
+def prepared(kernel, array):
+    kernel.prepare(1, 1, array, 1)()
+
+
+def replaced(kernel, array):
+    launch = kernel.prepare(1, 1, None, 1)
+    launch[0] = array
+    launch()
+
+
+def plain(kernel, array):
+    kernel[1, 1](array, 1)
+
+
+@pytest.mark.parametrize("use", [plain, prepared, replaced])
+@pytest.mark.parametrize("take", [as_it_is, cupola.asarray], ids=["as it is", "as an Array"])
+def test_a_graph_holds_memory_of_other_libraries(stream, use, take):
+    x = ints(0)
+    foreign = Foreign(x, cupola.Stream.legacy())
+    cupola.Device().synchronize()
+    gone = weakref.ref(foreign)
+    with stream.capture() as graph:
+        use(kernel(), take(foreign))
+    del foreign
+    run = graph.instantiate()
+    del graph
+    gc.collect()
+    assert gone() is not None
+    for _ in range(2):
+        run(stream)
+    stream.synchronize()
+    assert x.get() == 2
+    del run
+    gc.collect()
+    assert gone() is None
+
+
+def test_copies_and_fills_hold_memory_of_other_libraries(stream):
+    arrays = [cupola.zeros(8, np.int32) for _ in range(3)]
+    owners = [Foreign(x, stream) for x in arrays]
+    cupola.Device().synchronize()
+    out = cupola.pinned_empty(8, np.int32)
+    a, b, c = (cupola.Array.from_address(x.owner.address, 8, np.int32, owner=x) for x in owners)
+    del arrays
+    gone = [weakref.ref(x) for x in owners]
+    with stream.capture() as graph:
+        a.fill(7)
+        b[:] = a
+        c[::2] = b[::2]
+        c.get(out=out, stream=stream)
+    run = graph.instantiate()
+    del a, b, c, owners, graph
+    gc.collect()
+    assert all(each() is not None for each in gone)
+    run(stream)
+    stream.synchronize()
+    assert out.tolist() == [7, 0] * 4
+    del run
+    gc.collect()
+    assert [each() for each in gone] == [None] * 3
+
+
+@pytest.mark.cpu_only(reason="a GPU does not share NumPy's memory")
+def test_a_graph_holds_the_memory_of_numpy(driver, stream):
+    host = np.zeros(1 << 12, np.int32)
+    gone, x = weakref.ref(host), cupola.from_dlpack(host)
+    with stream.capture() as graph:
+        kernel().prepare(1, 1, x, 1)()
+    run = graph.instantiate()
+    del host, x, graph
+    gc.collect()
+    run(stream)
+    stream.synchronize()
+    assert gone()[0] == 1
+    del run
+    gc.collect()
+    assert gone() is None
+
+
+def test_every_kind_of_memory_comes_in_a_capture(stream):
+    """It is there at once, and every launch of the graph uses the same."""
+    host = np.zeros(4096, np.int32)
+    with stream.capture() as graph:
+        made = [cupola.empty(4, np.int32), cupola.managed(4, np.int32)]
+        raw, pinned = cupola.alloc(16, exportable=True), cupola.pinned_empty(4, np.int32)
+        registered = cupola.register_host(host)
+        for each in made:
+            each.fill(3)
+            kernel()[1, 1](each, 1)
+        raw.fill(1)
+        made[0].get(out=pinned, stream=stream)
+        registered.release()
+        del raw
+    run = graph.instantiate()
+    for _ in range(3):
+        run(stream)
+    stream.synchronize()
+    assert pinned.tolist() == [4, 3, 3, 3]
+    assert made[1].host.tolist() == [4, 3, 3, 3]
+    assert len(graph.nodes) == 6  # none of which allocates
+
+
 def test_memory_is_given_back_when_the_graph_goes(stream):
     nbytes = 64 << 20
     before = cupola.memory_info().free

@@ -143,6 +143,43 @@ def test_what_was_unloaded_is_refused(driver):
     module.unload()  # which changes nothing
 
 
+@pytest.mark.parametrize("how", ["capture", "nodes", "child", "update"])
+def test_what_a_graph_holds_is_not_unloaded(driver, no_collector, how):
+    module, stream = cupola.load(images.SCALE), cupola.Stream()
+    kernel = module["scale"]
+    array = cupola.to_device(np.ones(8, np.float32))
+    graph = cupola.Graph()
+    if how == "capture":
+        with stream.capture() as graph:
+            kernel[1, 8](array, 2.0, 8)
+            with pytest.raises(cupola.ArgumentError, match="captured"):
+                module.unload()
+    elif how == "nodes":
+        graph.add_kernel(kernel, 1, 8, array, 2.0, 8)
+    elif how == "child":
+        inner = cupola.Graph()
+        inner.add_kernel(kernel, 1, 8, array, 2.0, 8)
+        graph.add_child(inner)
+        del inner
+    else:
+        other = cupola.load(images.SCALE)["scale"]
+        node = graph.add_kernel(other, 1, 8, array, 9.0, 8)
+    run = graph.instantiate()
+    if how == "update":
+        run.update(node, array, 2.0, 8, kernel=kernel)
+        del node
+    del graph
+    with refused(cupola.ArgumentError, ValueError, saying=("graph holds", "instantiated")):
+        module.unload()
+    run(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(array.get(), np.full(8, 2))
+    del run
+    module.unload()
+    with refused(cupola.ArgumentError, ValueError, saying="unloaded"):
+        kernel[1, 8](array, 2.0, 8)
+
+
 def test_the_kernels_of_cupola_stay(driver):
     with refused(cupola.ArgumentError, saying="stay loaded"):
         cupola.shipped_kernels().unload()

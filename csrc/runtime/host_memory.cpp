@@ -56,6 +56,7 @@ class RegisteredMemory : public Memory {
         const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(host);
         Registrations& all = registrations();
         Current current(context);
+        const Capture::Relaxed relaxed;
         std::lock_guard<std::mutex> lock(all.mutex);
         if (auto it = all.ranges.upper_bound(begin); it != all.ranges.begin()) {
             --it;
@@ -91,6 +92,7 @@ class RegisteredMemory : public Memory {
         all.ranges.erase(it);
         try {
             Current current(context);
+            const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
             d->cuCtxSynchronize();  // a copy may be reading it
             d->cuMemHostUnregister(reinterpret_cast<void*>(std::uintptr_t(registered_)));
         } catch (const Error&) {

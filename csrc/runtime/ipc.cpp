@@ -1,6 +1,7 @@
 // csrc/runtime/ipc.cpp - device memory that several processes map.
 #include <cstring>
 
+#include "runtime/capture.hpp"
 #include "runtime/memory.hpp"
 
 static_assert(CUPOLA_IPC_HANDLE_SIZE == sizeof(CUipcMemHandle));
@@ -14,6 +15,7 @@ class ExportableMemory : public UnpooledMemory {
     ExportableMemory(Context& context, std::size_t size) : UnpooledMemory(context, size) {
         if (size == 0) return;
         Current current(context);
+        const Capture::Relaxed relaxed;
         CUdeviceptr pointer = 0;
         CUresult code = driver().cuMemAlloc(&pointer, size);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
@@ -28,6 +30,7 @@ class ImportedMemory : public Memory {
         const auto call = driver().cuIpcOpenMemHandle;
         if (!call) fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuIpcOpenMemHandle");
         Current current(context);
+        const Capture::Relaxed relaxed;
         CUdeviceptr pointer = 0;
         CUresult code = call(&pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
         if (code != CUDA_SUCCESS)
@@ -46,6 +49,7 @@ class ImportedMemory : public Memory {
         if (!d || !address) return;
         try {
             Current current(context);
+            const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
             d->cuCtxSynchronize();  // work that uses it may be in flight
             d->cuIpcCloseMemHandle(address);
         } catch (const Error&) {

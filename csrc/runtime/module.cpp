@@ -6,6 +6,7 @@
 
 #include "image/image.hpp"
 #include "runtime/capture.hpp"
+#include "runtime/kernel.hpp"
 #include "runtime/name.hpp"
 #include "runtime/parameter.hpp"
 
@@ -138,9 +139,26 @@ void Module::unload() {
     driver();  // first: a forked child must not wait for the mutex
     std::lock_guard<std::mutex> lock(mutex_);
     if (!handle) return;
+    require_in_no_graph();
     Current current(context);
     CUPOLA_CALL(cuCtxSynchronize);
     CUPOLA_CALL(cuModuleUnload, handle.exchange(nullptr));
+}
+
+void Module::require_in_no_graph() const {
+    if (Capture::any())
+        fail(CUPOLA_ERROR_VALUE,
+             "a module can't be unloaded while a stream is being captured: the graph may turn out "
+             "to use it");
+    const bool used = Box::any_holds([this](const Object& object) {
+        const auto* kernel = dynamic_cast<const Kernel*>(&object);
+        return dynamic_cast<const Module*>(&object) == this ||
+               (kernel && kernel->module.get() == this);
+    });
+    if (used)
+        fail(CUPOLA_ERROR_VALUE,
+             "the module can't be unloaded while a graph holds its kernels: let go of the graph, "
+             "and of what was instantiated from it, first");
 }
 
 void Module::fail_unloaded() {

@@ -28,7 +28,8 @@ class Module : public Resource {
     std::string find(const std::string& name);
     // The driver's function of the exact name; null where there is none.
     CUfunction function(const std::string& name);
-    // Waits for the device's work, then unloads; every use from then on throws.
+    // Waits for the device's work, then unloads; every use from then on throws. Throws where a
+    // graph has one of its kernels, which no driver could tell when it is launched.
     void unload();
     void require_loaded() const {
         if (__builtin_expect(!handle.load(std::memory_order_relaxed), 0)) fail_unloaded();
@@ -42,6 +43,7 @@ class Module : public Resource {
     void load(const void* image);
     void note_variables(const std::vector<image::Entry>& entries);
     [[noreturn]] static void fail_unloaded();
+    void require_in_no_graph() const;
     std::mutex mutex_;
     bool listed_ = false, variables_listed_ = false;
     std::vector<std::string> names_, variables_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <unordered_set>
 
 namespace cupola {
 namespace {
@@ -20,7 +21,38 @@ Listed& listed() {
     return *all;
 }
 
+struct Boxes {
+    std::mutex mutex;
+    std::unordered_set<Box*> all;
+};
+
+Boxes& boxes() {
+    static Boxes* const all = new Boxes;
+    return *all;
+}
+
 }  // namespace
+
+Box::Box() {
+    std::lock_guard<std::mutex> lock(boxes().mutex);
+    boxes().all.insert(this);
+}
+
+// What it holds goes afterwards, without the lock.
+Box::~Box() {
+    std::lock_guard<std::mutex> lock(boxes().mutex);
+    boxes().all.erase(this);
+}
+
+bool Box::any_holds(const std::function<bool(const Object&)>& what) {
+    std::lock_guard<std::mutex> lock(boxes().mutex);
+    for (Box* box : boxes().all) {
+        std::lock_guard<std::mutex> inside(box->mutex);
+        for (const Ref<Object>& object : box->held)
+            if (what(*object)) return true;
+    }
+    return false;
+}
 
 // Elsewhere end() has done it, before anything of the object was gone.
 Resource::~Resource() {

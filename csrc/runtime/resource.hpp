@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,6 +17,14 @@ class Resource;
 
 // What is held for somebody. Things may be put there that are let go by all others meanwhile.
 struct Box {
+    Box();
+    ~Box();
+    Box(const Box&) = delete;
+    Box& operator=(const Box&) = delete;
+
+    // Whether any box of the process holds such a thing. `what` must let go of nothing.
+    static bool any_holds(const std::function<bool(const Object&)>& what);
+
     std::mutex mutex;
     std::vector<Ref<Object>> held;
 };

@@ -54,5 +54,7 @@ cdef class Signature:
     cdef int refuse_host(self, size_t index, object value) except -1
     cdef int refuse(self, size_t index, str came, int status=*) except -1
 
+# Where the stream is being captured, the graph holds another library's memory.
+cdef int hold_captured(object value, cupola_stream* stream) except -1
 cdef Signature signature_of(cupola_kernel* native)
 cdef str kind_text(const cupola_parameter* parameter)

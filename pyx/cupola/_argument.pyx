@@ -208,7 +208,10 @@ cdef class Signature:
                 self.refuse_readonly(index, value)
             # That a pointer fits here was just found: nothing is left to check.
             memcpy(buffer + self.parameters[index].offset, &array.start, sizeof(array.start))
-            if array.memory is not None and array.memory.stream.native != stream:
+            if array.memory is None:
+                if array.owner is not None and cupola_captures():
+                    hold_captured(array.owner, stream)
+            elif array.memory.stream.native != stream:
                 return USE
             return NOTHING
         if type(value) is float:

@@ -21,7 +21,7 @@ from cupola.layout cimport (
     resolved,
 )
 from cupola.memory cimport allocate
-from cupola.stream cimport as_stream, current_stream
+from cupola.stream cimport as_stream, captures, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -201,7 +201,10 @@ cdef class Array:
         return self.steps
 
     cdef int used_on(self, Stream stream) except -1:
-        if self.memory is not None and self.memory.stream.native != stream.native:
+        if self.memory is None:
+            if self.owner is not None:
+                captures(stream, self.owner)  # then the graph uses it, each time it is launched
+        elif self.memory.stream.native != stream.native:
             self.memory.use(stream.native)
         return 0
 

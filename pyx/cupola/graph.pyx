@@ -319,8 +319,9 @@ cdef class Graph:
     def hold(self, *objects):
         """Keep objects alive as long as the graph and what is instantiated from it.
 
-        Memory of cupola that nodes use is held without being named here; arrays of other
-        libraries that a captured launch uses are not.
+        Memory of cupola that nodes use is held without being named here, and so are arrays of
+        other libraries that launches, copies and fills of a capture were given. What a bare
+        address means is somebody else's to keep.
         """
         self.require_made()
         self.hold_for(NULL, objects)

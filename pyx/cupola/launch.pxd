@@ -15,6 +15,7 @@ cdef class Launch:
     cdef char* buffer
     cdef list held  # its arguments, kept alive
     cdef list arrays  # those of them that are a cupola.Array; replaced, never changed
+    cdef bint foreign  # some of its arguments are memory that is not cupola's
     cdef cupola_stream* told  # the stream which the arrays know to be used on
 
     # Queues it on the stream; None: on its own, or on the current one.

@@ -8,16 +8,18 @@ from cpython.object cimport PyObject
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+import numpy as np
+
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CARVEOUT, CUPOLA_COOPERATIVE, CUPOLA_DEPENDENT,
     CUPOLA_PRIORITY, cupola_attributes, cupola_dimensions,
-    cupola_launch_check,
+    cupola_captures, cupola_launch_check,
 )
 from cupola._send cimport (
     PyVectorcall_NARGS, call_slowly, cupola_set_vectorcall, send as send_packed,
 )
 from cupola.abi cimport require
-from cupola._argument cimport TRANSFER, Signature
+from cupola._argument cimport TRANSFER, Signature, hold_captured
 from cupola.array cimport Array
 from cupola._dimensions cimport read_attributes, read_dimensions
 from cupola.error cimport check
@@ -84,6 +86,7 @@ cdef class Launch:
     cdef int note_arrays(self) except -1:
         """Remember which of the arguments can be freed, or have to be told of a stream."""
         self.arrays = [value for value in self.held if isinstance(value, Array)]
+        self.foreign = any([is_foreign(value) for value in self.held])
         self.told = NULL
         return 0
 
@@ -107,6 +110,8 @@ cdef class Launch:
         send_packed(
             self.kernel.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
             signature.nbytes, native, &native)
+        if self.foreign and cupola_captures():
+            hold_captured(tuple(self.held), native)
         # An array that was told of a stream keeps it: no other can come to have its address.
         if native != self.told or arrays is not self.arrays:
             tell(arrays, native)
@@ -197,6 +202,12 @@ cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObje
     if PyVectorcall_NARGS(nargsf) or names != NULL:
         return call_slowly(launch, arguments, PyVectorcall_NARGS(nargsf), names, Launch.__call__)
     launch.send(None)
+
+
+cdef bint is_foreign(object value) except -1:
+    if isinstance(value, Array):
+        return (<Array>value).memory is None
+    return not isinstance(value, (int, float, complex, bytes, np.generic)) and value is not None
 
 
 cdef inline bint is_live(Array array) noexcept:

@@ -308,13 +308,13 @@ cdef class Module:
         """Unload the image now; without this it is when module and kernels are let go.
 
         Waits for all work of the device. From then on every use of the module, its kernels and
-        variables is an error; no other thread may be about to launch one of the kernels, and a
-        graph that was made of them is not to be launched any more.
+        variables is an error; no other thread may be about to launch one of the kernels.
 
         Raises
         ------
         ArgumentValueError
-            Where arrays over its variables are still in use, or the module is cupola's own.
+            Where arrays over its variables are still in use, a graph holds its kernels, a
+            stream is being captured, or the module is cupola's own.
         """
         self.require_ready()
         if self.image_.content is None:
