@@ -9,14 +9,14 @@ import cupola
 from cupola import toolkit
 
 DOCS = Path(__file__).parent.parent / "docs"
-TESTED = ["compile.md", "graphs.md"]
+TESTED = ["compile.md", "graphs.md", "questions.md"]
 
 
 @pytest.mark.parametrize("name", TESTED)
 def test_examples(driver, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
-    if name == "compile.md":
+    if name in ("compile.md", "questions.md"):
         try:
             toolkit.load("nvrtc")
         except cupola.MissingFileError as error:
