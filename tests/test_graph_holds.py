@@ -1,0 +1,237 @@
+"""What a graph uses stays as long as the graph, and goes with it, whoever made it."""
+
+import gc
+import weakref
+
+import images
+import numpy as np
+import pytest
+from gate import Gate
+from test_graph import everything_is_done, ints, kernel, stream
+
+import cupola
+
+__all__ = ["everything_is_done", "stream"]
+
+
+@pytest.mark.parametrize("how", ["capture", "nodes"])
+def test_it_holds_what_it_uses(stream, how):
+    """Arrays, kernel, module and graph are gone by name; the memory would be somebody else's."""
+    n = 1 << 16
+    module = cupola.load(images.ptx())
+    increment = module["increment"]
+    x, out = cupola.zeros(n, np.int32), cupola.zeros(n, np.int32)
+    back = cupola.pinned_empty(n, np.int32)
+    back[:] = 0
+    cupola.Device().synchronize()
+    if how == "capture":
+        gc.collect()  # another library's garbage would spoil the capture
+        with stream.capture() as graph:
+            increment[n // 64, 64](x, n)
+            out.set(x)
+            temporary = cupola.empty(n, np.int32)
+            temporary.set(out)
+            temporary.get(out=back, stream=stream)
+            del temporary, x, out  # in the middle of the capture
+            gc.collect()
+    else:
+        graph = cupola.Graph()
+        one = graph.add_kernel(increment, n // 64, 64, x, n)
+        two = graph.add_copy(out, x, after=one)
+        graph.add_copy(back, out, after=two)
+        del x, out, one, two
+    run, back = graph.instantiate(), weakref.ref(back)
+    del graph, module, increment
+    gc.collect()
+    taken = [cupola.to_device(np.full(n, 77, np.int32)) for _ in range(20)]
+    for _ in range(5):
+        run(stream)
+    stream.synchronize()
+    assert (back() == 5).all()
+    assert all((each.get() == 77).all() for each in taken)
+    del run
+    gc.collect()
+    assert back() is None
+
+
+def test_what_ends_in_a_capture_does_not_spoil_it(stream):
+    """As garbage that is collected there."""
+    x, other = ints(0), cupola.Stream()
+    ended = [cupola.Graph(), cupola.Event(), cupola.load(images.ptx()), other]
+    ended += [cupola.pinned_empty(64, np.int32), cupola.managed(64, np.int32)]
+    ended[0].add_kernel(kernel(), 1, 1, x, 1)
+    ended.append(ended[0].instantiate())
+    ended[-1](other)
+    ended[1].record(other)
+    other.synchronize()
+    del other
+    with stream.capture() as graph:
+        kernel()[1, 1](x, 1)
+        ended.clear()
+        gc.collect()
+        kernel()[1, 1](x, 1)
+    graph.instantiate()(stream)
+    stream.synchronize()
+    assert x.get() == 3
+
+
+class Foreign:
+    """Another library's memory, made on a stream of its own."""
+
+    def __init__(self, owner, stream):
+        interface = {**owner.__cuda_array_interface__, "stream": stream.handle}
+        self.owner, self.__cuda_array_interface__ = owner, interface
+
+
+def test_memory_of_other_libraries_is_waited_for_and_held(stream):
+    theirs, x = cupola.Stream(non_blocking=True), ints(0)
+    kernel()[1, 1, theirs](x, 1)
+    foreign = Foreign(x, theirs)
+    gone = weakref.ref(foreign)
+    with stream.capture() as graph:
+        kernel()[1, 1](foreign, 1)
+    del foreign
+    run = graph.instantiate()
+    del graph
+    gc.collect()
+    assert gone() is not None and theirs.done
+    run(stream)
+    stream.synchronize()
+    assert x.get() == 2
+    del run
+    gc.collect()
+    assert gone() is None
+
+
+def as_it_is(foreign):
+    return foreign
+
+
+def prepared(kernel, array):
+    kernel.prepare(1, 1, array, 1)()
+
+
+def replaced(kernel, array):
+    launch = kernel.prepare(1, 1, None, 1)
+    launch[0] = array
+    launch()
+
+
+def plain(kernel, array):
+    kernel[1, 1](array, 1)
+
+
+@pytest.mark.parametrize("use", [plain, prepared, replaced])
+@pytest.mark.parametrize("take", [as_it_is, cupola.asarray], ids=["as it is", "as an Array"])
+def test_a_graph_holds_memory_of_other_libraries(stream, use, take):
+    x = ints(0)
+    foreign = Foreign(x, cupola.Stream.legacy())
+    cupola.Device().synchronize()
+    gone = weakref.ref(foreign)
+    with stream.capture() as graph:
+        use(kernel(), take(foreign))
+    del foreign
+    run = graph.instantiate()
+    del graph
+    gc.collect()
+    assert gone() is not None
+    for _ in range(2):
+        run(stream)
+    stream.synchronize()
+    assert x.get() == 2
+    del run
+    gc.collect()
+    assert gone() is None
+
+
+def test_copies_and_fills_hold_memory_of_other_libraries(stream):
+    arrays = [cupola.zeros(8, np.int32) for _ in range(3)]
+    owners = [Foreign(x, stream) for x in arrays]
+    cupola.Device().synchronize()
+    out = cupola.pinned_empty(8, np.int32)
+    a, b, c = (cupola.Array.from_address(x.owner.address, 8, np.int32, owner=x) for x in owners)
+    del arrays
+    gone = [weakref.ref(x) for x in owners]
+    with stream.capture() as graph:
+        a.fill(7)
+        b[:] = a
+        c[::2] = b[::2]
+        c.get(out=out, stream=stream)
+    run = graph.instantiate()
+    del a, b, c, owners, graph
+    gc.collect()
+    assert all(each() is not None for each in gone)
+    run(stream)
+    stream.synchronize()
+    assert out.tolist() == [7, 0] * 4
+    del run
+    gc.collect()
+    assert [each() for each in gone] == [None] * 3
+
+
+@pytest.mark.cpu_only(reason="a GPU does not share NumPy's memory")
+def test_a_graph_holds_the_memory_of_numpy(driver, stream):
+    host = np.zeros(1 << 12, np.int32)
+    gone, x = weakref.ref(host), cupola.from_dlpack(host)
+    with stream.capture() as graph:
+        kernel().prepare(1, 1, x, 1)()
+    run = graph.instantiate()
+    del host, x, graph
+    gc.collect()
+    run(stream)
+    stream.synchronize()
+    assert gone()[0] == 1
+    del run
+    gc.collect()
+    assert gone() is None
+
+
+def test_every_kind_of_memory_comes_in_a_capture(stream):
+    """It is there at once, and every launch of the graph uses the same."""
+    host = np.zeros(4096, np.int32)
+    with stream.capture() as graph:
+        made = [cupola.empty(4, np.int32), cupola.managed(4, np.int32)]
+        raw, pinned = cupola.alloc(16, exportable=True), cupola.pinned_empty(4, np.int32)
+        registered = cupola.register_host(host)
+        for each in made:
+            each.fill(3)
+            kernel()[1, 1](each, 1)
+        raw.fill(1)
+        made[0].get(out=pinned, stream=stream)
+        registered.release()
+        del raw
+    run = graph.instantiate()
+    for _ in range(3):
+        run(stream)
+    stream.synchronize()
+    assert pinned.tolist() == [4, 3, 3, 3]
+    assert made[1].host.tolist() == [4, 3, 3, 3]
+    assert len(graph.nodes) == 6  # none of which allocates
+
+
+def test_memory_is_given_back_when_the_graph_goes(stream):
+    nbytes = 64 << 20
+    before = cupola.memory_info().free
+    for _ in range(40):
+        with stream.capture() as graph:
+            x = cupola.empty(nbytes, np.uint8)
+            kernel()[1, 1](x.__cuda_array_interface__["data"][0], 1)  # found by its address
+        run = graph.instantiate()
+        run(stream)
+        stream.synchronize()
+        del x, graph, run
+    gc.collect()
+    cupola.Device().synchronize()
+    assert cupola.memory_info().free > before - 20 * nbytes
+
+
+def test_a_graph_that_goes_while_it_runs(stream):
+    x = ints(0)
+    with stream.capture() as graph:
+        kernel()[1, 1](x, 1)
+    run = graph.instantiate()
+    with Gate(stream):
+        run(stream)
+        del run, graph
+        gc.collect()
+    assert x.get() == 1
