@@ -18,6 +18,7 @@ import bench_import
 import bench_launch
 import bench_mandelbrot
 import bench_peers
+import bench_pipeline
 import bench_start
 import floor
 
@@ -78,6 +79,7 @@ def main():
         "launch with others' arrays": bench_arrays.run(),
         "copies between host and device, and allocation": bench_copy.run(),
         "mandelbrot 1024 x 1024, 256 iterations": bench_mandelbrot.run(cpu),
+        "pipeline; ratio to the first row, or to the heavy kernel alone": bench_pipeline.run(),
     }
     if not cpu:
         sections["launch beside peers; ratio to cupola's checked launch"] = bench_peers.run()

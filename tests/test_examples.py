@@ -211,3 +211,15 @@ def test_convolution(driver, tmp_path, nvrtc, plots):
     picture = plots(tmp_path / "c.png")[..., 0]
     edges = [np.abs(np.diff(picture[100:400, at : at + 250])).mean() for at in (110, 450, 790)]
     assert edges[1] > 1.5 * edges[0] and edges[2] < 0.7 * edges[0]
+
+
+def test_schedulers(driver, tmp_path):
+    """Both schedules give what cupola's own gives; how fast is benchmarks/bench_pipeline.py's."""
+    pytest.importorskip("Cython")
+    text = run("schedulers/schedulers.py", "--elements", 3_000_000, "--rounds", 2, folder=tmp_path)
+    assert f"3000000 elements of two arrays through {cupola.Device().name}, checked" in text
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")][2:]
+    names = ["cupola's own", "first_come, in Python", "ring.pyx, without Python's lock"]
+    assert [row[0].strip() for row in rows] == names
+    assert all(float(row[1]) > 0 for row in rows)
+    assert not list(tmp_path.iterdir())
