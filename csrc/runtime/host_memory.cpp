@@ -16,7 +16,7 @@ class PinnedMemory : public Memory {
         const Capture::Relaxed relaxed;
         void* pointer = nullptr;
         CUresult code = driver().cuMemHostAlloc(&pointer, size, CU_MEMHOSTALLOC_PORTABLE | flags);
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostAlloc", size);
+        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostAlloc", size, Whose::host);
         begin(reinterpret_cast<std::uintptr_t>(pointer), "page-locked");
     }
     ~PinnedMemory() override {
@@ -77,7 +77,7 @@ class RegisteredMemory : public Memory {
         if (code == CUDA_ERROR_NOT_SUPPORTED && flags & CU_MEMHOSTREGISTER_READ_ONLY)
             fail_driver(code, "cuMemHostRegister",
                         "this device can't register read-only memory: make the memory writable");
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostRegister", size);
+        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemHostRegister", size, Whose::host);
         all.ranges[begin] = {begin + size, 1, flags};
         registered_ = begin;
         this->begin(begin, "registered");

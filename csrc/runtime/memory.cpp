@@ -2,6 +2,7 @@
 #include "runtime/memory.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <new>
 
 #include "runtime/capture.hpp"
@@ -14,15 +15,31 @@ std::string bytes_text(std::size_t bytes) {
            (bytes >= 1 << 20 ? " (" + std::to_string(bytes >> 20) + " MiB)" : "");
 }
 
+// "free: ... of ... on the host", as the system has it; empty where it does not tell.
+std::string free_host_memory() {
+    std::ifstream file("/proc/meminfo");
+    std::size_t total = 0, available = 0, kibibytes = 0;
+    for (std::string name, unit; file >> name >> kibibytes && std::getline(file, unit);) {
+        if (name == "MemTotal:") total = kibibytes << 10;
+        if (name == "MemAvailable:") available = kibibytes << 10;
+    }
+    if (!total) return "";
+    return "free: " + bytes_text(available) + " of " + bytes_text(total) + " on the host";
+}
+
 }  // namespace
 
-void fail_allocation(CUresult code, const char* call, std::size_t size) {
+std::string free_device_memory() {
     std::size_t free_bytes = 0, total = 0;
-    std::string what = "asked for " + bytes_text(size);
-    if (code == CUDA_ERROR_OUT_OF_MEMORY &&
-        driver().cuMemGetInfo(&free_bytes, &total) == CUDA_SUCCESS)
-        what += "; free: " + bytes_text(free_bytes) + " of " + bytes_text(total);
-    fail_driver(code, call, what);
+    if (driver().cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS) return "";
+    return "free: " + bytes_text(free_bytes) + " of " + bytes_text(total);
+}
+
+void fail_allocation(CUresult code, const char* call, std::size_t size, Whose whose) {
+    std::string what = "asked for " + bytes_text(size), rest;
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        rest = whose == Whose::device ? free_device_memory() : free_host_memory();
+    fail_driver(code, call, rest.empty() ? what : what + "; " + rest);
 }
 
 void Memory::begin(std::uint64_t at, const char* kind) {

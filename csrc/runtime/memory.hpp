@@ -51,8 +51,13 @@ class UnpooledMemory : public Memory {
     ~UnpooledMemory() override;
 };
 
-// Says what was asked for, and for want of memory what there is.
-[[noreturn]] void fail_allocation(CUresult code, const char* call, std::size_t size);
+// Says what was asked for, and for want of memory what there is: in the current context's device,
+// or on the host.
+enum class Whose { device, host };
+[[noreturn]] void fail_allocation(CUresult code, const char* call, std::size_t size,
+                                  Whose whose = Whose::device);
+// "free: 5 bytes of 7 bytes", of the current context's device; empty where it does not tell.
+std::string free_device_memory();
 
 inline Memory* unwrap(cupola_memory* memory) { return reinterpret_cast<Memory*>(memory); }
 inline const Memory* unwrap(const cupola_memory* m) { return reinterpret_cast<const Memory*>(m); }

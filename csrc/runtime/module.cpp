@@ -7,6 +7,7 @@
 #include "image/image.hpp"
 #include "runtime/capture.hpp"
 #include "runtime/kernel.hpp"
+#include "runtime/memory.hpp"
 #include "runtime/name.hpp"
 #include "runtime/parameter.hpp"
 
@@ -114,6 +115,9 @@ void Module::load(const void* image) {
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         log += "\n  this driver takes the PTX of CUDA " + version_text(driver().version) +
                ": compile with a toolkit that is not newer, or update the driver";
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        log += (log.empty() ? "" : "\n  ") + std::string("asked for an image and its variables; ") +
+               free_device_memory();
     try {
         fail_driver(code, "cuModuleLoadDataEx", log);
     } catch (Error& error) {
