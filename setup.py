@@ -34,7 +34,7 @@ def load(name: str, path: Path, submodules: Path | None = None) -> ModuleType:
 # This file also runs to tell what the build requires, before any of that is installed: nothing
 # here may look for a compiler.
 build = load("_cupola_build", PACKAGE / "build" / "__init__.py", PACKAGE / "build")
-for module in ("architectures", "error", "image", "native", "step", "toolkit"):
+for module in ("architectures", "error", "image", "native", "ptx", "step", "toolkit"):
     importlib.import_module(f"_cupola_build.{module}")
 recipe = load("_cupola_recipe", ROOT / "csrc" / "recipe.py")
 VERSION = re.search(r'^__version__ = "(.+)"$', (PACKAGE / "version.py").read_text(), re.M)[1]

@@ -8,12 +8,14 @@ import json
 import os
 import platform
 import shlex
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 BUILD = Path("build")
+ARRAYS = BUILD / "kernels" / "arrays.bin"
 RELEASE = ("-O2", "-DNDEBUG")
 # Lane loops become vector code; the flags give up errno and traps, never a rounding.
 DEVICE = ("-O3", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
@@ -85,18 +87,48 @@ class Recipe:
                 package=f"cupola {self.version}",
             )
         ]
-        return [*image, *self.runtime_steps(toolkit), *self.device_steps(toolkit)]
+        arrays = self.array_steps(toolkit, architectures)
+        return [*image, *arrays, *self.runtime_steps(toolkit), *self.device_steps(toolkit)]
+
+    def array_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
+        """The image of the kernels of arrays: each one's PTX, and machine code of each source's.
+
+        No product of a multiplication and a sum is rounded once: NumPy rounds twice.
+        """
+        image = self.build.image
+        options = (*image.STANDARD, "-fmad=false", "-Icsrc/kernels/array")
+        ptx, code = [], []
+        for source in self.sources("kernels/array/*.cu"):
+            target = ARRAYS.parent / "array" / source.stem
+            ptx.append(image.compile_ptx(toolkit, source, target.with_suffix(".ptx"), options))
+            if architectures.cubins:
+                fatbin = target.with_suffix(".fatbin")
+                code.append(
+                    image.compile_code(toolkit, source, fatbin, options, architectures.cubins)
+                )
+        texts, fatbins = [step.target for step in ptx], [step.target for step in code]
+        pack = self.build.step.Step(
+            target=ARRAYS,
+            inputs=(*texts, *fatbins),
+            action=lambda: pack_arrays(self.build, self.root, texts, fatbins),
+            key=("arrays 1",),
+            label=f"pack {ARRAYS.name}",
+        )
+        return [*ptx, *code, pack]
 
     def runtime_steps(self, toolkit: Any, flags: Sequence[str] = RELEASE) -> list[Any]:
         """libcupola.so, with the shipped kernels inside."""
-        image = BUILD / "kernels" / "kernels.fatbin"
+        images = {
+            "CUPOLA_KERNELS_FATBIN": BUILD / "kernels" / "kernels.fatbin",
+            "CUPOLA_ARRAYS_IMAGE": ARRAYS,
+        }
         values = {
-            "CUPOLA_KERNELS_FATBIN": image.as_posix(),
+            **{name: path.as_posix() for name, path in images.items()},
             "CUPOLA_BUILD_ID": self.build_id(),
             "CUPOLA_VERSION": self.version,
         }
         objects = [
-            self._object(source, (*flags, "-Icsrc", "-Icsrc/include"), toolkit, values, image)
+            self._object(source, (*flags, "-Icsrc", "-Icsrc/include"), toolkit, values, images)
             for source in self.sources("runtime/**/*.cpp", "image/**/*.cpp")
         ]
         target = self.products()["libcupola.so"]
@@ -146,14 +178,14 @@ class Recipe:
         flags: Sequence[str],
         toolkit: Any,
         values: dict[str, str],
-        image: Path | None = None,
+        images: dict[str, Path] | None = None,
         folder: str = "runtime",
     ) -> Any:
         native = self.build.native
         used = [name for name in values if native.uses(self.root / source, name)]
         flags = (*flags, *(native.define(name, values[name]) for name in used))
-        # The image is taken in by the assembler, which no dependency file tells of.
-        inputs = [image] if image is not None and "CUPOLA_KERNELS_FATBIN" in used else []
+        # An image is taken in by the assembler, which no dependency file tells of.
+        inputs = [path for name, path in (images or {}).items() if name in used]
         target = self.native / folder / source.relative_to("csrc").with_suffix(".o")
         system = [f"-isystem{path}" for path in toolkit.include]
         label = f"compile {source}" + ("" if folder in ("runtime", "device") else f" for {folder}")
@@ -192,6 +224,31 @@ def instruction_sets() -> Iterator[tuple[str, tuple[str, ...]]]:
             yield level.replace("-", "_"), (f"-march={level}",)
     else:
         yield "generic", ()
+
+
+def pack_arrays(build: Any, root: Path, texts: Sequence[Path], fatbins: Sequence[Path]) -> None:
+    """Write ``ARRAYS``, as csrc/runtime/array_kernels.cpp reads it: a table, then the pieces."""
+    kernels = [
+        (name, group, text.encode() + b"\0")
+        for group, path in enumerate(texts)
+        for name, text in build.ptx.cut((root / path).read_text()).items()
+    ]
+    codes = [(root / path).read_bytes() for path in fatbins] or [b""] * len(texts)
+    head = struct.calcsize("=16sQQ") + 16 * len(codes) + 72 * len(kernels)
+    pieces, end = [], -head % 16 + head
+
+    def place(data: bytes) -> bytes:
+        nonlocal end
+        where = struct.pack("=QQ", end if data else 0, len(data))
+        pieces.append(data + bytes(-len(data) % 16))
+        end += len(pieces[-1])
+        return where
+
+    table = struct.pack("=16sQQ", b"cupola arrays", len(codes), len(kernels))
+    table += b"".join(map(place, codes))
+    for name, group, text in kernels:
+        table += struct.pack("=48sQ", name.encode(), group) + place(text)
+    (root / ARRAYS).write_bytes(table + bytes(-head % 16) + b"".join(pieces))
 
 
 def write_compile_commands(steps: Sequence[Any], root: Path) -> None:

@@ -16,7 +16,7 @@ ARROWS = {
     "image": set(),
     "ptx": {"image"},
     "cpu": {"ptx", "image"},
-    "runtime": {"image", "include"},
+    "runtime": {"image", "include", "kernels"},
     "kernels": set(),
 }
 

@@ -164,7 +164,7 @@ class Check {
 
     static std::string predicate(const Operand& o) {
         if (o.kind == Kind::reg && o.type == Type::pred) return {};
-        if (o.kind == Kind::integer && (o.value == 0 || o.value == 1)) return {};
+        if (o.kind == Kind::integer && o.value >= -1 && o.value <= 1) return {};  // -1: all bits
         if (o.kind == Kind::special && bits_of_special(static_cast<Special>(o.index)) == 1)
             return {};
         return "a predicate is wanted";

@@ -1,4 +1,4 @@
-// csrc/runtime/half.hpp - double to the two-byte floats, rounded to nearest even once.
+// csrc/runtime/half.hpp - double to the two-byte floats, rounded to nearest even once, and back.
 #pragma once
 
 #include <cmath>
@@ -29,5 +29,13 @@ inline std::uint16_t to_small_float(double value, int mantissa, int lowest) {
 
 inline std::uint16_t to_float16(double value) { return to_small_float(value, 10, -14); }
 inline std::uint16_t to_bfloat16(double value) { return to_small_float(value, 7, -126); }
+
+inline double from_float16(std::uint16_t bits) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
+                             : exponent     ? std::ldexp(fraction + 1024, exponent - 25)
+                                            : std::ldexp(fraction, -24);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
 
 }  // namespace cupola

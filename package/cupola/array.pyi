@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cupola.device import Device
+from cupola.operators import Operators
 from cupola.records import Flags
 from cupola.stream import _StreamProtocol
 
@@ -23,8 +24,10 @@ class _DLPack(Protocol):
 
 _DeviceMemory = _CudaArray | _DLPack
 
-class Array:
-    __array_ufunc__: None
+class Array(Operators):
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any
+    ) -> Array: ...
     @staticmethod
     def from_address(
         pointer: SupportsIndex,
@@ -85,6 +88,18 @@ class Array:
     def copy(
         self, order: Literal["C", "F", "A", "K"] = "C", stream: _StreamProtocol | None = None
     ) -> Array: ...
+    def astype(
+        self,
+        dtype: npt.DTypeLike,
+        order: Literal["K"] = "K",
+        casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "unsafe",
+        copy: bool = True,
+    ) -> Array: ...
+    def item(self) -> complex: ...
+    def __bool__(self) -> bool: ...
+    def __int__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __complex__(self) -> complex: ...
     def free(self) -> None: ...
     def reshape(self, *shape: Any) -> Array: ...
     def ravel(self) -> Array: ...

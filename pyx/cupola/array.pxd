@@ -4,9 +4,10 @@ from libc.stdint cimport uint64_t
 
 from cupola.abi cimport cupola_abi_1
 from cupola.memory cimport Memory
+from cupola.operators cimport Operators
 from cupola.stream cimport Stream
 
-cdef class Array:
+cdef class Array(Operators):
     cdef Memory memory  # None where the memory is somebody else's
     cdef object owner  # that somebody
     cdef uint64_t start
@@ -18,6 +19,7 @@ cdef class Array:
     cdef readonly int device_index
     cdef tuple steps  # strides in bytes; None: C order
     cdef char kind  # NumPy's letter for the kind of elements
+    cdef int element  # its code in elementwise.h, 0 where nobody has asked
     cdef bint contiguous  # C order
     cdef bint readonly
     cdef bint live  # until free(); see Memory.native for the views of an array that was freed
@@ -27,6 +29,8 @@ cdef class Array:
 
     cdef uint64_t get_address(self) except? 0  # raises once the array was freed
     cdef tuple get_strides(self)
+    cdef str described(self)
+    cdef object text(self, object form)
     cdef int used_on(self, Stream stream) except -1  # work on the stream uses it
     cdef Array view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=*)
 

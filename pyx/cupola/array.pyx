@@ -14,6 +14,7 @@ from cupola.copy cimport compact, copy_on_device, download, fill, upload
 from cupola.device cimport device_index, known_device
 from cupola.dlpack cimport capsule_of, device_type_of, has_dlpack, prepare_for
 from cupola.element cimport converted, elements_of
+from cupola.elementwise cimport call_ufunc, cast
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
 from cupola.layout cimport (
@@ -21,9 +22,10 @@ from cupola.layout cimport (
     resolved,
 )
 from cupola.memory cimport allocate
+from cupola.operators cimport Operators
 from cupola.stream cimport as_stream, captures, current_stream
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, DriverError
 
 
 cdef object MOST_STRIDE = 1 << 60
@@ -96,7 +98,7 @@ cdef Array foreign_array(object source):
     return array
 
 
-cdef class Array:
+cdef class Array(Operators):
     """An array in a device's memory, of any NumPy dtype but objects.
 
     Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and their like. Kernels take
@@ -625,16 +627,107 @@ cdef class Array:
         prepare_for(stream, kind, self.device_index)
         return capsule
 
-    __array_ufunc__ = None  # NumPy's operators leave it alone
+    # -- computing: see elementwise.pyx
+
+    def __array_ufunc__(self, ufunc, str method not None, *inputs, **options):
+        """NumPy's ufuncs of arrays on a device: ``numpy.sin(array)``; see `Computing`."""
+        return call_ufunc(ufunc, method, inputs, options)
+
+    def astype(self, dtype, order="K", casting="unsafe", copy=True):
+        """The elements in another dtype, converted on the current stream.
+
+        Parameters
+        ----------
+        dtype : data-type
+            Bool, an integer, float16 to float64, complex64 or complex128.
+        order : {"K"}
+            The axes stay in their order in memory.
+        casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
+            Which conversions are allowed, as in NumPy.
+        copy : bool
+            False: give this array itself where the dtype is its own.
+
+        Returns
+        -------
+        Array
+
+        Raises
+        ------
+        ArgumentTypeError
+            For other dtypes, and where `casting` forbids it.
+
+        Notes
+        -----
+        As NumPy converts. What a float beyond an integer's range becomes is not specified, there
+        as here. Of complex numbers reals keep the real part.
+        """
+        self.require_live()
+        kind = as_dtype(dtype)
+        if order != "K":
+            raise ArgumentValueError(f"astype keeps the order of axes ('K'), got {order!r}")
+        if not np.can_cast(self.dtype, kind, casting):
+            raise ArgumentTypeError(
+                f"elements of {self.dtype} can't be cast to {kind} by the rule {casting!r}")
+        if kind == self.dtype:
+            return self.copy("K") if copy else self
+        return cast(self, kind, current_stream(self.device_index))
 
     def __array__(self, dtype=None, copy=None):
         raise ArgumentTypeError(
             "a cupola.Array lies in a device's memory and is not copied silently: use get()")
 
-    def __repr__(self):
+    def item(self):
+        """The only element, as Python's number; waits for it.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where there are none, or several.
+        """
+        if self.size != 1:
+            raise ArgumentValueError(f"an array of {self.size} elements is no single number")
+        return self.get().item()
+
+    def __bool__(self):
+        if self.size != 1:
+            raise ArgumentValueError(
+                f"whether an array of {self.size} elements is true is not defined; copy it with "
+                "get() and use any() or all()")
+        return bool(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    cdef str described(self):
+        """One line without the elements."""
         if not self.live or (self.memory is not None and self.memory.native == NULL):
             return f"<cupola.Array shape={self.shape} dtype={self.dtype}, freed>"
         return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
+
+    cdef object text(self, object form):
+        """Waits for the elements; without them where they can't be had."""
+        if not self.live or (self.memory is not None and self.memory.native == NULL) or captures(
+            current_stream(self.device_index), None
+        ):
+            return self.described()
+        try:
+            return form(self)
+        except DriverError as error:  # of a kernel that failed, say
+            return f"{self.described()[:-1]}, unreadable: {error}>"
+
+    def __repr__(self):
+        from cupola.representation import summary
+        return self.text(summary)
+
+    def __str__(self):
+        from cupola.representation import elements
+        return self.text(elements)
 
 
 cdef dict ADVICE = {

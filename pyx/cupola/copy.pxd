@@ -19,3 +19,6 @@ cdef int fill(Array target, object element, Stream queue) except -1
 
 # A copy in an order, "C" or "F", on the same device.
 cdef Array compact(Array source, str order, Stream queue)
+
+# Whether the bytes between their first and last ones overlap.
+cdef bint overlap(Array one, Array other) except -1

@@ -55,6 +55,12 @@ CALL_FIB = """{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), f
 ld.param.b32 %r2, [r]; }"""
 
 
+def test_constant_predicates(load):
+    body = """mov.u32 %r2, 0; mov.pred %p0, -1; @%p0 add.u32 %r2, %r2, 1; mov.pred %p1, 0; @%p1 add.u32 %r2, %r2, 2;
+    mov.pred %p2, 1; @%p2 add.u32 %r2, %r2, 4; and.pred %p3, %p0, -1; @%p3 add.u32 %r2, %r2, 8;"""
+    assert run(load, body) == [13] * 64
+
+
 def test_recursion(load):
     body = "and.b32 %r1, %r0, 15; " + CALL_FIB
     fib = [0, 1]

@@ -65,6 +65,20 @@ def steps(
     return made
 
 
+def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[str]) -> Step:
+    """A step that makes PTX for the oldest architecture."""
+    return _compile(toolkit, source, target, [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"])
+
+
+def compile_code(
+    toolkit: Toolkit, source: Path, target: Path, options: Sequence[str], cubins: Sequence[int]
+) -> Step:
+    """A step that makes a fatbin of machine code alone."""
+    code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
+    arguments = [*options, "-I.", "-fatbin", "-no-compress", "--threads=0", *code]
+    return _compile(toolkit, source, target, arguments)
+
+
 def _together(sources: Sequence[Path], image: Path, root: Path) -> Path:
     if len(sources) == 1:
         return sources[0]

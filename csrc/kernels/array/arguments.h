@@ -1,0 +1,40 @@
+// csrc/kernels/array/arguments.h - what the runtime passes to the kernels of arrays.
+#pragma once
+
+namespace cupola::arrays {
+
+// Which operand is a scalar: for all elements the same, and passed by value.
+enum Form : int { both_arrays = 0, second_scalar = 1, first_scalar = 2 };
+
+// Elements that follow each other, `count` in each array. Operations of one operand have a scalar
+// as their second one.
+struct Flat {
+    unsigned long long out, x, y, count;
+    unsigned long long scalar[2];  // of the type that is computed in
+    int operation, form;
+};
+
+constexpr int most_axes = 8;
+
+// How many times `by` goes into n < 2^31, without a division: (umulhi(n, factor) + n) >> shift.
+struct Divisor {
+    unsigned by, factor, shift;
+};
+
+struct Operand {
+    unsigned long long address;
+    long long strides[most_axes];  // bytes, the innermost axis first
+    int element;                   // elements.h; none: the scalar
+};
+
+// Elements anywhere and of any type. What an operand is of is turned into the type that is computed
+// in as it is loaded.
+struct Strided {
+    unsigned long long count, scalar[2];
+    int operation, axes;
+    unsigned long long lengths[most_axes];  // the innermost first
+    Divisor divisors[most_axes];            // of the lengths, where count < 2^31
+    Operand out, x, y;
+};
+
+}  // namespace cupola::arrays

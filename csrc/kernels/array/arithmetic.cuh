@@ -1,0 +1,336 @@
+// csrc/kernels/array/arithmetic.cuh - operations of few instructions, by NumPy's rules.
+//
+// Integers wrap, so they are computed without a sign where that makes no difference. Real ones
+// round once each; this is compiled with --fmad=false, so that no two become one.
+#pragma once
+
+#include "types.cuh"
+
+namespace cupola::arrays::arithmetic {
+
+struct positive {
+    template <class T>
+    __device__ static T of(T x, T) {
+        return x;
+    }
+};
+
+struct add {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if constexpr (is_complex<T>)
+            return {x.real + y.real, x.imag + y.imag};
+        else
+            return static_cast<T>(unsigned_of<T>(x) + unsigned_of<T>(y));
+    }
+};
+
+struct subtract {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if constexpr (is_complex<T>)
+            return {x.real - y.real, x.imag - y.imag};
+        else
+            return static_cast<T>(unsigned_of<T>(x) - unsigned_of<T>(y));
+    }
+};
+
+struct multiply {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if constexpr (is_complex<T>)
+            return {x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real};
+        else
+            return static_cast<T>(unsigned_of<T>(x) * unsigned_of<T>(y));
+    }
+};
+
+// Of complex numbers by Smith's way, which overflows only where the quotient does.
+struct divide {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if constexpr (is_complex<T>) {
+            using R = real_of<T>;
+            const R a = fabs(y.real), b = fabs(y.imag);
+            if (a >= b) {
+                if (a == 0 && b == 0) return {x.real / a, x.imag / a};
+                const R ratio = y.imag / y.real, scale = R(1) / (y.real + y.imag * ratio);
+                return {(x.real + x.imag * ratio) * scale, (x.imag - x.real * ratio) * scale};
+            }
+            const R ratio = y.real / y.imag, scale = R(1) / (y.imag + y.real * ratio);
+            return {(x.real * ratio + x.imag) * scale, (x.imag * ratio - x.real) * scale};
+        } else {
+            return x / y;
+        }
+    }
+};
+
+struct negative {
+    template <class T>
+    __device__ static T of(T x, T) {
+        if constexpr (is_complex<T>)
+            return {-x.real, -x.imag};
+        else if constexpr (is_real<T>)
+            return -x;
+        else
+            return static_cast<T>(0 - unsigned_of<T>(x));
+    }
+};
+
+template <class T>
+__device__ bool below_zero(T x) {
+    if constexpr (is_real<T> || is_signed<T>) return x < 0;
+    return false;
+}
+
+struct absolute {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if constexpr (is_real<T>)
+            return fabs(x);
+        else
+            return below_zero(x) ? negative::of(x, y) : x;
+    }
+};
+
+struct square {
+    template <class T>
+    __device__ static T of(T x, T) {
+        return multiply::of(x, x);
+    }
+};
+
+struct reciprocal {
+    template <class T>
+    __device__ static T of(T x, T) {
+        if constexpr (is_complex<T>) {
+            using R = real_of<T>;
+            if (fabs(x.imag) <= fabs(x.real)) {
+                const R ratio = x.imag / x.real, scale = x.real + x.imag * ratio;
+                return {R(1) / scale, -ratio / scale};
+            }
+            const R ratio = x.real / x.imag, scale = x.real * ratio + x.imag;
+            return {ratio / scale, R(-1) / scale};
+        } else if constexpr (is_real<T>) {
+            return T(1) / x;
+        } else {
+            return x == 0 ? 0 : 1 / x;
+        }
+    }
+};
+
+struct sign {
+    template <class T>
+    __device__ static T of(T x, T) {
+        if (x == 0) return 0;
+        return below_zero(x) ? T(-1) : x > 0 ? T(1) : x;  // of NaN itself
+    }
+};
+
+struct conjugate {
+    template <class T>
+    __device__ static T of(T x, T) {
+        if constexpr (is_complex<T>)
+            return {x.real, -x.imag};
+        else
+            return x;
+    }
+};
+
+template <class T>
+__device__ bool not_a_number(T x) {
+    if constexpr (is_complex<T>)
+        return x.real != x.real || x.imag != x.imag;
+    else
+        return x != x;
+}
+
+// Complex numbers are in the order of their real parts, then of their imaginary ones.
+template <class T>
+__device__ bool at_least(T x, T y) {
+    if constexpr (is_complex<T>)
+        return x.real > y.real || (x.real == y.real && x.imag >= y.imag);
+    else
+        return x >= y;
+}
+
+// maximum and minimum hand NaN on; fmax and fmin leave it out.
+struct maximum {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return at_least(x, y) || not_a_number(x) ? x : y;
+    }
+};
+struct minimum {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return at_least(y, x) || not_a_number(x) ? x : y;
+    }
+};
+struct fmax {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return at_least(x, y) || not_a_number(y) ? x : y;
+    }
+};
+struct fmin {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return at_least(y, x) || not_a_number(y) ? x : y;
+    }
+};
+
+struct sqrt {
+    template <class T>
+    __device__ static T of(T x, T) {
+        return ::sqrt(x);
+    }
+};
+
+#define CUPOLA_ROUNDING(name)                            \
+    struct name {                                        \
+        template <class T>                               \
+        __device__ static T of(T x, T) {                 \
+            if constexpr (is_complex<T>)                 \
+                return {::name(x.real), ::name(x.imag)}; \
+            else if constexpr (is_real<T>)               \
+                return ::name(x);                        \
+            else                                         \
+                return x;                                \
+        }                                                \
+    };
+CUPOLA_ROUNDING(floor)
+CUPOLA_ROUNDING(ceil)
+CUPOLA_ROUNDING(trunc)
+CUPOLA_ROUNDING(rint)
+#undef CUPOLA_ROUNDING
+
+struct copysign {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return ::copysign(x, y);
+    }
+};
+
+struct deg2rad {
+    template <class T>
+    __device__ static T of(T x, T) {
+        return x * static_cast<T>(3.141592653589793238462643383279502884 / 180);
+    }
+};
+struct rad2deg {
+    template <class T>
+    __device__ static T of(T x, T) {
+        return x * static_cast<T>(180 / 3.141592653589793238462643383279502884);
+    }
+};
+
+struct bitwise_and {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return x & y;
+    }
+};
+struct bitwise_or {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return x | y;
+    }
+};
+struct bitwise_xor {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return x ^ y;
+    }
+};
+struct invert {
+    template <class T>
+    __device__ static T of(T x, T) {
+        return ~x;
+    }
+};
+
+// By as many bits as there are, and more, nothing is left but the sign. A narrow type's bits beyond
+// its own are cut off as it is stored.
+template <class T>
+__device__ bool beyond(T bits) {
+    return static_cast<unsigned_of<T>>(bits) >= sizeof(T) * 8;
+}
+struct left_shift {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return beyond(y) ? 0 : static_cast<T>(unsigned_of<T>(x) << y);
+    }
+};
+struct right_shift {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        return beyond(y) ? (below_zero(x) ? T(-1) : T(0)) : x >> y;
+    }
+};
+
+// Division by zero gives zero; the least number by -1 wraps to itself.
+struct fmod {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if (y == 0) return 0;
+        if constexpr (is_signed<T>)
+            if (y == -1) return 0;
+        return x % y;
+    }
+};
+struct floor_divide {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if (y == 0) return 0;
+        if constexpr (is_signed<T>) {
+            if (y == -1) return negative::of(x, y);
+            const T quotient = x / y;
+            return quotient * y != x && (x < 0) != (y < 0) ? quotient - 1 : quotient;
+        } else {
+            return x / y;
+        }
+    }
+};
+struct remainder {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        const T rest = fmod::of(x, y);
+        if constexpr (is_signed<T>) return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+        return rest;
+    }
+};
+
+// Wraps. Of a negative exponent, which NumPy refuses, what is left of the fraction.
+struct power {
+    template <class T>
+    __device__ static T of(T x, T y) {
+        if (below_zero(y)) {
+            if (x == 1) return 1;
+            return x == T(-1) ? (y & 1 ? T(-1) : T(1)) : T(0);
+        }
+        T result = 1;
+        for (;;) {
+            if (y & 1) result = multiply::of(result, x);
+            y >>= 1;
+            if (y == 0) return result;
+            x = multiply::of(x, x);
+        }
+    }
+};
+
+// Chooses the operation that the whole launch is of, and calls `use` with its functor.
+template <class T, class Use>
+__device__ void choose(int operation, Use use) {
+    using namespace operations::kinds;
+    switch (operation) {
+#define CUPOLA_ROW(name, kinds)                               \
+    case operations::arithmetic::name:                        \
+        if constexpr (((kinds)&kind_of<T>) != 0) use(name{}); \
+        break;
+        CUPOLA_ARITHMETIC(CUPOLA_ROW)
+#undef CUPOLA_ROW
+    }
+}
+
+}  // namespace cupola::arrays::arithmetic

@@ -1,0 +1,7 @@
+// csrc/kernels/array/complex.cu - arithmetic and predicates of complex numbers.
+#include "strided.cuh"
+
+CUPOLA_FLAT(c64)
+CUPOLA_FLAT(c128)
+CUPOLA_STRIDED(c64)
+CUPOLA_STRIDED(c128)

@@ -1,0 +1,83 @@
+// csrc/kernels/array/operations.h - the operations on arrays' elements: one row each.
+//
+// Plain C++, for both sides of a launch. To add one: a row here, and its functor of the same name
+// in arithmetic.cuh, predicate.cuh or function.cuh.
+#pragma once
+
+namespace cupola::operations::kinds {
+
+// Which kinds of elements an operation is compiled for, as the type that is computed in.
+constexpr int integers = 1, reals = 2, complexes = 4;
+constexpr int ordered = integers | reals, numbers = ordered | complexes;
+
+}  // namespace cupola::operations::kinds
+
+// OPERATION(name, kinds): `name` is that of NumPy's ufunc.
+//
+// Few instructions each. They share a kernel for each type, which chooses among them as it runs;
+// results are of the type of the operands.
+#define CUPOLA_ARITHMETIC(OPERATION)     \
+    OPERATION(positive, numbers)         \
+    OPERATION(add, numbers)              \
+    OPERATION(subtract, numbers)         \
+    OPERATION(multiply, numbers)         \
+    OPERATION(divide, reals | complexes) \
+    OPERATION(negative, numbers)         \
+    OPERATION(absolute, ordered)         \
+    OPERATION(square, numbers)           \
+    OPERATION(reciprocal, numbers)       \
+    OPERATION(sign, ordered)             \
+    OPERATION(conjugate, numbers)        \
+    OPERATION(maximum, numbers)          \
+    OPERATION(minimum, numbers)          \
+    OPERATION(fmax, numbers)             \
+    OPERATION(fmin, numbers)             \
+    OPERATION(sqrt, reals)               \
+    OPERATION(floor, ordered)            \
+    OPERATION(ceil, ordered)             \
+    OPERATION(trunc, ordered)            \
+    OPERATION(rint, reals | complexes)   \
+    OPERATION(copysign, reals)           \
+    OPERATION(deg2rad, reals)            \
+    OPERATION(rad2deg, reals)            \
+    OPERATION(bitwise_and, integers)     \
+    OPERATION(bitwise_or, integers)      \
+    OPERATION(bitwise_xor, integers)     \
+    OPERATION(invert, integers)          \
+    OPERATION(left_shift, integers)      \
+    OPERATION(right_shift, integers)     \
+    OPERATION(floor_divide, integers)    \
+    OPERATION(remainder, integers)       \
+    OPERATION(fmod, integers)            \
+    OPERATION(power, integers)
+
+// The same, with truth values as results.
+#define CUPOLA_PREDICATES(OPERATION)  \
+    OPERATION(equal, numbers)         \
+    OPERATION(not_equal, numbers)     \
+    OPERATION(less, numbers)          \
+    OPERATION(less_equal, numbers)    \
+    OPERATION(greater, numbers)       \
+    OPERATION(greater_equal, numbers) \
+    OPERATION(logical_and, numbers)   \
+    OPERATION(logical_or, numbers)    \
+    OPERATION(logical_xor, numbers)   \
+    OPERATION(logical_not, numbers)   \
+    OPERATION(isnan, numbers)         \
+    OPERATION(isinf, numbers)         \
+    OPERATION(isfinite, numbers)      \
+    OPERATION(signbit, reals)
+
+namespace cupola::operations {
+
+// Numbers by which both sides name an operation within its class.
+#define CUPOLA_ROW(name, kinds) name,
+namespace arithmetic {
+enum Operation : int { CUPOLA_ARITHMETIC(CUPOLA_ROW) count };
+}
+namespace predicate {
+enum Operation : int { CUPOLA_PREDICATES(CUPOLA_ROW) count };
+}
+#undef CUPOLA_ROW
+
+}  // namespace cupola::operations

@@ -1,0 +1,101 @@
+// csrc/kernels/array/strided.cuh - operations on elements that lie anywhere and are of any type.
+#pragma once
+
+#include "flat.cuh"
+
+namespace cupola::arrays {
+
+template <class C>
+__device__ C load_any(int element, unsigned long long address) {
+    switch (element) {
+#define CUPOLA_ROW(name, code, computed_type) \
+    case code:                                \
+        return convert<C>(*reinterpret_cast<const name*>(address));
+        CUPOLA_ELEMENTS(CUPOLA_ROW)
+#undef CUPOLA_ROW
+    }
+    return C{};
+}
+
+template <class C>
+__device__ void store_any(int element, unsigned long long address, C value) {
+    switch (element) {
+#define CUPOLA_ROW(name, code, computed_type)                   \
+    case code:                                                  \
+        *reinterpret_cast<name*>(address) = store<name>(value); \
+        break;
+        CUPOLA_ELEMENTS(CUPOLA_ROW)
+#undef CUPOLA_ROW
+    }
+}
+
+struct Places {
+    unsigned long long out, x, y;
+};
+
+// Where the i-th elements lie. The loop is unrolled so that the axes are read from constant places.
+template <class Index, class Divide>
+__device__ Places places(const Strided& a, Index rest, Divide divide) {
+    Places at{a.out.address, a.x.address, a.y.address};
+#pragma unroll
+    for (int axis = 0; axis < most_axes; ++axis) {
+        if (axis >= a.axes) break;
+        Index whole = 0;
+        if (axis + 1 < a.axes) whole = divide(rest, axis);
+        const auto here =
+            static_cast<long long>(rest - whole * static_cast<Index>(a.lengths[axis]));
+        at.out += here * a.out.strides[axis];
+        at.x += here * a.x.strides[axis];
+        at.y += here * a.y.strides[axis];
+        rest = whole;
+    }
+    return at;
+}
+
+__device__ inline Places places(const Strided& a, unsigned long long i) {
+    if (a.count < (1ull << 31))
+        return places(a, static_cast<unsigned>(i), [&](unsigned n, int axis) {
+            return (__umulhi(n, a.divisors[axis].factor) + n) >> a.divisors[axis].shift;
+        });
+    return places(a, i, [&](unsigned long long n, int axis) { return n / a.lengths[axis]; });
+}
+
+template <class C>
+__device__ C operand(const Operand& operand, unsigned long long address, C scalar) {
+    return operand.element == elements::none ? scalar : load_any<C>(operand.element, address);
+}
+
+// Any grid and block along x.
+template <class Class, class C>
+__device__ void strided(const Strided& a) {
+    const C scalar = scalar_of<C>(a.scalar);
+    for (auto i = first_thread(); i < a.count; i += all_threads()) {
+        const Places at = places(a, i);
+        C x = operand(a.x, at.x, scalar), y = operand(a.y, at.y, scalar);
+        if constexpr (std::is_same_v<Class, Predicate>) {
+            if constexpr (std::is_same_v<C, u64>) {
+                // One with a sign and one without: what is below zero is less than all others.
+                const bool below_x = a.x.element == elements::i64 && x >> 63;
+                const bool below_y = a.y.element == elements::i64 && y >> 63;
+                if (below_x != below_y) x = !below_x, y = !below_y;
+            }
+        }
+        std::conditional_t<std::is_same_v<Class, Predicate>, i32, C> result{};
+        Class::template choose<C>(a.operation,
+                                  [&](auto operation) { result = operation.of(x, y); });
+        store_any(a.out.element, at.out, result);
+    }
+}
+
+}  // namespace cupola::arrays
+
+// The kernels of one type that is computed in.
+#define CUPOLA_STRIDED(name)                                                           \
+    extern "C" __global__ void __launch_bounds__(256)                                  \
+        strided_arithmetic_##name(const __grid_constant__ cupola::arrays::Strided a) { \
+        cupola::arrays::strided<cupola::arrays::Arithmetic, cupola::arrays::name>(a);  \
+    }                                                                                  \
+    extern "C" __global__ void __launch_bounds__(256)                                  \
+        strided_predicate_##name(const __grid_constant__ cupola::arrays::Strided a) {  \
+        cupola::arrays::strided<cupola::arrays::Predicate, cupola::arrays::name>(a);   \
+    }

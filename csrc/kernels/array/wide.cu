@@ -1,0 +1,7 @@
+// csrc/kernels/array/wide.cu - arithmetic and predicates of integers of 64 bits.
+#include "strided.cuh"
+
+CUPOLA_FLAT(i64)
+CUPOLA_FLAT(u64)
+CUPOLA_STRIDED(i64)
+CUPOLA_STRIDED(u64)

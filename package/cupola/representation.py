@@ -1,0 +1,46 @@
+# package/cupola/representation.py - an array's elements as text.
+"""How an array in a device's memory is shown: as NumPy shows one, of few elements copied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cupola.array import Array
+
+
+def elements(array: Array) -> str:
+    """The elements as NumPy prints them.
+
+    Of many, which NumPy would print the first and last of along each axis, no more are copied.
+    """
+    options = np.get_printoptions()
+    if array.size <= options["threshold"]:
+        return np.array2string(array.get())
+    edge = options["edgeitems"]
+    return np.array2string(_edges(array, edge), threshold=0, edgeitems=edge)
+
+
+def _edges(array: Array, edge: int) -> np.ndarray:
+    """The array with the middle left out: one more along each axis than is printed."""
+    for axis, length in enumerate(array.shape):
+        if length > 2 * edge + 1:
+            before = (slice(None),) * axis
+            parts = [
+                array[(*before, slice(edge + 1))],
+                array[(*before, slice(length - edge, None))],
+            ]
+            return np.concatenate([_edges(part, edge) for part in parts], axis=axis)
+    return array.get()
+
+
+def summary(array: Array) -> str:
+    """What ``repr`` gives: the elements, the dtype, and the shape where they don't tell it."""
+    lead = "cupola.Array("
+    text = elements(array).replace("\n", "\n" + " " * len(lead))
+    shape = f", shape={array.shape}" if array.size > np.get_printoptions()["threshold"] else ""
+    if array.size == 0:
+        text, shape = "[]", f", shape={array.shape}"
+    return f"{lead}{text}{shape}, dtype={array.dtype}, device={array.device_index})"

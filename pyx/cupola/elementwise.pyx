@@ -1,0 +1,526 @@
+# cupola/elementwise.pyx - operations on the elements of arrays: operators and NumPy's ufuncs.
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+#
+# What is common takes a short way: arrays of one type and shape in C order, or one of them and a
+# number. Everything else goes through apply().
+
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT
+from cupola._elementwise cimport (
+    CUPOLA_BOOL, CUPOLA_COMPLEX64, CUPOLA_FLOAT16, CUPOLA_FLOAT64, cupola_elementwise,
+    cupola_elementwise_flat, cupola_operand, cupola_scalar,
+)
+from cupola.abi cimport require
+from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
+from cupola.copy cimport compact, overlap
+from cupola.error cimport check
+from cupola.layout cimport broadcast
+from cupola.memory cimport allocate
+from cupola.operators cimport DO, OPERATORS
+from cupola.promotion cimport (
+    WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of, free_plan,
+    number_of, plan_of, plan_with, size_of,
+)
+from cupola.stream cimport Stream, current_stream
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+cdef enum:
+    MOST_AXES = 64
+
+OPERATORS.add = number_of(np.add)
+OPERATORS.subtract = number_of(np.subtract)
+OPERATORS.multiply = number_of(np.multiply)
+OPERATORS.divide = number_of(np.divide)
+OPERATORS.floor_divide = number_of(np.floor_divide)
+OPERATORS.remainder = number_of(np.remainder)
+OPERATORS.power = number_of(np.power)
+OPERATORS.negative = number_of(np.negative)
+OPERATORS.positive = number_of(np.positive)
+OPERATORS.absolute = number_of(np.absolute)
+OPERATORS.invert = number_of(np.invert)
+OPERATORS.equal = number_of(np.equal)
+OPERATORS.not_equal = number_of(np.not_equal)
+OPERATORS.less = number_of(np.less)
+OPERATORS.less_equal = number_of(np.less_equal)
+OPERATORS.greater = number_of(np.greater)
+OPERATORS.greater_equal = number_of(np.greater_equal)
+OPERATORS.bitwise_and = number_of(np.bitwise_and)
+OPERATORS.bitwise_or = number_of(np.bitwise_or)
+OPERATORS.bitwise_xor = number_of(np.bitwise_xor)
+OPERATORS.left_shift = number_of(np.left_shift)
+OPERATORS.right_shift = number_of(np.right_shift)
+
+DO.binary = binary
+DO.inplace = inplace
+DO.unary = unary
+DO.power = power
+
+cdef int SQUARE = number_of(np.square)
+cdef int SQRT = number_of(np.sqrt)
+cdef int RECIPROCAL = number_of(np.reciprocal)
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+cdef Array result_like(Array x, int element, Stream queue):
+    """A new array in C order, of the same shape and of another type."""
+    cdef Array array = Array.__new__(Array)
+    array.element = element
+    array.itemsize = size_of(element)
+    array.size = x.size
+    array.nbytes = x.size * array.itemsize
+    array.shape = x.shape
+    if element == x.element:
+        array.dtype = x.dtype
+        array.kind = x.kind
+    else:
+        array.dtype = dtype_of(element)
+        array.kind = ord(array.dtype.kind)
+    array.device_index = x.device_index
+    array.contiguous = True
+    array.live = True
+    array.memory = allocate(x.device_index, array.nbytes, queue)
+    array.start = array.memory.address
+    return array
+
+
+cdef inline bint is_gone(Array x) noexcept:
+    return not x.live or (x.memory is not None and x.memory.native == NULL)
+
+
+cdef inline int use(Array x, Stream queue) except -1:
+    if x.memory is not None and x.memory.stream.native != queue.native:
+        x.memory.use(queue.native)
+    return 0
+
+
+cdef int run_flat(
+    const Plan* plan, Array out, uint64_t x, uint64_t y, const cupola_scalar* scalar,
+    Stream queue
+) except -1:
+    cdef int operation = plan.operation, element = plan.element, status
+    cdef uint64_t to = out.start
+    cdef size_t count = out.size
+    status = cupola_elementwise_flat(
+        operation, element, to, x, y, scalar, count, queue.native, True)
+    if status == CUPOLA_WOULD_WAIT:
+        with nogil:
+            status = cupola_elementwise_flat(
+                operation, element, to, x, y, scalar, count, queue.native, False)
+    return check(status)
+
+
+# -- scalars ----------------------------------------------------------------------------------
+
+
+cdef int kind_of_scalar(object value):
+    """A code of promotion.pxd; 0 for what is no number."""
+    if type(value) is float:
+        return WEAK_FLOAT
+    if type(value) is int:
+        return WEAK_INT
+    if type(value) is bool:
+        return CUPOLA_BOOL
+    if type(value) is complex:
+        return WEAK_COMPLEX
+    if isinstance(value, np.generic):
+        return element_of(value.dtype)
+    if isinstance(value, int):
+        return WEAK_INT
+    if isinstance(value, float):
+        return WEAK_FLOAT
+    return WEAK_COMPLEX if isinstance(value, complex) else 0
+
+
+cdef int put_scalar(cupola_scalar* scalar, object value, int element) except -1:
+    """1 where the value is an integer below all of the type, 2 above all of it."""
+    cdef complex number
+    if CUPOLA_FLOAT16 <= element <= CUPOLA_FLOAT64:
+        scalar.parts[0] = value
+        return 0
+    if element >= CUPOLA_COMPLEX64:
+        number = value
+        scalar.parts[0], scalar.parts[1] = number.real, number.imag
+        return 0
+    if element == CUPOLA_BOOL:
+        scalar.integer = bool(value)
+        return 0
+    value = value.__index__() if hasattr(value, "__index__") else int(bool(value))
+    bits = 8 * size_of(element)
+    unsigned = dtype_of(element).kind == "u"
+    if value < (0 if unsigned else -1 << (bits - 1)):
+        return 1
+    if value >> (bits if unsigned else bits - 1) > 0:
+        return 2
+    scalar.integer = value if value < 1 << 63 else value - (1 << 64)
+    return 0
+
+
+cdef bint is_comparison(int number) noexcept:
+    return (
+        number == OPERATORS.equal or number == OPERATORS.not_equal or number == OPERATORS.less
+        or number == OPERATORS.less_equal or number == OPERATORS.greater
+        or number == OPERATORS.greater_equal)
+
+
+cdef object beyond(int number, object value, int element, int side, bint first):
+    """What every element's comparison with a number beyond its type gives."""
+    if not is_comparison(number):
+        raise OverflowError(
+            f"Python integer {value} out of bounds for {dtype_of(element)}")
+    there, here = (1 if side == 2 else -1), 0
+    if first:
+        there, here = here, there
+    if number == OPERATORS.equal:
+        return False
+    if number == OPERATORS.not_equal:
+        return True
+    if number == OPERATORS.less or number == OPERATORS.less_equal:
+        return here < there
+    return here > there
+
+
+# -- the short ways ---------------------------------------------------------------------------
+
+
+cdef object binary(int number, object left, object right):
+    cdef Array x, y, out
+    cdef const Plan* plan
+    cdef Stream queue
+    if type(left) is Array:
+        if type(right) is not Array:
+            return with_scalar(number, <Array>left, right, False)
+        x, y = <Array>left, <Array>right
+        if (
+            x.contiguous and y.contiguous and x.element == y.element and x.element
+            and x.device_index == y.device_index
+            and (x.shape is y.shape or x.shape == y.shape) and not is_gone(x) and not is_gone(y)
+        ):
+            plan = plan_of(number, x.element, y.element)
+            if plan.element == x.element and plan.flat:
+                queue = current_stream(x.device_index)
+                out = result_like(x, plan.result, queue)
+                run_flat(plan, out, x.start, y.start, NULL, queue)
+                use(x, queue)
+                use(y, queue)
+                return out
+    elif type(right) is Array:
+        return with_scalar(number, <Array>right, left, True)
+    return apply(number, left, right, None, None)
+
+
+cdef object with_scalar(int number, Array x, object value, bint first):
+    cdef int kind
+    cdef const Plan* plan
+    cdef cupola_scalar scalar
+    cdef Stream queue
+    cdef Array out
+    if x.contiguous and x.element and not is_gone(x):
+        kind = kind_of_scalar(value)
+        if kind:
+            plan = plan_of(number, kind if first else x.element, x.element if first else kind)
+            if plan.element == x.element and plan.flat and plan.plain_scalar:
+                if put_scalar(&scalar, value, plan.element) == 0:
+                    queue = current_stream(x.device_index)
+                    out = result_like(x, plan.result, queue)
+                    run_flat(
+                        plan, out, 0 if first else x.start, x.start if first else 0, &scalar,
+                        queue)
+                    use(x, queue)
+                    return out
+    return apply(number, value, x, None, None) if first else apply(number, x, value, None, None)
+
+
+cdef object unary(int number, object operand):
+    cdef Array x = operand
+    cdef const Plan* plan
+    cdef Stream queue
+    cdef Array out
+    if x.contiguous and x.element and not is_gone(x):
+        plan = plan_of(number, x.element, 0)
+        if plan.element == x.element and plan.flat:
+            queue = current_stream(x.device_index)
+            out = result_like(x, plan.result, queue)
+            run_flat(plan, out, x.start, 0, NULL, queue)
+            use(x, queue)
+            return out
+    return apply(number, x, None, None, None)
+
+
+cdef object inplace(int number, object left, object right):
+    return apply(number, left, right, left, None)
+
+
+cdef object power(object base, object exponent):
+    cdef Array x = base
+    # As NumPy has it: these exponents are operations of their own, which round once.
+    if type(exponent) is int or type(exponent) is float:
+        if exponent == 2:
+            if type(exponent) is int or x.kind in b"fc":
+                return unary(SQUARE, x)
+        elif x.kind == c"f":
+            if exponent == 0.5:
+                return unary(SQRT, x)
+            if exponent == -1:
+                return unary(RECIPROCAL, x)
+    return binary(OPERATORS.power, x, exponent)
+
+
+# -- all others -------------------------------------------------------------------------------
+
+
+cdef object operand_of(object value):
+    """An array, a number, or NotImplemented."""
+    if isinstance(value, Array):
+        (<Array>value).require_live()
+        return value
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return value[()]
+        raise ArgumentTypeError(
+            f"a numpy.ndarray of shape {value.shape} is in host memory, and is not copied to a "
+            "device silently: use cupola.to_device(it), or get() to compute on the host")
+    if kind_of_scalar(value):
+        return value
+    return foreign_array(value) if is_foreign(value) else NotImplemented
+
+
+cdef object apply(int number, object left, object right, object out, object dtype):
+    """Any operands; `right` is None for operations of one."""
+    cdef const Plan* plan
+    cdef Plan* own = NULL
+    cdef int first, second = 0
+    left = operand_of(left)
+    if left is NotImplemented:
+        return NotImplemented
+    first = element_code(<Array>left) if isinstance(left, Array) else kind_of_scalar(left)
+    if right is not None:
+        right = operand_of(right)
+        if right is NotImplemented:
+            return NotImplemented
+        second = element_code(<Array>right) if isinstance(right, Array) else kind_of_scalar(right)
+    if dtype is not None:
+        own = plan_with(number, first, second, dtype)
+        plan = own
+    else:
+        plan = plan_of(number, first, second)
+    try:
+        return planned(plan, number, left, right, out)
+    finally:
+        free_plan(own)
+
+
+cdef object planned(const Plan* plan, int number, object left, object right, object out):
+    cdef cupola_scalar scalar
+    cdef Array x = left if isinstance(left, Array) else None
+    cdef Array y = right if isinstance(right, Array) else None
+    cdef Array target
+    cdef Stream queue
+    cdef int side = 0, device = (x if x is not None else y).device_index
+    if x is not None and y is not None and y.device_index != device:
+        raise ArgumentValueError(
+            f"the operands are on devices {device} and {y.device_index}; "
+            "cupola.to_device(array, device=...) copies one of them")
+    queue = current_stream(device)
+    target = target_of(plan, x, y, out, queue)
+    scalar.parts[0] = scalar.parts[1] = 0
+    if x is None or (y is None and right is not None):
+        value = left if x is None else right
+        if number == OPERATORS.power and type(value) is int and x is not None and value < 0 and (
+            plan.element < CUPOLA_FLOAT16
+        ):
+            raise ArgumentValueError("integers to negative integer powers are not allowed")
+        side = put_scalar(&scalar, value, plan.element)
+        if side:
+            target.fill(beyond(number, value, plan.element, side, x is None))
+            return target
+    run_any(plan.operation, plan.element, target, x, y, &scalar, queue)
+    return target
+
+
+cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queue):
+    """`out`, once it was checked, or a new array."""
+    cdef tuple shape = joint_shape(x, y)
+    cdef Array like, target
+    result = dtype_of(plan.result)
+    if out is None:
+        like = x if x is not None and x.shape == shape else y
+        if like is not None and like.shape == shape and (
+            x is None or y is None or x.shape != y.shape or x.get_strides() == y.get_strides()
+        ):
+            return shaped_like(like, result, queue)
+        return new_array(shape, result, queue.device_index, queue)
+    if not isinstance(out, Array):
+        raise ArgumentTypeError(
+            f"out must be a cupola.Array where an operand is one, got {type(out).__name__}")
+    target = out
+    target.require_writable()
+    if target.device_index != queue.device_index:
+        raise ArgumentValueError(
+            f"out is on device {target.device_index}, the operands are on "
+            f"{queue.device_index}")
+    element_code(target)
+    if target.shape != shape:
+        broadcast(shape, (0,) * len(shape), target.shape)  # raises where it doesn't fit
+    if not np.can_cast(result, target.dtype, "same_kind"):
+        raise ArgumentTypeError(
+            f"results of {result} are not put into an array of {target.dtype}: that is no cast of "
+            "the same kind; use astype() if that is meant")
+    return target
+
+
+cdef tuple joint_shape(Array x, Array y):
+    if x is None or y is None:
+        return (y if x is None else x).shape
+    if x.shape == y.shape:
+        return x.shape
+    try:
+        return np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        raise ArgumentValueError(
+            f"operands of shapes {x.shape} and {y.shape} can't be broadcast together") from None
+
+
+cdef Array shaped_like(Array like, object dtype, Stream queue):
+    """Of the same shape and another type, with the axes in the same order in memory."""
+    cdef Array made = new_array(like.shape, dtype, queue.device_index, queue)
+    cdef Py_ssize_t axis, step
+    if like.contiguous:
+        return made
+    strides = like.get_strides()
+    order = sorted(
+        range(len(like.shape)), key=lambda axis: (-abs(strides[axis]), axis))
+    steps = [0] * len(order)
+    step = made.itemsize
+    for axis in reversed(order):
+        steps[axis] = step
+        step *= like.shape[axis] or 1
+    return lay(
+        like.shape, tuple(steps), dtype, made.memory, None, made.start, made.device_index)
+
+
+cdef Array apart(Array x, Array target, Stream queue):
+    """The operand, or a copy of it where it would be written over before it was read."""
+    if x is None or not overlap(x, target):
+        return x
+    if x.start == target.start and x.itemsize == target.itemsize and (
+        x.shape == target.shape and x.get_strides() == target.get_strides()
+    ):
+        return x
+    return compact(x, "C", queue)
+
+
+cdef struct Layout:
+    int64_t shape[MOST_AXES]
+    int64_t out[MOST_AXES]
+    int64_t x[MOST_AXES]
+    int64_t y[MOST_AXES]
+
+
+cdef int lay_out(cupola_operand* operand, int64_t* strides, Array array, tuple shape) except -1:
+    cdef Py_ssize_t axis
+    cdef tuple steps
+    operand.address = 0
+    operand.element = 0
+    operand.strides = strides
+    if array is None:
+        return 0
+    steps = broadcast(array.shape, array.get_strides(), shape)
+    operand.address = array.start
+    operand.element = element_code(array)
+    for axis in range(len(steps)):
+        strides[axis] = steps[axis]
+    return 0
+
+
+cdef int run_any(
+    int operation, int element, Array target, Array x, Array y, const cupola_scalar* scalar,
+    Stream queue
+) except -1:
+    cdef Layout layout
+    cdef cupola_operand out, first, second
+    cdef int ndim = <int>len(target.shape), axis
+    if target.size == 0:
+        return 0
+    x, y = apart(x, target, queue), apart(y, target, queue)
+    for axis in range(ndim):
+        layout.shape[axis] = target.shape[axis]
+    lay_out(&out, layout.out, target, target.shape)
+    lay_out(&first, layout.x, x, target.shape)
+    lay_out(&second, layout.y, y, target.shape)
+    with nogil:
+        check(cupola_elementwise(
+            operation, element, &out, &first, &second, scalar, layout.shape, ndim,
+            queue.native))
+    for array in (target, x, y):
+        if array is not None:
+            (<Array>array).used_on(queue)
+    return 0
+
+
+cdef Array cast(Array source, object dtype, Stream queue):
+    cdef Array made
+    cdef cupola_scalar zero
+    cdef const Plan* plan
+    cdef int element = element_of(dtype), origin
+    source.require_live()
+    origin = element_code(source)
+    if not element:
+        raise ArgumentTypeError(f"elements can't be cast to {dtype} on a device")
+    made = shaped_like(source, dtype, queue)
+    zero.parts[0] = zero.parts[1] = 0
+    if element == CUPOLA_BOOL:
+        plan = plan_of(OPERATORS.not_equal, origin, origin)
+        run_any(plan.operation, origin, made, source, None, &zero, queue)
+        return made
+    if element == CUPOLA_FLOAT16 and dtype_of(origin).itemsize >= 8 and origin >= CUPOLA_FLOAT16:
+        element = CUPOLA_FLOAT64  # the one that is rounded once
+    plan = plan_of(OPERATORS.positive, CUPOLA_FLOAT64, 0)
+    run_any(plan.operation, element, made, source, None, &zero, queue)
+    return made
+
+
+# -- NumPy's protocol -------------------------------------------------------------------------
+
+
+cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
+    cdef int number = number_of(ufunc)
+    out = options.pop("out", None)
+    dtype = options.pop("dtype", None)
+    where = options.pop("where", True)
+    options.pop("subok", None)
+    if options.get("casting") == "same_kind":
+        del options["casting"]
+    if options.get("order") in ("K", "A", "C"):
+        del options["order"]
+    if method != "__call__":
+        raise ArgumentTypeError(
+            f"numpy.{ufunc.__name__}.{method} is not done on a device; copy the array with get()")
+    if number < 0:
+        raise ArgumentTypeError(
+            f"numpy.{ufunc.__name__} has no kernel in cupola; copy the array with get()")
+    if where is not True:
+        raise ArgumentTypeError(
+            f"numpy.{ufunc.__name__}: where= is not done on a device; multiply by the mask, or "
+            "copy the array with get()")
+    if options:
+        raise ArgumentTypeError(
+            f"numpy.{ufunc.__name__}: {', '.join(options)}= is not taken for arrays on a device")
+    if type(out) is tuple:
+        out = out[0]
+    if dtype is not None:
+        dtype = np.dtype(dtype)
+    elif out is None:
+        if len(inputs) == 2:
+            return binary(number, inputs[0], inputs[1])
+        if type(inputs[0]) is Array:
+            return unary(number, inputs[0])
+    return apply(number, inputs[0], inputs[1] if len(inputs) == 2 else None, out, dtype)
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

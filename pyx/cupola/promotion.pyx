@@ -1,0 +1,147 @@
+# cupola/promotion.pyx - in which type an operation is done, and what it gives: NumPy tells, once.
+# cython: language_level=3, boundscheck=False, wraparound=False
+
+from libc.stdlib cimport calloc, free
+
+import numpy as np
+
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola._elementwise cimport (
+    CUPOLA_BOOL, CUPOLA_UINT64, cupola_operation, cupola_operation_is_predicate,
+    cupola_operation_name, cupola_operation_takes,
+)
+from cupola.abi cimport require
+from cupola.array cimport Array
+
+from cupola.exceptions import ArgumentTypeError
+
+# In the order of elementwise.h's codes.
+cdef list DTYPES = [None] + [np.dtype(name) for name in (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+    "float32", "float64", "complex64", "complex128")]
+# longlong is int64 by another number, and equal to it: a dict finds it.
+cdef dict CODES = {dtype: code for code, dtype in enumerate(DTYPES) if code}
+cdef list WEAK_TYPES = [int, float, complex]
+cdef int[15] SIZES
+SIZES[:] = [0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16]
+
+
+cdef int element_of(object dtype):
+    return CODES.get(dtype, 0) if dtype.isnative else 0
+
+
+cdef int element_code(Array array) except -1:
+    if array.element == 0:
+        array.element = element_of(array.dtype)
+        if array.element == 0:
+            raise ArgumentTypeError(
+                f"arrays of {array.dtype} are not computed with; of bool, integers, float16 to "
+                "float64 and complex64 or complex128 they are")
+    return array.element
+
+
+cdef object dtype_of(int element):
+    return DTYPES[element]
+
+
+cdef Py_ssize_t size_of(int element) noexcept:
+    return SIZES[element]
+
+
+cdef list names_of_operations():
+    cdef list names = []
+    cdef const char* name
+    while (name := cupola_operation_name(len(names))) != NULL:
+        names.append(name.decode())
+    return names
+
+
+# The ufuncs that have kernels, as the library lists them.
+cdef list UFUNCS = [getattr(np, name) for name in names_of_operations()]
+cdef dict NUMBERS = {ufunc: number for number, ufunc in enumerate(UFUNCS)}
+cdef int OPERATIONS[512]
+cdef Plan* PLANS[512]  # of each ufunc, KINDS_OF_OPERAND squared, made when the first is asked for
+
+for _number, _ufunc in enumerate(UFUNCS):
+    OPERATIONS[_number] = cupola_operation(_ufunc.__name__.encode())
+    PLANS[_number] = NULL
+
+
+cdef int number_of(object ufunc) except -2:
+    return NUMBERS.get(ufunc, -1)
+
+
+cdef str name_of(int number):
+    return UFUNCS[number].__name__
+
+
+cdef object kind_of(int code):
+    return WEAK_TYPES[code - WEAK_INT] if code >= WEAK_INT else DTYPES[code]
+
+
+cdef const Plan* plan_of(int number, int first, int second) except NULL:
+    cdef Plan* plans = PLANS[number]
+    cdef Plan* plan
+    if plans == NULL:
+        plans = <Plan*>calloc(KINDS_OF_OPERAND * KINDS_OF_OPERAND, sizeof(Plan))
+        if plans == NULL:
+            raise MemoryError
+        PLANS[number] = plans
+    plan = &plans[first * KINDS_OF_OPERAND + second]
+    if not plan.known:
+        make_plan(plan, number, first, second, None)
+    return plan
+
+
+cdef Plan* plan_with(int number, int first, int second, object dtype) except NULL:
+    cdef Plan* plan = <Plan*>calloc(1, sizeof(Plan))
+    if plan == NULL:
+        raise MemoryError
+    try:
+        make_plan(plan, number, first, second, dtype)
+    except BaseException:
+        free(plan)
+        raise
+    return plan
+
+
+cdef void free_plan(Plan* plan) noexcept:
+    free(plan)
+
+
+cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) except -1:
+    ufunc = UFUNCS[number]
+    kinds = [kind_of(first)]
+    if ufunc.nin == 2:
+        kinds.append(kind_of(second))
+    wanted = {} if dtype is None else {"signature": (None,) * len(kinds) + (dtype,)}
+    # Raises as NumPy does.
+    *loop, result = ufunc.resolve_dtypes((*kinds, None), **wanted)
+    plan.operation = OPERATIONS[number]
+    plan.element = CODES.get(loop[0], 0)
+    plan.result = CODES.get(result, 0)
+    if len(loop) == 2 and loop[0] != loop[1]:
+        # Comparisons alone have loops of two types: int64 and uint64, which no type holds both.
+        plan.element = CUPOLA_UINT64
+    if plan.element == CUPOLA_BOOL and {first, second} - {0, CUPOLA_BOOL}:
+        # Whether something is true is seen in a type that holds what it is.
+        plan.element = CODES[np.result_type(
+            *[np.bool_ if kind in WEAK_TYPES else kind for kind in kinds])]
+    if plan.element == CUPOLA_BOOL and ufunc is np.invert:
+        plan.operation = OPERATIONS[NUMBERS[np.logical_not]]
+    if not plan.element or not plan.result or not cupola_operation_takes(
+        plan.operation, plan.element
+    ):
+        told = " and ".join(
+            ["Python's " + kind.__name__ if isinstance(kind, type) else str(kind)
+             for kind in kinds])
+        raise ArgumentTypeError(
+            f"{ufunc.__name__} of {told} is done in {loop[0]}, for which cupola has no kernel")
+    plan.flat = plan.result == (
+        CUPOLA_BOOL if cupola_operation_is_predicate(plan.operation) else plan.element)
+    plan.plain_scalar = True
+    plan.known = True
+    return 0
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
