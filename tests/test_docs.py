@@ -8,7 +8,8 @@ import pytest
 import cupola
 from cupola import toolkit
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 TESTED = ["compile.md", "graphs.md", "questions.md"]
 
 
@@ -28,3 +29,13 @@ def test_examples(driver, name, tmp_path, monkeypatch):
     for block in blocks:
         line = text[: block.start(1)].count("\n")
         exec(compile("\n" * line + block[1], DOCS / name, "exec"), names)
+
+
+def test_the_readmes_table_is_a_results_file():
+    """Figures in the README come from a file that a command wrote."""
+    lines = (ROOT / "README.md").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| 512 x 512 points"))
+    table = "\n".join(lines[start : lines.index("", start)])
+    assert table.count("\n") == 6
+    results = (ROOT / "benchmarks/results").glob("examples-*.md")
+    assert any(table in path.read_text() for path in results)
