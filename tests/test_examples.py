@@ -126,8 +126,8 @@ def test_ptx_is_what_nvcc_makes_of_the_source(tmp_path):
 
 def test_doubling(driver, tmp_path, nvrtc):
     text = run("doubling.py", folder=tmp_path, CUPOLA_CACHE_DIR=tmp_path / "cache")
-    shown = re.split(r"^[a-z].*:\n", text, flags=re.MULTILINE)[1:]
-    factors = [1, 2, 2, 4, 32]
+    shown = re.split(r"^(?:[a-z]|2).*:\n", text, flags=re.MULTILINE)[1:]
+    factors = [1, 2, 2, 4, 16, 2, 2]
     assert len(shown) == len(factors)
     for part, factor in zip(shown, factors, strict=True):
         assert numbers(part) == [factor * i for i in range(16)]
