@@ -51,7 +51,7 @@ _HOMES = {
     "Device": "device",
     "Event": "event",
     "Graph": "graph",
-    "GraphExec": "graph",
+    "GraphExec": "graph_exec",
     "In": "transfer",
     "InOut": "transfer",
     "Kernel": "kernel",

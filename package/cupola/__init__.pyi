@@ -36,7 +36,7 @@ from cupola.exceptions import NotFoundError as NotFoundError
 from cupola.exceptions import OutOfMemoryError as OutOfMemoryError
 from cupola.exceptions import UnknownNameError as UnknownNameError
 from cupola.graph import Graph as Graph
-from cupola.graph import GraphExec as GraphExec
+from cupola.graph_exec import GraphExec as GraphExec
 from cupola.images import load as load
 from cupola.kernel import Kernel as Kernel
 from cupola.launch import Launch as Launch

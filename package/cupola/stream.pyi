@@ -4,9 +4,9 @@ from typing import Any, Protocol, SupportsIndex
 
 from typing_extensions import Self
 
+from cupola.capture import Capture
 from cupola.device import Device
 from cupola.event import Event
-from cupola.graph import Capture
 
 class _StreamProtocol(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...

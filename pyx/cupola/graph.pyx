@@ -1,49 +1,34 @@
-# cupola/graph.pyx - graphs, by capture and by nodes, and graphs made ready to launch.
+# cupola/graph.pyx - graphs and their nodes.
 # cython: language_level=3
 """Graphs."""
 
 cimport cython
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from cpython.ref cimport Py_INCREF, PyObject
-
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CAPTURE_GLOBAL, CUPOLA_CAPTURE_RELAXED,
-    CUPOLA_CAPTURE_THREAD_LOCAL, CUPOLA_WOULD_WAIT, cupola_callbacks_drop, cupola_callbacks_hold,
-    cupola_capture_begin, cupola_capture_end, cupola_dimensions, cupola_graph_add_call,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_dimensions, cupola_graph_add_call,
     cupola_graph_add_child, cupola_graph_add_copy, cupola_graph_add_edge, cupola_graph_add_empty,
     cupola_graph_add_fill, cupola_graph_add_kernel, cupola_graph_create, cupola_graph_edges,
-    cupola_graph_exec_handle, cupola_graph_exec_launch, cupola_graph_exec_launch_at_once,
-    cupola_graph_exec_release, cupola_graph_exec_set_kernel, cupola_graph_exec_update,
-    cupola_graph_exec_upload, cupola_graph_handle, cupola_graph_hold, cupola_graph_instantiate,
-    cupola_graph_nodes, cupola_graph_release, cupola_node, cupola_node_child, cupola_node_get,
-    cupola_node_info, cupola_stream_pop, cupola_stream_push, text,
+    cupola_graph_handle, cupola_graph_hold, cupola_graph_nodes, cupola_graph_release, cupola_node,
+    cupola_node_child, cupola_node_get, cupola_node_info, text,
 )
 from cupola._argument cimport TRANSFER, Signature
 from cupola._callback cimport drop, hold_call, run_call
 from cupola._dimensions cimport read_dimensions
-from cupola._send cimport (
-    PyVectorcall_NARGS, begin_traced, call_slowly, cupola_set_vectorcall, end_traced,
-)
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address
 from cupola.device cimport device_index, known_device
 from cupola.error cimport check
-from cupola.handles cimport cupola_stream
 from cupola.kernel cimport Kernel
-from cupola.stream cimport as_stream, current_stream
+from cupola.stream cimport current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, MissingFileError
 
 cdef tuple KINDS = ("kernel", "copy", "fill", "host", "graph", "empty", "wait", "record")
-cdef dict MODES = {
-    "global": CUPOLA_CAPTURE_GLOBAL,
-    "thread_local": CUPOLA_CAPTURE_THREAD_LOCAL,
-    "relaxed": CUPOLA_CAPTURE_RELAXED,
-}
 
 
 cdef Node new_node(Graph graph, void* native):
@@ -144,6 +129,12 @@ cdef class Graph:
                 "this graph is not there: its capture has not ended, or has failed")
         return 0
 
+    cdef Node added(self, void* native, object held):
+        """The node that the driver has added, which keeps what it was given."""
+        if held is not None:
+            self.hold_for(native, held)
+        return new_node(self, native)
+
     def add_kernel(self, Kernel kernel not None, grid, block, *args, after=None, shared=0):
         """Add a launch of a kernel.
 
@@ -170,9 +161,8 @@ cdef class Graph:
             check(cupola_graph_add_kernel(
                 self.native, before.nodes, before.count, kernel.native, &dimensions, buffer,
                 &node))
-        self.hold_for(node, (kernel, args))
         self.kernels[<uintptr_t>node] = kernel
-        return new_node(self, node)
+        return self.added(node, (kernel, args))
 
     def add_copy(self, target, source, *, after=None):
         """Add a copy of all bytes of one array to another.
@@ -199,8 +189,7 @@ cdef class Graph:
         with nogil:
             check(cupola_graph_add_copy(
                 self.native, before.nodes, before.count, to, origin, nbytes, &node))
-        self.hold_for(node, (target, source))
-        return new_node(self, node)
+        return self.added(node, (target, source))
 
     def add_fill(self, Array target not None, value, *, after=None):
         """Add setting every element of an array.
@@ -235,8 +224,7 @@ cdef class Graph:
         with nogil:
             check(cupola_graph_add_fill(
                 self.native, before.nodes, before.count, to, pattern, width, elements, &node))
-        self.hold_for(node, target)
-        return new_node(self, node)
+        return self.added(node, target)
 
     def add_host(self, function, *args, after=None):
         """Add a call of a Python function; see `Stream.call` for what it may do.
@@ -393,13 +381,9 @@ cdef class Graph:
         DriverError
             Where its nodes wait for each other in a circle.
         """
+        from cupola.graph_exec import instantiate
         self.require_made()
-        cdef GraphExec exec = GraphExec.__new__(GraphExec)
-        with nogil:
-            check(cupola_graph_instantiate(self.native, &exec.native))
-        exec.device_index = self.device_index
-        exec.kernels = dict(self.kernels)
-        return exec
+        return instantiate(self)
 
     def to_dot(self):
         """The graph as text for Graphviz: its nodes, what they do, and their order.
@@ -583,213 +567,4 @@ cdef class Node:
         return f"<cupola.graph.Node {' '.join(self.label.split(chr(10)))}>"
 
 
-cdef object call_graph(object self, PyObject** arguments, size_t nargsf, PyObject* names):
-    if PyVectorcall_NARGS(nargsf) or names != NULL:
-        return call_slowly(self, arguments, PyVectorcall_NARGS(nargsf), names, GraphExec.__call__)
-    (<GraphExec>self).launch_on(None)
-
-
-@cython.no_gc_clear
-cdef class GraphExec:
-    """A graph that is ready to launch: ``run()`` queues all its work at once.
-
-    Made by `Graph.instantiate`; later changes of the graph do not touch it. It holds what it
-    uses, also when the graph is gone. Launches of one `GraphExec` run one after another,
-    whichever streams they are queued on.
-    """
-
-    def __init__(self):
-        raise TypeError("use Graph.instantiate")
-
-    def __cinit__(self):
-        self.native = NULL
-        self.vectorcall = <void*>call_graph
-
-    def __dealloc__(self):
-        with nogil:
-            cupola_graph_exec_release(self.native)
-
-    cdef int launch_on(self, Stream stream) except -1:
-        cdef cupola_stream* native = NULL
-        cdef int status
-        if stream is not None:
-            native = stream.native
-        if self.native == NULL:
-            raise TypeError("this cupola.GraphExec was never initialised")
-        status = cupola_graph_exec_launch_at_once(self.native, native)
-        if status != CUPOLA_WOULD_WAIT:
-            return check(status)
-        # It may call functions that take Python's lock: others may no longer wait with it.
-        begin_traced()
-        cupola_callbacks_hold()
-        with nogil:
-            status = cupola_graph_exec_launch(self.native, native)
-        cupola_callbacks_drop()
-        end_traced()
-        return check(status)
-
-    def __call__(self, stream=None):
-        """Queue the graph's work.
-
-        Parameters
-        ----------
-        stream : Stream or an object with ``__cuda_stream__``, optional
-            By default this thread's current one. All of the work is in its order. While it is
-            being captured, the work becomes a part of that graph.
-        """
-        if stream is None:
-            self.launch_on(None)
-        elif type(stream) is Stream and (<Stream>stream).native != NULL:
-            self.launch_on(<Stream>stream)
-        else:
-            self.launch_on(as_stream(stream, self.device_index))
-
-    def launch(self, stream=None):
-        """Queue the graph's work, as calling it does.
-
-        Parameters
-        ----------
-        stream : Stream or an object with ``__cuda_stream__``, optional
-            By default this thread's current one.
-        """
-        self(stream)
-
-    def upload(self, stream=None):
-        """Send the graph to the device ahead of its first launch, which is then faster.
-
-        Parameters
-        ----------
-        stream : Stream or an object with ``__cuda_stream__``, optional
-            By default this thread's current one.
-        """
-        cdef cupola_stream* native = as_stream(stream, self.device_index).native
-        with nogil:
-            check(cupola_graph_exec_upload(self.native, native))
-
-    def update(self, what, *args, kernel=None, grid=None, block=None, shared=None):
-        """Change what later launches do, in place. What was launched is not touched.
-
-        Parameters
-        ----------
-        what : Node or Graph
-            A kernel's node of the graph that this was made of (or of a child graph in it), to
-            get new arguments; or a graph of the same nodes and edges, to be done from now on.
-        *args
-            All of the kernel's arguments.
-        kernel : Kernel, optional
-            By default the one that the node was added with. Has to be named for nodes that were
-            captured.
-        grid, block, shared : optional
-            By default what the node was made with.
-
-        Raises
-        ------
-        ArgumentError
-            Where the arguments are not what the kernel takes.
-        DriverError
-            Where the node is none of that graph, or the graphs differ in more than what their
-            nodes are given.
-        """
-        cdef Graph graph
-        if self.native == NULL:
-            raise TypeError("this cupola.GraphExec was never initialised")
-        if isinstance(what, Graph):
-            if args or kernel is not None or grid is not None or block is not None:
-                raise ArgumentTypeError("a whole graph is taken as it is, without arguments")
-            graph = <Graph>what
-            graph.require_made()
-            with nogil:
-                check(cupola_graph_exec_update(self.native, graph.native))
-            return
-        if not isinstance(what, Node):
-            raise ArgumentTypeError(
-                f"what is updated is a Node or a Graph, got {type(what).__name__}")
-        self.update_node(<Node>what, args, kernel, grid, block, shared)
-
-    cdef update_node(self, Node node, tuple args, object given, object grid, object block,
-                     object shared):
-        cdef cupola_node_info info = node_info(node)
-        cdef cupola_dimensions dimensions
-        if given is None:
-            given = self.kernels.get(<uintptr_t>node.native)
-        if not isinstance(given, Kernel):
-            raise ArgumentTypeError(
-                "name the kernel, as in run.update(node, *args, kernel=kernel): the node was not "
-                "added with one" if given is None else f"kernel= takes a Kernel, got {given!r}")
-        cdef Kernel kernel = <Kernel>given
-        read_dimensions(
-            kernel.title, kernel.device_index, node.grid if grid is None else grid,
-            node.block if block is None else block,
-            info.dimensions.shared if shared is None else shared, &dimensions)
-        packed = pack(kernel, args)
-        cdef char* buffer = packed
-        cdef int status
-        held = (kernel, args)
-        Py_INCREF(held)
-        with nogil:
-            status = cupola_graph_exec_set_kernel(
-                self.native, node.native, kernel.native, &dimensions, buffer, <PyObject*>held,
-                drop)
-        check(status)
-        self.kernels[<uintptr_t>node.native] = kernel
-
-    @property
-    def handle(self):
-        """The driver's handle, a ``CUgraphExec``, as an int."""
-        return <uintptr_t>cupola_graph_exec_handle(self.native)
-
-    @property
-    def device(self):
-        """The device of its graph."""
-        return known_device(self.device_index)
-
-    def __repr__(self):
-        return f"<cupola.GraphExec {self.handle:#x} on device {self.device_index}>"
-
-
-cdef class Capture:
-    """A stream's work on its way to become a graph; made by `Stream.capture`."""
-
-    def __init__(self, Stream stream not None, mode="thread_local"):
-        if mode not in MODES:
-            raise ArgumentValueError(
-                f"a capture's mode is 'thread_local', 'global' or 'relaxed', got {mode!r}")
-        self.stream = stream
-        self.mode = MODES[mode]
-        self.graph = Graph.__new__(Graph)
-
-    def __enter__(self):
-        cdef cupola_stream* native = self.stream.native
-        if self.state != 0:
-            raise ArgumentValueError("a capture is used once: call Stream.capture again")
-        with nogil:
-            check(cupola_capture_begin(native, self.mode))
-        self.state = 1
-        check(cupola_stream_push(native))
-        return self.graph
-
-    def __exit__(self, kind, error, trace):
-        cdef cupola_stream* native = self.stream.native
-        cdef int status
-        self.state = 2
-        try:
-            check(cupola_stream_pop(native))
-        finally:
-            with nogil:
-                status = cupola_capture_end(native, &self.graph.native)
-            if kind is None:  # else what was raised in the block tells more
-                check(status)
-            elif status == 0:
-                cupola_graph_release(self.graph.native)
-                self.graph.native = NULL
-        self.graph.device_index = self.stream.device_index
-
-
-cdef int set_vectorcall() except -1:
-    cdef GraphExec one = GraphExec.__new__(GraphExec)
-    cupola_set_vectorcall(GraphExec, <char*>&one.vectorcall - <char*><PyObject*>one)
-    return 0
-
-
-set_vectorcall()
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

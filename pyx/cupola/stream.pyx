@@ -351,7 +351,7 @@ cdef class Stream:
         context manager
             Which gives the `Graph`.
         """
-        from cupola.graph import Capture
+        from cupola.capture import Capture
         return Capture(self, mode)
 
     @property

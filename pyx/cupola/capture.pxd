@@ -1,0 +1,11 @@
+# cupola/capture.pxd - a stream's work on its way to become a graph.
+
+from cupola.abi cimport cupola_abi_1
+from cupola.graph cimport Graph
+from cupola.stream cimport Stream
+
+cdef class Capture:
+    cdef readonly Stream stream
+    cdef readonly Graph graph
+    cdef int mode
+    cdef int state

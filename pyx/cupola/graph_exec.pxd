@@ -1,0 +1,17 @@
+# cupola/graph_exec.pxd - graphs made ready to launch.
+
+from cupola.abi cimport cupola_abi_1
+from cupola.graph cimport Graph, Node
+from cupola.handles cimport cupola_graph_exec
+from cupola.stream cimport Stream
+
+cdef class GraphExec:
+    cdef void* vectorcall
+    cdef cupola_graph_exec* native
+    cdef readonly int device_index
+    cdef dict kernels
+
+    # Queues it; None is the current stream.
+    cdef int launch_on(self, Stream stream) except -1
+    cdef update_node(
+        self, Node node, tuple args, object given, object grid, object block, object shared)

@@ -1,0 +1,211 @@
+# cupola/graph_exec.pyx - graphs made ready to launch.
+# cython: language_level=3
+"""Graphs that are ready to launch."""
+
+cimport cython
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport uintptr_t
+
+from cupola._abi cimport (
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT, cupola_callbacks_drop,
+    cupola_callbacks_hold, cupola_dimensions, cupola_graph_exec_handle, cupola_graph_exec_launch,
+    cupola_graph_exec_launch_at_once, cupola_graph_exec_release, cupola_graph_exec_set_kernel,
+    cupola_graph_exec_update, cupola_graph_exec_upload, cupola_graph_instantiate,
+)
+from cupola._callback cimport drop
+from cupola._dimensions cimport read_dimensions
+from cupola._send cimport (
+    PyVectorcall_NARGS, begin_traced, call_slowly, cupola_set_vectorcall, end_traced,
+)
+from cupola.abi cimport require
+from cupola.device cimport known_device
+from cupola.error cimport check
+from cupola.graph cimport pack
+from cupola.handles cimport cupola_stream
+from cupola.kernel cimport Kernel
+from cupola.stream cimport as_stream
+
+from cupola.exceptions import ArgumentTypeError
+
+
+def instantiate(Graph graph not None):
+    """A graph, as it is now, ready to launch; what `Graph.instantiate` calls."""
+    cdef GraphExec exec = GraphExec.__new__(GraphExec)
+    with nogil:
+        check(cupola_graph_instantiate(graph.native, &exec.native))
+    exec.device_index = graph.device_index
+    exec.kernels = dict(graph.kernels)
+    return exec
+
+
+cdef object call_graph(object self, PyObject** arguments, size_t nargsf, PyObject* names):
+    if PyVectorcall_NARGS(nargsf) or names != NULL:
+        return call_slowly(self, arguments, PyVectorcall_NARGS(nargsf), names, GraphExec.__call__)
+    (<GraphExec>self).launch_on(None)
+
+
+@cython.no_gc_clear
+cdef class GraphExec:
+    """A graph that is ready to launch: ``run()`` queues all its work at once.
+
+    Made by `Graph.instantiate`; later changes of the graph do not touch it. It holds what it
+    uses, also when the graph is gone. Launches of one `GraphExec` run one after another,
+    whichever streams they are queued on.
+    """
+
+    def __init__(self):
+        raise TypeError("use Graph.instantiate")
+
+    def __cinit__(self):
+        self.native = NULL
+        self.vectorcall = <void*>call_graph
+
+    def __dealloc__(self):
+        with nogil:
+            cupola_graph_exec_release(self.native)
+
+    cdef int launch_on(self, Stream stream) except -1:
+        cdef cupola_stream* native = NULL
+        cdef int status
+        if stream is not None:
+            native = stream.native
+        if self.native == NULL:
+            raise TypeError("this cupola.GraphExec was never initialised")
+        status = cupola_graph_exec_launch_at_once(self.native, native)
+        if status != CUPOLA_WOULD_WAIT:
+            return check(status)
+        # It may call functions that take Python's lock: others may no longer wait with it.
+        begin_traced()
+        cupola_callbacks_hold()
+        with nogil:
+            status = cupola_graph_exec_launch(self.native, native)
+        cupola_callbacks_drop()
+        end_traced()
+        return check(status)
+
+    def __call__(self, stream=None):
+        """Queue the graph's work.
+
+        Parameters
+        ----------
+        stream : Stream or an object with ``__cuda_stream__``, optional
+            By default this thread's current one. All of the work is in its order. While it is
+            being captured, the work becomes a part of that graph.
+        """
+        if stream is None:
+            self.launch_on(None)
+        elif type(stream) is Stream and (<Stream>stream).native != NULL:
+            self.launch_on(<Stream>stream)
+        else:
+            self.launch_on(as_stream(stream, self.device_index))
+
+    def launch(self, stream=None):
+        """Queue the graph's work, as calling it does.
+
+        Parameters
+        ----------
+        stream : Stream or an object with ``__cuda_stream__``, optional
+            By default this thread's current one.
+        """
+        self(stream)
+
+    def upload(self, stream=None):
+        """Send the graph to the device ahead of its first launch, which is then faster.
+
+        Parameters
+        ----------
+        stream : Stream or an object with ``__cuda_stream__``, optional
+            By default this thread's current one.
+        """
+        cdef cupola_stream* native = as_stream(stream, self.device_index).native
+        with nogil:
+            check(cupola_graph_exec_upload(self.native, native))
+
+    def update(self, what, *args, kernel=None, grid=None, block=None, shared=None):
+        """Change what later launches do, in place. What was launched is not touched.
+
+        Parameters
+        ----------
+        what : Node or Graph
+            A kernel's node of the graph that this was made of (or of a child graph in it), to
+            get new arguments; or a graph of the same nodes and edges, to be done from now on.
+        *args
+            All of the kernel's arguments.
+        kernel : Kernel, optional
+            By default the one that the node was added with. Has to be named for nodes that were
+            captured.
+        grid, block, shared : optional
+            By default what the node was made with.
+
+        Raises
+        ------
+        ArgumentError
+            Where the arguments are not what the kernel takes.
+        DriverError
+            Where the node is none of that graph, or the graphs differ in more than what their
+            nodes are given.
+        """
+        cdef Graph graph
+        if self.native == NULL:
+            raise TypeError("this cupola.GraphExec was never initialised")
+        if isinstance(what, Graph):
+            if args or kernel is not None or grid is not None or block is not None:
+                raise ArgumentTypeError("a whole graph is taken as it is, without arguments")
+            graph = <Graph>what
+            graph.require_made()
+            with nogil:
+                check(cupola_graph_exec_update(self.native, graph.native))
+            return
+        if not isinstance(what, Node):
+            raise ArgumentTypeError(
+                f"what is updated is a Node or a Graph, got {type(what).__name__}")
+        self.update_node(<Node>what, args, kernel, grid, block, shared)
+
+    cdef update_node(self, Node node, tuple args, object given, object grid, object block,
+                     object shared):
+        cdef cupola_dimensions dimensions
+        if given is None:
+            given = self.kernels.get(<uintptr_t>node.native)
+        if not isinstance(given, Kernel):
+            raise ArgumentTypeError(
+                "name the kernel, as in run.update(node, *args, kernel=kernel): the node was not "
+                "added with one" if given is None else f"kernel= takes a Kernel, got {given!r}")
+        cdef Kernel kernel = <Kernel>given
+        read_dimensions(
+            kernel.title, kernel.device_index, node.grid if grid is None else grid,
+            node.block if block is None else block,
+            node.shared if shared is None else shared, &dimensions)
+        packed = pack(kernel, args)
+        cdef char* buffer = packed
+        cdef int status
+        held = (kernel, args)
+        Py_INCREF(held)
+        with nogil:
+            status = cupola_graph_exec_set_kernel(
+                self.native, node.native, kernel.native, &dimensions, buffer, <PyObject*>held,
+                drop)
+        check(status)
+        self.kernels[<uintptr_t>node.native] = kernel
+
+    @property
+    def handle(self):
+        """The driver's handle, a ``CUgraphExec``, as an int."""
+        return <uintptr_t>cupola_graph_exec_handle(self.native)
+
+    @property
+    def device(self):
+        """The device of its graph."""
+        return known_device(self.device_index)
+
+    def __repr__(self):
+        return f"<cupola.GraphExec {self.handle:#x} on device {self.device_index}>"
+
+
+cdef int set_vectorcall() except -1:
+    cdef GraphExec one = GraphExec.__new__(GraphExec)
+    cupola_set_vectorcall(GraphExec, <char*>&one.vectorcall - <char*><PyObject*>one)
+    return 0
+
+
+set_vectorcall()
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
