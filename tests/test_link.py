@@ -7,6 +7,8 @@ from working import refused
 import cupola
 from cupola import compiler, nvrtc, toolkit
 from cupola.build.cubin import read_cubin
+from cupola.link import linked_as
+from cupola.request import Request, Target, source_of
 
 # Both have a `helper` and a `hidden` of their own.
 CALLER = """
@@ -144,11 +146,11 @@ def test_wrong_arguments(driver, how):
 
 def test_machine_code_for_a_device_that_is_not_here(driver):
     """What is loaded on a GPU is linked on every machine: by nvJitLink, from LTO-IR."""
-    sources = tuple(compiler._source(text, None, name) for text, name in (
+    sources = tuple(source_of(text, None, name) for text, name in (
         (CALLER, "caller.cu"), (CALLED, "called.cu")))  # fmt: skip
-    request = compiler.Request(
+    request = Request(
         sources,
-        compiler.Target("sm_90", True),
+        Target("sm_90", True),
         (),
         (),
         ("fill<int>",),
@@ -166,16 +168,16 @@ def test_what_nvjitlink_makes(driver):
     """PTX of LTO-IR alone; else machine code, for the device that the caller has."""
     ptx, device = relocatable(CALLED), cupola.Device()
     sm = "sm_{}{}".format(*device.compute_capability)
-    asked = compiler.Target("compute_75", False)
-    source = compiler._source(CALLED, None, "called.cu")
+    asked = Target("compute_75", False)
+    source = source_of(CALLED, None, "called.cu")
     words = [asked.option, "--relocatable-device-code=true", "-dlto"]
     ltoir = nvrtc.nvrtc().compile(source.program, source.name, source.title, words, {}, ()).ltoir
-    for content, expected in ((ltoir, asked), (ptx, compiler.Target(sm, True))):
+    for content, expected in ((ltoir, asked), (ptx, Target(sm, True))):
         objects = (("called", content),)
-        outcome = compiler._linked_as(asked, objects, device)
+        outcome = linked_as(asked, objects, device)
         assert outcome == expected
-        request = compiler.Request(
-            (compiler._source(CALLER, None, "caller.cu"),), asked, (), (), (), {}, objects,
+        request = Request(
+            (source_of(CALLER, None, "caller.cu"),), asked, (), (), (), {}, objects,
             compiler.nvjitlink(), linked_as=outcome,
         )  # fmt: skip
         image = compiler.build(request, nvrtc.nvrtc(), cache=False).image
@@ -183,9 +185,9 @@ def test_what_nvjitlink_makes(driver):
             assert {kernel.name for kernel in read_cubin(image)} == {"run"}
         else:
             assert b".entry run" in image and b".target sm_75" in image
-    own = compiler.Target(sm.replace("sm", "compute") + "a", False)
-    assert compiler._linked_as(own, objects, device).architecture == sm + "a"
-    assert compiler._linked_as(compiler.Target("sm_75", True), objects, device).machine_code
+    own = Target(sm.replace("sm", "compute") + "a", False)
+    assert linked_as(own, objects, device).architecture == sm + "a"
+    assert linked_as(Target("sm_75", True), objects, device).machine_code
 
 
 def test_without_nvjitlink(driver, monkeypatch, tmp_path):

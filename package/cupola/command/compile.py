@@ -81,8 +81,9 @@ def named(text: str | None) -> list[tuple[str, str]]:
 
 def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) -> str:
     """A cubin or PTX; what the compiler warned of."""
-    from cupola import compiler
+    from cupola.compiler import build
     from cupola.nvrtc import nvrtc
+    from cupola.request import Request, Source, Target
 
     nvrtc_ = nvrtc()
     wanted = "sm" if options.output.suffix == ".cubin" else "compute"
@@ -98,15 +99,15 @@ def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) 
     else:
         number = str(present())
     path = str(options.source)
-    request = compiler.Request(
-        (compiler.Source(path, options.source.read_text(), path),),
-        compiler.Target(f"{wanted}_{number}", wanted == "sm"),
+    request = Request(
+        (Source(path, options.source.read_text(), path),),
+        Target(f"{wanted}_{number}", wanted == "sm"),
         tuple(options.option),
         (*options.include, *nvrtc_.found.headers()),
         tuple(options.name),
         {},
     )
-    built = compiler.build(request, nvrtc_, cache=True)
+    built = build(request, nvrtc_, cache=True)
     options.output.write_bytes(built.image)
     return built.log
 

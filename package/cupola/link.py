@@ -1,0 +1,111 @@
+# cupola/link.py - several sources and objects become one image.
+"""Linking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
+from cupola.nvrtc import Compiled, Nvrtc
+from cupola.request import ARCHITECTURE, Built, Request, Source, Target
+
+if TYPE_CHECKING:
+    from cupola.device import Device
+
+_LTO_IR = b"\xedCN\x7f"  # what LTO-IR begins with
+
+
+def link(request: Request, compiler: Nvrtc) -> Built:
+    """Each source compiled for itself, and all of them and the objects as one image."""
+    built, inputs = Built(b""), []
+    missing: dict[str, CompileError] = {}
+    for source in request.sources:
+        made, names = _with_its_expressions(request, compiler, source, missing)
+        built.names |= names
+        built.log = "\n".join(filter(None, (built.log, made.log)))
+        built.ptx += made.ptx.decode(errors="replace") + "\n"
+        content = made.ptx
+        if request.linker is not None:
+            words = [*request.words, "-dlto"]
+            content = request.compile(compiler, source, words, list(names)).ltoir
+        inputs.append((source.title, content))
+    for expression in request.expressions:
+        if expression not in built.names:
+            raise missing[expression]
+    if request.linker is None:
+        from cupola.module import link_images
+
+        try:
+            built.image = link_images([*inputs, *request.objects], request.device)
+        except ImageError as error:
+            titles = ", ".join(name for name, _ in (*inputs, *request.objects))
+            raise CompileError(f"{titles}: linking failed: {error}", error.log) from None
+        built.image, built.ptx = built.image.rstrip(b"\0"), ""
+        return built
+    outcome = request.linked_as or request.target
+    words = [f"-arch={outcome.architecture.replace('compute', 'sm')}", "-lto"]
+    if not outcome.machine_code:
+        words.append("-ptx")
+    built.image, log = request.linker.link(
+        [*inputs, *request.objects], words, not outcome.machine_code
+    )
+    built.log = "\n".join(filter(None, (built.log, log)))
+    return built
+
+
+def _with_its_expressions(
+    request: Request, compiler: Nvrtc, source: Source, missing: dict[str, CompileError]
+) -> tuple[Compiled, dict[str, str]]:
+    """One of several sources, with those name expressions that mean something in it."""
+    try:
+        made = request.compile(compiler, source, request.words, request.expressions)
+        return made, made.names
+    except CompileError as error:
+        if not request.expressions:
+            raise
+        all_of_them = error
+    made = request.compile(compiler, source, request.words, ())  # an error of the source's own
+    known = []
+    for expression in request.expressions:
+        try:
+            request.compile(compiler, source, request.words, [expression])
+            known.append(expression)
+        except CompileError:
+            missing.setdefault(expression, all_of_them)
+    if known:
+        made = request.compile(compiler, source, request.words, known)
+    return made, made.names
+
+
+def linked_as(target: Target, objects: Iterable[tuple[str, bytes]], device: Device) -> Target:
+    """What nvJitLink can make of it: PTX of LTO-IR alone, and machine code of anything."""
+    if target.machine_code or all(content.startswith(_LTO_IR) for _, content in objects):
+        return target
+    read = ARCHITECTURE.fullmatch(target.architecture)
+    capability = "{}{}".format(*device.compute_capability)
+    # Code with features of one architecture or family links for that alone.
+    features = read[3] if read and read[2][:-1] == capability[:-1] else ""
+    return Target(f"sm_{capability}{features}", True)
+
+
+def objects_of(link: Any) -> tuple[tuple[str, bytes], ...]:
+    if isinstance(link, (str, bytes, os.PathLike)) or not isinstance(link, Iterable):
+        raise ArgumentTypeError(f"link is a list of paths and bytes, got {type(link).__name__}")
+    found = []
+    for place, one in enumerate(link):
+        if isinstance(one, (bytes, bytearray, memoryview)):
+            found.append((f"link[{place}]", bytes(one)))
+        elif isinstance(one, os.PathLike) and isinstance(os.fspath(one), str):
+            path = os.fspath(one)
+            try:
+                with open(path, "rb") as file:
+                    found.append((path, file.read()))
+            except FileNotFoundError:
+                raise MissingFileError(f"there is no {path} to link (in {os.getcwd()})") from None
+            except OSError as error:
+                raise CompileError(f"{path} can't be read: {error.strerror}") from error
+        else:
+            raise ArgumentTypeError(f"link is a list of pathlib.Path and bytes, got {one!r} in it")
+    return tuple(found)
