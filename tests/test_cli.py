@@ -124,9 +124,10 @@ def test_no_driver_is_one_readable_error():
 
 
 def test_closed_pipe_is_no_traceback():
-    command = f"{sys.executable} -m cupola paths | true"
-    answer = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert "Traceback" not in answer.stderr
+    for arguments in ("paths", f"inspect {paths.library()}"):
+        command = f"{sys.executable} -m cupola {arguments} | true"
+        answer = subprocess.run(command, shell=True, capture_output=True, text=True)
+        assert answer.stderr == ""
 
 
 def test_the_installed_script_is_the_same():
@@ -263,6 +264,8 @@ def test_inspect_finds_the_shipped_kernels_in_the_library():
     text = inspected(paths.library())
     assert "library with" in text and "compute_75" in text
     assert "saxpy(float a, const float* x, const float* y, float* out, unsigned long n)" in text
+    # Of the kernels of arrays there is one PTX text each, outside of any fatbin.
+    assert "arithmetic_f32(struct of" in text and "PTX texts" in text
     only = inspected(paths.library(), "--kernel", "mandel*")
     assert "mandelbrot_ker(const float* lattice" in only and "saxpy" not in only
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,7 +18,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status: 0, 1 after an error, 2 where it was called wrongly."""
     options = parser().parse_args(arguments)
     try:
-        return int(options.run(options) or 0)
+        status = int(options.run(options) or 0)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever read has enough; at exit Python would complain of it again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Error, BuildError, OSError) as error:
         print(f"cupola: {error}", file=sys.stderr)
     except KeyboardInterrupt:

@@ -19,6 +19,8 @@ _ELF = b"\x7fELF"
 _MACHINE = slice(0x12, 0x14)
 _CUDA = (190).to_bytes(2, "little")
 _FATBIN = FATBIN_MAGIC.to_bytes(4, "little")
+# The beginning of PTX; comments may stand in between.
+_TEXT = re.compile(rb"\.version\s+\d+\.\d+\s+(?://[^\n]*\s+)*\.target\s+sm_(\d+)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(?:\(([^)]*)\))?")
 _PARAMETER = re.compile(r"\.([bfsu])(\d+)\s+(?:\.ptr\b.*?)?\s*[\w$%]+\s*(?:\[\s*(\d+)\s*\])?\s*$",
@@ -73,7 +75,7 @@ class Part:
 class Contents:
     """Of a file."""
 
-    kind: str  # "fatbin", "cubin", "PTX", "library with 2 fatbins"
+    kind: str  # "fatbin", "cubin", "PTX", "library with 2 fatbins and 3 PTX texts"
     parts: list[Part]
     kernels: list[Kernel]
 
@@ -128,12 +130,17 @@ def _entries(data: bytes) -> tuple[str, list[Entry]]:
     if _COMMENT.sub("", text.decode("utf-8", "replace")).lstrip().startswith(".version"):
         target = re.search(rb"^\s*\.target\s+sm_(\d+)", text, re.MULTILINE)
         return "PTX", [Entry("ptx", int(target[1]) if target else 0, text)]
-    raise BuildError("neither a fatbin, nor a cubin, nor PTX, nor a library with fatbins inside")
+    raise BuildError(
+        "neither a fatbin, nor a cubin, nor PTX, nor a library with any of these inside"
+    )
 
 
 def _embedded(data: bytes) -> tuple[str, list[Entry]]:
-    """Fatbins lie in a library as they are; the bytes of the magic number alone may, too."""
-    found, count, at = [], 0, data.find(_FATBIN)
+    """Fatbins and PTX lie in a library as they are; a fatbin's magic number may for other reasons,
+    and the PTX of a fatbin is its own.
+    """
+    found, count, end, at = [], 0, 0, data.find(_FATBIN)
+    spans = []
     while at >= 0:
         try:
             entries = read_fatbin(memoryview(data)[at:], everything=True)
@@ -142,10 +149,21 @@ def _embedded(data: bytes) -> tuple[str, list[Entry]]:
         if entries:
             found += entries
             count += 1
+            spans.append((at, at + int.from_bytes(data[at + 8 : at + 16], "little")))
         at = data.find(_FATBIN, at + 4)
+    texts = 0
+    for text in _TEXT.finditer(data):
+        if text.start() < end or any(first <= text.start() < last for first, last in spans):
+            continue
+        end = data.find(b"\0", text.start())
+        end = len(data) if end < 0 else end
+        found.append(Entry("ptx", int(text[1]), data[text.start() : end]))
+        texts += 1
     if not found:
-        raise BuildError("a library or program without a fatbin inside")
-    return f"library with {count} fatbin{'s' if count > 1 else ''}", found
+        raise BuildError("a library or program without a fatbin or PTX inside")
+    held = [(count, "fatbin"), (texts, "PTX text")]
+    held_text = " and ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in held if n)
+    return f"library with {held_text}", found
 
 
 def _part(entry: Entry) -> Part:
@@ -227,7 +245,7 @@ def _spelled(parameter: tuple[str, str, str, int, int]) -> str:
 
 
 def add_ptxas(contents: Contents, architecture: str) -> str:
-    """Add what each kernel of the PTX takes when ptxas compiles it, and spills; ptxas's version.
+    """Add what each kernel listed takes when ptxas compiles its PTX, and spills; ptxas's version.
 
     Raises
     ------
@@ -239,7 +257,7 @@ def add_ptxas(contents: Contents, architecture: str) -> str:
     found = toolkit.find()
     kernels = {kernel.name: kernel for kernel in contents.kernels}
     for part in contents.parts:
-        if part.ptx:
+        if kernels.keys() & ptx_kernels(part.ptx).keys():
             _ptxas(Path(found.nvcc).with_name("ptxas"), part.ptx, architecture, kernels)
     return found.release
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HELP = "the kernels, parameters, architectures and resources of an image"
 EPILOG = """\
-FILE is a .fatbin, a .cubin, PTX, or a library or program with fatbins inside, such as
+FILE is a .fatbin, a .cubin, PTX, or a library or program with fatbins or PTX inside, such as
 libcupola.so. No driver is needed. Names and types of parameters come from the manifest beside the
 file, where there is one, else from C++ names and PTX.
 
@@ -41,22 +41,21 @@ def run(options: argparse.Namespace) -> None:
     from cupola import contents
 
     found = contents.read(options.file)
-    release = contents.add_ptxas(found, options.ptxas) if options.ptxas else ""
     found.kernels = [
         kernel
         for kernel in found.kernels
         if fnmatch.fnmatchcase(kernel.title, options.kernel)
         or fnmatch.fnmatchcase(kernel.name, options.kernel)
     ]
+    release = contents.add_ptxas(found, options.ptxas) if options.ptxas else ""
     if options.json:
         import json
 
         print(json.dumps(as_json(options.file, found), indent=1))
         return
     print(f"{options.file}: {found.kind}")
-    for part in found.parts:
-        note = ", compressed: its kernels can't be read here" if part.compressed else ""
-        print(f"  {part.what} for {part.architecture}, {part.nbytes:,} bytes{note}")
+    for line in parts(found):
+        print(f"  {line}")
     for kernel in found.kernels:
         print(f"\n{kernel.signature}")
         if kernel.name != kernel.title:
@@ -69,6 +68,19 @@ def run(options: argparse.Namespace) -> None:
         print(f"\nspills, and what has them, as ptxas {release} makes it of the PTX")
     elif not any(kernel.resources for kernel in found.kernels):
         print("\nwhat PTX takes is known once it is compiled: --ptxas ARCH, or the driver")
+
+
+def parts(found: Contents) -> list[str]:
+    """What code there is; what is alike on one line."""
+    alike: dict[tuple[str, str, bool], list[int]] = {}
+    for part in found.parts:
+        alike.setdefault((part.what, part.architecture, part.compressed), []).append(part.nbytes)
+    lines = []
+    for (what, architecture, compressed), sizes in alike.items():
+        several = f", {len(sizes)} times" if len(sizes) > 1 else ""
+        note = ", compressed: its kernels can't be read here" if compressed else ""
+        lines.append(f"{what} for {architecture}{several}, {sum(sizes):,} bytes{note}")
+    return lines
 
 
 def resources(kernel: Kernel) -> list[list[str]]:
