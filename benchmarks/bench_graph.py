@@ -1,12 +1,14 @@
 """Host cost of a graph's launch, for graphs of one and of ten kernels: C++, and cupola."""
 
-import ctypes
+from functools import partial
 
 import bench_launch
 import floor
 import numpy as np
 
 import cupola
+
+BATCH = 200  # as many as are surely not more than the device's queue holds
 
 
 def run():
@@ -16,8 +18,8 @@ def run():
     out = cupola.zeros(n, np.float32)
     kernel = cupola.shipped_kernels()["saxpy"]
     library = floor.build()
-    driver = ctypes.CDLL(cupola.driver.info().path)
-    launch = ctypes.cast(driver.cuGraphLaunch, ctypes.c_void_p)
+    bare = floor.bare()
+    launch = bench_launch.driver_call("cuGraphLaunch")
     rows = []
     for nodes in (1, 10):
         graph, last = cupola.Graph(), None
@@ -26,23 +28,23 @@ def run():
         run_graph = graph.instantiate()
         stream = cupola.Stream()
 
-        def cpp(run_graph=run_graph, stream=stream):
-            elapsed = library.floor_graph(
-                launch, run_graph.handle, stream.handle, bench_launch.BATCH
-            )
+        def cpp(exec_=run_graph.handle, stream=stream):
+            elapsed = library.floor_graph(launch, exec_, stream.handle, BATCH)
             assert elapsed > 0
             stream.synchronize()
             return elapsed
 
-        def python(run_graph=run_graph, stream=stream):
+        def python(call, stream=stream):
             with stream:
-                return bench_launch.timed(run_graph)
+                return bench_launch.timed(call, BATCH)
 
+        alone = bare.bare_graph(launch, run_graph.handle, stream.handle)
         calls = {
             f"C++ loop over cuGraphLaunch, nodes: {nodes}": cpp,
-            f"run(), nodes: {nodes}": python,
+            f"the driver's call alone, from Python, nodes: {nodes}": partial(python, alone),
+            f"run(), nodes: {nodes}": partial(python, run_graph),
         }
-        rows += bench_launch.interleaved(calls)
+        rows += bench_launch.interleaved(calls, BATCH)
     return rows
 
 

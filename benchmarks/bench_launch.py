@@ -14,27 +14,27 @@ ROUNDS = 60
 GRID, BLOCK, N = 1, 32, 32
 
 
-def timed(call):
-    """Seconds of BATCH calls; the device's work is waited for outside."""
+def timed(call, batch=BATCH):
+    """Seconds of so many calls; the device's work is waited for outside."""
     start = time.perf_counter()
-    for _ in range(BATCH):
+    for _ in range(batch):
         call()
     elapsed = time.perf_counter() - start
     cupola.Device().synchronize()
     return elapsed
 
 
-def interleaved(calls):
+def interleaved(calls, batch=BATCH):
     """Rows of nanoseconds a launch, medians; ratios are to the first call, round by round.
 
-    Each call gives the seconds of BATCH launches.
+    Each call gives the seconds of `batch` launches.
     """
     times = {name: [] for name in calls}
     for round_ in range(ROUNDS + 5):
         for name, call in calls.items():
             elapsed = call()
             if round_ >= 5:
-                times[name].append(elapsed / BATCH * 1e9)
+                times[name].append(elapsed / batch * 1e9)
     base = next(iter(times.values()))
     rows = []
     for name, values in times.items():
@@ -43,11 +43,13 @@ def interleaved(calls):
     return rows
 
 
-def floor_calls(kernel, x, y, out):
-    """A function that launches so many times, from C++; it gives the seconds that took."""
-    library = floor.build()
-    driver = ctypes.CDLL(cupola.driver.info().path)
-    launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p)
+def driver_call(name):
+    """The address of a driver's function."""
+    return ctypes.cast(getattr(ctypes.CDLL(cupola.driver.info().path), name), ctypes.c_void_p)
+
+
+def packed(x, y, out):
+    """saxpy's arguments as cuLaunchKernel takes them, and what they point to."""
     values = [
         ctypes.c_float(2.0),
         ctypes.c_uint64(x.address),
@@ -55,7 +57,14 @@ def floor_calls(kernel, x, y, out):
         ctypes.c_uint64(out.address),
         ctypes.c_uint64(N),
     ]
-    parameters = (ctypes.c_void_p * 5)(*[ctypes.addressof(value) for value in values])
+    return (ctypes.c_void_p * 5)(*[ctypes.addressof(value) for value in values]), values
+
+
+def floor_calls(kernel, x, y, out):
+    """A function that launches so many times, from C++; it gives the seconds that took."""
+    library = floor.build()
+    launch = driver_call("cuLaunchKernel")
+    parameters, values = packed(x, y, out)
     stream = cupola.Stream.current().handle
 
     def calls(count):
@@ -73,6 +82,15 @@ def ways(kernel, x, y, out):
     prepared = kernel.prepare(GRID, BLOCK, 2.0, x, y, out, N)
     bound = kernel[GRID, BLOCK]
     calls = floor_calls(kernel, x, y, out)
+    parameters, values = packed(x, y, out)
+    stream = cupola.Stream.current().handle
+    bare = floor.bare().bare_launch(
+        driver_call("cuLaunchKernel"), kernel.handle, stream, GRID, BLOCK, parameters
+    )
+
+    def bare_calls():
+        assert parameters and values  # which it points to
+        return timed(bare)
 
     def bound_calls():
         start = time.perf_counter()
@@ -98,6 +116,7 @@ def ways(kernel, x, y, out):
 
     return {
         "C++ loop over cuLaunchKernel": cpp,
+        "the driver's call alone, from Python": bare_calls,
         "prepared launch()": lambda: timed(prepared),
         "bound = kernel[grid, block]; bound(...)": bound_calls,
         "kernel[grid, block](...)": checked_calls,

@@ -1,12 +1,14 @@
-"""The C++ floor: compiles floor.cpp and calls it."""
+"""The floors: C++ that calls the driver, and Python callables that do nothing else."""
 
 import ctypes
 import os
 import subprocess
+import sysconfig
 import tempfile
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("floor.cpp")
+BARE = Path(__file__).with_name("bare.cpp")
 FLAGS = ["-std=c++17", "-O3", "-march=native", "-ffp-contract=off"]
 SCALAR = ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
 
@@ -18,15 +20,30 @@ def compiler():
     return command, version.stdout.splitlines()[0]
 
 
-def build(extra=()):
-    """Compiles floor.cpp with -O3 and `extra` flags; the loaded library."""
+def compiled(source, extra=()):
+    """The path of a library of `source`, made with -O3 and `extra` flags."""
     folder = tempfile.mkdtemp(prefix="cupola-floor-")
-    library = Path(folder) / "floor.so"
+    library = str(Path(folder) / source.with_suffix(".so").name)
     command, _ = compiler()
     subprocess.run(
-        [command, *FLAGS, *extra, "-shared", "-fPIC", str(SOURCE), "-o", str(library)], check=True
+        [command, *FLAGS, *extra, "-shared", "-fPIC", str(source), "-o", library], check=True
     )
-    floor = ctypes.CDLL(str(library))
+    return library
+
+
+def bare():
+    """bare.cpp: Python callables that do a driver call and nothing else."""
+    library = ctypes.PyDLL(compiled(BARE, [f"-I{sysconfig.get_path('include')}"]))
+    pointer = ctypes.c_void_p
+    library.bare_launch.restype = library.bare_graph.restype = ctypes.py_object
+    library.bare_launch.argtypes = [pointer] * 3 + [ctypes.c_uint] * 2 + [ctypes.POINTER(pointer)]
+    library.bare_graph.argtypes = [pointer] * 3
+    return library
+
+
+def build(extra=()):
+    """floor.cpp, made with -O3 and `extra` flags, loaded."""
+    floor = ctypes.CDLL(compiled(SOURCE, extra))
     floor.floor_launch.restype = ctypes.c_double
     floor.floor_launch.argtypes = [ctypes.c_void_p] * 3 + [
         ctypes.c_uint,

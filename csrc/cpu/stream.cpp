@@ -201,11 +201,11 @@ void Stream::wait(std::uint64_t ticket) {
 }
 
 std::shared_ptr<Stream> Stream::from(CUstream handle) {
-    const auto& context = Context::usable();
-    if (handle == nullptr || handle == CU_STREAM_LEGACY) return context->legacy();
-    if (handle == CU_STREAM_PER_THREAD) return context->per_thread();
+    if (handle == nullptr || handle == CU_STREAM_LEGACY) return Context::usable()->legacy();
+    if (handle == CU_STREAM_PER_THREAD) return Context::usable()->per_thread();
+    // Any other tells its context: it does not matter which is current, or whether any is.
     auto stream = Driver::get().streams.get(handle, CUDA_ERROR_INVALID_HANDLE);
-    if (stream->context() != context.get()) stream->context_->check();
+    stream->context_->check();
     return stream;
 }
 

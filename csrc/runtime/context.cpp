@@ -99,11 +99,9 @@ int current_device() {
     return device;  // a CUdevice is its ordinal
 }
 
-Current::Current(const Context& context) {
+void Current::change(const Context& context, CUresult code, CUcontext current) {
     const Driver& d = driver();
-    CUcontext current = nullptr;
-    check(d.cuCtxGetCurrent(&current), "cuCtxGetCurrent");
-    if (__builtin_expect(current == context.handle, 1)) return;
+    check(code, "cuCtxGetCurrent");
     // Where none is current, device 0 counts as current: only its context may stay.
     if (!current && context.ordinal == 0) {
         check(d.cuCtxSetCurrent(context.handle), "cuCtxSetCurrent");
@@ -113,8 +111,7 @@ Current::Current(const Context& context) {
     pushed_ = true;
 }
 
-Current::~Current() {
-    if (!pushed_) return;
+void Current::pop() noexcept {
     if (const Driver* d = driver_alive()) {
         CUcontext popped = nullptr;
         d->cuCtxPopCurrent(&popped);

@@ -41,12 +41,22 @@ int current_device();
 // other users of the driver in this process are not disturbed; where nothing was, it stays.
 class Current {
   public:
-    explicit Current(const Context& context);
-    ~Current();
+    explicit Current(const Context& context) {
+        CUcontext current = nullptr;
+        const CUresult code = driver().cuCtxGetCurrent(&current);
+        if (__builtin_expect(code != CUDA_SUCCESS || current != context.handle, 0))
+            change(context, code, current);
+    }
+    ~Current() {
+        if (__builtin_expect(pushed_, 0)) pop();
+    }
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
 
   private:
+    void change(const Context& context, CUresult code, CUcontext current);
+    void pop() noexcept;
+
     bool pushed_ = false;
 };
 

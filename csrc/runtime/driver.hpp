@@ -15,14 +15,15 @@
 namespace cupola {
 
 struct Driver {
+    // First what each launch looks at: beside each other, and beside the table's first rows.
+    bool synchronous = false;  // CUPOLA_SYNC=1: each launch is waited for
+    Log log = Log::off;
 #define CUPOLA_MEMBER(name, version) PFN_##name##_v##version name = nullptr;
     CUPOLA_DRIVER_SYMBOLS(CUPOLA_MEMBER, CUPOLA_MEMBER)
 #undef CUPOLA_MEMBER
     const char* (*fault)(void) = nullptr;  // cupola_cpu_last_fault, where the CPU device offers it
     bool cpu = false;                      // cupola's CPU device
     int version = 0;
-    bool synchronous = false;  // CUPOLA_SYNC=1: each launch is waited for
-    Log log = Log::off;
     std::string path, reason, notice;
 
     bool debug() const noexcept { return __builtin_expect(log >= Log::debug, 0); }

@@ -47,6 +47,8 @@ bool of_device_code(CUresult code) {
 
 }  // namespace
 
+void fail_null(const char* name) { fail(CUPOLA_ERROR_VALUE, std::string(name) + " is NULL"); }
+
 void fail(cupola_status status, std::string text) { throw Error{status, std::move(text)}; }
 
 void fail_driver(CUresult code, const char* call, const std::string& what) {

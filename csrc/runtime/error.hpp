@@ -32,18 +32,21 @@ int guard(F&& body) noexcept {
     }
 }
 
-[[noreturn]] void fail(cupola_status status, std::string text);
+[[noreturn, gnu::cold]] void fail(cupola_status status, std::string text);
 // Throws what a driver call's code means; `call` is the function's name, `what` adds to the text.
-[[noreturn]] void fail_driver(CUresult code, const char* call, const std::string& what = {});
+[[noreturn, gnu::cold]] void fail_driver(CUresult code, const char* call,
+                                         const std::string& what = {});
 
 inline void check(CUresult code, const char* call) {
     if (__builtin_expect(code != CUDA_SUCCESS, 0)) fail_driver(code, call);
 }
 
-// A required out-pointer or handle.
+[[noreturn, gnu::cold]] void fail_null(const char* name);
+
+// A required out-pointer or handle. A call for each would be a good part of a launch.
 template <class T>
-T* required(T* pointer, const char* name) {
-    if (!pointer) fail(CUPOLA_ERROR_VALUE, std::string(name) + " is NULL");
+[[gnu::always_inline]] inline T* required(T* pointer, const char* name) {
+    if (__builtin_expect(!pointer, 0)) fail_null(name);
     return pointer;
 }
 

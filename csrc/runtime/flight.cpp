@@ -55,8 +55,7 @@ const char* lasting(const std::string& text) {
     return r.texts.insert(text).first->c_str();
 }
 
-Flight::Flight(Context& context, CUstream stream)
-    : context_(context), stream_(stream), credit_(-1) {
+Flight::Flight(Context& context, CUstream stream) : context_(context), stream_(stream), credit_(0) {
     Registry& r = registry();
     std::lock_guard<std::mutex> lock(r.mutex);
     r.flights.insert(this);
@@ -105,11 +104,11 @@ void Flight::all_done(const Context& context) noexcept {
                  r.gone.end());
 }
 
-bool Flight::look(int credit) {
-    if (credit % between_looks != 0) return false;
+bool Flight::look(int credit, int places) {
+    if (-credit % between_looks >= places) return false;  // not the first of as many
     std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock || !look_at_mark()) return false;
-    credit_.store(batch, std::memory_order_relaxed);
+    credit_.store(batch - places, std::memory_order_relaxed);
     return true;
 }
 

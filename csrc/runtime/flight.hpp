@@ -35,10 +35,10 @@ class Flight {
     Flight& operator=(const Flight&) = delete;
 
     // Where it says no, a launch may wait for the device: the queue may be full.
-    bool has_room() {
-        const int credit = credit_.load(std::memory_order_relaxed);
-        credit_.store(credit - 1, std::memory_order_relaxed);
-        return __builtin_expect(credit > 0, 1) || look(credit);
+    bool has_room(int places = 1) {
+        const int credit = credit_.load(std::memory_order_relaxed) - places;
+        credit_.store(credit, std::memory_order_relaxed);
+        return __builtin_expect(credit >= 0, 1) || look(credit, places);
     }
 
     // Stores alone: an instruction that locks would wait for what the launch has just written to
@@ -73,7 +73,7 @@ class Flight {
     static bool is_traced() noexcept { return watched.load(std::memory_order_relaxed) & traced; }
 
   private:
-    void add_watched(const char* title, const cupola_dimensions& d) noexcept;
+    [[gnu::cold]] void add_watched(const char* title, const cupola_dimensions& d) noexcept;
     void put(const char* title, const char* origin, const cupola_dimensions& d) noexcept {
         const std::uint64_t head = head_.load(std::memory_order_relaxed);
         head_.store(head + 1, std::memory_order_relaxed);
@@ -98,7 +98,7 @@ class Flight {
     static constexpr int traced = 1, capture = 2;
     static std::atomic<int> watched;
 
-    bool look(int credit);
+    bool look(int credit, int places);
     bool look_at_mark();
     void list(std::string& lines) const;
 

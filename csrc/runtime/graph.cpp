@@ -41,6 +41,18 @@ std::vector<CUgraphNode> nodes_of(CUgraph graph) {
     return nodes;
 }
 
+struct Edges {
+    std::vector<CUgraphNode> from, to;
+};
+
+Edges edges_of(CUgraph graph) {
+    std::size_t count = 0;
+    CUPOLA_CALL(cuGraphGetEdges, graph, nullptr, nullptr, &count);
+    Edges edges{std::vector<CUgraphNode>(count), std::vector<CUgraphNode>(count)};
+    if (count) CUPOLA_CALL(cuGraphGetEdges, graph, edges.from.data(), edges.to.data(), &count);
+    return edges;
+}
+
 // What a node refers to.
 Numbers numbers_of(CUgraphNode node) {
     const Driver& d = driver();
@@ -63,6 +75,27 @@ Numbers numbers_of(CUgraphNode node) {
 }
 
 }  // namespace
+
+int places_of(CUgraph graph) {
+    const auto nodes = nodes_of(graph);
+    const Edges edges = edges_of(graph);
+    const auto repeats = [](std::vector<CUgraphNode> ends) {
+        std::sort(ends.begin(), ends.end());
+        return std::adjacent_find(ends.begin(), ends.end()) != ends.end();
+    };
+    const bool row =
+        edges.from.size() + 1 == nodes.size() && !repeats(edges.from) && !repeats(edges.to);
+    int inside = 0;
+    for (CUgraphNode node : nodes) {
+        CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+        CUPOLA_CALL(cuGraphNodeGetType, node, &type);
+        if (type != CU_GRAPH_NODE_TYPE_GRAPH) continue;
+        CUgraph child = nullptr;
+        CUPOLA_CALL(cuGraphChildGraphNodeGetGraph, node, &child);
+        inside += places_of(child);
+    }
+    return inside + (row ? 1 : static_cast<int>((nodes.size() + 7) / 8));
+}
 
 Box& Holdings::box(CUgraphNode node) {
     auto& box = boxes[node];
@@ -330,13 +363,11 @@ int cupola_graph_edges(const cupola_graph* graph, cupola_node* from, cupola_node
                        size_t* count) {
     return guard([&] {
         const Graph& g = *unwrap(const_cast<cupola_graph*>(required(graph, "graph")));
-        std::size_t all = 0;
-        CUPOLA_CALL(cuGraphGetEdges, g.handle, nullptr, nullptr, &all);
-        std::vector<CUgraphNode> starts(all), ends(all);
-        if (all) CUPOLA_CALL(cuGraphGetEdges, g.handle, starts.data(), ends.data(), &all);
+        const Edges found = edges_of(g.handle);
+        const std::size_t all = found.from.size();
         for (std::size_t i = 0; from && to && i < std::min(all, *required(count, "count")); ++i) {
-            from[i] = starts[i];
-            to[i] = ends[i];
+            from[i] = found.from[i];
+            to[i] = found.to[i];
         }
         *required(count, "count") = all;
     });

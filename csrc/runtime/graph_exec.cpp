@@ -1,5 +1,6 @@
 // csrc/runtime/graph_exec.cpp - graphs made ready: launching them, and changing them in place.
 #include <algorithm>
+#include <optional>
 
 #include "runtime/graph.hpp"
 #include "runtime/memory.hpp"
@@ -32,6 +33,7 @@ GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
     holdings_ = graph.holdings;  // the boxes are shared: nobody takes out of one
     calls_ = !holdings_.calls.empty();
     CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &nodes_);
+    places_ = places_of(graph.handle);
     find_kernels(graph.handle, kernels_);
     entitle();
     copy(graph.handle);
@@ -98,18 +100,16 @@ void GraphExec::note(Stream& stream) {
 }
 
 bool GraphExec::launches_at_once(Stream& stream) {
-    // Each node may take a place in the queue. Of many, the launch costs far more than the lock.
-    constexpr std::size_t few = 16;
-    if (calls_.load(std::memory_order_relaxed) || nodes_ > few || driver().synchronous ||
+    constexpr int few = 16;  // of more, the launch costs far more than the lock
+    if (calls_.load(std::memory_order_relaxed) || places_ > few || driver().synchronous ||
         Flight::is_traced() || cupola_callbacks_pending())
         return false;
-    bool room = true;
-    for (std::size_t i = 0; i < nodes_ && room; ++i) room = stream.flight.has_room();
-    return room;
+    return stream.flight.has_room(places_);
 }
 
 void GraphExec::launch(Stream& stream) {
-    Current current(stream.context);
+    std::optional<Current> current;
+    if (stream.needs_current()) current.emplace(stream.context);
     // The streams that were noted are held, so an equal address is the same stream.
     if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
     const Driver& driver = cupola::driver();

@@ -12,8 +12,8 @@ Kernel::Kernel(Ref<Module> module_, std::string name_)
 Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
     : module(std::move(module_)),
       context(module->context),
-      name(std::move(name_)),
-      handle(handle_) {
+      handle(handle_),
+      name(std::move(name_)) {
     if (!handle) fail(CUPOLA_ERROR_NOT_FOUND, "the module has no kernel " + name);
     demangled = demangle(name);
     title = cupola::title(name);
@@ -62,9 +62,11 @@ void Kernel::require_known() const {
 
 void Kernel::publish() {
     published_.clear();
+    offsets_.clear();
     parameter_bytes = 0;
     for (const Parameter& p : parameters) {
         published_.push_back({p.offset, p.size, p.kind, p.name.c_str(), p.type.c_str()});
+        offsets_.push_back(p.offset);
         parameter_bytes = p.offset + p.size;
     }
 }

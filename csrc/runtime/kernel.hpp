@@ -23,20 +23,36 @@ class Kernel : public Object {
     void check_launch(const cupola_dimensions& dimensions,
                       const cupola_attributes* attributes) const;
     void check_shared(std::uint64_t dynamic) const;
-    void allow_shared(std::uint64_t dynamic) const;  // what was checked
+    void allow_shared(std::uint64_t dynamic) const {  // what was checked
+        if (__builtin_expect(dynamic > allowed_shared_.load(std::memory_order_relaxed), 0))
+            raise_shared(dynamic);
+    }
     // Of what was checked.
     void launch(const cupola_dimensions& dimensions, const cupola_attributes* attributes,
                 const void* buffer, Stream& stream);
+    // The same, in the one place that is called all the time.
+    inline void launch_checked(const cupola_dimensions& dimensions,
+                               const cupola_attributes* attributes, const void* buffer,
+                               Stream& stream);
     // Whether the driver has launched it before: the first launch may load code.
     bool launched() const { return launched_.load(std::memory_order_relaxed); }
 
+    // What each launch looks at comes first.
     Ref<Module> module;
     Context& context;
+    CUfunction handle = nullptr;
+    std::uint32_t parameter_bytes = 0;
+
+  private:
+    mutable std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory it may ask for
+    const char* lasting_title_ = "";
+    std::vector<std::uint32_t> offsets_;  // of the parameters
+    std::atomic<bool> launched_{false};
+
+  public:
     std::string name, demangled;
     std::string title;  // for messages
-    CUfunction handle = nullptr;
     std::vector<Parameter> parameters;
-    std::uint32_t parameter_bytes = 0;
 
   private:
     void check_dimensions(const cupola_dimensions& dimensions) const;
@@ -45,15 +61,20 @@ class Kernel : public Object {
     void publish();
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
                   CUstream stream) const;
-    [[noreturn]] void fail_launch(CUresult code, const cupola_dimensions& d) const;
+    void raise_shared(std::uint64_t dynamic) const;
+    // After the driver refused with `code`: once more where that may be for another's context being
+    // current. Throws what it says then.
+    [[gnu::cold]] void launch_in_context(CUresult code, const cupola_dimensions& d,
+                                         const cupola_attributes* attributes, void** pointers,
+                                         Stream& stream) const;
+    [[gnu::cold]] void tell(const cupola_dimensions& d) const;
+    [[noreturn, gnu::cold]] void fail_stream(const Stream& stream) const;
+    [[noreturn, gnu::cold]] void fail_launch(CUresult code, const cupola_dimensions& d) const;
 
     bool known_ = true;  // false: nothing but a declaration can tell the parameters
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
-    mutable std::atomic<unsigned> allowed_shared_{0};    // dynamic shared memory it may ask for
     mutable std::atomic<bool> allowed_clusters_{false};  // of more blocks than every device takes
-    std::atomic<bool> launched_{false};
-    const char* lasting_title_ = "";
-    std::vector<cupola_parameter> published_;  // what cupola_kernel_parameters points to
+    std::vector<cupola_parameter> published_;            // what cupola_kernel_parameters points to
 
     friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
 };

@@ -18,6 +18,13 @@ void check_axes(const std::string& kernel, const char* what, const std::uint32_t
     }
 }
 
+// Room for the addresses of so many arguments, until this thread's next launch.
+[[gnu::cold]] void** many_pointers(std::size_t count) {
+    thread_local std::vector<void*> pointers;
+    if (pointers.size() < count) pointers.resize(count);
+    return pointers.data();
+}
+
 }  // namespace
 
 void Kernel::check_launch(const cupola_dimensions& d, const cupola_attributes* attributes) const {
@@ -49,10 +56,11 @@ void Kernel::check_shared(std::uint64_t dynamic) const {
                  std::to_string(most_shared_) + " in all");
 }
 
-void Kernel::allow_shared(std::uint64_t dynamic) const {
+void Kernel::raise_shared(std::uint64_t dynamic) const {
+    const Current current(context);
     // Two threads may both set it; the larger value wins in the end, since each looks again.
     unsigned allowed = allowed_shared_.load(std::memory_order_relaxed);
-    while (__builtin_expect(dynamic > allowed, 0)) {
+    while (dynamic > allowed) {
         CUPOLA_CALL(cuFuncSetAttribute, handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                     static_cast<int>(most_shared_ - static_shared_));
         allowed_shared_.compare_exchange_strong(allowed, most_shared_ - static_shared_);
@@ -76,39 +84,62 @@ void Kernel::fail_launch(CUresult code, const cupola_dimensions& d) const {
     fail_driver(code, "cuLaunchKernel", what);
 }
 
-void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
-                    const void* buffer, Stream& stream) {
+void Kernel::fail_stream(const Stream& stream) const {
+    fail(CUPOLA_ERROR_VALUE, title + ": the kernel is loaded on device " +
+                                 std::to_string(context.ordinal) + ", the stream is of device " +
+                                 std::to_string(stream.context.ordinal));
+}
+
+void Kernel::launch_in_context(CUresult code, const cupola_dimensions& d,
+                               const cupola_attributes* attributes, void** pointers,
+                               Stream& stream) const {
+    const Current current(context);
+    if (code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_INVALID_HANDLE)
+        code = attributes ? send(d, *attributes, pointers, stream.handle)
+                          : driver().cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2],
+                                                    d.block[0], d.block[1], d.block[2], d.shared,
+                                                    stream.handle, pointers, nullptr);
+    if (code != CUDA_SUCCESS) fail_launch(code, d);
+}
+
+void Kernel::tell(const cupola_dimensions& d) const {
+    log("launch " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block));
+}
+
+// After the driver's own code this one is no longer in the caches: what is seldom needed is kept
+// out of it, what is always needed is kept beside each other.
+inline void Kernel::launch_checked(const cupola_dimensions& d, const cupola_attributes* attributes,
+                                   const void* buffer, Stream& stream) {
     module->require_loaded();  // since it was checked, it may have been unloaded
-    if (&stream.context != &context)
-        fail(CUPOLA_ERROR_VALUE,
-             title + ": the kernel is loaded on device " + std::to_string(context.ordinal) +
-                 ", the stream is of device " + std::to_string(stream.context.ordinal));
+    if (__builtin_expect(&stream.context != &context, 0)) fail_stream(stream);
     const Driver& driver = cupola::driver();
-    Current current(context);
     allow_shared(d.shared);
 
-    constexpr std::size_t usual = 64;
+    constexpr std::size_t usual = 32;
     void* few[usual];
-    std::vector<void*> many;
-    void** pointers = few;
-    const std::size_t count = published_.size();
-    if (count > usual) {
-        many.resize(count);
-        pointers = many.data();
-    }
+    const std::size_t count = offsets_.size();
+    void** pointers = __builtin_expect(count <= usual, 1) ? few : many_pointers(count);
     auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
-    for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + published_[i].offset;
+    for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + offsets_[i];
 
-    if (__builtin_expect(driver.log >= Log::debug, 0))
-        log("launch " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block));
-    CUresult code = attributes ? send(d, *attributes, pointers, stream.handle)
-                               : driver.cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2],
-                                                       d.block[0], d.block[1], d.block[2], d.shared,
-                                                       stream.handle, pointers, nullptr);
-    if (__builtin_expect(code != CUDA_SUCCESS, 0)) fail_launch(code, d);
+    if (__builtin_expect(driver.log >= Log::debug, 0)) tell(d);
+    // Function and stream tell the context, but for a default stream, which is the current one's:
+    // where that is another's, the driver says so.
+    const CUresult code =
+        __builtin_expect(attributes != nullptr, 0)
+            ? send(d, *attributes, pointers, stream.handle)
+            : driver.cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1],
+                                    d.block[2], d.shared, stream.handle, pointers, nullptr);
+    if (__builtin_expect(code != CUDA_SUCCESS, 0))
+        launch_in_context(code, d, attributes, pointers, stream);
     launched_.store(true, std::memory_order_relaxed);
     stream.flight.add(lasting_title_, d);
     if (__builtin_expect(driver.synchronous, 0) && !stream.flight.capturing()) stream.synchronize();
+}
+
+void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
+                    const void* buffer, Stream& stream) {
+    launch_checked(d, attributes, buffer, stream);
 }
 
 }  // namespace cupola
@@ -127,9 +158,9 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
     });
 }
 
-int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
-                          const cupola_attributes* attributes, const void* buffer,
-                          cupola_stream* stream, cupola_stream** used) {
+[[gnu::hot]] int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                                       const cupola_attributes* attributes, const void* buffer,
+                                       cupola_stream* stream, cupola_stream** used) {
     bool waits = false;
     const int status = guard([&] {
         Kernel& k = *unwrap(required(kernel, "kernel"));
@@ -141,7 +172,7 @@ int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimens
         // A callback may want the very lock that the caller holds, and work behind it waits for it.
         waits = !k.launched() || d.synchronous || Flight::is_traced() ||
                 Callback::pending.load(std::memory_order_relaxed) || !s.flight.has_room();
-        if (!waits) k.launch(*dimensions, attributes, buffer, s);
+        if (!waits) k.launch_checked(*dimensions, attributes, buffer, s);
     });
     return waits ? CUPOLA_WOULD_WAIT : status;
 }

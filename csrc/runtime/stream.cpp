@@ -9,11 +9,19 @@
 namespace cupola {
 namespace {
 
-thread_local bool ever_pushed = false;  // a look at this one costs less than at the vector
+// A look at this one costs less than at the vector: its place is known when the library is loaded.
+[[gnu::tls_model("initial-exec")]] thread_local bool ever_pushed = false;
 
 std::vector<Ref<Stream>>& pushed() {
     thread_local std::vector<Ref<Stream>> streams;
     return streams;
+}
+
+[[gnu::cold]] Stream& current_of_pushed(Context& context) {
+    auto& streams = pushed();
+    for (auto stream = streams.rbegin(); stream != streams.rend(); ++stream)
+        if (&(*stream)->context == &context) return **stream;
+    return *context.default_stream;
 }
 
 CUstream create(const Context& context, unsigned flags, int priority) {
@@ -47,12 +55,9 @@ void Stream::synchronize() {
     flight.done(before);
 }
 
-Stream& current_stream(Context& context) {
+[[gnu::hot]] Stream& current_stream(Context& context) {
     if (__builtin_expect(!ever_pushed, 1)) return *context.default_stream;
-    auto& streams = pushed();
-    for (auto stream = streams.rbegin(); stream != streams.rend(); ++stream)
-        if (&(*stream)->context == &context) return **stream;
-    return *context.default_stream;
+    return current_of_pushed(context);
 }
 
 Stream& stream_of(cupola_stream* stream) {

@@ -20,6 +20,10 @@ class Stream : public Object {
     ~Stream() override;
 
     void synchronize();
+    // A default stream is the one of whichever context is current; any other tells its context.
+    bool needs_current() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(handle) <= 2;  // null, legacy, per thread
+    }
 
     Context& context;
     CUstream handle = nullptr;

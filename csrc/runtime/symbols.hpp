@@ -4,6 +4,9 @@
 #pragma once
 
 #define CUPOLA_DRIVER_SYMBOLS(REQUIRED, OPTIONAL)               \
+    REQUIRED(cuCtxGetCurrent, 4000)                             \
+    REQUIRED(cuGraphLaunch, 10000)                              \
+    REQUIRED(cuLaunchKernel, 4000)                              \
     REQUIRED(cuInit, 2000)                                      \
     REQUIRED(cuDriverGetVersion, 2020)                          \
     REQUIRED(cuGetErrorName, 6000)                              \
@@ -14,7 +17,6 @@
     REQUIRED(cuDeviceGetAttribute, 2000)                        \
     REQUIRED(cuDeviceTotalMem, 3020)                            \
     REQUIRED(cuDevicePrimaryCtxRetain, 7000)                    \
-    REQUIRED(cuCtxGetCurrent, 4000)                             \
     REQUIRED(cuCtxSetCurrent, 4000)                             \
     REQUIRED(cuCtxPushCurrent, 4000)                            \
     REQUIRED(cuCtxPopCurrent, 4000)                             \
@@ -55,7 +57,6 @@
     REQUIRED(cuGraphMemsetNodeGetParams, 10000)                 \
     REQUIRED(cuGraphChildGraphNodeGetGraph, 10000)              \
     REQUIRED(cuGraphExecDestroy, 10000)                         \
-    REQUIRED(cuGraphLaunch, 10000)                              \
     REQUIRED(cuGraphUpload, 11010)                              \
     REQUIRED(cuGraphExecKernelNodeSetParams, 10010)             \
     REQUIRED(cuGraphExecUpdate, 10020)                          \
@@ -101,7 +102,6 @@
     REQUIRED(cuModuleGetGlobal, 3020)                           \
     REQUIRED(cuFuncGetAttribute, 2020)                          \
     REQUIRED(cuFuncSetAttribute, 9000)                          \
-    REQUIRED(cuLaunchKernel, 4000)                              \
     REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050) \
     REQUIRED(cuOccupancyMaxPotentialBlockSize, 6050)            \
     OPTIONAL(cuGraphInstantiateWithFlags, 11040)                \

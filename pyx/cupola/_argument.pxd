@@ -11,7 +11,7 @@ from cupola.handles cimport cupola_kernel, cupola_stream
 # What is left to do for an argument once it was packed.
 cdef enum Remainder:
     NOTHING = 0
-    USE = 1  # after the launch: its memory belongs to another stream
+    USE = 1  # after the launch: its memory belongs to another stream than an array before it
     TRANSFER = 2  # before it: host memory is to be copied there
     OTHER = 4  # everything: it was none of the usual ones
 
@@ -29,7 +29,7 @@ cdef class Signature:
         self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue) except -1
     # The common ones; OTHER for the rest, for which put_other is there. `put` is both.
     cdef int put_usual(
-        self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+        self, char* buffer, size_t index, object value, cupola_stream** home) except -1
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_address(
         self, char* buffer, size_t index, uint64_t address, str came) except -1

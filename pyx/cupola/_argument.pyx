@@ -11,6 +11,7 @@ from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
+from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -27,7 +28,7 @@ from cupola._abi cimport (
 )
 from cupola._callback cimport drop
 from cupola._foreign cimport Foreign, look, remember
-from cupola._send cimport Queue, hold_queue, tuple_items
+from cupola._send cimport Queue, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
 from cupola._dimensions cimport integer_text
@@ -132,6 +133,42 @@ cdef Signature signature_of(cupola_kernel* native):
     return signature
 
 
+cdef inline bint store_float(
+    const cupola_parameter* parameter, char* buffer, double number
+) noexcept:
+    """The plainest ones: what needs another look is left to cupola_argument_float."""
+    cdef float narrow
+    if not parameter.kind & CUPOLA_FLOAT:
+        return False
+    if parameter.size == sizeof(narrow):
+        narrow = <float>number
+        if not isfinite(narrow):
+            return False
+        memcpy(buffer + parameter.offset, &narrow, sizeof(narrow))
+        return True
+    if parameter.size == sizeof(number):
+        memcpy(buffer + parameter.offset, &number, sizeof(number))
+        return True
+    return False
+
+
+cdef inline bint store_integer(
+    const cupola_parameter* parameter, char* buffer, long long integer
+) noexcept:
+    """The plainest ones: what needs another look is left to cupola_argument_int."""
+    cdef uint32_t half
+    if integer < 0 or not parameter.kind & (CUPOLA_INTEGER | CUPOLA_POINTER):
+        return False
+    if parameter.size == sizeof(integer):
+        memcpy(buffer + parameter.offset, &integer, sizeof(integer))
+        return True
+    if parameter.size == sizeof(half) and integer <= 0x7fffffff:
+        half = <uint32_t>integer
+        memcpy(buffer + parameter.offset, &half, sizeof(half))
+        return True
+    return False
+
+
 cdef int hold_captured(object value, cupola_stream* stream) except -1:
     """Where the stream is being captured, the graph holds another library's memory."""
     cdef int held = 0, status
@@ -157,7 +194,8 @@ cdef class Signature:
 
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1:
         cdef Queue queue
-        queue.native, queue.borrowed, queue.held = stream, False, False
+        open_queue(&queue, None, self.device_index)
+        queue.native = stream
         return self.pack_array(
             tuple_items(arguments), PyTuple_GET_SIZE(arguments), buffer, &queue)
 
@@ -169,7 +207,7 @@ cdef class Signature:
         if <size_t>count != self.count:
             check(cupola_argument_count(self.native, count))
         for index in range(self.count):
-            one = self.put_usual(buffer, index, <object>arguments[index], queue.native)
+            one = self.put_usual(buffer, index, <object>arguments[index], &queue.home)
             if one == OTHER:
                 hold_queue(queue)
                 one = self.put_other(buffer, index, <object>arguments[index], queue.native)
@@ -177,15 +215,18 @@ cdef class Signature:
         return left
 
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1:
-        cdef int left = self.put_usual(buffer, index, value, stream)
+        cdef cupola_stream* home = NULL
+        cdef int left = self.put_usual(buffer, index, value, &home)
         return self.put_other(buffer, index, value, stream) if left == OTHER else left
 
     cdef int put_usual(
-        self, char* buffer, size_t index, object value, cupola_stream* stream
+        self, char* buffer, size_t index, object value, cupola_stream** home
     ) except -1:
         cdef int overflow = 0
         cdef long long integer
+        cdef double number
         cdef Array array
+        cdef cupola_stream* stream
         if type(value) is Array:
             array = <Array>value
             if not array.live or (array.memory is not None and array.memory.native == NULL):
@@ -209,16 +250,20 @@ cdef class Signature:
             # That a pointer fits here was just found: nothing is left to check.
             memcpy(buffer + self.parameters[index].offset, &array.start, sizeof(array.start))
             if array.memory is None:
-                if array.owner is not None and cupola_captures():
-                    hold_captured(array.owner, stream)
-            elif array.memory.stream.native != stream:
-                return USE
-            return NOTHING
+                return USE if array.owner is not None and cupola_captures() else NOTHING
+            stream = array.memory.stream.native
+            if home[0] == NULL:
+                home[0] = stream
+            return NOTHING if home[0] == stream else USE
         if type(value) is float:
-            check(cupola_argument_float(self.native, buffer, index, PyFloat_AS_DOUBLE(value)))
+            number = PyFloat_AS_DOUBLE(value)
+            if not store_float(&self.parameters[index], buffer, number):
+                check(cupola_argument_float(self.native, buffer, index, number))
             return NOTHING
         if type(value) is int:
             integer = PyLong_AsLongLongAndOverflow(value, &overflow)
+            if overflow == 0 and store_integer(&self.parameters[index], buffer, integer):
+                return NOTHING
             if overflow == 0:
                 check(cupola_argument_int(self.native, buffer, index, integer))
             else:
@@ -469,9 +514,13 @@ cdef class Signature:
         cdef size_t index
         for index in range(self.count):
             argument = <object>arguments[index]
-            if type(argument) is Array and (<Array>argument).memory is not None:
-                if (<Array>argument).memory.stream.native != stream:
-                    (<Array>argument).memory.use(stream)
+            if type(argument) is not Array:
+                continue
+            if (<Array>argument).memory is None:
+                if (<Array>argument).owner is not None:
+                    hold_captured((<Array>argument).owner, stream)
+            elif (<Array>argument).memory.stream.native != stream:
+                (<Array>argument).memory.use(stream)
         return 0
 
 

@@ -10,27 +10,27 @@ from cupola.error cimport check
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.stream cimport Stream
 
-# Where a launch goes. This thread's current stream is borrowed, which costs nothing, until
-# something runs that could change it.
+# Where a launch goes, and whose its arrays are. This thread's current stream is left for the launch
+# itself to find, until somebody has to know it, or something runs that could change it.
 cdef struct Queue:
-    cupola_stream* native
-    bint borrowed
+    cupola_stream* native  # NULL: the current one
+    cupola_stream* home  # of the memory of the arrays so far; NULL: there was none
+    int device
     bint held
 
-cdef inline int open_queue(Queue* queue, Stream stream, int device) except -1:
+cdef inline void open_queue(Queue* queue, Stream stream, int device) noexcept:
+    queue.native = queue.home = NULL
+    if stream is not None:
+        queue.native = stream.native
+    queue.device = device
     queue.held = False
-    if stream is None:
-        queue.borrowed = True
-        return check(cupola_stream_peek(device, &queue.native))
-    queue.borrowed = False
-    queue.native = stream.native
-    return 0
 
-cdef inline void hold_queue(Queue* queue) noexcept:
-    if queue.borrowed:
+cdef inline int hold_queue(Queue* queue) except -1:
+    if queue.native == NULL:
+        check(cupola_stream_peek(queue.device, &queue.native))
         cupola_stream_retain(queue.native)
-        queue.borrowed = False
         queue.held = True
+    return 0
 
 cdef inline void close_queue(Queue* queue) noexcept:
     if queue.held:

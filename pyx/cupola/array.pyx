@@ -21,7 +21,7 @@ from cupola.layout cimport (
     as_dtype, as_shape, bytes_of, c_strides, indexed, is_c_contiguous, is_f_contiguous, reshaped,
     resolved,
 )
-from cupola.memory cimport allocate
+from cupola.memory cimport allocate, note_free
 from cupola.operators cimport Operators
 from cupola.stream cimport as_stream, captures, current_stream
 
@@ -375,6 +375,7 @@ cdef class Array(Operators):
         not released, only no longer held by this array.
         """
         self.live = False
+        note_free()
         if self.memory is not None:
             self.memory.free()
         self.owner = None

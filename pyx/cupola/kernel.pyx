@@ -17,7 +17,8 @@ from cupola._abi cimport (
     cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter, text,
 )
 from cupola._send cimport (
-    PyVectorcall_NARGS, Queue, close_queue, cupola_set_vectorcall, open_queue, send, tuple_items,
+    PyVectorcall_NARGS, Queue, close_queue, cupola_set_vectorcall, hold_queue, open_queue, send,
+    tuple_items,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, USE, Signature, kind_text, signature_of
@@ -68,6 +69,7 @@ cdef int run(
     cdef char usual[512]
     cdef char* buffer = usual
     cdef Queue queue
+    cdef cupola_stream* used = NULL
     cdef list begun = None
     cdef int left
     open_queue(&queue, stream, kernel.device_index)
@@ -79,12 +81,13 @@ cdef int run(
         memset(buffer, 0, signature.nbytes)  # of padding, nothing of this stack is sent
         left = signature.pack_array(arguments, count, buffer, &queue)
         if left & TRANSFER:
+            hold_queue(&queue)
             begun = signature.begin(arguments, buffer, queue.native)
-        send(kernel.native, dimensions, attributes, buffer, 0, queue.native, NULL)
-        if left & USE:
-            signature.use(arguments, queue.native)
+        send(kernel.native, dimensions, attributes, buffer, 0, queue.native, &used)
+        if left & USE or (queue.home != used and queue.home != NULL):
+            signature.use(arguments, used)
         if left & TRANSFER:
-            signature.end(begun, queue.native)
+            signature.end(begun, used)
     finally:
         close_queue(&queue)
         if buffer != usual:

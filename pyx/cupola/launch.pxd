@@ -1,7 +1,7 @@
 # cupola/launch.pxd - a launch that was packed once.
 
 from cupola.abi cimport cupola_abi_1
-from cupola.handles cimport cupola_stream
+from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.kernel cimport Kernel
 from cupola.stream cimport Stream
 
@@ -17,7 +17,11 @@ cdef class Launch:
     cdef list arrays  # those of them that are a cupola.Array; replaced, never changed
     cdef bint foreign  # some of its arguments are memory that is not cupola's
     cdef cupola_stream* told  # the stream which the arrays know to be used on
+    cdef unsigned long long seen  # memory.freed when the arrays were found live
+    cdef size_t nbytes  # of the buffer
+    cdef cupola_kernel* native
 
     # Queues it on the stream; None: on its own, or on the current one.
     cdef int send(self, Stream stream) except -1
     cdef int note_arrays(self) except -1
+    cdef int look(self) except -1

@@ -3,7 +3,6 @@
 """Prepared launches."""
 
 cimport cython
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -24,7 +23,7 @@ from cupola.array cimport Array
 from cupola._dimensions cimport read_attributes, read_dimensions
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
-from cupola.memory cimport Memory
+from cupola.memory cimport Memory, freed
 from cupola.stream cimport as_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -77,6 +76,7 @@ cdef class Launch:
             args, self.buffer, as_stream(self.stream, kernel.device_index).native)
         if left & TRANSFER:
             refuse_transfer(kernel)
+        self.native, self.nbytes = kernel.native, signature.nbytes
         self.held = list(args)
         self.note_arrays()
 
@@ -88,28 +88,35 @@ cdef class Launch:
         self.arrays = [value for value in self.held if isinstance(value, Array)]
         self.foreign = any([is_foreign(value) for value in self.held])
         self.told = NULL
+        self.seen = freed - 1
+        return 0
+
+    cdef int look(self) except -1:
+        """Something was freed since the last look."""
+        cdef unsigned long long now = freed
+        for array in self.arrays:
+            if not is_live(<Array>array):
+                raise ArgumentValueError(
+                    f"{self.kernel.title}: an array of this launch was freed")
+        self.seen = now
         return 0
 
     cdef int send(self, Stream stream) except -1:
         require_ready(self)
-        cdef Signature signature = <Signature>self.kernel.signature
         cdef cupola_attributes* attributes = NULL
         cdef list arrays = self.arrays
-        cdef Py_ssize_t i
         cdef cupola_stream* native = NULL
         if stream is None:
             stream = self.stream
         if stream is not None:
             native = stream.native
-        for i in range(PyList_GET_SIZE(arrays)):
-            if not is_live(<Array>PyList_GET_ITEM(arrays, i)):
-                raise ArgumentValueError(
-                    f"{self.kernel.title}: an array of this launch was freed")
+        if self.seen != freed:
+            self.look()
         if self.attributed:
             attributes = <cupola_attributes*>self.attributes
         send_packed(
-            self.kernel.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
-            signature.nbytes, native, &native)
+            self.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer,
+            self.nbytes, native, &native)
         if self.foreign and cupola_captures():
             hold_captured(tuple(self.held), native)
         # An array that was told of a stream keeps it: no other can come to have its address.

@@ -6,6 +6,10 @@ from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_memory, cupola_stream
 from cupola.stream cimport Stream
 
+# How often memory or an array was freed by hand: while it stays, what was live is live.
+cdef unsigned long long freed
+cdef void note_free() noexcept
+
 cdef class Memory:
     cdef cupola_memory* native  # NULL once it was freed
     cdef Stream stream  # the one it was allocated on; None for memory of the host

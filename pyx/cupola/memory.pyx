@@ -41,6 +41,14 @@ cdef enum:
     PER_THREAD = 2  # the handle of a thread's own default stream
 
 
+cdef unsigned long long freed = 0
+
+
+cdef void note_free() noexcept:
+    global freed
+    freed += 1
+
+
 cdef Memory allocate(int device, size_t nbytes, Stream stream):
     cdef Memory memory
     cdef cupola_memory* native = NULL
@@ -147,6 +155,7 @@ cdef class Memory:
         cdef cupola_memory* native = self.native
         self.native = NULL
         self.address = 0
+        note_free()
         if self.lent and self.owner is None:
             self.kept = native
             return 0

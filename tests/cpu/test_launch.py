@@ -132,6 +132,31 @@ def test_no_context(passes):
     """)
 
 
+def test_a_stream_tells_its_context(passes):
+    """As an H200's driver has it: only the default streams are those of the current context."""
+    passes("""
+        module, stream, event, pointer = cuda.module(), cuda.stream(), cuda.event(), cuda.alloc(64)
+        function, host = cuda.function(module, "empty"), cuda.pinned(64)
+        other = c_void_p()
+        for change in (
+            lambda: cuda.cuCtxSetCurrent(c_void_p()),
+            lambda: cuda.cuCtxCreate_v2(byref(other), 0, 0),
+        ):
+            change()
+            expected = INVALID_HANDLE if other.value else INVALID_CONTEXT
+            for default in (0, 1, 2):
+                assert cuda.launch_code(function, 1, 1, stream=default) == expected
+            cuda.launch(function, 1, 1, stream=stream)
+            cuda.cuMemsetD8Async(pointer, 7, 64, stream)
+            cuda.cuMemcpyDtoHAsync_v2(c_void_p(host), pointer, 64, stream)
+            cuda.cuEventRecord(event, stream)
+            cuda.cuStreamWaitEvent(stream, event, 0)
+            cuda.cuStreamSynchronize(stream)
+            assert cuda.code("cuStreamQuery", stream) == 0
+        assert word(host).value == 0x07070707
+    """)
+
+
 # ---- occupancy ----------------------------------------------------------------------------
 
 

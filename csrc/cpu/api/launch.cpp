@@ -33,7 +33,6 @@ namespace {
 
 CUresult launch_ex(const CUlaunchConfig* config, CUstream stream, CUfunction function,
                    void** parameters, void** extra) {
-    Context::usable();
     return launch(function, shape_of(*config), stream, parameters, extra);
 }
 

@@ -62,7 +62,6 @@ CUPOLA_API CUresult cuModuleUnload(CUmodule handle) {
 CUPOLA_API CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name) {
     return entry([&] {
         require(out && name);
-        Context::usable();
         *out = module_of(handle)->function(name)->handle();
         return CUDA_SUCCESS;
     });
