@@ -83,8 +83,8 @@ def test_a_result_over_what_is_still_read(x):
         lambda: cupola.saxpy(2, cupola.zeros(9, "f4"), x[1:], out=x[:9]),
         lambda: cupola.mandelbrot(lattice=line[20:], out=square),
         lambda: (
-            cupola.convolve(square, line[:1].reshape(1, 1), out=cupola.zeros((5, 5), "f4"))
-            and cupola.convolve(cupola.zeros((5, 5), "f4"), line[:1].reshape(1, 1), out=square)
+            cupola.convolve(square, line[:1].reshape(1, 1), out=cupola.zeros((5, 5), "f4")),
+            cupola.convolve(cupola.zeros((5, 5), "f4"), line[:1].reshape(1, 1), out=square),
         ),
         lambda: cupola.convolve(square, cupola.zeros((1, 1), "f4"), out=square),
     ):
