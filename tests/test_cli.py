@@ -346,3 +346,11 @@ def test_each_command_has_help(name):
     assert name in cli("--help").stdout
     answer = cli(name, "--help")
     assert answer.returncode == 0 and f"usage: cupola {name}" in answer.stdout
+
+
+def test_options_wait_for_no_import():
+    code = "import sys; from cupola.__main__ import parser; parser(); print(*sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert {"cupola.command.bench", "argparse"} <= set(answer.stdout.split())
+    assert not {"numpy", "statistics", "elftools", "cupola.driver"} & set(answer.stdout.split())

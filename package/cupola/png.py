@@ -8,8 +8,6 @@ import struct
 import zlib
 from typing import Any
 
-import numpy as np
-
 # Two colours each: of points outside the set, and inside.
 COLORS: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
     "grey": ((255, 255, 255), (0, 0, 0)),
@@ -31,6 +29,8 @@ def write(path: str | os.PathLike[str], mask: Any, color: str = "grey") -> None:
     color : str
         One of `COLORS`.
     """
+    import numpy as np  # here, so that the command line's help does not wait for it
+
     chosen = np.asarray(mask) != 0
     height, width = chosen.shape
     # A palette of two, a byte a point; each row starts with its filter, which is none.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -118,15 +117,16 @@ def pairs(
     floor: Callable[[], float], *ways: Callable[[], float], rounds: int = ROUNDS
 ) -> list[tuple[float, float]]:
     """For each way: the floor's median, and that median times the median ratio of the rounds."""
+    from statistics import median
+
     taken = []
     for round_ in range(rounds + 1):
         one = [way() for way in (floor, *ways)]
         if round_:  # the first one loads code
             taken.append(one)
-    base = statistics.median(one[0] for one in taken)
+    base = median(one[0] for one in taken)
     return [
-        (base, base * statistics.median(one[i] / one[0] for one in taken))
-        for i in range(1, 1 + len(ways))
+        (base, base * median(one[i] / one[0] for one in taken)) for i in range(1, 1 + len(ways))
     ]
 
 
@@ -239,8 +239,8 @@ def kernels(kind: str) -> list[Row]:
     size, iterations = (4096, 256) if kind == "cuda" else (256, 256)
     lattice = cupola.to_device(np.linspace(-2, 2, size, dtype=np.float32))
     graph = cupola.empty((size, size), np.float32)
-    # A thread has 8 points where there are many.
-    grid = max(1, -(-size * size // (8 * 128)))
+    # As cupola.mandelbrot launches it: a thread has 8 points where there are many, else 4.
+    grid = size * size // ((8 if size > 1024 else 4) * 128)
     values = [
         ctypes.c_uint64(lattice.address),
         ctypes.c_uint64(graph.address),
