@@ -186,6 +186,26 @@ def test_a_graph_holds_the_memory_of_numpy(driver, stream):
     assert gone() is None
 
 
+def test_raw_memory_is_copied_by_each_launch(stream):
+    memory, source, target = cupola.alloc(8), bytearray(b"abcdefgh"), bytearray(8)
+    with stream.capture() as graph:
+        memory.copy_from(source)
+        memory.fill(ord("-"), 2, 3)
+        memory.copy_to(target)
+    assert target == bytes(8)
+    run = graph.instantiate()
+    del graph
+    with pytest.raises(BufferError):
+        source.append(0)  # it must not move
+    source[:] = b"ABCDEFGH"
+    run(stream)
+    stream.synchronize()
+    assert target == b"AB---FGH"
+    del run
+    gc.collect()
+    source.append(0)
+
+
 def test_every_kind_of_memory_comes_in_a_capture(stream):
     """It is there at once, and every launch of the graph uses the same."""
     host = np.zeros(4096, np.int32)

@@ -105,9 +105,5 @@ int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
 }
 
 int cupola_callbacks_pending(void) { return Callback::pending.load(std::memory_order_acquire); }
-const volatile int* cupola_callbacks_counter(void) {
-    static_assert(sizeof(Callback::pending) == sizeof(int), "it is read as an int");
-    return reinterpret_cast<const volatile int*>(&Callback::pending);
-}
 void cupola_callbacks_hold(void) { Callback::pending.fetch_add(1); }
 void cupola_callbacks_drop(void) { Callback::pending.fetch_sub(1); }

@@ -97,7 +97,6 @@ cdef extern from "cupola/cupola.h" nogil:
         cupola_stream* stream, void (*call)(void*) noexcept nogil, void* data,
         void (*release)(void*) noexcept nogil)
     int cupola_callbacks_pending()
-    const volatile int* cupola_callbacks_counter()
     void cupola_callbacks_hold()
     void cupola_callbacks_drop()
 

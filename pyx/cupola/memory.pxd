@@ -27,6 +27,9 @@ cdef class Memory:
     cdef int use(self, cupola_stream* stream) except -1  # work on the stream uses it
     cdef int used(self, Stream queue) except -1
     cdef int free(self) except -1
+    cdef int copy_host(
+        self, object host, object offset, object nbytes, Stream queue, bint complete, bint out
+    ) except -1
 
 cdef Memory allocate(int device, size_t nbytes, Stream stream)
 cdef Memory allocate_pinned(int device, size_t nbytes, bint write_combined)

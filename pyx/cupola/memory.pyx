@@ -10,7 +10,7 @@ from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_IPC_HANDLE_SIZE, CUPOLA_PINNED_WRITE_COMBINED,
-    CUPOLA_REGISTER_READ_ONLY, cupola_callbacks_pending, cupola_copy_between,
+    CUPOLA_REGISTER_READ_ONLY, cupola_callbacks_pending, cupola_captures, cupola_copy_between,
     cupola_copy_on_device, cupola_copy_to_device, cupola_copy_to_host, cupola_fill,
     cupola_memory_address, cupola_memory_allocate, cupola_memory_allocate_exportable,
     cupola_memory_allocate_managed, cupola_memory_allocate_pinned, cupola_memory_export,
@@ -21,7 +21,7 @@ from cupola.abi cimport require
 from cupola.array cimport is_pinned
 from cupola.device cimport device_index
 from cupola.error cimport check
-from cupola.stream cimport as_stream, current_stream
+from cupola.stream cimport as_stream, captures, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
@@ -195,23 +195,8 @@ cdef class Memory:
         if isinstance(source, (Memory, int)):
             count = far_bytes(source, nbytes)
             across(self.part(offset, count), self, far_address(source), source, count, queue)
-            return
-        cdef Py_buffer view
-        cdef bint wait
-        get_buffer(source, &view, False)
-        cdef uint64_t to
-        cdef size_t length
-        try:
-            length = bounded(view.len if nbytes is None else nbytes, view.len, "the source")
-            to = self.part(offset, length)
-            wait = stream is None and is_pinned(<uintptr_t>view.buf)
-            with nogil:
-                check(cupola_copy_to_device(to, view.buf, length, queue.native))
-                if wait:
-                    queue.wait_done()
-        finally:
-            PyBuffer_Release(&view)
-        self.used(queue)
+        else:
+            self.copy_host(source, offset, nbytes, queue, stream is None, False)
 
     def copy_to(self, target, offset=0, nbytes=None, *, stream=None):
         """Copy bytes out.
@@ -237,23 +222,39 @@ cdef class Memory:
         if isinstance(target, (Memory, int)):
             count = far_bytes(target, nbytes)
             across(far_address(target), target, self.part(offset, count), self, count, queue)
-            return
+        else:
+            self.copy_host(target, offset, nbytes, queue, stream is None, True)
+
+    cdef int copy_host(
+        self, object host, object offset, object nbytes, Stream queue, bint complete, bint out
+    ) except -1:
+        """From or to a buffer of the host; `complete`: whether no stream was asked for."""
         cdef Py_buffer view
-        cdef bint wait
-        get_buffer(target, &view, True)
-        cdef uint64_t origin
+        cdef bint wait, pinned
+        cdef uint64_t here
         cdef size_t length
+        get_buffer(host, &view, out)
         try:
-            length = bounded(view.len if nbytes is None else nbytes, view.len, "the target")
-            origin = self.part(offset, length)
-            wait = stream is None or not is_pinned(<uintptr_t>view.buf)
+            length = bounded(
+                view.len if nbytes is None else nbytes, view.len,
+                "the target" if out else "the source")
+            here = self.part(offset, length)
+            pinned = is_pinned(<uintptr_t>view.buf)
+            # From pageable memory the driver returns when it has been read.
+            wait = complete or not pinned if out else complete and pinned
+            if cupola_captures() and captures(queue, memoryview(host)):
+                wait = False  # each launch of the graph copies
             with nogil:
-                check(cupola_copy_to_host(view.buf, origin, length, queue.native))
+                if out:
+                    check(cupola_copy_to_host(view.buf, here, length, queue.native))
+                else:
+                    check(cupola_copy_to_device(here, view.buf, length, queue.native))
                 if wait:
                     queue.wait_done()
         finally:
             PyBuffer_Release(&view)
         self.used(queue)
+        return 0
 
     def fill(self, value=0, offset=0, nbytes=None, *, stream=None):
         """Set bytes to a value from 0 to 255: all, or `nbytes` from `offset` on."""

@@ -159,7 +159,36 @@ HostCall checked_host(const CUDA_HOST_NODE_PARAMS* it) {
     return {it->fn, it->userData};
 }
 
-std::shared_ptr<Event> event_of(CUevent event) { return Driver::get().events.get(event); }
+// Nodes that record an event, or wait for one.
+template <class T>
+T with_event(CUevent event) {
+    return {Driver::get().events.get(event)};
+}
+
+template <class T>
+CUresult add_event(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                   CUevent event) {
+    return add(node, graph, before, count, [&](Graph&) { return with_event<T>(event); });
+}
+
+template <class T>
+CUresult get_event(CUgraphNode handle, CUevent* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        *out = work_of<T>(*node).event->handle();
+    });
+}
+
+template <class T>
+CUresult set_event(CUgraphNode node, CUevent event) {
+    return set<T>(node, [&] { return with_event<T>(event); });
+}
+
+template <class T>
+CUresult set_exec_event(CUgraphExec exec, CUgraphNode node, CUevent event) {
+    return set_exec<T>(exec, node, [&] { return with_event<T>(event); });
+}
 
 }  // namespace
 
@@ -365,39 +394,31 @@ CUPOLA_API CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const 
 CUPOLA_API CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
                                               const CUgraphNode* before, size_t count,
                                               CUevent event) {
-    return add(node, graph, before, count, [&](Graph&) { return RecordNode{event_of(event)}; });
+    return add_event<RecordNode>(node, graph, before, count, event);
 }
-CUPOLA_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode handle, CUevent* out) {
-    return locked([&] {
-        require(out);
-        const auto node = node_of(handle);
-        *out = work_of<RecordNode>(*node).event->handle();
-    });
+CUPOLA_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* out) {
+    return get_event<RecordNode>(node, out);
 }
 CUPOLA_API CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-    return set<RecordNode>(node, [&] { return RecordNode{event_of(event)}; });
+    return set_event<RecordNode>(node, event);
 }
 CUPOLA_API CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
                                                        CUevent event) {
-    return set_exec<RecordNode>(exec, node, [&] { return RecordNode{event_of(event)}; });
+    return set_exec_event<RecordNode>(exec, node, event);
 }
 
 CUPOLA_API CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
                                             const CUgraphNode* before, size_t count,
                                             CUevent event) {
-    return add(node, graph, before, count, [&](Graph&) { return WaitNode{event_of(event)}; });
+    return add_event<WaitNode>(node, graph, before, count, event);
 }
-CUPOLA_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode handle, CUevent* out) {
-    return locked([&] {
-        require(out);
-        const auto node = node_of(handle);
-        *out = work_of<WaitNode>(*node).event->handle();
-    });
+CUPOLA_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* out) {
+    return get_event<WaitNode>(node, out);
 }
 CUPOLA_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-    return set<WaitNode>(node, [&] { return WaitNode{event_of(event)}; });
+    return set_event<WaitNode>(node, event);
 }
 CUPOLA_API CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
                                                      CUevent event) {
-    return set_exec<WaitNode>(exec, node, [&] { return WaitNode{event_of(event)}; });
+    return set_exec_event<WaitNode>(exec, node, event);
 }

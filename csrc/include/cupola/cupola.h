@@ -132,7 +132,6 @@ CUPOLA_API int cupola_stream_call(cupola_stream* stream, void (*call)(void*), vo
  * Python's global one, while he queues work looks here first: queueing may wait for a stream that
  * waits for a call that waits for the lock. */
 CUPOLA_API int cupola_callbacks_pending(void);
-CUPOLA_API const volatile int* cupola_callbacks_counter(void); /* the number itself */
 /* Counts as one from here to drop: for a thread that is about to let go of the lock and then to
  * queue a call. */
 CUPOLA_API void cupola_callbacks_hold(void);
