@@ -21,9 +21,21 @@ void log_copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direc
         hex(to) + on(stream));
 }
 
+Span span_of_copy(int direction, std::size_t bytes, const Stream& stream) {
+    switch (direction) {
+        case CUPOLA_TO_DEVICE:
+            return {CUPOLA_PROFILE_TO_DEVICE, "copy to the device", &stream, bytes};
+        case CUPOLA_TO_HOST:
+            return {CUPOLA_PROFILE_TO_HOST, "copy to the host", &stream, bytes};
+        default:
+            return {CUPOLA_PROFILE_ON_DEVICE, "copy on the device", &stream, bytes};
+    }
+}
+
 void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
                  Stream& stream) {
     if (driver().debug()) log_copy(to, from, bytes, direction, stream);
+    const Span span = span_of_copy(direction, bytes, stream);
     if (direction == CUPOLA_ON_DEVICE) {
         CUPOLA_CALL(cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
     } else if (direction == CUPOLA_TO_DEVICE) {
@@ -42,6 +54,7 @@ void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t c
     if (driver().debug())
         log("fill " + std::to_string(count) + " times " + std::to_string(width) + " bytes with " +
             hex(value) + ", at " + hex(to) + on(stream));
+    const Span span(CUPOLA_PROFILE_FILL, "fill", &stream, count * static_cast<unsigned>(width));
     switch (width) {
         case 1:
             CUPOLA_CALL(cuMemsetD8Async, to, static_cast<unsigned char>(value), count,
@@ -105,6 +118,7 @@ int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_devi
             log("copy " + std::to_string(bytes) + " bytes between devices " +
                 std::to_string(from_device) + " and " + std::to_string(to_device) + ", from " +
                 hex(from) + " to " + hex(to) + on(stream));
+        const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
         CUPOLA_CALL(cuMemcpyPeerAsync, to, context(to_device).handle, from,
                     context(from_device).handle, bytes, stream.handle);
     });

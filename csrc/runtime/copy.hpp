@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/profile.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -17,5 +18,8 @@ void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t c
 // For the log: what is copied where. `how` says more, as of rows.
 void log_copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
               const Stream& stream, const std::string& how = {});
+
+// For a profile: of a copy that is queued while it lives.
+Span span_of_copy(int direction, std::size_t bytes, const Stream& stream);
 
 }  // namespace cupola

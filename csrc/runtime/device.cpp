@@ -3,6 +3,7 @@
 
 #include "runtime/context.hpp"
 #include "runtime/flight.hpp"
+#include "runtime/profile.hpp"
 
 using namespace cupola;
 
@@ -55,6 +56,7 @@ int cupola_device_synchronize(int device) {
     return guard([&] {
         const Context& c = context(device);
         Current current(c);
+        const Span span(CUPOLA_PROFILE_WAIT, "wait for the device", nullptr);
         CUPOLA_CALL(cuCtxSynchronize);
         Flight::all_done(c);
     });

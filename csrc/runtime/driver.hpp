@@ -16,6 +16,9 @@ namespace cupola {
 
 struct Driver {
     // First what each launch looks at: beside each other, and beside the table's first rows.
+    // Why launches take the way on which more is done than to launch: mostly none of these.
+    enum { logged = 1, waited_for = 2, profiled = 4 };
+    mutable std::atomic<unsigned> closely{0};
     bool synchronous = false;  // CUPOLA_SYNC=1: each launch is waited for
     Log log = Log::off;
 #define CUPOLA_MEMBER(name, version) PFN_##name##_v##version name = nullptr;

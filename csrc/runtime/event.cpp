@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/capture.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -83,6 +84,7 @@ int cupola_event_synchronize(cupola_event* event) {
     return guard([&] {
         Event& e = *unwrap(required(event, "event"));
         Current current(e.context);
+        const Span span(CUPOLA_PROFILE_WAIT, "wait for the event", nullptr);
         CUPOLA_CALL(cuEventSynchronize, e.handle);
     });
 }

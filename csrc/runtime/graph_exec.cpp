@@ -5,6 +5,7 @@
 #include "runtime/graph.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/name.hpp"
+#include "runtime/profile.hpp"
 
 namespace cupola {
 namespace {
@@ -101,8 +102,9 @@ void GraphExec::note(Stream& stream) {
 
 bool GraphExec::launches_at_once(Stream& stream) {
     constexpr int few = 16;  // of more, the launch costs far more than the lock
-    if (calls_.load(std::memory_order_relaxed) || places_ > few || driver().synchronous ||
-        Flight::is_traced() || cupola_callbacks_pending())
+    if (calls_.load(std::memory_order_relaxed) || places_ > few ||
+        driver().closely.load(std::memory_order_relaxed) || Flight::is_traced() ||
+        cupola_callbacks_pending())
         return false;
     return stream.flight.has_room(places_);
 }
@@ -113,7 +115,8 @@ void GraphExec::launch(Stream& stream) {
     // The streams that were noted are held, so an equal address is the same stream.
     if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
     const Driver& driver = cupola::driver();
-    if (__builtin_expect(calls_.load(std::memory_order_relaxed) || Capture::any() || driver.debug(),
+    if (__builtin_expect(calls_.load(std::memory_order_relaxed) || Capture::any() ||
+                             driver.closely.load(std::memory_order_relaxed),
                          0))
         launch_otherwise(stream);
     else
@@ -126,6 +129,7 @@ void GraphExec::launch_otherwise(Stream& stream) {
     if (driver().debug())
         log(std::string("launch ") + title_.load() + ", stream " +
             hex(reinterpret_cast<std::uintptr_t>(stream.handle)));
+    const Span span(CUPOLA_PROFILE_GRAPH, title_.load(std::memory_order_relaxed), &stream);
     if (const auto capture = Capture::of(stream)) {  // it becomes a part of that graph
         Holdings all;
         std::lock_guard<std::mutex> own(mutex_);

@@ -1,6 +1,7 @@
 // csrc/runtime/launch.cpp - the launch path: checks that cost nothing, then one driver call.
 #include "runtime/callback.hpp"
 #include "runtime/kernel.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -106,6 +107,19 @@ void Kernel::tell(const cupola_dimensions& d) const {
     log("launch " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block));
 }
 
+void Kernel::launch_closely(const cupola_dimensions& d, const cupola_attributes* attributes,
+                            void** pointers, Stream& stream) {
+    const Driver& driver = cupola::driver();
+    if (driver.debug()) tell(d);
+    {
+        const Span span(CUPOLA_PROFILE_LAUNCH, lasting_title_, &stream, 0, &d);
+        launch_in_context(CUDA_ERROR_INVALID_CONTEXT, d, attributes, pointers, stream);
+    }
+    launched_.store(true, std::memory_order_relaxed);
+    stream.flight.add(lasting_title_, d);
+    if (driver.synchronous && !stream.flight.capturing()) stream.synchronize();
+}
+
 // After the driver's own code this one is no longer in the caches: what is seldom needed is kept
 // out of it, what is always needed is kept beside each other.
 inline void Kernel::launch_checked(const cupola_dimensions& d, const cupola_attributes* attributes,
@@ -122,7 +136,8 @@ inline void Kernel::launch_checked(const cupola_dimensions& d, const cupola_attr
     auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
     for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + offsets_[i];
 
-    if (__builtin_expect(driver.log >= Log::debug, 0)) tell(d);
+    if (__builtin_expect(driver.closely.load(std::memory_order_relaxed) != 0, 0))
+        return launch_closely(d, attributes, pointers, stream);
     // Function and stream tell the context, but for a default stream, which is the current one's:
     // where that is another's, the driver says so.
     const CUresult code =
@@ -134,7 +149,6 @@ inline void Kernel::launch_checked(const cupola_dimensions& d, const cupola_attr
         launch_in_context(code, d, attributes, pointers, stream);
     launched_.store(true, std::memory_order_relaxed);
     stream.flight.add(lasting_title_, d);
-    if (__builtin_expect(driver.synchronous, 0) && !stream.flight.capturing()) stream.synchronize();
 }
 
 void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
@@ -170,7 +184,7 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
         Stream& s = stream_or_current(unwrap(stream), k.context);
         if (used) *used = wrap(&s);
         // A callback may want the very lock that the caller holds, and work behind it waits for it.
-        waits = !k.launched() || d.synchronous || Flight::is_traced() ||
+        waits = !k.launched() || d.closely.load(std::memory_order_relaxed) || Flight::is_traced() ||
                 Callback::pending.load(std::memory_order_relaxed) || !s.flight.has_room();
         if (!waits) k.launch_checked(*dimensions, attributes, buffer, s);
     });

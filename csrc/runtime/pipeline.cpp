@@ -6,6 +6,7 @@
 
 #include "runtime/copy.hpp"
 #include "runtime/crew.hpp"
+#include "runtime/profile.hpp"
 
 namespace cupola {
 namespace {
@@ -128,6 +129,10 @@ void Pipeline::stage(Slot& slot, bool inward) {
             pieces.push_back(
                 {&array.host, buffer.staged(), base, begin, std::min(begin + piece_bytes, end)});
     }
+    if (pieces.empty()) return;
+    std::size_t total = 0;
+    for (const Piece& piece : pieces) total += piece.end - piece.begin;
+    const Span span(CUPOLA_PROFILE_HOST, inward ? "fill" : "drain", nullptr, total);
     std::atomic<std::size_t> next{0};
     crew_run(std::min(pieces.size(), crew_size()), [&](std::size_t) {
         for (std::size_t i = next++; i < pieces.size(); i = next++) {
@@ -213,6 +218,7 @@ void Pipeline::drain(std::size_t index) {
     Slot& slot = take(index, Step::downloaded, "drain");
     {
         const Current current(slot.stream->context);
+        const Span span(CUPOLA_PROFILE_WAIT, "wait for the chunk", nullptr);
         CUPOLA_CALL(cuEventSynchronize, slot.done->handle);
         slot.stream->flight.done(slot.launched);
     }

@@ -5,6 +5,7 @@
 
 #include "runtime/capture.hpp"
 #include "runtime/event.hpp"
+#include "runtime/profile.hpp"
 
 namespace cupola {
 namespace {
@@ -51,6 +52,7 @@ void Stream::synchronize() {
     Current current(context);
     const Capture::Relaxed relaxed;  // another stream's capture goes on
     const std::uint64_t before = flight.head();
+    const Span span(CUPOLA_PROFILE_WAIT, "wait for the stream", nullptr);
     CUPOLA_CALL(cuStreamSynchronize, handle);
     flight.done(before);
 }

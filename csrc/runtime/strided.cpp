@@ -111,6 +111,9 @@ void copy_pitched(const Box& box, int direction, const Stream& stream) {
         log_copy(box.to, box.from, row * rows.length * slices, direction, stream,
                  " in rows of " + std::to_string(row));
     }
+    std::size_t bytes = 1;
+    for (const Axis& axis : box.axes) bytes *= axis.length;
+    const Span span = span_of_copy(direction, bytes, stream);
     const bool to_host = direction == CUPOLA_TO_HOST, from_host = direction == CUPOLA_TO_DEVICE;
     const auto fill = [&](auto& it) {
         it.dstMemoryType = space(to_host);

@@ -54,6 +54,8 @@ from cupola.shipped import mandelbrot as mandelbrot
 from cupola.shipped import saxpy as saxpy
 from cupola.shipped import shipped_kernels as shipped_kernels
 from cupola.stream import Stream as Stream
+from cupola.timeline import Profile as Profile
+from cupola.timeline import profile as profile
 from cupola.transfer import In as In
 from cupola.transfer import InOut as InOut
 from cupola.transfer import Out as Out

@@ -66,3 +66,30 @@ class KernelAttributes(NamedTuple):
     const_bytes: int
     ptx_version: int
     binary_version: int
+
+
+class Operation(NamedTuple):
+    """What a profile tells of one call; times in seconds since the profile began."""
+
+    kind: str
+    """``"launch"``, ``"graph"``, ``"copy to the device"``, ``"copy to the host"``,
+    ``"copy on the device"``, ``"fill"``; without a device ``"wait"``, ``"host"``, ``"range"``."""
+    name: str
+    """A kernel's or a range's, or what was done."""
+    device: int | None
+    stream: int
+    """The driver's handle; 0 and 1 are the default stream, 2 is each thread's own."""
+    thread: int
+    """The system's number of the thread that called."""
+    call_begin: float
+    call_end: float
+    begin: float | None
+    """On the device; None where nothing ran there, or its times are not known: it became part of
+    a graph, or failed."""
+    end: float | None
+    bytes: int
+    """Of copies and fills."""
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    shared: int | None
+    """Bytes of dynamic shared memory; these three of launches."""

@@ -1,0 +1,102 @@
+# cupola/profiler.pyx - what is queued while a recording runs, and when.
+# cython: language_level=3
+"""Recordings: what profiles are made of."""
+
+from libc.math cimport isnan
+
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, text
+from cupola._profile cimport (
+    CUPOLA_PROFILE_FILL, CUPOLA_PROFILE_GRAPH, CUPOLA_PROFILE_HOST, CUPOLA_PROFILE_LAUNCH,
+    CUPOLA_PROFILE_ON_DEVICE, CUPOLA_PROFILE_RANGE, CUPOLA_PROFILE_TO_DEVICE,
+    CUPOLA_PROFILE_TO_HOST, CUPOLA_PROFILE_WAIT, cupola_profile, cupola_profile_begin,
+    cupola_profile_count,
+    cupola_profile_end, cupola_profile_get, cupola_profile_record, cupola_profile_release,
+    cupola_profile_start, cupola_profile_stop,
+)
+from cupola.abi cimport require
+from cupola.error cimport check
+
+from cupola.exceptions import ArgumentValueError
+from cupola.records import Operation
+
+cdef dict KINDS = {
+    CUPOLA_PROFILE_LAUNCH: "launch",
+    CUPOLA_PROFILE_GRAPH: "graph",
+    CUPOLA_PROFILE_TO_DEVICE: "copy to the device",
+    CUPOLA_PROFILE_TO_HOST: "copy to the host",
+    CUPOLA_PROFILE_ON_DEVICE: "copy on the device",
+    CUPOLA_PROFILE_FILL: "fill",
+    CUPOLA_PROFILE_WAIT: "wait",
+    CUPOLA_PROFILE_HOST: "host",
+    CUPOLA_PROFILE_RANGE: "range",
+}
+
+
+cdef object known(double time):
+    return None if isnan(time) else time
+
+
+cdef class Recording:
+    """All that this process queues, from its making to `stop`.
+
+    Parameters
+    ----------
+    ranges : bool
+        NVTX ranges around the calls, too.
+    """
+
+    cdef cupola_profile* native
+
+    def __cinit__(self):
+        self.native = NULL
+
+    def __init__(self, bint ranges=False):
+        if self.native != NULL:
+            raise TypeError("a Recording is initialised once")
+        with nogil:
+            check(cupola_profile_start(ranges, &self.native))
+
+    def __dealloc__(self):
+        with nogil:
+            cupola_profile_release(self.native)
+
+    def stop(self):
+        """Wait for what was queued meanwhile, and tell of it.
+
+        Returns
+        -------
+        list of Operation
+        """
+        cdef cupola_profile_record record
+        cdef size_t i
+        if self.native == NULL:
+            raise ArgumentValueError("this recording was never begun")
+        with nogil:
+            check(cupola_profile_stop(self.native))
+        found = []
+        for i in range(cupola_profile_count(self.native)):
+            check(cupola_profile_get(self.native, i, &record))
+            launched = record.kind == CUPOLA_PROFILE_LAUNCH
+            found.append(Operation(
+                KINDS[record.kind], text(record.name),
+                None if record.device < 0 else record.device, record.stream, record.thread,
+                record.call_begin, record.call_end, known(record.begin), known(record.end),
+                record.bytes,
+                tuple([record.dimensions.grid[k] for k in range(3)]) if launched else None,
+                tuple([record.dimensions.block[k] for k in range(3)]) if launched else None,
+                record.dimensions.shared if launched else None))
+        return found
+
+
+def begin(str name not None):
+    """A range of this thread begins that is called so; it ends with `end`."""
+    encoded = name.encode()
+    check(cupola_profile_begin(encoded))
+
+
+def end():
+    """The range that this thread began last ends."""
+    check(cupola_profile_end())
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

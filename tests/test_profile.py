@@ -1,0 +1,425 @@
+"""Profiles: what ran, where and when; shown as a trace and as a picture."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import images
+import numpy as np
+import pytest
+from gate import Gate
+from working import assert_works, refused
+
+import cupola
+from cupola import profiler
+
+N = 1 << 16
+# Of device times against each other and against the host's, in seconds: an event's resolution.
+SLACK = 5e-6
+
+
+@pytest.fixture
+def increment(driver):
+    return images.module()["increment"]
+
+
+def kinds(operations):
+    return [operation.kind for operation in operations if operation.kind != "wait"]
+
+
+def test_what_is_queued_is_told(increment):
+    stream = cupola.Stream(non_blocking=True)
+    host = cupola.pinned_empty(N, np.int32)
+    host[:] = 1
+    array = cupola.empty(N, np.int32, stream=stream)
+    with cupola.profile() as p:
+        array.set(host, stream=stream)
+        increment.launch((N // 128, 1), 128, array, N, stream=stream, shared=64)
+        with stream:
+            array[: N // 2].fill(5)
+        array.get(out=host, stream=stream)
+        stream.synchronize()
+    assert host[0] == 5 and host[-1] == 2
+    queued = [o for o in p.operations if o.kind != "wait"]
+    assert kinds(queued) == ["copy to the device", "launch", "fill", "copy to the host"]
+    assert [o.bytes for o in queued] == [4 * N, 0, 2 * N, 4 * N]
+    launch = queued[1]
+    assert launch.name == "increment" and launch.shared == 64
+    assert launch.grid == (N // 128, 1, 1) and launch.block == (128, 1, 1)
+    (waited,) = [o for o in p.operations if o.kind == "wait"]
+    assert waited.device is None and waited.begin is None and waited.call_end > waited.call_begin
+    for o in queued:
+        assert o.device == 0 and o.stream == stream.handle
+        assert o.thread == threading.get_native_id()
+        assert 0 <= o.call_begin <= o.call_end <= waited.call_end
+        assert o.call_begin - SLACK <= o.begin <= o.end <= waited.call_end + SLACK
+    for before, after in itertools.pairwise(queued):
+        assert before.end <= after.begin + SLACK  # a stream is in order
+        assert before.call_end <= after.call_begin
+
+
+def test_nothing_is_told_outside(increment):
+    array = cupola.zeros(N, np.int32)
+    increment.forall(N)(array, N)
+    with cupola.profile() as p:
+        pass
+    increment.forall(N)(array, N)
+    assert p.operations == []
+    with cupola.profile() as p:
+        array.fill(1)
+    assert kinds(p.operations) == ["fill"]
+
+
+def test_time_on_the_device_is_not_that_of_the_call(increment):
+    """A kernel that waits for the host: its call returns long before it ends."""
+    stream = cupola.Stream(non_blocking=True)
+    array = cupola.zeros(4, np.int32)
+    with cupola.profile() as p:
+        with Gate(stream) as gate:
+            increment[1, 4, stream](array, 4)
+            timer = threading.Timer(0.05, gate.open)
+            timer.start()
+            stream.synchronize()
+        timer.join()
+    gate, after = [o for o in p.operations if o.kind == "launch" and o.stream == stream.handle]
+    assert gate.name == "gate" and gate.end - gate.begin >= 0.045
+    assert gate.call_end - gate.call_begin < 0.045
+    assert after.call_end < gate.end <= after.begin + SLACK
+
+
+@pytest.mark.parametrize("nbytes", [1000, 8 << 20])
+def test_every_kind_of_copy(driver, nbytes):
+    host = np.zeros((nbytes // 8, 2), np.int32)
+    array = cupola.to_device(host)
+    other = cupola.empty_like(array)
+    cupola.Device().synchronize()
+    with cupola.profile() as p:
+        array.set(host)
+        other.set(array)
+        array.get(out=host)
+        array[:, 0].set(np.zeros(len(host), np.int32))
+        array[:, 1].copy()
+    told = [o for o in p.operations if o.kind != "wait"]
+    assert kinds(told[:3]) == ["copy to the device", "copy on the device", "copy to the host"]
+    assert [o.bytes for o in told[:3]] == [host.nbytes] * 3
+    assert len(told) >= 5
+    assert all(o.begin is not None and o.end >= o.begin for o in told)
+
+
+def test_profiles_nest_and_overlap(increment):
+    array = cupola.zeros(4, np.int32)
+    with cupola.profile() as outer:
+        array.fill(1)
+        with cupola.profile() as inner:
+            increment[1, 4](array, 4)
+        array.fill(2)
+    assert kinds(inner.operations) == ["launch"]
+    assert kinds(outer.operations) == ["fill", "launch", "fill"]
+    first, second = cupola.profile(), cupola.profile()
+    first.__enter__()
+    array.fill(1)
+    second.__enter__()
+    increment[1, 4](array, 4)
+    first.__exit__(None, None, None)
+    array.fill(2)
+    second.__exit__(None, None, None)
+    assert kinds(first.operations) == ["fill", "launch"]
+    assert kinds(second.operations) == ["launch", "fill"]
+    with refused(cupola.ArgumentValueError, saying="another"):
+        first.__enter__()
+
+
+def test_threads(increment):
+    def work():
+        with cupola.Stream(non_blocking=True) as stream:
+            array = cupola.zeros(4, np.int32)
+            for _ in range(20):
+                increment[1, 4](array, 4)
+            stream.synchronize()
+            assert array.get().tolist() == [20] * 4
+
+    threads = [threading.Thread(target=work, name=f"worker {i}") for i in range(4)]
+    with cupola.profile() as p:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    launches = [o for o in p.operations if o.kind == "launch"]
+    assert len(launches) == 80 and len({o.stream for o in launches}) == 4
+    for thread in threads:
+        mine = [o for o in launches if o.thread == thread.native_id]
+        assert len(mine) == 20
+        assert all(a.end <= b.begin + SLACK for a, b in itertools.pairwise(mine))
+
+
+def test_a_profile_that_stops_while_others_work(increment):
+    """Threads that launch all the time, and profiles that come and go."""
+    stop = threading.Event()
+    errors = []
+
+    def work():
+        try:
+            array = cupola.zeros(4, np.int32)
+            with cupola.Stream(non_blocking=True) as stream:
+                while not stop.is_set():
+                    increment[1, 4](array, 4)
+                stream.synchronize()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(50):
+        with cupola.profile() as p:
+            pass
+        assert all(o.call_begin >= 0 for o in p.operations)
+        assert all(o.begin is None or o.end >= o.begin for o in p.operations)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+def test_more_than_is_kept_waiting(increment):
+    array = cupola.zeros(4, np.int32)
+    launch = increment.prepare(1, 4, array, 4)
+    with cupola.profile() as p:
+        for _ in range(10_000):
+            launch()
+    assert array.get().tolist() == [10_000] * 4
+    launches = [o for o in p.operations if o.kind == "launch"]
+    assert len(launches) == 10_000
+    assert all(o.begin is not None for o in launches)
+    assert all(a.end <= b.begin + SLACK for a, b in itertools.pairwise(launches))
+
+
+def test_after_an_exception(increment, tmp_path):
+    array = cupola.zeros(4, np.int32)
+    with (
+        pytest.raises(ZeroDivisionError),
+        cupola.profile(tmp_path / "trace.json") as p,
+        p.range("outer"),
+    ):
+        with pytest.raises(cupola.ArgumentError):
+            increment[1, 4](array, "4")
+        increment[1, 4](array, 4)
+        raise ZeroDivisionError
+    assert kinds(p.operations) == ["launch", "range"]
+    assert (tmp_path / "trace.json").exists()
+    with cupola.profile() as p:
+        array.fill(0)
+    assert kinds(p.operations) == ["fill"]
+    assert_works()
+
+
+def test_ranges_nest(increment):
+    array = cupola.zeros(4, np.int32)
+    with cupola.profile() as p, p.range("outer"):
+        with p.range("inner"):
+            increment[1, 4](array, 4)
+        array.fill(0)
+    by_name = {o.name: o for o in p.operations}
+    assert list(by_name) == ["increment", "inner", "fill", "outer"]
+    outer, inner, launch = by_name["outer"], by_name["inner"], by_name["increment"]
+    assert outer.call_begin <= inner.call_begin <= launch.call_begin
+    assert launch.call_end <= inner.call_end <= outer.call_end
+    with p.range("afterwards"):  # harmless
+        pass
+    with refused(cupola.ArgumentValueError, saying="no range"):
+        profiler.end()
+
+
+def test_graphs(increment):
+    stream, array = cupola.Stream(non_blocking=True), cupola.zeros(4, np.int32)
+    cupola.Device().synchronize()
+    with cupola.profile() as p:
+        with stream.capture() as graph:
+            increment[1, 4](array, 4)
+            increment[1, 4](array, 4)
+        run = graph.instantiate()
+        run(stream=stream)
+        stream.synchronize()
+    assert array.get().tolist() == [2] * 4
+    captured = [o for o in p.operations if o.kind == "launch"]
+    assert len(captured) == 2 and all(o.begin is None and o.end is None for o in captured)
+    (launched,) = [o for o in p.operations if o.kind == "graph"]
+    assert launched.begin is not None and launched.end > launched.begin
+    assert "2 nodes" in launched.name
+
+
+def test_pipelines(driver):
+    x, out = np.ones(100_000, np.float32), np.zeros(100_000, np.float32)
+    with cupola.profile() as p:
+        cupola.pipeline(
+            lambda chunk, stream, inputs, outputs: cupola.saxpy(2, *inputs, *inputs, *outputs),
+            x, out, chunk=10_000, streams=3, staging=True,
+        )  # fmt: skip
+    assert out.tolist() == [3] * 100_000
+    names = [o.name for o in p.operations if o.kind == "host"]
+    assert names.count("fill") == names.count("drain") == 10
+    for kind, nbytes in (("copy to the device", 40_000), ("copy to the host", 40_000)):
+        assert [o.bytes for o in p.operations if o.kind == kind] == [nbytes] * 10
+    assert len({o.stream for o in p.operations if o.kind == "launch"}) == 3
+
+
+# -- the trace --------------------------------------------------------------------------------
+
+
+def test_the_trace_is_in_chromes_format(increment, tmp_path):
+    stream = cupola.Stream(non_blocking=True)
+    array = cupola.zeros(N, np.int32)
+    cupola.Device().synchronize()
+    with cupola.profile(tmp_path / "trace.json") as p, p.range("work"):
+        increment[N // 256, 256, stream](array, N)
+        array.get(stream=stream)
+        array.fill(3)
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    assert trace == json.loads(json.dumps(p.trace()))
+    events = trace["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "X"}
+    names = {
+        (event["name"], event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["ph"] == "M"
+    }
+    host, device = names["process_name", 0, 0], names["process_name", 1, 0]
+    assert str(os.getpid()) in host and cupola.Device().name in device
+    assert names["thread_name", 0, threading.get_native_id()] == "MainThread"
+    streams = sorted(
+        name for (what, pid, _), name in names.items() if pid == 1 and "thread" in what
+    )
+    assert streams == ["default stream", f"stream 0 ({stream.handle:#x})"]
+    complete = [event for event in events if event["ph"] == "X"]
+    assert all(event["ts"] >= 0 and event["dur"] >= 0 for event in complete)
+    assert all((event["pid"], event["tid"]) in {key[1:] for key in names} for event in complete)
+    call, work = [event for event in complete if event["name"] == "increment"]
+    assert (call["pid"], work["pid"]) == (0, 1) and call["cat"] == work["cat"] == "launch"
+    assert call["args"]["number"] == work["args"]["number"]
+    assert work["args"]["grid"] == [N // 256, 1, 1] and work["args"]["block"] == [256, 1, 1]
+    assert work["ts"] >= call["ts"] - 1e6 * SLACK
+    copies = [event for event in complete if event["cat"] == "copy to the host"]
+    assert {event["args"]["bytes"] for event in copies} == {4 * N}
+    rate = 4 * N / copies[1]["dur"] * 1e-3  # bytes a microsecond
+    assert copies[1]["args"]["GB/s"] == pytest.approx(rate, rel=0.01)
+
+
+def test_the_default_streams_of_threads_have_tracks_of_their_own(increment):
+    def work():
+        with cupola.Stream.per_thread() as stream:
+            array = cupola.zeros(4, np.int32)
+            increment[1, 4](array, 4)
+            stream.synchronize()
+
+    with cupola.profile() as p:
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    names = [e["args"]["name"] for e in p.trace()["traceEvents"] if e["name"] == "thread_name"]
+    assert len([name for name in names if name.startswith("default stream of ")]) == 2
+
+
+# -- the picture ------------------------------------------------------------------------------
+
+
+def test_a_picture(increment, tmp_path):
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    streams = [cupola.Stream(non_blocking=True) for _ in range(3)]
+    with cupola.profile(picture=tmp_path / "p.png") as p, p.range("all"):
+        for stream in streams:
+            with stream:
+                array = cupola.to_device(np.zeros(N, np.int32))
+                for _ in range(5):
+                    increment.forall(N)(array, N)
+                array.get(stream=stream)
+    picture = np.asarray(image.open(tmp_path / "p.png").convert("RGB"))
+    height, width, _ = picture.shape
+    assert width == 12 * 120 and height > 200
+
+    def rows_of(colour):
+        found = (np.abs(picture.astype(int) - colour) < 8).all(axis=2)
+        found[:60] = False  # the legend
+        return np.count_nonzero(np.diff(found.any(axis=1).astype(int)) == 1)
+
+    assert rows_of((0xD5, 0x5E, 0x00)) >= 3  # a row of launches for each stream
+    assert rows_of((0xE6, 0x9F, 0x00)) >= 1  # the range
+    p.save_png(tmp_path / "small.png", width=6, dpi=50)
+    assert image.open(tmp_path / "small.png").width == 300
+    with cupola.profile(picture=tmp_path / "empty.png"):
+        pass
+    assert (tmp_path / "empty.png").exists()
+
+
+def test_a_picture_needs_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        cupola.profile(picture=tmp_path / "p.png")
+
+
+# -- in processes of their own ----------------------------------------------------------------
+
+
+def test_after_a_fault(driver, tmp_path):
+    images.ptx()
+    code = f"""
+import json, numpy as np, cupola
+module = cupola.load({str(images.ptx())!r})
+try:
+    with cupola.profile({str(tmp_path / "trace.json")!r}) as p:
+        module["increment"][1, 4](16, 4)
+        cupola.Device().synchronize()
+except cupola.DriverError as error:
+    assert "increment" in str(error)
+launches = [o for o in p.operations if o.kind == "launch"]
+assert len(launches) == 1, p.operations
+print(len(json.load(open({str(tmp_path / "trace.json")!r}))["traceEvents"]) > 0)
+"""
+    answer = run(code, driver)
+    assert (answer.stdout, answer.returncode) == ("True\n", 0), answer.stderr
+
+
+def run(code, driver, **variables):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "CUPOLA_DRIVER": driver, **variables},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_nvtx_ranges(driver, tmp_path):
+    """Seen by what a profiler would inject, written here."""
+    header = Path(images.nvcc().nvcc).parent.parent / "include"
+    if not (header / "nvtx3/nvToolsExt.h").exists():
+        pytest.skip("no nvtx3/nvToolsExt.h beside nvcc")
+    library = tmp_path / "injection.so"
+    command = ["cc", "-shared", "-fPIC", f"-I{header}", "-o", library]
+    source = Path(__file__).with_name("injection.c")
+    subprocess.run([*command, source], check=True)
+    code = """
+import numpy as np, cupola
+x = cupola.zeros(1000, np.float32)
+with cupola.profile():
+    x.fill(1)  # nobody asked for ranges here
+with cupola.profile(nvtx=True) as p:
+    with p.range("mine"):
+        cupola.saxpy(2.0, x, x)
+        x.get()
+x.fill(1)
+"""
+    answer = run(code, driver, NVTX_INJECTION64_PATH=str(library), RANGES=str(tmp_path / "ranges"))
+    assert answer.returncode == 0, answer.stderr
+    lines = (tmp_path / "ranges").read_text().splitlines()
+    assert lines[0] == "push mine" and lines[-1] == "pop"
+    inside = [line.removeprefix("push ") for line in lines[1:-1] if line.startswith("push ")]
+    assert any("saxpy" in name for name in inside) and "copy to the host" in inside
+    assert "fill" not in inside
+    assert lines.count("pop") == len(inside) + 1
