@@ -1,6 +1,8 @@
 """The examples, each as a reader starts it: a process of its own, its output checked."""
 
 import importlib.util
+import itertools
+import json
 import os
 import re
 import subprocess
@@ -211,6 +213,33 @@ def test_convolution(driver, tmp_path, nvrtc, plots):
     picture = plots(tmp_path / "c.png")[..., 0]
     edges = [np.abs(np.diff(picture[100:400, at : at + 250])).mean() for at in (110, 450, 790)]
     assert edges[1] > 1.5 * edges[0] and edges[2] < 0.7 * edges[0]
+
+
+def test_streams(driver, tmp_path, nvrtc, plots):
+    text = run(
+        "streams.py", "s.png", "s.json", folder=tmp_path, CUPOLA_CACHE_DIR=tmp_path / "cache"
+    )
+    one, four = (float(ms) for ms in re.findall(r"^\w+ streams?: ([\d.]+) ms$", text, re.MULTILINE))
+    assert one > 0 and four > 0
+    events = json.loads((tmp_path / "s.json").read_text())["traceEvents"]
+    lanes = {}
+    for event in events:
+        if event["ph"] == "X" and event["pid"] == 1:
+            lanes.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
+    assert sorted(len(lane) for lane in lanes.values()) == [6, 6, 6, 6, 24]
+    for lane in lanes.values():  # within a stream one thing after the other
+        lane.sort()
+        assert all(a[1] <= b[0] + 5 for a, b in itertools.pairwise(lane))
+    alone = max(lanes, key=lambda tid: len(lanes[tid]))
+    apart = sorted(span for tid, lane in lanes.items() if tid != alone for span in lane)
+    if driver == "cuda" or len(os.sched_getaffinity(0)) > 1:
+        assert any(a[1] > b[0] for a, b in itertools.pairwise(apart))  # side by side
+        going_on = float(re.search(r"([\d.]+) things went on at a time", text)[1])
+        assert going_on > 1
+    # The picture: launches in five rows at least, one of them the thread's.
+    picture = plots(tmp_path / "s.png")[60:]
+    launches = (np.abs(picture - (0xD5, 0x5E, 0x00)) < 8).all(axis=-1).any(axis=1)
+    assert np.count_nonzero(np.diff(launches.astype(int)) == 1) >= 5
 
 
 def test_schedulers(driver, tmp_path):

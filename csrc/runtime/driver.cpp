@@ -87,8 +87,8 @@ const Driver& load_driver() {
             s.driver = resolve(s);
             s.driver->log = level;
             s.driver->synchronous = synchronous;
-            s.driver->closely = (level >= Log::debug ? Driver::logged : 0) |
-                                (synchronous ? Driver::waited_for : 0);
+            s.driver->closely =
+                (level >= Log::debug ? Driver::logged : 0) | (synchronous ? Driver::waited_for : 0);
             if (level >= Log::info) log("driver " + s.driver->path + ": " + s.driver->reason);
         } catch (...) {
             s.begun = false;

@@ -289,10 +289,11 @@ def _draw(operations: list[Operation], names: dict[int, str], width: float) -> A
     figure = _matplotlib()(figsize=(width, 1.3 + 0.42 * max(len(rows), 1)), layout="constrained")
     axes = figure.add_subplot()
     unit, scale = "ms", 1e3
+    first = min((begin for row in rows.values() for begin, _, _ in row), default=0)
     last = max((end for row in rows.values() for _, end, _ in row), default=1e-3)
-    if last < 2e-3:
+    if last - first < 2e-3:
         unit, scale = "µs", 1e6
-    elif last >= 20:
+    elif last - first >= 20:
         unit, scale = "s", 1
     labels, shown = [], {}
     for place, (track, row) in enumerate(rows.items()):
@@ -305,10 +306,11 @@ def _draw(operations: list[Operation], names: dict[int, str], width: float) -> A
                 shown[kind] = axes.broken_barh(
                     spans, (place - 0.4, 0.8), facecolors=colour, edgecolors="black", linewidth=0.3
                 )
-        _write_names(axes, row, place, scale, last)
+        _write_names(axes, row, place, scale, last - first)
     axes.set_yticks(range(len(rows)), labels)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(0, scale * last * 1.005)
+    margin = 0.005 * (last - first)
+    axes.set_xlim(scale * (first - margin), scale * (last + margin))
     axes.set_xlabel(f"time, {unit}")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
@@ -321,12 +323,12 @@ def _draw(operations: list[Operation], names: dict[int, str], width: float) -> A
     return figure
 
 
-def _write_names(axes: Any, row: list[Any], place: int, scale: float, last: float) -> None:
+def _write_names(axes: Any, row: list[Any], place: int, scale: float, whole: float) -> None:
     """The names of kernels, ranges and the host's work, where they fit into their bars."""
     for begin, end, operation in row:
         if operation.kind not in ("launch", "graph", "host", "range"):
             continue
-        share = (end - begin) / last
+        share = (end - begin) / whole
         of_device = operation.kind in ("launch", "graph")
         if share * 150 < len(operation.name) + 1:  # about what fits across the picture
             continue
