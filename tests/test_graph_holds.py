@@ -124,8 +124,8 @@ def plain(kernel, array):
 @pytest.mark.parametrize("use", [plain, prepared, replaced])
 @pytest.mark.parametrize("take", [as_it_is, cupola.asarray], ids=["as it is", "as an Array"])
 def test_a_graph_holds_memory_of_other_libraries(stream, use, take):
-    x = ints(0)
-    foreign = Foreign(x, cupola.Stream.legacy())
+    theirs, x = cupola.Stream(non_blocking=True), ints(0)
+    foreign = Foreign(x, theirs)
     cupola.Device().synchronize()
     gone = weakref.ref(foreign)
     with stream.capture() as graph:

@@ -264,7 +264,8 @@ def test_handles_of_other_processes(driver):
     out = bytearray(9)
     memory.copy_to(out)
     assert out == b"\7\7\7answer"
-    for wrong in (memory.ipc_handle(), bytes(64)):  # its own, and nobody's
+    # Its own, and nobody's; NVIDIA's driver is not asked what it makes of bytes that it never gave.
+    for wrong in [memory.ipc_handle(), bytes(64)][: 2 if driver == "cpu" else 1]:
         with refused(cupola.DriverError, saying="another process"):
             cupola.Memory.from_ipc_handle(wrong)
 

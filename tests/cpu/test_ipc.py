@@ -219,8 +219,10 @@ def test_memory_is_shared_while_a_kernel_waits(cuda, own, kernel, streams, flag)
 
 def test_what_may_not_be_shared(cuda):
     handle, pooled, managed = Handle(), c_uint64(), c_uint64()
-    assert cuda.code("cuIpcGetMemHandle", None, cuda.alloc(16)) == INVALID_VALUE
-    assert cuda.code("cuIpcGetMemHandle", byref(handle), 16) == INVALID_VALUE
+    plain = cuda.alloc(16)
+    assert cuda.code("cuIpcGetMemHandle", None, plain) == INVALID_VALUE
+    cuda.cuMemFree_v2(plain)
+    assert cuda.code("cuIpcGetMemHandle", byref(handle), 16) != SUCCESS
     cuda.cuMemAllocAsync(byref(pooled), 64, 0)
     assert cuda.code("cuIpcGetMemHandle", byref(handle), pooled) != SUCCESS
     cuda.cuMemFreeAsync(pooled, 0)
