@@ -206,6 +206,17 @@ def test_compile_to_a_cubin(source, nvrtc):
     assert row[2] == "128" and row[3] == "0" and 0 < int(row[1]) < 256  # plain comes first
 
 
+def test_machine_code_is_for_the_device_that_is_there(source, driver, nvrtc):
+    code = "from cupola.build.architectures import present_devices; print(*present_devices())"
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    target = source.with_name("k.cubin")
+    answer = cli("compile", source, "-o", target)
+    if asked.stdout.split():
+        assert f"machine code for sm_{asked.stdout.split()[-1]}" in answer.stdout
+    else:
+        assert answer.returncode == 1 and "--arch sm_90" in answer.stderr and not target.exists()
+
+
 def test_compile_to_a_fatbin_with_its_manifest(source):
     import json
 
