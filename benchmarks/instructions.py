@@ -91,6 +91,24 @@ def ways():
         for _ in range(count):
             prepared[0] = 3.0
 
+    z = cupola.empty_like(x)
+
+    def sums(count):
+        for _ in range(count):
+            x + y
+
+    def doubles(count):
+        for _ in range(count):
+            2 * x
+
+    def adds(count):
+        for _ in range(count):
+            np.add(x, y, out=z)
+
+    def sines(count):
+        for _ in range(count):
+            np.sin(x)
+
     return {
         "empty Python loop": empty,
         "empty Python call": repeated(lambda: None),
@@ -102,6 +120,10 @@ def ways():
         "kernel[grid, block](...), arrays by __cuda_array_interface__": foreign_calls,
         "kernel[grid, block] alone": items,
         "cupola.empty(32, float32), and its end": arrays,
+        "x + y": sums,
+        "2 * x": doubles,
+        "np.add(x, y, out=z)": adds,
+        "np.sin(x)": sines,
         "cupola.alloc(1 << 20), and its end": pieces,
         "Stream.current()": repeated(cupola.Stream.current),
         "event.record()": repeated(event.record),

@@ -97,6 +97,8 @@ class Recipe:
         """
         image = self.build.image
         options = (*image.STANDARD, "-fmad=false", "-Icsrc/kernels/array")
+        # Machine code for 8.0 runs on all of 8.x: another for 8.6 would tell these kernels nothing.
+        major = {number // 10: number for number in sorted(architectures.cubins, reverse=True)}
         ptx, code = [], []
         for source in self.sources("kernels/array/*.cu"):
             target = ARRAYS.parent / "array" / source.stem
@@ -104,7 +106,7 @@ class Recipe:
             if architectures.cubins:
                 fatbin = target.with_suffix(".fatbin")
                 code.append(
-                    image.compile_code(toolkit, source, fatbin, options, architectures.cubins)
+                    image.compile_code(toolkit, source, fatbin, options, sorted(major.values()))
                 )
         texts, fatbins = [step.target for step in ptx], [step.target for step in code]
         pack = self.build.step.Step(

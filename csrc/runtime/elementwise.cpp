@@ -25,7 +25,7 @@ using arrays::Flat;
 using arrays::Strided;
 
 // Classes of operations, in the order of their numbers.
-enum Class { arithmetic, predicate, classes };
+enum Class { arithmetic, predicate, function, classes };
 constexpr int per_class = 256;
 
 struct Row {
@@ -43,9 +43,20 @@ const Row* rows() {
 #define CUPOLA_ROW(name, kinds) {#name, predicate * per_class + operations::predicate::name, kinds},
             CUPOLA_PREDICATES(CUPOLA_ROW)
 #undef CUPOLA_ROW
-                {nullptr, 0, 0}};
+#define CUPOLA_NUMBER(name) function* per_class + operations::function::name
+#define CUPOLA_REAL(name) {#name, CUPOLA_NUMBER(name), reals},
+#define CUPOLA_COMPLEX(name) {#name, CUPOLA_NUMBER(name), complexes},
+#define CUPOLA_BOTH(name) {#name, CUPOLA_NUMBER(name), reals | complexes},
+                CUPOLA_FUNCTIONS(CUPOLA_REAL, CUPOLA_COMPLEX, CUPOLA_BOTH)
+#undef CUPOLA_NUMBER
+#undef CUPOLA_REAL
+#undef CUPOLA_COMPLEX
+#undef CUPOLA_BOTH
+                    {nullptr, 0, 0}};
     return all;
 }
+
+Class class_of(int operation) { return static_cast<Class>(operation / per_class); }
 
 const Row* row_of(int operation) {
     for (const Row* row = rows(); row->name; ++row)
@@ -65,15 +76,13 @@ int kind_of(int element) {
     return element >= elements::f16 ? operations::kinds::reals : operations::kinds::integers;
 }
 
-bool takes(int operation, int element) {
-    const Row* row = row_of(operation);
-    return row && element > elements::none && element < elements::count &&
-           (row->kinds & kind_of(element));
+bool takes(const Row& row, int element) {
+    return element > elements::none && element < elements::count && (row.kinds & kind_of(element));
 }
 
 void require_kernel(int operation, int element) {
-    if (takes(operation, element)) return;
     const Row* row = row_of(operation);
+    if (row && takes(*row, element)) return;
     fail(CUPOLA_ERROR_TYPE,
          (row ? std::string(row->name) : "operation " + std::to_string(operation)) +
              " is not done in elements of type " +
@@ -81,17 +90,42 @@ void require_kernel(int operation, int element) {
                                                        : std::to_string(element)));
 }
 
-// Held for good, one a device, form, class and type.
-Kernel& kernel_of(Context& context, bool flat, int which, int element) {
-    static auto* const found = new std::atomic<Kernel*>[64][2][classes][elements::count]();
-    auto& slot = found[context.ordinal][flat][which][element];
+// What the operation gives, done in a type.
+int result_of(int operation, int element) {
+    if (class_of(operation) == predicate) return elements::b8;
+    if (operation == function * per_class + operations::function::absolute)
+        return element == elements::c64 ? elements::f32 : elements::f64;
+    return element;
+}
+
+// A kernel of one device: found once, held for good.
+using Slot = std::atomic<Kernel*>;
+
+template <class Name>
+Kernel& kept(Slot& slot, Context& context, std::size_t parameter_bytes, Name name) {
     if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
-    constexpr const char* names[] = {"arithmetic_", "predicate_"};
-    Kernel& kernel = array_kernel(
-        context, (flat ? "" : "strided_") + std::string(names[which]) + element_names[element],
-        flat ? sizeof(Flat) : sizeof(Strided));
+    Kernel& kernel = array_kernel(context, name(), parameter_bytes);
     slot.store(&kernel, std::memory_order_release);
     return kernel;
+}
+
+// Of operations that share a kernel, by form, class and type.
+Kernel& shared_kernel(Context& context, bool flat, Class which, int element) {
+    static auto* const slots = new Slot[64][2][function][elements::count]();
+    return kept(slots[context.ordinal][flat][which][element], context,
+                flat ? sizeof(Flat) : sizeof(Strided), [&] {
+                    return std::string(flat ? "" : "strided_") +
+                           (which == arithmetic ? "arithmetic_" : "predicate_") +
+                           element_names[element];
+                });
+}
+
+// Of one function and the type that it is computed in.
+Kernel& function_kernel(Context& context, int operation, int element) {
+    static auto* const slots = new Slot[64][operations::function::count][elements::count]();
+    return kept(
+        slots[context.ordinal][operation % per_class][element], context, sizeof(Strided),
+        [&] { return row_of(operation)->name + ("_" + std::string(element_names[element])); });
 }
 
 // The bits of the type that is computed in. A float16 is rounded to, as NumPy has it.
@@ -135,8 +169,7 @@ bool may_wait(const Kernel& kernel, Stream& stream) {
 }
 
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
-    const int which = operation / per_class;
-    Kernel& kernel = kernel_of(stream.context, true, which, element);
+    Kernel& kernel = shared_kernel(stream.context, true, class_of(operation), element);
     if (at_once && may_wait(kernel, stream)) return false;
     arguments.operation = operation % per_class;
     const unsigned a_thread = 16 / element_sizes[element];
@@ -153,6 +186,12 @@ struct Axis {
 struct Box {
     std::uint64_t out, x, y;
     std::vector<Axis> axes;
+
+    std::uint64_t count() const {
+        std::uint64_t all = 1;
+        for (const Axis& axis : axes) all *= axis.length;
+        return all;
+    }
 };
 
 void require_reach(std::int64_t stride, std::uint64_t length) {
@@ -214,47 +253,70 @@ arrays::Divisor divisor(std::uint64_t length) {
     return {by, static_cast<unsigned>(factor), shift};
 }
 
+// `box` is small enough.
 void launch_strided(int operation, int element, const Box& box, Strided& arguments,
                     Stream& stream) {
-    arguments.operation = operation % per_class;
     arguments.axes = static_cast<int>(box.axes.size());
-    arguments.count = 1;
+    arguments.count = box.count();
     arguments.out.address = box.out;
     arguments.x.address = box.x;
     arguments.y.address = box.y;
-    for (const Axis& axis : box.axes) arguments.count *= axis.length;
     for (std::size_t i = 0; i < box.axes.size(); ++i) {
         const Axis& axis = box.axes[box.axes.size() - 1 - i];
-        arguments.lengths[i] = axis.length;
-        if (arguments.count < std::uint64_t{1} << 31) arguments.divisors[i] = divisor(axis.length);
+        arguments.lengths[i] = divisor(axis.length);
         arguments.out.strides[i] = axis.out;
         arguments.x.strides[i] = axis.x;
         arguments.y.strides[i] = axis.y;
     }
-    Kernel& kernel =
-        kernel_of(stream.context, false, operation / per_class, elements::computed_in(element));
+    if (box.axes.empty()) {  // one element: no axes are another form to functions
+        arguments.axes = 1;
+        arguments.lengths[0] = divisor(1);
+    }
+    const Class which = class_of(operation);
+    const int computed = elements::computed_in(element);
+    Kernel& kernel = which == function ? function_kernel(stream.context, operation, computed)
+                                       : shared_kernel(stream.context, false, which, computed);
     kernel.launch(cover(arguments.count), nullptr, &arguments, stream);
 }
 
-// The kernel takes so many axes; the outermost of more are walked here.
+// The kernel takes so many axes and elements; of more the outermost axis is walked or halved here.
 void launch_any(int operation, int element, Box box, Strided& arguments, Stream& stream) {
-    if (box.axes.size() <= arrays::most_axes)
+    constexpr std::uint64_t most = std::uint64_t{1} << 31;
+    if (box.axes.size() <= arrays::most_axes && box.count() < most)
         return launch_strided(operation, element, box, arguments, stream);
-    const Axis outer = box.axes.front();
-    box.axes.erase(box.axes.begin());
-    for (std::uint64_t i = 0; i < outer.length; ++i) {
-        launch_any(operation, element, box, arguments, stream);
-        box.out += static_cast<std::uint64_t>(outer.out);
-        box.x += static_cast<std::uint64_t>(outer.x);
-        box.y += static_cast<std::uint64_t>(outer.y);
+    Axis& outer = box.axes.front();
+    const auto move_on = [&](std::uint64_t by) {
+        const auto steps = static_cast<std::int64_t>(by);
+        box.out += static_cast<std::uint64_t>(outer.out * steps);
+        box.x += static_cast<std::uint64_t>(outer.x * steps);
+        box.y += static_cast<std::uint64_t>(outer.y * steps);
+    };
+    if (box.axes.size() > arrays::most_axes) {
+        Box inner = box;
+        inner.axes.erase(inner.axes.begin());
+        for (std::uint64_t i = 0; i < outer.length; ++i) {
+            inner.out = box.out, inner.x = box.x, inner.y = box.y;
+            launch_any(operation, element, inner, arguments, stream);
+            move_on(1);
+        }
+        return;
     }
+    const std::uint64_t half = outer.length / 2, rest = outer.length - half;
+    if (half == 0) {
+        box.axes.erase(box.axes.begin());
+        return launch_any(operation, element, box, arguments, stream);
+    }
+    outer.length = half;
+    launch_any(operation, element, box, arguments, stream);
+    move_on(half);
+    outer.length = rest;
+    launch_any(operation, element, box, arguments, stream);
 }
 
 // All elements in a row, and of the type that the operation is done in.
 bool is_flat(const Box& box, int operation, int element, const cupola_operand& out,
              const cupola_operand& x, const cupola_operand& y) {
-    const int result = operation / per_class == predicate ? elements::b8 : element;
-    if (box.axes.size() > 1 || out.element != result) return false;
+    if (box.axes.size() > 1 || out.element != result_of(operation, element)) return false;
     if (x.element == elements::none && y.element == elements::none) return false;
     for (const cupola_operand* operand : {&x, &y})
         if (operand->element != elements::none && operand->element != element) return false;
@@ -266,27 +328,56 @@ bool is_flat(const Box& box, int operation, int element, const cupola_operand& o
     return in_order(out, axis.out) && in_order(x, axis.x) && in_order(y, axis.y);
 }
 
+// Functions have one kernel for both forms; `element` is stored as it is computed in.
+bool launch_flat_function(int operation, int element, Strided& arguments, Stream& stream,
+                          bool at_once) {
+    Kernel& kernel = function_kernel(stream.context, operation, element);
+    if (at_once && may_wait(kernel, stream)) return false;
+    const unsigned a_thread = 16 / element_sizes[element];
+    kernel.launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+    return true;
+}
+
+bool is_flat_function(int element, std::uint64_t out, std::uint64_t x, std::uint64_t y) {
+    return element != elements::f16 && (out | x | y) % 16 == 0;
+}
+
 void elementwise(int operation, int element, const cupola_operand& out, const cupola_operand& x,
                  const cupola_operand& y, const cupola_scalar& scalar, const std::int64_t* shape,
                  int ndim, Stream& stream) {
     Box box{out.address, x.address, y.address, {}};
     if (!reduce(box, out, x, y, shape, ndim)) return;
-    if (is_flat(box, operation, element, out, x, y)) {
+    const bool flat = is_flat(box, operation, element, out, x, y);
+    if (flat && class_of(operation) != function) {
         const int form = x.element == elements::none   ? arrays::first_scalar
                          : y.element == elements::none ? arrays::second_scalar
                                                        : arrays::both_arrays;
-        Flat arguments{box.out, box.x, box.y, box.axes.empty() ? 1 : box.axes[0].length,
-                       {},      0,     form};
+        Flat arguments{box.out, box.x, box.y, box.count(), {}, 0, form};
         put_scalar(arguments.scalar, element, scalar);
         launch_flat(operation, element, arguments, stream, false);
         return;
     }
     Strided arguments{};
     put_scalar(arguments.scalar, element, scalar);
-    arguments.out.element = out.element;
-    arguments.x.element = x.element;
-    arguments.y.element = y.element;
-    launch_any(operation, element, box, arguments, stream);
+    arguments.operation = operation % per_class;
+    arguments.out = {box.out, {}, out.element};
+    arguments.x = {box.x, {}, x.element};
+    arguments.y = {box.y, {}, y.element};
+    if (flat && is_flat_function(element, box.out, box.x, box.y)) {
+        arguments.count = box.count();
+        launch_flat_function(operation, element, arguments, stream, false);
+    } else {
+        launch_any(operation, element, box, arguments, stream);
+    }
+}
+
+// Functions load their own type alone, and float16 where that is float32.
+void require_operand(int operation, int element, const cupola_operand& operand, const char* name) {
+    if (class_of(operation) == function && operand.element != elements::none &&
+        operand.element != element)
+        fail(CUPOLA_ERROR_TYPE, std::string(name) + " is of " + element_names[operand.element] +
+                                    ", the function is done in " + element_names[element] +
+                                    ": cast it before");
 }
 
 void require_element(const cupola_operand& operand, const char* name) {
@@ -300,22 +391,25 @@ void require_element(const cupola_operand& operand, const char* name) {
 
 using namespace cupola;
 
-int cupola_operation(const char* name) {
+int cupola_operation(const char* name, int element) {
     if (name)
         for (const Row* row = rows(); row->name; ++row)
-            if (std::strcmp(row->name, name) == 0) return row->number;
+            if (std::strcmp(row->name, name) == 0 && takes(*row, element)) return row->number;
     return -1;
 }
 
-int cupola_operation_is_predicate(int operation) { return operation / per_class == predicate; }
+int cupola_operation_result(int operation, int element) {
+    const Row* row = row_of(operation);
+    return row && takes(*row, element) ? result_of(operation, element) : elements::none;
+}
+
+int cupola_operation_is_function(int operation) { return class_of(operation) == function; }
 
 const char* cupola_operation_name(int index) {
     const Row* row = rows();
     for (int i = 0; i < index && row->name; ++i) ++row;
     return row->name;
 }
-
-int cupola_operation_takes(int operation, int element) { return takes(operation, element); }
 
 int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x, uint64_t y,
                             const cupola_scalar* scalar, size_t count, cupola_stream* stream,
@@ -328,17 +422,39 @@ int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x
         driver();  // a forked child must not get further
         Stream& s = *unwrap(required(stream, "stream"));
         if (count == 0) return;
-        Flat arguments{out,
-                       x,
-                       y,
-                       count,
-                       {},
-                       0,
-                       !x   ? arrays::first_scalar
-                       : !y ? arrays::second_scalar
-                            : arrays::both_arrays};
-        if (scalar) put_scalar(arguments.scalar, element, *scalar);
-        done = launch_flat(operation, element, arguments, s, at_once);
+        if (class_of(operation) != function) {
+            Flat arguments{out,
+                           x,
+                           y,
+                           count,
+                           {},
+                           0,
+                           !x   ? arrays::first_scalar
+                           : !y ? arrays::second_scalar
+                                : arrays::both_arrays};
+            if (scalar) put_scalar(arguments.scalar, element, *scalar);
+            done = launch_flat(operation, element, arguments, s, at_once);
+            return;
+        }
+        if (is_flat_function(element, out, x, y)) {
+            Strided arguments{};
+            arguments.count = count;
+            if (scalar) put_scalar(arguments.scalar, element, *scalar);
+            arguments.out = {out, {}, result_of(operation, element)};
+            arguments.x = {x, {}, x ? element : elements::none};
+            arguments.y = {y, {}, y ? element : elements::none};
+            done = launch_flat_function(operation, element, arguments, s, at_once);
+            return;
+        }
+        done = !at_once;
+        if (at_once) return;
+        const auto shape = static_cast<std::int64_t>(count);
+        const int result = result_of(operation, element);
+        const std::int64_t step = element_sizes[element], out_step = element_sizes[result];
+        const cupola_scalar zero{};
+        elementwise(
+            operation, element, {out, &out_step, result}, {x, &step, x ? element : elements::none},
+            {y, &step, y ? element : elements::none}, scalar ? *scalar : zero, &shape, 1, s);
     });
     return done ? status : CUPOLA_WOULD_WAIT;
 }
@@ -354,6 +470,9 @@ int cupola_elementwise(int operation, int element, const cupola_operand* out,
         require_element(*required(out, "out"), "out");
         require_element(*required(x, "x"), "x");
         require_element(*required(y, "y"), "y");
+        require_operand(operation, element, *x, "x");
+        require_operand(operation, element, *y, "y");
+        require_operand(operation, result_of(operation, element), *out, "out");
         const cupola_scalar zero{};
         elementwise(operation, element, *out, *x, *y, scalar ? *scalar : zero, shape, ndim,
                     *unwrap(required(stream, "stream")));

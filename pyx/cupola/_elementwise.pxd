@@ -32,10 +32,10 @@ cdef extern from "cupola/elementwise.h" nogil:
         const int64_t* strides
         int element
 
-    int cupola_operation(const char* name)
-    bint cupola_operation_is_predicate(int operation)
+    int cupola_operation(const char* name, int element)
+    int cupola_operation_result(int operation, int element)
+    bint cupola_operation_is_function(int operation)
     const char* cupola_operation_name(int index)
-    bint cupola_operation_takes(int operation, int element)
     int cupola_elementwise_flat(
         int operation, int element, uint64_t out, uint64_t x, uint64_t y,
         const cupola_scalar* scalar, size_t count, cupola_stream* stream, bint at_once)

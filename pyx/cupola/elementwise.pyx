@@ -188,72 +188,111 @@ cdef object beyond(int number, object value, int element, int side, bint first):
 # -- the short ways ---------------------------------------------------------------------------
 
 
-cdef object binary(int number, object left, object right):
-    cdef Array x, y, out
+cdef inline bint is_plain(Array x) noexcept:
+    return x.contiguous and x.element != 0 and not is_gone(x)
+
+
+cdef inline bint is_aside(Array x, Array out) noexcept:
+    """Whether no element is written over before it was read."""
+    return (
+        x.start + x.nbytes <= out.start or out.start + out.nbytes <= x.start
+        or (x.start == out.start and x.itemsize == out.itemsize))
+
+
+cdef inline bint takes(Array out, Array x, int result) except -1:
+    return (
+        is_plain(out) and out.element == result and not out.readonly and is_aside(x, out)
+        and out.device_index == x.device_index
+        and (out.shape is x.shape or out.shape == x.shape))
+
+
+cdef Array run(
+    const Plan* plan, Array x, Array y, const cupola_scalar* scalar, bint scalar_first, Array out
+):
+    cdef Stream queue = current_stream(x.device_index)
+    cdef uint64_t first = x.start, second = 0
+    if out is None:
+        out = result_like(x, plan.result, queue)
+    else:
+        use(out, queue)
+    if y is not None:
+        second = y.start
+        use(y, queue)
+    elif scalar_first:
+        first, second = 0, first
+    run_flat(plan, out, first, second, scalar, queue)
+    use(x, queue)
+    return out
+
+
+cdef object binary_to(int number, object left, object right, Array out):
+    """With results in `out`, where that is one."""
+    cdef Array x, y
     cdef const Plan* plan
-    cdef Stream queue
     if type(left) is Array:
         if type(right) is not Array:
-            return with_scalar(number, <Array>left, right, False)
+            return with_scalar(number, <Array>left, right, False, out)
         x, y = <Array>left, <Array>right
         if (
-            x.contiguous and y.contiguous and x.element == y.element and x.element
+            is_plain(x) and is_plain(y) and x.element == y.element
             and x.device_index == y.device_index
-            and (x.shape is y.shape or x.shape == y.shape) and not is_gone(x) and not is_gone(y)
+            and (x.shape is y.shape or x.shape == y.shape)
         ):
             plan = plan_of(number, x.element, y.element)
-            if plan.element == x.element and plan.flat:
-                queue = current_stream(x.device_index)
-                out = result_like(x, plan.result, queue)
-                run_flat(plan, out, x.start, y.start, NULL, queue)
-                use(x, queue)
-                use(y, queue)
-                return out
+            if plan.element == x.element and plan.flat and (
+                out is None or (takes(out, x, plan.result) and is_aside(y, out))
+            ):
+                return run(plan, x, y, NULL, False, out)
     elif type(right) is Array:
-        return with_scalar(number, <Array>right, left, True)
-    return apply(number, left, right, None, None)
+        return with_scalar(number, <Array>right, left, True, out)
+    return apply(number, left, right, out, None)
 
 
-cdef object with_scalar(int number, Array x, object value, bint first):
+cdef object with_scalar(int number, Array x, object value, bint first, Array out):
     cdef int kind
     cdef const Plan* plan
     cdef cupola_scalar scalar
-    cdef Stream queue
-    cdef Array out
-    if x.contiguous and x.element and not is_gone(x):
+    if is_plain(x):
         kind = kind_of_scalar(value)
         if kind:
             plan = plan_of(number, kind if first else x.element, x.element if first else kind)
-            if plan.element == x.element and plan.flat and plan.plain_scalar:
-                if put_scalar(&scalar, value, plan.element) == 0:
-                    queue = current_stream(x.device_index)
-                    out = result_like(x, plan.result, queue)
-                    run_flat(
-                        plan, out, 0 if first else x.start, x.start if first else 0, &scalar,
-                        queue)
-                    use(x, queue)
-                    return out
-    return apply(number, value, x, None, None) if first else apply(number, x, value, None, None)
+            if plan.element == x.element and plan.flat and (
+                out is None or takes(out, x, plan.result)
+            ):
+                if not is_refused(number, plan, value, first) and (
+                    put_scalar(&scalar, value, plan.element) == 0
+                ):
+                    return run(plan, x, None, &scalar, first, out)
+    return apply(number, value, x, out, None) if first else apply(number, x, value, out, None)
 
 
-cdef object unary(int number, object operand):
-    cdef Array x = operand
+cdef object unary_to(int number, Array x, Array out):
     cdef const Plan* plan
-    cdef Stream queue
-    cdef Array out
-    if x.contiguous and x.element and not is_gone(x):
+    if is_plain(x):
         plan = plan_of(number, x.element, 0)
-        if plan.element == x.element and plan.flat:
-            queue = current_stream(x.device_index)
-            out = result_like(x, plan.result, queue)
-            run_flat(plan, out, x.start, 0, NULL, queue)
-            use(x, queue)
-            return out
-    return apply(number, x, None, None, None)
+        if plan.element == x.element and plan.flat and (
+            out is None or takes(out, x, plan.result)
+        ):
+            return run(plan, x, None, NULL, False, out)
+    return apply(number, x, None, out, None)
+
+
+cdef object binary(int number, object left, object right):
+    return binary_to(number, left, right, None)
 
 
 cdef object inplace(int number, object left, object right):
-    return apply(number, left, right, left, None)
+    return binary_to(number, left, right, <Array>left)
+
+
+cdef object unary(int number, object x):
+    return unary_to(number, <Array>x, None)
+
+
+cdef inline bint is_refused(int number, const Plan* plan, object value, bint first) except -1:
+    """A negative power of integers, as far as it is known here."""
+    return (
+        number == OPERATORS.power and not first and plan.element < CUPOLA_FLOAT16 and value < 0)
 
 
 cdef object power(object base, object exponent):
@@ -331,15 +370,32 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
     scalar.parts[0] = scalar.parts[1] = 0
     if x is None or (y is None and right is not None):
         value = left if x is None else right
-        if number == OPERATORS.power and type(value) is int and x is not None and value < 0 and (
-            plan.element < CUPOLA_FLOAT16
-        ):
+        if is_refused(number, plan, value, x is None):
             raise ArgumentValueError("integers to negative integer powers are not allowed")
         side = put_scalar(&scalar, value, plan.element)
         if side:
             target.fill(beyond(number, value, plan.element, side, x is None))
             return target
+    if plan.function:
+        return run_function(plan, target, x, y, &scalar, queue)
     run_any(plan.operation, plan.element, target, x, y, &scalar, queue)
+    return target
+
+
+cdef Array run_function(
+    const Plan* plan, Array target, Array x, Array y, const cupola_scalar* scalar, Stream queue
+):
+    """With what is of other types cast before and after."""
+    cdef Array made = target
+    if x is not None and x.element != plan.element:
+        x = cast(x, dtype_of(plan.element), queue)
+    if y is not None and y.element != plan.element:
+        y = cast(y, dtype_of(plan.element), queue)
+    if element_code(target) != plan.result:
+        made = shaped_like(target, dtype_of(plan.result), queue)
+    run_any(plan.operation, plan.element, made, x, y, scalar, queue)
+    if made is not target:
+        convert(made, target, queue)
     return target
 
 
@@ -465,24 +521,28 @@ cdef int run_any(
 
 cdef Array cast(Array source, object dtype, Stream queue):
     cdef Array made
-    cdef cupola_scalar zero
-    cdef const Plan* plan
-    cdef int element = element_of(dtype), origin
     source.require_live()
-    origin = element_code(source)
-    if not element:
+    element_code(source)
+    if not element_of(dtype):
         raise ArgumentTypeError(f"elements can't be cast to {dtype} on a device")
     made = shaped_like(source, dtype, queue)
+    convert(source, made, queue)
+    return made
+
+
+cdef int convert(Array source, Array target, Stream queue) except -1:
+    """Each element of an array into another one, of any type and the same shape."""
+    cdef cupola_scalar zero
+    cdef const Plan* plan
+    cdef int origin = element_code(source), element = element_code(target)
     zero.parts[0] = zero.parts[1] = 0
     if element == CUPOLA_BOOL:
         plan = plan_of(OPERATORS.not_equal, origin, origin)
-        run_any(plan.operation, origin, made, source, None, &zero, queue)
-        return made
-    if element == CUPOLA_FLOAT16 and dtype_of(origin).itemsize >= 8 and origin >= CUPOLA_FLOAT16:
+        return run_any(plan.operation, origin, target, source, None, &zero, queue)
+    if element == CUPOLA_FLOAT16 and size_of(origin) >= 8 and origin >= CUPOLA_FLOAT16:
         element = CUPOLA_FLOAT64  # the one that is rounded once
     plan = plan_of(OPERATORS.positive, CUPOLA_FLOAT64, 0)
-    run_any(plan.operation, element, made, source, None, &zero, queue)
-    return made
+    return run_any(plan.operation, element, target, source, None, &zero, queue)
 
 
 # -- NumPy's protocol -------------------------------------------------------------------------
@@ -515,11 +575,11 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
         out = out[0]
     if dtype is not None:
         dtype = np.dtype(dtype)
-    elif out is None:
+    elif out is None or type(out) is Array:
         if len(inputs) == 2:
-            return binary(number, inputs[0], inputs[1])
+            return binary_to(number, inputs[0], inputs[1], out)
         if type(inputs[0]) is Array:
-            return unary(number, inputs[0])
+            return unary_to(number, inputs[0], out)
     return apply(number, inputs[0], inputs[1] if len(inputs) == 2 else None, out, dtype)
 
 

@@ -14,7 +14,7 @@ cdef struct Plan:
     int element  # in which it is done
     int result  # what it gives
     bint flat  # arrays of that type give it, so the kernels for what lies in order do it
-    bint plain_scalar  # whether a number beside an array is of the type it is done in
+    bint function  # its kernel takes that type alone, and gives its own: the rest is cast
     bint known
 
 # The code of a dtype that arrays compute with, 0 of others.

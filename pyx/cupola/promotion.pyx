@@ -7,8 +7,8 @@ import numpy as np
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola._elementwise cimport (
-    CUPOLA_BOOL, CUPOLA_UINT64, cupola_operation, cupola_operation_is_predicate,
-    cupola_operation_name, cupola_operation_takes,
+    CUPOLA_BOOL, CUPOLA_UINT64, cupola_operation, cupola_operation_is_function,
+    cupola_operation_name, cupola_operation_result,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array
@@ -51,20 +51,26 @@ cdef Py_ssize_t size_of(int element) noexcept:
 cdef list names_of_operations():
     cdef list names = []
     cdef const char* name
-    while (name := cupola_operation_name(len(names))) != NULL:
+    cdef int index = 0
+    while (name := cupola_operation_name(index)) != NULL:
         names.append(name.decode())
+        index += 1
     return names
 
 
-# The ufuncs that have kernels, as the library lists them.
-cdef list UFUNCS = [getattr(np, name) for name in names_of_operations()]
+# The ufuncs that have kernels, as the library lists them, and those that are done as others are.
+cdef dict ALIASES = {
+    np.fabs: "absolute", np.degrees: "rad2deg", np.radians: "deg2rad", np.float_power: "power"}
+cdef list UFUNCS = [getattr(np, name) for name in dict.fromkeys(names_of_operations())]
+UFUNCS += list(ALIASES)
+cdef list NAMES = [ALIASES.get(ufunc, ufunc.__name__).encode() for ufunc in UFUNCS]
 cdef dict NUMBERS = {ufunc: number for number, ufunc in enumerate(UFUNCS)}
-cdef int OPERATIONS[512]
 cdef Plan* PLANS[512]  # of each ufunc, KINDS_OF_OPERAND squared, made when the first is asked for
 
-for _number, _ufunc in enumerate(UFUNCS):
-    OPERATIONS[_number] = cupola_operation(_ufunc.__name__.encode())
+for _number in range(512):
     PLANS[_number] = NULL
+if len(UFUNCS) > 512:
+    raise ImportError("more operations than PLANS has room for")
 
 
 cdef int number_of(object ufunc) except -2:
@@ -117,7 +123,6 @@ cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) 
     wanted = {} if dtype is None else {"signature": (None,) * len(kinds) + (dtype,)}
     # Raises as NumPy does.
     *loop, result = ufunc.resolve_dtypes((*kinds, None), **wanted)
-    plan.operation = OPERATIONS[number]
     plan.element = CODES.get(loop[0], 0)
     plan.result = CODES.get(result, 0)
     if len(loop) == 2 and loop[0] != loop[1]:
@@ -125,21 +130,20 @@ cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) 
         plan.element = CUPOLA_UINT64
     if plan.element == CUPOLA_BOOL and {first, second} - {0, CUPOLA_BOOL}:
         # Whether something is true is seen in a type that holds what it is.
-        plan.element = CODES[np.result_type(
-            *[np.bool_ if kind in WEAK_TYPES else kind for kind in kinds])]
+        plan.element = CODES.get(np.result_type(
+            *[np.bool_ if isinstance(kind, type) else kind for kind in kinds]), 0)
+    name = NAMES[number]
     if plan.element == CUPOLA_BOOL and ufunc is np.invert:
-        plan.operation = OPERATIONS[NUMBERS[np.logical_not]]
-    if not plan.element or not plan.result or not cupola_operation_takes(
-        plan.operation, plan.element
-    ):
+        name = b"logical_not"
+    plan.operation = cupola_operation(name, plan.element)
+    if plan.operation < 0 or not plan.result:
         told = " and ".join(
             ["Python's " + kind.__name__ if isinstance(kind, type) else str(kind)
              for kind in kinds])
         raise ArgumentTypeError(
             f"{ufunc.__name__} of {told} is done in {loop[0]}, for which cupola has no kernel")
-    plan.flat = plan.result == (
-        CUPOLA_BOOL if cupola_operation_is_predicate(plan.operation) else plan.element)
-    plan.plain_scalar = True
+    plan.flat = plan.result == cupola_operation_result(plan.operation, plan.element)
+    plan.function = cupola_operation_is_function(plan.operation)
     plan.known = True
     return 0
 

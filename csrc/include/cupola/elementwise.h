@@ -39,16 +39,18 @@ typedef union cupola_scalar {
     double parts[2];
 } cupola_scalar;
 
-/* The number of an operation, or -1; and whether its results are truth values. */
-CUPOLA_API int cupola_operation(const char* name);
-CUPOLA_API int cupola_operation_is_predicate(int operation);
-/* The names, by 0, 1, 2 ...; NULL after the last. */
+/* The number of an operation, as it is done in a type, or -1: there is no kernel for that. */
+CUPOLA_API int cupola_operation(const char* name, int element);
+/* The type of what it then gives. */
+CUPOLA_API int cupola_operation_result(int operation, int element);
+/* Whether its operands and results have to be of the very type that it is done in, and of the one
+ * that it gives: then the caller casts them. */
+CUPOLA_API int cupola_operation_is_function(int operation);
+/* The names, by 0, 1, 2 ..., some of them twice; NULL after the last. */
 CUPOLA_API const char* cupola_operation_name(int index);
-/* Whether there is a kernel that does the operation in the type. */
-CUPOLA_API int cupola_operation_takes(int operation, int element);
 
-/* Arrays of `count` elements which follow each other, all of the type `element`; `out` of truth
- * values where the operation gives these. An address of 0 stands for the scalar; operations of one
+/* Arrays of `count` elements which follow each other, all of the type `element`; `out` of what
+ * the operation gives. An address of 0 stands for the scalar; operations of one
  * operand have no y. Where `at_once`, CUPOLA_WOULD_WAIT in place of waiting for anything. */
 CUPOLA_API int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x,
                                        uint64_t y, const cupola_scalar* scalar, size_t count,

@@ -30,10 +30,9 @@ struct Operand {
 // Elements anywhere and of any type. What an operand is of is turned into the type that is computed
 // in as it is loaded.
 struct Strided {
-    unsigned long long count, scalar[2];
+    unsigned long long count, scalar[2];  // with axes less than 2^31
     int operation, axes;
-    unsigned long long lengths[most_axes];  // the innermost first
-    Divisor divisors[most_axes];            // of the lengths, where count < 2^31
+    Divisor lengths[most_axes];  // of the axes, the innermost first
     Operand out, x, y;
 };
 

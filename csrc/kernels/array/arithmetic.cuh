@@ -145,11 +145,13 @@ __device__ bool not_a_number(T x) {
         return x != x;
 }
 
-// Complex numbers are in the order of their real parts, then of their imaginary ones.
+// Complex numbers are in the order of their real parts, then of their imaginary ones; with a NaN in
+// these there is none.
 template <class T>
 __device__ bool at_least(T x, T y) {
     if constexpr (is_complex<T>)
-        return x.real > y.real || (x.real == y.real && x.imag >= y.imag);
+        return (x.real > y.real && x.imag == x.imag && y.imag == y.imag) ||
+               (x.real == y.real && x.imag >= y.imag);
     else
         return x >= y;
 }
@@ -212,16 +214,19 @@ struct copysign {
     }
 };
 
+template <class T>
+constexpr T pi = T(3.141592653589793238462643383279502884);
+
 struct deg2rad {
     template <class T>
     __device__ static T of(T x, T) {
-        return x * static_cast<T>(3.141592653589793238462643383279502884 / 180);
+        return x * (pi<T> / 180);
     }
 };
 struct rad2deg {
     template <class T>
     __device__ static T of(T x, T) {
-        return x * static_cast<T>(180 / 3.141592653589793238462643383279502884);
+        return x * (180 / pi<T>);
     }
 };
 

@@ -68,6 +68,41 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes;
     OPERATION(isfinite, numbers)      \
     OPERATION(signbit, reals)
 
+// Many instructions: a kernel for each, named after it. REAL is done in real numbers, COMPLEX in
+// complex ones, BOTH in both; of operands in other types, these are cast before.
+#define CUPOLA_FUNCTIONS(REAL, COMPLEX, BOTH) \
+    BOTH(exp)                                 \
+    BOTH(exp2)                                \
+    BOTH(expm1)                               \
+    BOTH(log)                                 \
+    BOTH(log2)                                \
+    BOTH(log10)                               \
+    BOTH(log1p)                               \
+    COMPLEX(sqrt)                             \
+    REAL(cbrt)                                \
+    BOTH(sin)                                 \
+    BOTH(cos)                                 \
+    BOTH(tan)                                 \
+    BOTH(arcsin)                              \
+    BOTH(arccos)                              \
+    BOTH(arctan)                              \
+    BOTH(sinh)                                \
+    BOTH(cosh)                                \
+    BOTH(tanh)                                \
+    BOTH(arcsinh)                             \
+    BOTH(arccosh)                             \
+    BOTH(arctanh)                             \
+    COMPLEX(absolute)                         \
+    COMPLEX(sign)                             \
+    BOTH(power)                               \
+    REAL(floor_divide)                        \
+    REAL(remainder)                           \
+    REAL(fmod)                                \
+    REAL(arctan2)                             \
+    REAL(hypot)                               \
+    REAL(logaddexp)                           \
+    REAL(logaddexp2)
+
 namespace cupola::operations {
 
 // Numbers by which both sides name an operation within its class.
@@ -79,5 +114,10 @@ namespace predicate {
 enum Operation : int { CUPOLA_PREDICATES(CUPOLA_ROW) count };
 }
 #undef CUPOLA_ROW
+namespace function {
+#define CUPOLA_ROW(name) name,
+enum Operation : int { CUPOLA_FUNCTIONS(CUPOLA_ROW, CUPOLA_ROW, CUPOLA_ROW) count };
+#undef CUPOLA_ROW
+}  // namespace function
 
 }  // namespace cupola::operations

@@ -34,30 +34,21 @@ struct Places {
 };
 
 // Where the i-th elements lie. The loop is unrolled so that the axes are read from constant places.
-template <class Index, class Divide>
-__device__ Places places(const Strided& a, Index rest, Divide divide) {
+__device__ inline Places places(const Strided& a, unsigned i) {
     Places at{a.out.address, a.x.address, a.y.address};
 #pragma unroll
     for (int axis = 0; axis < most_axes; ++axis) {
         if (axis >= a.axes) break;
-        Index whole = 0;
-        if (axis + 1 < a.axes) whole = divide(rest, axis);
-        const auto here =
-            static_cast<long long>(rest - whole * static_cast<Index>(a.lengths[axis]));
+        const Divisor& length = a.lengths[axis];
+        const unsigned whole =
+            axis + 1 < a.axes ? (__umulhi(i, length.factor) + i) >> length.shift : 0;
+        const auto here = static_cast<long long>(i - whole * length.by);
         at.out += here * a.out.strides[axis];
         at.x += here * a.x.strides[axis];
         at.y += here * a.y.strides[axis];
-        rest = whole;
+        i = whole;
     }
     return at;
-}
-
-__device__ inline Places places(const Strided& a, unsigned long long i) {
-    if (a.count < (1ull << 31))
-        return places(a, static_cast<unsigned>(i), [&](unsigned n, int axis) {
-            return (__umulhi(n, a.divisors[axis].factor) + n) >> a.divisors[axis].shift;
-        });
-    return places(a, i, [&](unsigned long long n, int axis) { return n / a.lengths[axis]; });
 }
 
 template <class C>
@@ -65,18 +56,22 @@ __device__ C operand(const Operand& operand, unsigned long long address, C scala
     return operand.element == elements::none ? scalar : load_any<C>(operand.element, address);
 }
 
+__device__ inline bool has_sign(int element) {
+    return element >= elements::i8 && element <= elements::i64;
+}
+
 // Any grid and block along x.
 template <class Class, class C>
 __device__ void strided(const Strided& a) {
     const C scalar = scalar_of<C>(a.scalar);
     for (auto i = first_thread(); i < a.count; i += all_threads()) {
-        const Places at = places(a, i);
+        const Places at = places(a, static_cast<unsigned>(i));
         C x = operand(a.x, at.x, scalar), y = operand(a.y, at.y, scalar);
         if constexpr (std::is_same_v<Class, Predicate>) {
             if constexpr (std::is_same_v<C, u64>) {
                 // One with a sign and one without: what is below zero is less than all others.
-                const bool below_x = a.x.element == elements::i64 && x >> 63;
-                const bool below_y = a.y.element == elements::i64 && y >> 63;
+                const bool below_x = has_sign(a.x.element) && x >> 63;
+                const bool below_y = has_sign(a.y.element) && y >> 63;
                 if (below_x != below_y) x = !below_x, y = !below_y;
             }
         }

@@ -20,30 +20,30 @@ def cut(text: str) -> dict[str, str]:
     A driver that compiles PTX, and the CPU device which interprets it, read a module as a whole:
     of small ones the first launch does not wait for kernels that are never launched.
     """
-    items = _items(_COMMENT.sub("", text))
-    header = [item for item in items if _name(item) is None]
-    named: dict[str, list[str]] = {}
-    for item in items:
-        name = _name(item)
-        if name is not None:
-            named.setdefault(name, []).append(item)  # of functions, also their declarations
-    words = {name: set(_WORD.findall(" ".join(found))) for name, found in named.items()}
-    kernels = [name for name, found in named.items() if _ENTRY.search(found[-1].partition("{")[0])]
+    items = [(_name(item), item) for item in _items(_COMMENT.sub("", text))]
+    words: dict[str, set[str]] = {}
+    for name, item in items:
+        if name is not None:  # of functions, also their declarations
+            words.setdefault(name, set()).update(_WORD.findall(item))
+    kernels = [name for name, item in items if name and _ENTRY.search(item.partition("{")[0])]
     if not kernels:
         raise BuildError("PTX without a kernel")
-    return {kernel: _text(kernel, header, named, words) for kernel in kernels}
+    texts = {}
+    for kernel in kernels:
+        wanted = _reached(kernel, words)
+        body = [item for name, item in items if name is None or name in wanted]
+        texts[kernel] = "\n".join(body) + "\n"
+    return texts
 
 
-def _text(
-    kernel: str, header: list[str], named: dict[str, list[str]], words: dict[str, set[str]]
-) -> str:
+def _reached(kernel: str, words: dict[str, set[str]]) -> set[str]:
+    """The names of all that a kernel refers to, and of what that refers to."""
     wanted, waiting = {kernel}, [kernel]
     while waiting:
-        for word in words[waiting.pop()] & named.keys() - wanted:
-            wanted.add(word)
-            waiting.append(word)
-    body = [item for name, found in named.items() if name in wanted for item in found]
-    return "\n".join([*header, *body]) + "\n"
+        found = words[waiting.pop()] & (words.keys() - wanted)
+        wanted |= found
+        waiting += found
+    return wanted
 
 
 def _items(text: str) -> list[str]:
