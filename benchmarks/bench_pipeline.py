@@ -77,6 +77,15 @@ def kernel_alone(launch, count):
     return time.perf_counter() - start
 
 
+def locking(*arrays):
+    """Seconds that it takes to page-lock host arrays where they are, and to let go of them."""
+    start = time.perf_counter()
+    held = [cupola.register_host(array) for array in arrays]
+    for each in held:
+        each.release()
+    return time.perf_counter() - start
+
+
 def chosen(**given):
     """Rows of a chunk and how many there are, as cupola chooses them."""
     sizes = []
@@ -164,6 +173,7 @@ def run(mib=None, rounds=7):
     ways["floor: pinned copies to the host alone"] = lambda: copies(
         pinned_x, pinned_out, length, "out"
     )
+    ways["floor: page-locking both pageable arrays, and letting go"] = lambda: locking(x, out)
     rows = measure(ways, check_light, rounds)
 
     kernel, steps = heavy(), 8 if cpu else 6000
