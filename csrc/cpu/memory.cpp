@@ -41,6 +41,22 @@ void* own_pages(std::size_t length) {
     return first + before;
 }
 
+// The system has only so many pieces of address space: to unmap one from amid others can fail for
+// want of another. Its memory is given back then, and the rest when others have gone.
+void give_back_pages(void* memory, std::size_t length) {
+    static auto* const mutex = new std::mutex;
+    static auto* const left = new std::vector<std::pair<void*, std::size_t>>;
+    if (munmap(memory, length) == 0) {
+        std::lock_guard lock(*mutex);
+        while (!left->empty() && munmap(left->back().first, left->back().second) == 0)
+            left->pop_back();
+        return;
+    }
+    madvise(memory, length, MADV_DONTNEED);
+    std::lock_guard lock(*mutex);
+    left->emplace_back(memory, length);
+}
+
 }  // namespace
 
 bool Budget::take(std::size_t bytes) {
@@ -60,9 +76,15 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
     like.size = size;
     like.capacity = round_up(std::max<std::size_t>(size, 1), align);
     require(budget.take(like.capacity), CUDA_ERROR_OUT_OF_MEMORY);
-    if (like.kind == Allocation::Kind::device && !like.module)
+    void* memory = nullptr;
+    if (like.kind == Allocation::Kind::device && !like.module) {
         like.mapped = in_pages(like.capacity);
-    void* memory = like.mapped ? own_pages(like.mapped) : host_memory(like.capacity, align);
+        memory = own_pages(like.mapped);
+    }
+    if (!memory) {  // then it can't be shared
+        like.mapped = 0;
+        memory = host_memory(like.capacity, align);
+    }
     if (!memory) {
         budget.give(like.capacity);
         fail(CUDA_ERROR_OUT_OF_MEMORY);
@@ -89,7 +111,7 @@ void MemoryMap::release(std::uintptr_t begin, Budget& budget) {
     retire([gone = std::move(gone), &budget] {
         auto* const memory = reinterpret_cast<void*>(gone.begin);
         if (gone.mapped)
-            munmap(memory, gone.mapped);
+            give_back_pages(memory, gone.mapped);
         else
             std::free(memory);
         budget.give(gone.capacity);

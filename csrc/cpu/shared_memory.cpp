@@ -33,6 +33,7 @@ std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkG
     std::lock_guard once(sharing_);
     const auto before = at(address);
     require(before && before->kind == Allocation::Kind::device && !before->module);
+    require(before->mapped != 0, CUDA_ERROR_OUT_OF_MEMORY);
     if (before->file) return before->file;
     const std::shared_ptr<const SharedFile> file =
         SharedFile::make(SharedFile::Use::memory, before->size);

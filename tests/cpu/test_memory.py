@@ -70,6 +70,28 @@ def test_freeing(cuda):
     assert cuda.code("cuMemFree_v2", pointer) == INVALID_VALUE
 
 
+def test_more_pieces_than_the_system_maps(passes, own):
+    """Freeing every other one leaves as many holes; all is given back in the end."""
+    passes(
+        """
+        from pathlib import Path
+
+        def pieces():
+            return len(Path("/proc/self/maps").read_text().splitlines())
+
+        count = 2 * min(int(Path("/proc/sys/vm/max_map_count").read_text()), 70_000) + 2000
+        before = pieces()
+        pointers = [cuda.alloc(16) for _ in range(count)]
+        for pointer in pointers[::2]:
+            cuda.cuMemFree_v2(pointer)
+        again = [cuda.alloc(16) for _ in range(1000)]
+        for pointer in [*pointers[1::2], *again]:
+            cuda.cuMemFree_v2(pointer)
+        assert pieces() < before + 500, (before, pieces())
+        """
+    )
+
+
 def test_memory_info_follows(cuda):
     before = free_bytes(cuda)
     pointer = cuda.alloc(64 << 20)
