@@ -19,7 +19,10 @@ ARRAYS = BUILD / "kernels" / "arrays.bin"
 RELEASE = ("-O2", "-DNDEBUG")
 # Lane loops become vector code; the flags give up errno and traps, never a rounding.
 DEVICE = ("-O3", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-X86_LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+# Each level of the instruction set, and by what it is known: as in csrc/cpu/exec/isa.cpp.
+AVX2 = {"avx2", "fma", "bmi1", "bmi2"}
+AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+X86_LEVELS = {"x86-64-v2": set(), "x86-64-v3": AVX2, "x86-64-v4": AVX2 | AVX512}
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ class Recipe:
         ]
         # A newer processor's objects come last: of an inline function that several objects hold,
         # the linker keeps the first, which has to run everywhere.
-        for isa, march in instruction_sets():
+        for isa, march in instruction_sets(self.build.architectures.asks_for_all()):
             options = (*flags, f"-DCUPOLA_ISA={isa}", *march)
             objects += [
                 self._object(source, options, toolkit, {}, folder=isa) for source in isa_sources
@@ -219,13 +222,30 @@ class Recipe:
         )
 
 
-def instruction_sets() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Names (CUPOLA_ISA) and compiler flags, the oldest processor first."""
-    if platform.machine().lower() in ("x86_64", "amd64"):
-        for level in X86_LEVELS:
-            yield level.replace("-", "_"), (f"-march={level}",)
-    else:
+def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names (CUPOLA_ISA) and compiler flags, the oldest processor first.
+
+    Each takes a good part of a build. So what is not to be quick `everywhere` has the oldest,
+    which runs everywhere, and this machine's own.
+    """
+    if platform.machine().lower() not in ("x86_64", "amd64"):
         yield "generic", ()
+        return
+    features = processor_features()
+    own = [level for level in X86_LEVELS if features >= X86_LEVELS[level]]
+    for level in X86_LEVELS:
+        if everywhere or level == "x86-64-v2" or level == own[-1]:
+            yield level.replace("-", "_"), (f"-march={level}",)
+
+
+def processor_features() -> set[str]:
+    """What Linux says that this processor can do."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return set()
+    line = next((line for line in text.splitlines() if line.startswith("flags")), "")
+    return set(line.partition(":")[2].split())
 
 
 def pack_arrays(build: Any, root: Path, texts: Sequence[Path], fatbins: Sequence[Path]) -> None:

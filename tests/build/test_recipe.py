@@ -32,14 +32,36 @@ def recipe():
 def test_newer_processors_objects_come_last(recipe):
     work = recipe.Recipe(cupola.build, ROOT, "1")
     targets = [made.target.as_posix() for made in work.device_objects(toolkit.find())]
-    order = [isa for isa, _ in recipe.instruction_sets()]
+    order = [isa for isa, _ in recipe.instruction_sets(False)]
     ranks = [
         next((i + 1 for i, isa in enumerate(order) if f"/{isa}/" in target), 0)
         for target in targets
     ]
     assert ranks == sorted(ranks) and set(ranks) == set(range(len(order) + 1))
+    every = [isa for isa, _ in recipe.instruction_sets(True)]
     if platform.machine() == "x86_64":
-        assert order == ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
+        assert every == ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
+    assert order[0] == every[0] and set(order) <= set(every) and len(order) <= 2
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="levels of x86-64")
+@pytest.mark.parametrize(
+    ("features", "made"),
+    [
+        ("sse4_2", ["x86_64_v2"]),
+        ("avx2 fma bmi1 bmi2", ["x86_64_v2", "x86_64_v3"]),
+        (
+            "avx2 fma bmi1 bmi2 avx512f avx512bw avx512cd avx512dq avx512vl",
+            ["x86_64_v2", "x86_64_v4"],
+        ),
+        ("avx512f avx512bw avx512cd avx512dq avx512vl", ["x86_64_v2"]),
+    ],
+)
+def test_a_build_for_this_machine_has_its_level_and_the_oldest(
+    recipe, monkeypatch, features, made
+):
+    monkeypatch.setattr(recipe, "processor_features", lambda: set(features.split()))
+    assert [isa for isa, _ in recipe.instruction_sets(False)] == made
 
 
 def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path, monkeypatch):

@@ -4,14 +4,15 @@
 namespace cupola::cpu {
 
 #if defined(__x86_64__)
+// The newer ones are there where the build made them: see instruction_sets() of csrc/recipe.py.
 namespace x86_64_v2 {
 extern const exec::Isa handlers;
 }
 namespace x86_64_v3 {
-extern const exec::Isa handlers;
+[[gnu::weak]] extern const exec::Isa handlers;
 }
 namespace x86_64_v4 {
-extern const exec::Isa handlers;
+[[gnu::weak]] extern const exec::Isa handlers;
 }
 #else
 namespace generic {
@@ -29,7 +30,9 @@ const Isa& isa() {
     const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
-    return v4 ? x86_64_v4::handlers : v3 ? x86_64_v3::handlers : x86_64_v2::handlers;
+    if (v4 && &x86_64_v4::handlers) return x86_64_v4::handlers;
+    if (v3 && &x86_64_v3::handlers) return x86_64_v3::handlers;
+    return x86_64_v2::handlers;
 #else
     return generic::handlers;
 #endif

@@ -65,6 +65,11 @@ def choose(
     return Architectures(tuple(wanted))
 
 
+def asks_for_all(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether the build is to be quick on every machine, as wheels are."""
+    return (os.environ if environment is None else environment).get(VARIABLE, "") == "all"
+
+
 def _parse(text: str) -> list[int]:
     numbers = []
     for word in text.split(","):
