@@ -7,15 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <vector>
 
-#include "kernels/array/arguments.h"
-#include "kernels/array/elements.h"
-#include "kernels/array/operations.h"
-#include "runtime/array_kernels.hpp"
+#include "runtime/axes.hpp"
 #include "runtime/callback.hpp"
 #include "runtime/half.hpp"
+#include "runtime/operation.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -23,110 +19,6 @@ namespace {
 
 using arrays::Flat;
 using arrays::Strided;
-
-// Classes of operations, in the order of their numbers.
-enum Class { arithmetic, predicate, function, classes };
-constexpr int per_class = 256;
-
-struct Row {
-    const char* name;
-    int number, kinds;
-};
-
-const Row* rows() {
-    using namespace operations::kinds;
-    static constexpr Row all[] = {
-#define CUPOLA_ROW(name, kinds) \
-    {#name, arithmetic * per_class + operations::arithmetic::name, kinds},
-        CUPOLA_ARITHMETIC(CUPOLA_ROW)
-#undef CUPOLA_ROW
-#define CUPOLA_ROW(name, kinds) {#name, predicate * per_class + operations::predicate::name, kinds},
-            CUPOLA_PREDICATES(CUPOLA_ROW)
-#undef CUPOLA_ROW
-#define CUPOLA_NUMBER(name) function* per_class + operations::function::name
-#define CUPOLA_REAL(name) {#name, CUPOLA_NUMBER(name), reals},
-#define CUPOLA_COMPLEX(name) {#name, CUPOLA_NUMBER(name), complexes},
-#define CUPOLA_BOTH(name) {#name, CUPOLA_NUMBER(name), reals | complexes},
-                CUPOLA_FUNCTIONS(CUPOLA_REAL, CUPOLA_COMPLEX, CUPOLA_BOTH)
-#undef CUPOLA_NUMBER
-#undef CUPOLA_REAL
-#undef CUPOLA_COMPLEX
-#undef CUPOLA_BOTH
-                    {nullptr, 0, 0}};
-    return all;
-}
-
-Class class_of(int operation) { return static_cast<Class>(operation / per_class); }
-
-const Row* row_of(int operation) {
-    for (const Row* row = rows(); row->name; ++row)
-        if (row->number == operation) return row;
-    return nullptr;
-}
-
-constexpr const char* element_names[] = {"none",
-#define CUPOLA_ROW(name, code, computed) #name,
-                                         CUPOLA_ELEMENTS(CUPOLA_ROW)
-#undef CUPOLA_ROW
-};
-constexpr int element_sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
-
-int kind_of(int element) {
-    if (element >= elements::c64) return operations::kinds::complexes;
-    return element >= elements::f16 ? operations::kinds::reals : operations::kinds::integers;
-}
-
-bool takes(const Row& row, int element) {
-    return element > elements::none && element < elements::count && (row.kinds & kind_of(element));
-}
-
-void require_kernel(int operation, int element) {
-    const Row* row = row_of(operation);
-    if (row && takes(*row, element)) return;
-    fail(CUPOLA_ERROR_TYPE,
-         (row ? std::string(row->name) : "operation " + std::to_string(operation)) +
-             " is not done in elements of type " +
-             (element > 0 && element < elements::count ? element_names[element]
-                                                       : std::to_string(element)));
-}
-
-// What the operation gives, done in a type.
-int result_of(int operation, int element) {
-    if (class_of(operation) == predicate) return elements::b8;
-    if (operation == function * per_class + operations::function::absolute)
-        return element == elements::c64 ? elements::f32 : elements::f64;
-    return element;
-}
-
-// A kernel of one device: found once, held for good.
-using Slot = std::atomic<Kernel*>;
-
-template <class Name>
-Kernel& kept(Slot& slot, Context& context, std::size_t parameter_bytes, Name name) {
-    if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
-    Kernel& kernel = array_kernel(context, name(), parameter_bytes);
-    slot.store(&kernel, std::memory_order_release);
-    return kernel;
-}
-
-// Of operations that share a kernel, by form, class and type.
-Kernel& shared_kernel(Context& context, bool flat, Class which, int element) {
-    static auto* const slots = new Slot[64][2][function][elements::count]();
-    return kept(slots[context.ordinal][flat][which][element], context,
-                flat ? sizeof(Flat) : sizeof(Strided), [&] {
-                    return std::string(flat ? "" : "strided_") +
-                           (which == arithmetic ? "arithmetic_" : "predicate_") +
-                           element_names[element];
-                });
-}
-
-// Of one function and the type that it is computed in.
-Kernel& function_kernel(Context& context, int operation, int element) {
-    static auto* const slots = new Slot[64][operations::function::count][elements::count]();
-    return kept(
-        slots[context.ordinal][operation % per_class][element], context, sizeof(Strided),
-        [&] { return row_of(operation)->name + ("_" + std::string(element_names[element])); });
-}
 
 // The bits of the type that is computed in. A float16 is rounded to, as NumPy has it.
 void put_scalar(unsigned long long (&bits)[2], int element, const cupola_scalar& scalar) {
@@ -177,73 +69,6 @@ bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bo
     return true;
 }
 
-struct Axis {
-    std::uint64_t length;
-    std::int64_t out, x, y;
-};
-
-// What is to be done, with the axes from the outermost on.
-struct Box {
-    std::uint64_t out, x, y;
-    std::vector<Axis> axes;
-
-    std::uint64_t count() const {
-        std::uint64_t all = 1;
-        for (const Axis& axis : axes) all *= axis.length;
-        return all;
-    }
-};
-
-void require_reach(std::int64_t stride, std::uint64_t length) {
-    constexpr std::int64_t most = std::int64_t{1} << 60;
-    std::int64_t reach = 0;
-    if (__builtin_mul_overflow(stride, length, &reach) || reach > most || reach < -most)
-        fail(CUPOLA_ERROR_VALUE, "a stride of " + std::to_string(stride) + " bytes over " +
-                                     std::to_string(length) + " elements is beyond any memory");
-}
-
-// False: there is nothing to do.
-bool reduce(Box& box, const cupola_operand& out, const cupola_operand& x, const cupola_operand& y,
-            const std::int64_t* shape, int ndim) {
-    for (int i = 0; i < ndim; ++i) {
-        if (shape[i] < 0) fail(CUPOLA_ERROR_VALUE, "a shape has a negative size");
-        if (shape[i] == 0) return false;
-        if (shape[i] == 1) continue;
-        const auto stride = [i](const cupola_operand& operand) {
-            return operand.element == elements::none ? 0 : operand.strides[i];
-        };
-        Axis axis{static_cast<std::uint64_t>(shape[i]), stride(out), stride(x), stride(y)};
-        if (axis.out == 0) fail(CUPOLA_ERROR_VALUE, "the results lie over each other");
-        for (std::int64_t step : {axis.out, axis.x, axis.y}) require_reach(step, axis.length);
-        if (axis.out < 0) {  // from the other end
-            const auto last = static_cast<std::int64_t>(axis.length - 1);
-            box.out += static_cast<std::uint64_t>(axis.out * last);
-            box.x += static_cast<std::uint64_t>(axis.x * last);
-            box.y += static_cast<std::uint64_t>(axis.y * last);
-            axis = {axis.length, -axis.out, -axis.x, -axis.y};
-        }
-        box.axes.push_back(axis);
-    }
-    std::stable_sort(box.axes.begin(), box.axes.end(),
-                     [](const Axis& a, const Axis& b) { return a.out > b.out; });
-    // An axis whose elements are as far apart as the whole of the next one is a part of it.
-    std::vector<Axis> merged;
-    for (auto axis = box.axes.rbegin(); axis != box.axes.rend(); ++axis) {
-        if (!merged.empty()) {
-            Axis& inner = merged.back();
-            const auto length = static_cast<std::int64_t>(inner.length);
-            if (axis->out == inner.out * length && axis->x == inner.x * length &&
-                axis->y == inner.y * length) {
-                inner.length *= axis->length;
-                continue;
-            }
-        }
-        merged.push_back(*axis);
-    }
-    box.axes.assign(merged.rbegin(), merged.rend());
-    return true;
-}
-
 arrays::Divisor divisor(std::uint64_t length) {
     const auto by = static_cast<unsigned>(length);
     unsigned shift = 0;
@@ -253,22 +78,22 @@ arrays::Divisor divisor(std::uint64_t length) {
     return {by, static_cast<unsigned>(factor), shift};
 }
 
-// `box` is small enough.
-void launch_strided(int operation, int element, const Box& box, Strided& arguments,
+// `axes` are few and short enough.
+void launch_strided(int operation, int element, const Axes& axes, Strided& arguments,
                     Stream& stream) {
-    arguments.axes = static_cast<int>(box.axes.size());
-    arguments.count = box.count();
-    arguments.out.address = box.out;
-    arguments.x.address = box.x;
-    arguments.y.address = box.y;
-    for (std::size_t i = 0; i < box.axes.size(); ++i) {
-        const Axis& axis = box.axes[box.axes.size() - 1 - i];
+    arguments.axes = static_cast<int>(axes.list.size());
+    arguments.count = axes.count();
+    arguments.out.address = axes.out;
+    arguments.x.address = axes.x;
+    arguments.y.address = axes.y;
+    for (std::size_t i = 0; i < axes.list.size(); ++i) {
+        const OperandAxis& axis = axes.list[axes.list.size() - 1 - i];
         arguments.lengths[i] = divisor(axis.length);
         arguments.out.strides[i] = axis.out;
         arguments.x.strides[i] = axis.x;
         arguments.y.strides[i] = axis.y;
     }
-    if (box.axes.empty()) {  // one element: no axes are another form to functions
+    if (axes.list.empty()) {  // one element: no axes are another form to functions
         arguments.axes = 1;
         arguments.lengths[0] = divisor(1);
     }
@@ -280,22 +105,22 @@ void launch_strided(int operation, int element, const Box& box, Strided& argumen
 }
 
 // The kernel takes so many axes and elements; of more the outermost axis is walked or halved here.
-void launch_any(int operation, int element, Box box, Strided& arguments, Stream& stream) {
+void launch_any(int operation, int element, Axes axes, Strided& arguments, Stream& stream) {
     constexpr std::uint64_t most = std::uint64_t{1} << 31;
-    if (box.axes.size() <= arrays::most_axes && box.count() < most)
-        return launch_strided(operation, element, box, arguments, stream);
-    Axis& outer = box.axes.front();
+    if (axes.list.size() <= arrays::most_axes && axes.count() < most)
+        return launch_strided(operation, element, axes, arguments, stream);
+    OperandAxis& outer = axes.list.front();
     const auto move_on = [&](std::uint64_t by) {
         const auto steps = static_cast<std::int64_t>(by);
-        box.out += static_cast<std::uint64_t>(outer.out * steps);
-        box.x += static_cast<std::uint64_t>(outer.x * steps);
-        box.y += static_cast<std::uint64_t>(outer.y * steps);
+        axes.out += static_cast<std::uint64_t>(outer.out * steps);
+        axes.x += static_cast<std::uint64_t>(outer.x * steps);
+        axes.y += static_cast<std::uint64_t>(outer.y * steps);
     };
-    if (box.axes.size() > arrays::most_axes) {
-        Box inner = box;
-        inner.axes.erase(inner.axes.begin());
+    if (axes.list.size() > arrays::most_axes) {
+        Axes inner = axes;
+        inner.list.erase(inner.list.begin());
         for (std::uint64_t i = 0; i < outer.length; ++i) {
-            inner.out = box.out, inner.x = box.x, inner.y = box.y;
+            inner.out = axes.out, inner.x = axes.x, inner.y = axes.y;
             launch_any(operation, element, inner, arguments, stream);
             move_on(1);
         }
@@ -303,25 +128,25 @@ void launch_any(int operation, int element, Box box, Strided& arguments, Stream&
     }
     const std::uint64_t half = outer.length / 2, rest = outer.length - half;
     if (half == 0) {
-        box.axes.erase(box.axes.begin());
-        return launch_any(operation, element, box, arguments, stream);
+        axes.list.erase(axes.list.begin());
+        return launch_any(operation, element, axes, arguments, stream);
     }
     outer.length = half;
-    launch_any(operation, element, box, arguments, stream);
+    launch_any(operation, element, axes, arguments, stream);
     move_on(half);
     outer.length = rest;
-    launch_any(operation, element, box, arguments, stream);
+    launch_any(operation, element, axes, arguments, stream);
 }
 
 // All elements in a row, and of the type that the operation is done in.
-bool is_flat(const Box& box, int operation, int element, const cupola_operand& out,
+bool is_flat(const Axes& axes, int operation, int element, const cupola_operand& out,
              const cupola_operand& x, const cupola_operand& y) {
-    if (box.axes.size() > 1 || out.element != result_of(operation, element)) return false;
+    if (axes.list.size() > 1 || out.element != result_of(operation, element)) return false;
     if (x.element == elements::none && y.element == elements::none) return false;
     for (const cupola_operand* operand : {&x, &y})
         if (operand->element != elements::none && operand->element != element) return false;
-    if (box.axes.empty()) return true;
-    const Axis& axis = box.axes[0];
+    if (axes.list.empty()) return true;
+    const OperandAxis& axis = axes.list[0];
     const auto in_order = [](const cupola_operand& operand, std::int64_t step) {
         return operand.element == elements::none || step == element_sizes[operand.element];
     };
@@ -345,14 +170,14 @@ bool is_flat_function(int element, std::uint64_t out, std::uint64_t x, std::uint
 void elementwise(int operation, int element, const cupola_operand& out, const cupola_operand& x,
                  const cupola_operand& y, const cupola_scalar& scalar, const std::int64_t* shape,
                  int ndim, Stream& stream) {
-    Box box{out.address, x.address, y.address, {}};
-    if (!reduce(box, out, x, y, shape, ndim)) return;
-    const bool flat = is_flat(box, operation, element, out, x, y);
+    Axes axes{out.address, x.address, y.address, {}};
+    if (!reduce(axes, out, x, y, shape, ndim)) return;
+    const bool flat = is_flat(axes, operation, element, out, x, y);
     if (flat && class_of(operation) != function) {
         const int form = x.element == elements::none   ? arrays::first_scalar
                          : y.element == elements::none ? arrays::second_scalar
                                                        : arrays::both_arrays;
-        Flat arguments{box.out, box.x, box.y, box.count(), {}, 0, form};
+        Flat arguments{axes.out, axes.x, axes.y, axes.count(), {}, 0, form};
         put_scalar(arguments.scalar, element, scalar);
         launch_flat(operation, element, arguments, stream, false);
         return;
@@ -360,14 +185,14 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
     Strided arguments{};
     put_scalar(arguments.scalar, element, scalar);
     arguments.operation = operation % per_class;
-    arguments.out = {box.out, {}, out.element};
-    arguments.x = {box.x, {}, x.element};
-    arguments.y = {box.y, {}, y.element};
-    if (flat && is_flat_function(element, box.out, box.x, box.y)) {
-        arguments.count = box.count();
+    arguments.out = {axes.out, {}, out.element};
+    arguments.x = {axes.x, {}, x.element};
+    arguments.y = {axes.y, {}, y.element};
+    if (flat && is_flat_function(element, axes.out, axes.x, axes.y)) {
+        arguments.count = axes.count();
         launch_flat_function(operation, element, arguments, stream, false);
     } else {
-        launch_any(operation, element, box, arguments, stream);
+        launch_any(operation, element, axes, arguments, stream);
     }
 }
 
@@ -390,26 +215,6 @@ void require_element(const cupola_operand& operand, const char* name) {
 }  // namespace cupola
 
 using namespace cupola;
-
-int cupola_operation(const char* name, int element) {
-    if (name)
-        for (const Row* row = rows(); row->name; ++row)
-            if (std::strcmp(row->name, name) == 0 && takes(*row, element)) return row->number;
-    return -1;
-}
-
-int cupola_operation_result(int operation, int element) {
-    const Row* row = row_of(operation);
-    return row && takes(*row, element) ? result_of(operation, element) : elements::none;
-}
-
-int cupola_operation_is_function(int operation) { return class_of(operation) == function; }
-
-const char* cupola_operation_name(int index) {
-    const Row* row = rows();
-    for (int i = 0; i < index && row->name; ++i) ++row;
-    return row->name;
-}
 
 int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x, uint64_t y,
                             const cupola_scalar* scalar, size_t count, cupola_stream* stream,

@@ -59,6 +59,10 @@ cdef int send_otherwise(
 cdef int begin_traced() except -1
 cdef void end_traced() noexcept
 
+# Around a launch that is not sent from here: the Python line it comes from, where these are kept.
+cdef int note_line() except -1
+cdef void forget_line() noexcept
+
 # Python's fast way to call an object: without a tuple of the arguments. Every instance of the type
 # has to have its function at this offset, and the type no subclass yet. What a tuple holds has the
 # form of such arguments.

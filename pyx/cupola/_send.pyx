@@ -29,10 +29,17 @@ if TRACEBACK:
 
 
 cdef int note_line() except -1:
+    if not TRACEBACK:
+        return 0
     frame = sys._getframe()
     line = f"{frame.f_code.co_filename}:{frame.f_lineno}".encode(errors="replace")
     cupola_launch_origin(line)
     return 0
+
+
+cdef void forget_line() noexcept:
+    if TRACEBACK:
+        cupola_launch_origin(NULL)
 
 
 cdef int begin_traced() except -1:

@@ -13,6 +13,7 @@ from cupola._elementwise cimport (
     CUPOLA_BOOL, CUPOLA_COMPLEX64, CUPOLA_FLOAT16, CUPOLA_FLOAT64, cupola_elementwise,
     cupola_elementwise_flat, cupola_operand, cupola_scalar,
 )
+from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
 from cupola.copy cimport compact, overlap
@@ -94,8 +95,8 @@ cdef inline bint is_gone(Array x) noexcept:
 
 
 cdef inline int use(Array x, Stream queue) except -1:
-    if x.memory is not None and x.memory.stream.native != queue.native:
-        x.memory.use(queue.native)
+    if x.memory is None or x.memory.stream.native != queue.native:
+        x.used_on(queue)
     return 0
 
 
@@ -109,9 +110,11 @@ cdef int run_flat(
     status = cupola_elementwise_flat(
         operation, element, to, x, y, scalar, count, queue.native, True)
     if status == CUPOLA_WOULD_WAIT:
+        note_line()
         with nogil:
             status = cupola_elementwise_flat(
                 operation, element, to, x, y, scalar, count, queue.native, False)
+        forget_line()
     return check(status)
 
 
@@ -500,7 +503,7 @@ cdef int run_any(
 ) except -1:
     cdef Layout layout
     cdef cupola_operand out, first, second
-    cdef int ndim = <int>len(target.shape), axis
+    cdef int ndim = <int>len(target.shape), axis, status
     if target.size == 0:
         return 0
     x, y = apart(x, target, queue), apart(y, target, queue)
@@ -509,10 +512,12 @@ cdef int run_any(
     lay_out(&out, layout.out, target, target.shape)
     lay_out(&first, layout.x, x, target.shape)
     lay_out(&second, layout.y, y, target.shape)
+    note_line()
     with nogil:
-        check(cupola_elementwise(
-            operation, element, &out, &first, &second, scalar, layout.shape, ndim,
-            queue.native))
+        status = cupola_elementwise(
+            operation, element, &out, &first, &second, scalar, layout.shape, ndim, queue.native)
+    forget_line()
+    check(status)
     for array in (target, x, y):
         if array is not None:
             (<Array>array).used_on(queue)

@@ -1,0 +1,33 @@
+// csrc/runtime/axes.hpp - where the elements of an operation's arrays lie, in as few axes as it
+// takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cupola/elementwise.h"
+
+namespace cupola {
+
+struct OperandAxis {
+    std::uint64_t length;
+    std::int64_t out, x, y;  // bytes from one element to the next
+};
+
+struct Axes {
+    std::uint64_t out, x, y;        // addresses
+    std::vector<OperandAxis> list;  // the outermost first; none: one element
+
+    std::uint64_t count() const {
+        std::uint64_t all = 1;
+        for (const OperandAxis& axis : list) all *= axis.length;
+        return all;
+    }
+};
+
+// Adds the axes to what has its addresses, turned so that the results go forward, and merged.
+// False: there is nothing to do.
+bool reduce(Axes& axes, const cupola_operand& out, const cupola_operand& x, const cupola_operand& y,
+            const std::int64_t* shape, int ndim);
+
+}  // namespace cupola

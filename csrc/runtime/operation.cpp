@@ -1,0 +1,128 @@
+// csrc/runtime/operation.cpp - the table of operations, as the C ABI tells it.
+#include "runtime/operation.hpp"
+
+#include <cstring>
+
+namespace cupola {
+
+const char* const element_names[elements::count] = {"none",
+#define CUPOLA_ROW(name, code, computed) #name,
+                                                    CUPOLA_ELEMENTS(CUPOLA_ROW)
+#undef CUPOLA_ROW
+};
+
+namespace {
+
+struct Row {
+    const char* name;
+    int number, kinds;
+};
+
+const Row* rows() {
+    using namespace operations::kinds;
+    static constexpr Row all[] = {
+#define CUPOLA_ROW(name, kinds) \
+    {#name, arithmetic * per_class + operations::arithmetic::name, kinds},
+        CUPOLA_ARITHMETIC(CUPOLA_ROW)
+#undef CUPOLA_ROW
+#define CUPOLA_ROW(name, kinds) {#name, predicate * per_class + operations::predicate::name, kinds},
+            CUPOLA_PREDICATES(CUPOLA_ROW)
+#undef CUPOLA_ROW
+#define CUPOLA_NUMBER(name) function* per_class + operations::function::name
+#define CUPOLA_REAL(name) {#name, CUPOLA_NUMBER(name), reals},
+#define CUPOLA_COMPLEX(name) {#name, CUPOLA_NUMBER(name), complexes},
+#define CUPOLA_BOTH(name) {#name, CUPOLA_NUMBER(name), reals | complexes},
+                CUPOLA_FUNCTIONS(CUPOLA_REAL, CUPOLA_COMPLEX, CUPOLA_BOTH)
+#undef CUPOLA_NUMBER
+#undef CUPOLA_REAL
+#undef CUPOLA_COMPLEX
+#undef CUPOLA_BOTH
+                    {nullptr, 0, 0}};
+    return all;
+}
+
+const Row* row_of(int operation) {
+    for (const Row* row = rows(); row->name; ++row)
+        if (row->number == operation) return row;
+    return nullptr;
+}
+
+int kind_of(int element) {
+    if (element >= elements::c64) return operations::kinds::complexes;
+    return element >= elements::f16 ? operations::kinds::reals : operations::kinds::integers;
+}
+
+bool takes(const Row& row, int element) {
+    return element > elements::none && element < elements::count && (row.kinds & kind_of(element));
+}
+
+// A kernel of one device: found once, held for good.
+using Slot = std::atomic<Kernel*>;
+
+template <class Name>
+Kernel& kept(Slot& slot, Context& context, std::size_t parameter_bytes, Name name) {
+    if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
+    Kernel& kernel = array_kernel(context, name(), parameter_bytes);
+    slot.store(&kernel, std::memory_order_release);
+    return kernel;
+}
+
+}  // namespace
+
+void require_kernel(int operation, int element) {
+    const Row* row = row_of(operation);
+    if (row && takes(*row, element)) return;
+    fail(CUPOLA_ERROR_TYPE,
+         (row ? std::string(row->name) : "operation " + std::to_string(operation)) +
+             " is not done in elements of type " +
+             (element > 0 && element < elements::count ? element_names[element]
+                                                       : std::to_string(element)));
+}
+
+int result_of(int operation, int element) {
+    if (class_of(operation) == predicate) return elements::b8;
+    if (operation == function * per_class + operations::function::absolute)
+        return element == elements::c64 ? elements::f32 : elements::f64;
+    return element;
+}
+
+Kernel& shared_kernel(Context& context, bool flat, Class which, int element) {
+    static auto* const slots = new Slot[64][2][function][elements::count]();
+    return kept(slots[context.ordinal][flat][which][element], context,
+                flat ? sizeof(arrays::Flat) : sizeof(arrays::Strided), [&] {
+                    return std::string(flat ? "" : "strided_") +
+                           (which == arithmetic ? "arithmetic_" : "predicate_") +
+                           element_names[element];
+                });
+}
+
+Kernel& function_kernel(Context& context, int operation, int element) {
+    static auto* const slots = new Slot[64][operations::function::count][elements::count]();
+    return kept(
+        slots[context.ordinal][operation % per_class][element], context, sizeof(arrays::Strided),
+        [&] { return row_of(operation)->name + ("_" + std::string(element_names[element])); });
+}
+
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_operation(const char* name, int element) {
+    if (name)
+        for (const Row* row = rows(); row->name; ++row)
+            if (std::strcmp(row->name, name) == 0 && takes(*row, element)) return row->number;
+    return -1;
+}
+
+int cupola_operation_result(int operation, int element) {
+    const Row* row = row_of(operation);
+    return row && takes(*row, element) ? result_of(operation, element) : elements::none;
+}
+
+int cupola_operation_is_function(int operation) { return class_of(operation) == function; }
+
+const char* cupola_operation_name(int index) {
+    const Row* row = rows();
+    for (int i = 0; i < index && row->name; ++i) ++row;
+    return row->name;
+}
