@@ -123,6 +123,93 @@ def test_arrays_that_are_not_contiguous(add, how, chunk):
     np.testing.assert_array_equal(there, untouched)
 
 
+def some_view(base, rng):
+    """A view of a part of the array, with axes turned, in steps of any sign."""
+    view = base.transpose(rng.permutation(base.ndim))
+    where = []
+    for length in view.shape:
+        start, stop = sorted(rng.integers(0, length + 1, 2))
+        part = slice(start, stop) if stop > start and rng.random() < 0.4 else slice(None)
+        where.append(part)
+    view = view[tuple(where)]
+    return view[tuple(slice(None, None, int(rng.choice([1, 1, 2, 3, -1, -2]))) for _ in where)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_strides(driver, seed):
+    """There and back: what arrives is what was sent, and nothing beside it is touched."""
+    rng = np.random.default_rng(seed)
+    shape = rng.integers(1, 12, rng.integers(1, 5))
+    dtype = rng.choice(["u1", "i2", "f4", "f8", "c16", "S3", "S70"])
+    base = rng.integers(0, 100, shape).astype(dtype)
+    x = some_view(base, rng)
+    # A view of the same shape, laid out by another rule: turned axes, and gaps.
+    room = np.zeros([2 * length for length in reversed(x.shape)], dtype)
+    out = room.transpose()[tuple(slice(0, 2 * length, 2) for length in x.shape)]
+    cupola.pipeline(
+        lambda chunk, stream, inputs, outputs: outputs[0].set(inputs[0], stream=stream),
+        x,
+        out,
+        chunk=int(rng.integers(1, 5)),
+        streams=int(rng.integers(1, 4)),
+        staging=bool(rng.integers(0, 2)),
+    )
+    np.testing.assert_array_equal(out, x)
+    out[...] = np.zeros((), dtype)
+    assert not room.any()
+
+
+def test_several_pipelines_at_once(add):
+    """The threads that fill and drain are shared by all."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def one(seed):
+        x = np.random.default_rng(seed).integers(0, 1000, 1_500_000).astype(np.int32)
+        out = np.zeros_like(x)
+        cupola.pipeline(add, x, out, chunk=100_000 + seed, staging=True)
+        return np.array_equal(out, x + 1)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(one, range(12)))
+
+
+def test_helpers_of_several_copies(driver):
+    """Four helpers, whatever the machine has: copies of pipelines and of arrays in between."""
+    code = """
+import threading
+import numpy as np, cupola
+def pipelines():
+    for i in range(10):
+        x = np.arange(3_000_000 + i, dtype=np.float32)
+        out = np.zeros_like(x)
+        cupola.pipeline(
+            lambda chunk, stream, inputs, outputs: outputs[0].set(inputs[0]), x, out,
+            chunk=500_000, staging=True)
+        assert (out == x).all()
+        done.append(1)
+def arrays():
+    for i in range(10):
+        x = np.arange(2_000_000 + i, dtype=np.int64)
+        with cupola.Stream(non_blocking=True) as stream:
+            there = cupola.to_device(x, stream=stream)
+            assert (there.get(stream=stream) == x).all()
+        done.append(1)
+done = []
+threads = [threading.Thread(target=each) for each in (pipelines, arrays) * 3]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(done))
+"""
+    variables = {
+        **os.environ, "CUPOLA_DRIVER": driver, "CUPOLA_STAGING_THREADS": "5",
+        "CUPOLA_STAGING_BYTES": "100000",
+    }  # fmt: skip
+    answer = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=300
+    )
+    assert (answer.stdout, answer.returncode) == ("60\n", 0), answer.stderr
+
+
 def test_large_rows_are_shared_out_among_threads(add):
     base = numbers(3, 700_000, 2)
     for x in (base[:, :, 0], base[:, ::-1], base.transpose(1, 0, 2)):

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/streaming.hpp"
+
 namespace cupola {
 namespace {
 
@@ -18,8 +20,20 @@ void move_runs(Byte* other, char* host, std::int64_t stride, std::size_t count) 
     }
 }
 
+// From where a run is so long that it is worth it, past the caches.
+constexpr std::size_t long_run = std::size_t{64} << 10;
+
 template <bool reading, class Byte>
 void move_runs(Byte* other, char* host, std::int64_t stride, std::size_t count, std::size_t size) {
+    if (size >= long_run) {
+        for (std::size_t i = 0; i < count; ++i, other += size, host += stride) {
+            if constexpr (reading)
+                copy_past_caches(other, host, size);
+            else
+                copy_past_caches(host, other, size);
+        }
+        return;
+    }
     switch (size) {
         case 1:
             return move_runs<reading, 1>(other, host, stride, count);
