@@ -115,6 +115,30 @@ def test_each_kind_of_device_memory(module):
     np.testing.assert_array_equal(target.get(), expected)
 
 
+def test_raw_memory(module):
+    """Of a device or page-locked: by its address, whatever its elements are."""
+    host = np.array([1, 2, 3, 4], np.int32)
+    source, target = cupola.alloc(16), cupola.zeros(4, np.int32)
+    source.copy_from(host)
+    registered = np.array([1, 2, 3, 4], np.int32)
+    held = [source, cupola.register_host(registered)]
+    for memory in held:
+        sums(module, memory, target)
+    launch = module["accumulate"].prepare(1, 4, source, target, 4)
+    with cupola.Stream() as stream:
+        launch(stream=stream)
+        stream.synchronize()
+    np.testing.assert_array_equal(target.get(), 3 * host)
+    source.release()
+    saying = (module["accumulate"].title, "argument 0", "cupola.Memory that was freed")
+    with refused(cupola.ArgumentError, ValueError, saying=saying):
+        sums(module, source, target)
+    with refused(cupola.ArgumentError, ValueError, saying="was freed"):
+        launch()
+    with refused(cupola.ArgumentError, TypeError, saying=("argument 2", "cupola.Memory")):
+        module["accumulate"][1, 1](target, target, held[1])
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "got"),
     [

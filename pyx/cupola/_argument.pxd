@@ -7,6 +7,7 @@ from cupola._abi cimport cupola_parameter
 from cupola._send cimport Queue
 from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
+from cupola.memory cimport Memory
 
 # What is left to do for an argument once it was packed.
 cdef enum Remainder:
@@ -37,6 +38,7 @@ cdef class Signature:
     cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1
     cdef int put_other(
         self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+    cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_interface(

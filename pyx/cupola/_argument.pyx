@@ -344,6 +344,8 @@ cdef class Signature:
         if isinstance(value, bool):
             check(cupola_argument_int(self.native, buffer, index, value is True))
             return NOTHING
+        if type(value) is Memory:
+            return self.put_memory(buffer, index, <Memory>value)
         if isinstance(value, Transfer):
             if not element_fits(
                 self.elements[index], (<Transfer>value).kind, (<Transfer>value).itemsize
@@ -382,6 +384,19 @@ cdef class Signature:
         elif not isinstance(value, str):
             return self.put_foreign(buffer, index, value, stream)
         return self.refuse_host(index, value)
+
+    cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1:
+        """Raw memory, whatever the elements are meant to be."""
+        if memory.native == NULL:
+            self.refuse(index, "a cupola.Memory that was freed", CUPOLA_ERROR_VALUE)
+        if not memory.pinned and not memory.managed and memory.device_index != self.device_index:
+            self.refuse(
+                index, f"a cupola.Memory on device {memory.device_index}; the kernel is loaded on "
+                f"device {self.device_index}", CUPOLA_ERROR_VALUE)
+        if memory.write_protected:
+            self.refuse_readonly(index, memory)
+        self.put_address(buffer, index, memory.address, "a cupola.Memory")
+        return NOTHING if memory.stream is None else USE
 
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream
@@ -514,6 +529,9 @@ cdef class Signature:
         cdef size_t index
         for index in range(self.count):
             argument = <object>arguments[index]
+            if type(argument) is Memory and (<Memory>argument).stream is not None:
+                if (<Memory>argument).stream.native != stream:
+                    (<Memory>argument).use(stream)
             if type(argument) is not Array:
                 continue
             if (<Array>argument).memory is None:

@@ -216,8 +216,9 @@ cdef class Kernel:
     - where the kernel takes a number: int, float, bool, complex, NumPy and ctypes scalars. Ints
       are checked against the parameter's range, floats go to its width, and no float becomes an
       integer;
-    - where it takes a pointer: a `cupola.Array`, anything with ``__cuda_array_interface__``,
-      `cupola.In`, `Out` or `InOut` around a host array, None (null), or an address as an int;
+    - where it takes a pointer: a `cupola.Array` or `Memory`, anything with
+      ``__cuda_array_interface__`` or DLPack, `cupola.In`, `Out` or `InOut` around a host array,
+      None (null), or an address as an int;
     - where it takes a struct: a structured NumPy scalar, a ctypes structure, or bytes, of exactly
       the size.
 

@@ -14,7 +14,7 @@ cdef class Launch:
     cdef bint attributed
     cdef char* buffer
     cdef list held  # its arguments, kept alive
-    cdef list arrays  # those of them that are a cupola.Array; replaced, never changed
+    cdef list arrays  # those of them that are a cupola.Array or Memory; replaced, never changed
     cdef bint foreign  # some of its arguments are memory that is not cupola's
     cdef cupola_stream* told  # the stream which the arrays know to be used on
     cdef unsigned long long seen  # memory.freed when the arrays were found live

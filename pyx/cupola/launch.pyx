@@ -85,7 +85,7 @@ cdef class Launch:
 
     cdef int note_arrays(self) except -1:
         """Remember which of the arguments can be freed, or have to be told of a stream."""
-        self.arrays = [value for value in self.held if isinstance(value, Array)]
+        self.arrays = [value for value in self.held if isinstance(value, (Array, Memory))]
         self.foreign = any([is_foreign(value) for value in self.held])
         self.told = NULL
         self.seen = freed - 1
@@ -95,9 +95,9 @@ cdef class Launch:
         """Something was freed since the last look."""
         cdef unsigned long long now = freed
         for array in self.arrays:
-            if not is_live(<Array>array):
+            if not is_live(array):
                 raise ArgumentValueError(
-                    f"{self.kernel.title}: an array of this launch was freed")
+                    f"{self.kernel.title}: memory of this launch was freed")
         self.seen = now
         return 0
 
@@ -217,16 +217,25 @@ cdef bint is_foreign(object value) except -1:
     return not isinstance(value, (int, float, complex, bytes, np.generic)) and value is not None
 
 
-cdef inline bint is_live(Array array) noexcept:
-    return array.live and (array.memory is None or array.memory.native != NULL)
+cdef Memory memory_of(object argument):
+    return <Memory>argument if type(argument) is Memory else (<Array>argument).memory
+
+
+cdef bint is_live(object argument) except -1:
+    cdef Memory memory = memory_of(argument)
+    if type(argument) is not Memory and not (<Array>argument).live:
+        return False
+    return memory is None or memory.native != NULL
 
 
 cdef int tell(list arrays, cupola_stream* stream) except -1:
     """Memory of other streams learns that this one uses it."""
     cdef Memory memory
     for array in arrays:
-        memory = (<Array>array).memory
-        if memory is not None and memory.stream.native != stream:
+        memory = memory_of(array)
+        if memory is None or memory.stream is None:
+            continue
+        if memory.stream.native != stream:
             memory.use(stream)
     return 0
 
