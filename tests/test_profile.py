@@ -19,8 +19,9 @@ import cupola
 from cupola import profiler
 
 N = 1 << 16
-# Of device times against each other and against the host's, in seconds: an event's resolution.
+# Seconds: an event's resolution; and how well the clocks of device and host are matched.
 SLACK = 5e-6
+MATCH = 1e-4
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_what_is_queued_is_told(increment):
         assert o.device == 0 and o.stream == stream.handle
         assert o.thread == threading.get_native_id()
         assert 0 <= o.call_begin <= o.call_end <= waited.call_end
-        assert o.call_begin - SLACK <= o.begin <= o.end <= waited.call_end + SLACK
+        assert o.call_begin - SLACK <= o.begin <= o.end <= waited.call_end + MATCH
     for before, after in itertools.pairwise(queued):
         assert before.end <= after.begin + SLACK  # a stream is in order
         assert before.call_end <= after.call_begin
@@ -79,6 +80,7 @@ def test_time_on_the_device_is_not_that_of_the_call(increment):
     """A kernel that waits for the host: its call returns long before it ends."""
     stream = cupola.Stream(non_blocking=True)
     array = cupola.zeros(4, np.int32)
+    increment[1, 4](array, 4)  # the first launch may load code, which waits for a kernel that runs
     with cupola.profile() as p:
         with Gate(stream) as gate:
             increment[1, 4, stream](array, 4)
@@ -89,7 +91,7 @@ def test_time_on_the_device_is_not_that_of_the_call(increment):
     gate, after = [o for o in p.operations if o.kind == "launch" and o.stream == stream.handle]
     assert gate.name == "gate" and gate.end - gate.begin >= 0.045
     assert gate.call_end - gate.call_begin < 0.045
-    assert after.call_end < gate.end <= after.begin + SLACK
+    assert after.call_end < gate.end + MATCH and gate.end <= after.begin + SLACK
 
 
 @pytest.mark.parametrize("nbytes", [1000, 8 << 20])

@@ -15,7 +15,7 @@
 namespace cupola {
 namespace {
 
-constexpr std::size_t most = 8;  // threads; more do not copy faster
+constexpr std::size_t most = 8;  // threads a direction; more do not copy faster
 
 // Calls that are to be made; it lies on the stack of the one who waits for them.
 struct Job {
@@ -73,16 +73,19 @@ void start_helper() {
 
 }  // namespace
 
-std::size_t crew_size() {
-    static const std::size_t size = [] {
-        const char* asked = std::getenv("CUPOLA_STAGING_THREADS");
-        if (asked && *asked)
-            return std::clamp<std::size_t>(std::strtoull(asked, nullptr, 10), 1, most);
-        cpu_set_t set;
-        const int all = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-        return std::clamp<std::size_t>(static_cast<std::size_t>(all) / 2, 1, most);
+std::size_t crew_size(std::size_t directions) {
+    static const std::size_t asked = [] {
+        const char* value = std::getenv("CUPOLA_STAGING_THREADS");
+        return value && *value ? std::max(1ULL, std::strtoull(value, nullptr, 10)) : 0;
     }();
-    return size;
+    if (asked) return std::min(asked, 2 * most);
+    static const std::size_t all = [] {
+        cpu_set_t set;
+        return sched_getaffinity(0, sizeof set, &set) == 0
+                   ? static_cast<std::size_t>(CPU_COUNT(&set))
+                   : 1;
+    }();
+    return std::clamp<std::size_t>(directions * all / 2, 1, directions * most);
 }
 
 void crew_run(std::size_t count, const std::function<void(std::size_t)>& work) {

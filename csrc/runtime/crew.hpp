@@ -6,9 +6,10 @@
 
 namespace cupola {
 
-// How many threads may work on one copy, the caller among them: half of the processors, or
-// as many as CUPOLA_STAGING_THREADS says, 8 at most.
-std::size_t crew_size();
+// How many threads may work on one copy, the caller among them: for each direction in which memory
+// is copied all the time half of the processors, 8 at most; or as many as CUPOLA_STAGING_THREADS
+// says, 16 at most.
+std::size_t crew_size(std::size_t directions = 1);
 
 // Calls work(0), work(1), ... work(count - 1), each once, from the caller and as many helpers as
 // are free, and returns when all have returned. `count` is at most crew_size(); work never throws.

@@ -134,7 +134,8 @@ void Pipeline::stage(Slot& slot, bool inward) {
     for (const Piece& piece : pieces) total += piece.end - piece.begin;
     const Span span(CUPOLA_PROFILE_HOST, inward ? "fill" : "drain", nullptr, total);
     std::atomic<std::size_t> next{0};
-    crew_run(std::min(pieces.size(), crew_size()), [&](std::size_t) {
+    // In and out by turns: each has the threads of both.
+    crew_run(std::min(pieces.size(), crew_size(2)), [&](std::size_t) {
         for (std::size_t i = next++; i < pieces.size(); i = next++) {
             const Piece& p = pieces[i];
             char* const staged = p.staged + (p.begin - p.base);
