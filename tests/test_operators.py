@@ -1,6 +1,9 @@
 """Python's operators on arrays, NumPy's ufunc protocol, and how arrays are shown."""
 
 import operator
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -265,3 +268,52 @@ def test_warnings_are_none_of_ours(driver):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (cupola.to_device(np.array([1.0, 0.0])) / 0).get().tolist()[0] == np.inf
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=True,
+    ).stdout
+
+
+def test_operands_on_another_device_are_refused(driver):
+    text = run(
+        """
+import cupola, numpy as np
+if len(cupola.devices()) > 1:
+    x, y = [cupola.to_device(np.ones(3), device=i) for i in range(2)]
+    for use in (lambda: x + y, lambda: np.add(x, x, out=y)):
+        try:
+            use()
+        except cupola.ArgumentValueError as error:
+            print(error)
+    print((y + y).device.index, (y + y).get().tolist())
+else:
+    print("devices devices 1 [2.0, 2.0, 2.0]")
+""",
+        CUPOLA_CPU_DEVICES="2",
+    )
+    assert text.count("device") >= 2
+    assert "1 [2.0, 2.0, 2.0]" in text
+
+
+def test_a_fault_names_the_line_of_the_operation(driver):
+    text = run(
+        """
+import cupola, numpy as np
+x = cupola.Array.from_address(4096, 100, np.float32, device=0)
+line = __import__("sys")._getframe().f_lineno + 1
+y = x + x
+try:
+    cupola.Device(0).synchronize()
+except cupola.DriverError as error:
+    print("line", line, error)
+""",
+        CUPOLA_TRACEBACK="1",
+    )
+    line = text.split()[1]
+    assert f"arithmetic_f32, grid (1, 1, 1), block (256, 1, 1), launched at <string>:{line}" in text

@@ -18,12 +18,12 @@ from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
 from cupola.copy cimport compact, overlap
 from cupola.error cimport check
-from cupola.layout cimport broadcast
+from cupola.layout cimport broadcast, bytes_of
 from cupola.memory cimport allocate
 from cupola.operators cimport DO, OPERATORS
 from cupola.promotion cimport (
     WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of, free_plan,
-    number_of, plan_of, plan_with, size_of,
+    letter_of, number_of, plan_of, plan_with, size_of,
 )
 from cupola.stream cimport Stream, current_stream
 
@@ -70,22 +70,22 @@ cdef int RECIPROCAL = number_of(np.reciprocal)
 
 cdef Array result_like(Array x, int element, Stream queue):
     """A new array in C order, of the same shape and of another type."""
+    return result_of(x.shape, x.size, element, x.device_index, queue)
+
+
+cdef Array result_of(tuple shape, Py_ssize_t size, int element, int device, Stream queue):
     cdef Array array = Array.__new__(Array)
     array.element = element
     array.itemsize = size_of(element)
-    array.size = x.size
-    array.nbytes = x.size * array.itemsize
-    array.shape = x.shape
-    if element == x.element:
-        array.dtype = x.dtype
-        array.kind = x.kind
-    else:
-        array.dtype = dtype_of(element)
-        array.kind = ord(array.dtype.kind)
-    array.device_index = x.device_index
+    array.size = size
+    array.nbytes = size * array.itemsize
+    array.shape = shape
+    array.dtype = dtype_of(element)
+    array.kind = letter_of(element)
+    array.device_index = device
     array.contiguous = True
     array.live = True
-    array.memory = allocate(x.device_index, array.nbytes, queue)
+    array.memory = allocate(device, array.nbytes, queue)
     array.start = array.memory.address
     return array
 
@@ -381,7 +381,7 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
             return target
     if plan.function:
         return run_function(plan, target, x, y, &scalar, queue)
-    run_any(plan.operation, plan.element, target, x, y, &scalar, queue)
+    run_any(plan.operation, plan.element, target, x, y, &scalar, queue, out is None)
     return target
 
 
@@ -396,7 +396,7 @@ cdef Array run_function(
         y = cast(y, dtype_of(plan.element), queue)
     if element_code(target) != plan.result:
         made = shaped_like(target, dtype_of(plan.result), queue)
-    run_any(plan.operation, plan.element, made, x, y, scalar, queue)
+    run_any(plan.operation, plan.element, made, x, y, scalar, queue, made is not target)
     if made is not target:
         convert(made, target, queue)
     return target
@@ -405,15 +405,19 @@ cdef Array run_function(
 cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queue):
     """`out`, once it was checked, or a new array."""
     cdef tuple shape = joint_shape(x, y)
-    cdef Array like, target
+    cdef Array like = y if x is None else x, target
+    cdef Py_ssize_t size = 1
     result = dtype_of(plan.result)
     if out is None:
-        like = x if x is not None and x.shape == shape else y
-        if like is not None and like.shape == shape and (
-            x is None or y is None or x.shape != y.shape or x.get_strides() == y.get_strides()
+        # The axes stay in their order in memory where that is one for all operands.
+        if len(shape) > 1 and not like.contiguous and (
+            x is None or y is None or (x.shape == y.shape and x.get_strides() == y.get_strides())
         ):
             return shaped_like(like, result, queue)
-        return new_array(shape, result, queue.device_index, queue)
+        for length in shape:
+            size *= length
+        bytes_of(shape, size_of(plan.result))  # raises where that is too much
+        return result_of(shape, size, plan.result, queue.device_index, queue)
     if not isinstance(out, Array):
         raise ArgumentTypeError(
             f"out must be a cupola.Array where an operand is one, got {type(out).__name__}")
@@ -434,15 +438,25 @@ cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queu
 
 
 cdef tuple joint_shape(Array x, Array y):
+    cdef Py_ssize_t new, axis
+    cdef tuple long, short
+    cdef list joint
     if x is None or y is None:
         return (y if x is None else x).shape
     if x.shape == y.shape:
         return x.shape
-    try:
-        return np.broadcast_shapes(x.shape, y.shape)
-    except ValueError:
-        raise ArgumentValueError(
-            f"operands of shapes {x.shape} and {y.shape} can't be broadcast together") from None
+    long, short = x.shape, y.shape
+    if len(long) < len(short):
+        long, short = short, long
+    new = len(long) - len(short)
+    joint = list(long)
+    for axis in range(len(short)):
+        if joint[new + axis] == 1:
+            joint[new + axis] = short[axis]
+        elif short[axis] != 1 and short[axis] != joint[new + axis]:
+            raise ArgumentValueError(
+                f"operands of shapes {x.shape} and {y.shape} can't be broadcast together")
+    return tuple(joint)
 
 
 cdef Array shaped_like(Array like, object dtype, Stream queue):
@@ -482,31 +496,46 @@ cdef struct Layout:
 
 
 cdef int lay_out(cupola_operand* operand, int64_t* strides, Array array, tuple shape) except -1:
-    cdef Py_ssize_t axis
-    cdef tuple steps
+    """Its bytes from one element to the next along the axes of a shape it broadcasts to."""
+    cdef Py_ssize_t new, axis
+    cdef int64_t step
     operand.address = 0
     operand.element = 0
     operand.strides = strides
     if array is None:
         return 0
-    steps = broadcast(array.shape, array.get_strides(), shape)
     operand.address = array.start
     operand.element = element_code(array)
-    for axis in range(len(steps)):
-        strides[axis] = steps[axis]
+    new = len(shape) - len(array.shape)
+    if array.steps is None:
+        step = array.itemsize
+        for axis in range(len(array.shape) - 1, -1, -1):
+            strides[new + axis] = step
+            step *= <Py_ssize_t>array.shape[axis]
+    else:
+        for axis in range(len(array.shape)):
+            strides[new + axis] = array.steps[axis]
+    for axis in range(new):
+        strides[axis] = 0
+    if array.shape != shape:
+        for axis in range(len(array.shape)):
+            if array.shape[axis] == 1:
+                strides[new + axis] = 0
     return 0
 
 
 cdef int run_any(
     int operation, int element, Array target, Array x, Array y, const cupola_scalar* scalar,
-    Stream queue
+    Stream queue, bint fresh
 ) except -1:
+    """`fresh`: nothing else is in the memory of the target, whose shape all broadcast to."""
     cdef Layout layout
     cdef cupola_operand out, first, second
     cdef int ndim = <int>len(target.shape), axis, status
     if target.size == 0:
         return 0
-    x, y = apart(x, target, queue), apart(y, target, queue)
+    if not fresh:
+        x, y = apart(x, target, queue), apart(y, target, queue)
     for axis in range(ndim):
         layout.shape[axis] = target.shape[axis]
     lay_out(&out, layout.out, target, target.shape)
@@ -518,9 +547,11 @@ cdef int run_any(
             operation, element, &out, &first, &second, scalar, layout.shape, ndim, queue.native)
     forget_line()
     check(status)
-    for array in (target, x, y):
-        if array is not None:
-            (<Array>array).used_on(queue)
+    use(target, queue)
+    if x is not None:
+        use(x, queue)
+    if y is not None:
+        use(y, queue)
     return 0
 
 
@@ -543,11 +574,11 @@ cdef int convert(Array source, Array target, Stream queue) except -1:
     zero.parts[0] = zero.parts[1] = 0
     if element == CUPOLA_BOOL:
         plan = plan_of(OPERATORS.not_equal, origin, origin)
-        return run_any(plan.operation, origin, target, source, None, &zero, queue)
+        return run_any(plan.operation, origin, target, source, None, &zero, queue, False)
     if element == CUPOLA_FLOAT16 and size_of(origin) >= 8 and origin >= CUPOLA_FLOAT16:
         element = CUPOLA_FLOAT64  # the one that is rounded once
     plan = plan_of(OPERATORS.positive, CUPOLA_FLOAT64, 0)
-    return run_any(plan.operation, element, target, source, None, &zero, queue)
+    return run_any(plan.operation, element, target, source, None, &zero, queue, False)
 
 
 # -- NumPy's protocol -------------------------------------------------------------------------

@@ -22,10 +22,10 @@ cdef int element_of(object dtype)
 cdef int element_code(Array array) except -1  # raises for the others
 cdef object dtype_of(int element)
 cdef Py_ssize_t size_of(int element) noexcept
+cdef char letter_of(int element) noexcept  # of its kind, NumPy's
 
 # What NumPy's ufunc is here: its number, -1 where there is none.
 cdef int number_of(object ufunc) except -2
-cdef str name_of(int number)
 
 # Of one operand `second` is 0.
 cdef const Plan* plan_of(int number, int first, int second) except NULL

@@ -26,6 +26,9 @@ cdef int[15] SIZES
 SIZES[:] = [0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16]
 
 
+cdef const char* LETTERS = b"\0biiiiuuuufffcc"
+
+
 cdef int element_of(object dtype):
     return CODES.get(dtype, 0) if dtype.isnative else 0
 
@@ -46,6 +49,10 @@ cdef object dtype_of(int element):
 
 cdef Py_ssize_t size_of(int element) noexcept:
     return SIZES[element]
+
+
+cdef char letter_of(int element) noexcept:
+    return LETTERS[element]
 
 
 cdef list names_of_operations():
@@ -75,10 +82,6 @@ if len(UFUNCS) > 512:
 
 cdef int number_of(object ufunc) except -2:
     return NUMBERS.get(ufunc, -1)
-
-
-cdef str name_of(int number):
-    return UFUNCS[number].__name__
 
 
 cdef object kind_of(int code):
