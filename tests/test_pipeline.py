@@ -475,6 +475,7 @@ def test_arguments_that_do_not_fit(add):
         (dict(streams=True), "streams="),
         (dict(devices=[0, 0]), "twice"),
         (dict(progress=5), "progress="),
+        (dict(schedule=5), "schedule="),
         (dict(block=100_000), "block"),
     ):
         with refused(cupola.ArgumentError, saying=words):
@@ -485,6 +486,21 @@ def test_arguments_that_do_not_fit(add):
         cupola.pipeline(print, x, out, shared=4)
     with pytest.raises(cupola.UnknownNameError):
         cupola.pipeline(add, x, out, devices=[99])
+
+
+def test_not_in_a_capture(add):
+    x, out = numbers(10), np.zeros(10, np.int32)
+    there = cupola.zeros(4, np.int32)
+    stream = cupola.Stream(non_blocking=True)
+    with stream.capture() as graph:
+        there.fill(3)
+        with pytest.raises(cupola.ArgumentValueError, match="graph"):
+            cupola.pipeline(add, x, out)
+    graph.instantiate()(stream=stream)  # the capture went on
+    stream.synchronize()
+    assert there.get().tolist() == [3] * 4
+    cupola.pipeline(add, x, out)
+    np.testing.assert_array_equal(out, x + 1)
 
 
 # -- progress ---------------------------------------------------------------------------------

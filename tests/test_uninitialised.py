@@ -3,6 +3,7 @@
 import pytest
 
 import cupola
+from cupola import pipelines, profiler
 
 USES = {
     "Stream": [
@@ -60,12 +61,28 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("kind", USES)
+STEPS = ["fill(0)", "upload()", "launch()", "download()", "drain()"]
+INNER = {
+    pipelines.Slot: [
+        *STEPS, "chunk", "device", "inputs", "outputs", "staging", "ready", "__repr__()",
+    ],
+    pipelines.Pipeline: [
+        "run()", "chunks", "chunk(0)", "failed()", "add_slot(cupola.Stream(), ())",
+        "set_function(print)", "set_progress(print, 1.0)", "finish(True)", "__repr__()",
+    ],
+    pipelines.Chunk: ["length", "rows", "__repr__()"],
+    profiler.Recording: ["stop()"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [*USES, *INNER], ids=str)
 def test_no_use_crashes(driver, kind):
-    made = getattr(cupola, kind).__new__(getattr(cupola, kind))
-    for use in USES[kind]:
+    uses = USES.get(kind) or INNER[kind]
+    kind = getattr(cupola, kind) if isinstance(kind, str) else kind
+    made = kind.__new__(kind)
+    for use in uses:
         try:
-            eval(f"x.{use}", {"x": made})
+            eval(f"x.{use}", {"x": made, "cupola": cupola})
         except Exception as error:
             assert not isinstance(error, SystemError), use
     del made

@@ -443,6 +443,15 @@ def pipeline(
     indices = [Device(device).index for device in _as_list(devices)] or [Device().index]
     if len(set(indices)) < len(indices):
         raise ArgumentValueError("devices= names a device twice")
+    if schedule is not None and not callable(schedule):
+        raise ArgumentTypeError(
+            f"schedule= is a function that takes a cupola.pipelines.Pipeline, got {schedule!r}"
+        )
+    if any(Stream.current(index).capturing for index in indices):
+        raise ArgumentValueError(
+            "a pipeline waits for what it queues, and can't become a part of the graph that is "
+            "being captured"
+        )
     launches = None
     if isinstance(kernel, Kernel):
         launches = _Launches(kernel, hosts, arguments, threads, grid, block, shared)

@@ -1,5 +1,5 @@
 # cupola/pipelines.pyx - a pipeline's chunks and slots, and the steps that a schedule takes.
-# cython: language_level=3
+# cython: language_level=3, nonecheck=True
 """What a schedule works with: the chunks and the slots of a pipeline."""
 
 from cpython.exc cimport PyErr_CheckSignals

@@ -22,6 +22,7 @@ FULL = os.environ.get("CUPOLA_SOAK") == "full"
 LAUNCHES = 10**6 if FULL else 10**4
 ALLOCATIONS = 10**5 if FULL else 3000
 LOADS = 10**4 if FULL else 150
+PIPELINES = 10**4 if FULL else 500
 SECONDS = 60 if FULL else 3
 # Bytes that allocators and pools may keep of what was freed; one leak a call is far more.
 HOST_GROWTH, DEVICE_GROWTH = 2 * 2**20, 8 * 2**20
@@ -138,6 +139,29 @@ def test_allocations(driver, stays_flat):
                 held = held[10:]
 
     stays_flat(allocations, ALLOCATIONS, "allocations")
+
+
+def test_pipelines_and_profiles(driver, stays_flat):
+    """Also such as end by an error. What they keep, page-locked memory and events, stays."""
+    x = np.ones((1000, 4), np.float32)
+    out = np.empty_like(x)
+
+    def work(chunk, stream, inputs, outputs):
+        outputs[0].set(inputs[0])
+        if chunk.index == 7:
+            raise ZeroDivisionError
+
+    def pipelines(count):
+        for i in range(count):
+            with cupola.profile() as profile, profile.range("one"):
+                length = 100 if i % 2 else 200
+                try:
+                    cupola.pipeline(work, x, out, chunk=length, staging=True)
+                except cupola.ChunkError:
+                    assert length == 100
+            assert len(profile.operations) > 20
+
+    stays_flat(pipelines, PIPELINES, "pipelines")
 
 
 @pytest.mark.parametrize("form", ["ptx", "fatbin"])
