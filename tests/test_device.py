@@ -32,7 +32,7 @@ def test_properties(driver):
     assert device.max_grid == (2**31 - 1, 65535, 65535)
     assert device.shared_bytes_per_block == 49152
     assert device.name and device.name in repr(device)
-    assert "device 0" in repr(cupola.empty(3)).lower()
+    assert "device=0" in repr(cupola.empty(3)).lower()
     assert (device.attribute(75), device.attribute(76)) == (major, minor)
     with refused(cupola.Error):
         device.attribute(10_000)

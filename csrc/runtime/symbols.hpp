@@ -1,13 +1,15 @@
 // csrc/runtime/symbols.hpp - the one table of driver symbols. A row is a symbol's name and the CUDA
 // version whose signature is meant (cudaTypedefs.h lists them); it makes a member of Driver.
-// REQUIRED symbols are in the oldest driver taken (11.3); OPTIONAL ones may be null.
+// The first one is looked up first, so that a stub, which has none, is told by cuInit; then come
+// those that launches call. REQUIRED symbols are in the oldest driver taken (11.3); OPTIONAL ones
+// may be null.
 #pragma once
 
 #define CUPOLA_DRIVER_SYMBOLS(REQUIRED, OPTIONAL)               \
+    REQUIRED(cuInit, 2000)                                      \
     REQUIRED(cuCtxGetCurrent, 4000)                             \
     REQUIRED(cuGraphLaunch, 10000)                              \
     REQUIRED(cuLaunchKernel, 4000)                              \
-    REQUIRED(cuInit, 2000)                                      \
     REQUIRED(cuDriverGetVersion, 2020)                          \
     REQUIRED(cuGetErrorName, 6000)                              \
     REQUIRED(cuGetErrorString, 6000)                            \

@@ -184,7 +184,8 @@ cdef class Stream:
             Its ``CUstream`` (or ``cudaStream_t``); 0 or 1 is the legacy default stream, 2 the
             default stream of each thread.
         owner : object, optional
-            Kept alive as long as cupola needs the stream.
+            Kept alive as long as cupola needs the stream. Where there is none, the stream has to
+            stay as long as memory that was used on it: that is given back in its order.
         device : Device or int, optional
             The one it belongs to; by default the current one.
 
