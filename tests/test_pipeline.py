@@ -1,6 +1,7 @@
 """Pipelines: every chunk goes through, whatever the arrays are and lie in."""
 
 import array
+import mmap
 import os
 import subprocess
 import sys
@@ -241,6 +242,14 @@ def test_other_buffers(add):
     assert list(out) == list(range(1, 101))
     cupola.pipeline(add, memoryview(x), memoryview(out)[::-1], chunk=9)
     assert list(out) == list(range(100, 0, -1))
+    copy = lambda chunk, stream, inputs, outputs: outputs[0].set(inputs[0])
+    target = bytearray(1000)
+    with mmap.mmap(-1, 1000) as pages:
+        cupola.pipeline(copy, bytes(range(250)) * 4, pages, chunk=99)
+        cupola.pipeline(copy, pages, target, chunk=99)
+    assert target == bytes(range(250)) * 4
+    with refused(cupola.ArgumentValueError, saying="read-only"):
+        cupola.pipeline(copy, target, bytes(1000))
     for wrong in ([0] * 100, (5,)):
         with refused(cupola.ArgumentTypeError):
             cupola.pipeline(add, x, [wrong], chunk=9)
@@ -765,7 +774,7 @@ for devices in (cupola.devices(), [1], 1, None, [1, 0]):
     print(sorted(used))
     used.clear()
 on = module.on(0)
-assert on.device_index == 0 and module.on(0) is on and on.on(1) is not None
+assert on.device_index == 0 and module.on(0) is on and on["rows"].device_index == 0
 assert cupola.shipped_kernels().on(1).device_index == 1 and module.on(1) is module
 def where(chunk, stream, inputs, outputs):
     assert cupola.Device() == stream.device == inputs[0].device

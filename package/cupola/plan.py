@@ -57,7 +57,7 @@ class _Hosts:
         if what == "output":
             if not array.flags.writeable:
                 raise ArgumentValueError(f"{name} is read-only")
-            if not _is_same(array, np.asarray(value)):  # it was made for this call
+            if not _is_same(array, _as_array(value)):  # it was made for this call
                 raise ArgumentTypeError(f"{name}: a {type(value).__name__} can't be written to")
         known = self.find(value)
         if known is not None:
@@ -90,6 +90,14 @@ def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
     return one.__array_interface__ == other.__array_interface__
 
 
+def _as_array(value: Any) -> np.ndarray:
+    """What shows its memory as that; of everything else a new array."""
+    if not isinstance(value, np.ndarray):
+        with contextlib.suppress(TypeError):
+            value = memoryview(value)  # NumPy would take bytes for a text
+    return np.asarray(value)
+
+
 def _host_array(value: object, name: str) -> np.ndarray:
     if hasattr(value, "__cuda_array_interface__"):
         raise ArgumentTypeError(
@@ -97,7 +105,7 @@ def _host_array(value: object, name: str) -> np.ndarray:
             "device goes among arguments="
         )
     try:
-        array = np.asarray(value)
+        array = _as_array(value)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
             f"{name}: a {type(value).__name__} can't be made an array: {error}"

@@ -17,6 +17,7 @@ cdef class Image:
     cdef readonly int device_index
     cdef object known  # weak reference to the module
     cdef object lent  # arrays over its variables, weakly
+    cdef dict elsewhere  # modules of the same on other devices
 
 cdef class Module:
     cdef cupola_module* native  # the image's

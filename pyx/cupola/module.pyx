@@ -57,6 +57,7 @@ cdef class Image:
     def __cinit__(self):
         self.native = NULL
         self.lent = weakref.WeakSet()
+        self.elsewhere = {}
 
     def __dealloc__(self):
         with nogil:
@@ -328,7 +329,7 @@ cdef class Module:
             check(cupola_module_unload(self.native))
 
     def on(self, device):
-        """The same image on another device: loaded there once, as long as that is in use.
+        """The same image on another device: loaded there once, as long as this is in use.
 
         Parameters
         ----------
@@ -339,13 +340,18 @@ cdef class Module:
         Module
             This one, where it is the device's.
         """
-        if device_index(device) == self.device_index:
+        cdef int index = device_index(device)
+        if index == self.device_index:
             return self
         make, arguments = self.__reduce__()
         if self.image_.content is None:
-            return make(device_index(device))
-        content, name, _, about = arguments
-        return make(content, name, device_index(device), about)
+            return make(index)
+        known = self.image_.elsewhere.get(index)
+        if known is None or not known.loaded:
+            content, name, _, about = arguments
+            known = make(content, name, index, about)
+            self.image_.elsewhere[index] = known
+        return known
 
     def __reduce__(self):
         cdef Image image = self.image_
