@@ -2,7 +2,8 @@
 // launch.
 //
 // What lies in order and is of the type that is asked for goes to a flat kernel, 16 bytes at a
-// time; all else is reduced to as few axes as it can be done with, for a strided one.
+// time; all else is reduced to as few axes as it can be done with: for a strided kernel, where
+// everything is of that type, else for a mixed one.
 #include "cupola/elementwise.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ namespace cupola {
 namespace {
 
 using arrays::Flat;
+using arrays::Mixed;
 using arrays::Strided;
 
 // The bits of the type that is computed in. A float16 is rounded to, as NumPy has it.
@@ -61,7 +63,7 @@ bool may_wait(const Kernel& kernel, Stream& stream) {
 }
 
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
-    Kernel& kernel = shared_kernel(stream.context, true, class_of(operation), element);
+    Kernel& kernel = shared_kernel(stream.context, Form::flat, class_of(operation), element);
     if (at_once && may_wait(kernel, stream)) return false;
     arguments.operation = operation % per_class;
     const unsigned a_thread = 16 / element_sizes[element];
@@ -79,8 +81,7 @@ arrays::Divisor divisor(std::uint64_t length) {
 }
 
 // `axes` are few and short enough.
-void launch_strided(int operation, int element, const Axes& axes, Strided& arguments,
-                    Stream& stream) {
+void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments, Stream& stream) {
     arguments.axes = static_cast<int>(axes.list.size());
     arguments.count = axes.count();
     arguments.out.address = axes.out;
@@ -99,16 +100,17 @@ void launch_strided(int operation, int element, const Axes& axes, Strided& argum
     }
     const Class which = class_of(operation);
     const int computed = elements::computed_in(element);
-    Kernel& kernel = which == function ? function_kernel(stream.context, operation, computed)
-                                       : shared_kernel(stream.context, false, which, computed);
+    Kernel& kernel = which == function
+                         ? function_kernel(stream.context, operation, computed)
+                         : shared_kernel(stream.context, Form::mixed, which, computed);
     kernel.launch(cover(arguments.count), nullptr, &arguments, stream);
 }
 
 // The kernel takes so many axes and elements; of more the outermost axis is walked or halved here.
-void launch_any(int operation, int element, Axes axes, Strided& arguments, Stream& stream) {
+void launch_any(int operation, int element, Axes axes, Mixed& arguments, Stream& stream) {
     constexpr std::uint64_t most = std::uint64_t{1} << 31;
     if (axes.list.size() <= arrays::most_axes && axes.count() < most)
-        return launch_strided(operation, element, axes, arguments, stream);
+        return launch_mixed(operation, element, axes, arguments, stream);
     OperandAxis& outer = axes.list.front();
     const auto move_on = [&](std::uint64_t by) {
         const auto steps = static_cast<std::int64_t>(by);
@@ -138,6 +140,42 @@ void launch_any(int operation, int element, Axes axes, Strided& arguments, Strea
     launch_any(operation, element, axes, arguments, stream);
 }
 
+// Of one type and few axes: the kernel for just that. False: they are not.
+bool launch_strided(int operation, int element, const Axes& axes, const Mixed& like,
+                    Stream& stream) {
+    const auto own = [element](int other) { return other == element || other == elements::none; };
+    if (class_of(operation) == function || axes.list.size() > arrays::few_axes ||
+        axes.count() >= std::uint64_t{1} << 31 || !own(like.x.element) || !own(like.y.element) ||
+        like.out.element != result_of(operation, element) ||
+        (like.x.element == elements::none && like.y.element == elements::none))
+        return false;
+    Strided arguments{};
+    for (std::size_t i = 0; i < axes.list.size(); ++i) {
+        const OperandAxis& axis = axes.list[axes.list.size() - 1 - i];
+        arguments.lengths[i] = divisor(axis.length);
+        arguments.out_steps[i] = static_cast<int>(axis.out);
+        arguments.x_steps[i] = static_cast<int>(axis.x);
+        arguments.y_steps[i] = static_cast<int>(axis.y);
+        if (arguments.out_steps[i] != axis.out || arguments.x_steps[i] != axis.x ||
+            arguments.y_steps[i] != axis.y)
+            return false;
+    }
+    arguments.out = axes.out;
+    arguments.x = axes.x;
+    arguments.y = axes.y;
+    std::memcpy(arguments.scalar, like.scalar, sizeof arguments.scalar);
+    arguments.count = static_cast<unsigned>(axes.count());
+    arguments.operation = like.operation;
+    arguments.form = like.x.element == elements::none   ? arrays::first_scalar
+                     : like.y.element == elements::none ? arrays::second_scalar
+                                                        : arrays::both_arrays;
+    arguments.axes = static_cast<int>(axes.list.size());
+    constexpr unsigned a_thread = 4;
+    shared_kernel(stream.context, Form::strided, class_of(operation), element)
+        .launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+    return true;
+}
+
 // All elements in a row, and of the type that the operation is done in.
 bool is_flat(const Axes& axes, int operation, int element, const cupola_operand& out,
              const cupola_operand& x, const cupola_operand& y) {
@@ -154,7 +192,7 @@ bool is_flat(const Axes& axes, int operation, int element, const cupola_operand&
 }
 
 // Functions have one kernel for both forms; `element` is stored as it is computed in.
-bool launch_flat_function(int operation, int element, Strided& arguments, Stream& stream,
+bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& stream,
                           bool at_once) {
     Kernel& kernel = function_kernel(stream.context, operation, element);
     if (at_once && may_wait(kernel, stream)) return false;
@@ -182,7 +220,7 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
         launch_flat(operation, element, arguments, stream, false);
         return;
     }
-    Strided arguments{};
+    Mixed arguments{};
     put_scalar(arguments.scalar, element, scalar);
     arguments.operation = operation % per_class;
     arguments.out = {axes.out, {}, out.element};
@@ -191,7 +229,7 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
     if (flat && is_flat_function(element, axes.out, axes.x, axes.y)) {
         arguments.count = axes.count();
         launch_flat_function(operation, element, arguments, stream, false);
-    } else {
+    } else if (!launch_strided(operation, element, axes, arguments, stream)) {
         launch_any(operation, element, axes, arguments, stream);
     }
 }
@@ -242,7 +280,7 @@ int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x
             return;
         }
         if (is_flat_function(element, out, x, y)) {
-            Strided arguments{};
+            Mixed arguments{};
             arguments.count = count;
             if (scalar) put_scalar(arguments.scalar, element, *scalar);
             arguments.out = {out, {}, result_of(operation, element)};

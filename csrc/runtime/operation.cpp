@@ -86,20 +86,22 @@ int result_of(int operation, int element) {
     return element;
 }
 
-Kernel& shared_kernel(Context& context, bool flat, Class which, int element) {
-    static auto* const slots = new Slot[64][2][function][elements::count]();
-    return kept(slots[context.ordinal][flat][which][element], context,
-                flat ? sizeof(arrays::Flat) : sizeof(arrays::Strided), [&] {
-                    return std::string(flat ? "" : "strided_") +
-                           (which == arithmetic ? "arithmetic_" : "predicate_") +
-                           element_names[element];
-                });
+Kernel& shared_kernel(Context& context, Form form, Class which, int element) {
+    static constexpr const char* forms[] = {"", "strided_", "mixed_"};
+    static constexpr std::size_t bytes[] = {sizeof(arrays::Flat), sizeof(arrays::Strided),
+                                            sizeof(arrays::Mixed)};
+    static auto* const slots = new Slot[64][3][function][elements::count]();
+    const auto place = static_cast<std::size_t>(form);
+    return kept(slots[context.ordinal][place][which][element], context, bytes[place], [&] {
+        return std::string(forms[place]) + (which == arithmetic ? "arithmetic_" : "predicate_") +
+               element_names[element];
+    });
 }
 
 Kernel& function_kernel(Context& context, int operation, int element) {
     static auto* const slots = new Slot[64][operations::function::count][elements::count]();
     return kept(
-        slots[context.ordinal][operation % per_class][element], context, sizeof(arrays::Strided),
+        slots[context.ordinal][operation % per_class][element], context, sizeof(arrays::Mixed),
         [&] { return row_of(operation)->name + ("_" + std::string(element_names[element])); });
 }
 

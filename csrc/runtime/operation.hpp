@@ -24,8 +24,9 @@ void require_kernel(int operation, int element);
 // The type of what it gives, done in a type.
 int result_of(int operation, int element);
 
-// The kernel of one class and type, for elements in order or for any.
-Kernel& shared_kernel(Context& context, bool flat, Class which, int element);
+// The kernel of one class, form and type; of the mixed form that which is computed in.
+enum class Form { flat, strided, mixed };
+Kernel& shared_kernel(Context& context, Form form, Class which, int element);
 // That of one function.
 Kernel& function_kernel(Context& context, int operation, int element);
 

@@ -14,11 +14,20 @@ struct Flat {
     int operation, form;
 };
 
-constexpr int most_axes = 8;
+constexpr int most_axes = 8, few_axes = 4;
 
 // How many times `by` goes into n < 2^31, without a division: (umulhi(n, factor) + n) >> shift.
 struct Divisor {
     unsigned by, factor, shift;
+};
+
+// Elements of one type anywhere, less than 2^31 bytes from one to the next along each axis.
+struct Strided {
+    unsigned long long out, x, y, scalar[2];
+    unsigned count;  // less than 2^31
+    int operation, form, axes;
+    Divisor lengths[few_axes];  // of the axes, the innermost first
+    int out_steps[few_axes], x_steps[few_axes], y_steps[few_axes];  // bytes
 };
 
 struct Operand {
@@ -29,7 +38,7 @@ struct Operand {
 
 // Elements anywhere and of any type. What an operand is of is turned into the type that is computed
 // in as it is loaded.
-struct Strided {
+struct Mixed {
     unsigned long long count, scalar[2];  // with axes less than 2^31
     int operation, axes;
     Divisor lengths[most_axes];  // of the axes, the innermost first

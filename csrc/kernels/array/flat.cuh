@@ -79,49 +79,54 @@ __device__ void store_once(unsigned long long address, const P& value) {
 
 // One operation on `n` pairs of elements; the same for all threads, so it is chosen once for all.
 template <class Class, class S, int n>
-__device__ Pack<typename Class::template Result<S>, n> compute(const Flat& a, const Pack<S, n>& x,
-                                                               const Pack<S, n>& y) {
+__device__ Pack<typename Class::template Result<S>, n> compute(
+    int operation_number, int form, const unsigned long long (&scalar_bits)[2], const Pack<S, n>& x,
+    const Pack<S, n>& y) {
     using C = computed<S>;
-    Pack<typename Class::template Result<S>, n> out;
-    const C scalar = scalar_of<C>(a.scalar);
-    Class::template choose<C>(a.operation, [&](auto operation) {
+    using R = typename Class::template Result<S>;
+    Pack<R, n> out{};
+    const C scalar = scalar_of<C>(scalar_bits);
+    Class::template choose<C>(operation_number, [&](auto operation) {
 #pragma unroll
         for (int i = 0; i < n; ++i) {
-            const C first = a.form == first_scalar ? scalar : convert<C>(x.at[i]);
-            const C second = a.form == second_scalar ? scalar : convert<C>(y.at[i]);
-            out.at[i] = store<typename Class::template Result<S>>(operation.of(first, second));
+            const C first = form == first_scalar ? scalar : convert<C>(x.at[i]);
+            const C second = form == second_scalar ? scalar : convert<C>(y.at[i]);
+            out.at[i] = store<R>(operation.of(first, second));
         }
     });
     return out;
 }
 
-// 16 bytes of each operand. Of narrow types four are computed at a time, so that the code is not
-// sixteen times as long.
+// 16 bytes of each operand. Of narrow types four elements are computed at a time, so that the code
+// is not sixteen times as long.
 template <class Class, class S>
 __device__ auto compute16(const Flat& a, const Pack<S, 16 / sizeof(S)>& x,
                           const Pack<S, 16 / sizeof(S)>& y) {
     using R = typename Class::template Result<S>;
-    constexpr int all = 16 / sizeof(S), some = sizeof(S) >= 4 ? all : 4 / sizeof(S);
-    if constexpr (all == some) {
-        return compute<Class>(a, x, y);
+    constexpr int all = 16 / sizeof(S), some = all < 4 ? all : 4, turns = all / some;
+    if constexpr (turns == 1) {
+        return compute<Class>(a.operation, a.form, a.scalar, x, y);
     } else {
-        using Word = typename BitsOf<some * sizeof(R)>::type;
-        struct Words {
-            Word at[4];
-        } results{};
-        uint4 first, second;
+        // In registers, which an index that is known later only would not reach: they go round.
+        using In = typename BitsOf<some * sizeof(S)>::type;
+        using Out = typename BitsOf<some * sizeof(R)>::type;
+        In first[turns], second[turns];
+        Out results[turns]{};
         memcpy(&first, &x, 16);
         memcpy(&second, &y, 16);
 #pragma unroll 1
-        for (int word = 0; word < 4; ++word) {  // in registers: they go round
+        for (int turn = 0; turn < turns; ++turn) {
             Pack<S, some> p, q;
-            memcpy(&p, &first.x, 4);
-            memcpy(&q, &second.x, 4);
-            const auto made = compute<Class>(a, p, q);
-            first = {first.y, first.z, first.w, 0};
-            second = {second.y, second.z, second.w, 0};
-            results = {results.at[1], results.at[2], results.at[3], 0};
-            memcpy(&results.at[3], &made, sizeof made);
+            memcpy(&p, &first[0], sizeof p);
+            memcpy(&q, &second[0], sizeof q);
+            const auto made = compute<Class>(a.operation, a.form, a.scalar, p, q);
+#pragma unroll
+            for (int i = 1; i < turns; ++i) {
+                first[i - 1] = first[i];
+                second[i - 1] = second[i];
+                results[i - 1] = results[i];
+            }
+            memcpy(&results[turns - 1], &made, sizeof made);
         }
         Pack<R, all> out;
         memcpy(&out, &results, sizeof out);
@@ -154,7 +159,7 @@ __device__ void flat(const Flat& a) {
         Pack<S, 1> x{}, y{};
         if (has_x) x = load_once<Pack<S, 1>>(a.x + at * sizeof(S));
         if (has_y) y = load_once<Pack<S, 1>>(a.y + at * sizeof(S));
-        store_once(a.out + at * sizeof(R), compute<Class>(a, x, y));
+        store_once(a.out + at * sizeof(R), compute<Class>(a.operation, a.form, a.scalar, x, y));
     }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "complex_function.cuh"
-#include "strided.cuh"
+#include "mixed.cuh"
 
 namespace cupola::arrays {
 
@@ -27,7 +27,7 @@ __device__ void store_own(int element, unsigned long long address, C value) {
 // of 16 bytes on: then that much moves at once. Either way the function's code is there once, and
 // what it is done to goes round in registers.
 template <class F, class C>
-__device__ void function_kernel(const Strided& a) {
+__device__ void function_kernel(const Mixed& a) {
     using R = typename F::template Result<C>;
     constexpr unsigned n = 16 / sizeof(C);
     const C scalar = scalar_of<C>(a.scalar);
@@ -74,9 +74,9 @@ __device__ void function_kernel(const Strided& a) {
 
 }  // namespace cupola::arrays
 
-#define CUPOLA_FUNCTION_KERNEL(function_name, type)                                 \
-    extern "C" __global__ void __launch_bounds__(256)                               \
-        function_name##_##type(const __grid_constant__ cupola::arrays::Strided a) { \
-        using namespace cupola::arrays;                                             \
-        function_kernel<function::function_name, type>(a);                          \
+#define CUPOLA_FUNCTION_KERNEL(function_name, type)                               \
+    extern "C" __global__ void __launch_bounds__(256)                             \
+        function_name##_##type(const __grid_constant__ cupola::arrays::Mixed a) { \
+        using namespace cupola::arrays;                                           \
+        function_kernel<function::function_name, type>(a);                        \
     }

@@ -1,90 +1,65 @@
-// csrc/kernels/array/strided.cuh - operations on elements that lie anywhere and are of any type.
+// csrc/kernels/array/strided.cuh - operations on elements of one type that lie anywhere.
 #pragma once
 
 #include "flat.cuh"
 
 namespace cupola::arrays {
 
-template <class C>
-__device__ C load_any(int element, unsigned long long address) {
-    switch (element) {
-#define CUPOLA_ROW(name, code, computed_type) \
-    case code:                                \
-        return convert<C>(*reinterpret_cast<const name*>(address));
-        CUPOLA_ELEMENTS(CUPOLA_ROW)
-#undef CUPOLA_ROW
-    }
-    return C{};
-}
-
-template <class C>
-__device__ void store_any(int element, unsigned long long address, C value) {
-    switch (element) {
-#define CUPOLA_ROW(name, code, computed_type)                   \
-    case code:                                                  \
-        *reinterpret_cast<name*>(address) = store<name>(value); \
-        break;
-        CUPOLA_ELEMENTS(CUPOLA_ROW)
-#undef CUPOLA_ROW
-    }
-}
-
-struct Places {
-    unsigned long long out, x, y;
+struct Steps {
+    long long out, x, y;  // bytes from the first element
 };
 
 // Where the i-th elements lie. The loop is unrolled so that the axes are read from constant places.
-__device__ inline Places places(const Strided& a, unsigned i) {
-    Places at{a.out.address, a.x.address, a.y.address};
+__device__ inline Steps steps_to(const Strided& a, unsigned i) {
+    Steps to{0, 0, 0};
 #pragma unroll
-    for (int axis = 0; axis < most_axes; ++axis) {
+    for (int axis = 0; axis < few_axes; ++axis) {
         if (axis >= a.axes) break;
-        const Divisor& length = a.lengths[axis];
-        const unsigned whole =
-            axis + 1 < a.axes ? (__umulhi(i, length.factor) + i) >> length.shift : 0;
-        const auto here = static_cast<long long>(i - whole * length.by);
-        at.out += here * a.out.strides[axis];
-        at.x += here * a.x.strides[axis];
-        at.y += here * a.y.strides[axis];
+        unsigned whole = 0;
+        if (axis + 1 < a.axes)
+            whole = (__umulhi(i, a.lengths[axis].factor) + i) >> a.lengths[axis].shift;
+        const int here = static_cast<int>(i - whole * a.lengths[axis].by);
+        to.out += static_cast<long long>(here) * a.out_steps[axis];
+        to.x += static_cast<long long>(here) * a.x_steps[axis];
+        to.y += static_cast<long long>(here) * a.y_steps[axis];
         i = whole;
     }
-    return at;
+    return to;
 }
 
-template <class C>
-__device__ C operand(const Operand& operand, unsigned long long address, C scalar) {
-    return operand.element == elements::none ? scalar : load_any<C>(operand.element, address);
-}
-
-__device__ inline bool has_sign(int element) {
-    return element >= elements::i8 && element <= elements::i64;
-}
-
-// Any grid and block along x.
-template <class Class, class C>
+// Any grid and block along x. A thread has four elements at a time, a block's width apart: so their
+// loads are under way together, and the operation is chosen once for all.
+template <class Class, class S>
 __device__ void strided(const Strided& a) {
-    const C scalar = scalar_of<C>(a.scalar);
-    for (auto i = first_thread(); i < a.count; i += all_threads()) {
-        const Places at = places(a, static_cast<unsigned>(i));
-        C x = operand(a.x, at.x, scalar), y = operand(a.y, at.y, scalar);
-        if constexpr (std::is_same_v<Class, Predicate>) {
-            if constexpr (std::is_same_v<C, u64>) {
-                // One with a sign and one without: what is below zero is less than all others.
-                const bool below_x = has_sign(a.x.element) && x >> 63;
-                const bool below_y = has_sign(a.y.element) && y >> 63;
-                if (below_x != below_y) x = !below_x, y = !below_y;
-            }
+    using R = typename Class::template Result<S>;
+    constexpr int n = 4;
+    const bool has_x = a.form != first_scalar, has_y = a.form != second_scalar;
+    const unsigned long long all = a.count, hop = all_threads() * n;
+    const unsigned long long lead =
+        static_cast<unsigned long long>(blockIdx.x) * blockDim.x * n + threadIdx.x;
+    for (unsigned long long first = lead; first < all; first += hop) {
+        Pack<S, n> x{}, y{};
+        R* to[n];
+#pragma unroll
+        for (int j = 0; j < n; ++j) {
+            const unsigned long long i = first + j * blockDim.x;
+            to[j] = nullptr;
+            if (i >= all) continue;
+            const Steps steps = steps_to(a, static_cast<unsigned>(i));
+            to[j] = reinterpret_cast<R*>(a.out + steps.out);
+            if (has_x) x.at[j] = *reinterpret_cast<const S*>(a.x + steps.x);
+            if (has_y) y.at[j] = *reinterpret_cast<const S*>(a.y + steps.y);
         }
-        std::conditional_t<std::is_same_v<Class, Predicate>, i32, C> result{};
-        Class::template choose<C>(a.operation,
-                                  [&](auto operation) { result = operation.of(x, y); });
-        store_any(a.out.element, at.out, result);
+        const auto made = compute<Class>(a.operation, a.form, a.scalar, x, y);
+#pragma unroll
+        for (int j = 0; j < n; ++j)
+            if (to[j]) *to[j] = made.at[j];
     }
 }
 
 }  // namespace cupola::arrays
 
-// The kernels of one type that is computed in.
+// The kernels of one stored type.
 #define CUPOLA_STRIDED(name)                                                           \
     extern "C" __global__ void __launch_bounds__(256)                                  \
         strided_arithmetic_##name(const __grid_constant__ cupola::arrays::Strided a) { \
