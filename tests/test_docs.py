@@ -10,7 +10,15 @@ from cupola import toolkit
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-TESTED = ["compile.md", "graphs.md", "pipeline.md", "processes.md", "profile.md", "questions.md"]
+TESTED = [
+    "arrays.md",
+    "compile.md",
+    "graphs.md",
+    "pipeline.md",
+    "processes.md",
+    "profile.md",
+    "questions.md",
+]
 
 
 @pytest.mark.parametrize("name", TESTED)
