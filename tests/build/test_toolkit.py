@@ -120,7 +120,7 @@ def test_the_error_names_every_place_and_both_remedies(bare):
         "PATH: no nvcc on it",
         "wheels: nvidia-cuda-nvcc is not installed",
         "install a CUDA toolkit",
-        "pip install 'cuda-toolkit[nvcc,cudart,cccl]==13.0.*'",
+        "pip install 'cuda-toolkit[nvcc,cudart,cccl,nvtx]==13.0.*'",
     ):
         assert part in text
 

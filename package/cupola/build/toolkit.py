@@ -21,7 +21,7 @@ from .error import BuildError
 # PTX 9.0 loads on every driver of CUDA 13.0 and newer.  Below 12.8 there is no sm_100 or sm_120.
 OLDEST = (12, 8)
 NEWEST_PTX = (9, 0)
-REQUIREMENT = "cuda-toolkit[nvcc,cudart,cccl]==13.0.*"
+REQUIREMENT = "cuda-toolkit[nvcc,cudart,cccl,nvtx]==13.0.*"
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 
 
