@@ -1,11 +1,13 @@
 """Operators and ufuncs on arrays, against NumPy: every operation in every type."""
 
+import ctypes
 import warnings
 
 import numpy as np
 import pytest
 
 import cupola
+from cupola import paths
 
 NAMES = """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64
 complex64 complex128"""
@@ -292,3 +294,43 @@ def test_numbers_beyond_a_type(driver, value):
         ufunc = getattr(np, name)
         assert_same(ufunc(there, value), ufunc(x, value))
         assert_same(ufunc(value, there), ufunc(value, x))
+
+
+@pytest.fixture(scope="module")
+def library():
+    found = ctypes.CDLL(paths.library())
+    found.cupola_operation_name.restype = ctypes.c_char_p
+    found.cupola_last_error.restype = ctypes.c_char_p
+    return found
+
+
+def test_the_table_of_operations(library):
+    names = [library.cupola_operation_name(index) for index in range(200)]
+    names = names[: names.index(None)]
+    assert {b"add", b"less", b"sin"} <= set(names)
+    for name in set(names):
+        assert isinstance(getattr(np, name.decode()), np.ufunc)
+        done = [library.cupola_operation(name, element) for element in range(-1, 17)]
+        assert max(done) >= 0
+        assert done[0] == done[1] == done[-1] == done[-2] == -1
+    assert library.cupola_operation(b"bitwise_and", 11) == -1
+    assert library.cupola_operation(b"nothing", 11) == -1
+    assert library.cupola_operation(None, 11) == -1
+
+
+def test_what_has_no_kernel_is_refused_by_the_library(driver, library):
+    x = cupola.zeros(4, np.float32)
+    address, stream = ctypes.c_uint64(x.address), ctypes.c_void_p()
+    bits = library.cupola_operation(b"bitwise_and", 4)
+    for operation, element in ((bits, 11), (-1, 11), (10**6, 11), (bits, 0), (bits, 99)):
+        status = library.cupola_elementwise_flat(
+            operation, element, address, address, address, None, ctypes.c_size_t(4), stream, 0
+        )
+        assert status == 4  # CUPOLA_ERROR_TYPE
+        assert b"not done" in library.cupola_last_error()
+    add = library.cupola_operation(b"add", 11)
+    status = library.cupola_elementwise_flat(
+        add, 11, address, address, address, None, ctypes.c_size_t(4), None, 0
+    )
+    assert status == 3  # CUPOLA_ERROR_VALUE
+    assert b"stream is NULL" in library.cupola_last_error()

@@ -259,9 +259,7 @@ int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x
                             int at_once) {
     bool done = true;
     const int status = guard([&] {
-        if (__builtin_expect(operation < 0 || operation / per_class >= classes, 0) ||
-            __builtin_expect(element <= 0 || element >= elements::count, 0))
-            require_kernel(operation, element);
+        if (__builtin_expect(!is_done(operation, element), 0)) require_kernel(operation, element);
         driver();  // a forked child must not get further
         Stream& s = *unwrap(required(stream, "stream"));
         if (count == 0) return;

@@ -47,15 +47,6 @@ const Row* row_of(int operation) {
     return nullptr;
 }
 
-int kind_of(int element) {
-    if (element >= elements::c64) return operations::kinds::complexes;
-    return element >= elements::f16 ? operations::kinds::reals : operations::kinds::integers;
-}
-
-bool takes(const Row& row, int element) {
-    return element > elements::none && element < elements::count && (row.kinds & kind_of(element));
-}
-
 // A kernel of one device: found once, held for good.
 using Slot = std::atomic<Kernel*>;
 
@@ -69,9 +60,16 @@ Kernel& kept(Slot& slot, Context& context, std::size_t parameter_bytes, Name nam
 
 }  // namespace
 
+const std::array<unsigned char, classes* per_class> operation_kinds = [] {
+    std::array<unsigned char, classes * per_class> kinds{};
+    for (const Row* row = rows(); row->name; ++row)
+        kinds[static_cast<std::size_t>(row->number)] = static_cast<unsigned char>(row->kinds);
+    return kinds;
+}();
+
 void require_kernel(int operation, int element) {
+    if (is_done(operation, element)) return;
     const Row* row = row_of(operation);
-    if (row && takes(*row, element)) return;
     fail(CUPOLA_ERROR_TYPE,
          (row ? std::string(row->name) : "operation " + std::to_string(operation)) +
              " is not done in elements of type " +
@@ -112,13 +110,13 @@ using namespace cupola;
 int cupola_operation(const char* name, int element) {
     if (name)
         for (const Row* row = rows(); row->name; ++row)
-            if (std::strcmp(row->name, name) == 0 && takes(*row, element)) return row->number;
+            if (std::strcmp(row->name, name) == 0 && is_done(row->number, element))
+                return row->number;
     return -1;
 }
 
 int cupola_operation_result(int operation, int element) {
-    const Row* row = row_of(operation);
-    return row && takes(*row, element) ? result_of(operation, element) : elements::none;
+    return is_done(operation, element) ? result_of(operation, element) : elements::none;
 }
 
 int cupola_operation_is_function(int operation) { return class_of(operation) == function; }

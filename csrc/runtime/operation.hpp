@@ -1,6 +1,8 @@
 // csrc/runtime/operation.hpp - operations on elements by number, and the kernels that do them.
 #pragma once
 
+#include <array>
+
 #include "cupola/elementwise.h"
 #include "kernels/array/arguments.h"
 #include "kernels/array/elements.h"
@@ -21,6 +23,15 @@ constexpr int element_sizes[elements::count] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2,
 
 // Throws CUPOLA_ERROR_TYPE where no kernel does the operation in the type.
 void require_kernel(int operation, int element);
+// The sets of kinds (operations.h) that each operation is done in.
+extern const std::array<unsigned char, classes * per_class> operation_kinds;
+constexpr unsigned char element_kinds[elements::count] = {0, 1, 1, 1, 1, 1, 1, 1,
+                                                          1, 1, 2, 2, 2, 4, 4};
+inline bool is_done(int operation, int element) {
+    return static_cast<unsigned>(operation) < operation_kinds.size() &&
+           static_cast<unsigned>(element) < elements::count &&
+           (operation_kinds[static_cast<std::size_t>(operation)] & element_kinds[element]);
+}
 // The type of what it gives, done in a type.
 int result_of(int operation, int element);
 
