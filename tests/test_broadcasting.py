@@ -7,8 +7,8 @@ from test_elementwise import TYPES, assert_same
 import cupola
 
 pytest.importorskip("hypothesis")
-from hypothesis import HealthCheck, given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 quickly = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -153,3 +153,30 @@ def test_few_elements(driver, shape):
     assert_same(there * 2, np.asarray(here * 2))
     assert_same(np.sin(there) * 0, np.asarray(np.sin(here) * 0))
     assert_same(there + cupola.ones((2, 1, 1, 1), np.float32), here + np.ones((2, 1, 1, 1), "f4"))
+
+
+@pytest.mark.parametrize("dtype", [t for t in TYPES if t.itemsize > 1], ids=str)
+def test_elements_at_odd_addresses(driver, dtype):
+    raw = np.zeros(64 * dtype.itemsize + 1, np.uint8)
+    raw[1:].view(dtype)[:] = np.arange(64)
+    there, here = cupola.to_device(raw)[1:].view(dtype), raw[1:].view(dtype)
+    assert there.address % dtype.itemsize == 1
+    assert_same(there + there, here + here)
+    assert_same(there[::2] + 1, here[::2] + 1)
+    assert_same(there == 3, here == 3)
+    assert_same(np.square(there), np.square(here))
+    there += there[::-1]
+    here += here[::-1].copy()
+    assert_same(there, here)
+
+
+def test_fields_of_records(driver):
+    records = np.zeros(10, np.dtype([("flag", np.uint8), ("x", np.float32), ("z", np.complex128)]))
+    records["x"], records["z"] = np.arange(10), 1j * np.arange(10)
+    there = cupola.to_device(records)
+    assert_same(there["x"] + there["z"], records["x"] + records["z"])
+    assert_same(np.sin(there["x"]) * 0, np.sin(records["x"]) * 0)
+    x = there["x"]
+    x += 1
+    records["x"] += 1
+    np.testing.assert_array_equal(there.get(), records)

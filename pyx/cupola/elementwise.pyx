@@ -16,7 +16,7 @@ from cupola._elementwise cimport (
 from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
 from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
-from cupola.copy cimport compact, overlap
+from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.error cimport check
 from cupola.layout cimport broadcast, bytes_of
 from cupola.memory cimport allocate
@@ -192,7 +192,8 @@ cdef object beyond(int number, object value, int element, int side, bint first):
 
 
 cdef inline bint is_plain(Array x) noexcept:
-    return x.contiguous and x.element != 0 and not is_gone(x)
+    return (
+        x.contiguous and x.element != 0 and not x.start & (x.itemsize - 1) and not is_gone(x))
 
 
 cdef inline bint is_aside(Array x, Array out) noexcept:
@@ -488,6 +489,19 @@ cdef Array apart(Array x, Array target, Stream queue):
     return compact(x, "C", queue)
 
 
+cdef bint is_aligned(Array x) except -1:
+    """Whether each element lies at a multiple of its size, as a device loads and stores it."""
+    cdef uint64_t all = x.start
+    if x.steps is not None:
+        for step in x.steps:
+            all |= <uint64_t><int64_t>step
+    return not all & <uint64_t>(x.itemsize - 1)
+
+
+cdef Array aligned(Array x, Stream queue):
+    return x if x is None or is_aligned(x) else compact(x, "C", queue)
+
+
 cdef struct Layout:
     int64_t shape[MOST_AXES]
     int64_t out[MOST_AXES]
@@ -530,12 +544,18 @@ cdef int run_any(
 ) except -1:
     """`fresh`: nothing else is in the memory of the target, whose shape all broadcast to."""
     cdef Layout layout
+    cdef Array aside
     cdef cupola_operand out, first, second
     cdef int ndim = <int>len(target.shape), axis, status
     if target.size == 0:
         return 0
     if not fresh:
         x, y = apart(x, target, queue), apart(y, target, queue)
+    x, y = aligned(x, queue), aligned(y, queue)
+    if not is_aligned(target):
+        aside = shaped_like(target, target.dtype, queue)
+        run_any(operation, element, aside, x, y, scalar, queue, True)
+        return copy_on_device(target, aside, queue)
     for axis in range(ndim):
         layout.shape[axis] = target.shape[axis]
     lay_out(&out, layout.out, target, target.shape)
