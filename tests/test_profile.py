@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -397,16 +398,7 @@ def run(code, driver, **variables):
     )
 
 
-def test_nvtx_ranges(driver, tmp_path):
-    """Seen by what a profiler would inject, written here."""
-    header = Path(images.nvcc().nvcc).parent.parent / "include"
-    if not (header / "nvtx3/nvToolsExt.h").exists():
-        pytest.skip("no nvtx3/nvToolsExt.h beside nvcc")
-    library = tmp_path / "injection.so"
-    command = ["cc", "-shared", "-fPIC", f"-I{header}", "-o", library]
-    source = Path(__file__).with_name("injection.c")
-    subprocess.run([*command, source], check=True)
-    code = """
+RANGES = """
 import numpy as np, cupola
 x = cupola.zeros(1000, np.float32)
 with cupola.profile():
@@ -417,7 +409,20 @@ with cupola.profile(nvtx=True) as p:
         x.get()
 x.fill(1)
 """
-    answer = run(code, driver, NVTX_INJECTION64_PATH=str(library), RANGES=str(tmp_path / "ranges"))
+
+
+def test_nvtx_ranges(driver, tmp_path):
+    """Seen by what a profiler would inject, written here."""
+    header = Path(images.nvcc().nvcc).parent.parent / "include"
+    if not (header / "nvtx3/nvToolsExt.h").exists():
+        pytest.skip("no nvtx3/nvToolsExt.h beside nvcc")
+    library = tmp_path / "injection.so"
+    command = ["cc", "-shared", "-fPIC", f"-I{header}", "-o", library]
+    source = Path(__file__).with_name("injection.c")
+    subprocess.run([*command, source], check=True)
+    answer = run(
+        RANGES, driver, NVTX_INJECTION64_PATH=str(library), RANGES=str(tmp_path / "ranges")
+    )
     assert answer.returncode == 0, answer.stderr
     lines = (tmp_path / "ranges").read_text().splitlines()
     assert lines[0] == "push mine" and lines[-1] == "pop"
@@ -425,3 +430,18 @@ x.fill(1)
     assert any("saxpy" in name for name in inside) and "copy to the host" in inside
     assert "fill" not in inside
     assert lines.count("pop") == len(inside) + 1
+
+
+def test_nsys_shows_the_ranges(driver, tmp_path):
+    nsys = shutil.which("nsys")
+    if nsys is None:
+        pytest.skip("nsys is not installed")
+    report = tmp_path / "report.nsys-rep"
+    for command in (
+        [nsys, "profile", "--trace=nvtx", f"--output={report}", sys.executable, "-c", RANGES],
+        [nsys, "stats", "--report=nvtx_sum", report],
+    ):
+        answer = subprocess.run(command, capture_output=True, text=True)
+        if answer.returncode:
+            pytest.skip(f"nsys does not work here: {answer.stderr.strip()[-200:]}")
+    assert "mine" in answer.stdout and "saxpy" in answer.stdout
