@@ -39,7 +39,9 @@ def test_the_first_error_stops_the_rest_and_names_the_chunk(add):
             raise ZeroDivisionError("by zero")
         add.forall(chunk.length)(*inputs, *outputs, chunk.length)
 
-    with pytest.raises(cupola.ChunkError, match=r"^chunk 3 \(rows 300 to 399\): by zero") as caught:
+    with pytest.raises(
+        cupola.ChunkError, match=r"^chunk 3 \(rows 300 to 399\): Zero.*: by zero"
+    ) as caught:
         cupola.pipeline(work, x, out, chunk=100, streams=2)
     assert caught.value.first == caught.value.last == Chunk(3, 300, 400)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)

@@ -14,7 +14,7 @@ from cupola import driver
 from cupola.array import Array
 from cupola.creation import to_device
 from cupola.device import Device, memory_info
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError, Error
 from cupola.kernel import Kernel
 from cupola.memory import Memory
 from cupola.pipelines import Chunk, Pipeline, Place, is_page_locked, page_locked
@@ -352,7 +352,10 @@ def _execute(pipeline: Pipeline, schedule: Callable[[Pipeline], object] | None) 
                 f"one of chunks {first.index} to {last.index} ({rows}), which the device had "
                 "under way; CUPOLA_SYNC=1 tells which one"
             )
-        raise ChunkError(f"{which}: {error}", first, last) from error
+        what = str(error)
+        if not isinstance(error, Error):  # as Python shows it
+            what = f"{type(error).__name__}: {error}" if what else type(error).__name__
+        raise ChunkError(f"{which}: {what}", first, last) from error
     pipeline.finish(True)
 
 
