@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "runtime/axes.hpp"
-#include "runtime/callback.hpp"
 #include "runtime/half.hpp"
 #include "runtime/operation.hpp"
 #include "runtime/stream.hpp"
@@ -56,15 +55,9 @@ cupola_dimensions cover(std::uint64_t threads_wanted) {
     return {{static_cast<std::uint32_t>(std::min(blocks, most)), 1, 1}, {threads, 1, 1}, 0};
 }
 
-// Whether the launch may have to wait for something: see cupola_launch_at_once().
-bool may_wait(const Kernel& kernel, Stream& stream) {
-    return !kernel.launched() || driver().synchronous || Flight::is_traced() ||
-           Callback::pending.load(std::memory_order_relaxed) || !stream.flight.has_room();
-}
-
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
     Kernel& kernel = shared_kernel(stream.context, Form::flat, class_of(operation), element);
-    if (at_once && may_wait(kernel, stream)) return false;
+    if (at_once && launch_may_wait(kernel, stream)) return false;
     arguments.operation = operation % per_class;
     const unsigned a_thread = 16 / element_sizes[element];
     kernel.launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
@@ -195,7 +188,7 @@ bool is_flat(const Axes& axes, int operation, int element, const cupola_operand&
 bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& stream,
                           bool at_once) {
     Kernel& kernel = function_kernel(stream.context, operation, element);
-    if (at_once && may_wait(kernel, stream)) return false;
+    if (at_once && launch_may_wait(kernel, stream)) return false;
     const unsigned a_thread = 16 / element_sizes[element];
     kernel.launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
     return true;

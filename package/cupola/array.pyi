@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cupola.device import Device
-from cupola.operators import Operators
 from cupola.records import Flags
+from cupola.reductions import Reductions
 from cupola.stream import _StreamProtocol
 
 _Shape = SupportsIndex | Sequence[SupportsIndex]
@@ -24,7 +24,7 @@ class _DLPack(Protocol):
 
 _DeviceMemory = _CudaArray | _DLPack
 
-class Array(Operators):
+class Array(Reductions):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any
     ) -> Array: ...

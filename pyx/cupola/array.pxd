@@ -4,10 +4,10 @@ from libc.stdint cimport uint64_t
 
 from cupola.abi cimport cupola_abi_1
 from cupola.memory cimport Memory
-from cupola.operators cimport Operators
+from cupola.reductions cimport Reductions
 from cupola.stream cimport Stream
 
-cdef class Array(Operators):
+cdef class Array(Reductions):
     cdef Memory memory  # None where the memory is somebody else's
     cdef object owner  # that somebody
     cdef uint64_t start

@@ -22,7 +22,7 @@ from cupola.layout cimport (
     resolved,
 )
 from cupola.memory cimport allocate, note_free
-from cupola.operators cimport Operators
+from cupola.reductions cimport Reductions
 from cupola.stream cimport as_stream, captures, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, DriverError
@@ -98,7 +98,7 @@ cdef Array foreign_array(object source):
     return array
 
 
-cdef class Array(Operators):
+cdef class Array(Reductions):
     """An array in a device's memory, of any NumPy dtype but objects.
 
     Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and their like. Kernels take

@@ -10,3 +10,6 @@ cdef object unary(int number, object x)
 # __array_ufunc__
 cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options)
 cdef Array cast(Array source, object dtype, Stream queue)
+# Whether each element lies at a multiple of its size; the array, or a copy of which that is true.
+cdef bint is_aligned(Array x) except -1
+cdef Array aligned(Array x, Stream queue)

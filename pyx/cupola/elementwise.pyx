@@ -25,6 +25,7 @@ from cupola.promotion cimport (
     WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of, free_plan,
     letter_of, number_of, plan_of, plan_with, size_of,
 )
+from cupola.reduce cimport matmul, reduce_ufunc
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -60,6 +61,7 @@ DO.inplace = inplace
 DO.unary = unary
 DO.power = power
 
+cdef object MATMUL = np.matmul
 cdef int SQUARE = number_of(np.square)
 cdef int SQRT = number_of(np.sqrt)
 cdef int RECIPROCAL = number_of(np.reciprocal)
@@ -606,6 +608,10 @@ cdef int convert(Array source, Array target, Stream queue) except -1:
 
 cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     cdef int number = number_of(ufunc)
+    if method == "reduce":
+        return reduce_ufunc(ufunc, inputs, options)
+    if ufunc is MATMUL and method == "__call__" and not options:
+        return matmul(inputs[0], inputs[1])
     out = options.pop("out", None)
     dtype = options.pop("dtype", None)
     where = options.pop("where", True)

@@ -1,0 +1,84 @@
+// csrc/kernels/array/reduce_index.cuh - where the least or the greatest element is.
+#pragma once
+
+#include "reduce.cuh"
+
+namespace cupola::arrays {
+
+template <class C>
+struct Found {
+    C value;
+    long long index;  // -1: nothing yet
+};
+
+// NaN comes before all else, and of equals the first.
+template <class C>
+__device__ bool comes_first(const Found<C>& a, const Found<C>& b, int joint) {
+    using arithmetic::at_least;
+    if (a.index < 0 || b.index < 0) return b.index < 0;
+    const bool no_a = arithmetic::not_a_number(a.value), no_b = arithmetic::not_a_number(b.value);
+    if (no_a || no_b) return no_a && (!no_b || a.index < b.index);
+    const bool above = at_least(a.value, b.value), below = at_least(b.value, a.value);
+    if (above && below) return a.index < b.index;
+    return joint == reductions::maximum ? above : below;
+}
+
+template <class C>
+__device__ Found<C> first_of(const Found<C>& a, const Found<C>& b, int joint) {
+    return comes_first(a, b, joint) ? a : b;
+}
+
+// As join_group().
+template <class C>
+__device__ Found<C> find_in_group(int joint, int log_width, Found<C> found) {
+    __shared__ Found<C> parts[reducers / 32];
+    unsigned width = 1u << log_width;
+#pragma unroll 1
+    for (;;) {
+#pragma unroll 1
+        for (unsigned lanes = min(width, 32u) / 2; lanes > 0; lanes /= 2)
+            found = first_of(
+                found, Found<C>{shuffle(found.value, lanes), shuffle(found.index, lanes)}, joint);
+        if (width <= 32) return found;
+        __syncthreads();
+        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = found;
+        __syncthreads();
+        width = reducers / 32;
+        found = parts[threadIdx.x % width];
+    }
+}
+
+// Any grid along x. Of partial results y has the indices, in the same order.
+template <class C>
+__device__ void reduce_index(const Reduced& a) {
+    const unsigned log_groups = 8 - a.log_width, width = 1u << a.log_width;
+    const unsigned lane = threadIdx.x & (width - 1);
+    const auto step = static_cast<unsigned long long>(gridDim.x) << log_groups;
+    for (auto first = static_cast<unsigned long long>(blockIdx.x) << log_groups; first < a.units;
+         first += step) {
+        const unsigned long long unit = first + (threadIdx.x >> a.log_width);
+        const bool mine = unit < a.units;
+        const Segment segment(a, mine ? unit : 0);
+        const unsigned long long end = segment.begin + (mine ? segment.count : 0);
+        Found<C> found{C{}, -1};
+        for (unsigned long long i = segment.begin + lane; i < end; i += width) {
+            const Offsets there =
+                offsets(i, a.reduced, a.reduced_lengths, a.reduced_x, a.reduced_y);
+            const auto value = load_any<C>(a.x_element, a.x + segment.at.first + there.first);
+            const auto* indices = reinterpret_cast<const long long*>(a.y);
+            const long long index =
+                indices ? indices[segment.result * a.length + i] : static_cast<long long>(i);
+            found = first_of(found, Found<C>{value, index}, a.joint);
+        }
+        found = find_in_group(a.joint, a.log_width, found);
+        if (!mine || lane != 0) continue;
+        if (a.out) {
+            *reinterpret_cast<long long*>(a.out + segment.at.second) = found.index;
+        } else {
+            reinterpret_cast<C*>(a.partial)[unit] = found.value;
+            reinterpret_cast<long long*>(a.indices)[unit] = found.index;
+        }
+    }
+}
+
+}  // namespace cupola::arrays

@@ -1,0 +1,125 @@
+// csrc/runtime/reduce.cpp - arrays reduced along axes: what is asked for, checked.
+#include "cupola/reduce.h"
+
+#include "runtime/error.hpp"
+#include "runtime/reduce_plan.hpp"
+
+namespace cupola {
+namespace {
+
+using reducing::Axis;
+using reducing::Problem;
+
+void require_element(int element, const char* name) {
+    if (element <= elements::none || element >= elements::count)
+        fail(CUPOLA_ERROR_TYPE,
+             std::string(name) + " has no element type " + std::to_string(element));
+}
+
+void require_reach(std::int64_t stride, std::uint64_t length) {
+    constexpr std::int64_t most = std::int64_t{1} << 60;
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(stride, length, &reach) || reach > most || reach < -most)
+        fail(CUPOLA_ERROR_VALUE, "a stride of " + std::to_string(stride) + " bytes over " +
+                                     std::to_string(length) + " elements is beyond any memory");
+}
+
+void set_operation(Problem& problem, int reduction) {
+    switch (reduction) {
+        case CUPOLA_SUM:
+        case CUPOLA_MEAN:
+        case CUPOLA_DOT:
+            problem.joint = reductions::add;
+            return;
+        case CUPOLA_PRODUCT:
+            problem.joint = reductions::multiply;
+            return;
+        case CUPOLA_ANY:
+        case CUPOLA_ALL:
+            problem.joint = reduction == CUPOLA_ANY ? reductions::maximum : reductions::minimum;
+            problem.truth = true;
+            return;
+        case CUPOLA_MINIMUM:
+        case CUPOLA_MAXIMUM:
+            problem.joint = reduction == CUPOLA_MINIMUM ? reductions::minimum : reductions::maximum;
+            return;
+        case CUPOLA_INDEX_OF_MINIMUM:
+        case CUPOLA_INDEX_OF_MAXIMUM:
+            problem.joint =
+                reduction == CUPOLA_INDEX_OF_MINIMUM ? reductions::minimum : reductions::maximum;
+            problem.index = true;
+            return;
+        default:
+            fail(CUPOLA_ERROR_VALUE, "there is no reduction " + std::to_string(reduction));
+    }
+}
+
+// False: there are no results.
+bool set_axes(Problem& problem, const cupola_operand& out, const cupola_operand& x,
+              const cupola_operand* y, const std::int64_t* shape, int ndim, std::uint64_t axes) {
+    bool any = true;
+    for (int i = 0; i < ndim; ++i) {
+        const bool reduced = axes >> i & 1;
+        if (shape[i] < 0) fail(CUPOLA_ERROR_VALUE, "a shape has a negative size");
+        if (shape[i] == 0 && reduced)
+            fail(CUPOLA_ERROR_VALUE, "axis " + std::to_string(i) + ", which is reduced, is empty");
+        if (shape[i] == 0) any = false;
+        if (shape[i] <= 1) continue;
+        Axis axis{static_cast<std::uint64_t>(shape[i]), x.strides[i], 0, 0};
+        if (reduced && y) axis.y = y->strides[i];
+        if (!reduced) axis.out = out.strides[i];
+        if (!reduced && axis.out == 0) fail(CUPOLA_ERROR_VALUE, "the results lie over each other");
+        for (std::int64_t step : {axis.x, axis.y, axis.out}) require_reach(step, axis.length);
+        (reduced ? problem.reduced : problem.kept).push_back(axis);
+    }
+    return any;
+}
+
+}  // namespace
+}  // namespace cupola
+
+using namespace cupola;
+
+int cupola_reduce(int reduction, int element, const cupola_operand* out, const cupola_operand* x,
+                  const cupola_operand* y, const int64_t* shape, int ndim, uint64_t axes,
+                  cupola_stream* stream, int at_once) {
+    bool done = true;
+    const int status = guard([&] {
+        Problem problem;
+        set_operation(problem, reduction);
+        required(out, "out");
+        required(x, "x");
+        if (ndim > 0) required(shape, "shape");
+        if (ndim < 0 || ndim > 64) fail(CUPOLA_ERROR_VALUE, "an array has up to 64 axes");
+        if ((reduction == CUPOLA_DOT) != (y != nullptr))
+            fail(CUPOLA_ERROR_VALUE, "y is the second factor of dot products, and theirs alone");
+        require_element(element, "the reduction");
+        require_element(out->element, "out");
+        require_element(x->element, "x");
+        if (y) require_element(y->element, "y");
+        if (problem.index && out->element != elements::i64)
+            fail(CUPOLA_ERROR_TYPE, "indices are put into int64");
+        driver();  // a forked child must not get further
+        Stream& s = *unwrap(required(stream, "stream"));
+        if (!set_axes(problem, *out, *x, y, shape, ndim, axes)) return;
+        problem.element = element;
+        problem.x_element = x->element;
+        problem.out_element = out->element;
+        problem.x = x->address;
+        problem.out = out->address;
+        if (y) {
+            problem.y_element = y->element;
+            problem.y = y->address;
+        }
+        if (reduction == CUPOLA_MEAN) problem.mean = problem.length();
+        reducing::Plan plan(s, at_once != 0);
+        try {
+            plan.add(std::move(problem));
+        } catch (const reducing::WouldWait&) {
+            done = false;
+            return;
+        }
+        plan.launch();
+    });
+    return done ? status : CUPOLA_WOULD_WAIT;
+}

@@ -1,0 +1,392 @@
+// csrc/runtime/reduce_plan.cpp - which kernels reduce an array, in which pieces.
+//
+// Rows, whose elements follow each other, and columns, whose neighbours belong to other results,
+// have kernels for each stored type; all else is strided. Sizes of pieces follow from the shape
+// alone, never from the device, so that sums have the same bits everywhere.
+#include "runtime/reduce_plan.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "runtime/operation.hpp"
+
+namespace cupola::reducing {
+namespace {
+
+using arrays::Reduced;
+using arrays::reducers;
+
+bool is_integer(int element) { return element <= elements::u64; }
+
+// What elements are accumulated in.
+int accumulator(int element) {
+    if (element >= elements::i8 && element <= elements::i64) return elements::i64;
+    if (element <= elements::u64) return elements::u64;
+    return element == elements::f16 ? int{elements::f32} : element;
+}
+
+// By whose kernel a type's elements are joined: truth values lie as bytes.
+int kernel_element(int element) { return element == elements::b8 ? int{elements::u8} : element; }
+
+int log_ceil(std::uint64_t n) {
+    int log = 0;
+    while (log < 63 && (std::uint64_t{1} << log) < n) ++log;
+    return log;
+}
+
+std::uint64_t times_over(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
+
+// What was merged belongs together: elements of an axis that are as far apart as the whole of the
+// next one.
+void merge(std::vector<Axis>& axes) {
+    std::vector<Axis> merged;  // the innermost first
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+        if (!merged.empty()) {
+            Axis& inner = merged.back();
+            const auto length = static_cast<std::int64_t>(inner.length);
+            if (axis->x == inner.x * length && axis->y == inner.y * length &&
+                axis->out == inner.out * length) {
+                inner.length *= axis->length;
+                continue;
+            }
+        }
+        merged.push_back(*axis);
+    }
+    axes.assign(merged.rbegin(), merged.rend());
+}
+
+// The order of equals stays.
+void sort_by_stride(std::vector<Axis>& axes) {
+    const auto outer = [](const Axis& a, const Axis& b) { return std::abs(a.x) > std::abs(b.x); };
+    for (auto axis = axes.begin(); axis != axes.end(); ++axis)
+        std::rotate(std::upper_bound(axes.begin(), axis, *axis, outer), axis, axis + 1);
+}
+
+// As few axes as it can be done with. The order of reduced ones is free unless it is told by an
+// index; so is their direction.
+void simplify(Problem& p) {
+    if (!p.index) {
+        for (Axis& axis : p.reduced) {
+            if (axis.x >= 0) continue;
+            const auto last = static_cast<std::int64_t>(axis.length - 1);
+            p.x += static_cast<std::uint64_t>(axis.x * last);
+            p.y += static_cast<std::uint64_t>(axis.y * last);
+            axis.x = -axis.x;
+            axis.y = -axis.y;
+        }
+        sort_by_stride(p.reduced);
+    }
+    if (!p.indices) sort_by_stride(p.kept);
+    merge(p.kept);
+    merge(p.reduced);
+}
+
+// Whether the kernels of x's own type accumulate as the type that it is done in wants it.
+bool is_fast(const Problem& p) {
+    const int x = p.x_element;
+    if (p.index) return false;
+    if (p.joint >= reductions::minimum) return p.truth || x == p.element;
+    if (is_integer(x) && is_integer(p.element)) return true;
+    // Sums of narrow integers are exact in 64 bits.
+    if (p.mean && is_integer(x) && element_sizes[x] <= 4 && p.element <= elements::f64)
+        return p.mean < std::uint64_t{1} << 31;
+    return accumulator(x) == accumulator(p.element);
+}
+
+// Whether a kernel of that type can store what is asked for: see store_result() of reduce.cuh.
+bool can_store(int kernel, const Problem& p) {
+    if (kernel == accumulator(kernel)) return true;
+    if (p.mean && is_integer(kernel)) return p.out_element == elements::f64;
+    return p.out_element == kernel || p.out_element == accumulator(kernel) ||
+           p.out_element == elements::b8;
+}
+
+// Held for good, one a device, form and type.
+Kernel& find_kernel(Context& context, Form form, int element) {
+    struct Slots {
+        std::atomic<Kernel*> kernels[forms][elements::count];
+    };
+    constexpr const char* names_of_forms[] = {"rows", "columns", "dot", "strided", "index"};
+    static auto* const found = new Slots[64]();
+    auto& slot = found[context.ordinal].kernels[form][element];
+    if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
+    Kernel& kernel = array_kernel(
+        context, std::string("reduce_") + names_of_forms[form] + "_" + element_names[element],
+        sizeof(Reduced));
+    slot.store(&kernel, std::memory_order_release);
+    return kernel;
+}
+
+// How many threads reduce one segment, as a power of two: a part of a warp, a warp or a block.
+int log_threads(std::uint64_t steps) { return steps > 128 ? 8 : std::min(log_ceil(steps), 5); }
+
+// Into pieces of `piece` elements, or of more where they would be too many to finish in one go.
+void cut(Reduced& r, std::uint64_t longest_whole, std::uint64_t piece) {
+    constexpr std::uint64_t most = 16384;
+    r.segments = 1;
+    r.segment_length = r.length;
+    if (r.length <= longest_whole) return;
+    while (times_over(r.length, piece) > most) piece *= 2;
+    r.segment_length = piece;
+    r.segments = times_over(r.length, piece);
+}
+
+}  // namespace
+
+std::uint64_t Problem::results() const {
+    std::uint64_t n = 1;
+    for (const Axis& axis : kept) n *= axis.length;
+    return n;
+}
+
+std::uint64_t Problem::length() const {
+    std::uint64_t n = 1;
+    for (const Axis& axis : reduced) n *= axis.length;
+    return n;
+}
+
+std::uint64_t Plan::scratch(std::uint64_t count, std::size_t size) {
+    if (at_once_ && (!stream_.context.pool || stream_.handle == CU_STREAM_PER_THREAD))
+        throw WouldWait{};  // to be freed
+    scratch_.push_back(make<DeviceMemory>(stream_.context, count * size, stream_));
+    return scratch_.back()->address;
+}
+
+void Plan::push(Form form, int element, const Reduced& arguments, std::uint64_t blocks) {
+    constexpr std::uint64_t most = 0x7fffffff;  // of every device, along x
+    Kernel& kernel = find_kernel(stream_.context, form, element);
+    if (at_once_ && launch_may_wait(kernel, stream_)) throw WouldWait{};
+    steps_.push_back({&kernel, arguments, static_cast<std::uint32_t>(std::min(blocks, most))});
+}
+
+void Plan::launch() {
+    for (Step& step : steps_)
+        step.kernel->launch({{step.blocks, 1, 1}, {reducers, 1, 1}, 0}, nullptr, &step.arguments,
+                            stream_);
+}
+
+// All but what the form decides.
+Reduced Plan::arguments_of(const Problem& p) const {
+    Reduced r{};
+    r.x = p.x;
+    r.y = p.index ? p.indices : p.y;
+    r.out = p.out;
+    r.length = p.length();
+    r.divide = p.mean;
+    r.joint = p.joint;
+    r.truth = p.truth || p.x_element == elements::b8;
+    r.x_element = p.x_element;
+    r.y_element = p.y_element;
+    r.out_element = p.out_element;
+    r.kept = static_cast<int>(p.kept.size());
+    r.reduced = static_cast<int>(p.reduced.size());
+    for (int i = 0; i < r.kept; ++i) {
+        const Axis& axis = p.kept[p.kept.size() - 1 - static_cast<std::size_t>(i)];
+        r.kept_lengths[i] = axis.length;
+        r.kept_x[i] = axis.x;
+        r.kept_out[i] = axis.out;
+    }
+    for (int i = 0; i < r.reduced; ++i) {
+        const Axis& axis = p.reduced[p.reduced.size() - 1 - static_cast<std::size_t>(i)];
+        r.reduced_lengths[i] = axis.length;
+        r.reduced_x[i] = axis.x;
+        r.reduced_y[i] = axis.y;
+    }
+    return r;
+}
+
+// The partial results of rows and strided forms, which follow each other for each result.
+void Plan::add_finish(const Problem& p, const Reduced& partial, int accumulated) {
+    Problem rest = p;
+    const auto size = static_cast<std::int64_t>(element_sizes[accumulated]);
+    const auto segments = static_cast<std::int64_t>(partial.segments);
+    rest.x = partial.partial;
+    rest.y = 0;
+    rest.indices = partial.indices;
+    rest.x_element = rest.element = accumulated;
+    rest.reduced = {{partial.segments, size, 0, 0}};
+    std::int64_t step = size * segments;
+    for (std::size_t i = rest.kept.size(); i-- > 0;) {
+        rest.kept[i].x = step;
+        step *= static_cast<std::int64_t>(rest.kept[i].length);
+    }
+    add(std::move(rest));
+}
+
+void Plan::add_rows(const Problem& p, bool product) {
+    constexpr std::uint64_t whole = 128 << 10, piece = 64 << 10;  // bytes
+    Reduced r = arguments_of(p);
+    // Of products integers need no sign.
+    int kernel = kernel_element(p.x_element);
+    if (product && kernel <= elements::i64) kernel += elements::u8 - elements::i8;
+    const std::uint64_t size = element_sizes[kernel];
+    r.log_width = log_threads(times_over(r.length * size, arrays::in_flight * arrays::row_pack));
+    cut(r, whole / size, piece / size);
+    r.units = p.results() * r.segments;
+    if (product && r.out_element >= elements::i8 && r.out_element <= elements::i64)
+        r.out_element += elements::u8 - elements::i8;  // the same bits
+    Problem stored = p;
+    stored.out_element = r.out_element;
+    const bool finished = r.segments == 1 && can_store(kernel, stored);
+    if (!finished) {
+        r.out = r.divide = 0;
+        r.partial = scratch(r.units, element_sizes[accumulator(kernel)]);
+    }
+    push(product ? dot : rows, kernel, r, times_over(r.units << r.log_width, reducers));
+    if (!finished) add_finish(p, r, accumulator(kernel));
+}
+
+void Plan::add_columns(const Problem& p) {
+    constexpr std::uint64_t rows_of_a_thread = 32;
+    Problem planes = p;
+    const Axis column = planes.kept.back();
+    planes.kept.pop_back();
+    Reduced r = arguments_of(planes);
+    const int kernel = kernel_element(p.x_element);
+    const std::uint64_t size = element_sizes[kernel];
+    const std::uint64_t n = arrays::column_pack(static_cast<unsigned>(size)) / size;
+    r.columns = column.length;
+    r.column_step = column.out;
+    r.row_step = p.reduced[0].x;
+    r.log_width = std::max(std::min(log_ceil(times_over(r.columns, n)), 5),
+                           8 - std::min(log_ceil(r.length), 8));
+    const std::uint64_t piece = rows_of_a_thread * (reducers >> r.log_width);
+    cut(r, 2 * piece, piece);
+    r.tiles = times_over(r.columns, n << r.log_width);
+    r.units = planes.results() * r.segments * r.tiles;
+    const bool finished = r.segments == 1 && can_store(kernel, p);
+    const int accumulated = accumulator(kernel);
+    if (!finished) {
+        r.out = r.divide = 0;
+        r.partial = scratch(planes.results() * r.segments * r.columns, element_sizes[accumulated]);
+    }
+    push(columns, kernel, r, r.units);
+    if (finished) return;
+    Problem rest = p;
+    const auto step = static_cast<std::int64_t>(element_sizes[accumulated]);
+    const auto row = static_cast<std::int64_t>(r.columns) * step;
+    rest.x = r.partial;
+    rest.x_element = rest.element = accumulated;
+    rest.reduced = {{r.segments, row, 0, 0}};
+    rest.kept.back().x = step;
+    std::int64_t plane = row * static_cast<std::int64_t>(r.segments);
+    for (std::size_t i = rest.kept.size() - 1; i-- > 0;) {
+        rest.kept[i].x = plane;
+        plane *= static_cast<std::int64_t>(rest.kept[i].length);
+    }
+    add(std::move(rest));
+}
+
+// Groups of threads for each result, or, where results lie closer than what each is made of, a
+// thread.
+int log_threads_anywhere(const Problem& p) {
+    const std::uint64_t length = p.length();
+    const bool close = !p.kept.empty() && !p.reduced.empty() && p.results() >= 4096 &&
+                       std::abs(p.kept.back().x) < std::abs(p.reduced.back().x);
+    if (close && length <= 1024) return 0;
+    return log_threads(times_over(length, arrays::in_flight));
+}
+
+void Plan::add_strided(const Problem& p) {
+    const int kernel = accumulator(p.element);
+    Reduced r = arguments_of(p);
+    r.log_width = log_threads_anywhere(p);
+    cut(r, 65536, 16384);
+    r.units = p.results() * r.segments;
+    if (r.segments > 1) {
+        r.out = r.divide = 0;
+        r.partial = scratch(r.units, element_sizes[kernel]);
+    }
+    push(strided, kernel, r, times_over(r.units << r.log_width, reducers));
+    if (r.segments > 1) add_finish(p, r, kernel);
+}
+
+void Plan::add_index(const Problem& p) {
+    if (p.reduced.size() > arrays::reduced_axes)
+        fail(CUPOLA_ERROR_VALUE, "an index over more axes than " +
+                                     std::to_string(arrays::reduced_axes) +
+                                     " wants elements that follow each other");
+    const int kernel = accumulator(p.x_element);
+    Reduced r = arguments_of(p);
+    r.log_width = log_threads_anywhere(p);
+    cut(r, 65536, 16384);
+    r.units = p.results() * r.segments;
+    if (r.segments > 1) {
+        r.out = 0;
+        r.partial = scratch(r.units, element_sizes[kernel]);
+        r.indices = scratch(r.units, sizeof(std::int64_t));
+    }
+    push(index, kernel, r, times_over(r.units << r.log_width, reducers));
+    if (r.segments > 1) add_finish(p, r, kernel);
+}
+
+// First along one of the axes, into memory of its own, then along the others.
+void Plan::add_one_axis(const Problem& p, std::size_t which) {
+    Problem first = p, rest = p;
+    const Axis axis = p.reduced[which];
+    const int accumulated = is_fast(p) ? accumulator(p.x_element) : accumulator(p.element);
+    const auto size = static_cast<std::int64_t>(element_sizes[accumulated]);
+    rest.reduced.erase(rest.reduced.begin() + static_cast<std::ptrdiff_t>(which));
+    std::int64_t step = size;
+    for (std::vector<Axis>* axes : {&rest.reduced, &rest.kept})
+        for (std::size_t i = axes->size(); i-- > 0;) {
+            (*axes)[i].x = step;
+            (*axes)[i].y = 0;
+            step *= static_cast<std::int64_t>((*axes)[i].length);
+        }
+    rest.x = scratch(static_cast<std::uint64_t>(step / size), element_sizes[accumulated]);
+    rest.x_element = rest.element = accumulated;
+    first.reduced = {axis};
+    for (std::size_t i = 0; i < first.kept.size(); ++i) first.kept[i].out = rest.kept[i].x;
+    for (std::size_t i = 0, k = 0; i < p.reduced.size(); ++i) {
+        if (i == which) continue;
+        first.kept.push_back(p.reduced[i]);
+        first.kept.back().out = rest.reduced[k++].x;
+    }
+    first.out = rest.x;
+    first.out_element = accumulated;
+    first.mean = 0;
+    add(std::move(first));
+    add(std::move(rest));
+}
+
+void Plan::add(Problem p) {
+    simplify(p);
+    if (p.kept.size() > arrays::reduced_axes) {  // the outermost is walked here
+        if (at_once_) throw WouldWait{};         // for room for all of them
+        const Axis outer = p.kept.front();
+        p.kept.erase(p.kept.begin());
+        for (std::uint64_t i = 0; i < outer.length; ++i) {
+            add(p);
+            p.x += static_cast<std::uint64_t>(outer.x);
+            p.out += static_cast<std::uint64_t>(outer.out);
+        }
+        return;
+    }
+    if (p.index) return add_index(p);
+    const bool product = p.y != 0, fast = is_fast(p);
+    const auto size = static_cast<std::int64_t>(element_sizes[p.x_element]);
+    const bool in_order = p.reduced.empty() || (p.reduced.size() == 1 && p.reduced[0].x == size);
+    if (product) {
+        const bool alike = p.x_element == p.element && p.y_element == p.element;
+        const bool y_in_order = p.reduced.empty() || p.reduced[0].y == size;
+        return alike && in_order && y_in_order ? add_rows(p, true) : add_strided(p);
+    }
+    const bool side_by_side = !p.kept.empty() && p.kept.back().x == size;
+    if (fast && in_order) return add_rows(p, false);
+    if (fast && side_by_side && p.reduced.size() == 1) return add_columns(p);
+    if (p.reduced.size() > 1) {
+        if (fast && p.reduced.back().x == size && p.reduced.back().length >= 16)
+            return add_one_axis(p, p.reduced.size() - 1);
+        const bool many = p.reduced.size() > arrays::reduced_axes;
+        if ((fast && side_by_side) || many) {
+            const auto longest =
+                std::max_element(p.reduced.begin(), p.reduced.end(),
+                                 [](const Axis& a, const Axis& b) { return a.length < b.length; });
+            return add_one_axis(p, static_cast<std::size_t>(longest - p.reduced.begin()));
+        }
+    }
+    add_strided(p);
+}
+
+}  // namespace cupola::reducing

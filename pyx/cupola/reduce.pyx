@@ -1,0 +1,419 @@
+# cupola/reduce.pyx - arrays reduced along axes: which axes, of what types, into what.
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT
+from cupola._elementwise cimport CUPOLA_BOOL, CUPOLA_INT64, cupola_operand
+from cupola._reduce cimport (
+    CUPOLA_ALL, CUPOLA_ANY, CUPOLA_DOT, CUPOLA_INDEX_OF_MAXIMUM, CUPOLA_INDEX_OF_MINIMUM,
+    CUPOLA_MAXIMUM, CUPOLA_MEAN, CUPOLA_MINIMUM, CUPOLA_PRODUCT, CUPOLA_SUM, cupola_reduce,
+)
+from cupola._send cimport forget_line, note_line
+from cupola.abi cimport require
+from cupola.array cimport Array, foreign_array, is_foreign, new_array
+from cupola.copy cimport compact, copy_on_device, overlap
+from cupola.elementwise cimport aligned, binary, cast, is_aligned
+from cupola.error cimport check
+from cupola.layout cimport as_dtype
+from cupola.operators cimport OPERATORS
+from cupola.promotion cimport dtype_of, element_code, element_of
+from cupola.reductions cimport BY
+from cupola.stream cimport Stream, current_stream
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+
+cdef enum:
+    MOST_AXES = 64
+    ELEMENTS = 15
+    AXES_OF_AN_INDEX = 8
+
+cdef list UFUNCS = [
+    np.add, np.multiply, np.minimum, np.maximum, np.logical_or, np.logical_and]
+cdef list NAMES = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax", "dot"]
+cdef dict REDUCTIONS = {ufunc: number for number, ufunc in enumerate(UFUNCS)}
+cdef tuple EMPTY = ()
+# What a reduction of a type gives where nothing else is said; 0: not asked yet.
+cdef int[10][ELEMENTS] RESULTS
+
+BY.reduce = reduce
+BY.dot = dot
+BY.matmul = matmul
+
+
+# -- types ------------------------------------------------------------------------------------
+
+
+cdef inline bint is_index(int reduction) noexcept:
+    return reduction == CUPOLA_INDEX_OF_MINIMUM or reduction == CUPOLA_INDEX_OF_MAXIMUM
+
+
+cdef int result_of(int reduction, int element) except -1:
+    """What it gives by default, which is also what it is done in."""
+    if RESULTS[reduction][element] == 0:
+        RESULTS[reduction][element] = resolved(reduction, dtype_of(element), None, None)
+    return RESULTS[reduction][element]
+
+
+cdef int resolved(int reduction, object kind, object dtype, object out) except -1:
+    """As NumPy resolves it; `kind` is what is reduced, `out` the type of an array for it."""
+    if is_index(reduction):
+        return CUPOLA_INT64
+    if reduction == CUPOLA_MEAN:
+        if dtype is None:
+            result = np.dtype(np.float64) if kind.kind in "biu" else kind
+        elif dtype.kind in "fc" or element_of(dtype) == 0:
+            result = dtype
+        else:
+            raise ArgumentTypeError(f"a mean is of a float or complex type, not of {dtype}")
+    else:
+        wanted = {} if dtype is None else {"signature": (dtype, None, None)}
+        # Raises as NumPy does. Elements become any type that is asked for.
+        result = UFUNCS[reduction].resolve_dtypes(
+            (out, kind, None), reduction=True, casting="unsafe", **wanted)[2]
+    if element_of(result) == 0:
+        raise ArgumentTypeError(
+            f"{NAMES[reduction]} of {kind} gives {result}, for which cupola has no kernel")
+    return element_of(result)
+
+
+cdef int of_truth(int reduction):
+    """The same reduction of truth values."""
+    if reduction == CUPOLA_SUM or reduction == CUPOLA_MAXIMUM:
+        return CUPOLA_ANY
+    if reduction == CUPOLA_PRODUCT or reduction == CUPOLA_MINIMUM:
+        return CUPOLA_ALL
+    return reduction
+
+
+# -- axes -------------------------------------------------------------------------------------
+
+
+cdef uint64_t axes_of(object axis, Py_ssize_t ndim, bint single) except? 0:
+    """A bit for each axis that is reduced."""
+    cdef uint64_t mask = 0
+    cdef Py_ssize_t place
+    if axis is None:
+        return (<uint64_t>1 << ndim) - 1 if ndim < 64 else ~<uint64_t>0
+    if single and isinstance(axis, tuple):
+        raise ArgumentTypeError(f"an index is found along one axis, or None; got {axis!r}")
+    for each in axis if isinstance(axis, tuple) else (axis,):
+        if not hasattr(each, "__index__"):
+            raise ArgumentTypeError(
+                f"an axis is an int, a tuple of ints or None, got {axis!r}")
+        place = each.__index__()
+        if ndim == 0 and not isinstance(axis, tuple) and -1 <= place <= 0:
+            return 0  # as NumPy has it
+        if not -ndim <= place < ndim:
+            raise ArgumentValueError(
+                f"axis {place} is out of bounds for an array of {ndim} axes")
+        place %= ndim
+        if mask >> place & 1:
+            raise ArgumentValueError(f"axis {place} stands twice in {axis!r}")
+        mask |= <uint64_t>1 << place
+    return mask
+
+
+cdef tuple shape_of(tuple shape, uint64_t axes, bint keep):
+    cdef Py_ssize_t i
+    cdef list lengths = []
+    for i in range(len(shape)):
+        if not axes >> i & 1:
+            lengths.append(shape[i])
+        elif keep:
+            lengths.append(1)
+    return tuple(lengths)
+
+
+# -- reductions -------------------------------------------------------------------------------
+
+
+cdef struct Layout:
+    int64_t shape[MOST_AXES]
+    int64_t out[MOST_AXES]
+    int64_t x[MOST_AXES]
+    int64_t y[MOST_AXES]
+
+
+cdef int run(
+    int reduction, int element, const cupola_operand* out, const cupola_operand* x,
+    const cupola_operand* y, const int64_t* shape, int ndim, uint64_t axes, Stream queue
+) except -1:
+    cdef int status = cupola_reduce(
+        reduction, element, out, x, y, shape, ndim, axes, queue.native, True)
+    if status == CUPOLA_WOULD_WAIT:
+        note_line()
+        with nogil:
+            status = cupola_reduce(
+                reduction, element, out, x, y, shape, ndim, axes, queue.native, False)
+        forget_line()
+    return check(status)
+
+
+cdef object reduce(
+    int reduction, object array, object axis, object dtype, object out, object keepdims,
+    object initial, object where
+):
+    cdef Array x = array, target
+    cdef int element, result
+    cdef uint64_t axes
+    cdef tuple shape
+    cdef Stream queue
+    cdef cupola_operand to, source
+    cdef int64_t length, step
+    x.require_live()
+    if initial is not None or where is not True:
+        raise ArgumentTypeError(
+            f"{NAMES[reduction]}: initial= and where= are not done on a device; copy the array "
+            "with get()")
+    element_code(x)
+    if axis is None and dtype is None and out is None and not keepdims and x.contiguous and (
+        x.size > 0 and not x.start & (x.itemsize - 1)
+    ):
+        # The short way: all elements, in the order in which they lie.
+        result = result_of(reduction, x.element)
+        queue = current_stream(x.device_index)
+        target = new_array(EMPTY, dtype_of(result), x.device_index, queue)
+        length, step = x.size, x.itemsize
+        to.address, to.element, to.strides = target.start, result, &step
+        source.address, source.element, source.strides = x.start, x.element, &step
+        element = x.element if is_index(reduction) else result
+        if result == CUPOLA_BOOL:
+            reduction, element = of_truth(reduction), x.element
+        run(reduction, element, &to, &source, NULL, &length, 1, 1, queue)
+        x.used_on(queue)
+        return target
+    axes = axes_of(axis, len(x.shape), is_index(reduction))
+    if out is not None:
+        if isinstance(out, tuple) and len(out) == 1:
+            out = out[0]
+        if not isinstance(out, Array):
+            raise ArgumentTypeError(
+                f"out must be a cupola.Array, got {type(out).__name__}")
+        element_code(<Array>out)
+    kind = None if dtype is None else as_dtype(dtype)
+    result = resolved(
+        reduction, x.dtype, kind,
+        (<Array>out).dtype if out is not None and reduction <= CUPOLA_PRODUCT else None)
+    shape = shape_of(x.shape, axes, bool(keepdims))
+    queue = current_stream(x.device_index)
+    target = target_of(reduction, shape, result, out, queue)
+    if target.size == 0:
+        return target
+    if x.size == 0:
+        return fill_empty(reduction, target, queue)
+    return reduce_into(reduction, target, x, result, axes, queue)
+
+
+cdef Array target_of(int reduction, tuple shape, int result, object out, Stream queue):
+    """`out`, once it was checked, or a new array."""
+    cdef Array target
+    if out is None:
+        return new_array(shape, dtype_of(result), queue.device_index, queue)
+    target = out
+    target.require_writable()
+    if target.device_index != queue.device_index:
+        raise ArgumentValueError(
+            f"out is on device {target.device_index}, the array is on {queue.device_index}")
+    if target.shape != shape:
+        raise ArgumentValueError(f"out has shape {target.shape}, the result {shape}")
+    if is_index(reduction) and target.element != CUPOLA_INT64:
+        raise ArgumentTypeError(f"indices are put into an array of int64, not {target.dtype}")
+    if reduction == CUPOLA_DOT and target.element != result:
+        raise ArgumentTypeError(
+            f"products of {dtype_of(result)} are put into an array of that type, not of "
+            f"{target.dtype}")
+    if not np.can_cast(dtype_of(result), target.dtype, "same_kind"):
+        raise ArgumentTypeError(
+            f"results of {dtype_of(result)} are not put into an array of {target.dtype}: that is "
+            "no cast of the same kind")
+    return target
+
+
+cdef Array fill_empty(int reduction, Array target, Stream queue):
+    """What a reduction of no elements gives."""
+    if reduction == CUPOLA_MINIMUM or reduction == CUPOLA_MAXIMUM or is_index(reduction):
+        raise ArgumentValueError(f"{NAMES[reduction]} of no elements is not defined")
+    if reduction == CUPOLA_MEAN:
+        target.fill(float("nan"), queue)
+    else:
+        target.fill(
+            np.array(reduction == CUPOLA_PRODUCT or reduction == CUPOLA_ALL, target.dtype), queue)
+    return target
+
+
+cdef Array reduce_into(
+    int reduction, Array target, Array x, int result, uint64_t axes, Stream queue
+):
+    cdef Layout layout
+    cdef cupola_operand to, source
+    cdef Array made = target
+    cdef int element = result, ndim = <int>len(x.shape), axis, place = 0
+    cdef bint kept_all = len(target.shape) == ndim
+    cdef tuple steps
+    if is_index(reduction):
+        element = x.element
+        if ndim > AXES_OF_AN_INDEX and not x.contiguous:
+            x = compact(x, "C", queue)
+    elif result == CUPOLA_BOOL:
+        reduction, element = of_truth(reduction), x.element
+    x = aligned(x, queue)
+    element_code(x)
+    if overlap(x, target) or element_code(target) != result or not is_aligned(target):
+        made = new_array(target.shape, dtype_of(result), queue.device_index, queue)
+    steps = x.get_strides()
+    for axis in range(ndim):
+        layout.shape[axis] = x.shape[axis]
+        layout.x[axis] = steps[axis]
+    steps = made.get_strides()
+    for axis in range(ndim):
+        layout.out[axis] = 0
+        if kept_all:
+            layout.out[axis] = steps[axis]
+        elif not axes >> axis & 1:
+            layout.out[axis] = steps[place]
+            place += 1
+    to.address, to.element, to.strides = made.start, element_code(made), layout.out
+    source.address, source.element, source.strides = x.start, x.element, layout.x
+    run(reduction, element, &to, &source, NULL, layout.shape, ndim, axes, queue)
+    x.used_on(queue)
+    made.used_on(queue)
+    if made is not target:
+        if target.element != result:
+            made = cast(made, target.dtype, queue)
+        copy_on_device(target, made, queue)
+    return target
+
+
+# -- products ---------------------------------------------------------------------------------
+
+
+cdef object factor_of(object value):
+    """An array, or a number as it is."""
+    if isinstance(value, Array):
+        (<Array>value).require_live()
+        return value
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise ArgumentTypeError(
+            f"a numpy.ndarray of shape {value.shape} is in host memory, and is not copied to a "
+            "device silently: use cupola.to_device(it)")
+    return foreign_array(value) if is_foreign(value) else value
+
+
+cdef object dot(object first, object second, object out):
+    cdef Array x, y
+    first, second = factor_of(first), factor_of(second)
+    if not isinstance(first, Array) or not isinstance(second, Array) or not (
+        (<Array>first).shape and (<Array>second).shape
+    ):
+        if out is not None:
+            return np.multiply(first, second, out=out)
+        product = binary(OPERATORS.multiply, first, second)
+        if product is NotImplemented:
+            raise ArgumentTypeError(
+                f"dot takes arrays and numbers, got {type(first).__name__} and "
+                f"{type(second).__name__}")
+        return product
+    x, y = first, second
+    return product_of(x, y, out)
+
+
+cdef object matmul(object first, object second):
+    first, second = factor_of(first), factor_of(second)
+    if not isinstance(first, Array) or not isinstance(second, Array):
+        return NotImplemented
+    for each in (first, second):
+        if not (<Array>each).shape:
+            raise ArgumentValueError("the operator @ takes arrays with axes; use * for numbers")
+    return product_of(first, second, None)
+
+
+cdef Array product_of(Array x, Array y, object out):
+    """The sum of products over the last axis of one and the only axis of the other."""
+    cdef Layout layout
+    cdef cupola_operand to, source, factor
+    cdef Array target, made
+    cdef int ndim, axis, last, result, place = 0
+    cdef Stream queue
+    cdef tuple steps, shape
+    cdef Py_ssize_t at = len(x.shape) - 1, other = max(len(y.shape) - 2, 0)
+    if len(x.shape) > 1 and len(y.shape) > 1:
+        raise ArgumentValueError(
+            f"products of arrays of shapes {x.shape} and {y.shape} have no kernel: one of them "
+            "has to have a single axis")
+    if x.shape[at] != y.shape[other]:
+        raise ArgumentValueError(
+            f"shapes {x.shape} and {y.shape} don't fit: {x.shape[at]} (axis {at}) elements by "
+            f"{y.shape[other]} (axis {other})")
+    if x.device_index != y.device_index:
+        raise ArgumentValueError(
+            f"the operands are on devices {x.device_index} and {y.device_index}; "
+            "cupola.to_device(array, device=...) copies one of them")
+    element_code(x)
+    element_code(y)
+    result = element_of(np.result_type(x.dtype, y.dtype))
+    last = <int>at
+    if len(y.shape) > 1:  # products commute, and the library wants the one with several axes first
+        x, y, last = y, x, <int>other
+    ndim = <int>len(x.shape)
+    queue = current_stream(x.device_index)
+    shape = shape_of(x.shape, <uint64_t>1 << last, False)
+    if out is not None and not isinstance(out, Array):
+        raise ArgumentTypeError(f"out must be a cupola.Array, got {type(out).__name__}")
+    if out is not None:
+        element_code(<Array>out)
+    target = made = target_of(CUPOLA_DOT, shape, result, out, queue)
+    if target.size == 0:
+        return target
+    if x.size == 0:
+        return fill_empty(CUPOLA_DOT, target, queue)
+    x, y = aligned(x, queue), aligned(y, queue)
+    element_code(x)
+    element_code(y)
+    if overlap(x, target) or overlap(y, target) or not is_aligned(target):
+        made = new_array(shape, target.dtype, queue.device_index, queue)
+    steps = x.get_strides()
+    for axis in range(ndim):
+        layout.shape[axis] = x.shape[axis]
+        layout.x[axis] = steps[axis]
+        layout.y[axis] = layout.out[axis] = 0
+    layout.y[last] = y.get_strides()[0]
+    steps = made.get_strides()
+    for axis in range(ndim):
+        if axis != last:
+            layout.out[axis] = steps[place]
+            place += 1
+    to.address, to.element, to.strides = made.start, element_code(made), layout.out
+    source.address, source.element, source.strides = x.start, x.element, layout.x
+    factor.address, factor.element, factor.strides = y.start, y.element, layout.y
+    run(
+        CUPOLA_DOT, result, &to, &source, &factor, layout.shape, ndim, <uint64_t>1 << last, queue)
+    for array in (x, y, made):
+        (<Array>array).used_on(queue)
+    if made is not target:
+        copy_on_device(target, made, queue)
+    return target
+
+
+# -- NumPy's protocol -------------------------------------------------------------------------
+
+
+cdef object reduce_ufunc(object ufunc, tuple inputs, dict options):
+    number = REDUCTIONS.get(ufunc)
+    if number is None:
+        raise ArgumentTypeError(
+            f"numpy.{ufunc.__name__}.reduce has no kernel in cupola; copy the array with get()")
+    initial = options.get("initial")
+    if not isinstance(inputs[0], Array):
+        raise ArgumentTypeError("out is a cupola.Array, and what is reduced is not")
+    if number >= CUPOLA_ANY and options.get("dtype") not in (None, bool, np.dtype(bool)):
+        raise ArgumentTypeError(f"numpy.{ufunc.__name__}.reduce gives bool")
+    dtype = options.get("dtype") if number < CUPOLA_ANY else None
+    return reduce(
+        number, inputs[0], options.get("axis", 0), dtype, options.get("out"),
+        options.get("keepdims", False), initial, options.get("where", True))
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

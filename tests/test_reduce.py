@@ -1,0 +1,470 @@
+"""Arrays reduced along axes, against NumPy: every reduction in every type, shape and order."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cupola
+
+NAMES = """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64
+complex64 complex128"""
+TYPES = [np.dtype(name) for name in NAMES.split()]
+INTEGERS = [dtype for dtype in TYPES if dtype.kind in "biu"]
+ROUNDING = [dtype for dtype in TYPES if dtype.kind in "fc"]
+ALL = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax"]
+EXACT = ["min", "max", "any", "all", "argmin", "argmax"]
+
+
+def filled(dtype, shape, seed=0):
+    """Elements all over a type's range, of floats in [-2, 2]."""
+    random = np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return random.random(shape) < 0.5
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return random.integers(info.min, info.max, shape, dtype, endpoint=True)
+    real = (random.random(shape) * 4 - 2).astype(dtype)
+    return real + (1j * random.random(shape)).astype(dtype) if dtype.kind == "c" else real
+
+
+def same(there, here):
+    assert isinstance(there, cupola.Array)
+    got = there.get()
+    assert (got.dtype, got.shape) == (here.dtype, here.shape)
+    np.testing.assert_array_equal(got, here)
+
+
+def near(there, array, axis=None, keepdims=False, factor=1.0):
+    """A sum within its rounding error, which is that of a tree."""
+    wide = np.complex128 if array.dtype.kind == "c" else np.float64
+    if array.dtype == wide:
+        wide = np.clongdouble if array.dtype.kind == "c" else np.longdouble
+    exact = array.astype(wide).sum(axis, keepdims=keepdims) * factor
+    sizes = np.abs(array.astype(wide)).sum(axis, keepdims=keepdims) * factor
+    got = there.get()
+    assert got.dtype == array.dtype
+    assert got.shape == exact.shape
+    assert np.all(np.abs(got - exact) <= 40 * np.finfo(array.dtype).eps * sizes)
+
+
+def axes_of(ndim):
+    yield None
+    yield from range(-ndim, ndim)
+    if ndim > 1:
+        yield ()
+        yield (0, -1)
+    if ndim > 2:
+        yield from ((0, 1), (1, 2), (2, 0, 1))
+
+
+def layouts(array):
+    """Views of the same kind of elements, in several orders."""
+    yield array
+    yield array.T
+    if array.ndim:
+        yield array[::-1]
+        yield array[..., ::2]
+        yield array[1:]
+
+
+SHAPES = [(), (1,), (7,), (65,), (3, 5), (130, 3), (3, 130), (4, 5, 6), (2, 40, 3), (9, 1, 17)]
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("name", ALL)
+def test_every_type_along_every_axis(driver, name, dtype):
+    for shape in SHAPES:
+        there = cupola.to_device(filled(dtype, shape))
+        for view, base in zip(layouts(there), layouts(there.get()), strict=True):
+            for axis in axes_of(len(shape)):
+                if name.startswith("arg") and isinstance(axis, tuple):
+                    continue
+                check(name, view, base, axis)
+
+
+def check(name, there, here, axis):
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # means of no elements
+            expected = getattr(here, name)(axis=axis)
+    except ValueError:
+        with pytest.raises(ValueError):
+            getattr(there, name)(axis=axis)
+        return
+    result = getattr(there, name)(axis=axis)
+    expected = np.asarray(expected)
+    if here.dtype.kind in "biu" and name == "mean":
+        got = result.get()
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+    elif here.dtype.kind in "biu" or name in EXACT:
+        same(result, expected)
+    elif name == "sum":
+        near(result, here, axis)
+    else:
+        got = result.get()
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        tolerance = 200 * np.finfo(here.dtype).eps
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_many_elements(driver, dtype):
+    # In several pieces, which another launch finishes.
+    here = filled(dtype, 1 << 20 if dtype.itemsize < 8 else 1 << 18)
+    there = cupola.to_device(here)
+    for view, base in ((there, here), (there[3:-5], here[3:-5]), (there[::-3], here[::-3])):
+        for name in EXACT:
+            check(name, view, base, None)
+        check("sum", view, base, None)
+
+
+@pytest.mark.parametrize("shape", [(2000, 300), (3, 70000), (70000, 3), (20000, 33), (6, 5000, 8)])
+@pytest.mark.parametrize("dtype", [np.dtype(np.int16), np.dtype(np.float32)], ids=str)
+def test_long_and_short_rows_and_columns(driver, dtype, shape):
+    here = filled(dtype, shape)
+    there = cupola.to_device(here)
+    for axis in axes_of(len(shape)):
+        check("sum", there, here, axis)
+        check("max", there, here, axis)
+        if not isinstance(axis, tuple):
+            check("argmin", there, here, axis)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_few_are_true_or_false(driver, dtype):
+    for n in (1, 3, 70, 5000, 200_000):
+        here = np.zeros((n, 2), dtype)
+        here[n // 2, 1] = 1
+        for base in (here, 1 - here.view(np.int8).astype(dtype) if dtype.kind == "b" else 1 - here):
+            there = cupola.to_device(base)
+            for axis in (None, 0, 1, ()):
+                same(there.any(axis), np.asarray(base.any(axis)))
+                same(there.all(axis), np.asarray(base.all(axis)))
+                same(there.T.any(axis), np.asarray(base.T.any(axis)))
+
+
+def test_more_axes_than_a_kernel_takes(driver):
+    here = filled(np.dtype(np.int32), (2,) * 14)
+    # Neighbours in memory are far apart in the order of the axes, so that none merge.
+    order = [*range(0, 14, 2), *range(1, 14, 2)]
+    there, here = cupola.to_device(here).transpose(order), here.transpose(order)
+    for axis in ((0, 2, 4), tuple(range(0, 14, 2)), tuple(range(12)), (13,), None):
+        same(there.sum(axis), here.sum(axis))
+        same(there[..., ::-1, :].max(axis), here[..., ::-1, :].max(axis))
+    same(there.argmax(), np.asarray(here.argmax()))
+    same(there.argmin(3), here.argmin(3))
+
+
+@pytest.mark.parametrize("dtype", ROUNDING, ids=str)
+def test_nan_is_handed_on(driver, dtype):
+    here = filled(dtype, (40, 700))
+    here[3, 650] = here[3, 651] = here[17, 0] = np.nan
+    there = cupola.to_device(here)
+    for axis in (None, 0, 1):
+        for name in ("min", "max"):
+            result, expected = getattr(there, name)(axis).get(), getattr(here, name)(axis)
+            np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
+            np.testing.assert_array_equal(result[~np.isnan(result)], expected[~np.isnan(expected)])
+        for name in ("argmin", "argmax"):
+            same(getattr(there, name)(axis), np.asarray(getattr(here, name)(axis)))
+        assert np.isnan(there.sum(axis).get()).any()
+        same(there.any(axis), np.asarray(here.any(axis)))
+        same(there.all(axis), np.asarray(here.all(axis)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_infinities_and_signed_zeros(driver, dtype):
+    here = np.array([[np.inf, -np.inf, 1], [-0.0, 0.0, -0.0], [np.inf, np.inf, 3]], dtype)
+    there = cupola.to_device(here)
+    for name in ("min", "max"):
+        same(getattr(there, name)(1), getattr(here, name)(1))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(there.sum(1).get(), here.sum(1))
+    assert there[1, ::2].any().item() is False
+
+
+def test_of_equals_the_first(driver):
+    here = np.tile(np.array([3, 1, 3, 1], np.int8), 30000)
+    there = cupola.to_device(here)
+    assert (there.argmax().item(), there.argmin().item()) == (0, 1)
+    same(there.reshape(-1, 8).argmax(0), here.reshape(-1, 8).argmax(0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "float16"])
+def test_the_same_bits_however_elements_lie(driver, dtype):
+    here = filled(np.dtype(dtype), 100003)
+    aligned = cupola.to_device(here[1:])
+    shifted = cupola.to_device(here)[1:]  # of another alignment
+    first = aligned.sum().get().tobytes()
+    assert all(aligned.sum().get().tobytes() == first for _ in range(5))
+    assert shifted.sum().get().tobytes() == first
+    rows = cupola.to_device(np.tile(here[:1001], (5, 1))).sum(1).get()
+    assert len({row.tobytes() for row in rows}) == 1
+    table = here[:99000].reshape(990, 100)
+    columns = cupola.to_device(table).sum(0).get()
+    assert cupola.to_device(here[:99001])[1:].reshape(990, 100).sum(0).get().shape == (100,)
+    wide = cupola.to_device(np.hstack([table, table]))[:, 100:]
+    assert wide.sum(0).get().tobytes() == columns.tobytes()
+    dots = [aligned.dot(aligned).get().tobytes(), shifted.dot(aligned).get().tobytes()]
+    assert dots[0] == dots[1]
+
+
+def test_the_bits_of_a_sum_are_those_of_its_tree(driver):
+    # As many as a warp sums: each thread four packs of four at a time, then threads in halves.
+    here = (np.arange(2000, dtype=np.float32) * np.float32(0.1)) ** 2
+    packs = np.concatenate([here, np.zeros(2048 - len(here), np.float32)]).reshape(4, 4, 32, 4)
+    pairs = packs[..., :2] + packs[..., 2:]
+    sums = pairs[..., 0] + pairs[..., 1]  # by step, pack in flight, thread
+    running = ((sums[0] + sums[1]) + sums[2]) + sums[3]
+    values = (running[0] + running[2]) + (running[1] + running[3])
+    for apart in (16, 8, 4, 2, 1):
+        values = values + values[np.arange(32) ^ apart]
+    assert cupola.to_device(here).sum().item() == values[0]
+
+
+@pytest.mark.parametrize("n", [1000, 100_000, 2_000_000])
+def test_sums_are_as_near_as_numpys(driver, n):
+    here = np.random.default_rng(3).random(n).astype(np.float32)
+    exact = math.fsum(here.tolist())
+    assert abs(cupola.to_device(here).sum().item() - exact) <= 20 * 6e-8 * exact
+    columns = cupola.to_device(here).reshape(-1, 10).sum(0).get()
+    for column, result in zip(here.reshape(-1, 10).T, columns, strict=True):
+        exact = math.fsum(column.tolist())
+        assert abs(result - exact) <= 30 * 6e-8 * exact
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("wanted", ["bool", "int8", "uint32", "int64", "float32", "float64"])
+def test_a_type_to_reduce_in(driver, dtype, wanted):
+    random = np.random.default_rng(0)
+    here = random.integers(0, 3, (6, 50)).astype(dtype)
+    there = cupola.to_device(here)
+    for axis in (None, 0, 1):
+        for name in ("sum", "prod"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # imaginary parts are left out
+                expected = np.asarray(getattr(here, name)(axis, dtype=wanted))
+            same(getattr(there, name)(axis, dtype=wanted), expected)
+    if wanted.startswith("float"):
+        result = there.mean(1, dtype=wanted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = here.mean(1, dtype=wanted)
+        assert result.dtype == expected.dtype
+        np.testing.assert_allclose(result.get(), expected, rtol=1e-6)
+
+
+def test_a_mean_of_an_integer_type_is_refused(driver):
+    with pytest.raises(TypeError, match="a mean is of a float"):
+        cupola.ones(3).mean(dtype=np.int32)
+
+
+def test_shapes_of_results(driver):
+    here = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    there = cupola.to_device(here)
+    for axis in (None, 0, -1, (0, 2), ()):
+        for keepdims in (False, True):
+            same(there.sum(axis, keepdims=keepdims), np.asarray(here.sum(axis, keepdims=keepdims)))
+    same(there.argmax(1, keepdims=True), here.argmax(1, keepdims=True))
+    same(there.argmax(keepdims=True), here.argmax(keepdims=True))
+    scalar = cupola.to_device(np.array(5.0))
+    same(scalar.sum(), np.asarray(5.0))
+    same(scalar.sum(axis=0), np.asarray(5.0))
+    same(scalar.max(axis=-1), np.asarray(5.0))
+
+
+def test_where_results_are_put(driver):
+    here = np.arange(12, dtype=np.int32).reshape(3, 4)
+    there = cupola.to_device(here)
+    out = cupola.zeros((8,), np.float64)
+    assert there.sum(0, out=out[::2]).address == out.address
+    np.testing.assert_array_equal(out.get(), np.insert(here.sum(0), [1, 2, 3, 4], 0))
+    narrow = cupola.empty((), np.int8)
+    there.sum(out=narrow)
+    assert narrow.item() == 66
+    truth = cupola.empty((3,), np.int32)
+    there.any(1, out=truth)
+    np.testing.assert_array_equal(truth.get(), [1, 1, 1])
+    place = cupola.empty((4,), np.int64)
+    assert there.argmax(0, out=place) is place
+    np.testing.assert_array_equal(place.get(), here.argmax(0))
+    there.sum(0, out=there[1], dtype=np.int32)  # over what is read
+    np.testing.assert_array_equal(there.get()[1], here.sum(0))
+
+
+def test_no_elements(driver):
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 4)):
+        here = np.zeros(shape, np.float32)
+        there = cupola.to_device(here)
+        for axis in (None, *range(len(shape))):
+            for name in ("sum", "prod", "any", "all"):
+                same(getattr(there, name)(axis), np.asarray(getattr(here, name)(axis)))
+            for name in ("min", "max", "argmin", "argmax"):
+                check(name, there, here, axis)
+        assert np.isnan(there.mean().item())
+    same(cupola.zeros((0,), np.int8).dot(cupola.zeros((0,), np.int8)), np.zeros((), np.int8))
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_dot_products(driver, dtype):
+    for n in (1, 5, 100, 5000, 150_000):
+        x, y = filled(dtype, n, 1), filled(dtype, n, 2)
+        there, other = cupola.to_device(x), cupola.to_device(y)
+        products = x.astype(np.complex128 if dtype.kind == "c" else np.float64) * y
+        for result in (there.dot(other), there @ other, np.dot(there[::-1], other[::-1])):
+            if dtype.kind in "biu":
+                same(result, np.asarray(np.dot(x, y)))
+                continue
+            assert result.dtype == dtype
+            bound = 40 * np.finfo(dtype).eps * np.abs(products).sum()
+            assert abs(result.item() - products.sum()) <= bound
+
+
+def test_products_of_matrix_and_vector(driver):
+    a, v = filled(np.dtype(np.int32), (17, 90)), filled(np.dtype(np.int32), 90, 2)
+    there, vector = cupola.to_device(a), cupola.to_device(v)
+    same(there @ vector, a @ v)
+    same(np.matmul(there, vector), a @ v)
+    same(vector @ there.T, v @ a.T)
+    same(there.reshape(1, 17, 90).dot(vector), a.reshape(1, 17, 90).dot(v))
+    out = cupola.empty((17,), np.int32)
+    with pytest.raises(TypeError, match="products of int32 are put into an array of that type"):
+        there.dot(vector, out=cupola.empty((17,), np.int64))
+    np.dot(there, vector, out=out)
+    np.testing.assert_array_equal(out.get(), a @ v)
+    same(there.dot(cupola.to_device(v.astype(np.int8))), a.dot(v.astype(np.int8)))
+    same(vector.dot(3), v * 3)
+    for second in (there, there.T):
+        with pytest.raises(ValueError, match="have no kernel"):
+            there @ second
+    with pytest.raises(ValueError, match=r"don't fit: 90 \(axis 1\) elements by 17"):
+        there @ vector[:17]
+    with pytest.raises(ValueError, match="takes arrays with axes"):
+        there @ cupola.ones(())
+    with pytest.raises(TypeError):
+        there @ 3
+    with pytest.raises(TypeError, match="to_device"):
+        there.dot(v)
+
+
+def test_numpys_functions(driver):
+    here = filled(np.dtype(np.float64), (30, 40))
+    there = cupola.to_device(here)
+    for name in ("sum", "prod", "min", "max", "amin", "any", "all", "mean", "argmin", "argmax"):
+        function = getattr(np, name)
+        result = function(there, axis=1)
+        assert isinstance(result, cupola.Array)
+        np.testing.assert_allclose(result.get(), function(here, axis=1), rtol=1e-13)
+    for ufunc in (np.add, np.multiply, np.minimum, np.maximum, np.logical_or, np.logical_and):
+        np.testing.assert_allclose(ufunc.reduce(there).get(), ufunc.reduce(here), rtol=1e-12)
+        kept = ufunc.reduce(there, axis=(0, 1), keepdims=True)
+        np.testing.assert_allclose(
+            kept.get(), ufunc.reduce(here, axis=(0, 1), keepdims=True), rtol=1e-12
+        )
+    out = cupola.empty((40,), np.float64)
+    assert np.add.reduce(there, axis=0, out=out) is out
+    assert np.sum(there, axis=0, keepdims=True).shape == (1, 40)
+    assert np.sum(there, dtype=np.float32).dtype == np.float32
+    assert np.shape(there) == (30, 40)
+    assert np.ndim(there) == 2
+
+
+def test_what_is_refused(driver):
+    there = cupola.ones((3, 4))
+    for call, message in [
+        (lambda: there.sum(axis=2), "axis 2 is out of bounds for an array of 2 axes"),
+        (lambda: there.sum(axis=(0, -2)), "stands twice"),
+        (lambda: there.sum(out=cupola.empty((3,))), r"out has shape \(3,\), the result \(\)"),
+        (lambda: cupola.empty((0,)).max(), "max of no elements"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+    for call, message in [
+        (lambda: there.sum(axis=1.5), "an axis is an int"),
+        (lambda: there.argmax(axis=(0, 1)), "along one axis"),
+        (lambda: there.sum(out=np.empty(())), "out must be a cupola.Array"),
+        (lambda: there.sum(out=cupola.empty((), np.int32)), "no cast of the same kind"),
+        (lambda: there.argmin(out=cupola.empty((), np.int32)), "array of int64"),
+        (lambda: there.sum(initial=3), "initial= and where="),
+        (lambda: np.max(there, where=np.ones((3, 4), bool)), "initial= and where="),
+        (lambda: np.subtract.reduce(there), "has no kernel"),
+        (lambda: np.add.accumulate(there), "not done on a device"),
+        (lambda: np.median(there), "not copied silently"),
+        (lambda: np.concatenate([there, there]), "not copied silently"),
+        (lambda: cupola.empty(3, "S4").max(), "are not computed with"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(ValueError):
+        there.free()
+        there.sum()
+
+
+def test_elements_at_odd_addresses(driver):
+    record = np.dtype([("tag", "i1"), ("value", "f4")])  # packed: 5 bytes
+    here = np.zeros((30, 40), record)
+    here["value"] = filled(np.dtype(np.float32), (30, 40))
+    there, base = cupola.to_device(here)["value"], np.ascontiguousarray(here["value"])
+    for axis in (None, 0, 1):
+        check("sum", there, base, axis)
+        check("argmax", there, base, axis)
+    near(there[0].dot(there[1]), base[0] * base[1])
+    results = cupola.to_device(np.zeros(40, record))
+    there.max(0, out=results["value"])
+    np.testing.assert_array_equal(results.get()["value"], base.max(0))
+
+
+def test_a_graph_reduces_again(driver):
+    here = np.arange(300_000, dtype=np.float32)
+    x, total = cupola.to_device(here), cupola.empty((), np.float32)
+    x.sum(out=total)  # loads the kernels
+    with cupola.Stream() as stream:
+        stream.synchronize()
+        with stream.capture() as graph:
+            x.sum(out=total)
+        run = graph.instantiate()
+        x.set(here * 2)
+        run()
+        run()
+        stream.synchronize()
+    assert total.item() == cupola.to_device(here * 2).sum().item()
+
+
+def test_results_wait_for_nothing_but_their_stream(driver):
+    x = cupola.to_device(np.full(200_000, 2, np.int32))
+    totals = []
+    for _ in range(4):
+        with cupola.Stream():
+            totals.append(x.sum())
+    cupola.Device().synchronize()
+    assert [total.item() for total in totals] == [400_000] * 4
+    assert bool(x.any())
+    assert float(x.max()) == 2.0
+
+
+@st.composite
+def arrays_and_axes(draw):
+    shape = tuple(draw(st.lists(st.integers(0, 9), max_size=5)))
+    dtype = np.dtype(draw(st.sampled_from(["int8", "uint16", "int64", "float32", "complex128"])))
+    base = filled(dtype, tuple(2 * n + 1 for n in shape), draw(st.integers(0, 99)))
+    keys = []
+    for n in shape:
+        step = draw(st.sampled_from([1, 2, -1, -2]))
+        keys.append(slice(None, n, 1) if step == 1 else slice(None, None, step))
+    order = draw(st.permutations(range(len(shape))))
+    axis = tuple(draw(st.lists(st.sampled_from(range(len(shape))), unique=True)) if shape else ())
+    return base, tuple(keys), order, axis
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=arrays_and_axes(), name=st.sampled_from(["sum", "max", "min", "all", "prod"]))
+def test_any_shape_strides_and_axes(driver, case, name):
+    base, keys, order, axis = case
+    here = base[keys].transpose(order)
+    there = cupola.to_device(base)[keys].transpose(order)
+    check(name, there, here, axis)
