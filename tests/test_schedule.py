@@ -249,6 +249,9 @@ assert cupola.shipped_kernels().on(1).device_index == 1 and module.on(1) is modu
 def where(chunk, stream, inputs, outputs):
     assert cupola.Device() == stream.device == inputs[0].device
     outputs[0].fill(stream.device.index)
+few = np.zeros(3, np.int32)
+cupola.pipeline(where, np.arange(3), few, devices=[0, 1])
+assert few.tolist() == [0, 0, 1]
 out = np.zeros(100, np.int32)
 cupola.pipeline(where, np.arange(100), out, chunk=10, devices=[0, 1])
 assert out.reshape(10, 10)[:, 0].tolist() == [0, 1] * 5

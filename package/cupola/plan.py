@@ -132,7 +132,9 @@ def _row_bytes(array: np.ndarray) -> int:
     return int(np.prod(array.shape[1:], dtype=np.int64)) * array.itemsize
 
 
-def _choose(hosts: _Hosts, chunk: int | None, slots: int, memory: int) -> tuple[int, int]:
+def _choose(
+    hosts: _Hosts, chunk: int | None, slots: int, memory: int, devices: int
+) -> tuple[int, int]:
     """Rows of a chunk, and how many slots a device can have."""
     row = sum(_row_bytes(array) for array in hosts.arrays)
     if chunk is None:
@@ -142,7 +144,8 @@ def _choose(hosts: _Hosts, chunk: int | None, slots: int, memory: int) -> tuple[
             1,
         )
         wanted = min(max(hosts.rows * way // CHUNKS, LEAST), MOST)
-        chunk = max(1, min(wanted // way, memory // max(slots * row, 1), hosts.rows))
+        each = -(-hosts.rows // devices)  # however few there are, none stands idle
+        chunk = max(1, min(wanted // way, memory // max(slots * row, 1), each))
     fit = memory // max(chunk * row, 1)
     if fit < 1:
         raise ArgumentValueError(
@@ -480,6 +483,7 @@ def pipeline(
         None if chunk is None else _count(chunk, "chunk"),
         _count(streams, "streams"),
         _count(memory, "memory"),
+        len(indices),
     )
     run = Pipeline(tuple(hosts.arrays), hosts.inputs, hosts.outputs, length)
     if staging is None:
