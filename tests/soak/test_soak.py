@@ -141,6 +141,19 @@ def test_allocations(driver, stays_flat):
     stays_flat(allocations, ALLOCATIONS, "allocations")
 
 
+def test_operations(driver, stays_flat):
+    x, y = cupola.ones(1000, np.float32), cupola.ones(1000)
+
+    def operations(count):
+        for _ in range(count // 5):
+            z = 2 * x + y
+            z = np.sin(x[::2]) + 1
+            z = z.astype(np.int32) < 3
+            np.add(x, 1, out=x)
+
+    stays_flat(operations, LAUNCHES, "operations")
+
+
 def test_pipelines_and_profiles(driver, stays_flat):
     """Also such as end by an error. What they keep, page-locked memory and events, stays."""
     x = np.ones((1000, 4), np.float32)
