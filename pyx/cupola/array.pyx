@@ -631,7 +631,12 @@ cdef class Array(Reductions):
     # -- computing: see elementwise.pyx
 
     def __array_ufunc__(self, ufunc, str method not None, *inputs, **options):
-        """NumPy's ufuncs of arrays on a device: ``numpy.sin(array)``; see `Computing`."""
+        """NumPy's ufuncs on a device: ``numpy.sin(array)``, also with ``out=`` and ``dtype=``.
+
+        The work is queued on the current stream of the arrays' device. Types of results, shapes
+        and, where those are exactly defined, bits are NumPy's; functions are within a few units of
+        the last place. docs/arrays.md has the list, and what is refused.
+        """
         return call_ufunc(ufunc, method, inputs, options)
 
     def astype(self, dtype, order="K", casting="unsafe", copy=True):

@@ -10,8 +10,8 @@ import numpy as np
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_WOULD_WAIT
 from cupola._elementwise cimport (
-    CUPOLA_BOOL, CUPOLA_COMPLEX64, CUPOLA_FLOAT16, CUPOLA_FLOAT64, cupola_elementwise,
-    cupola_elementwise_flat, cupola_operand, cupola_scalar,
+    CUPOLA_BOOL, CUPOLA_COMPLEX64, CUPOLA_ELEMENTS, CUPOLA_FLOAT16, CUPOLA_FLOAT64,
+    cupola_elementwise, cupola_elementwise_flat, cupola_operand, cupola_scalar,
 )
 from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
@@ -123,6 +123,12 @@ cdef int run_flat(
 # -- scalars ----------------------------------------------------------------------------------
 
 
+cdef object GENERIC = np.generic
+cdef object NDARRAY = np.ndarray
+cdef dict SCALARS = {
+    dtype_of(_element).type: _element for _element in range(CUPOLA_BOOL, CUPOLA_ELEMENTS)}
+
+
 cdef int kind_of_scalar(object value):
     """A code of promotion.pxd; 0 for what is no number."""
     if type(value) is float:
@@ -133,7 +139,10 @@ cdef int kind_of_scalar(object value):
         return CUPOLA_BOOL
     if type(value) is complex:
         return WEAK_COMPLEX
-    if isinstance(value, np.generic):
+    code = SCALARS.get(type(value))
+    if code is not None:
+        return code
+    if isinstance(value, GENERIC):
         return element_of(value.dtype)
     if isinstance(value, int):
         return WEAK_INT
@@ -324,7 +333,7 @@ cdef object operand_of(object value):
     if isinstance(value, Array):
         (<Array>value).require_live()
         return value
-    if isinstance(value, np.ndarray):
+    if isinstance(value, NDARRAY):
         if value.ndim == 0:
             return value[()]
         raise ArgumentTypeError(
@@ -401,7 +410,7 @@ cdef Array run_function(
         made = shaped_like(target, dtype_of(plan.result), queue)
     run_any(plan.operation, plan.element, made, x, y, scalar, queue, made is not target)
     if made is not target:
-        convert(made, target, queue)
+        convert(made, target, queue, False)
     return target
 
 
@@ -583,12 +592,15 @@ cdef Array cast(Array source, object dtype, Stream queue):
     element_code(source)
     if not element_of(dtype):
         raise ArgumentTypeError(f"elements can't be cast to {dtype} on a device")
-    made = shaped_like(source, dtype, queue)
-    convert(source, made, queue)
+    if source.contiguous:
+        made = result_like(source, element_of(dtype), queue)
+    else:
+        made = shaped_like(source, dtype, queue)
+    convert(source, made, queue, True)
     return made
 
 
-cdef int convert(Array source, Array target, Stream queue) except -1:
+cdef int convert(Array source, Array target, Stream queue, bint fresh) except -1:
     """Each element of an array into another one, of any type and the same shape."""
     cdef cupola_scalar zero
     cdef const Plan* plan
@@ -596,11 +608,11 @@ cdef int convert(Array source, Array target, Stream queue) except -1:
     zero.parts[0] = zero.parts[1] = 0
     if element == CUPOLA_BOOL:
         plan = plan_of(OPERATORS.not_equal, origin, origin)
-        return run_any(plan.operation, origin, target, source, None, &zero, queue, False)
+        return run_any(plan.operation, origin, target, source, None, &zero, queue, fresh)
     if element == CUPOLA_FLOAT16 and size_of(origin) >= 8 and origin >= CUPOLA_FLOAT16:
         element = CUPOLA_FLOAT64  # the one that is rounded once
     plan = plan_of(OPERATORS.positive, CUPOLA_FLOAT64, 0)
-    return run_any(plan.operation, element, target, source, None, &zero, queue, False)
+    return run_any(plan.operation, element, target, source, None, &zero, queue, fresh)
 
 
 # -- NumPy's protocol -------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from cupola._elementwise cimport (
 from cupola.abi cimport require
 from cupola.array cimport Array
 
-from cupola.exceptions import ArgumentTypeError
+from cupola.exceptions import ArgumentTypeError, Error
 
 # In the order of elementwise.h's codes.
 cdef list DTYPES = [None] + [np.dtype(name) for name in (
@@ -124,6 +124,10 @@ cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) 
     if ufunc.nin == 2:
         kinds.append(kind_of(second))
     wanted = {} if dtype is None else {"signature": (None,) * len(kinds) + (dtype,)}
+    if not hasattr(ufunc, "resolve_dtypes"):
+        raise Error(
+            "arrays compute with NumPy 1.25 and newer, which tells the types of results; this is "
+            f"NumPy {np.__version__}")
     # Raises as NumPy does.
     *loop, result = ufunc.resolve_dtypes((*kinds, None), **wanted)
     plan.element = CODES.get(loop[0], 0)

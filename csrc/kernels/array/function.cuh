@@ -1,7 +1,7 @@
 // csrc/kernels/array/function.cuh - operations of many instructions: functions of real numbers.
 //
-// Each has a kernel for itself. Those of CUDA's library are within 2 ulp or so of the exact value,
-// as NumPy's are: neither is exact. Quotients and remainders are, by Python's rules.
+// Each has a kernel for itself. Those of CUDA's library are within 1 to 4 ulp of the exact value;
+// NumPy's err alike. Quotients and remainders are exact, by Python's rules.
 #pragma once
 
 #include "types.cuh"
