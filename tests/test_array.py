@@ -299,7 +299,7 @@ def test_asarray_shares_the_memory(driver):
 
 def test_numpy_does_not_copy_it_silently(driver):
     there = cupola.to_device(np.arange(3))
-    for use in (np.asarray, np.array, np.sum, lambda a: np.copyto(np.empty(3), a), memoryview):
+    for use in (np.asarray, np.array, lambda a: np.copyto(np.empty(3), a), memoryview):
         with pytest.raises(TypeError):
             use(there)
     with refused(TypeError, saying="get()"):
