@@ -73,9 +73,11 @@ def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[
 def compile_code(
     toolkit: Toolkit, source: Path, target: Path, options: Sequence[str], cubins: Sequence[int]
 ) -> Step:
-    """A step that makes a fatbin of machine code alone."""
+    """A step that makes a fatbin of machine code alone, compressed: kernels of one template are
+    much alike, so it takes half of what a wheel's own compression leaves.
+    """
     code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
-    arguments = [*options, "-I.", "-fatbin", "-no-compress", "--threads=0", *code]
+    arguments = [*options, "-I.", "-fatbin", "--compress-mode=size", "--threads=0", *code]
     return _compile(toolkit, source, target, arguments)
 
 
