@@ -76,6 +76,8 @@ void simplify(Problem& p) {
         }
         sort_by_stride(p.reduced);
     }
+    const auto single = [](const Axis& axis) { return axis.length == 1; };
+    p.kept.erase(std::remove_if(p.kept.begin(), p.kept.end(), single), p.kept.end());
     if (!p.indices) sort_by_stride(p.kept);
     merge(p.kept);
     merge(p.reduced);
@@ -120,15 +122,28 @@ Kernel& find_kernel(Context& context, Form form, int element) {
 // How many threads reduce one segment, as a power of two: a part of a warp, a warp or a block.
 int log_threads(std::uint64_t steps) { return steps > 128 ? 8 : std::min(log_ceil(steps), 5); }
 
+constexpr std::uint64_t most_segments = 16384;
+
 // Into pieces of `piece` elements, or of more where they would be too many to finish in one go.
 void cut(Reduced& r, std::uint64_t longest_whole, std::uint64_t piece) {
-    constexpr std::uint64_t most = 16384;
     r.segments = 1;
-    r.segment_length = r.length;
+    r.segment_length = static_cast<unsigned>(r.length);
     if (r.length <= longest_whole) return;
-    while (times_over(r.length, piece) > most) piece *= 2;
-    r.segment_length = piece;
-    r.segments = times_over(r.length, piece);
+    while (times_over(r.length, piece) > most_segments) piece *= 2;
+    r.segment_length = static_cast<unsigned>(piece);
+    r.segments = static_cast<unsigned>(times_over(r.length, piece));
+}
+
+std::uint64_t blocks_of(const Reduced& r) {
+    return times_over(std::uint64_t{r.units} << r.log_width, reducers);
+}
+
+// Whether the kernels can't count the elements of several axes.
+bool is_beyond(const Problem& p) { return p.reduced.size() > 1 && p.length() >> 32; }
+
+// Whether units may be more than a launch has blocks. Columns are cut finest.
+bool is_too_much(const Problem& p) {
+    return p.results() * std::min(most_segments, p.length() / 32 + 1) > 0x7fffffff;
 }
 
 }  // namespace
@@ -153,10 +168,9 @@ std::uint64_t Plan::scratch(std::uint64_t count, std::size_t size) {
 }
 
 void Plan::push(Form form, int element, const Reduced& arguments, std::uint64_t blocks) {
-    constexpr std::uint64_t most = 0x7fffffff;  // of every device, along x
     Kernel& kernel = find_kernel(stream_.context, form, element);
     if (at_once_ && launch_may_wait(kernel, stream_)) throw WouldWait{};
-    steps_.push_back({&kernel, arguments, static_cast<std::uint32_t>(std::min(blocks, most))});
+    steps_.push_back({&kernel, arguments, static_cast<std::uint32_t>(blocks)});
 }
 
 void Plan::launch() {
@@ -222,7 +236,7 @@ void Plan::add_rows(const Problem& p, bool product) {
     const std::uint64_t size = element_sizes[kernel];
     r.log_width = log_threads(times_over(r.length * size, arrays::in_flight * arrays::row_pack));
     cut(r, whole / size, piece / size);
-    r.units = p.results() * r.segments;
+    r.units = static_cast<unsigned>(p.results() * r.segments);
     if (product && r.out_element >= elements::i8 && r.out_element <= elements::i64)
         r.out_element += elements::u8 - elements::i8;  // the same bits
     Problem stored = p;
@@ -232,7 +246,7 @@ void Plan::add_rows(const Problem& p, bool product) {
         r.out = r.divide = 0;
         r.partial = scratch(r.units, element_sizes[accumulator(kernel)]);
     }
-    push(product ? dot : rows, kernel, r, times_over(r.units << r.log_width, reducers));
+    push(product ? dot : rows, kernel, r, blocks_of(r));
     if (!finished) add_finish(p, r, accumulator(kernel));
 }
 
@@ -252,8 +266,8 @@ void Plan::add_columns(const Problem& p) {
                            8 - std::min(log_ceil(r.length), 8));
     const std::uint64_t piece = rows_of_a_thread * (reducers >> r.log_width);
     cut(r, 2 * piece, piece);
-    r.tiles = times_over(r.columns, n << r.log_width);
-    r.units = planes.results() * r.segments * r.tiles;
+    r.tiles = static_cast<unsigned>(times_over(r.columns, n << r.log_width));
+    r.units = static_cast<unsigned>(planes.results() * r.segments * r.tiles);
     const bool finished = r.segments == 1 && can_store(kernel, p);
     const int accumulated = accumulator(kernel);
     if (!finished) {
@@ -292,31 +306,31 @@ void Plan::add_strided(const Problem& p) {
     Reduced r = arguments_of(p);
     r.log_width = log_threads_anywhere(p);
     cut(r, 65536, 16384);
-    r.units = p.results() * r.segments;
+    r.units = static_cast<unsigned>(p.results() * r.segments);
     if (r.segments > 1) {
         r.out = r.divide = 0;
         r.partial = scratch(r.units, element_sizes[kernel]);
     }
-    push(strided, kernel, r, times_over(r.units << r.log_width, reducers));
+    push(strided, kernel, r, blocks_of(r));
     if (r.segments > 1) add_finish(p, r, kernel);
 }
 
 void Plan::add_index(const Problem& p) {
-    if (p.reduced.size() > arrays::reduced_axes)
-        fail(CUPOLA_ERROR_VALUE, "an index over more axes than " +
-                                     std::to_string(arrays::reduced_axes) +
-                                     " wants elements that follow each other");
+    if (p.reduced.size() > arrays::reduced_axes || is_beyond(p))
+        fail(CUPOLA_ERROR_VALUE,
+             "an index over so many axes or elements wants elements that "
+             "follow each other");
     const int kernel = accumulator(p.x_element);
     Reduced r = arguments_of(p);
     r.log_width = log_threads_anywhere(p);
     cut(r, 65536, 16384);
-    r.units = p.results() * r.segments;
+    r.units = static_cast<unsigned>(p.results() * r.segments);
     if (r.segments > 1) {
         r.out = 0;
         r.partial = scratch(r.units, element_sizes[kernel]);
         r.indices = scratch(r.units, sizeof(std::int64_t));
     }
-    push(index, kernel, r, times_over(r.units << r.log_width, reducers));
+    push(index, kernel, r, blocks_of(r));
     if (r.segments > 1) add_finish(p, r, kernel);
 }
 
@@ -363,6 +377,18 @@ void Plan::add(Problem p) {
         }
         return;
     }
+    if (is_too_much(p)) {
+        Problem half = p;
+        Axis &first = half.kept.front(), &second = p.kept.front();
+        first.length /= 2;
+        second.length -= first.length;
+        p.x += first.length * static_cast<std::uint64_t>(first.x);
+        p.out += first.length * static_cast<std::uint64_t>(first.out);
+        p.indices += p.indices ? half.results() * p.length() * sizeof(std::int64_t) : 0;
+        add(std::move(half));
+        add(std::move(p));
+        return;
+    }
     if (p.index) return add_index(p);
     const bool product = p.y != 0, fast = is_fast(p);
     const auto size = static_cast<std::int64_t>(element_sizes[p.x_element]);
@@ -378,7 +404,7 @@ void Plan::add(Problem p) {
     if (p.reduced.size() > 1) {
         if (fast && p.reduced.back().x == size && p.reduced.back().length >= 16)
             return add_one_axis(p, p.reduced.size() - 1);
-        const bool many = p.reduced.size() > arrays::reduced_axes;
+        const bool many = p.reduced.size() > arrays::reduced_axes || is_beyond(p);
         if ((fast && side_by_side) || many) {
             const auto longest =
                 std::max_element(p.reduced.begin(), p.reduced.end(),

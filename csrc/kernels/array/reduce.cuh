@@ -158,7 +158,8 @@ __device__ A join_group(int joint, int log_width, A value) {
     }
 }
 
-// Offsets of the i-th element along several axes.
+// Offsets of the i-th element along several axes. Where there are several the host sees to it that
+// i has 32 bits: to divide by more takes a hundred instructions.
 struct Offsets {
     long long first = 0, second = 0;
 };
@@ -169,11 +170,9 @@ __device__ inline Offsets offsets(unsigned long long i, int axes, const unsigned
     for (int axis = 0; axis < axes; ++axis) {
         unsigned long long whole = 0, here = i;
         if (axis + 1 < axes) {
-            // A division of 64 bits takes several times as long.
-            whole = (i | lengths[axis]) >> 32
-                        ? i / lengths[axis]
-                        : static_cast<unsigned>(i) / static_cast<unsigned>(lengths[axis]);
-            here = i - whole * lengths[axis];
+            const auto length = static_cast<unsigned>(lengths[axis]);
+            whole = static_cast<unsigned>(i) / length;
+            here = static_cast<unsigned>(i) - static_cast<unsigned>(whole) * length;
         }
         at.first += static_cast<long long>(here) * first[axis];
         at.second += static_cast<long long>(here) * second[axis];
@@ -184,14 +183,17 @@ __device__ inline Offsets offsets(unsigned long long i, int axes, const unsigned
 
 // One segment of one result: which, where its elements begin, how many they are.
 struct Segment {
-    unsigned long long result, begin, count;
+    unsigned result, count;
+    unsigned long long begin;
     Offsets at;  // of the result: in x, in out
 
-    __device__ Segment(const Reduced& a, unsigned long long unit)
+    __device__ Segment(const Reduced& a, unsigned unit)
         : result(a.segments == 1 ? unit : unit / a.segments),
-          begin((unit - result * a.segments) * a.segment_length),
-          count(min(a.length - begin, a.segment_length)),
-          at(offsets(result, a.kept, a.kept_lengths, a.kept_x, a.kept_out)) {}
+          begin(static_cast<unsigned long long>(unit - result * a.segments) * a.segment_length),
+          at(offsets(result, a.kept, a.kept_lengths, a.kept_x, a.kept_out)) {
+        count = static_cast<unsigned>(
+            min(a.length - begin, static_cast<unsigned long long>(a.segment_length)));
+    }
 };
 
 // What the kernels of elements that are accumulated in another type can store is that type, their

@@ -9,13 +9,13 @@ namespace cupola::arrays {
 // Each thread reduces every groups-th row of a few columns, from one row on.
 template <class S, int n, class A>
 __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
-                                  unsigned long long columns, unsigned long long rows,
-                                  unsigned groups, Running<A, n>& running, A neutral) {
+                                  unsigned long long columns, unsigned rows, unsigned groups,
+                                  Running<A, n>& running, A neutral) {
     constexpr unsigned bytes = n * sizeof(S);
     const S fill = reduction::filler<S>(a);
     const long long step = a.row_step * groups;
     const bool whole = columns >= n && address % bytes == 0 && a.row_step % bytes == 0;
-    for (unsigned long long row = 0; row < rows; row += in_flight * groups) {
+    for (unsigned row = 0; row < rows; row += in_flight * groups) {
         Pack<S, n> packs[in_flight];
         if (whole && row + (in_flight - 1) * groups < rows) {
 #pragma unroll
@@ -50,7 +50,7 @@ __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
     }
 }
 
-// Any grid along x. A block reduces a tile of columns: its threads lie side by side in rows of
+// A block reduces a tile of columns: its threads lie side by side in rows of
 // 2^log_width, each of which takes other rows of the array.
 template <class S>
 __device__ void reduce_columns(const Reduced& a) {
@@ -60,37 +60,33 @@ __device__ void reduce_columns(const Reduced& a) {
     const unsigned width = 1u << a.log_width, groups = reducers >> a.log_width;
     const unsigned lane = threadIdx.x & (width - 1), group = threadIdx.x >> a.log_width;
     const A neutral = reduction::neutral<A>(a.joint);
-    for (unsigned long long block = blockIdx.x; block < a.units; block += gridDim.x) {
-        const unsigned long long unit = block / a.tiles;
-        const unsigned long long tile = (block - unit * a.tiles) * width * n;
-        const unsigned long long column = tile + lane * n;
-        const Segment segment(a, unit);
-        Running<A, n> running(neutral);
-        if (column < a.columns && group < segment.count)
-            reduce_columns_of<S, n>(
-                a,
-                a.x + segment.at.first + column * sizeof(S) + (segment.begin + group) * a.row_step,
-                a.columns - column, segment.count - group, groups, running, neutral);
+    const unsigned unit = blockIdx.x / a.tiles;
+    const unsigned long long tile =
+        static_cast<unsigned long long>(blockIdx.x - unit * a.tiles) * width * n;
+    const unsigned long long column = tile + lane * n;
+    const Segment segment(a, unit);
+    Running<A, n> running(neutral);
+    if (column < a.columns && group < segment.count)
+        reduce_columns_of<S, n>(
+            a, a.x + segment.at.first + column * sizeof(S) + (segment.begin + group) * a.row_step,
+            a.columns - column, segment.count - group, groups, running, neutral);
 #pragma unroll
-        for (int i = 0; i < n; ++i) parts[threadIdx.x * n + i] = running.outer[i];
-        reduction::choose(a.joint, [&](auto chosen) {
+    for (int i = 0; i < n; ++i) parts[threadIdx.x * n + i] = running.outer[i];
+    reduction::choose(a.joint, [&](auto chosen) {
 #pragma unroll 1
-            for (unsigned half = groups / 2; half > 0; half /= 2) {
-                __syncthreads();
-                if (group < half) {
+        for (unsigned half = groups / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (group < half) {
 #pragma unroll 1
-                    for (unsigned i = threadIdx.x * n; i < (threadIdx.x + 1) * n; ++i)
-                        parts[i] = chosen.of(parts[i], parts[i + half * width * n]);
-                }
+                for (unsigned i = threadIdx.x * n; i < (threadIdx.x + 1) * n; ++i)
+                    parts[i] = chosen.of(parts[i], parts[i + half * width * n]);
             }
-        });
-        __syncthreads();
-        for (unsigned i = threadIdx.x; i < width * n && tile + i < a.columns; i += reducers)
-            finish<S>(a, unit * a.columns + tile + i,
-                      segment.at.second + static_cast<long long>(tile + i) * a.column_step,
-                      parts[i]);
-        __syncthreads();  // before the parts are written again
-    }
+        }
+    });
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < width * n && tile + i < a.columns; i += reducers)
+        finish<S>(a, unit * a.columns + tile + i,
+                  segment.at.second + static_cast<long long>(tile + i) * a.column_step, parts[i]);
 }
 
 }  // namespace cupola::arrays

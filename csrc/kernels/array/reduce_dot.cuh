@@ -42,22 +42,21 @@ __device__ Accumulator<S> multiply_packs(uint4 x, uint4 y) {
 // As reduce_row() does it.
 template <class S>
 __device__ Accumulator<S> multiply_rows(const Reduced& a, unsigned long long x,
-                                        unsigned long long y, unsigned long long count,
-                                        unsigned lane) {
+                                        unsigned long long y, unsigned count, unsigned lane) {
     using A = Accumulator<S>;
     constexpr unsigned n = row_pack / sizeof(S);
     constexpr unsigned together = in_flight / 2;  // packs of both
-    const unsigned long long step = static_cast<unsigned long long>(n) << a.log_width;
+    const unsigned step = n << a.log_width;
     const bool aligned = x % row_pack == 0 && y % row_pack == 0;
     Running<A, together> running{A{}};
-    for (unsigned long long at = lane * n; at < count; at += together * step) {
+    for (unsigned at = lane * n; at < count; at += together * step) {
         uint4 first[together], second[together];
         if (aligned && at + (together - 1) * step + n <= count) {
 #pragma unroll
             for (int i = 0; i < together; ++i) {
-                const unsigned long long offset = (at + i * step) * sizeof(S);
-                first[i] = __ldcs(reinterpret_cast<const uint4*>(x + offset));
-                second[i] = __ldcs(reinterpret_cast<const uint4*>(y + offset));
+                const unsigned pack = (at + i * step) / n;
+                first[i] = __ldcs(reinterpret_cast<const uint4*>(x) + pack);
+                second[i] = __ldcs(reinterpret_cast<const uint4*>(y) + pack);
             }
         } else {
 #pragma unroll 1
@@ -80,22 +79,18 @@ __device__ Accumulator<S> multiply_rows(const Reduced& a, unsigned long long x,
     return join<arithmetic::add>(running.outer);
 }
 
-// Any grid along x. The second factor is the same for all results.
+// A group of threads for each unit. The second factor is the same for all results.
 template <class S>
 __device__ void reduce_dot(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);
-    const auto step = static_cast<unsigned long long>(gridDim.x) << log_groups;
-    for (auto first = static_cast<unsigned long long>(blockIdx.x) << log_groups; first < a.units;
-         first += step) {
-        const unsigned long long unit = first + (threadIdx.x >> a.log_width);
-        const bool mine = unit < a.units;
-        const Segment segment(a, mine ? unit : 0);
-        const unsigned long long begin = segment.begin * sizeof(S);
-        auto value = multiply_rows<S>(a, a.x + segment.at.first + begin, a.y + begin,
-                                      mine ? segment.count : 0, lane);
-        value = join_group(reductions::add, a.log_width, value);
-        if (mine && lane == 0) finish<S>(a, unit, segment.at.second, value);
-    }
+    const unsigned unit = (blockIdx.x << log_groups) + (threadIdx.x >> a.log_width);
+    const bool mine = unit < a.units;
+    const Segment segment(a, mine ? unit : 0);
+    const unsigned long long begin = segment.begin * sizeof(S);
+    auto value = multiply_rows<S>(a, a.x + segment.at.first + begin, a.y + begin,
+                                  mine ? segment.count : 0, lane);
+    value = join_group(reductions::add, a.log_width, value);
+    if (mine && lane == 0) finish<S>(a, unit, segment.at.second, value);
 }
 
 }  // namespace cupola::arrays

@@ -48,36 +48,31 @@ __device__ Found<C> find_in_group(int joint, int log_width, Found<C> found) {
     }
 }
 
-// Any grid along x. Of partial results y has the indices, in the same order.
+// A group of threads for each unit. Of partial results y has the indices, in the same order.
 template <class C>
 __device__ void reduce_index(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, width = 1u << a.log_width;
     const unsigned lane = threadIdx.x & (width - 1);
-    const auto step = static_cast<unsigned long long>(gridDim.x) << log_groups;
-    for (auto first = static_cast<unsigned long long>(blockIdx.x) << log_groups; first < a.units;
-         first += step) {
-        const unsigned long long unit = first + (threadIdx.x >> a.log_width);
-        const bool mine = unit < a.units;
-        const Segment segment(a, mine ? unit : 0);
-        const unsigned long long end = segment.begin + (mine ? segment.count : 0);
-        Found<C> found{C{}, -1};
-        for (unsigned long long i = segment.begin + lane; i < end; i += width) {
-            const Offsets there =
-                offsets(i, a.reduced, a.reduced_lengths, a.reduced_x, a.reduced_y);
-            const auto value = load_any<C>(a.x_element, a.x + segment.at.first + there.first);
-            const auto* indices = reinterpret_cast<const long long*>(a.y);
-            const long long index =
-                indices ? indices[segment.result * a.length + i] : static_cast<long long>(i);
-            found = first_of(found, Found<C>{value, index}, a.joint);
-        }
-        found = find_in_group(a.joint, a.log_width, found);
-        if (!mine || lane != 0) continue;
-        if (a.out) {
-            *reinterpret_cast<long long*>(a.out + segment.at.second) = found.index;
-        } else {
-            reinterpret_cast<C*>(a.partial)[unit] = found.value;
-            reinterpret_cast<long long*>(a.indices)[unit] = found.index;
-        }
+    const unsigned unit = (blockIdx.x << log_groups) + (threadIdx.x >> a.log_width);
+    const bool mine = unit < a.units;
+    const Segment segment(a, mine ? unit : 0);
+    const unsigned long long end = segment.begin + (mine ? segment.count : 0);
+    Found<C> found{C{}, -1};
+    for (unsigned long long i = segment.begin + lane; i < end; i += width) {
+        const Offsets there = offsets(i, a.reduced, a.reduced_lengths, a.reduced_x, a.reduced_y);
+        const auto value = load_any<C>(a.x_element, a.x + segment.at.first + there.first);
+        const auto* indices = reinterpret_cast<const long long*>(a.y);
+        const long long index =
+            indices ? indices[segment.result * a.length + i] : static_cast<long long>(i);
+        found = first_of(found, Found<C>{value, index}, a.joint);
+    }
+    found = find_in_group(a.joint, a.log_width, found);
+    if (!mine || lane != 0) return;
+    if (a.out) {
+        *reinterpret_cast<long long*>(a.out + segment.at.second) = found.index;
+    } else {
+        reinterpret_cast<C*>(a.partial)[unit] = found.value;
+        reinterpret_cast<long long*>(a.indices)[unit] = found.index;
     }
 }
 

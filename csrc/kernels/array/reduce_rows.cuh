@@ -7,15 +7,14 @@ namespace cupola::arrays {
 
 // Some elements of a pack, one by one. What lies beyond the row's end is neutral.
 template <class S, int n>
-__device__ void load_some(S (&values)[n], unsigned long long row, unsigned long long at,
-                          unsigned long long count, S neutral) {
+__device__ void load_some(S (&values)[n], unsigned long long row, unsigned at, unsigned count,
+                          S neutral) {
 #pragma unroll
     for (int i = 0; i < n; ++i)
         values[i] = at + i < count ? reinterpret_cast<const S*>(row)[at + i] : neutral;
 }
 template <class S>
-__device__ uint4 load_pack(unsigned long long row, unsigned long long at, unsigned long long count,
-                           S neutral) {
+__device__ uint4 load_pack(unsigned long long row, unsigned at, unsigned count, S neutral) {
     uint4 bits{};
     if constexpr (sizeof(S) >= 4) {
         S values[row_pack / sizeof(S)];
@@ -66,22 +65,21 @@ __device__ Accumulator<S> join_pack(uint4 bits, S neutral, bool truth_alone) {
 // The part of a segment that one thread of its group reduces. Packs are dealt out by threads, so
 // which elements are joined does not depend on how the row lies in memory.
 template <class S>
-__device__ Accumulator<S> reduce_row(const Reduced& a, unsigned long long row,
-                                     unsigned long long count, unsigned lane) {
+__device__ Accumulator<S> reduce_row(const Reduced& a, unsigned long long row, unsigned count,
+                                     unsigned lane) {
     using A = Accumulator<S>;
     constexpr unsigned n = row_pack / sizeof(S);
-    const unsigned long long step = static_cast<unsigned long long>(n) << a.log_width;
+    const unsigned step = n << a.log_width;
     const bool aligned = row % row_pack == 0;
     const S fill = reduction::filler<S>(a);
     const A neutral = reduction::neutral<A>(a.joint);
     Running<A, in_flight> running(neutral);
-    for (unsigned long long at = lane * n; at < count; at += in_flight * step) {
+    for (unsigned at = lane * n; at < count; at += in_flight * step) {
         uint4 packs[in_flight];
         if (aligned && at + (in_flight - 1) * step + n <= count) {
 #pragma unroll
             for (int i = 0; i < in_flight; ++i)
-                packs[i] =
-                    __ldcs(reinterpret_cast<const uint4*>(row + (at + i * step) * sizeof(S)));
+                packs[i] = __ldcs(reinterpret_cast<const uint4*>(row) + (at + i * step) / n);
         } else {
 #pragma unroll 1
             for (int i = 0; i < in_flight; ++i) {
@@ -104,21 +102,17 @@ __device__ Accumulator<S> reduce_row(const Reduced& a, unsigned long long row,
     return result;
 }
 
-// Any grid along x.
+// A group of threads for each unit.
 template <class S>
 __device__ void reduce_rows(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);
-    const auto step = static_cast<unsigned long long>(gridDim.x) << log_groups;
-    for (auto first = static_cast<unsigned long long>(blockIdx.x) << log_groups; first < a.units;
-         first += step) {
-        const unsigned long long unit = first + (threadIdx.x >> a.log_width);
-        const bool mine = unit < a.units;
-        const Segment segment(a, mine ? unit : 0);
-        auto value = reduce_row<S>(a, a.x + segment.at.first + segment.begin * sizeof(S),
-                                   mine ? segment.count : 0, lane);
-        value = join_group(a.joint, a.log_width, value);
-        if (mine && lane == 0) finish<S>(a, unit, segment.at.second, value);
-    }
+    const unsigned unit = (blockIdx.x << log_groups) + (threadIdx.x >> a.log_width);
+    const bool mine = unit < a.units;
+    const Segment segment(a, mine ? unit : 0);
+    auto value = reduce_row<S>(a, a.x + segment.at.first + segment.begin * sizeof(S),
+                               mine ? segment.count : 0, lane);
+    value = join_group(a.joint, a.log_width, value);
+    if (mine && lane == 0) finish<S>(a, unit, segment.at.second, value);
 }
 
 }  // namespace cupola::arrays

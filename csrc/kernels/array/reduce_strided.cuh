@@ -21,20 +21,19 @@ __device__ void load_several(int element, const unsigned long long (&addresses)[
 }
 
 template <class C>
-__device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned long long count,
+__device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned count,
                              unsigned lane) {
     constexpr int n = in_flight;
     const unsigned width = 1u << a.log_width;
     const C neutral = reduction::neutral<C>(a.joint);
     Running<C, n> running(neutral);
-    for (unsigned long long first = lane; first < count; first += n * width) {
+    for (unsigned first = lane; first < count; first += n * width) {
         unsigned long long x[n], y[n];
         C values[n], factors[n];
 #pragma unroll 1
         for (int i = 0; i < n; ++i) {  // in registers: they go round
             // Beyond the end stands the last element, for nothing.
-            const unsigned long long at =
-                segment.begin + min(first + static_cast<unsigned long long>(i) * width, count - 1);
+            const unsigned long long at = segment.begin + min(first + i * width, count - 1);
             const Offsets there =
                 offsets(at, a.reduced, a.reduced_lengths, a.reduced_x, a.reduced_y);
 #pragma unroll
@@ -66,20 +65,16 @@ __device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned 
     return result;
 }
 
-// Any grid along x.
+// A group of threads for each unit.
 template <class C>
 __device__ void reduce_strided(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);
-    const auto step = static_cast<unsigned long long>(gridDim.x) << log_groups;
-    for (auto first = static_cast<unsigned long long>(blockIdx.x) << log_groups; first < a.units;
-         first += step) {
-        const unsigned long long unit = first + (threadIdx.x >> a.log_width);
-        const bool mine = unit < a.units;
-        const Segment segment(a, mine ? unit : 0);
-        C value = reduce_anywhere<C>(a, segment, mine ? segment.count : 0, lane);
-        value = join_group(a.joint, a.log_width, value);
-        if (mine && lane == 0) finish<C>(a, unit, segment.at.second, value);
-    }
+    const unsigned unit = (blockIdx.x << log_groups) + (threadIdx.x >> a.log_width);
+    const bool mine = unit < a.units;
+    const Segment segment(a, mine ? unit : 0);
+    C value = reduce_anywhere<C>(a, segment, mine ? segment.count : 0, lane);
+    value = join_group(a.joint, a.log_width, value);
+    if (mine && lane == 0) finish<C>(a, unit, segment.at.second, value);
 }
 
 }  // namespace cupola::arrays

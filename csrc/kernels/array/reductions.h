@@ -29,13 +29,15 @@ struct Reduced {
     unsigned long long out;      // 0 where partial results are stored
     unsigned long long partial;  // of the type that is accumulated in, in order
     unsigned long long indices;  // of partial results
-    unsigned long long units;    // results times segments (times tiles of columns)
-    unsigned long long length, segments, segment_length;
-    unsigned long long divide;          // the mean: by how many; 0: no mean
-    unsigned long long columns, tiles;  // of the innermost axis that is kept
-    long long row_step, column_step;    // bytes: of x from row to row, of out from column to column
-    int joint, log_width;               // 2^log_width threads work on one segment
-    int truth;                          // what is joined is whether elements are true
+    unsigned long long length;
+    unsigned units;  // results times segments (times tiles of columns)
+    unsigned segments, segment_length;
+    unsigned tiles;                   // of columns
+    unsigned long long divide;        // the mean: by how many; 0: no mean
+    unsigned long long columns;       // of the innermost axis that is kept
+    long long row_step, column_step;  // bytes: of x from row to row, of out from column to column
+    int joint, log_width;             // 2^log_width threads work on one segment
+    int truth;                        // what is joined is whether elements are true
     int x_element, y_element, out_element;
     int kept, reduced;  // axes, the innermost first
     unsigned long long kept_lengths[reduced_axes];
