@@ -137,7 +137,8 @@ def test_long_and_short_rows_and_columns(driver, dtype, shape):
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_few_are_true_or_false(driver, dtype):
-    for n in (1, 3, 70, 5000, 200_000):
+    many = 200_000 if dtype in (np.int8, np.float32) else 20_000  # in pieces, and in one
+    for n in (1, 3, 70, 5000, many):
         here = np.zeros((n, 2), dtype)
         here[n // 2, 1] = 1
         for base in (here, 1 - here.view(np.int8).astype(dtype) if dtype.kind == "b" else 1 - here):

@@ -39,6 +39,7 @@ std::uint64_t times_over(std::uint64_t n, std::uint64_t by) { return n / by + (n
 // What was merged belongs together: elements of an axis that are as far apart as the whole of the
 // next one.
 void merge(std::vector<Axis>& axes) {
+    if (axes.size() < 2) return;
     std::vector<Axis> merged;  // the innermost first
     for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
         if (!merged.empty()) {
@@ -96,11 +97,11 @@ bool is_fast(const Problem& p) {
 }
 
 // Whether a kernel of that type can store what is asked for: see store_result() of reduce.cuh.
-bool can_store(int kernel, const Problem& p) {
+bool can_store(int kernel, const Reduced& r) {
     if (kernel == accumulator(kernel)) return true;
-    if (p.mean && is_integer(kernel)) return p.out_element == elements::f64;
-    return p.out_element == kernel || p.out_element == accumulator(kernel) ||
-           p.out_element == elements::b8;
+    if (r.divide && is_integer(kernel)) return r.out_element == elements::f64;
+    return r.out_element == kernel || r.out_element == accumulator(kernel) ||
+           r.out_element == elements::b8;
 }
 
 // Held for good, one a device, form and type.
@@ -239,9 +240,7 @@ void Plan::add_rows(const Problem& p, bool product) {
     r.units = static_cast<unsigned>(p.results() * r.segments);
     if (product && r.out_element >= elements::i8 && r.out_element <= elements::i64)
         r.out_element += elements::u8 - elements::i8;  // the same bits
-    Problem stored = p;
-    stored.out_element = r.out_element;
-    const bool finished = r.segments == 1 && can_store(kernel, stored);
+    const bool finished = r.segments == 1 && can_store(kernel, r);
     if (!finished) {
         r.out = r.divide = 0;
         r.partial = scratch(r.units, element_sizes[accumulator(kernel)]);
@@ -268,7 +267,7 @@ void Plan::add_columns(const Problem& p) {
     cut(r, 2 * piece, piece);
     r.tiles = static_cast<unsigned>(times_over(r.columns, n << r.log_width));
     r.units = static_cast<unsigned>(planes.results() * r.segments * r.tiles);
-    const bool finished = r.segments == 1 && can_store(kernel, p);
+    const bool finished = r.segments == 1 && can_store(kernel, r);
     const int accumulated = accumulator(kernel);
     if (!finished) {
         r.out = r.divide = 0;

@@ -18,8 +18,9 @@ from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.elementwise cimport aligned, binary, cast, is_aligned
 from cupola.error cimport check
 from cupola.layout cimport as_dtype
+from cupola.memory cimport allocate
 from cupola.operators cimport OPERATORS
-from cupola.promotion cimport dtype_of, element_code, element_of
+from cupola.promotion cimport dtype_of, element_code, element_of, size_of
 from cupola.reductions cimport BY
 from cupola.stream cimport Stream, current_stream
 
@@ -57,6 +58,33 @@ cdef int result_of(int reduction, int element) except -1:
     return RESULTS[reduction][element]
 
 
+# The common type of two, as NumPy has it; 0: not asked yet.
+cdef int[ELEMENTS][ELEMENTS] COMMON
+
+
+cdef int common_of(int first, int second) except -1:
+    if COMMON[first][second] == 0:
+        COMMON[first][second] = element_of(np.result_type(dtype_of(first), dtype_of(second)))
+    return COMMON[first][second]
+
+
+cdef Array single(int element, int device, Stream queue):
+    """A new array of one element, without axes."""
+    cdef Array array = Array.__new__(Array)
+    array.element = element
+    array.dtype = dtype_of(element)
+    array.kind = ord(array.dtype.kind)
+    array.itemsize = array.nbytes = size_of(element)
+    array.size = 1
+    array.shape = EMPTY
+    array.device_index = device
+    array.contiguous = True
+    array.live = True
+    array.memory = allocate(device, array.nbytes, queue)
+    array.start = array.memory.address
+    return array
+
+
 cdef int resolved(int reduction, object kind, object dtype, object out) except -1:
     """As NumPy resolves it; `kind` is what is reduced, `out` the type of an array for it."""
     if is_index(reduction):
@@ -91,13 +119,16 @@ cdef int of_truth(int reduction):
 # -- axes -------------------------------------------------------------------------------------
 
 
-cdef uint64_t axes_of(object axis, Py_ssize_t ndim, bint single) except? 0:
+cdef uint64_t axes_of(object axis, Py_ssize_t ndim, bint one) except? 0:
     """A bit for each axis that is reduced."""
     cdef uint64_t mask = 0
     cdef Py_ssize_t place
     if axis is None:
         return (<uint64_t>1 << ndim) - 1 if ndim < 64 else ~<uint64_t>0
-    if single and isinstance(axis, tuple):
+    if type(axis) is int and -ndim <= axis < ndim:
+        place = axis
+        return <uint64_t>1 << (place + ndim if place < 0 else place)
+    if one and isinstance(axis, tuple):
         raise ArgumentTypeError(f"an index is found along one axis, or None; got {axis!r}")
     for each in axis if isinstance(axis, tuple) else (axis,):
         if not hasattr(each, "__index__"):
@@ -175,7 +206,7 @@ cdef object reduce(
         # The short way: all elements, in the order in which they lie.
         result = result_of(reduction, x.element)
         queue = current_stream(x.device_index)
-        target = new_array(EMPTY, dtype_of(result), x.device_index, queue)
+        target = single(result, x.device_index, queue)
         length, step = x.size, x.itemsize
         to.address, to.element, to.strides = target.start, result, &step
         source.address, source.element, source.strides = x.start, x.element, &step
@@ -193,10 +224,12 @@ cdef object reduce(
             raise ArgumentTypeError(
                 f"out must be a cupola.Array, got {type(out).__name__}")
         element_code(<Array>out)
-    kind = None if dtype is None else as_dtype(dtype)
-    result = resolved(
-        reduction, x.dtype, kind,
-        (<Array>out).dtype if out is not None and reduction <= CUPOLA_PRODUCT else None)
+    if dtype is None and out is None:
+        result = result_of(reduction, x.element)
+    else:
+        result = resolved(
+            reduction, x.dtype, None if dtype is None else as_dtype(dtype),
+            (<Array>out).dtype if out is not None and reduction <= CUPOLA_PRODUCT else None)
     shape = shape_of(x.shape, axes, bool(keepdims))
     queue = current_stream(x.device_index)
     target = target_of(reduction, shape, result, out, queue)
@@ -204,14 +237,18 @@ cdef object reduce(
         return target
     if x.size == 0:
         return fill_empty(reduction, target, queue)
-    return reduce_into(reduction, target, x, result, axes, queue)
+    return reduce_into(reduction, target, x, result, axes, out is None, queue)
 
 
 cdef Array target_of(int reduction, tuple shape, int result, object out, Stream queue):
     """`out`, once it was checked, or a new array."""
     cdef Array target
+    if out is None and not shape:
+        return single(result, queue.device_index, queue)
     if out is None:
-        return new_array(shape, dtype_of(result), queue.device_index, queue)
+        target = new_array(shape, dtype_of(result), queue.device_index, queue)
+        target.element = result
+        return target
     target = out
     target.require_writable()
     if target.device_index != queue.device_index:
@@ -245,8 +282,9 @@ cdef Array fill_empty(int reduction, Array target, Stream queue):
 
 
 cdef Array reduce_into(
-    int reduction, Array target, Array x, int result, uint64_t axes, Stream queue
+    int reduction, Array target, Array x, int result, uint64_t axes, bint fresh, Stream queue
 ):
+    """`fresh`: nothing else is in the memory of the target, which is of the result's type."""
     cdef Layout layout
     cdef cupola_operand to, source
     cdef Array made = target
@@ -261,7 +299,9 @@ cdef Array reduce_into(
         reduction, element = of_truth(reduction), x.element
     x = aligned(x, queue)
     element_code(x)
-    if overlap(x, target) or element_code(target) != result or not is_aligned(target):
+    if not fresh and (
+        overlap(x, target) or element_code(target) != result or not is_aligned(target)
+    ):
         made = new_array(target.shape, dtype_of(result), queue.device_index, queue)
     steps = x.get_strides()
     for axis in range(ndim):
@@ -353,13 +393,13 @@ cdef Array product_of(Array x, Array y, object out):
             "cupola.to_device(array, device=...) copies one of them")
     element_code(x)
     element_code(y)
-    result = element_of(np.result_type(x.dtype, y.dtype))
+    result = common_of(x.element, y.element)
     last = <int>at
     if len(y.shape) > 1:  # products commute, and the library wants the one with several axes first
         x, y, last = y, x, <int>other
     ndim = <int>len(x.shape)
     queue = current_stream(x.device_index)
-    shape = shape_of(x.shape, <uint64_t>1 << last, False)
+    shape = EMPTY if ndim == 1 else shape_of(x.shape, <uint64_t>1 << last, False)
     if out is not None and not isinstance(out, Array):
         raise ArgumentTypeError(f"out must be a cupola.Array, got {type(out).__name__}")
     if out is not None:
@@ -372,7 +412,9 @@ cdef Array product_of(Array x, Array y, object out):
     x, y = aligned(x, queue), aligned(y, queue)
     element_code(x)
     element_code(y)
-    if overlap(x, target) or overlap(y, target) or not is_aligned(target):
+    if out is not None and (
+        overlap(x, target) or overlap(y, target) or not is_aligned(target)
+    ):
         made = new_array(shape, target.dtype, queue.device_index, queue)
     steps = x.get_strides()
     for axis in range(ndim):
