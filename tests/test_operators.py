@@ -139,6 +139,10 @@ def test_what_is_refused_says_what_to_do(driver):
         (lambda: np.add.accumulate(x), "add.accumulate"),
         (lambda: np.divmod(x, x), "divmod has no kernel"),
         (lambda: np.add(x, x, casting="no"), "casting="),
+        (lambda: np.add(1, 2, out=x), "none of the operands"),
+        (lambda: np.sin(1.0, out=x), "none of the operands"),
+        (lambda: np.sin(np.ones(3), out=x), "to_device"),
+        (lambda: np.add([1, 2, 3], 2, out=x), "unsupported|not supported|operand"),
     ):
         with pytest.raises(TypeError, match=says):
             use()

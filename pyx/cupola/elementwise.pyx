@@ -23,7 +23,7 @@ from cupola.memory cimport allocate
 from cupola.operators cimport DO, OPERATORS
 from cupola.promotion cimport (
     WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of, free_plan,
-    letter_of, number_of, plan_of, plan_with, size_of,
+    letter_of, name_of, number_of, plan_of, plan_with, size_of,
 )
 from cupola.reduce cimport matmul, reduce_ufunc
 from cupola.stream cimport Stream, current_stream
@@ -358,6 +358,10 @@ cdef object apply(int number, object left, object right, object out, object dtyp
         if right is NotImplemented:
             return NotImplemented
         second = element_code(<Array>right) if isinstance(right, Array) else kind_of_scalar(right)
+    if not isinstance(left, Array) and not isinstance(right, Array):
+        raise ArgumentTypeError(
+            f"none of the operands of {name_of(number)} is an array on a device, as out is; "
+            "compute on the host and set() it")
     if dtype is not None:
         own = plan_with(number, first, second, dtype)
         plan = own

@@ -26,6 +26,7 @@ cdef char letter_of(int element) noexcept  # of its kind, NumPy's
 
 # What NumPy's ufunc is here: its number, -1 where there is none.
 cdef int number_of(object ufunc) except -2
+cdef str name_of(int number)
 
 # Of one operand `second` is 0.
 cdef const Plan* plan_of(int number, int first, int second) except NULL

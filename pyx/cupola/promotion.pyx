@@ -84,6 +84,10 @@ cdef int number_of(object ufunc) except -2:
     return NUMBERS.get(ufunc, -1)
 
 
+cdef str name_of(int number):
+    return UFUNCS[number].__name__
+
+
 cdef object kind_of(int code):
     return WEAK_TYPES[code - WEAK_INT] if code >= WEAK_INT else DTYPES[code]
 
