@@ -196,6 +196,20 @@ struct Segment {
     }
 };
 
+// Several elements of one type, all under way at once.
+template <class C, int n>
+__device__ void load_several(int element, const unsigned long long (&addresses)[n], C (&out)[n]) {
+    switch (element) {
+#define CUPOLA_ROW(name, code, computed_type)                                  \
+    case code:                                                                 \
+        for (int i = 0; i < n; ++i)                                            \
+            out[i] = convert<C>(*reinterpret_cast<const name*>(addresses[i])); \
+        break;
+        CUPOLA_ELEMENTS(CUPOLA_ROW)
+#undef CUPOLA_ROW
+    }
+}
+
 // What the kernels of elements that are accumulated in another type can store is that type, their
 // own and truth values; the others store whatever is asked for.
 template <class S, class A>

@@ -56,15 +56,27 @@ __device__ void reduce_index(const Reduced& a) {
     const unsigned unit = (blockIdx.x << log_groups) + (threadIdx.x >> a.log_width);
     const bool mine = unit < a.units;
     const Segment segment(a, mine ? unit : 0);
-    const unsigned long long end = segment.begin + (mine ? segment.count : 0);
+    const unsigned count = mine ? segment.count : 0;
+    const auto* indices = reinterpret_cast<const long long*>(a.y);
     Found<C> found{C{}, -1};
-    for (unsigned long long i = segment.begin + lane; i < end; i += width) {
-        const Offsets there = offsets(i, a.reduced, a.reduced_lengths, a.reduced_x, a.reduced_y);
-        const auto value = load_any<C>(a.x_element, a.x + segment.at.first + there.first);
-        const auto* indices = reinterpret_cast<const long long*>(a.y);
-        const long long index =
-            indices ? indices[segment.result * a.length + i] : static_cast<long long>(i);
-        found = first_of(found, Found<C>{value, index}, a.joint);
+    for (unsigned first = lane; first < count; first += in_flight * width) {
+        unsigned long long at[in_flight], places[in_flight];
+        C values[in_flight];
+#pragma unroll
+        for (int i = 0; i < in_flight; ++i) {
+            // Beyond the end stands the last element: to find it twice changes nothing.
+            places[i] = segment.begin + min(first + i * width, count - 1);
+            at[i] =
+                a.x + segment.at.first +
+                offsets(places[i], a.reduced, a.reduced_lengths, a.reduced_x, a.reduced_y).first;
+        }
+        load_several(a.x_element, at, values);
+#pragma unroll
+        for (int i = 0; i < in_flight; ++i) {
+            const long long index = indices ? indices[segment.result * a.length + places[i]]
+                                            : static_cast<long long>(places[i]);
+            found = first_of(found, Found<C>{values[i], index}, a.joint);
+        }
     }
     found = find_in_group(a.joint, a.log_width, found);
     if (!mine || lane != 0) return;

@@ -6,20 +6,6 @@
 
 namespace cupola::arrays {
 
-// Several elements of one type, all under way at once.
-template <class C, int n>
-__device__ void load_several(int element, const unsigned long long (&addresses)[n], C (&out)[n]) {
-    switch (element) {
-#define CUPOLA_ROW(name, code, computed_type)                                  \
-    case code:                                                                 \
-        for (int i = 0; i < n; ++i)                                            \
-            out[i] = convert<C>(*reinterpret_cast<const name*>(addresses[i])); \
-        break;
-        CUPOLA_ELEMENTS(CUPOLA_ROW)
-#undef CUPOLA_ROW
-    }
-}
-
 template <class C>
 __device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned count,
                              unsigned lane) {
