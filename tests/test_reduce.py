@@ -161,6 +161,17 @@ def test_more_axes_than_a_kernel_takes(driver):
     same(there.argmin(3), here.argmin(3))
 
 
+@pytest.mark.cuda_only(reason="so many results take minutes on a CPU")
+def test_more_results_than_a_launch_has_blocks(driver):
+    row = cupola.zeros((512,), bool)
+    row[511] = True
+    x = cupola.Array.from_address(row.address, (1 << 27, 512), bool, strides=(0, 1), owner=row)
+    truth = x.any(axis=1)
+    assert truth.shape == (1 << 27,)
+    assert truth.all().item()
+    assert not x.all(axis=1).any().item()
+
+
 @pytest.mark.parametrize("dtype", ROUNDING, ids=str)
 def test_nan_is_handed_on(driver, dtype):
     here = filled(dtype, (40, 700))
