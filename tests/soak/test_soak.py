@@ -143,13 +143,17 @@ def test_allocations(driver, stays_flat):
 
 def test_operations(driver, stays_flat):
     x, y = cupola.ones(1000, np.float32), cupola.ones(1000)
+    large = cupola.ones(40_000, np.float32)  # reduced in pieces
 
     def operations(count):
-        for _ in range(count // 5):
+        for i in range(count // 5):
             z = 2 * x + y
             z = np.sin(x[::2]) + 1
             z = z.astype(np.int32) < 3
             np.add(x, 1, out=x)
+            if i % 10 == 0:
+                z = y.reshape(20, 50).sum(0) * x.dot(x)
+                z = large.max()
 
     stays_flat(operations, LAUNCHES, "operations")
 
