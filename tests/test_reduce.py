@@ -310,7 +310,7 @@ def test_where_results_are_put(driver):
 
 
 def test_no_elements(driver):
-    for shape in ((0,), (0, 3), (3, 0), (2, 0, 4)):
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 4), (0, 0)):
         here = np.zeros(shape, np.float32)
         there = cupola.to_device(here)
         for axis in (None, *range(len(shape))):

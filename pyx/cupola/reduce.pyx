@@ -194,6 +194,7 @@ cdef object reduce(
     cdef Stream queue
     cdef cupola_operand to, source
     cdef int64_t length, step
+    cdef Py_ssize_t place
     x.require_live()
     if initial is not None or where is not True:
         raise ArgumentTypeError(
@@ -230,6 +231,12 @@ cdef object reduce(
         result = resolved(
             reduction, x.dtype, None if dtype is None else as_dtype(dtype),
             (<Array>out).dtype if out is not None and reduction <= CUPOLA_PRODUCT else None)
+    if x.size == 0 and (
+        reduction == CUPOLA_MINIMUM or reduction == CUPOLA_MAXIMUM or is_index(reduction)
+    ):
+        for place in range(len(x.shape)):
+            if axes >> place & 1 and x.shape[place] == 0:  # also where there are no results
+                raise ArgumentValueError(f"{NAMES[reduction]} of no elements is not defined")
     shape = shape_of(x.shape, axes, bool(keepdims))
     queue = current_stream(x.device_index)
     target = target_of(reduction, shape, result, out, queue)
@@ -270,9 +277,7 @@ cdef Array target_of(int reduction, tuple shape, int result, object out, Stream 
 
 
 cdef Array fill_empty(int reduction, Array target, Stream queue):
-    """What a reduction of no elements gives."""
-    if reduction == CUPOLA_MINIMUM or reduction == CUPOLA_MAXIMUM or is_index(reduction):
-        raise ArgumentValueError(f"{NAMES[reduction]} of no elements is not defined")
+    """What a reduction of no elements gives, where that is defined."""
     if reduction == CUPOLA_MEAN:
         target.fill(float("nan"), queue)
     else:
