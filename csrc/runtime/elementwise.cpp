@@ -100,10 +100,11 @@ void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments
     }
     const Class which = class_of(operation);
     const int computed = elements::computed_in(element);
+    const std::uint64_t a_thread = which == function ? 1 : arrays::mixed_at_once;
     Kernel& kernel = which == function
                          ? function_kernel(stream.context, operation, computed)
                          : shared_kernel(stream.context, Form::mixed, which, computed);
-    kernel.launch(cover(arguments.count), nullptr, &arguments, stream);
+    kernel.launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
 }
 
 // The kernel takes so many axes and elements; of more the outermost axis is walked or halved here.

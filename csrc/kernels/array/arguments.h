@@ -30,6 +30,8 @@ struct Strided {
     int out_steps[few_axes], x_steps[few_axes], y_steps[few_axes];  // bytes
 };
 
+constexpr int mixed_at_once = 4;  // elements of a thread of that kernel
+
 struct Operand {
     unsigned long long address;
     long long strides[most_axes];  // bytes, the innermost axis first

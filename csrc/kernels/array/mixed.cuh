@@ -5,28 +5,59 @@
 
 namespace cupola::arrays {
 
-template <class C>
-__device__ C load_any(int element, unsigned long long address) {
-    switch (element) {
-#define CUPOLA_ROW(name, code, computed_type) \
-    case code:                                \
-        return convert<C>(*reinterpret_cast<const name*>(address));
-        CUPOLA_ELEMENTS(CUPOLA_ROW)
-#undef CUPOLA_ROW
-    }
-    return C{};
+// Several of one type: the type is looked up once, and their loads are under way together.
+template <class C, class S, int n>
+__device__ void load_each(const unsigned long long (&addresses)[n], C (&values)[n]) {
+    S loaded[n];
+#pragma unroll
+    for (int j = 0; j < n; ++j) loaded[j] = *reinterpret_cast<const S*>(addresses[j]);
+#pragma unroll
+    for (int j = 0; j < n; ++j) values[j] = convert<C>(loaded[j]);
 }
-
-template <class C>
-__device__ void store_any(int element, unsigned long long address, C value) {
+template <class C, int n>
+__device__ void load_all(int element, const unsigned long long (&addresses)[n], C (&values)[n]) {
     switch (element) {
-#define CUPOLA_ROW(name, code, computed_type)                   \
-    case code:                                                  \
-        *reinterpret_cast<name*>(address) = store<name>(value); \
+#define CUPOLA_ROW(name, code, computed_type)  \
+    case code:                                 \
+        load_each<C, name>(addresses, values); \
         break;
         CUPOLA_ELEMENTS(CUPOLA_ROW)
 #undef CUPOLA_ROW
     }
+}
+template <class S, class C, int n>
+__device__ void store_each(const unsigned long long (&addresses)[n], const C (&values)[n],
+                           unsigned long long count) {
+#pragma unroll
+    for (int j = 0; j < n; ++j)
+        if (j < count) *reinterpret_cast<S*>(addresses[j]) = store<S>(values[j]);
+}
+template <class C, int n>
+__device__ void store_all(int element, const unsigned long long (&addresses)[n],
+                          const C (&values)[n], unsigned long long count) {
+    switch (element) {
+#define CUPOLA_ROW(name, code, computed_type)       \
+    case code:                                      \
+        store_each<name>(addresses, values, count); \
+        break;
+        CUPOLA_ELEMENTS(CUPOLA_ROW)
+#undef CUPOLA_ROW
+    }
+}
+
+// One of them.
+template <class C>
+__device__ C load_any(int element, unsigned long long address) {
+    const unsigned long long addresses[1] = {address};
+    C values[1] = {};
+    load_all(element, addresses, values);
+    return values[0];
+}
+template <class C>
+__device__ void store_any(int element, unsigned long long address, C value) {
+    const unsigned long long addresses[1] = {address};
+    const C values[1] = {value};
+    store_all(element, addresses, values, 1);
 }
 
 struct Places {
@@ -51,34 +82,49 @@ __device__ inline Places places(const Mixed& a, unsigned i) {
     return at;
 }
 
-template <class C>
-__device__ C operand(const Operand& operand, unsigned long long address, C scalar) {
-    return operand.element == elements::none ? scalar : load_any<C>(operand.element, address);
-}
-
 __device__ inline bool has_sign(int element) {
     return element >= elements::i8 && element <= elements::i64;
 }
 
-// Any grid and block along x.
+// Any grid and block along x. A thread has some elements at a time, a block's width apart, for
+// which it looks up types and operation once: by the instructions that takes, not by memory, its
+// pace is set.
 template <class Class, class C>
 __device__ void mixed(const Mixed& a) {
+    constexpr int n = sizeof(C) == 16 ? 2 : mixed_at_once;  // as many as fit the registers
     const C scalar = scalar_of<C>(a.scalar);
-    for (auto i = first_thread(); i < a.count; i += all_threads()) {
-        const Places at = places(a, static_cast<unsigned>(i));
-        C x = operand(a.x, at.x, scalar), y = operand(a.y, at.y, scalar);
-        if constexpr (std::is_same_v<Class, Predicate>) {
-            if constexpr (std::is_same_v<C, u64>) {
-                // One with a sign and one without: what is below zero is less than all others.
-                const bool below_x = has_sign(a.x.element) && x >> 63;
-                const bool below_y = has_sign(a.y.element) && y >> 63;
-                if (below_x != below_y) x = !below_x, y = !below_y;
+    const unsigned long long last = a.count - 1, hop = all_threads() * n;
+    const unsigned long long lead =
+        static_cast<unsigned long long>(blockIdx.x) * blockDim.x * n + threadIdx.x;
+    for (unsigned long long first = lead; first < a.count; first += hop) {
+        unsigned long long out[n], from_x[n], from_y[n];
+        C x[n], y[n];
+#pragma unroll
+        for (int j = 0; j < n; ++j) {
+            const unsigned long long i = first + j * blockDim.x;
+            const Places at = places(a, static_cast<unsigned>(i < last ? i : last));
+            out[j] = at.out;
+            from_x[j] = at.x;
+            from_y[j] = at.y;
+            x[j] = y[j] = scalar;
+        }
+        load_all(a.x.element, from_x, x);
+        load_all(a.y.element, from_y, y);
+        if constexpr (std::is_same_v<Class, Predicate> && std::is_same_v<C, u64>) {
+            // One with a sign and one without: what is below zero is less than all others.
+#pragma unroll
+            for (int j = 0; j < n; ++j) {
+                const bool below_x = has_sign(a.x.element) && x[j] >> 63;
+                const bool below_y = has_sign(a.y.element) && y[j] >> 63;
+                if (below_x != below_y) x[j] = !below_x, y[j] = !below_y;
             }
         }
-        std::conditional_t<std::is_same_v<Class, Predicate>, i32, C> result{};
-        Class::template choose<C>(a.operation,
-                                  [&](auto operation) { result = operation.of(x, y); });
-        store_any(a.out.element, at.out, result);
+        std::conditional_t<std::is_same_v<Class, Predicate>, i32, C> results[n]{};
+        Class::template choose<C>(a.operation, [&](auto operation) {
+#pragma unroll
+            for (int j = 0; j < n; ++j) results[j] = operation.of(x[j], y[j]);
+        });
+        store_all(a.out.element, out, results, (last - first) / blockDim.x + 1);
     }
 }
 
@@ -86,11 +132,11 @@ __device__ void mixed(const Mixed& a) {
 
 // The kernels of one type that is computed in.
 #define CUPOLA_MIXED(name)                                                          \
-    extern "C" __global__ void __launch_bounds__(256)                               \
+    extern "C" __global__ void __launch_bounds__(256, 5)                            \
         mixed_arithmetic_##name(const __grid_constant__ cupola::arrays::Mixed a) {  \
         cupola::arrays::mixed<cupola::arrays::Arithmetic, cupola::arrays::name>(a); \
     }                                                                               \
-    extern "C" __global__ void __launch_bounds__(256)                               \
+    extern "C" __global__ void __launch_bounds__(256, 5)                            \
         mixed_predicate_##name(const __grid_constant__ cupola::arrays::Mixed a) {   \
         cupola::arrays::mixed<cupola::arrays::Predicate, cupola::arrays::name>(a);  \
     }
