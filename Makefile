@@ -87,7 +87,8 @@ sanitize: build
 
 # What takes minutes: millions of calls that must leave nothing behind, on this machine's driver.
 sweep: build
-	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak $(PYTEST)
+	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak \
+	    tests/install/test_install.py::test_wheel_from_a_source_distribution $(PYTEST)
 
 clean:
 	rm -rf build dist $(VENV) package/*.egg-info package/cupola/lib package/cupola/include \
