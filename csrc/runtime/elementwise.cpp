@@ -55,12 +55,19 @@ cupola_dimensions cover(std::uint64_t threads_wanted) {
     return {{static_cast<std::uint32_t>(std::min(blocks, most)), 1, 1}, {threads, 1, 1}, 0};
 }
 
+// Threads for so many pieces of 16 bytes. Of many, each has two: on an H200 that is 2 % quicker.
+std::uint64_t threads_for(std::uint64_t pieces) {
+    constexpr std::uint64_t many = 1 << 16;
+    return pieces < many ? pieces : (pieces + 1) / 2;
+}
+
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
     Kernel& kernel = shared_kernel(stream.context, Form::flat, class_of(operation), element);
     if (at_once && launch_may_wait(kernel, stream)) return false;
     arguments.operation = operation % per_class;
-    const unsigned a_thread = arrays::flat_at_once * 16 / element_sizes[element];
-    kernel.launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+    const unsigned a_thread = 16 / element_sizes[element];
+    const std::uint64_t pieces = (arguments.count + a_thread - 1) / a_thread;
+    kernel.launch(cover(threads_for(pieces)), nullptr, &arguments, stream);
     return true;
 }
 

@@ -30,7 +30,6 @@ struct Strided {
     int out_steps[few_axes], x_steps[few_axes], y_steps[few_axes];  // bytes
 };
 
-constexpr int flat_at_once = 2;   // pieces of 16 bytes of a thread of that kernel
 constexpr int mixed_at_once = 4;  // elements of a thread of that kernel
 
 struct Operand {

@@ -146,21 +146,12 @@ __device__ void flat(const Flat& a) {
                        (a.out + head * sizeof(R)) % (n * sizeof(R)) == 0;
     if (!alike || head > a.count) head = a.count;
     const unsigned long long packs = (a.count - head) / n;
-    const unsigned long long begin =
-        static_cast<unsigned long long>(blockIdx.x) * blockDim.x * flat_at_once + threadIdx.x;
-    for (auto first = begin; first < packs; first += all_threads() * flat_at_once) {
-        // Close to each other: arrays often lie a power of two apart, and what is asked for at a
-        // time should not be in the same part of each.
-#pragma unroll 1
-        for (int j = 0; j < flat_at_once; ++j) {
-            const unsigned long long i = first + j * blockDim.x;
-            if (i >= packs) break;
-            const unsigned long long at = head + i * n;
-            Pack<S, n> x{}, y{};
-            if (has_x) x = load_once<Pack<S, n>>(a.x + at * sizeof(S));
-            if (has_y) y = load_once<Pack<S, n>>(a.y + at * sizeof(S));
-            store_once(a.out + at * sizeof(R), compute16<Class, S>(a, x, y));
-        }
+    for (auto i = first_thread(); i < packs; i += all_threads()) {
+        const unsigned long long at = head + i * n;
+        Pack<S, n> x{}, y{};
+        if (has_x) x = load_once<Pack<S, n>>(a.x + at * sizeof(S));
+        if (has_y) y = load_once<Pack<S, n>>(a.y + at * sizeof(S));
+        store_once(a.out + at * sizeof(R), compute16<Class, S>(a, x, y));
     }
     const unsigned long long tail = head + packs * n, singles = head + (a.count - tail);
     for (auto i = first_thread(); i < singles; i += all_threads()) {
