@@ -21,6 +21,11 @@ Captures& captures() {
     return *all;
 }
 
+std::shared_mutex& gate() {
+    static auto* const one = new std::shared_mutex;
+    return *one;
+}
+
 // 0 where the stream does not capture, or can't be asked.
 std::uint64_t capture_id(const Stream& stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -56,6 +61,7 @@ void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     aside(stream.context);
     auto capture = std::make_shared<Capture>();
     capture->origin = Ref<Stream>::share(&stream);
+    std::lock_guard<std::shared_mutex> open(gate());
     const CUresult code = driver().cuStreamBeginCapture(stream.handle, mode);
     if (code == CUDA_ERROR_ILLEGAL_STATE)
         fail_driver(code, "cuStreamBeginCapture", "the stream is being captured already");
@@ -152,6 +158,8 @@ CUgraphNode Capture::add_child(const Stream& stream, CUgraph child) {
                 CU_STREAM_SET_CAPTURE_DEPENDENCIES);
     return node;
 }
+
+Capture::Closed::Closed() : lock_(gate()) {}
 
 Capture::Relaxed::Relaxed(Where where) noexcept {
     if (where == ours && !any()) return;

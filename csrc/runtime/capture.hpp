@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <shared_mutex>
 #include <vector>
 
 #include "runtime/callback.hpp"
@@ -52,6 +53,15 @@ class Capture {
       private:
         bool changed_ = false;
         CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+    };
+
+    // While it lives no capture begins: a stream that is found not to be captured stays so.
+    class Closed {
+      public:
+        Closed();
+
+      private:
+        std::shared_lock<std::shared_mutex> lock_;
     };
 
   private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <new>
+#include <optional>
 
 #include "runtime/capture.hpp"
 
@@ -25,6 +26,68 @@ std::string free_host_memory() {
     }
     if (!total) return "";
     return "free: " + bytes_text(available) + " of " + bytes_text(total) + " on the host";
+}
+
+// Memory of the pool that nobody has any more.
+struct Piece {
+    Context* context;
+    CUdeviceptr address;
+    Ref<Stream> first;
+    std::vector<Ref<Stream>> others;
+};
+
+// In the order of the streams that used it.
+void free_in_order(const Driver& d, const Piece& piece) noexcept {
+    CUstream last = piece.first->handle;
+    for (const Ref<Stream>& other : piece.others) {
+        // The thread that frees can't name another thread's default stream: all are waited for.
+        if (other->handle == CU_STREAM_PER_THREAD) {
+            d.cuCtxSynchronize();
+            continue;
+        }
+        CUevent mark = nullptr;
+        if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+            d.cuStreamSynchronize(other->handle);
+            continue;
+        }
+        if (d.cuEventRecord(mark, other->handle) != CUDA_SUCCESS ||
+            d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS)
+            d.cuStreamSynchronize(other->handle);
+        d.cuEventDestroy(mark);  // freed once it has been reached
+    }
+    d.cuMemFreeAsync(piece.address, last);
+}
+
+void give_back(Piece piece);
+
+class Kept : public Object {
+  public:
+    explicit Kept(Piece piece) : piece(std::move(piece)) {}
+    ~Kept() override {
+        if (!piece || !driver_alive()) return;
+        try {
+            const Current current(*piece->context);
+            const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
+            give_back(std::move(*piece));
+        } catch (const std::exception&) {  // no memory to keep it on: it is the process's
+        } catch (const Error&) {
+        }
+    }
+    std::optional<Piece> piece;
+};
+
+// A capture that began meanwhile, in another thread, may be of one of its streams, which is then no
+// queue: what is put there becomes a part of the graph, and draws in what waits for it.
+void give_back(Piece piece) {
+    const Capture::Closed closed;
+    if (Capture::any()) {
+        auto* const mine = new Kept(std::move(piece));
+        Ref<Object> kept = Ref<Object>::adopt(mine);
+        if (Resource::keep(kept)) return;
+        piece = std::move(*mine->piece);
+        mine->piece.reset();
+    }
+    if (const Driver* d = driver_alive()) free_in_order(*d, piece);
 }
 
 }  // namespace
@@ -102,32 +165,11 @@ DeviceMemory::~DeviceMemory() {
         Current current(context);
         const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         if (pooled_)
-            free_pooled(*d);
+            give_back({&context, address, std::move(first_), std::move(others_)});
         else
             d->cuMemFree(address);  // waits for all work of the device
     } catch (const Error&) {        // the context is lost, and the memory with it
     }
-}
-
-void DeviceMemory::free_pooled(const Driver& d) noexcept {
-    CUstream last = first_->handle;
-    for (const Ref<Stream>& other : others_) {
-        // The thread that frees can't name another thread's default stream: all are waited for.
-        if (other->handle == CU_STREAM_PER_THREAD) {
-            d.cuCtxSynchronize();
-            continue;
-        }
-        CUevent mark = nullptr;
-        if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-            d.cuStreamSynchronize(other->handle);
-            continue;
-        }
-        if (d.cuEventRecord(mark, other->handle) != CUDA_SUCCESS ||
-            d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS)
-            d.cuStreamSynchronize(other->handle);
-        d.cuEventDestroy(mark);  // freed once it has been reached
-    }
-    d.cuMemFreeAsync(address, last);
 }
 
 UnpooledMemory::~UnpooledMemory() {

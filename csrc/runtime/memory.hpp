@@ -37,7 +37,6 @@ class DeviceMemory : public Memory {
     void use(Stream& stream) override;
 
   private:
-    void free_pooled(const Driver& driver) noexcept;
     bool pooled_ = false;
     std::mutex mutex_;
     Ref<Stream> first_;  // the one it was allocated on

@@ -131,6 +131,13 @@ void Resource::keep_all() {
     ++listed().makers;
 }
 
+bool Resource::keep(Ref<Object>& object) {
+    std::lock_guard<std::mutex> lock(listed().mutex);
+    if (listed().makers == 0) return false;
+    listed().remained.push_back(std::move(object));
+    return true;
+}
+
 void Resource::keep_no_more() noexcept {
     std::vector<Ref<Object>> remained;
     std::lock_guard<std::mutex> lock(listed().mutex);

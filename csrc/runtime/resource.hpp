@@ -45,6 +45,8 @@ class Resource : public Object {
     // Between these nothing ends: a graph that is being made may turn out to use it.
     static void keep_all();
     static void keep_no_more() noexcept;
+    // Keeps the object as long; false, and it is still the caller's, where that is over already.
+    static bool keep(Ref<Object>& object);
 
   protected:
     // Numbers from `begin` on mean it: for the end of a constructor.
