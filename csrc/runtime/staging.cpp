@@ -19,10 +19,6 @@ namespace cupola {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-// Of a smaller copy the chunks are smaller, so that the first transfer begins soon and the last one
-// is short; each costs the host some microseconds.
-constexpr std::size_t least_bytes = chunk_bytes / 4;
-constexpr std::size_t usual_chunks = 32;
 constexpr std::size_t most_stages = 4;  // a device, so that copies on several streams can overlap
 
 struct Chunk {
@@ -145,17 +141,14 @@ bool worth_it(const void* host, std::size_t bytes, const Stream& stream) {
 struct Work {
     Stream& stream;
     std::size_t bytes;
-    std::size_t chunk =
-        std::clamp((bytes / usual_chunks + 4095) & ~std::size_t{4095}, least_bytes, chunk_bytes);
     std::atomic<std::size_t> next{0};
     std::atomic<int> failure{CUDA_SUCCESS};
 
-    std::size_t chunks() const { return (bytes + chunk - 1) / chunk; }
     bool take(std::size_t& offset, std::size_t& length) {
         if (failure != CUDA_SUCCESS) return false;
-        offset = next.fetch_add(chunk);
+        offset = next.fetch_add(chunk_bytes);
         if (offset >= bytes) return false;
-        length = std::min(chunk, bytes - offset);
+        length = std::min(chunk_bytes, bytes - offset);
         return true;
     }
     bool ok(CUresult code) {
@@ -211,7 +204,8 @@ void drain_lane(Work& work, Lane& lane, char* to, std::uint64_t from) {
 
 template <class Lanes>
 void run(Stage& stage, Work& work, const char* call, Lanes&& lanes) {
-    crew_run(std::min(stage.lanes.size(), work.chunks()), [&](std::size_t i) {
+    const std::size_t chunks = (work.bytes + chunk_bytes - 1) / chunk_bytes;
+    crew_run(std::min(stage.lanes.size(), chunks), [&](std::size_t i) {
         try {
             Current current(work.stream.context);
             lanes(stage.lanes[i]);
