@@ -400,6 +400,39 @@ print("done")
 """
 
 
+BETWEEN_DEFAULT_STREAMS = """
+import threading
+import numpy as np, cupola
+gate, host = threading.Event(), np.arange(1 << 16, dtype=np.float32)
+source = cupola.to_device(host, device=0)
+target = cupola.zeros(host.size, np.float32, device=1)
+cupola.Device(0).synchronize()
+with cupola.Device(1):
+    cupola.Stream.current().call(gate.wait)
+    target.set(source)  # waits for the gate
+del source
+another = cupola.full(host.size, 7, np.float32, device=0)  # may get the same memory, but not yet
+gate.set()
+assert (target.get() == host).all() and (another.get() == 7).all()
+print("done")
+"""
+
+
+def test_memory_outlives_its_use_on_another_devices_default_stream(driver):
+    """The default streams of all devices have one handle, and are not one stream."""
+    if driver == "cuda" and len(cupola.devices()) < 2:
+        pytest.skip("there is one GPU")
+    variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
+    answer = subprocess.run(
+        [sys.executable, "-c", BETWEEN_DEFAULT_STREAMS],
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (answer.stdout, answer.stderr) == ("done\n", "")
+
+
 def test_two_devices(driver):
     if driver == "cuda" and len(cupola.devices()) < 2:
         pytest.skip("there is one GPU")

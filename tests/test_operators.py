@@ -1,5 +1,6 @@
 """Python's operators on arrays, NumPy's ufunc protocol, and how arrays are shown."""
 
+import enum
 import operator
 import os
 import subprocess
@@ -321,3 +322,50 @@ except cupola.DriverError as error:
     )
     line = text.split()[1]
     assert f"arithmetic_f32, grid (1, 1, 1), block (256, 1, 1), launched at <string>:{line}" in text
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply])
+@pytest.mark.parametrize(
+    ("value", "dtype", "wider"),
+    [(100, "i1", "i4"), (300, "u2", "u4"), (60000, "f2", "f4"), (1, "?", "i1"), (100, "i1", "f8")],
+)
+def test_a_wider_out_gets_what_the_type_itself_holds(driver, ufunc, value, dtype, wider):
+    """As NumPy's loops: int8 wraps before it is cast to the int32 of `out`."""
+    host = np.full(5, value, dtype)
+    with np.errstate(over="ignore"):
+        wanted = ufunc(host, host, out=np.zeros(5, wider))
+    given = ufunc(cupola.to_device(host), cupola.to_device(host), out=cupola.zeros(5, wider))
+    assert_same(given.get(), wanted)
+
+
+class Letter(enum.IntEnum):
+    A = 200
+
+
+class Ratio(float):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("host", "value"), [(np.array([100], "u1"), Letter.A), (np.ones(2, "f4"), Ratio(1))]
+)
+def test_only_pythons_own_numbers_are_weak(driver, host, value):
+    assert_same((cupola.to_device(host) + value).get(), host + value)
+    assert_same((value * cupola.to_device(host)).get(), value * host)
+
+
+def test_what_is_no_number_is_no_operand(driver):
+    array = cupola.to_device(np.arange(3.0))
+    assert (array == None) is False and (array != None) is True  # noqa: E711
+    for operand in (None, np.array("x"), np.array(None)):
+        with pytest.raises(TypeError, match=r"unsupported operand|NotImplemented"):
+            array + operand
+        with pytest.raises(TypeError, match="NotImplemented"):
+            np.add(array, operand)
+
+
+@pytest.mark.parametrize("function", [np.array_equal, np.array_equiv])
+def test_functions_that_take_errors_for_a_no_are_refused(driver, function):
+    array = cupola.to_device(np.arange(3.0))
+    with pytest.raises(TypeError, match="get"):
+        function(array, array)

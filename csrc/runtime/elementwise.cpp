@@ -62,12 +62,13 @@ std::uint64_t threads_for(std::uint64_t pieces) {
 }
 
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
-    Kernel& kernel = shared_kernel(stream.context, Form::flat, class_of(operation), element);
-    if (at_once && launch_may_wait(kernel, stream)) return false;
+    Kernel* const kernel =
+        shared_kernel(stream.context, Form::flat, class_of(operation), element, at_once);
+    if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
     arguments.operation = operation % per_class;
     const unsigned a_thread = 16 / element_sizes[element];
     const std::uint64_t pieces = (arguments.count + a_thread - 1) / a_thread;
-    kernel.launch(cover(threads_for(pieces)), nullptr, &arguments, stream);
+    kernel->launch(cover(threads_for(pieces)), nullptr, &arguments, stream);
     return true;
 }
 
@@ -101,10 +102,10 @@ void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments
     const Class which = class_of(operation);
     const int computed = elements::computed_in(element);
     const std::uint64_t a_thread = which == function ? 1 : arrays::mixed_at_once;
-    Kernel& kernel = which == function
-                         ? function_kernel(stream.context, operation, computed)
-                         : shared_kernel(stream.context, Form::mixed, which, computed);
-    kernel.launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+    Kernel* const kernel = which == function
+                               ? function_kernel(stream.context, operation, computed)
+                               : shared_kernel(stream.context, Form::mixed, which, computed);
+    kernel->launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
 }
 
 // The kernel takes so many axes and elements; of more the outermost axis is walked or halved here.
@@ -173,7 +174,7 @@ bool launch_strided(int operation, int element, const Axes& axes, const Mixed& l
     arguments.axes = static_cast<int>(axes.list.size());
     constexpr unsigned a_thread = 4;
     shared_kernel(stream.context, Form::strided, class_of(operation), element)
-        .launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+        ->launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
     return true;
 }
 
@@ -195,10 +196,10 @@ bool is_flat(const Axes& axes, int operation, int element, const cupola_operand&
 // Functions have one kernel for both forms; `element` is stored as it is computed in.
 bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& stream,
                           bool at_once) {
-    Kernel& kernel = function_kernel(stream.context, operation, element);
-    if (at_once && launch_may_wait(kernel, stream)) return false;
+    Kernel* const kernel = function_kernel(stream.context, operation, element, at_once);
+    if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
     const unsigned a_thread = 16 / element_sizes[element];
-    kernel.launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+    kernel->launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
     return true;
 }
 

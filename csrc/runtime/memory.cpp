@@ -36,23 +36,30 @@ struct Piece {
     std::vector<Ref<Stream>> others;
 };
 
-// In the order of the streams that used it.
-void free_in_order(const Driver& d, const Piece& piece) noexcept {
+// A mark behind what is queued there; null where all of it was waited for instead.
+CUevent mark_end(const Driver& d, const Stream& stream) {
+    const Current current(stream.context);
+    // The thread that frees can't name another thread's default stream: all are waited for.
+    if (stream.handle == CU_STREAM_PER_THREAD) {
+        d.cuCtxSynchronize();
+        return nullptr;
+    }
+    CUevent mark = nullptr;
+    if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+        d.cuEventRecord(mark, stream.handle) == CUDA_SUCCESS)
+        return mark;
+    if (mark) d.cuEventDestroy(mark);
+    d.cuStreamSynchronize(stream.handle);
+    return nullptr;
+}
+
+// In the order of the streams that used it, of whichever device; the piece's context is current.
+void free_in_order(const Driver& d, const Piece& piece) {
     CUstream last = piece.first->handle;
     for (const Ref<Stream>& other : piece.others) {
-        // The thread that frees can't name another thread's default stream: all are waited for.
-        if (other->handle == CU_STREAM_PER_THREAD) {
-            d.cuCtxSynchronize();
-            continue;
-        }
-        CUevent mark = nullptr;
-        if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-            d.cuStreamSynchronize(other->handle);
-            continue;
-        }
-        if (d.cuEventRecord(mark, other->handle) != CUDA_SUCCESS ||
-            d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS)
-            d.cuStreamSynchronize(other->handle);
+        CUevent mark = mark_end(d, *other);
+        if (!mark) continue;
+        if (d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS) d.cuEventSynchronize(mark);
         d.cuEventDestroy(mark);  // freed once it has been reached
     }
     d.cuMemFreeAsync(piece.address, last);
@@ -152,9 +159,11 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
 
 void DeviceMemory::use(Stream& stream) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (first_->handle == stream.handle) return;
-    for (const Ref<Stream>& other : others_)
-        if (other->handle == stream.handle) return;
+    // The default streams of all devices have one handle.
+    const auto is_it = [&](const Ref<Stream>& known) {
+        return known->handle == stream.handle && &known->context == &stream.context;
+    };
+    if (is_it(first_) || std::any_of(others_.begin(), others_.end(), is_it)) return;
     others_.push_back(Ref<Stream>::share(&stream));
 }
 
@@ -167,8 +176,9 @@ DeviceMemory::~DeviceMemory() {
         if (pooled_)
             give_back({&context, address, std::move(first_), std::move(others_)});
         else
-            d->cuMemFree(address);  // waits for all work of the device
-    } catch (const Error&) {        // the context is lost, and the memory with it
+            d->cuMemFree(address);     // waits for all work of the device
+    } catch (const Error&) {           // the context is lost, and the memory with it
+    } catch (const std::exception&) {  // no memory to keep it on: it is the process's
     }
 }
 

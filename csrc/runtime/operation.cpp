@@ -51,10 +51,11 @@ const Row* row_of(int operation) {
 using Slot = std::atomic<Kernel*>;
 
 template <class Name>
-Kernel& kept(Slot& slot, Context& context, std::size_t parameter_bytes, Name name) {
-    if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
-    Kernel& kernel = array_kernel(context, name(), parameter_bytes);
-    slot.store(&kernel, std::memory_order_release);
+Kernel* kept(Slot& slot, Context& context, std::size_t parameter_bytes, bool at_once, Name name) {
+    Kernel* kernel = slot.load(std::memory_order_acquire);
+    if (kernel || at_once) return kernel;
+    kernel = &array_kernel(context, name(), parameter_bytes);
+    slot.store(kernel, std::memory_order_release);
     return kernel;
 }
 
@@ -84,23 +85,24 @@ int result_of(int operation, int element) {
     return element;
 }
 
-Kernel& shared_kernel(Context& context, Form form, Class which, int element) {
+Kernel* shared_kernel(Context& context, Form form, Class which, int element, bool at_once) {
     static constexpr const char* forms[] = {"", "strided_", "mixed_"};
     static constexpr std::size_t bytes[] = {sizeof(arrays::Flat), sizeof(arrays::Strided),
                                             sizeof(arrays::Mixed)};
     static auto* const slots = new Slot[64][3][function][elements::count]();
     const auto place = static_cast<std::size_t>(form);
-    return kept(slots[context.ordinal][place][which][element], context, bytes[place], [&] {
+    return kept(slots[context.ordinal][place][which][element], context, bytes[place], at_once, [&] {
         return std::string(forms[place]) + (which == arithmetic ? "arithmetic_" : "predicate_") +
                element_names[element];
     });
 }
 
-Kernel& function_kernel(Context& context, int operation, int element) {
+Kernel* function_kernel(Context& context, int operation, int element, bool at_once) {
     static auto* const slots = new Slot[64][operations::function::count][elements::count]();
-    return kept(
-        slots[context.ordinal][operation % per_class][element], context, sizeof(arrays::Mixed),
-        [&] { return row_of(operation)->name + ("_" + std::string(element_names[element])); });
+    return kept(slots[context.ordinal][operation % per_class][element], context,
+                sizeof(arrays::Mixed), at_once, [&] {
+                    return row_of(operation)->name + ("_" + std::string(element_names[element]));
+                });
 }
 
 }  // namespace cupola

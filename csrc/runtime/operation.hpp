@@ -35,10 +35,12 @@ inline bool is_done(int operation, int element) {
 // The type of what it gives, done in a type.
 int result_of(int operation, int element);
 
-// The kernel of one class, form and type; of the mixed form that which is computed in.
+// The kernel of one class, form and type; of the mixed form that which is computed in. With
+// `at_once` null where its code has yet to be loaded, which may wait for the device, and for other
+// threads.
 enum class Form { flat, strided, mixed };
-Kernel& shared_kernel(Context& context, Form form, Class which, int element);
+Kernel* shared_kernel(Context& context, Form form, Class which, int element, bool at_once = false);
 // That of one function.
-Kernel& function_kernel(Context& context, int operation, int element);
+Kernel* function_kernel(Context& context, int operation, int element, bool at_once = false);
 
 }  // namespace cupola

@@ -106,7 +106,7 @@ bool can_store(int kernel, const Reduced& r) {
 }
 
 // Held for good, one a device, form and type.
-Kernel& find_kernel(Context& context, Form form, int element) {
+Kernel& find_kernel(Context& context, Form form, int element, bool at_once) {
     struct Slots {
         std::atomic<Kernel*> kernels[forms][elements::count];
     };
@@ -114,6 +114,7 @@ Kernel& find_kernel(Context& context, Form form, int element) {
     static auto* const found = new Slots[64]();
     auto& slot = found[context.ordinal].kernels[form][element];
     if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
+    if (at_once) throw WouldWait{};  // for its code
     Kernel& kernel = array_kernel(
         context, std::string("reduce_") + names_of_forms[form] + "_" + element_names[element],
         sizeof(Reduced));
@@ -132,6 +133,7 @@ void cut(Reduced& r, std::uint64_t longest_whole, std::uint64_t piece) {
     r.segment_length = static_cast<unsigned>(r.length);
     if (r.length <= longest_whole) return;
     while (times_over(r.length, piece) > most_segments) piece *= 2;
+    if (piece >> 31) fail(CUPOLA_ERROR_VALUE, "an array of so many elements can't be reduced");
     r.segment_length = static_cast<unsigned>(piece);
     r.segments = static_cast<unsigned>(times_over(r.length, piece));
 }
@@ -163,14 +165,17 @@ std::uint64_t Problem::length() const {
 }
 
 std::uint64_t Plan::scratch(std::uint64_t count, std::size_t size) {
-    if (at_once_ && (!stream_.context.pool || stream_.handle == CU_STREAM_PER_THREAD))
-        throw WouldWait{};  // to be freed
+    constexpr std::uint64_t most_at_once = 64 << 20;  // bytes; of more the pool may have too few
+    if (at_once_ &&
+        (!stream_.context.pool || stream_.handle == CU_STREAM_PER_THREAD ||
+         count * size > most_at_once || Callback::pending.load() || !stream_.flight.has_room()))
+        throw WouldWait{};  // for memory, or later for it to be freed
     scratch_.push_back(make<DeviceMemory>(stream_.context, count * size, stream_));
     return scratch_.back()->address;
 }
 
 void Plan::push(Form form, int element, const Reduced& arguments, std::uint64_t blocks) {
-    Kernel& kernel = find_kernel(stream_.context, form, element);
+    Kernel& kernel = find_kernel(stream_.context, form, element, at_once_);
     if (at_once_ && launch_may_wait(kernel, stream_)) throw WouldWait{};
     steps_.push_back({&kernel, arguments, static_cast<std::uint32_t>(blocks)});
 }
@@ -302,6 +307,9 @@ int log_threads_anywhere(const Problem& p) {
 }
 
 void Plan::add_strided(const Problem& p) {
+    if (p.reduced.size() > arrays::reduced_axes || is_beyond(p))
+        fail(CUPOLA_ERROR_VALUE,
+             "a product over so many axes or elements wants elements that follow each other");
     const int kernel = accumulator(p.element);
     Reduced r = arguments_of(p);
     r.log_width = log_threads_anywhere(p);

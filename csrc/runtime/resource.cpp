@@ -134,6 +134,7 @@ void Resource::keep_all() {
 bool Resource::keep(Ref<Object>& object) {
     std::lock_guard<std::mutex> lock(listed().mutex);
     if (listed().makers == 0) return false;
+    listed().remained.reserve(listed().remained.size() + 1);  // throws before the object is moved
     listed().remained.push_back(std::move(object));
     return true;
 }

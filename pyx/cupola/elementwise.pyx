@@ -144,11 +144,8 @@ cdef int kind_of_scalar(object value):
         return code
     if isinstance(value, GENERIC):
         return element_of(value.dtype)
-    if isinstance(value, int):
-        return WEAK_INT
-    if isinstance(value, float):
-        return WEAK_FLOAT
-    return WEAK_COMPLEX if isinstance(value, complex) else 0
+    # Of Python's numbers only its own types are weak, as NumPy has it.
+    return element_of(np.asarray(value).dtype) if isinstance(value, (int, float, complex)) else 0
 
 
 cdef int put_scalar(cupola_scalar* scalar, object value, int element) except -1:
@@ -278,6 +275,8 @@ cdef object with_scalar(int number, Array x, object value, bint first, Array out
                     put_scalar(&scalar, value, plan.element) == 0
                 ):
                     return run(plan, x, None, &scalar, first, out)
+    if value is None:  # to `apply` that would mean an operation of one operand
+        return NotImplemented
     return apply(number, value, x, out, None) if first else apply(number, x, value, out, None)
 
 
@@ -335,7 +334,7 @@ cdef object operand_of(object value):
         return value
     if isinstance(value, NDARRAY):
         if value.ndim == 0:
-            return value[()]
+            return operand_of(value[()])
         raise ArgumentTypeError(
             f"a numpy.ndarray of shape {value.shape} is in host memory, and is not copied to a "
             "device silently: use cupola.to_device(it), or get() to compute on the host")
@@ -377,7 +376,7 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
     cdef cupola_scalar scalar
     cdef Array x = left if isinstance(left, Array) else None
     cdef Array y = right if isinstance(right, Array) else None
-    cdef Array target
+    cdef Array target, made
     cdef Stream queue
     cdef int side = 0, device = (x if x is not None else y).device_index
     if x is not None and y is not None and y.device_index != device:
@@ -397,6 +396,12 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
             return target
     if plan.function:
         return run_function(plan, target, x, y, &scalar, queue)
+    if out is not None and size_of(plan.result) < 4 and element_code(target) != plan.result:
+        # What is computed in a wider type is wrapped or rounded to its own before it is cast.
+        made = shaped_like(target, dtype_of(plan.result), queue)
+        run_any(plan.operation, plan.element, made, x, y, &scalar, queue, True)
+        convert(made, target, queue, False)
+        return target
     run_any(plan.operation, plan.element, target, x, y, &scalar, queue, out is None)
     return target
 
@@ -649,6 +654,8 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     if options:
         raise ArgumentTypeError(
             f"numpy.{ufunc.__name__}: {', '.join(options)}= is not taken for arrays on a device")
+    if len(inputs) == 2 and (inputs[0] is None or inputs[1] is None):
+        return NotImplemented
     if type(out) is tuple:
         out = out[0]
     if dtype is not None:

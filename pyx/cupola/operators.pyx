@@ -12,6 +12,9 @@ cdef class Operators:
     `cupola.Array.__array_ufunc__`.
     """
 
+    def __init__(self):
+        raise TypeError("arrays are made by cupola.empty, cupola.to_device and their like")
+
     def __add__(self, other):
         return DO.binary(OPERATORS.add, self, other)
 

@@ -11,7 +11,11 @@ from cupola._reduce cimport (
 from cupola.abi cimport require
 from cupola.operators cimport Operators
 
+from cupola.exceptions import ArgumentTypeError
+
 cdef object DOT = np.dot
+# NumPy's functions that take every error for a no.
+cdef tuple UNTOLD = (np.array_equal, np.array_equiv)
 cdef object NDARRAY = np.ndarray
 
 
@@ -140,6 +144,10 @@ cdef class Reductions(Operators):
                 return NotImplemented
         if function is DOT:
             return dot_of(*args, **kwargs)
+        if function in UNTOLD:  # they take the error for a no
+            raise ArgumentTypeError(
+                f"numpy.{function.__name__} computes on the host, where no array is copied to "
+                "silently: use (x == y).all(), or copy the arrays with get()")
         return function._implementation(*args, **kwargs)
 
 

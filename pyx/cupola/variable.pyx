@@ -189,6 +189,8 @@ cdef class Variables:
         cdef size_t count = 0, i
         cdef const char* name = NULL
         names = []
+        if self.module is None:
+            raise TypeError("these variables were never initialised: use module.globals")
         self.module.require_ready()
         check(cupola_module_variable_count(self.module.native, &count))
         for i in range(count):

@@ -99,8 +99,12 @@ def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) 
     else:
         number = str(present())
     path = str(options.source)
+    try:
+        text = options.source.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ArgumentValueError(f"{path} is not UTF-8: {error}") from None
     request = Request(
-        (Source(path, options.source.read_text(), path),),
+        (Source(path, text, path),),
         Target(f"{wanted}_{number}", wanted == "sm"),
         tuple(options.option),
         (*options.include, *nvrtc_.found.headers()),
