@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/at_once.hpp"
 #include "runtime/graph.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/name.hpp"
@@ -102,11 +103,8 @@ void GraphExec::note(Stream& stream) {
 
 bool GraphExec::launches_at_once(Stream& stream) {
     constexpr int few = 16;  // of more, the launch costs far more than the lock
-    if (calls_.load(std::memory_order_relaxed) || places_ > few ||
-        driver().closely.load(std::memory_order_relaxed) || Flight::is_traced() ||
-        cupola_callbacks_pending())
-        return false;
-    return stream.flight.has_room(places_);
+    return !calls_.load(std::memory_order_relaxed) && places_ <= few &&
+           !queue_may_wait(stream, places_);
 }
 
 void GraphExec::launch(Stream& stream) {

@@ -62,11 +62,16 @@ class Kernel : public Object {
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
                   CUstream stream) const;
     void raise_shared(std::uint64_t dynamic) const;
-    // After the driver refused with `code`: once more where that may be for another's context being
-    // current. Throws what it says then.
-    [[gnu::cold]] void launch_in_context(CUresult code, const cupola_dimensions& d,
+    CUresult queue(const Driver& driver, const cupola_dimensions& d,
+                   const cupola_attributes* attributes, void** pointers, CUstream stream) const;
+    [[gnu::cold]] void launch_in_context(const cupola_dimensions& d,
                                          const cupola_attributes* attributes, void** pointers,
                                          Stream& stream) const;
+    // After the driver refused with `code`: once more where that may be for another's context being
+    // current. Throws what it says then.
+    [[gnu::cold]] void launch_again(CUresult code, const cupola_dimensions& d,
+                                    const cupola_attributes* attributes, void** pointers,
+                                    Stream& stream) const;
     // With what the environment or a profile asks for beside.
     [[gnu::cold]] void launch_closely(const cupola_dimensions& d,
                                       const cupola_attributes* attributes, void** pointers,

@@ -1,6 +1,5 @@
 // csrc/runtime/launch.cpp - the launch path: checks that cost nothing, then one driver call.
-#include "runtime/callback.hpp"
-#include "runtime/kernel.hpp"
+#include "runtime/at_once.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/stream.hpp"
 
@@ -91,16 +90,29 @@ void Kernel::fail_stream(const Stream& stream) const {
                                  std::to_string(stream.context.ordinal));
 }
 
-void Kernel::launch_in_context(CUresult code, const cupola_dimensions& d,
-                               const cupola_attributes* attributes, void** pointers,
-                               Stream& stream) const {
+[[gnu::always_inline]] inline CUresult Kernel::queue(const Driver& driver,
+                                                     const cupola_dimensions& d,
+                                                     const cupola_attributes* attributes,
+                                                     void** pointers, CUstream stream) const {
+    if (__builtin_expect(attributes != nullptr, 0)) return send(d, *attributes, pointers, stream);
+    return driver.cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1],
+                                 d.block[2], d.shared, stream, pointers, nullptr);
+}
+
+void Kernel::launch_in_context(const cupola_dimensions& d, const cupola_attributes* attributes,
+                               void** pointers, Stream& stream) const {
     const Current current(context);
-    if (code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_INVALID_HANDLE)
-        code = attributes ? send(d, *attributes, pointers, stream.handle)
-                          : driver().cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2],
-                                                    d.block[0], d.block[1], d.block[2], d.shared,
-                                                    stream.handle, pointers, nullptr);
+    const CUresult code = queue(driver(), d, attributes, pointers, stream.handle);
     if (code != CUDA_SUCCESS) fail_launch(code, d);
+}
+
+void Kernel::launch_again(CUresult code, const cupola_dimensions& d,
+                          const cupola_attributes* attributes, void** pointers,
+                          Stream& stream) const {
+    if (code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_INVALID_HANDLE)
+        return launch_in_context(d, attributes, pointers, stream);
+    const Current current(context);
+    fail_launch(code, d);
 }
 
 void Kernel::tell(const cupola_dimensions& d) const {
@@ -113,7 +125,7 @@ void Kernel::launch_closely(const cupola_dimensions& d, const cupola_attributes*
     if (driver.debug()) tell(d);
     {
         const Span span(CUPOLA_PROFILE_LAUNCH, lasting_title_, &stream, 0, &d);
-        launch_in_context(CUDA_ERROR_INVALID_CONTEXT, d, attributes, pointers, stream);
+        launch_in_context(d, attributes, pointers, stream);
     }
     launched_.store(true, std::memory_order_relaxed);
     stream.flight.add(lasting_title_, d);
@@ -140,13 +152,9 @@ inline void Kernel::launch_checked(const cupola_dimensions& d, const cupola_attr
         return launch_closely(d, attributes, pointers, stream);
     // Function and stream tell the context, but for a default stream, which is the current one's:
     // where that is another's, the driver says so.
-    const CUresult code =
-        __builtin_expect(attributes != nullptr, 0)
-            ? send(d, *attributes, pointers, stream.handle)
-            : driver.cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1],
-                                    d.block[2], d.shared, stream.handle, pointers, nullptr);
+    const CUresult code = queue(driver, d, attributes, pointers, stream.handle);
     if (__builtin_expect(code != CUDA_SUCCESS, 0))
-        launch_in_context(code, d, attributes, pointers, stream);
+        launch_again(code, d, attributes, pointers, stream);
     launched_.store(true, std::memory_order_relaxed);
     stream.flight.add(lasting_title_, d);
 }
@@ -180,12 +188,10 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
         Kernel& k = *unwrap(required(kernel, "kernel"));
         required(dimensions, "dimensions");
         if (k.parameter_bytes) required(buffer, "buffer");
-        const Driver& d = driver();
+        driver();  // a forked child must not get further
         Stream& s = stream_or_current(unwrap(stream), k.context);
         if (used) *used = wrap(&s);
-        // A callback may want the very lock that the caller holds, and work behind it waits for it.
-        waits = !k.launched() || d.closely.load(std::memory_order_relaxed) || Flight::is_traced() ||
-                Callback::pending.load(std::memory_order_relaxed) || !s.flight.has_room();
+        waits = launch_may_wait(k, s);
         if (!waits) k.launch_checked(*dimensions, attributes, buffer, s);
     });
     return waits ? CUPOLA_WOULD_WAIT : status;

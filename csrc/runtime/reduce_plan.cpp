@@ -145,6 +145,14 @@ std::uint64_t blocks_of(const Reduced& r) {
 // Whether the kernels can't count the elements of several axes.
 bool is_beyond(const Problem& p) { return p.reduced.size() > 1 && p.length() >> 32; }
 
+// Of what has no other form to be brought into.
+void require_few(const Problem& p, const char* what) {
+    if (p.reduced.size() > arrays::reduced_axes || is_beyond(p))
+        fail(CUPOLA_ERROR_VALUE, std::string(what) +
+                                     " over so many axes or elements wants "
+                                     "elements that follow each other");
+}
+
 // Whether units may be more than a launch has blocks. Columns are cut finest.
 bool is_too_much(const Problem& p) {
     return p.results() * std::min(most_segments, p.length() / 32 + 1) > 0x7fffffff;
@@ -166,9 +174,8 @@ std::uint64_t Problem::length() const {
 
 std::uint64_t Plan::scratch(std::uint64_t count, std::size_t size) {
     constexpr std::uint64_t most_at_once = 64 << 20;  // bytes; of more the pool may have too few
-    if (at_once_ &&
-        (!stream_.context.pool || stream_.handle == CU_STREAM_PER_THREAD ||
-         count * size > most_at_once || Callback::pending.load() || !stream_.flight.has_room()))
+    if (at_once_ && (!stream_.context.pool || stream_.handle == CU_STREAM_PER_THREAD ||
+                     count * size > most_at_once || queue_may_wait(stream_)))
         throw WouldWait{};  // for memory, or later for it to be freed
     scratch_.push_back(make<DeviceMemory>(stream_.context, count * size, stream_));
     return scratch_.back()->address;
@@ -307,9 +314,7 @@ int log_threads_anywhere(const Problem& p) {
 }
 
 void Plan::add_strided(const Problem& p) {
-    if (p.reduced.size() > arrays::reduced_axes || is_beyond(p))
-        fail(CUPOLA_ERROR_VALUE,
-             "a product over so many axes or elements wants elements that follow each other");
+    require_few(p, "a product");
     const int kernel = accumulator(p.element);
     Reduced r = arguments_of(p);
     r.log_width = log_threads_anywhere(p);
@@ -324,10 +329,7 @@ void Plan::add_strided(const Problem& p) {
 }
 
 void Plan::add_index(const Problem& p) {
-    if (p.reduced.size() > arrays::reduced_axes || is_beyond(p))
-        fail(CUPOLA_ERROR_VALUE,
-             "an index over so many axes or elements wants elements that "
-             "follow each other");
+    require_few(p, "an index");
     const int kernel = accumulator(p.x_element);
     Reduced r = arguments_of(p);
     r.log_width = log_threads_anywhere(p);

@@ -275,8 +275,6 @@ cdef object with_scalar(int number, Array x, object value, bint first, Array out
                     put_scalar(&scalar, value, plan.element) == 0
                 ):
                     return run(plan, x, None, &scalar, first, out)
-    if value is None:  # to `apply` that would mean an operation of one operand
-        return NotImplemented
     return apply(number, value, x, out, None) if first else apply(number, x, value, out, None)
 
 
@@ -288,7 +286,7 @@ cdef object unary_to(int number, Array x, Array out):
             out is None or takes(out, x, plan.result)
         ):
             return run(plan, x, None, NULL, False, out)
-    return apply(number, x, None, out, None)
+    return apply(number, x, ABSENT, out, None)
 
 
 cdef object binary(int number, object left, object right):
@@ -327,6 +325,9 @@ cdef object power(object base, object exponent):
 # -- all others -------------------------------------------------------------------------------
 
 
+cdef object ABSENT = object()  # in place of a second operand: None is one, and refused
+
+
 cdef object operand_of(object value):
     """An array, a number, or NotImplemented."""
     if isinstance(value, Array):
@@ -344,7 +345,7 @@ cdef object operand_of(object value):
 
 
 cdef object apply(int number, object left, object right, object out, object dtype):
-    """Any operands; `right` is None for operations of one."""
+    """Any operands; `right` is ABSENT for operations of one."""
     cdef const Plan* plan
     cdef Plan* own = NULL
     cdef int first, second = 0
@@ -352,7 +353,7 @@ cdef object apply(int number, object left, object right, object out, object dtyp
     if left is NotImplemented:
         return NotImplemented
     first = element_code(<Array>left) if isinstance(left, Array) else kind_of_scalar(left)
-    if right is not None:
+    if right is not ABSENT:
         right = operand_of(right)
         if right is NotImplemented:
             return NotImplemented
@@ -386,7 +387,7 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
     queue = current_stream(device)
     target = target_of(plan, x, y, out, queue)
     scalar.parts[0] = scalar.parts[1] = 0
-    if x is None or (y is None and right is not None):
+    if x is None or (y is None and right is not ABSENT):
         value = left if x is None else right
         if is_refused(number, plan, value, x is None):
             raise ArgumentValueError("integers to negative integer powers are not allowed")
@@ -654,8 +655,6 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
     if options:
         raise ArgumentTypeError(
             f"numpy.{ufunc.__name__}: {', '.join(options)}= is not taken for arrays on a device")
-    if len(inputs) == 2 and (inputs[0] is None or inputs[1] is None):
-        return NotImplemented
     if type(out) is tuple:
         out = out[0]
     if dtype is not None:
@@ -665,7 +664,7 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
             return binary_to(number, inputs[0], inputs[1], out)
         if type(inputs[0]) is Array:
             return unary_to(number, inputs[0], out)
-    return apply(number, inputs[0], inputs[1] if len(inputs) == 2 else None, out, dtype)
+    return apply(number, inputs[0], inputs[1] if len(inputs) == 2 else ABSENT, out, dtype)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

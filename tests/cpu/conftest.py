@@ -38,6 +38,20 @@ def kernel(cuda, module):
 
 
 @pytest.fixture
+def events(cuda):
+    """Makes events, which end with the test."""
+    made = []
+
+    def make(flags=0):
+        made.append(cuda.event(flags))
+        return made[-1]
+
+    yield make
+    for event in made:
+        cuda.cuEventDestroy_v2(event)
+
+
+@pytest.fixture
 def script():
     """Runs text in a new Python with `cuda` started; returns the finished process."""
     root = pathlib.Path(__file__).parents[2]

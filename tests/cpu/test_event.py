@@ -12,19 +12,6 @@ __all__ = ["flag", "streams"]
 DISABLE_TIMING = 2
 
 
-@pytest.fixture
-def events(cuda):
-    made = []
-
-    def make(flags=0):
-        made.append(cuda.event(flags))
-        return made[-1]
-
-    yield make
-    for event in made:
-        cuda.cuEventDestroy_v2(event)
-
-
 def test_an_event_never_recorded_is_done(cuda, events, streams):
     event = events()
     cuda.cuEventQuery(event)

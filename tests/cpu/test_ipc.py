@@ -130,19 +130,6 @@ def opened_event(cuda, handle):
     return event.value
 
 
-@pytest.fixture
-def events(cuda):
-    made = []
-
-    def make(flags=0):
-        made.append(cuda.event(flags))
-        return made[-1]
-
-    yield make
-    for event in made:
-        cuda.cuEventDestroy_v2(event)
-
-
 # ---- memory ---------------------------------------------------------------------------------
 
 
