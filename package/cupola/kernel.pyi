@@ -1,6 +1,8 @@
 # cupola/kernel.pyi - kernels.
 from collections.abc import Sequence
-from typing import Any, SupportsIndex, final
+from typing import Any, Generic, SupportsIndex, final
+
+from typing_extensions import ParamSpec
 
 from cupola.device import Device
 from cupola.launch import Launch
@@ -9,11 +11,12 @@ from cupola.records import KernelAttributes, Parameter
 from cupola.stream import Stream, _StreamProtocol
 
 _Axes = SupportsIndex | Sequence[SupportsIndex]
+_P = ParamSpec("_P", default=...)  # the kernel's parameters, where a library's stub tells them
 
 @final
-class Configured:
+class Configured(Generic[_P]):
     @property
-    def kernel(self) -> Kernel: ...
+    def kernel(self) -> Kernel[_P]: ...
     @property
     def stream(self) -> Stream | None: ...
     @property
@@ -22,9 +25,9 @@ class Configured:
     def block(self) -> tuple[int, int, int]: ...
     @property
     def shared(self) -> int: ...
-    def __call__(self, *arguments: Any) -> None: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> None: ...
 
-class Kernel:
+class Kernel(Generic[_P]):
     @property
     def module(self) -> Module: ...
     @property
@@ -41,7 +44,7 @@ class Kernel:
         | tuple[_Axes, _Axes, _StreamProtocol | None]
         | tuple[_Axes, _Axes, _StreamProtocol | None, SupportsIndex],
         /,
-    ) -> Configured: ...
+    ) -> Configured[_P]: ...
     def launch(
         self,
         grid: _Axes,
@@ -57,7 +60,7 @@ class Kernel:
     ) -> None: ...
     def forall(
         self, n: SupportsIndex, stream: _StreamProtocol | None = None, shared: SupportsIndex = 0
-    ) -> Configured: ...
+    ) -> Configured[_P]: ...
     def suggest(self, shared: SupportsIndex = 0) -> int: ...
     def prepare(
         self,

@@ -1,0 +1,52 @@
+# cupola/arguments.py - types of what kernels take, to annotate with.
+"""Types of the values that kernels take as arguments, for type checkers and editors.
+
+The stubs of kernel libraries use them (`cupola.build.stub`). What is checked at a launch is more:
+ranges, elements of arrays, on which device memory is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from ctypes import Array as _CArray
+    from ctypes import Structure, Union, _SimpleCData
+    from typing import SupportsFloat, SupportsIndex
+
+    import numpy as np
+
+    from cupola.array import Array
+    from cupola.memory import Memory
+    from cupola.transfer import Transfer
+
+
+class SupportsCudaArrayInterface(Protocol):
+    """Device memory of another library."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+
+class SupportsDLPack(Protocol):
+    """Device memory of another library."""
+
+    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+
+Pointer: TypeAlias = (
+    "Array | Memory | Transfer | SupportsCudaArrayInterface | SupportsDLPack | SupportsIndex | None"
+)
+"""Where a kernel takes a pointer; an int is an address, None is null."""
+
+Integer: TypeAlias = "SupportsIndex | _SimpleCData[Any]"
+"""Where it takes an integer or a bool."""
+
+Float: TypeAlias = "SupportsFloat | SupportsIndex | _SimpleCData[Any]"
+"""Where it takes a floating-point number."""
+
+Struct: TypeAlias = (
+    "np.void | np.ndarray[Any, Any] | bytes | complex | Structure | Union | _CArray[Any]"
+)
+"""Where it takes a struct by value, of exactly its size."""

@@ -1,0 +1,152 @@
+# package/cupola/build/stub.py - the .pyi of a kernel library, made of its manifest.
+"""Text of a ``.pyi`` file: each kernel an attribute, with its parameters' names and types.
+
+In it a kernel is a function which a decorator makes a ``Kernel`` of these parameters, so type
+checkers look at what is given to ``library.kernel[grid, block](...)``, and editors show it.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any
+
+# Annotations of cupola.arguments by a parameter's kind; of what is not known, nothing is checked.
+_ANNOTATIONS = {"pointer": "Pointer", "integer": "Integer", "float": "Float", "struct": "Struct"}
+_WIDTH = 100
+
+
+def stub(manifest: dict[str, Any]) -> str:
+    """The text of the ``.pyi`` file.
+
+    Parameters
+    ----------
+    manifest : dict
+        What a manifest's JSON holds (`cupola.build.manifest`).
+    """
+    kernels = {kernel["name"]: kernel for kernel in manifest["kernels"]}
+    named = attributes(manifest)
+    functions = [_function(name, kernels[symbol]) for name, symbol in sorted(named.items())]
+    package = f" of {_line(manifest['package'])}" if manifest.get("package") else ""
+    head = [f'"""Kernels{package}, compiled by CUDA {_line(manifest["toolkit"])}.', ""]
+    others = sorted(
+        kernel["demangled"] for symbol, kernel in kernels.items() if symbol not in named.values()
+    )
+    if others:
+        head += ["These have no name in Python, and are found by library[...]:", ""]
+        head += [*(f"    {_line(name)}" for name in others), ""]
+    head += ["Made from the manifest; what is changed here is lost.", '"""', ""]
+    return "\n".join([*head, *_imports("".join(functions)), *functions]) + "\n"
+
+
+def _imports(text: str) -> list[str]:
+    used = [word for word in sorted(_ANNOTATIONS.values()) if f"[_{word}, " in text]
+    typing = [word for word in ("Annotated", "Any") if f": _{word}" in text]
+    lines = ["from collections.abc import Callable as _Callable"]
+    lines += [f"from typing import {word} as _{word}" for word in [*typing, "ParamSpec"]]
+    lines.append("")
+    lines += [f"from cupola.arguments import {word} as _{word}" for word in used]
+    lines.append("from cupola.kernel import Kernel as _Kernel")
+    generic = "def _kernel(signature: _Callable[_P, None], /) -> _Kernel[_P]: ..."
+    return [*lines, "", '_P = _ParamSpec("_P")', "", generic]
+
+
+def attributes(manifest: dict[str, Any]) -> dict[str, str]:
+    """By which attribute of a library each kernel is found: symbols by attribute.
+
+    That is the base name, where one kernel alone has it. Instances of a template, and namesakes of
+    different namespaces, go by their whole name, with ``_`` for what is no letter or digit:
+    ``scale<float, 3>`` is ``scale_float_3``. Python's keywords have a ``_`` behind them. What has
+    no such name of its own, or one with ``_`` in front, is found by ``library[name]`` alone.
+    """
+    waiting = {kernel["name"]: title(kernel["demangled"]) for kernel in manifest["kernels"]}
+    found: dict[str, str] = {}
+    for spell in (_base, _whole):
+        alike: dict[str, list[str]] = {}
+        for symbol, text in waiting.items():
+            alike.setdefault(spell(text), []).append(symbol)
+        for name, symbols in alike.items():
+            if len(symbols) == 1 and name not in found and re.fullmatch(r"[A-Za-z]\w*", name):
+                found[name] = symbols[0]
+                del waiting[symbols[0]]
+    return found
+
+
+def title(demangled: str) -> str:
+    """A C++ name without its parameters, and without the type that templates give."""
+    depth, end = 0, len(demangled)
+    for i, letter in enumerate(demangled):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "(" and not depth and not demangled.startswith("(anonymous", i):
+            end = i
+            break
+    return demangled[:end].removeprefix("void ")
+
+
+def _base(text: str) -> str:
+    return _python(text.partition("<")[0].rpartition("::")[2])
+
+
+def _whole(text: str) -> str:
+    text = text.replace("(anonymous namespace)::", "").replace("*", " ptr ")
+    return _python(re.sub(r"\W+", "_", text).rstrip("_"))
+
+
+def _python(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def keywords(parameters: list[dict[str, Any]]) -> list[str | None]:
+    """The names by which a call may give each argument; None where there is none."""
+    given = [one["name"] or "" for one in parameters]
+    return [name if name.isidentifier() and given.count(name) == 1 else None for name in given]
+
+
+def spelled(parameter: dict[str, Any]) -> str:
+    """A parameter's type as C++ writes it, as far as it is known."""
+    return parameter["type"] or f"{parameter['size']} bytes"
+
+
+def _function(attribute: str, kernel: dict[str, Any]) -> str:
+    parameters = kernel["parameters"]
+    names = [
+        None if name is None or keyword.iskeyword(name) else name for name in keywords(parameters)
+    ]
+    # Python can give names only to what follows all that has none.
+    positional = max((i for i, name in enumerate(names) if name is None), default=-1)
+    listed = []
+    for i, (name, one) in enumerate(zip(names, parameters, strict=True)):
+        listed.append(f"{name or f'argument{i}'}: {_annotation(one)}")
+        listed += ["/"] if i == positional else []
+    line = f"def {attribute}({', '.join(listed)}) -> None:"
+    if len(line) > _WIDTH:
+        line = f"def {attribute}(\n    " + ",\n    ".join(listed) + ",\n) -> None:"
+    return f'\n@_kernel\n{line}\n    """{_about(kernel)}\n    """'
+
+
+def _annotation(parameter: dict[str, Any]) -> str:
+    word = _ANNOTATIONS.get(parameter["kind"])
+    text = _line(spelled(parameter)).replace('"', "'")
+    return "_Any" if word is None else f'_Annotated[_{word}, "{text}"]'
+
+
+def _about(kernel: dict[str, Any]) -> str:
+    parameters = kernel["parameters"]
+    given = [f"{spelled(one)} {one['name'] or ''}".strip() for one in parameters]
+    lines = [_line(f"{title(kernel['demangled'])}({', '.join(given)})"), ""]
+    for i, one in enumerate(parameters):
+        name = one["name"] or f"argument {i}"
+        lines.append(_line(f"{name} : {spelled(one)}, {one['size']} bytes"))
+        for field in one.get("fields", []):
+            times = f"[{field['count']}]" if field["count"] != 1 else ""
+            name = field["name"] or "(base)"
+            lines.append("    " + _line(f"{name} : {spelled(field)}{times} at {field['offset']}"))
+    for architecture, used in kernel.get("resources", {}).items():
+        told = (f"{number} {what}" for what, number in used.items() if number)
+        lines.append(_line(f"{architecture} : {', '.join(told)}"))
+    return "\n    ".join(lines).replace("    \n", "\n")
+
+
+def _line(text: str) -> str:
+    """What may stand in a docstring, on one line."""
+    return re.sub(r"\s+", " ", text).replace("\\", "/").replace('"""', "'''")
