@@ -1,6 +1,9 @@
 # tests/build/test_step.py - what is made again when something changed, and what is not.
+import json
 import os
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,6 +140,47 @@ def test_steps_run_in_the_order_of_their_inputs(tmp_path, monkeypatch):
     steps = [writer("d", ["b", "c"], log), writer("c", ["a"], log), writer("b", ["a"], log)]
     assert step.run([*steps, writer("a", [], log)], tmp_path) == 4
     assert log[0] == "a" and log[-1] == "d" and sorted(log) == list("abcd")
+
+
+def test_what_most_work_waits_for_begins_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUPOLA_BUILD_JOBS", "1")
+    log = []
+    steps = [writer("short", [], log), writer("long", [], log), writer("first", [], log)]
+    steps.append(writer("last", ["first"], log))
+    weights = {"long": 5, "first": 1, "last": 10}
+    steps = [replace(s, weight=weights.get(s.target.name, 1)) for s in steps]
+    assert step.run(steps, tmp_path) == 4
+    assert log == ["first", "last", "long", "short"]
+
+
+def test_timings_are_of_the_processor_and_of_children(tmp_path, monkeypatch):
+    busy = "import time\nwhile time.process_time() < 0.3: pass"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])"
+    sleep = "import time; time.sleep(0.4); open('b', 'w')"
+    commands = {"a": f"{child}; open('a', 'w')", "b": sleep}
+    steps = [
+        Step(Path("out", "..", name), (), (sys.executable, "-c", code), label=f"make {name}")
+        for name, code in commands.items()
+    ]
+    monkeypatch.setenv("CUPOLA_BUILD_TIMINGS", str(tmp_path / "times.json"))
+    step.run(steps, tmp_path)
+    times = {time["name"]: time for time in json.loads((tmp_path / "times.json").read_text())}
+    assert times["make a"]["processor"] >= 0.3
+    assert times["make b"]["processor"] < 0.3 < times["make b"]["elapsed"]
+
+
+def test_timings_as_a_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUPOLA_BUILD_TIMINGS", "1")
+    step.run([writer("one", [], []), writer("two", [], [])], tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.endswith("made in"))
+    assert lines[start + 1].split() == ["0.0", "2", "."]
+    assert lines[start + 2].split() == ["0.0", "2", "in", "all"]
+    assert sorted(line.split()[-1] for line in lines[start + 4 :]) == ["one", "two"]
+    step.run([writer("one", [], [])], tmp_path)
+    assert not capsys.readouterr().out.strip()
 
 
 def test_impossible_plans_are_errors(tmp_path, monkeypatch):

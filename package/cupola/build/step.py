@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 
 from .error import BuildError
+from .schedule import Schedule
+from .timings import Timings
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,17 @@ class Step:
     # build to build though its content does not (a compiler in an isolated environment).
     key: tuple[str, ...] = field(default=())
     ignored: tuple[Path, ...] = ()  # folders whose files the dependency file names for nothing
+    weight: float = 1  # about how many seconds of a processor it takes: long ones begin first
 
     @property
     def record(self) -> Path:
         """Beside the target: how and from what it was made."""
         return self.target.with_name(self.target.name + ".made")
+
+    @property
+    def name(self) -> str:
+        """What people are told."""
+        return self.label or self.target.name
 
 
 def jobs() -> int:
@@ -103,72 +111,36 @@ def run(steps: Sequence[Step], root: Path) -> int:
     have ended; with CUPOLA_BUILD_KEEP_GOING=1 once all that does not depend on it is made.
     """
     keep_going = os.environ.get("CUPOLA_BUILD_KEEP_GOING") == "1"
-    waiting = _ordered(steps)
-    made: set[Path] = set()
-    count = 0
-    progress = Progress()
-    progress.total = len(waiting)
+    schedule, timings, progress = Schedule(steps), Timings(), Progress()
+    progress.total = len(schedule)
     pending: dict[Future[None], Step] = {}
-    targets = {step.target for step in waiting}
     failures: list[BuildError] = []
     with ThreadPoolExecutor(jobs()) as pool:
-        while waiting or pending:
-            blocked = []
-            for step in waiting:
-                if any(path in targets and path not in made for path in step.inputs):
-                    blocked.append(step)
-                elif is_fresh(step, root):
-                    made.add(step.target)
-                    progress.done += 1
-                elif len(pending) < jobs():
-                    progress.start(step.label or step.target.name)
-                    progress.done += 1
-                    count += 1
-                    pending[pool.submit(_make, step, root, progress)] = step
+        while True:
+            while len(pending) < jobs() and (keep_going or not failures):
+                step = schedule.take()
+                if step is None:
+                    break
+                if is_fresh(step, root):
+                    schedule.made(step)
                 else:
-                    blocked.append(step)
-            waiting = blocked
-            if not pending:  # what is left depends on something that failed
+                    progress.start(step.name)
+                    pending[pool.submit(_make, step, root, progress, timings)] = step
+                progress.done += 1
+            if not pending:  # all is made, or what is left depends on something that failed
                 break
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 step = pending.pop(future)
                 try:
                     future.result()
-                    made.add(step.target)
+                    schedule.made(step)
                 except BuildError as error:
                     failures.append(error)
-            if failures and not keep_going:
-                waiting = []
     progress.close()
+    timings.report()
     if failures:
         raise BuildError("\n\n".join(map(str, failures)))
-    return count
-
-
-def _ordered(steps: Sequence[Step]) -> list[Step]:
-    targets: dict[Path, Step] = {}
-    for step in steps:
-        if step.target in targets:
-            raise BuildError(f"two steps make {step.target}")
-        targets[step.target] = step
-    order: list[Step] = []
-    state: dict[Path, bool] = {}
-
-    def visit(step: Step) -> None:
-        if state.get(step.target):
-            return
-        if step.target in state:
-            raise BuildError(f"{step.target} is made from itself")
-        state[step.target] = False
-        for path in step.inputs:
-            if path in targets:
-                visit(targets[path])
-        state[step.target] = True
-        order.append(step)
-
-    for step in steps:
-        visit(step)
-    return order
+    return len(timings)
 
 
 def is_fresh(step: Step, root: Path) -> bool:
@@ -221,18 +193,16 @@ def _digest(path: Path, modified: int, size: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def _make(step: Step, root: Path, progress: Progress) -> None:
+def _make(step: Step, root: Path, progress: Progress, timings: Timings) -> None:
     (root / step.target).parent.mkdir(parents=True, exist_ok=True)
     (root / step.record).unlink(missing_ok=True)
-    began = time.time_ns()
+    began, start = time.time_ns(), time.monotonic()
     inputs = {str(path): _stamp(root / path) for path in step.inputs}
     for path, stamp in inputs.items():
         if stamp is None:
-            raise BuildError(f"{step.label or step.target}: there is no {path}")
-    if step.action is not None:
-        step.action()
-    else:
-        _execute(step, root, progress)
+            raise BuildError(f"{step.name}: there is no {path}")
+    processor = _act(step) if step.action is not None else _execute(step, root, progress)
+    timings.add(step.name, str(step.target.parent), processor, time.monotonic() - start)
     if step.depfile is not None:
         for path in dependencies(root / step.depfile):
             if any(Path(os.path.realpath(root / path)).is_relative_to(f) for f in step.ignored):
@@ -244,9 +214,17 @@ def _make(step: Step, root: Path, progress: Progress) -> None:
     (root / step.record).write_text(json.dumps(record))
 
 
-def _execute(step: Step, root: Path, progress: Progress) -> None:
+def _act(step: Step) -> float:
+    began = time.thread_time()
+    assert step.action is not None
+    step.action()
+    return time.thread_time() - began
+
+
+def _execute(step: Step, root: Path, progress: Progress) -> float:
+    """Run the command, and return how many seconds of a processor it and its children took."""
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             step.command,
             cwd=root,
             stdin=subprocess.DEVNULL,
@@ -254,15 +232,20 @@ def _execute(step: Step, root: Path, progress: Progress) -> None:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            check=False,
         )
     except OSError as error:
-        raise BuildError(f"{step.label}: {step.command[0]} cannot be run: {error}") from error
-    if done.returncode:
+        raise BuildError(f"{step.name}: {step.command[0]} cannot be run: {error}") from error
+    with process:
+        assert process.stdout is not None
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
         (root / step.target).unlink(missing_ok=True)
-        raise BuildError(failure_text(step, done.stdout, done.returncode))
-    if done.stdout.strip():
-        progress.say(done.stdout.rstrip())
+        raise BuildError(failure_text(step, output, process.returncode))
+    if output.strip():
+        progress.say(output.rstrip())
+    return usage.ru_utime + usage.ru_stime
 
 
 def failure_text(step: Step, output: str, code: int) -> str:
@@ -270,7 +253,7 @@ def failure_text(step: Step, output: str, code: int) -> str:
     first = re.search(r"^.*?[:(]\d+[:)].*\berror\b.*$", output, re.MULTILINE) or re.search(
         r"^\S+\.p(?:yx|xd):\d+:\d+: .*$", output, re.MULTILINE
     )  # Cython's errors don't say that they are
-    headline = first[0].strip() if first else f"{step.label}: exit status {code}"
+    headline = first[0].strip() if first else f"{step.name}: exit status {code}"
     return f"{headline}\n\n{output.rstrip()}\n\nfailed: {shlex.join(step.command)}"
 
 
