@@ -34,7 +34,16 @@ def load(name: str, path: Path, submodules: Path | None = None) -> ModuleType:
 # This file also runs to tell what the build requires, before any of that is installed: nothing
 # here may look for a compiler.
 build = load("_cupola_build", PACKAGE / "build" / "__init__.py", PACKAGE / "build")
-for module in ("architectures", "error", "image", "native", "ptx", "step", "toolkit"):
+for module in (
+    "architectures",
+    "declarations",
+    "error",
+    "image",
+    "native",
+    "ptx",
+    "step",
+    "toolkit",
+):
     importlib.import_module(f"_cupola_build.{module}")
 recipe = load("_cupola_recipe", ROOT / "csrc" / "recipe.py")
 VERSION = re.search(r'^__version__ = "(.+)"$', (PACKAGE / "version.py").read_text(), re.M)[1]
@@ -62,6 +71,7 @@ class BuildExt(setuptools_build_ext):
             print(chosen.note, flush=True)
         steps = work.steps(toolkit, chosen)
         recipe.write_compile_commands(steps, ROOT)
+        steps += work.declaration_steps()
         return [*steps, *(step for ext in self.extensions for step in self._module(work, ext))]
 
     def _build(self) -> None:
@@ -73,7 +83,7 @@ class BuildExt(setuptools_build_ext):
             for source in work.headers():
                 self._place(source, "include/cupola", "csrc/include/cupola")
             for source in work.declarations():
-                self._place(source, "", "pyx/cupola")
+                self._place(recipe.DECLARATIONS / source.name, "", str(recipe.DECLARATIONS))
             for ext in self.extensions:
                 made = self._made(ext)
                 build.native.place(ROOT / made, Path(self.build_lib) / self._filename(ext))
@@ -98,13 +108,16 @@ class BuildExt(setuptools_build_ext):
             label=f"translate {source}",
         )  # fmt: skip
         include = [f"-isystem{sysconfig.get_path('include')}", "-Icsrc/include"]
+        include.append(f"-I{recipe.DECLARATIONS}")
         library = work.products()["libcupola.so"]
         # The id is given to every module; that its change makes them all again is its purpose.
         # Calls into libcupola.so go through one table, not through a second one of jumps.
         flags = [*recipe.RELEASE, "-fno-plt", "-fwrapv", "-Wno-unused-function", *include]
         flags.append(build.native.define("CUPOLA_BUILD_ID", work.build_id()))
         compiler = work.compiler
-        yield compiler.object(generated, made.with_suffix(".o"), flags)
+        listed = recipe.DECLARATIONS / "declarations.h"
+        needed = [listed] if build.native.uses(ROOT / source, listed.name) else []
+        yield compiler.object(generated, made.with_suffix(".o"), flags, inputs=needed)
         yield compiler.shared_library(
             made,
             [made.with_suffix(".o")],

@@ -16,6 +16,7 @@ from typing import Any
 
 BUILD = Path("build")
 ARRAYS = BUILD / "kernels" / "arrays.bin"
+DECLARATIONS = BUILD / "declarations"
 RELEASE = ("-O2", "-DNDEBUG")
 # Lane loops become vector code; the flags give up errno and traps, never a rounding.
 DEVICE = ("-O3", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
@@ -52,6 +53,29 @@ class Recipe:
         """The .pxd files."""
         folder = self.root / "pyx" / "cupola"
         return sorted(path.relative_to(self.root) for path in folder.glob("**/*.pxd"))
+
+    def declaration_steps(self) -> list[Any]:
+        """The .pxd files as they are installed, and for abi.pyx what stands in them."""
+        written = self.build.declarations
+        files = self.declarations()
+        steps = [
+            self._written(
+                DECLARATIONS / path.name, [path], lambda path=path: written.installed(path)
+            )
+            for path in files
+        ]
+        listed = DECLARATIONS / "declarations.h"
+        return [*steps, self._written(listed, files, lambda: written.header(files))]
+
+    def _written(self, target: Path, inputs: Sequence[Path], text: Any) -> Any:
+        script = Path(self.build.declarations.__file__)
+        return self.build.step.Step(
+            target=target,
+            inputs=(*inputs, script),
+            action=lambda: (self.root / target).write_text(text()),
+            key=("declarations 1",),
+            label=f"write {target.name}",
+        )
 
     def build_id(self) -> str:
         """The same for two builds whose Cython modules and libcupola.so fit together.

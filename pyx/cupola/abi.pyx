@@ -1,5 +1,8 @@
-# cupola/abi.pyx - checks that the loaded libcupola.so and the compiled modules are of one build.
+# cupola/abi.pyx - checks that what was compiled fits: the loaded libcupola.so and cupola's own
+# modules, and modules of others, which cimport these.
 # cython: language_level=3
+
+import re
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_abi_version, cupola_build_id,
@@ -10,8 +13,31 @@ from cupola import library
 from cupola.exceptions import LibraryError
 
 
-cdef int cupola_abi_1() noexcept nogil:
-    return 1
+cdef extern from "declarations.h":
+    const char* CUPOLA_DECLARATIONS
+
+
+def __getattr__(str name):
+    """What modules that cimport cupola's ask for; see cupola/build/declarations.py."""
+    asked = re.fullmatch(r"(\w+)_([0-9a-f]{8})_(\d+)_([0-9a-f]{8})", name)
+    if asked is None:
+        raise AttributeError(f"module 'cupola.abi' has no attribute {name!r}")
+    title, layout, count, digest = asked.groups()
+    for line in text(CUPOLA_DECLARATIONS).splitlines():
+        has_title, has_layout, methods = line.split(" ")
+        if has_title != title:
+            continue
+        known = methods.split(",") if methods else []
+        fits = int(count) == 0 or (int(count) <= len(known) and known[int(count) - 1] == digest)
+        if has_layout == layout and fits:
+            return object
+        break
+    raise LibraryError(
+        "the module that is being imported, or one that it imports, was compiled with other "
+        f"declarations of cupola's {title.rpartition('_')[2]} than those of cupola {version()} at "
+        f"{path()}: build it again with this cupola",
+        name="cupola",
+    )
 
 
 cdef int require(str module, int abi_version, const char* build_id) except -1:

@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint64_t
 
-from cupola.abi cimport cupola_abi_1
 from cupola.memory cimport Memory
 from cupola.reductions cimport Reductions
 from cupola.stream cimport Stream

@@ -1,6 +1,5 @@
 # cupola/capture.pxd - a stream's work on its way to become a graph.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.graph cimport Graph
 from cupola.stream cimport Stream
 

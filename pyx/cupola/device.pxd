@@ -1,7 +1,5 @@
 # cupola/device.pxd - a device.
 
-from cupola.abi cimport cupola_abi_1
-
 cdef class Device:
     cdef readonly int index
 

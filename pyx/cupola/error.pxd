@@ -1,7 +1,5 @@
 # cupola/error.pxd - a status of libcupola.so becomes an exception.
 
-from cupola.abi cimport cupola_abi_1
-
 # Raises what this thread's last failure was.
 cdef int fail(int status) except -1 nogil
 

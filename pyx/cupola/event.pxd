@@ -1,6 +1,5 @@
 # cupola/event.pxd - an event.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_event
 from cupola.stream cimport Stream
 

@@ -1,6 +1,5 @@
 # cupola/graph.pxd - graphs: work that is described once and launched many times.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_graph
 from cupola.kernel cimport Kernel
 

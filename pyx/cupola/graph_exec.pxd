@@ -1,6 +1,5 @@
 # cupola/graph_exec.pxd - graphs made ready to launch.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.graph cimport Graph, Node
 from cupola.handles cimport cupola_graph_exec
 from cupola.stream cimport Stream

@@ -15,7 +15,6 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_kernel
 from cupola.stream cimport Stream
 

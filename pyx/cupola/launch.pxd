@@ -1,6 +1,5 @@
 # cupola/launch.pxd - a launch that was packed once.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.kernel cimport Kernel
 from cupola.stream cimport Stream

@@ -1,6 +1,5 @@
 # cupola/module.pxd - a loaded image.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_kernel, cupola_module
 from cupola.kernel cimport Kernel
 

@@ -1,7 +1,5 @@
 # cupola/operators.pxd - the class that gives arrays their operators.
 
-from cupola.abi cimport cupola_abi_1
-
 # NumPy's ufuncs by their numbers in promotion.pxd.
 cdef struct Numbers:
     int add, subtract, multiply, divide, floor_divide, remainder, power

@@ -17,7 +17,6 @@
 
 from libc.stdint cimport int64_t
 
-from cupola.abi cimport cupola_abi_1
 from cupola.stream cimport Stream
 
 cdef extern from *:

@@ -1,6 +1,5 @@
 # cupola/reductions.pxd - the class that gives arrays their sums, extremes and products.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.operators cimport Operators
 
 # What does them: reduce.pyx, which knows of arrays and sets these; see operators.pxd.

@@ -1,6 +1,5 @@
 # cupola/stream.pxd - a stream.
 
-from cupola.abi cimport cupola_abi_1
 from cupola.handles cimport cupola_stream
 
 cdef class Stream:

@@ -2,8 +2,6 @@
 
 from libc.stdint cimport uint64_t
 
-from cupola.abi cimport cupola_abi_1
-
 cdef class Variable:
     cdef readonly object module
     cdef readonly str name
