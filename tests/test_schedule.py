@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 
 import images
 import numpy as np
@@ -216,6 +217,76 @@ def test_schedules_that_are_wrong(add):
         run(fails)
     with pytest.raises(TypeError):
         type(slot)()
+
+
+def one_step_after_another(slot, chunks, refusals):
+    try:
+        for chunk in chunks:
+            slot.fill(chunk)
+            slot.upload()
+            slot.launch()
+            slot.download()
+            slot.drain()
+    except cupola.ArgumentValueError as error:
+        refusals.append(str(error))
+
+
+def test_threads_that_a_schedule_leaves_behind(add):
+    """The end waits for the step that each is in; the next step is refused."""
+    x, out = numbers(400_000), np.zeros(400_000, np.int32)
+    for _ in range(10):
+        refusals, threads = [], []
+
+        def leaves(pipeline, refusals=refusals, threads=threads):
+            chunks = iter(pipeline.chunks)
+            for slot in pipeline.slots:
+                given = (slot, chunks, refusals)
+                threads.append(threading.Thread(target=one_step_after_another, args=given))
+                threads[-1].start()
+            raise LookupError("mine")
+
+        with pytest.raises(LookupError, match="mine"):
+            cupola.pipeline(add, x, out, chunk=100, schedule=leaves, staging=True)
+        for thread in threads:
+            thread.join()
+        assert len(refusals) == len(threads) == 4
+        assert all("over" in refusal for refusal in refusals)
+    assert_works()
+
+
+def test_the_end_waits_for_a_step(driver):
+    x, out = numbers(10), np.zeros(10, np.int32)
+    begun, go_on, seen = threading.Event(), threading.Event(), []
+
+    def work(chunk, stream, inputs, outputs):
+        with pytest.raises(cupola.ArgumentValueError, match="own steps"):
+            kept[0].finish(False)
+        begun.set()
+        go_on.wait()
+        outputs[0].fill(3, stream)
+        seen.append("queued")
+
+    kept, threads = [], []
+
+    def leaves(pipeline):
+        kept.append(pipeline)
+        slot = pipeline.slots[0]
+        slot.fill(0)
+        slot.upload()
+        threads.append(threading.Thread(target=slot.launch))
+        threads[0].start()
+        begun.wait()
+        for step in (slot.launch, slot.download, slot.drain, lambda: slot.fill(1)):
+            with refused(cupola.ArgumentValueError, saying=["slot 0", "one thread at a time"]):
+                step()
+        threading.Timer(0.2, go_on.set).start()
+        raise LookupError("mine")
+
+    with pytest.raises(cupola.ChunkError, match="mine"):  # the steps that were refused are noted
+        cupola.pipeline(work, x, out, chunk=5, schedule=leaves)
+    assert seen == ["queued"]
+    threads[0].join()
+    assert kept[0].slots == ()
 
 
 # -- devices ----------------------------------------------------------------------------------

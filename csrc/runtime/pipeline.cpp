@@ -47,7 +47,62 @@ std::size_t Pipeline::bytes_of(const Array& array, std::int64_t chunk) const {
     return static_cast<std::size_t>(rows_of(chunk)) * array.host.row_bytes();
 }
 
-const Pipeline::Slot& Pipeline::slot_at(std::size_t slot) const {
+// A slot while a thread is in a step of it: no other thread is, and the pipeline isn't over.
+class Pipeline::Turn {
+  public:
+    Turn(Pipeline& pipeline, std::size_t index, Step before, const char* step)
+        : pipeline_(pipeline), outer_(innermost) {
+        static constexpr const char* names[] = {"fill", "upload", "launch", "download", "drain"};
+        std::lock_guard<std::mutex> lock(pipeline.mutex_);
+        slot_ = &pipeline.slot_at(index);
+        if (slot_->taken)
+            fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) +
+                                         " is in another step: one thread at a time works on it");
+        if (slot_->step != before)
+            fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) + ": not " + step + " but " +
+                                         names[static_cast<int>(slot_->step.load())] +
+                                         " is its next step");
+        slot_->taken = true;
+        ++pipeline.under_way_;
+        innermost = this;
+    }
+    ~Turn() {
+        innermost = outer_;
+        std::lock_guard<std::mutex> lock(pipeline_.mutex_);
+        slot_->taken = false;
+        if (--pipeline_.under_way_ == 0) pipeline_.idle_.notify_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+    Slot& slot() const { return *slot_; }
+    // Whether this thread is in one of the pipeline's steps: by way of a function that is called.
+    static bool inside(const Pipeline& pipeline) {
+        for (const Turn* turn = innermost; turn; turn = turn->outer_)
+            if (&turn->pipeline_ == &pipeline) return true;
+        return false;
+    }
+
+  private:
+    static thread_local const Turn* innermost;
+    Pipeline& pipeline_;
+    const Turn* const outer_;
+    Slot* slot_;
+};
+
+thread_local const Pipeline::Turn* Pipeline::Turn::innermost = nullptr;
+
+std::size_t Pipeline::slots() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return slots_.size();
+}
+
+std::int64_t Pipeline::chunk(std::size_t slot) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return slot < slots_.size() ? slots_[slot].chunk.load() : -1;
+}
+
+Pipeline::Slot& Pipeline::slot_at(std::size_t slot) {
     if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
     if (slot >= slots_.size())
         fail(CUPOLA_ERROR_VALUE, "there is no slot " + std::to_string(slot) +
@@ -76,16 +131,18 @@ std::size_t Pipeline::add_slot(Stream& stream, cupola_memory* const* device,
         buffers.push_back(std::move(buffer));
     }
     const unsigned sleep = total >= sleep_bytes ? CU_EVENT_BLOCKING_SYNC : 0;
+    auto done = make<Event>(stream.context, CU_EVENT_DISABLE_TIMING | sleep);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
     Slot& slot = slots_.emplace_back();
     slot.stream = Ref<Stream>::share(&stream);
-    slot.done = make<Event>(stream.context, CU_EVENT_DISABLE_TIMING | sleep);
+    slot.done = std::move(done);
     slot.buffers = std::move(buffers);
     return slots_.size() - 1;
 }
 
 void Pipeline::set_kernel(std::size_t index, Kernel& kernel, const cupola_dimensions* dimensions,
                           const char* arguments, std::size_t count, const std::uint32_t* forms) {
-    Slot& slot = slot_at(index);
     std::vector<Form> made;
     for (std::size_t i = 0; i < count; ++i) {
         if (dimensions[i].grid[0]) kernel.check_launch(dimensions[i], nullptr);
@@ -95,19 +152,11 @@ void Pipeline::set_kernel(std::size_t index, Kernel& kernel, const cupola_dimens
     std::vector<std::uint32_t> form_of(forms, forms + chunks_);
     for (std::uint32_t form : form_of)
         if (form >= count) fail(CUPOLA_ERROR_VALUE, "there is no form " + std::to_string(form));
+    const Turn turn(*this, index, Step::empty, "set its kernel");
+    Slot& slot = turn.slot();
     slot.kernel = Ref<Kernel>::share(&kernel);
     slot.forms = std::move(made);
     slot.form_of = std::move(form_of);
-}
-
-Pipeline::Slot& Pipeline::take(std::size_t index, Step before, const char* step) {
-    static constexpr const char* names[] = {"fill", "upload", "launch", "download", "drain"};
-    Slot& slot = slot_at(index);
-    if (slot.step != before)
-        fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) + ": not " + step + " but " +
-                                     names[static_cast<int>(slot.step.load())] +
-                                     " is its next step");
-    return slot;
 }
 
 // Between host arrays and page-locked memory, by as many threads as help.
@@ -162,7 +211,8 @@ void Pipeline::transfer(Slot& slot, bool inward) {
 }
 
 void Pipeline::fill(std::size_t index, std::int64_t chunk) {
-    Slot& slot = take(index, Step::empty, "fill");
+    const Turn turn(*this, index, Step::empty, "fill");
+    Slot& slot = turn.slot();
     if (chunk < 0 || chunk >= chunks_)
         fail(CUPOLA_ERROR_VALUE, "there is no chunk " + std::to_string(chunk) +
                                      ": the pipeline has " + std::to_string(chunks_));
@@ -179,14 +229,16 @@ void Pipeline::fill(std::size_t index, std::int64_t chunk) {
 }
 
 void Pipeline::upload(std::size_t index) {
-    Slot& slot = take(index, Step::filled, "upload");
+    const Turn turn(*this, index, Step::filled, "upload");
+    Slot& slot = turn.slot();
     const Current current(slot.stream->context);
     slot.step = Step::uploaded;
     transfer(slot, true);
 }
 
 void Pipeline::launch(std::size_t index) {
-    Slot& slot = take(index, Step::uploaded, "launch");
+    const Turn turn(*this, index, Step::uploaded, "launch");
+    Slot& slot = turn.slot();
     const Current current(slot.stream->context);
     slot.step = Step::launched;
     if (call) {
@@ -199,7 +251,8 @@ void Pipeline::launch(std::size_t index) {
 }
 
 void Pipeline::download(std::size_t index) {
-    Slot& slot = take(index, Step::launched, "download");
+    const Turn turn(*this, index, Step::launched, "download");
+    Slot& slot = turn.slot();
     const Current current(slot.stream->context);
     slot.step = Step::downloaded;
     transfer(slot, false);
@@ -208,7 +261,8 @@ void Pipeline::download(std::size_t index) {
 }
 
 bool Pipeline::ready(std::size_t index) {
-    Slot& slot = take(index, Step::downloaded, "ready");
+    const Turn turn(*this, index, Step::downloaded, "ready");
+    Slot& slot = turn.slot();
     const Current current(slot.stream->context);
     const CUresult code = driver().cuEventQuery(slot.done->handle);
     if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
@@ -216,7 +270,8 @@ bool Pipeline::ready(std::size_t index) {
 }
 
 void Pipeline::drain(std::size_t index) {
-    Slot& slot = take(index, Step::downloaded, "drain");
+    const Turn turn(*this, index, Step::downloaded, "drain");
+    Slot& slot = turn.slot();
     {
         const Current current(slot.stream->context);
         const Span span(CUPOLA_PROFILE_WAIT, "wait for the chunk", nullptr);
@@ -243,9 +298,13 @@ void Pipeline::count(std::int64_t chunk) {
 }
 
 void Pipeline::run() {
-    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
-    if (slots_.empty()) fail(CUPOLA_ERROR_VALUE, "the pipeline has no slots");
-    const auto slots = static_cast<std::int64_t>(slots_.size());
+    std::int64_t slots = 0;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
+        if (slots_.empty()) fail(CUPOLA_ERROR_VALUE, "the pipeline has no slots");
+        slots = static_cast<std::int64_t>(slots_.size());
+    }
     // One after the other from step to step: what is queued in a slot runs while the next is
     // filled, and a slot is drained when it comes to be its turn again.
     for (std::int64_t turn = 0; turn < chunks_ + slots; ++turn) {
@@ -262,7 +321,7 @@ void Pipeline::run() {
             }
         };
         step([&] {
-            if (slots_[slot].step == Step::downloaded) drain(slot);
+            if (chunk(slot) >= 0) drain(slot);
             if (turn >= chunks_) return;
             fill(slot, turn);
             upload(slot);
@@ -273,16 +332,26 @@ void Pipeline::run() {
 }
 
 void Pipeline::finish(bool succeeded) {
+    driver();  // a forked child would wait for threads that it does not have
+    if (Turn::inside(*this))
+        fail(CUPOLA_ERROR_VALUE, "a pipeline does not end in one of its own steps");
+    std::deque<Slot> ended;
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        over_ = true;
+        idle_.wait(lock, [this] { return under_way_ == 0; });
+        ended.swap(slots_);
+    }
     CUresult failure = CUDA_SUCCESS;
-    for (Slot& slot : slots_) {
+    for (const Slot& slot : ended) {
         const Current current(slot.stream->context);
         const CUresult code = driver().cuStreamSynchronize(slot.stream->handle);
         if (failure == CUDA_SUCCESS) failure = code;
     }
-    over_ = true;
-    slots_.clear();
+    ended.clear();
     if (!succeeded) return;
     check(failure, "cuStreamSynchronize");
+    std::lock_guard<std::mutex> lock(mutex_);
     if (done_chunks_ == chunks_) return;
     const auto missing = std::find(begun_.begin(), begun_.end(), false);
     fail(CUPOLA_ERROR_VALUE,
@@ -294,8 +363,8 @@ void Pipeline::finish(bool succeeded) {
 }
 
 void Pipeline::note_failure(std::size_t index, bool of_device) noexcept {
-    if (index >= slots_.size()) return;
     std::lock_guard<std::mutex> lock(mutex_);
+    if (index >= slots_.size()) return;
     const std::int64_t chunk = slots_[index].chunk;
     if (failed_first_ >= 0 || chunk < 0) return;
     failed_first_ = failed_last_ = chunk;
@@ -422,7 +491,7 @@ int cupola_pipeline_drain(cupola_pipeline* pipeline, size_t slot) {
 }
 
 int64_t cupola_pipeline_chunk(const cupola_pipeline* pipeline, size_t slot) {
-    return pipeline && slot < unwrap(pipeline)->slots() ? unwrap(pipeline)->chunk(slot) : -1;
+    return pipeline ? unwrap(pipeline)->chunk(slot) : -1;
 }
 
 int cupola_pipeline_ready(cupola_pipeline* pipeline, size_t slot, int* ready) {

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <vector>
 
 #include "cupola/pipeline.h"
@@ -33,6 +35,7 @@ class Pipeline : public Object {
     void drain(std::size_t slot);
     bool ready(std::size_t slot);
     void run();
+    // Waits for the steps that other threads are in, and lets no other begin.
     void finish(bool succeeded);
 
     // Notes whose failure is in flight; for the first one that is noted.
@@ -40,8 +43,8 @@ class Pipeline : public Object {
     void failed(std::int64_t& first, std::int64_t& last) const;
 
     std::int64_t chunks() const { return chunks_; }
-    std::size_t slots() const { return slots_.size(); }
-    std::int64_t chunk(std::size_t slot) const { return slot_at(slot).chunk; }
+    std::size_t slots() const;
+    std::int64_t chunk(std::size_t slot) const;  // -1: none
 
     int (*call)(void*, std::size_t, std::int64_t) = nullptr;
     void* call_data = nullptr;
@@ -75,14 +78,11 @@ class Pipeline : public Object {
         std::atomic<std::int64_t> chunk{-1};
         std::uint64_t launched = 0;  // the flight's head when the chunk was queued
         std::atomic<Step> step{Step::empty};
+        bool taken = false;  // a thread is in a step of it
     };
+    class Turn;
 
-    const Slot& slot_at(std::size_t slot) const;
-    Slot& slot_at(std::size_t slot) {
-        return const_cast<Slot&>(static_cast<const Pipeline*>(this)->slot_at(slot));
-    }
-    // The slot, whose turn the step has to be.
-    Slot& take(std::size_t slot, Step before, const char* step);
+    Slot& slot_at(std::size_t slot);  // with mutex_ held
     std::int64_t first_row(std::int64_t chunk) const { return chunk * length_; }
     std::int64_t rows_of(std::int64_t chunk) const;
     std::size_t bytes_of(const Array& array, std::int64_t chunk) const;
@@ -92,9 +92,11 @@ class Pipeline : public Object {
 
     std::vector<Array> arrays_;
     std::int64_t rows_ = 0, length_ = 1, chunks_ = 0;
-    std::deque<Slot> slots_;
-    mutable std::mutex mutex_;  // of what follows, and of the failure
+    mutable std::mutex mutex_;  // of what follows
+    std::deque<Slot> slots_;    // emptied at the end; what a Turn holds stays till then
     bool over_ = false;
+    std::size_t under_way_ = 0;  // threads that are in a step
+    std::condition_variable idle_;
     std::vector<bool> begun_;
     std::int64_t done_rows_ = 0, done_chunks_ = 0;
     Clock::time_point told_{};

@@ -23,6 +23,7 @@ cdef extern from "cupola/pipeline.h" nogil:
     int cupola_pipeline_create(
         const cupola_pipeline_array* arrays, size_t count, int64_t length, cupola_pipeline** out)
     int64_t cupola_pipeline_chunks(const cupola_pipeline* pipeline)
+    size_t cupola_pipeline_slots(const cupola_pipeline* pipeline)
     int cupola_pipeline_add_slot(
         cupola_pipeline* pipeline, cupola_stream* stream, cupola_memory** device,
         cupola_memory** staging, size_t* slot)

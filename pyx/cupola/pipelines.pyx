@@ -18,7 +18,7 @@ from cupola._pipeline cimport (
     cupola_pipeline_drain, cupola_pipeline_failed, cupola_pipeline_fill, cupola_pipeline_finish,
     cupola_pipeline_launch, cupola_pipeline_ready, cupola_pipeline_release, cupola_pipeline_run,
     cupola_pipeline_set_call, cupola_pipeline_set_kernel, cupola_pipeline_set_report,
-    cupola_pipeline_upload,
+    cupola_pipeline_slots, cupola_pipeline_upload,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address, is_pinned, new_array
@@ -88,7 +88,8 @@ cdef class Slot:
     """A stream with memory for one chunk at a time; made by `cupola.pipeline`.
 
     A chunk goes through it in five steps, each of them a method: `fill`, `upload`, `launch`,
-    `download`, `drain`. Different threads may work on different slots.
+    `download`, `drain`. Different threads may work on different slots; a step is refused while
+    another thread is in one of the same slot, and once the pipeline is over.
 
     Attributes
     ----------
@@ -338,16 +339,29 @@ cdef class Pipeline:
             self.run_all()
 
     def finish(self, bint succeeded):
-        """Wait until no device touches any memory of it; then it is over."""
+        """End it: wait until no thread is in a step and no device touches any of its memory.
+
+        Parameters
+        ----------
+        succeeded : bool
+            Whether all chunks should have gone through.
+
+        Raises
+        ------
+        DriverError, ArgumentValueError
+            Where it `succeeded`, and work has failed or a chunk was left out; from within one of
+            its own steps, in any case.
+        """
         cdef int status
         try:
             with nogil:
                 status = cupola_pipeline_finish(self.native, succeeded)
             self.outcome(status)
         finally:
-            for slot in self.slots:
-                (<Slot>slot).arrays = (<Slot>slot).pinned = ()
-            self.slots, self.kept, self.function, self.progress = (), [], None, None
+            if cupola_pipeline_slots(self.native) == 0:  # it is over, however it ended
+                for slot in self.slots:
+                    (<Slot>slot).arrays = (<Slot>slot).pinned = ()
+                self.slots, self.kept, self.function, self.progress = (), [], None, None
 
     def failed(self):
         """The chunk in whose step the first failure was: as the first and the last that it may be.

@@ -10,7 +10,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # Not the tests whose kernels run for long: they read no more memory than the others.
-TESTS = ["tests/cpu", "tests/test_shipped.py", "-k", "not borders and not never_leave"]
+TESTS = [
+    "tests/cpu",
+    "tests/test_shipped.py",
+    "tests/test_schedule.py",
+    "-k",
+    "not borders and not never_leave",
+]
 
 pytestmark = [
     pytest.mark.slow,

@@ -67,7 +67,8 @@ CUPOLA_API int cupola_pipeline_set_report(cupola_pipeline* pipeline,
 /* What a step gives where the call or the report asked to stop. */
 #define CUPOLA_PIPELINE_STOPPED (-2)
 
-/* The steps; each refuses what is not its turn. */
+/* The steps; each refuses what is not its turn, a slot that another thread is in a step of, and a
+ * pipeline that is over. */
 CUPOLA_API int cupola_pipeline_fill(cupola_pipeline* pipeline, size_t slot, int64_t chunk);
 CUPOLA_API int cupola_pipeline_upload(cupola_pipeline* pipeline, size_t slot);
 CUPOLA_API int cupola_pipeline_launch(cupola_pipeline* pipeline, size_t slot);
@@ -79,8 +80,9 @@ CUPOLA_API int cupola_pipeline_ready(cupola_pipeline* pipeline, size_t slot, int
 
 /* Cupola's own schedule: the chunks in order, each into the next slot in turn. */
 CUPOLA_API int cupola_pipeline_run(cupola_pipeline* pipeline);
-/* After a schedule. Waits until no device touches any of the memory. Where it `succeeded`, an error
- * unless each chunk was drained. */
+/* After a schedule, whose threads may still be in a step: no other begins. Waits until none is, and
+ * no device touches any of the memory. Where it `succeeded`, an error unless each chunk was
+ * drained. Refused in one of the pipeline's own steps. */
 CUPOLA_API int cupola_pipeline_finish(cupola_pipeline* pipeline, int succeeded);
 /* The chunk in whose step the first failure was: first == last; or, where a device failed, those
  * that it had under way. -1 where nothing failed in a step. */
