@@ -63,14 +63,28 @@ bool has_code(const Piece& group, const Context& context) {
 // What is loaded of one device.
 class Loaded {
   public:
-    Kernel& kernel(Context& context, const std::string& name) {
+    Kernel& kernel(Context& context, const std::string& name, std::size_t parameter_bytes) {
         std::lock_guard<std::mutex> lock(mutex_);
         Ref<Kernel>& kernel = kernels_[name];
-        if (!kernel) kernel = make<Kernel>(module(context, find(name)), name);
+        if (!kernel) kernel = loaded(context, name, parameter_bytes);
         return *kernel;
     }
 
   private:
+    // With all that is known of it: what others find is not changed any more.
+    Ref<Kernel> loaded(Context& context, const std::string& name, std::size_t parameter_bytes) {
+        auto kernel = make<Kernel>(module(context, find(name)), name);
+        if (kernel->parameters.empty()) {  // a driver that doesn't tell, and machine code alone
+            cupola_parameter only{};
+            only.size = static_cast<std::uint32_t>(parameter_bytes);
+            only.kind = CUPOLA_STRUCT;
+            kernel->declare(&only, 1);
+        }
+        if (kernel->parameters.size() != 1 || kernel->parameter_bytes != parameter_bytes)
+            fail(CUPOLA_ERROR_IMAGE, name + ": the library's image has other parameters");
+        return kernel;
+    }
+
     Ref<Module> module(Context& context, const Named& named) {
         const Piece& group = groups()[named.group];
         if (!has_code(group, context))
@@ -90,16 +104,7 @@ class Loaded {
 Kernel& array_kernel(Context& context, const std::string& name, std::size_t parameter_bytes) {
     // Never destroyed: the driver may be gone before the process is.
     static auto* const devices = new Loaded[64];
-    Kernel& kernel = devices[context.ordinal].kernel(context, name);
-    if (kernel.parameters.empty()) {  // a driver that doesn't tell, and machine code alone
-        cupola_parameter only{};
-        only.size = static_cast<std::uint32_t>(parameter_bytes);
-        only.kind = CUPOLA_STRUCT;
-        kernel.declare(&only, 1);
-    }
-    if (kernel.parameters.size() != 1 || kernel.parameter_bytes != parameter_bytes)
-        fail(CUPOLA_ERROR_IMAGE, name + ": the library's image has other parameters");
-    return kernel;
+    return devices[context.ordinal].kernel(context, name, parameter_bytes);
 }
 
 }  // namespace cupola
