@@ -484,9 +484,23 @@ def test_arguments_that_do_not_fit(add):
         (dict(progress=5), "progress="),
         (dict(schedule=5), "schedule="),
         (dict(block=100_000), "block"),
+        (dict(staging="no"), "staging="),
+        (dict(arguments="abc"), "arguments="),
+        (dict(arguments=5), "arguments="),
+        (dict(arguments=x), "arguments="),
+        (dict(grid=None, threads=lambda chunk: "many"), "threads="),
+        (dict(block=lambda chunk: (1, "a")), "block="),
     ):
         with refused(cupola.ArgumentError, saying=words):
             cupola.pipeline(add, x, out, **given)
+    of_another_type = ["a", 1.5, True, object(), {}, b"x", np.arange(2), (1, "a"), lambda chunk: {}]
+    for name in ("block", "grid", "shared", "threads", "chunk", "streams", "memory", "devices"):
+        for value in of_another_type:
+            given = {"block": 32} if name == "grid" else {}
+            if name == "devices" and isinstance(value, tuple):
+                continue  # names a device that isn't there, too
+            with refused(cupola.ArgumentTypeError, saying=name.removesuffix("s")):
+                cupola.pipeline(add, x, out, **{**given, name: value})
     with refused(cupola.ArgumentTypeError, saying="kernel or a function"):
         cupola.pipeline("add", x, out)
     with refused(cupola.ArgumentTypeError, saying="for kernels"):

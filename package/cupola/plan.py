@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -224,6 +226,13 @@ class _Launches:
         self.grid, self.block = grid, block
         main = hosts.arrays[hosts.outputs[0] if hosts.outputs else 0]
         self.threads = _Elements(main) if threads is None else threads
+        if arguments is not None and (
+            isinstance(arguments, (str, bytes)) or not isinstance(arguments, Sequence)
+        ):
+            raise ArgumentTypeError(
+                "arguments= is a list or tuple of what the kernel takes, got "
+                f"{type(arguments).__name__}"
+            )
         if arguments is None:
             arguments = [Place(i) for i in range(len(hosts.arrays))]
             if len(kernel.params) == len(arguments) + 1:
@@ -245,17 +254,19 @@ class _Launches:
         values = tuple(_value(argument, chunk) for argument in arguments)
         block = _value(self.block, chunk)
         if self.grid is not None:
-            return _value(self.grid, chunk), block, self.shared, values
+            grid = _lengths(kernel, "grid", _value(self.grid, chunk))
+            return grid, _lengths(kernel, "block", block), self.shared, values
         if block is None:
             block = kernel.suggest(self.shared)
-        size = int(np.prod(block, dtype=np.int64))
-        threads = _value(self.threads, chunk)
-        if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 0:
+        block = _lengths(kernel, "block", block)
+        given = _value(self.threads, chunk)
+        threads = _int(given)
+        if threads is None or threads < 0:
             raise ArgumentTypeError(
-                f"{kernel.title}: threads= is an int >= 0, or gives one for a chunk; got "
-                f"{threads!r}"
+                f"{kernel.title}: threads= is an int >= 0, or gives one for a chunk; got {given!r}"
             )
-        return -(-threads.__index__() // max(size, 1)), block, self.shared, values
+        size = math.prod(block) if isinstance(block, tuple) else block
+        return -(-threads // max(size, 1)), block, self.shared, values
 
     def forms(
         self, pipeline: Pipeline, kernel: Kernel, arguments: list[object]
@@ -331,10 +342,36 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+def _int(value: Any) -> int | None:
+    """None of what is no integer, as are truth values and arrays of several."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _lengths(kernel: Kernel, name: str, value: Any) -> int | tuple[int, ...]:
+    """A grid or a block; whether it can be of that size is seen when it is set."""
+    several = isinstance(value, (tuple, list))
+    lengths = [_int(each) for each in (value if several else (value,))]
+    found = tuple(length for length in lengths if length is not None)
+    if len(found) < len(lengths):
+        raise ArgumentTypeError(
+            f"{kernel.title}: {name}= is an int or a tuple of up to three, or gives that for a "
+            f"chunk; got {value!r}"
+        )
+    return found if several else found[0]
+
+
 def _count(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+    count = _int(value)
+    if count is None:
+        raise ArgumentTypeError(f"{name}= is an int of at least 1, got {value!r}")
+    if count < 1:
         raise ArgumentValueError(f"{name}= is an int of at least 1, got {value!r}")
-    return int(value.__index__())
+    return count
 
 
 def _execute(pipeline: Pipeline, schedule: Callable[[Pipeline], object] | None) -> None:
@@ -485,6 +522,8 @@ def pipeline(
         _count(memory, "memory"),
         len(indices),
     )
+    if staging is not None and not isinstance(staging, (bool, np.bool_)):
+        raise ArgumentTypeError(f"staging= is True, False or None, got {staging!r}")
     run = Pipeline(tuple(hosts.arrays), hosts.inputs, hosts.outputs, length)
     if staging is None:
         staging = driver.info().kind != "cpu"

@@ -4,6 +4,8 @@
 # What the device and the kernel allow, and that nothing is zero, is checked by libcupola; here is
 # what no number of the C ABI could say: negative, beyond 32 bits, no integer, too many axes.
 
+import operator
+
 from libc.stdint cimport INT32_MAX, int32_t, uint32_t
 from libc.string cimport memset
 
@@ -47,10 +49,14 @@ cdef uint32_t read_number(
     cdef int overflow = 0
     cdef long long number
     if type(value) is not int:
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
+        try:
+            if isinstance(value, bool):
+                raise TypeError
+            value = operator.index(value)
+        except TypeError:  # also of an array of several ints
             raise ArgumentTypeError(
-                f"{kernel}: {what} must be an int, got {value!r} of {type(value).__name__}")
-        value = value.__index__()
+                f"{kernel}: {what} must be an int, got {value!r} of {type(value).__name__}"
+            ) from None
     number = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow != 0 or number < 0 or number > LARGEST:
         raise ArgumentValueError(

@@ -2,6 +2,8 @@
 # cython: language_level=3
 """Devices."""
 
+import operator
+
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_device_attribute, cupola_device_count,
     cupola_device_current, cupola_device_memory, cupola_device_name, cupola_device_pop,
@@ -69,14 +71,19 @@ cdef class Device:
         if index is None or isinstance(index, Device):
             self.index = device_index(index)
             return
-        if isinstance(index, bool) or not hasattr(index, "__index__"):
+        given = index
+        try:
+            if isinstance(index, bool):
+                raise TypeError
+            index = operator.index(index)
+        except TypeError:  # also of an array of several ints
             raise ArgumentTypeError(
-                f"a device is given by its index or as a cupola.Device, got {index!r}")
+                f"a device is given by its index or as a cupola.Device, got {given!r}") from None
         ensure()
         check(cupola_device_count(&count))
         if not 0 <= index < count:
             raise UnknownNameError(
-                f"there is no device {int(index)}: the driver has {count}, counted from 0")
+                f"there is no device {index}: the driver has {count}, counted from 0")
         self.index = index
 
     @property
