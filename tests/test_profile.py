@@ -1,5 +1,6 @@
 """Profiles: what ran, where and when; shown as a trace and as a picture."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -218,6 +219,24 @@ def test_after_an_exception(increment, tmp_path):
     with cupola.profile() as p:
         array.fill(0)
     assert kinds(p.operations) == ["fill"]
+    assert_works()
+
+
+def test_the_blocks_own_exception_comes_first(increment, tmp_path):
+    nowhere = tmp_path / "missing" / "trace.json"
+    array = cupola.zeros(4, np.int32)
+    with pytest.raises(FileNotFoundError), cupola.profile(nowhere):
+        increment[1, 4](array, 4)
+    notes = contextlib.nullcontext() if hasattr(Exception, "add_note") else pytest.warns(
+        RuntimeWarning, match="FileNotFoundError"
+    )  # fmt: skip
+    with notes, pytest.raises(ZeroDivisionError) as caught, cupola.profile(nowhere) as p:
+        increment[1, 4](array, 4)
+        raise ZeroDivisionError
+    assert kinds(p.operations) == ["launch"]
+    for note in getattr(caught.value, "__notes__", []):
+        assert "profile" in note and "FileNotFoundError" in note and str(nowhere) in note
+    assert hasattr(Exception, "add_note") == hasattr(caught.value, "__notes__")
     assert_works()
 
 

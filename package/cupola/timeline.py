@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -55,14 +56,20 @@ class Profile:
         self._recording = profiler.Recording(self._nvtx)
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *trace: object) -> None:
         assert self._recording is not None
         self._threads = _names_of_threads()
-        self.operations = self._recording.stop()
-        if self._path is not None:
-            self.save(self._path)
-        if self._picture is not None:
-            self.save_png(self._picture)
+        try:
+            self.operations = self._recording.stop()
+            if self._path is not None:
+                self.save(self._path)
+            if self._picture is not None:
+                self.save_png(self._picture)
+        except Exception as ours:
+            if error is None:
+                raise
+            # The block's own comes first; without the rest of its profile.
+            _note(error, f"its profile could not be finished: {type(ours).__name__}: {ours}")
 
     @contextlib.contextmanager
     def range(self, name: str) -> Iterator[None]:
@@ -176,6 +183,13 @@ def profile(path: Any = None, *, picture: Any = None, nvtx: bool = False) -> Pro
     operation.
     """
     return Profile(path, picture=picture, nvtx=nvtx)
+
+
+def _note(error: BaseException, text: str) -> None:
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    else:  # Python 3.10
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def _names_of_threads() -> dict[int, str]:
