@@ -369,3 +369,12 @@ def test_functions_that_take_errors_for_a_no_are_refused(driver, function):
     array = cupola.to_device(np.arange(3.0))
     with pytest.raises(TypeError, match="get"):
         function(array, array)
+
+
+@pytest.mark.parametrize("ufunc", [np.logical_and, np.logical_or, np.logical_xor])
+@pytest.mark.parametrize("dtype", ["?", "i1", "i2", "u1", "u4", "u8", "f2", "f4", "f8", "c8"])
+def test_of_a_number_the_truth_counts_however_large_it_is(driver, ufunc, dtype):
+    host = np.array([0, 1, 2], dtype)
+    for value in (0, 300, -1, 70000, -(10**10), 0.0, 0.5, float("nan"), 1e300, 0j, 1j, True):
+        assert_same(ufunc(cupola.to_device(host), value).get(), ufunc(host, value))
+        assert_same(ufunc(value, cupola.to_device(host)[::-1]).get(), ufunc(value, host[::-1]))

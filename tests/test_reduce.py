@@ -319,6 +319,8 @@ def test_no_elements(driver):
             for name in ("min", "max", "argmin", "argmax"):
                 check(name, there, here, axis)
         assert np.isnan(there.mean().item())
+    for dtype in (np.complex64, np.complex128):
+        same(cupola.zeros((0, 2), dtype).mean(0), np.full(2, complex(np.nan, np.nan), dtype))
     same(cupola.zeros((0,), np.int8).dot(cupola.zeros((0,), np.int8)), np.zeros((), np.int8))
 
 

@@ -70,10 +70,10 @@ cdef Array compact(Array source, str order, Stream queue):
         copy = lay(
             source.shape, f_strides(source.shape, source.itemsize), source.dtype, copy.memory,
             None, copy.start, copy.device_index)
+    source.used_on(queue)  # before: of several copies the last may fail
     moved(
         copy.start, copy.get_strides(), source.get_address(), source.get_strides(), source.shape,
         source.itemsize, CUPOLA_ON_DEVICE, queue)
-    source.used_on(queue)
     return copy
 
 
@@ -113,11 +113,11 @@ cdef int copy_on_device(Array target, Array source, Stream queue) except -1:
             return 0
         source = compact(source, "C", queue)
     strides = broadcast(source.shape, source.get_strides(), target.shape)
+    target.used_on(queue)
+    source.used_on(queue)
     moved(
         target.start, target.get_strides(), source.start, strides, target.shape, target.itemsize,
         CUPOLA_ON_DEVICE, queue)
-    target.used_on(queue)
-    source.used_on(queue)
     return 0
 
 
@@ -132,19 +132,18 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
     source = host_address(host)
     pinned = is_pinned(source)
     captured = captures(queue, host)  # then each launch of the graph reads it
+    target.used_on(queue)
     if target.contiguous and host.flags.c_contiguous:
         nbytes = target.nbytes
         with nogil:
             check(cupola_copy_to_device(to, <void*>source, nbytes, queue.native))
             if pinned and not by_itself and not captured:
                 queue.wait_done()
-        target.used_on(queue)
         return 0
     if moved(
         to, target.get_strides(), source, host.strides, target.shape, target.itemsize,
         CUPOLA_TO_DEVICE, queue
     ):
-        target.used_on(queue)
         # How a pageable source is read is promised for linear copies alone.
         if not (pinned and by_itself) and not captured:
             with nogil:
@@ -166,19 +165,18 @@ cdef int download(Array source, object host, Stream queue, bint by_itself) excep
     to = host_address(host)
     captured = captures(queue, host)  # then each launch of the graph writes it
     wait = not (by_itself and is_pinned(to)) and not captured
+    source.used_on(queue)
     if source.contiguous and host.flags.c_contiguous:
         nbytes = source.nbytes
         with nogil:
             check(cupola_copy_to_host(<void*>to, origin, nbytes, queue.native))
             if wait:
                 queue.wait_done()
-        source.used_on(queue)
         return 0
     if moved(
         to, host.strides, origin, source.get_strides(), source.shape, source.itemsize,
         CUPOLA_TO_HOST, queue
     ):
-        source.used_on(queue)
         if wait:
             with nogil:
                 queue.wait_done()
@@ -210,10 +208,10 @@ cdef int fill(Array target, object element, Stream queue) except -1:
     lay_out(&axes, target.shape, strides, strides)
     there.address, there.strides = target.start, axes.first
     cdef size_t itemsize = target.itemsize
+    target.used_on(queue)
     with nogil:
         check(cupola_fill_strided(
             &there, axes.shape, axes.count, <void*>value, itemsize, queue.native))
-    target.used_on(queue)
     return 0
 
 

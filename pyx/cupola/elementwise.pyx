@@ -227,13 +227,13 @@ cdef Array run(
         out = result_like(x, plan.result, queue)
     else:
         use(out, queue)
+    use(x, queue)
     if y is not None:
         second = y.start
         use(y, queue)
     elif scalar_first:
         first, second = 0, first
     run_flat(plan, out, first, second, scalar, queue)
-    use(x, queue)
     return out
 
 
@@ -271,6 +271,8 @@ cdef object with_scalar(int number, Array x, object value, bint first, Array out
             if plan.element == x.element and plan.flat and (
                 out is None or takes(out, x, plan.result)
             ):
+                if plan.truth:
+                    value = bool(value)
                 if not is_refused(number, plan, value, first) and (
                     put_scalar(&scalar, value, plan.element) == 0
                 ):
@@ -391,6 +393,8 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
         value = left if x is None else right
         if is_refused(number, plan, value, x is None):
             raise ArgumentValueError("integers to negative integer powers are not allowed")
+        if plan.truth:
+            value = bool(value)
         side = put_scalar(&scalar, value, plan.element)
         if side:
             target.fill(beyond(number, value, plan.element, side, x is None))
@@ -582,18 +586,18 @@ cdef int run_any(
     lay_out(&out, layout.out, target, target.shape)
     lay_out(&first, layout.x, x, target.shape)
     lay_out(&second, layout.y, y, target.shape)
-    note_line()
-    with nogil:
-        status = cupola_elementwise(
-            operation, element, &out, &first, &second, scalar, layout.shape, ndim, queue.native)
-    forget_line()
-    check(status)
+    # Before the launches: of several the last may fail.
     use(target, queue)
     if x is not None:
         use(x, queue)
     if y is not None:
         use(y, queue)
-    return 0
+    note_line()
+    with nogil:
+        status = cupola_elementwise(
+            operation, element, &out, &first, &second, scalar, layout.shape, ndim, queue.native)
+    forget_line()
+    return check(status)
 
 
 cdef Array cast(Array source, object dtype, Stream queue):

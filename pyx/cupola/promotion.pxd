@@ -14,6 +14,7 @@ cdef struct Plan:
     int element  # in which it is done
     int result  # what it gives
     bint flat  # arrays of that type give it, so the kernels for what lies in order do it
+    bint truth  # of a number it takes alone whether that is true
     bint function  # its kernel takes that type alone, and gives its own: the rest is cast
     bint known
 

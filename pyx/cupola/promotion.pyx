@@ -143,6 +143,7 @@ cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) 
         # Whether something is true is seen in a type that holds what it is.
         plan.element = CODES.get(np.result_type(
             *[np.bool_ if isinstance(kind, type) else kind for kind in kinds]), 0)
+        plan.truth = True
     name = NAMES[number]
     if plan.element == CUPOLA_BOOL and ufunc is np.invert:
         name = b"logical_not"

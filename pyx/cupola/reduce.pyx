@@ -214,8 +214,8 @@ cdef object reduce(
         element = x.element if is_index(reduction) else result
         if result == CUPOLA_BOOL:
             reduction, element = of_truth(reduction), x.element
-        run(reduction, element, &to, &source, NULL, &length, 1, 1, queue)
         x.used_on(queue)
+        run(reduction, element, &to, &source, NULL, &length, 1, 1, queue)
         return target
     axes = axes_of(axis, len(x.shape), is_index(reduction))
     if out is not None:
@@ -279,7 +279,8 @@ cdef Array target_of(int reduction, tuple shape, int result, object out, Stream 
 cdef Array fill_empty(int reduction, Array target, Stream queue):
     """What a reduction of no elements gives, where that is defined."""
     if reduction == CUPOLA_MEAN:
-        target.fill(float("nan"), queue)
+        nan = float("nan")
+        target.fill(complex(nan, nan) if target.kind == c"c" else nan, queue)
     else:
         target.fill(
             np.array(reduction == CUPOLA_PRODUCT or reduction == CUPOLA_ALL, target.dtype), queue)
@@ -322,9 +323,10 @@ cdef Array reduce_into(
             place += 1
     to.address, to.element, to.strides = made.start, element_code(made), layout.out
     source.address, source.element, source.strides = x.start, x.element, layout.x
-    run(reduction, element, &to, &source, NULL, layout.shape, ndim, axes, queue)
+    # Before the launches: of several the last may fail.
     x.used_on(queue)
     made.used_on(queue)
+    run(reduction, element, &to, &source, NULL, layout.shape, ndim, axes, queue)
     if made is not target:
         if target.element != result:
             made = cast(made, target.dtype, queue)
@@ -435,10 +437,10 @@ cdef Array product_of(Array x, Array y, object out):
     to.address, to.element, to.strides = made.start, element_code(made), layout.out
     source.address, source.element, source.strides = x.start, x.element, layout.x
     factor.address, factor.element, factor.strides = y.start, y.element, layout.y
-    run(
-        CUPOLA_DOT, result, &to, &source, &factor, layout.shape, ndim, <uint64_t>1 << last, queue)
     for array in (x, y, made):
         (<Array>array).used_on(queue)
+    run(
+        CUPOLA_DOT, result, &to, &source, &factor, layout.shape, ndim, <uint64_t>1 << last, queue)
     if made is not target:
         copy_on_device(target, made, queue)
     return target
