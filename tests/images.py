@@ -73,12 +73,16 @@ def described():
     image = folder() / "described.fatbin"
     if not image.exists():
         reference, code = cubin(75), fatbin()
-        debug = compiled("kernels.debug.cubin", SOURCE, "-cubin", "-G", "-arch=sm_75")
+        kept = folder() / "kept"
+        kept.mkdir()
+        options = ("-cubin", "-G", "-arch=sm_75", "--keep", "--keep-dir", kept)
+        debug = compiled("kernels.debug.cubin", SOURCE, *options)
         manifest.write_manifest(
             image.with_suffix(".json"),
             image=code,
             reference=reference,
             debug=debug,
+            declarations=[kept / f"{SOURCE.stem}.cudafe1.gpu"],
             toolkit=nvcc().release,
             package="tests",
         )

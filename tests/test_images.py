@@ -1,6 +1,8 @@
 """Where images are looked for, and the manifests beside them."""
 
 import json
+import pickle
+import random
 import shutil
 import sys
 
@@ -10,6 +12,7 @@ from test_module import works
 from working import refused
 
 import cupola
+from cupola.manifest import Manifest
 
 
 @pytest.mark.parametrize("name", ["missing.fatbin", "folder/missing", "missing.ptx"])
@@ -135,11 +138,84 @@ def test_manifests_at_odds_with_the_image(driver, written, place, changes):
     works(module)  # the other kernels are as they were
 
 
-@pytest.mark.parametrize(
-    "changes", [{"kind": "quaternion"}, {"size": -1}, {"size": "4"}, {"offset": 2**40}, {"name": 5}]
-)
+IMPOSSIBLE = [
+    {"kind": "quaternion"},
+    {"size": -1},
+    {"size": "4"},
+    {"size": True},
+    {"offset": 2**40},
+    {"name": 5},
+    {"element": [1]},
+    {"element": {"type": "float", "dtype": "O"}},
+    {"element": {"type": "float", "dtype": ["<f4", [2**40]]}},
+    {"element": {"type": "float", "dtype": "<f4" * 10000}},
+]
+FIELDS = {"names": ["a", "b"], "formats": ["<i4", "<f4"], "offsets": [0, 4], "itemsize": 8}
+IMPOSSIBLE += [
+    {"element": {"type": "S", "dtype": {**FIELDS, **changes}}}
+    for changes in (
+        {"names": ["a", "a"]},
+        {"names": ["a", 5]},
+        {"offsets": [0, 2]},
+        {"offsets": [0, -4]},
+        {"offsets": [0, 8]},
+        {"itemsize": 1 << 40},
+        {"formats": ["<i4"]},
+        {"formats": ["<i4", "O"]},
+        {"formats": None},
+    )
+]
+
+
+@pytest.mark.parametrize("changes", IMPOSSIBLE, ids=lambda changes: str(changes)[:60])
 def test_manifests_with_impossible_parameters(driver, written, changes):
     _, axpy, write = written
     axpy["parameters"][2].update(changes)
-    with refused(cupola.ImageError, saying="changed.json"):
-        cupola.load(write())
+    module = cupola.load(write())
+    for _ in range(2):
+        with refused(cupola.ImageError, saying="changed.json"):
+            module["axpy"]
+    works(module)  # what is not asked about is not looked at
+
+
+def test_a_dtype_of_another_size_than_the_value(driver, written):
+    _, axpy, write = written
+    axpy["parameters"][0]["dtype"] = "<f8"
+    with refused(cupola.ImageError, saying=("changed.json", "8 bytes", "4")):
+        cupola.load(write())["axpy"]
+
+
+def test_a_line_for_each_kernel_tells_the_same_as_other_forms(driver, written):
+    found, *_ = written
+    with open(images.described().with_suffix(".json"), "rb") as file:
+        lines = Manifest(file.read(), "lines")
+    indented = Manifest(json.dumps(found, indent=2).encode(), "indented")
+    assert lines == indented and len(lines) == len(found["kernels"])
+    assert lines.head["toolkit"] == indented.head["toolkit"]
+    assert pickle.loads(pickle.dumps(lines)) == lines
+
+
+def test_mutated_manifests(driver):
+    """Whatever the bytes are, there is a manifest, or an ImageError."""
+    good = images.described().with_suffix(".json").read_bytes()
+    rng = random.Random(7)
+    read = 0
+    for _ in range(400):
+        text = bytearray(good[: rng.randrange(200, len(good))] if rng.random() < 0.1 else good)
+        for _ in range(rng.randint(1, 6)):
+            at = rng.randrange(len(text))
+            piece = rng.choice(
+                [b"", b"{", b'"', b"}", b"]", b"\n", b"\xff", b"-1", b"1e400", b"null"]
+            )
+            text[at : at + rng.choice([0, 1, 1, 9])] = piece
+        try:
+            manifest = Manifest(bytes(text), "mutated")
+        except cupola.ImageError:
+            continue
+        for name in manifest:
+            try:
+                assert isinstance(manifest[name], list)
+                read += 1
+            except cupola.ImageError as error:
+                assert "mutated" in str(error)
+    assert read > 1000

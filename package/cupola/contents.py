@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cupola.build.cubin import FATBIN_MAGIC, Entry, read_cubin, read_fatbin
+from cupola.build.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
 from cupola.build.error import BuildError
 from cupola.build.signature import demangle
 from cupola.exceptions import ImageError, MissingFileError
+from cupola.manifest import Parameter
 
 _ELF = b"\x7fELF"
 _MACHINE = slice(0x12, 0x14)
@@ -121,9 +122,7 @@ def _entries(data: bytes) -> tuple[str, list[Entry]]:
     if data.startswith(_FATBIN):
         return "fatbin", read_fatbin(data, everything=True)
     if data.startswith(_ELF) and data[_MACHINE] == _CUDA:
-        # The architecture is in the flags, one byte higher since toolkit 13 (ABI version 8).
-        flags = int.from_bytes(data[48:52], "little")
-        return "cubin", [Entry("cubin", flags >> 8 & 0xFF if data[8] >= 8 else flags & 0xFF, data)]
+        return "cubin", [Entry("cubin", architecture_of(data), data)]
     if data.startswith(_ELF):
         return _embedded(data)
     text = data.partition(b"\0")[0]
@@ -227,17 +226,17 @@ def _ptx_type(declaration: str) -> str:
 
 def _manifest(path: Path) -> dict[str, list[str]]:
     """Of the manifest beside the file: each kernel's parameters."""
-    from cupola.images import manifest_file
+    from cupola import manifest
 
     for place in (path.with_suffix(".json"), path.with_name("kernels.json")):
-        found = manifest_file(str(place)) if place != path else None
+        found = manifest.read(str(place)) if place != path else None
         if found is not None:
             return {name: [_spelled(one) for one in given] for name, given in found.items()}
     return {}
 
 
-def _spelled(parameter: tuple[str, str, str, int, int]) -> str:
-    name, kind, type_name, _, size = parameter
+def _spelled(parameter: Parameter) -> str:
+    name, kind, type_name, _, size, *_ = parameter
     text = type_name or (f"{size} bytes" if kind == "unknown" else kind)
     if "pointer" in kind:
         text = f"{'const ' if kind.startswith('const') else ''}{type_name or 'void'}*"

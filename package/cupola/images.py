@@ -7,18 +7,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cupola import manifest as manifests
 from cupola.exceptions import ArgumentTypeError, ImageError, MissingFileError
 
 if TYPE_CHECKING:
     from cupola.device import Device
+    from cupola.manifest import Manifest
     from cupola.module import Module
 
 SOURCE = ".cu"
 SUFFIXES = ("", ".fatbin", ".ptx", ".cubin", SOURCE)
-FORMAT = 1  # of manifests
-
-# A manifest's parameters: name, kind as cupola.module knows it, type, offset, size.
-Parameters = list[tuple[str, str, str, int, int]]
 
 
 def load(source: Any, package: Any = None, *, device: Device | int | None = None) -> Module:
@@ -79,7 +77,7 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
     return Module(image, place, manifest, device)
 
 
-def from_file(path: str) -> tuple[bytes, dict[str, Parameters] | None, str]:
+def from_file(path: str) -> tuple[bytes, Manifest | None, str]:
     """Image, manifest and place of a file."""
     stem, suffix = os.path.splitext(path)
     if suffix == ".cuh":
@@ -91,10 +89,10 @@ def from_file(path: str) -> tuple[bytes, dict[str, Parameters] | None, str]:
         raise MissingFileError(f"there is no image {path} (in {os.getcwd()})") from None
     except OSError as error:
         raise ImageError(f"{path} can't be read: {error.strerror}") from error
-    return image, manifest_file(f"{stem}.json") if suffix != ".json" else None, path
+    return image, manifests.read(f"{stem}.json") if suffix != ".json" else None, path
 
 
-def search(name: str, package: Any = None) -> tuple[bytes, dict[str, Parameters] | None, str]:
+def search(name: str, package: Any = None) -> tuple[bytes, Manifest | None, str]:
     """Image, manifest and place of a name, from CUPOLA_PATH and then from a package."""
     tried = []
     folders = [folder for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep) if folder]
@@ -118,7 +116,7 @@ def search(name: str, package: Any = None) -> tuple[bytes, dict[str, Parameters]
     raise MissingFileError(f"there is no image {name}; looked for {names} in {'; '.join(tried)}")
 
 
-def in_package(name: str, package: Any) -> tuple[bytes, dict[str, Parameters] | None, str] | None:
+def in_package(name: str, package: Any) -> tuple[bytes, Manifest | None, str] | None:
     """Image, manifest and place of a package's resource, or None."""
     from importlib.resources import files
 
@@ -132,77 +130,6 @@ def in_package(name: str, package: Any) -> tuple[bytes, dict[str, Parameters] | 
             beside = root / (os.path.splitext(name + suffix)[0] + ".json")
             manifest = None
             if beside.is_file():
-                manifest = read_manifest(beside.read_bytes(), str(beside))
+                manifest = manifests.Manifest(beside.read_bytes(), str(beside))
             return resource.read_bytes(), manifest, str(resource)
     return None
-
-
-def manifest_file(path: str) -> dict[str, Parameters] | None:
-    """The manifest in a file, or None where there is no such file."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ImageError(f"the manifest {path} can't be read: {error.strerror}") from error
-    return read_manifest(text, path)
-
-
-def read_manifest(text: bytes, place: str) -> dict[str, Parameters]:
-    """What a manifest (`cupola.build.manifest` writes it) tells of each kernel's parameters.
-
-    Raises
-    ------
-    ImageError
-        Where it is malformed, or of a format which this version does not know.
-    """
-    import json
-
-    try:
-        manifest = json.loads(text)
-        if manifest["format"] != FORMAT:
-            raise ImageError(
-                f"the manifest {place} has format {manifest['format']!r}; this version of cupola "
-                f"reads format {FORMAT}"
-            )
-        return {
-            str(kernel["name"]): [parameter(one) for one in kernel["parameters"]]
-            for kernel in manifest["kernels"]
-        }
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-    ) as error:
-        raise ImageError(
-            f"the manifest {place} is malformed: {type(error).__name__}: {error}"
-        ) from error
-
-
-def parameter(given: dict[str, Any]) -> tuple[str, str, str, int, int]:
-    """One parameter of a manifest; raises KeyError, TypeError or ValueError where it is none."""
-    kind = given["kind"]
-    type_name = given.get("type") or ""
-    if kind == "pointer":
-        element = given.get("element")
-        type_name = element["type"] if element else ""
-        if given.get("const"):
-            kind = "const pointer"
-    elif kind == "integer":
-        kind = "signed" if given["signed"] else "unsigned"
-    elif kind == "float" and "bfloat16" in type_name:
-        kind = "bfloat"
-    elif kind not in ("float", "struct", "unknown"):
-        raise ValueError(f"unknown kind {kind!r}")
-    offset, size = given["offset"], given["size"]
-    for number in (offset, size):
-        if not isinstance(number, int) or not 0 <= number < 1 << 16:
-            raise ValueError(f"an offset or size of {number!r}")
-    name = given.get("name") or ""
-    if not isinstance(name, str) or not isinstance(type_name, str):
-        raise TypeError("names and types are text")
-    return name, kind, type_name, offset, size

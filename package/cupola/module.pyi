@@ -1,11 +1,12 @@
 # cupola/module.pyi - modules.
-from collections.abc import Iterator
-from typing import Any, SupportsIndex
+from collections.abc import Iterator, Mapping
+from typing import SupportsIndex
 
 from typing_extensions import Buffer
 
 from cupola.device import Device
 from cupola.kernel import Kernel
+from cupola.manifest import Parameter
 from cupola.variable import Variables
 
 class Module:
@@ -13,7 +14,7 @@ class Module:
         self,
         image: Buffer,
         name: str = "image",
-        manifest: dict[str, Any] | None = None,
+        manifest: Mapping[str, list[Parameter]] | None = None,
         device: Device | SupportsIndex | None = None,
         *,
         names: dict[str, str] | None = None,

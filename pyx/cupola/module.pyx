@@ -33,6 +33,7 @@ cdef dict KINDS = {
     "const pointer": CUPOLA_POINTER | CUPOLA_CONST,
     "signed": CUPOLA_INTEGER | CUPOLA_SIGNED,
     "unsigned": CUPOLA_INTEGER | CUPOLA_UNSIGNED,
+    "integer": CUPOLA_INTEGER,
     "float": CUPOLA_FLOAT,
     "bfloat": CUPOLA_FLOAT | CUPOLA_BFLOAT,
     "struct": CUPOLA_STRUCT,
@@ -86,8 +87,8 @@ cdef int declare(cupola_kernel* kernel, object parameters) except -1:
         raise MemoryError
     try:
         for i in range(count):
-            name, kind, type_name, offset, size = parameters[i]
-            kept += [name.encode(), type_name.encode()]
+            name, kind, type_name, offset, size = parameters[i][:5]
+            kept += [name.encode(errors="replace"), type_name.encode(errors="replace")]
             list_[i].name = kept[-2]
             list_[i].type = kept[-1]
             list_[i].kind = <uint32_t>KINDS[kind]
@@ -113,8 +114,8 @@ cdef class Module:
         A fatbin, a cubin, or PTX text.
     name : str
         For messages.
-    manifest : dict, optional
-        What `cupola.images.read_manifest` gives.
+    manifest : cupola.manifest.Manifest, optional
+        What is known of the kernels' parameters.
     device : Device or int, optional
         The one to load it on; by default the current one.
     names : dict of str to str, optional

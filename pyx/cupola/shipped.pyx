@@ -43,11 +43,11 @@ def shipped_kernels(device=None):
     cdef int index = device_index(device)
     cdef cupola_module* native = NULL
     if index not in modules:
-        from cupola.images import manifest_file
+        from cupola import manifest as manifests
         with nogil:
             check(cupola_module_shipped(index, &native))
         library = (<bytes>cupola_library_path()).decode()
-        manifest = manifest_file(library.rpartition("/")[0] + "/kernels.json")
+        manifest = manifests.read(library.rpartition("/")[0] + "/kernels.json")
         modules.setdefault(index, adopt(native, "cupola's kernels", manifest))
     return modules[index]
 

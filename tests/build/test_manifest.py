@@ -6,9 +6,10 @@ import pytest
 from cupola.build import manifest
 from cupola.build.cubin import Kernel, Parameter
 from cupola.build.error import BuildError
-from cupola.build.signature import demangle, read_signatures
+from cupola.build.merge import merge
+from cupola.build.signature import demangle, read_debug
 
-FLOAT = {"kind": "float", "type": "float", "size": 4}
+FLOAT = {"kind": "float", "type": "float", "size": 4, "dtype": "<f4"}
 
 
 @pytest.fixture
@@ -97,11 +98,11 @@ def named(name, size):
 
 
 def test_a_parameter_that_debug_information_leaves_out():
-    merged = manifest.merge(of_sizes(8, 4, 8), [named("a", 8), named("c", 8)])
+    merged = merge(of_sizes(8, 4, 8), [named("a", 8), named("c", 8)])
     assert [p["name"] for p in merged] == ["a", None, "c"]
     assert merged[1] == {"name": None, "kind": "unknown", "type": None, "size": 4, "offset": 8}
     # Which of two alike is missing can't be told: only what is sure is said.
-    merged = manifest.merge(of_sizes(8, 4, 4), [named("a", 8), named("b", 4)])
+    merged = merge(of_sizes(8, 4, 4), [named("a", 8), named("b", 4)])
     assert [p["name"] for p in merged] == ["a", None, None]
 
 
@@ -109,7 +110,7 @@ def test_a_parameter_that_debug_information_leaves_out():
 def test_disagreement_is_an_error(sizes):
     described = [named(f"p{i}", size) for i, size in enumerate(sizes)]
     with pytest.raises(BuildError, match=r"kernel test\(\)"):
-        manifest.merge(of_sizes(8, 4), described)
+        merge(of_sizes(8, 4), described)
 
 
 def test_kernels_of_another_source_are_an_error(built, tmp_path):
@@ -117,7 +118,7 @@ def test_kernels_of_another_source_are_an_error(built, tmp_path):
     debug = (built / "kernels.debug.cubin").read_bytes()
     other = debug.replace(b"shared\0", b"sharee\0")
     with pytest.raises(BuildError):
-        manifest.describe(image, other, debug, "13.0", "x")
+        manifest.describe(image, other, [debug], "13.0", "x")
 
 
 def test_names():
@@ -128,4 +129,4 @@ def test_names():
 
 def test_debug_information_that_is_none():
     with pytest.raises(BuildError, match="cannot be read"):
-        read_signatures(b"\x7fELF" + bytes(100))
+        read_debug(b"\x7fELF" + bytes(100), set())

@@ -21,6 +21,7 @@ STO_CUDA_ENTRY = 0x10  # in a symbol's st_other: a kernel, not a device function
 # Attributes in .nv.info sections.
 REGISTER_COUNT = 0x2F
 FRAME_SIZE = 0x11
+STACK_SIZE = 0x12  # of it and all that it calls, where the linker knows
 PARAMETER = 0x17
 
 # Since sm_90 a kernel's shared memory starts with what the system keeps for itself; a section of
@@ -112,14 +113,23 @@ class Parameter:
 
 @dataclass
 class Kernel:
-    """What a cubin tells of a kernel."""
+    """What a cubin tells of a kernel, in bytes but for registers."""
 
     name: str
     parameters: list[Parameter] = field(default_factory=list)
     registers: int = 0
     shared: int = 0
-    local: int = 0
+    local: int = 0  # a thread's stack: its own frame, and those of the functions that it calls
     constant: int = 0
+
+
+def architecture_of(image: bytes) -> int:
+    """For which architecture a cubin is: 90 is sm_90."""
+    if len(image) < 64 or image[:4] != b"\x7fELF":
+        raise BuildError("not a cubin: no 64-bit little-endian ELF header")
+    # In the flags, one byte higher since toolkit 13 (ABI version 8).
+    flags = int.from_bytes(image[48:52], "little")
+    return flags >> 8 & 0xFF if image[8] >= 8 else flags & 0xFF
 
 
 def read_cubin(image: bytes) -> list[Kernel]:
@@ -138,7 +148,7 @@ def read_cubin(image: bytes) -> list[Kernel]:
             kernel.parameters = _parameters(by_name[f".nv.info.{name}"], name)
     if ".nv.info" in by_name:
         for attribute, payload in _attributes(by_name[".nv.info"]):
-            if attribute not in (REGISTER_COUNT, FRAME_SIZE):
+            if attribute not in (REGISTER_COUNT, FRAME_SIZE, STACK_SIZE):
                 continue
             symbol, value = _unpack("<II", payload, 0, ".nv.info")
             if symbol not in names:
@@ -147,7 +157,7 @@ def read_cubin(image: bytes) -> list[Kernel]:
             if attribute == REGISTER_COUNT:
                 kernel.registers = value
             else:
-                kernel.local = value
+                kernel.local = max(kernel.local, value)
     return [kernels[name] for name in sorted(kernels)]
 
 

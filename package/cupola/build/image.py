@@ -38,7 +38,7 @@ def steps(
         _compile(toolkit, source, image, [*code, "-fatbin", "-no-compress", "--threads=0",
                                           *architectures.options()]),
         _compile(toolkit, source, reference, [*code, "-cubin", oldest]),
-        _compile(toolkit, source, debug, [*code, "-cubin", "-G", oldest]),
+        _compile(toolkit, source, debug, [*code, "-cubin", "-G", oldest, *keep(root, debug)]),
     ]  # fmt: skip
 
     def write() -> None:
@@ -49,6 +49,7 @@ def steps(
             image=root / image,
             reference=root / reference,
             debug=root / debug,
+            declarations=[root / kept(debug, source)],
             toolkit=toolkit.release,
             package=package,
         )
@@ -63,6 +64,18 @@ def steps(
         )
     )
     return made
+
+
+def keep(root: Path, target: Path) -> list[str]:
+    """Options to keep the compiler's intermediate files, in a folder beside what is made."""
+    folder = target.with_suffix(".kept")
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    return ["--keep", "--keep-dir", str(folder)]
+
+
+def kept(target: Path, source: Path) -> Path:
+    """The one of them that names each kernel's parameters."""
+    return target.with_suffix(".kept") / f"{source.stem}.cudafe1.gpu"
 
 
 def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[str]) -> Step:

@@ -7,63 +7,102 @@
      "architectures": {"cubin": [75, 90], "ptx": [75]},
      "kernels": [{"name": ..., "demangled": ...,
                   "parameters": [{"name": "x", "kind": "pointer", "type": "const float*",
-                                  "size": 8, "offset": 0, "const": true,
-                                  "element": {"kind": "float", "type": "float", "size": 4}}],
+                                  "size": 8, "offset": 0, "const": true, "restrict": true,
+                                  "element": {"kind": "float", "type": "float", "size": 4,
+                                              "dtype": "<f4"}}],
                   "resources": {"sm_75": {"registers": 10, "shared": 0, "local": 0,
                                           "constant": 0}}}]}
 
-``kind`` is pointer, integer (with ``signed``), float or struct (with ``fields``, each with
-``name``, ``offset`` and ``count``).  Of a parameter that its kernel never uses the debug
-information may say nothing: then ``kind`` is unknown and ``name`` null.  All sizes and offsets
-are bytes.
+``kind`` is pointer, integer (with ``signed``; null where that is not known), float or struct (with
+``fields``, each with ``name``, ``offset`` and ``count``). What is no pointer has a ``dtype``
+(`cupola.build.layout`), and so has what a pointer leads to, where that is known; ``notes`` say
+what a dtype can't. ``name`` is null where the source gives none.
+
+Number, sizes and offsets of parameters come from the machine code, names and whether a pointer is
+``restrict`` from the compiler's intermediate files, types from debug information. Where these
+are not at one the build stops. Without intermediate files a parameter which its kernel never uses
+may lack: then ``kind`` is unknown and ``name`` null. All sizes and offsets are bytes.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .architectures import PTX
-from .cubin import Kernel, Parameter, read_cubin, read_fatbin
+from .cubin import Kernel, architecture_of, read_cubin, read_fatbin
+from .intermediate import Declaration, read_declarations
 from .error import BuildError
-from .signature import Description, demangle, read_signatures
+from .layout import dtype, notes
+from .merge import merge
+from .signature import Debug, demangle, read_debug
 
 FORMAT = 1
 
 
 def write_manifest(
-    path: Path, *, image: Path, reference: Path, debug: Path, toolkit: str, package: str
+    path: Path,
+    *,
+    image: Path,
+    reference: Path,
+    debug: Path | Sequence[Path],
+    toolkit: str,
+    package: str,
+    declarations: Sequence[Path] = (),
 ) -> None:
-    """Describe ``image`` in the file ``path``.
-
-    ``reference`` and ``debug`` are the same sources as cubins of one architecture, the latter
-    with debug information; what the two say must agree.
-    """
+    """Describe ``image`` in the file ``path``; see `describe`."""
+    cubins = [debug] if isinstance(debug, Path) else debug
     text = describe(
-        image.read_bytes(), reference.read_bytes(), debug.read_bytes(), toolkit, package
+        image.read_bytes(),
+        reference.read_bytes(),
+        [cubin.read_bytes() for cubin in cubins],
+        toolkit,
+        package,
+        [file.read_text(errors="replace") for file in declarations],
     )
-    path.write_text(json.dumps(text, indent=1) + "\n")
+    path.write_text(written(text))
+
+
+def written(manifest: dict[str, Any]) -> str:
+    """As JSON, a line for each kernel: so one can be read without the others."""
+    lines = [f"{json.dumps(name)}: {json.dumps(manifest[name])}" for name in manifest
+             if name != "kernels"]  # fmt: skip
+    kernels = ",\n".join(json.dumps(kernel) for kernel in manifest["kernels"])
+    return "{" + ",\n".join([*lines, f'"kernels": [\n{kernels}']) + "\n]}\n"
 
 
 def describe(
-    image: bytes, reference: bytes, debug: bytes, toolkit: str, package: str
+    image: bytes,
+    reference: bytes,
+    debug: Sequence[bytes],
+    toolkit: str,
+    package: str,
+    declarations: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The manifest, as what JSON holds."""
+    """The manifest, as what JSON holds.
+
+    Parameters
+    ----------
+    image : bytes
+        The fatbin.
+    reference : bytes
+        All its kernels as a cubin of one architecture, linked where there were several sources.
+    debug : list of bytes
+        The same with debug information; a cubin for each source.
+    declarations : list of str
+        What ``nvcc --keep`` left of each source in a ``.cudafe1.gpu``.
+    """
     entries = read_fatbin(image)
     kernels = read_cubin(reference)
-    resources: dict[str, dict[str, Any]] = {kernel.name: {} for kernel in kernels}
-    cubins = {PTX: kernels}
+    cubins = {architecture_of(reference): kernels}
     cubins |= {e.architecture: read_cubin(e.payload) for e in entries if e.kind == "cubin"}
-    for architecture, found in sorted(cubins.items()):
-        if {kernel.name for kernel in found} != set(resources):
-            raise BuildError(f"the code for sm_{architecture} holds other kernels than sm_{PTX}'s")
-        for kernel in found:
-            resources[kernel.name][f"sm_{architecture}"] = _resources(kernel)
-    signatures = read_signatures(debug)
+    resources = _compared(kernels, cubins)
+    names = {kernel.name for kernel in kernels}
+    told = [read_debug(cubin, names) for cubin in debug]
+    declared = [read_declarations(text) for text in declarations]
     ptx = [entry for entry in entries if entry.kind == "ptx"]
     return {
         "format": FORMAT,
@@ -78,12 +117,30 @@ def describe(
             {
                 "name": kernel.name,
                 "demangled": demangle(kernel.name),
-                "parameters": merge(kernel, signatures.get(kernel.name, [])),
+                "parameters": _parameters(kernel, told, declared),
                 "resources": resources[kernel.name],
             }
             for kernel in kernels
         ],
     }
+
+
+def _compared(
+    kernels: Iterable[Kernel], cubins: Mapping[int, Sequence[Kernel]]
+) -> dict[str, dict[str, Any]]:
+    """Resources of each kernel by architecture, all of which have the same kernels."""
+    resources: dict[str, dict[str, Any]] = {kernel.name: {} for kernel in kernels}
+    layouts = {kernel.name: kernel.parameters for kernel in kernels}
+    for architecture, found in sorted(cubins.items()):
+        if {kernel.name for kernel in found} != set(resources):
+            raise BuildError(f"the code for sm_{architecture} holds other kernels than sm_{PTX}'s")
+        for kernel in found:
+            if kernel.parameters != layouts[kernel.name]:
+                raise BuildError(
+                    f"kernel {demangle(kernel.name)} has other parameters for sm_{architecture}"
+                )
+            resources[kernel.name][f"sm_{architecture}"] = _resources(kernel)
+    return resources
 
 
 def _resources(kernel: Kernel) -> dict[str, int]:
@@ -104,44 +161,21 @@ def _ptx_version(texts: Sequence[bytes]) -> str | None:
     return None
 
 
-def merge(kernel: Kernel, described: Sequence[Description]) -> list[dict[str, Any]]:
-    """Layout and types together; where they contradict each other the build stops."""
-    layout = kernel.parameters
-    placed = _match(layout, described)
-    if placed is None:
+def _parameters(
+    kernel: Kernel, told: Sequence[Debug], declared: Sequence[dict[str, list[Declaration]]]
+) -> list[dict[str, Any]]:
+    debug = next((one for one in told if kernel.name in one.kernels), None)
+    described = [] if debug is None else debug.kernels[kernel.name]
+    front = next((one[kernel.name] for one in declared if kernel.name in one), None)
+    if declared and front is None:
         raise BuildError(
-            f"kernel {demangle(kernel.name)}: its code has parameters of "
-            f"{[parameter.size for parameter in layout]} bytes, its debug information tells of "
-            f"{[(d['type'], d['size']) for d in described]}"
+            f"kernel {demangle(kernel.name)} is in none of the compiler's intermediate files"
         )
-    merged = []
-    for parameter, description in zip(layout, placed, strict=True):
-        known = description or {"name": None, "kind": "unknown", "type": None}
-        merged.append({**known, "size": parameter.size, "offset": parameter.offset})
+    merged = merge(kernel, described, front, debug)
+    for parameter in merged:
+        value = parameter["element"] if parameter["kind"] == "pointer" else parameter
+        if value is not None and value["kind"] != "unknown":
+            value["dtype"] = dtype(value)
+            if said := notes(value):
+                value["notes"] = said
     return merged
-
-
-def _match(
-    layout: Sequence[Parameter], described: Sequence[Description]
-) -> list[Description | None] | None:
-    """Which description belongs to which parameter, in order and of the same size.
-
-    Where descriptions are missing, and more than one way fits, a parameter on which the ways
-    differ stays without.
-    """
-    if len(layout) - len(described) > 8:  # none that is used is ever missing: not worth a search
-        return [None] * len(layout)
-    agreed: list[Description | None] | None = None
-    for chosen in combinations(range(len(layout)), len(described)):
-        pairs = list(zip(chosen, described, strict=True))
-        if any(layout[i].size != description["size"] for i, description in pairs):
-            continue
-        way: list[Description | None] = [None] * len(layout)
-        for i, description in pairs:
-            way[i] = description
-        if agreed is None:
-            agreed = way
-        else:
-            both = zip(agreed, way, strict=True)
-            agreed = [mine if mine is other else None for mine, other in both]
-    return agreed

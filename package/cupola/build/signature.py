@@ -5,39 +5,63 @@ from __future__ import annotations
 
 import ctypes
 import io
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from .error import BuildError
 
 _QUALIFIERS = {"DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_typedef"}
 _STRUCTS = {"DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"}
+_TYPES = {*_STRUCTS, "DW_TAG_enumeration_type"}
 _POINTERS = {"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"}
 _SIGNED = {0x05, 0x06, 0x0D}  # DW_ATE_signed, signed_char, signed_fixed
 _FLOAT = 0x04  # DW_ATE_float
+_SCOPES = {"DW_TAG_namespace", *_STRUCTS}
+_BASE = "__b_"  # how nvcc names the part of a struct that is its base class
 _LIBRARY_FLOATS = {"__half": "half", "__nv_bfloat16": "bfloat16"}
 
 Description = dict[str, Any]
 
 
-def read_signatures(image: bytes) -> dict[str, list[Description]]:
-    """Parameters by kernel (its linkage name), of a cubin compiled with -G.
+@dataclass
+class Debug:
+    """What debug information tells."""
 
-    A parameter which the kernel never uses can be missing.
+    kernels: dict[str, list[Description]]  # parameters, by the linkage name
+    entries: dict[str, Any]  # of types, by name
+
+    def type(self, name: str) -> Description | None:
+        """A type by its name, or its linkage name; None where nothing is told of it."""
+        entry = self.entries.get(name)
+        return None if entry is None else _describe(entry)
+
+
+def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
+    """Of these kernels, from a cubin compiled with -G.
+
+    A parameter which a kernel never uses can be missing.
     """
     try:
         from elftools.common.exceptions import DWARFError, ELFError
         from elftools.elf.elffile import ELFFile
     except ImportError as error:
         raise BuildError("the manifest needs pyelftools: pip install pyelftools") from error
+    found = Debug({}, {})
     try:
         # Relocations are of a kind that pyelftools does not know, and only concern addresses.
         dwarf = ELFFile(io.BytesIO(image)).get_dwarf_info(relocate_dwarf_sections=False)
-        found: dict[str, list[Description]] = {}
         for unit in dwarf.iter_CUs():
             for entry in unit.iter_DIEs():
-                if entry.tag == "DW_TAG_subprogram" and "DW_AT_name" in entry.attributes:
-                    found[_linkage_name(entry)] = [
-                        {"name": _name(child), **_describe(_type(child))}
+                if "DW_AT_name" not in entry.attributes:
+                    continue
+                if entry.tag in _TYPES:
+                    for name in {_name(entry), demangle(_name(entry)), _qualified(entry)}:
+                        found.entries.setdefault(name, entry)
+                elif entry.tag == "DW_TAG_subprogram" and _linkage_name(entry) in kernels:
+                    found.kernels[_linkage_name(entry)] = [
+                        {"name": _name(child) or None, **_describe(_type(child))}
                         for child in entry.iter_children()
                         if child.tag == "DW_TAG_formal_parameter"
                     ]
@@ -56,6 +80,16 @@ def _linkage_name(entry: Any) -> str:
 def _name(entry: Any) -> str:
     attribute = entry.attributes.get("DW_AT_name")
     return "" if attribute is None else _decoded(attribute.value)
+
+
+def _qualified(entry: Any) -> str:
+    """A type's name, with the namespaces and classes that it is in."""
+    name = demangle(_name(entry))
+    around = entry.get_parent()
+    while around is not None and around.tag in _SCOPES and "::" not in name.partition("<")[0]:
+        name = f"{_name(around) or '(anonymous namespace)'}::{name}"
+        around = around.get_parent()
+    return name
 
 
 def _decoded(value: bytes | str) -> str:
@@ -93,18 +127,21 @@ def _describe(declared: Any, depth: int = 2) -> Description:
     name = _name(entry)
     if entry.tag == "DW_TAG_base_type":
         encoding = entry.attributes["DW_AT_encoding"].value
+        if size not in (1, 2, 4, 8):  # __int128
+            return {"kind": "struct", "type": name, "size": size, "fields": []}
         if encoding == _FLOAT:
             return {"kind": "float", "type": name, "size": size}
         return {"kind": "integer", "type": name, "size": size, "signed": encoding in _SIGNED}
     if entry.tag == "DW_TAG_enumeration_type":
         values = [child.attributes.get("DW_AT_const_value") for child in entry.iter_children()]
         signed = any(value is not None and value.value < 0 for value in values)
-        return {"kind": "integer", "type": demangle(name), "size": size, "signed": signed}
+        return {"kind": "integer", "type": _qualified(entry), "size": size, "signed": signed}
     if name in _LIBRARY_FLOATS and size == 2:
         return {"kind": "float", "type": _LIBRARY_FLOATS[name], "size": size}
     if entry.tag in _STRUCTS:
         fields = _fields(entry, depth) if depth else []
-        return {"kind": "struct", "type": name, "size": size, "fields": fields}
+        told = {"kind": "struct", "type": _qualified(entry), "size": size, "fields": fields}
+        return {**told, "union": True} if entry.tag == "DW_TAG_union_type" else told
     return {"kind": "struct", "type": name, "size": size, "fields": []}
 
 
@@ -131,14 +168,32 @@ def _fields(struct: Any, depth: int) -> list[Description]:
         if location is None and struct.tag != "DW_TAG_union_type":
             continue  # a static member
         entry, _ = _unqualified(_type(child))
-        count = 1
+        shape = []
         while entry.tag == "DW_TAG_array_type":
-            for part in entry.iter_children():
-                count *= _count(part)
+            shape += [_count(part) for part in entry.iter_children()]
             entry, _ = _unqualified(_type(entry))
-        place = {"name": _name(child), "offset": _offset(location), "count": count}
-        found.append({**place, **_describe(entry, depth)})
+        name, offset = _name(child), _offset(location)
+        place = {"name": name, "offset": offset, "count": prod(shape)}
+        told = _describe(entry, depth)
+        if shape:
+            place["shape"] = shape
+        if "DW_AT_bit_size" in child.attributes:
+            place["bits"] = _bits(child, told["size"])
+        if child.tag == "DW_TAG_inheritance" or name.startswith(_BASE):
+            place |= {"name": told["type"].partition("<")[0].rpartition("::")[2], "base": True}
+        found.append({**place, **told})
     return found
+
+
+def _bits(field: Any, size: int) -> list[int]:
+    """The first bit, counted from the lowest of the field's first byte, and how many."""
+    width = field.attributes["DW_AT_bit_size"].value
+    if "DW_AT_data_bit_offset" in field.attributes:
+        return [field.attributes["DW_AT_data_bit_offset"].value, width]
+    if "DW_AT_byte_size" in field.attributes:
+        size = field.attributes["DW_AT_byte_size"].value
+    above = field.attributes.get("DW_AT_bit_offset")  # counted from the highest
+    return [size * 8 - (above.value if above else 0) - width, width]
 
 
 def _count(subrange: Any) -> int:
@@ -180,7 +235,7 @@ def spelled(entry: Any) -> str:
     if entry.tag == "DW_TAG_array_type":
         counts = "".join(f"[{_count(part)}]" for part in entry.iter_children())
         return f"{spelled(_type(entry))} {counts}"
-    return demangle(_name(entry))
+    return _qualified(entry) if entry.tag in _TYPES else demangle(_name(entry))
 
 
 def demangle(name: str) -> str:

@@ -1,0 +1,157 @@
+# package/cupola.build.intermediate.py - kernels' parameters as the compiler's front end wrote them.
+"""Kernels' declarations out of nvcc's intermediate files.
+
+``nvcc --keep`` leaves ``NAME.cudafe1.gpu``: the device code as C, templates made and names
+mangled, with the name of every parameter, used or not. Debug information knows types better, and
+leaves some parameters out; `cupola.build.manifest` checks one against the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .error import BuildError
+
+_KERNEL = "__global__"
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_$][\w$]*|\d[\w.]*|\S')
+_MARKER = re.compile(r"^#.*$", re.MULTILINE)  # which line of which file follows
+_WORD = re.compile(r"[A-Za-z_$][\w$]*\Z")
+_ATTRIBUTES = {"__launch_bounds__", "__attribute__", "__cluster_dims__", "__maxnreg__",
+               "__block_size__", "__align__"}  # fmt: skip
+_QUALIFIERS = {"const", "volatile", "__restrict__", "register", "struct", "union", "enum", "class"}
+_UNNAMED = re.compile(r"__T\d+\Z")
+_PACK = re.compile(r"__\d+_\d+_\d+_(.+)")  # one of a parameter pack: "__2_40994_72_rest"
+_VALUE = "__val_param"  # of what is copied when the kernel begins: "struct Box __val_param(box)"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A parameter: its name, None where the source gives none, and its type as C has it."""
+
+    name: str | None
+    type: str  # without qualifiers; of a pointer, what it points to, "" where that has no name
+    pointer: bool = False
+    restrict: bool = False
+    const: bool = False  # the type itself, or what is pointed to
+
+
+def read_declarations(text: str) -> dict[str, list[Declaration]]:
+    """Parameters of each kernel that a ``.cudafe1.gpu`` defines, by its linkage name.
+
+    Raises
+    ------
+    BuildError
+        It has another form than that of the compilers that are known.
+    """
+    found = {}
+    types = _Types(text)
+    at = text.find(_KERNEL)
+    while at >= 0:
+        tokens = _tokens(text, at + len(_KERNEL))
+        name, parameters = _header(tokens)
+        if next(tokens, "") == "{":
+            found[name] = [types.declaration(one) for one in parameters if one != ["void"]]
+        at = text.find(_KERNEL, at + len(_KERNEL))
+    return found
+
+
+def _tokens(text: str, at: int) -> Iterator[str]:
+    """From there on, line by line: what follows a kernel's header is never looked at."""
+    end = text.find("\n", at)
+    while at < len(text):
+        end = len(text) if end < 0 else end
+        yield from _TOKEN.findall(_MARKER.sub("", text[at:end]))
+        at, end = end + 1, text.find("\n", end + 1)
+
+
+def _header(tokens: Iterator[str]) -> tuple[str, list[list[str]]]:
+    """The name, and the tokens of each parameter."""
+    before = ""
+    for token in tokens:
+        if token == "(" and before in _ATTRIBUTES:
+            _list(tokens)
+        elif token == "(" and _WORD.match(before):
+            return before, _list(tokens)
+        elif token in "{};":
+            break
+        before = token
+    raise BuildError("the compiler's intermediate file has a kernel of an unknown form")
+
+
+def _list(tokens: Iterator[str]) -> list[list[str]]:
+    """What stands between commas, up to the bracket's end."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens:
+        if token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth -= 1
+            if depth < 0:
+                return [part for part in parts if part]
+        if token == "," and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    raise BuildError("the compiler's intermediate file ends amid a kernel's parameters")
+
+
+class _Types:
+    """Names of types, typedefs followed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.known: dict[str, list[str] | None] = {}
+
+    def declaration(self, tokens: list[str]) -> Declaration:
+        name, left = _name(tokens)
+        kind, depth, const = self.resolved(left)
+        nested = depth > 1 or "(" in left
+        return Declaration(
+            name, "" if nested else kind, depth > 0 or "(" in left, "__restrict__" in left, const
+        )
+
+    def resolved(self, tokens: list[str], depth: int = 0) -> tuple[str, int, bool]:
+        """The type without qualifiers, how many pointers lead to it, whether it is const."""
+        words = [token for token in tokens if token not in _QUALIFIERS and _WORD.match(token)]
+        pointers = tokens.count("*") + tokens.count("&")
+        first = tokens.index("*") if "*" in tokens else len(tokens)
+        const = "const" in tokens[:first]
+        if words == ["__nv_bool"]:
+            return "bool", pointers, const
+        meant = self.meant(words[0]) if len(words) == 1 and depth < 16 else None
+        if meant is not None:
+            kind, more, also = self.resolved(meant, depth + 1)
+            return kind, more + pointers, const or also
+        return " ".join(words), pointers, const
+
+    def meant(self, name: str) -> list[str] | None:
+        """What a typedef says of the name, where there is one that is no function's."""
+        if name not in self.known:
+            found = re.search(rf"^typedef (.*[\s*]){re.escape(name)};", self.text, re.MULTILINE)
+            self.known[name] = _TOKEN.findall(found[1]) if found else None
+        return self.known[name]
+
+
+def _name(tokens: list[str]) -> tuple[str | None, list[str]]:
+    """A declarator's name, and the tokens without it."""
+    if _VALUE in tokens:
+        at = tokens.index(_VALUE)
+        return _spelled("".join(tokens[at + 2 : tokens.index(")", at)])), tokens[:at]
+    end = len(tokens)
+    if "(" in tokens:  # of a function, or of an array: the name stands in the first brackets
+        end = tokens.index(")")
+    at = max((i for i in range(end) if _WORD.match(tokens[i])), default=-1)
+    if at < 0:
+        raise BuildError(f"a parameter of an unknown form: {' '.join(tokens)}")
+    return _spelled(tokens[at]), tokens[:at] + tokens[at + 1 :]
+
+
+def _spelled(name: str) -> str | None:
+    """As the source has it."""
+    if _UNNAMED.match(name):
+        return None
+    pack = _PACK.match(name)
+    return pack[1] if pack else name

@@ -1,0 +1,220 @@
+# cupola/manifest.py - what the file beside an image tells of its kernels.
+"""Manifests of images, as `cupola.build.manifest` writes them.
+
+They come with an image from wherever that came from: nothing in them is believed that does not
+have the right form, and where sizes or offsets are not those of the image the kernel is refused.
+A library can have many kernels, of which few are used: what is told of one is read when it is asked
+for, provided that the manifest has a line for each, as those that cupola writes do.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cupola.exceptions import ImageError
+
+FORMAT = 1
+_MOST = 1 << 16  # bytes of parameters, which no kernel has
+_LINE = re.compile(rb'^\{"name": "((?:[^"\\]|\\.)*)",.*\}(,?)$', re.MULTILINE)
+_HEAD = b'"kernels": [\n'
+_TAIL = re.compile(rb"\s*\]\s*\}\s*")
+_SCALAR = re.compile(r"\|b1|\|[iuV]1|<[iu][248]|<f[248]|\|V\d{1,5}")
+_MALFORMED = (
+    ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError
+)  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    """What a manifest tells of a parameter."""
+
+    name: str
+    kind: str  # as cupola.module knows it
+    type: str  # of a pointer, what it points to
+    offset: int
+    size: int
+    dtype: np.dtype[Any] | None  # of a value, or of what a pointer leads to
+    restrict: bool
+
+
+class Manifest(Mapping[str, list[Parameter]]):
+    """Parameters by kernel.
+
+    Parameters
+    ----------
+    text : bytes
+        The file's content.
+    place : str
+        For messages.
+
+    Raises
+    ------
+    ImageError
+        Where it is malformed, or of a format which this version does not know; what is told of one
+        kernel, when it is asked for.
+    """
+
+    def __init__(self, text: bytes, place: str) -> None:
+        self.text, self.place = text, place
+        self._read: dict[str, list[Parameter]] = {}
+        try:
+            self._head, self._kernels = _split(text)
+            given = self._head["format"]
+            if given != FORMAT:
+                raise ImageError(
+                    f"the manifest {place} has format {given!r}; this version of cupola reads "
+                    f"format {FORMAT}"
+                )
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
+    def _malformed(self, error: Exception, kernel: str = "") -> ImageError:
+        where = f"{self.place} is malformed" + (f", kernel {kernel}" if kernel else "")
+        return ImageError(f"the manifest {where}: {type(error).__name__}: {error}")
+
+    def about(self, name: str) -> dict[str, Any]:
+        """All that is told of a kernel, as JSON has it.
+
+        Raises
+        ------
+        KeyError
+            There is none of that name.
+        """
+        found = self._kernels[name]
+        try:
+            kernel = json.loads(found) if isinstance(found, bytes) else found
+            if not isinstance(kernel, dict):
+                raise TypeError(f"a kernel is told by {type(kernel).__name__}")
+            return kernel
+        except _MALFORMED as error:
+            raise self._malformed(error, name) from error
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What is told of the image as a whole."""
+        return self._head
+
+    def __getitem__(self, name: str) -> list[Parameter]:
+        if name not in self._read:
+            kernel = self.about(name)
+            try:
+                self._read[name] = [parameter(one) for one in kernel["parameters"]]
+            except _MALFORMED as error:
+                raise self._malformed(error, name) from error
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __repr__(self) -> str:
+        return f"Manifest({self.text!r}, {self.place!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Manifest, (self.text, self.place)
+
+
+def _split(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The head, and kernels by name: the text of each, where it has a line of its own."""
+    head, found, body = text.partition(_HEAD)
+    if found:
+        kernels, at, more = {}, 0, True
+        for line in _LINE.finditer(body):
+            if line.start() != at or not more:
+                break
+            kernels[json.loads(b'"' + line[1] + b'"')] = line[0].removesuffix(b",")
+            at, more = line.end() + 1, bool(line[2])
+        if (not more or at == 0) and _TAIL.fullmatch(body, at):
+            return _object(head + b'"kernels": []}'), kernels
+    whole = _object(text)
+    return whole, {str(kernel["name"]): kernel for kernel in whole["kernels"]}
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"it holds {type(found).__name__}")
+    return found
+
+
+def read(path: str) -> Manifest | None:
+    """The manifest in a file, or None where there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ImageError(f"the manifest {path} can't be read: {error.strerror}") from error
+    return Manifest(text, path)
+
+
+def parameter(given: dict[str, Any]) -> Parameter:
+    """One parameter; raises KeyError, TypeError or ValueError where it is none."""
+    kind, restrict = given["kind"], given.get("restrict") is True
+    type_name, spec = given.get("type") or "", given.get("dtype")
+    if kind == "pointer":
+        element = given.get("element") or {}
+        type_name, spec = element["type"] if element else "", element.get("dtype")
+        if given.get("const"):
+            kind = "const pointer"
+    elif kind == "integer":
+        signed = given["signed"]
+        kind = "integer" if signed is None else "signed" if signed else "unsigned"
+    elif kind == "float" and "bfloat16" in type_name:
+        kind = "bfloat"
+    elif kind not in ("float", "struct", "unknown"):
+        raise ValueError(f"unknown kind {kind!r}")
+    offset, size = _number(given["offset"]), _number(given["size"])
+    name = given.get("name") or ""
+    if not isinstance(name, str) or not isinstance(type_name, str):
+        raise TypeError("names and types are text")
+    dtype = None if spec is None else dtype_of(spec)
+    if dtype is not None and "pointer" not in kind and dtype.itemsize != size:
+        raise ValueError(f"a dtype of {dtype.itemsize} bytes for a value of {size}")
+    return Parameter(name, kind, type_name, offset, size, dtype, restrict)
+
+
+def _number(given: Any) -> int:
+    if type(given) is not int or not 0 <= given < _MOST:
+        raise ValueError(f"an offset or size of {given!r}")
+    return given
+
+
+def dtype_of(spec: Any, depth: int = 16) -> np.dtype[Any]:
+    """NumPy's dtype of what `cupola.build.layout` describes.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        It is none, or none that C has: parts that overlap or stick out.
+    """
+    if isinstance(spec, str) and _SCALAR.fullmatch(spec):
+        return np.dtype(spec)
+    if depth == 0:
+        raise ValueError("structs in structs without an end")
+    if isinstance(spec, list):
+        inner, shape = dtype_of(spec[0], depth - 1), tuple(_number(axis) for axis in spec[1])
+        _number(inner.itemsize * math.prod(shape))
+        return np.dtype((inner, shape))
+    if not isinstance(spec, dict):
+        raise TypeError(f"a dtype of {spec!r}")
+    names, offsets, size = spec["names"], spec["offsets"], _number(spec["itemsize"])
+    formats = [dtype_of(one, depth - 1) for one in spec["formats"]]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("names are text")
+    end = 0
+    for offset, one in zip(offsets, formats, strict=True):
+        if _number(offset) < end:
+            raise ValueError("fields that overlap")
+        end = offset + one.itemsize
+    if end > size:
+        raise ValueError(f"fields of {end} bytes in a struct of {size}")
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
