@@ -90,7 +90,7 @@ _HOMES = {
     "zeros": "creation",
     "zeros_like": "creation",
 }
-_SUBMODULES = ("driver", "exceptions", "paths")
+_SUBMODULES = ("build", "driver", "exceptions", "paths")
 
 __all__ = [
     "ArgumentError",

@@ -65,3 +65,77 @@ def test_each_text_loads_and_runs(driver, texts):
 def test_what_is_no_such_text_is_refused(text, says):
     with pytest.raises(BuildError, match=says):
         ptx.cut(text)
+
+
+JOINED = {
+    "first": """#include <cstdio>
+extern __device__ float shared_one(float x);
+extern __device__ int late;
+__device__ int* where = &late;
+__constant__ float table[4] = {1, 2, 3, 4};
+static __device__ __noinline__ float mine(float x) { return x + 1; }
+extern __shared__ char memory[];
+template <typename T> __device__ __noinline__ T both(T x) { return x + x; }
+extern "C" __global__ void first(float* x) {
+    memory[threadIdx.x] = 1;
+    if (*x < 0) printf("less than none: %f\\n", *x);
+    *x = shared_one(*x) + mine(*x) + *where + memory[0] + both(*x);
+}""",
+    "second": """#include <cstdio>
+extern __constant__ float table[4];
+__device__ int late = 7;
+typedef float (*function)(float);
+static __device__ __noinline__ float mine(float x) { return x * 3; }
+__device__ float shared_one(float x) { return mine(x) + table[3]; }
+__device__ function pick = shared_one;
+extern __shared__ double memory[];
+template <typename T> __device__ __noinline__ T both(T x) { return x + x; }
+extern "C" __global__ void second(float* x) {
+    memory[threadIdx.x] = 2;
+    if (*x < 0) printf("this is less, too: %f\\n", *x);
+    *x = pick(*x) + both(*x) + float(memory[0]);
+}""",
+}
+
+
+def compiled_alone(folder, sources, *options):
+    """PTX of each source by its name."""
+    nvcc = toolkit.find().nvcc
+    for name, source in sources.items():
+        (folder / f"{name}.cu").write_text(source)
+        command = [nvcc, "-rdc=true", "-ptx", "-arch=compute_75", *options, f"{name}.cu"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return {name: (folder / f"{name}.ptx").read_text() for name in sources}
+
+
+@pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
+@pytest.mark.parametrize("options", [(), ("-lineinfo",)])
+def test_texts_of_several_sources_are_one(driver, tmp_path, order, options):
+    made = compiled_alone(tmp_path, JOINED, *options)
+    text = ptx.join({name: made[name] for name in order})
+    assert text.count(".version") == 1 and ".align 8 .b8 memory[]" in text
+    (tmp_path / "joined.ptx").write_text(text)
+    ptxas = [toolkit.find().tool("ptxas"), "-arch=sm_75", "-o", "joined.cubin", "joined.ptx"]
+    done = subprocess.run(ptxas, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    module = cupola.load(text.encode())
+    for name, wanted in (("first", 5 * 3 + 4 + 6 + 7 + 1 + 10), ("second", 15 + 4 + 10 + 2)):
+        x = cupola.to_device(np.array([5], np.float32))
+        module[name][1, 1, None, 8](x)
+        assert x.get() == wanted
+
+
+HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        (HEAD + ".visible .global .u32 x = 2;\n", "x is defined in a and in b"),
+        (HEAD.replace("75", "80"), "different targets"),
+        (HEAD + ".entry x() { ret; }\n", "another source has a kernel x"),
+    ],
+)
+def test_texts_that_do_not_go_together(second, says):
+    with pytest.raises(BuildError, match=says):
+        ptx.join({"a": HEAD + ".visible .global .u32 x = 1;\n", "b": second})

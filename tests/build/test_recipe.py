@@ -57,9 +57,7 @@ def test_newer_processors_objects_come_last(recipe):
         ("avx512f avx512bw avx512cd avx512dq avx512vl", ["x86_64_v2"]),
     ],
 )
-def test_a_build_for_this_machine_has_its_level_and_the_oldest(
-    recipe, monkeypatch, features, made
-):
+def test_a_build_for_this_machine_has_its_level_and_the_oldest(recipe, monkeypatch, features, made):
     monkeypatch.setattr(recipe, "processor_features", lambda: set(features.split()))
     assert [isa for isa, _ in recipe.instruction_sets(False)] == made
 

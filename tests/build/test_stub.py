@@ -36,7 +36,7 @@ def imported(text, path):
 
 def test_each_kernel_is_an_attribute_with_its_parameters(manifest, tmp_path):
     text = stub(manifest)
-    assert set(functions(text)) - {"_kernel"} == {
+    assert set(functions(text)) - {"_kernel", "load"} == {
         "many",
         "shared",
         "empty",
@@ -120,7 +120,7 @@ def test_parameters_without_names_come_by_position(tmp_path):
 def test_whatever_the_names_are_it_is_python(name, tmp_path):
     found = described([parameter(name, type_name=f"T<{name}>"), parameter("n")])
     text = stub({**found, "package": name})
-    assert list(functions(text)) == ["_kernel", "odd"]
+    assert list(functions(text)) == ["_kernel", "odd", "load"]
     assert "n" in inspect.signature(imported(text, tmp_path / "odd.py").odd).parameters
 
 

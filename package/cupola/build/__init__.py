@@ -2,7 +2,31 @@
 # imported here, because cupola's own setup.py loads this folder before cupola exists.
 """Build support: CUDA toolkits, device images with their manifests, native libraries.
 
-cupola is built with these modules, and a package that ships kernels of its own uses the same
-ones.  They need the standard library alone, save ``manifest``, which reads debug information
-through pyelftools (a build requirement).
+A package ships kernels of its own by a table ``[[tool.cupola.kernels]]`` in its pyproject.toml, or
+by ``setup(cuda_kernels=[cupola.build.Kernels(...)])``; docs/ship.md has it all.
+
+cupola is built with these modules, too.  They need the standard library and setuptools alone, save
+``manifest``, which reads debug information through pyelftools (a build requirement).
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .error import BuildError
+    from .kernels import Kernels
+
+__all__ = ["BuildError", "Kernels"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Kernels":
+        from .kernels import Kernels
+
+        return Kernels
+    if name == "BuildError":
+        from .error import BuildError
+
+        return BuildError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

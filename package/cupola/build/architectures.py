@@ -40,29 +40,40 @@ def choose(
     supported: Iterable[int],
     environment: Mapping[str, str] | None = None,
     devices: Iterable[int] | None = None,
+    *,
+    otherwise: str = "native",
+    ptx: int = PTX,
 ) -> Architectures:
     """What CUPOLA_ARCHITECTURES asks for, out of those that the compiler supports.
 
-    ``all`` is the full list; ``native``, and no value at all, the devices that are present;
-    ``75,90`` these two.  PTX is always made.  ``devices`` stands in for asking the driver.
+    ``all`` is the full list; ``native`` the devices that are present; ``75,90`` these two; with
+    no value ``otherwise`` is meant.  PTX is always made, of what ``ptx`` says, and no code for
+    what is older.  ``devices`` stands in for asking the driver.
     """
     supported = set(supported)
     text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
-    if PTX not in supported:
-        raise BuildError(f"the CUDA compiler cannot make PTX for compute_{PTX}")
+    source = VARIABLE if text else "architectures"
+    text = text or otherwise.strip().lower()
+    if ptx not in supported:
+        raise BuildError(f"the CUDA compiler cannot make PTX for compute_{ptx}")
     if text == "all":
-        return _cut(ALL, supported, "the full list")
-    if text in ("", "native"):
+        return _cut([n for n in ALL if n >= ptx], supported, "the full list", ptx)
+    if text == "native":
         present = present_devices() if devices is None else devices
-        return _cut(sorted(set(present)), supported, "the devices present")
-    wanted = _parse(text)
+        return _cut(sorted(set(present)), supported, "the devices present", ptx)
+    wanted = _parse(text, source)
     unknown = [n for n in wanted if n not in supported]
     if unknown:
         raise BuildError(
-            f"{VARIABLE}={text}: the CUDA compiler makes no code for "
+            f"{source}={text}: the CUDA compiler makes no code for "
             f"{_names(unknown)}; it knows {_names(sorted(supported))}"
         )
-    return Architectures(tuple(wanted))
+    if wanted[0] < ptx:
+        raise BuildError(
+            f"{source}={text}: sm_{wanted[0]} is older than the PTX that the sources are made "
+            f"for, compute_{ptx}"
+        )
+    return Architectures(tuple(wanted), ptx)
 
 
 def asks_for_all(environment: Mapping[str, str] | None = None) -> bool:
@@ -70,23 +81,24 @@ def asks_for_all(environment: Mapping[str, str] | None = None) -> bool:
     return (os.environ if environment is None else environment).get(VARIABLE, "") == "all"
 
 
-def _parse(text: str) -> list[int]:
+def _parse(text: str, source: str) -> list[int]:
     numbers = []
     for word in text.split(","):
         if not re.fullmatch(r"[1-9]\d{1,2}", word.strip()):
             raise BuildError(
-                f"{VARIABLE}={text}: {word.strip()!r} is no architecture; "
+                f"{source}={text}: {word.strip()!r} is no architecture; "
                 "write 'all', 'native' or numbers such as '75,90'"
             )
         numbers.append(int(word))
     return sorted(set(numbers))
 
 
-def _cut(wanted: Iterable[int], supported: set[int], what: str) -> Architectures:
+def _cut(wanted: Iterable[int], supported: set[int], what: str, ptx: int) -> Architectures:
     wanted = tuple(wanted)
     missing = [n for n in wanted if n not in supported]
     note = f"left out of {what}: {_names(missing)} (not known to this nvcc)" if missing else ""
-    return Architectures(tuple(n for n in wanted if n in supported), note=note)
+    kept = tuple(n for n in wanted if n in supported and n >= ptx)
+    return Architectures(kept, ptx, note)
 
 
 def _names(numbers: Iterable[int]) -> str:

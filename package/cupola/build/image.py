@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import link
 from .architectures import PTX, Architectures
+from .nvcc import compile_source, describe_source, kept
 from .step import Step
 from .toolkit import Toolkit
 
@@ -22,24 +24,44 @@ def steps(
     root: Path,
     *,
     options: Sequence[str] = (),
+    include: Sequence[str] = (".",),
     package: str = "",
+    relocatable: bool = False,
+    title: str = "",
 ) -> list[Step]:
-    """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of all the sources together.
+    """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources.
 
-    An image holds one module an architecture, so several sources are compiled as one.  Two more
-    compilations for the oldest architecture tell what is known about the kernels: one as
-    shipped (sizes, offsets, registers), one with debug information (names, types).
+    An image holds one module an architecture, so several sources are compiled as one, or, where
+    they are ``relocatable``, each for itself and linked.  Two more compilations for the oldest
+    architecture tell what is known about the kernels: one as shipped (sizes, offsets,
+    registers), one with debug information (names, types).
     """
-    source = _together(sources, image, root)
-    code = [*STANDARD, *options, "-I."]
-    reference, debug = image.with_suffix(".cubin"), image.with_suffix(".debug.cubin")
-    oldest = f"-arch=sm_{PTX}"
-    made = [
-        _compile(toolkit, source, image, [*code, "-fatbin", "-no-compress", "--threads=0",
-                                          *architectures.options()]),
-        _compile(toolkit, source, reference, [*code, "-cubin", oldest]),
-        _compile(toolkit, source, debug, [*code, "-cubin", "-G", oldest, *keep(root, debug)]),
-    ]  # fmt: skip
+    standard = [] if _names_standard(options) else ["-std=c++17"]
+    code = [*standard, *STANDARD[1:], *options, *(f"-I{folder}" for folder in include)]
+    if relocatable:
+        made, reference, described = link.steps(
+            toolkit, architectures, sources, image, root, code, title=title
+        )
+    else:
+        source = _together(sources, image, root)
+        reference, debug = image.with_suffix(".cubin"), image.with_suffix(".debug.cubin")
+        described = [(debug, kept(debug, source))]
+        made = [
+            compile_source(
+                toolkit, source, image,
+                [*code, "-fatbin", "-no-compress", "--threads=0", *architectures.options()],
+                label=title and f"{title}: compile {', '.join(map(str, sources))}",
+            ),
+            compile_source(
+                toolkit, source, reference, [*code, "-cubin", f"-arch=sm_{architectures.ptx}"],
+                quiet=bool(title),
+            ),
+            describe_source(
+                toolkit, source, debug, code, architectures.ptx, quiet=bool(title)
+            ),
+        ]  # fmt: skip
+
+    debugged = [debug for debug, _ in described]
 
     def write() -> None:
         from .manifest import write_manifest  # wants pyelftools, which nothing else needs
@@ -48,8 +70,8 @@ def steps(
             root / manifest,
             image=root / image,
             reference=root / reference,
-            debug=root / debug,
-            declarations=[root / kept(debug, source)],
+            debug=[root / debug for debug in debugged],
+            declarations=[root / file for _, file in described],
             toolkit=toolkit.release,
             package=package,
         )
@@ -57,30 +79,23 @@ def steps(
     made.append(
         Step(
             target=manifest,
-            inputs=(image, reference, debug, Path(__file__).with_name("manifest.py")),
+            inputs=(image, reference, *debugged, Path(__file__).with_name("manifest.py")),
             action=write,
             key=("manifest", toolkit.release, package),
             label=f"describe {image.name}",
+            quiet=bool(title),
         )
     )
     return made
 
 
-def keep(root: Path, target: Path) -> list[str]:
-    """Options to keep the compiler's intermediate files, in a folder beside what is made."""
-    folder = target.with_suffix(".kept")
-    (root / folder).mkdir(parents=True, exist_ok=True)
-    return ["--keep", "--keep-dir", str(folder)]
-
-
-def kept(target: Path, source: Path) -> Path:
-    """The one of them that names each kernel's parameters."""
-    return target.with_suffix(".kept") / f"{source.stem}.cudafe1.gpu"
+def _names_standard(options: Sequence[str]) -> bool:
+    return any(option.partition("=")[0] in ("-std", "--std") for option in options)
 
 
 def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[str]) -> Step:
     """A step that makes PTX for the oldest architecture."""
-    return _compile(toolkit, source, target, [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"])
+    return compile_source(toolkit, source, target, [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"])
 
 
 def compile_code(
@@ -91,7 +106,7 @@ def compile_code(
     """
     code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
     arguments = [*options, "-I.", "-fatbin", "--compress-mode=size", "--threads=0", *code]
-    return _compile(toolkit, source, target, arguments)
+    return compile_source(toolkit, source, target, arguments)
 
 
 def _together(sources: Sequence[Path], image: Path, root: Path) -> Path:
@@ -103,18 +118,3 @@ def _together(sources: Sequence[Path], image: Path, root: Path) -> Path:
         (root / combined).parent.mkdir(parents=True, exist_ok=True)
         (root / combined).write_text(text)
     return combined
-
-
-def _compile(toolkit: Toolkit, source: Path, target: Path, options: list[str]) -> Step:
-    depfile = target.with_name(target.name + ".d")
-    arguments = [*options, "-MMD", "-MF", str(depfile), "-o", str(target), str(source)]
-    return Step(
-        target=target,
-        inputs=(source,),
-        command=(str(toolkit.nvcc), *arguments),
-        key=("nvcc", toolkit.release, *arguments),
-        depfile=depfile,
-        # The key has its release; the folder itself may be gone after an isolated build.
-        ignored=toolkit.include,
-        label=f"compile {source} to {target.name}",
-    )

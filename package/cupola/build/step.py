@@ -39,6 +39,8 @@ class Step:
     key: tuple[str, ...] = field(default=())
     ignored: tuple[Path, ...] = ()  # folders whose files the dependency file names for nothing
     weight: float = 1  # about how many seconds of a processor it takes: long ones begin first
+    quiet: bool = False  # not worth a line
+    folders: tuple[Path, ...] = ()  # which the command wants, besides that of its target
 
     @property
     def record(self) -> Path:
@@ -112,7 +114,7 @@ def run(steps: Sequence[Step], root: Path) -> int:
     """
     keep_going = os.environ.get("CUPOLA_BUILD_KEEP_GOING") == "1"
     schedule, timings, progress = Schedule(steps), Timings(), Progress()
-    progress.total = len(schedule)
+    progress.total = sum(not step.quiet for step in steps)
     pending: dict[Future[None], Step] = {}
     failures: list[BuildError] = []
     with ThreadPoolExecutor(jobs()) as pool:
@@ -124,9 +126,10 @@ def run(steps: Sequence[Step], root: Path) -> int:
                 if is_fresh(step, root):
                     schedule.made(step)
                 else:
-                    progress.start(step.name)
+                    if not step.quiet:
+                        progress.start(step.name)
                     pending[pool.submit(_make, step, root, progress, timings)] = step
-                progress.done += 1
+                progress.done += not step.quiet
             if not pending:  # all is made, or what is left depends on something that failed
                 break
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
@@ -139,8 +142,22 @@ def run(steps: Sequence[Step], root: Path) -> int:
     progress.close()
     timings.report()
     if failures:
-        raise BuildError("\n\n".join(map(str, failures)))
+        # Two steps that compile one source fail alike.
+        told = {str(failure).partition("\n")[0]: str(failure) for failure in reversed(failures)}
+        raise BuildError("\n\n".join(reversed(told.values())))
     return len(timings)
+
+
+def stale(steps: Sequence[Step], root: Path) -> list[Step]:
+    """What `run` would make, in an order in which it could be made; makes nothing."""
+    schedule, found = Schedule(steps), []
+    while (step := schedule.take()) is not None:
+        if any(path == other.target for path in step.inputs for other in found) or not is_fresh(
+            step, root
+        ):
+            found.append(step)
+        schedule.made(step)
+    return found
 
 
 def is_fresh(step: Step, root: Path) -> bool:
@@ -194,7 +211,8 @@ def _digest(path: Path, modified: int, size: int) -> str:
 
 
 def _make(step: Step, root: Path, progress: Progress, timings: Timings) -> None:
-    (root / step.target).parent.mkdir(parents=True, exist_ok=True)
+    for folder in (step.target.parent, *step.folders):
+        (root / folder).mkdir(parents=True, exist_ok=True)
     (root / step.record).unlink(missing_ok=True)
     began, start = time.time_ns(), time.monotonic()
     inputs = {str(path): _stamp(root / path) for path in step.inputs}

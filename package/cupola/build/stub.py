@@ -14,6 +14,12 @@ from typing import Any
 # Annotations of cupola.arguments by a parameter's kind; of what is not known, nothing is checked.
 _ANNOTATIONS = {"pointer": "Pointer", "integer": "Integer", "float": "Float", "struct": "Struct"}
 _WIDTH = 100
+# What a library has beside its kernels.
+RESERVED = {"load"}
+_LOAD = """
+def load(device: _Device | _SupportsIndex | None = None) -> _Module:
+    \"""The image on a device, by default the current one; loaded there once.\"""
+"""
 
 
 def stub(manifest: dict[str, Any]) -> str:
@@ -33,20 +39,23 @@ def stub(manifest: dict[str, Any]) -> str:
         kernel["demangled"] for symbol, kernel in kernels.items() if symbol not in named.values()
     )
     if others:
-        head += ["These have no name in Python, and are found by library[...]:", ""]
+        head += ["These have no name in Python, and are found by load()[...]:", ""]
         head += [*(f"    {_line(name)}" for name in others), ""]
     head += ["Made from the manifest; what is changed here is lost.", '"""', ""]
-    return "\n".join([*head, *_imports("".join(functions)), *functions]) + "\n"
+    return "\n".join([*head, *_imports("".join(functions)), *functions]) + "\n" + _LOAD
 
 
 def _imports(text: str) -> list[str]:
     used = [word for word in sorted(_ANNOTATIONS.values()) if f"[_{word}, " in text]
     typing = [word for word in ("Annotated", "Any") if f": _{word}" in text]
+    typing += ["ParamSpec", "SupportsIndex"]
     lines = ["from collections.abc import Callable as _Callable"]
-    lines += [f"from typing import {word} as _{word}" for word in [*typing, "ParamSpec"]]
+    lines += [f"from typing import {word} as _{word}" for word in typing]
     lines.append("")
     lines += [f"from cupola.arguments import {word} as _{word}" for word in used]
+    lines.append("from cupola.device import Device as _Device")
     lines.append("from cupola.kernel import Kernel as _Kernel")
+    lines.append("from cupola.module import Module as _Module")
     generic = "def _kernel(signature: _Callable[_P, None], /) -> _Kernel[_P]: ..."
     return [*lines, "", '_P = _ParamSpec("_P")', "", generic]
 
@@ -56,8 +65,9 @@ def attributes(manifest: dict[str, Any]) -> dict[str, str]:
 
     That is the base name, where one kernel alone has it. Instances of a template, and namesakes of
     different namespaces, go by their whole name, with ``_`` for what is no letter or digit:
-    ``scale<float, 3>`` is ``scale_float_3``. Python's keywords have a ``_`` behind them. What has
-    no such name of its own, or one with ``_`` in front, is found by ``library[name]`` alone.
+    ``scale<float, 3>`` is ``scale_float_3``. Python's keywords, and ``load``, have a ``_`` behind
+    them. What has no such name of its own, or one with ``_`` in front, is found by
+    ``library.load()[name]`` alone.
     """
     waiting = {kernel["name"]: title(kernel["demangled"]) for kernel in manifest["kernels"]}
     found: dict[str, str] = {}
@@ -93,7 +103,7 @@ def _whole(text: str) -> str:
 
 
 def _python(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name
+    return f"{name}_" if keyword.iskeyword(name) or name in RESERVED else name
 
 
 def keywords(parameters: list[dict[str, Any]]) -> list[str | None]:

@@ -46,6 +46,15 @@ class Toolkit:
         listed = _run([str(self.nvcc), "--list-gpu-arch"])
         return tuple(sorted(int(n) for n in re.findall(r"^compute_(\d+)$", listed, re.MULTILINE)))
 
+    def tool(self, name: str) -> Path:
+        """Another program of the toolkit: nvlink, ptxas, fatbinary."""
+        for folder in (self.nvcc.parent, self.nvcc.resolve().parent):
+            if (folder / name).is_file():
+                return folder / name
+        raise BuildError(
+            f"{self} comes without {name}, which linking needs: it is not in {self.nvcc.parent}"
+        )
+
     def __str__(self) -> str:
         major, minor = self.ptx
         return f"nvcc {self.release} (PTX {major}.{minor}) from {self.origin}: {self.nvcc}"

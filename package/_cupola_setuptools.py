@@ -1,0 +1,51 @@
+# _cupola_setuptools.py - what setuptools calls in every project that is built where cupola is.
+"""Entry points of setuptools: kernels in pyproject.toml and in setup().
+
+A module of its own at the top level, because setuptools calls it for projects that have nothing
+to do with cupola, and for cupola itself while its libraries are not made yet: cupola is imported
+only where a project names kernels.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from setuptools import Distribution
+
+
+def finalize(distribution: Distribution) -> None:
+    """``setuptools.finalize_distribution_options``: the table ``[[tool.cupola.kernels]]``."""
+    path = os.path.join(distribution.src_root or os.curdir, "pyproject.toml")
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except OSError:
+        return
+    if b"cupola" not in text or b"kernels" not in text:
+        return
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10: setuptools brings its own reader
+        from setuptools.compat.py310 import tomllib
+    try:
+        tools = tomllib.loads(text.decode()).get("tool", {})
+    except ValueError:
+        return  # setuptools itself tells what is wrong with it
+    if "kernels" in tools.get("cupola", {}):
+        _add(distribution, "from_tables", tools["cupola"]["kernels"])
+
+
+def keyword(distribution: Distribution, name: str, value: Any) -> None:
+    """``distutils.setup_keywords``: ``setup(cuda_kernels=[cupola.build.Kernels(...)])``."""
+    _add(distribution, "from_keyword", name, value)
+
+
+def _add(distribution: Distribution, reader: str, *given: Any) -> None:
+    from cupola.build import command, error, kernels
+
+    try:
+        command.add(distribution, getattr(kernels, reader)(*given))
+    except error.BuildError as wrong:
+        raise SystemExit(str(wrong)) from None

@@ -1,0 +1,194 @@
+# package/cupola/build/command.py - setuptools' command that builds a package's kernel libraries.
+"""``build_kernels``, a part of setuptools' ``build``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from setuptools import Command, Distribution
+from setuptools.command.build import build as setuptools_build
+
+from . import architectures, library, step, toolkit
+from .error import BuildError
+from .kernels import Kernels
+from .native import place
+
+NAME = "build_kernels"
+
+
+class BuildKernels(Command):
+    """Compiles the project's kernels, into the build's folder or beside the sources."""
+
+    description = "compile CUDA kernels with their manifests"
+    user_options: ClassVar[list[tuple[str, str | None, str]]] = [
+        ("build-lib=", "d", "folder for what is made"),
+        ("inplace", "i", "put what is made into the packages' own folders"),
+        ("dry-run", "n", "show what would be done, and do nothing"),
+    ]
+    boolean_options: ClassVar[list[str]] = ["inplace", "dry-run"]
+    editable_mode = False
+
+    def initialize_options(self) -> None:
+        """What setuptools calls first."""
+        self.build_lib: Any = None
+        self.build_base: Any = None
+        self.inplace = False
+        self.dry_run = False
+
+    def finalize_options(self) -> None:
+        """What setuptools calls before `run`."""
+        self.set_undefined_options(
+            "build", ("build_lib", "build_lib"), ("build_base", "build_base")
+        )
+
+    def run(self) -> None:
+        """Make what is stale, and put it in its place."""
+        try:
+            self._run()
+        except BuildError as error:  # the compiler's own words, without Python's
+            raise SystemExit(str(error)) from None
+
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return Path(self.distribution.src_root or os.curdir).absolute()
+
+    @property
+    def libraries(self) -> list[Kernels]:
+        """The project's kernel libraries."""
+        try:
+            return [kernels.expand(self.root) for kernels in known(self.distribution)]
+        except BuildError as error:
+            raise SystemExit(str(error)) from None
+
+    def _run(self) -> None:
+        libraries = self.libraries
+        names = [kernels.library for kernels in libraries]
+        for name in names:
+            if names.count(name) > 1:
+                raise BuildError(f"there are two kernel libraries {name!r}")
+        steps = [one for kernels in libraries for one in self._steps(kernels)]
+        if self.dry_run or getattr(self.distribution, "dry_run", False):
+            for one in step.stale(steps, self.root):
+                print(shlex.join(one.command) or f"{one.label} in {one.target.parent}")
+            return
+        with step.locked(self.root / self._work()):
+            step.run(steps, self.root)
+            inplace = self.inplace or self.editable_mode
+            for made, output, source in self._products():
+                place(self.root / made, source if inplace else output)
+
+    def _steps(self, kernels: Kernels) -> list[step.Step]:
+        folder = self._package_folder(kernels)
+        if not folder.is_dir():
+            raise kernels.wrong("library", kernels.library, f"there is no package {folder}")
+        compiler = toolkit.find()
+        wheel = "bdist_wheel" in self.distribution.commands
+        chosen = architectures.choose(
+            compiler.architectures(),
+            otherwise=kernels.architectures or ("all" if wheel else "native"),
+            ptx=kernels.ptx,
+        )
+        print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
+        if chosen.note:
+            print(chosen.note, flush=True)
+        metadata = self.distribution.metadata
+        return library.steps(
+            kernels,
+            compiler,
+            chosen,
+            self.root,
+            self._work(kernels),
+            package=f"{metadata.get_name()} {metadata.get_version()}",
+        )
+
+    def _work(self, kernels: Kernels | None = None) -> Path:
+        base = Path(self.build_base)
+        base = base.relative_to(self.root) if base.is_relative_to(self.root) else base
+        return base / "kernels" / (kernels.library if kernels else "")
+
+    def _package_folder(self, kernels: Kernels) -> Path:
+        found = self.get_finalized_command("build_py").get_package_dir(kernels.package)
+        return self.root / found
+
+    def _products(self) -> Iterator[tuple[Path, Path, Path]]:
+        """(what is made, where a build has it, where it is beside the sources)."""
+        for kernels in self.libraries:
+            built = Path(self.build_lib, *kernels.package.split("."))
+            for made in library.products(kernels, self._work(kernels)):
+                yield made, built / made.name, self._package_folder(kernels) / made.name
+
+    def get_outputs(self) -> list[str]:
+        """What is installed."""
+        return [str(output) for _, output, _ in self._products()]
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """Of an editable build: what is installed, and what stands in for it."""
+        if not (self.inplace or self.editable_mode):
+            return {}
+        return {str(output): str(source) for _, output, source in self._products()}
+
+    def get_source_files(self) -> list[str]:
+        """What a source distribution has to hold."""
+        found = []
+        for kernels in self.libraries:
+            found += [*kernels.sources, *kernels.headers(self.root)]
+        return list(dict.fromkeys(found))
+
+
+def known(distribution: Distribution) -> list[Kernels]:
+    """The kernel libraries that were added to a project."""
+    return vars(distribution).setdefault("_cupola_kernels", [])
+
+
+def add(distribution: Distribution, given: Iterable[Kernels]) -> None:
+    """Have a project build kernel libraries."""
+    known(distribution).extend(given)
+    if NAME in distribution.cmdclass:
+        return
+    distribution.cmdclass[NAME] = BuildKernels
+    parts = setuptools_build.sub_commands
+    if NAME not in (name for name, _ in parts):
+        # Before build_ext, whose extensions may take an image in.
+        at = next((i for i, (name, _) in enumerate(parts) if name == "build_ext"), len(parts))
+        parts.insert(at, (NAME, lambda build: bool(known(build.distribution))))
+    for name, wrap in (("build_ext", _in_place), ("install_lib", _installed)):
+        distribution.cmdclass[name] = wrap(distribution.get_command_class(name))
+
+
+def _in_place(base: type[Any]) -> type[Any]:
+    class BuildExt(base):  # type: ignore[misc]
+        """``build_ext --inplace``, which is no part of ``build``: kernels, too."""
+
+        def run(self) -> None:
+            if self.inplace:
+                command = self.distribution.get_command_obj(NAME)
+                command.inplace = True
+                self.run_command(NAME)
+            super().run()
+
+    BuildExt.__name__ = base.__name__
+    return BuildExt
+
+
+def _installed(base: type[Any]) -> type[Any]:
+    class InstallLib(base):  # type: ignore[misc]
+        """What setuptools before 80 makes an egg of is not what ``build`` made."""
+
+        def build(self) -> None:
+            super().build()
+            if not self.skip_build:
+                self.run_command(NAME)
+
+        def get_outputs(self) -> list[str]:
+            made = self.get_finalized_command(NAME)
+            folder = Path(made.build_lib)
+            inside = [Path(path).relative_to(folder) for path in made.get_outputs()]
+            return [*super().get_outputs(), *(str(Path(self.install_dir, p)) for p in inside)]
+
+    InstallLib.__name__ = base.__name__
+    return InstallLib

@@ -1,0 +1,209 @@
+# package/cupola/build/kernels.py - what a package says of a kernel library that it ships.
+"""`Kernels`: a kernel library of a package, and how it is written in pyproject.toml."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from .error import BuildError
+
+# What the build itself decides, by the first word of nvcc's option, and what to write instead.
+_DECIDED = {
+    **dict.fromkeys(
+        ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code"),
+        "architectures = [...]",
+    ),
+    **dict.fromkeys(("-I", "--include-path"), "include = [...]"),
+    **dict.fromkeys(
+        ("-o", "--output-file", "-c", "--compile", "-ptx", "--ptx", "-cubin", "--cubin",
+         "-fatbin", "--fatbin", "-dlink", "--device-link", "-M", "-MM", "-MD", "-MMD", "-MF",
+         "-G", "--device-debug", "-E", "--preprocess", "-link", "--link"),
+        "nothing: the build knows what to make",
+    ),
+    **dict.fromkeys(("-dlto", "--dlink-time-opt", "-lto", "--lto"),
+                    "nothing: link-time optimisation gives no PTX, which every library has"),
+}  # fmt: skip
+_RELOCATABLE = ("-rdc", "--relocatable-device-code", "-dc", "--device-c")
+HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc")
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """CUDA sources that become one kernel library of a package.
+
+    Parameters
+    ----------
+    library : str
+        The module that it becomes, ``"heat.kernels"``: beside ``heat/__init__.py`` come
+        ``kernels.fatbin``, its manifest ``kernels.json``, and ``kernels.py``.
+    sources : sequence of str
+        ``.cu`` files, relative to the project's folder; ``*`` and ``**`` are patterns.
+    include : sequence of str
+        Folders of headers, relative to the project's folder.
+    options : sequence of str
+        More for nvcc, as ``"--use_fast_math"``; C++17 is meant where no ``-std`` is given.
+    architectures : str, or sequence of str or int, optional
+        ``"all"``, ``"native"`` (PTX and the devices present), or a list as ``["75", "90"]``; by
+        default ``"all"`` in a wheel and ``"native"`` otherwise. The environment's
+        CUPOLA_ARCHITECTURES goes first. PTX is always made.
+    ptx : str or int
+        The oldest architecture that the sources compile for, which PTX is made of.
+    relocatable : bool, optional
+        Whether each source is compiled for itself and all are linked (``-rdc=true``). By default
+        where there are several; false: several are compiled as one.
+
+    Raises
+    ------
+    BuildError
+        Where one of these is not as said.
+    """
+
+    library: str
+    sources: Sequence[str]
+    include: Sequence[str] = ()
+    options: Sequence[str] = ()
+    architectures: str | Sequence[str | int] | None = None
+    ptx: str | int = 75
+    relocatable: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.library, str) or not re.fullmatch(
+            r"[^\W\d]\w*(\.[^\W\d]\w*)+", self.library
+        ):
+            raise BuildError(
+                f"library = {self.library!r}: the module that it becomes is wanted, a package and "
+                "a name in it, as in 'heat.kernels'"
+            )
+        for name in ("sources", "include", "options"):
+            value = getattr(self, name)
+            if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+                raise self.wrong(name, value, f"a list is wanted, as in {name} = [{value!r}]")
+            value = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in value)
+            if not all(isinstance(one, str) and one for one in value):
+                raise self.wrong(name, value, "a list of texts is wanted")
+            object.__setattr__(self, name, value)
+        if not self.sources:
+            raise self.wrong("sources", [], "at least one .cu file is wanted")
+        for name in ("sources", "include"):
+            for path in getattr(self, name):
+                if os.path.isabs(path) or ".." in Path(path).parts:
+                    raise self.wrong(
+                        name, path, "a path inside the project is wanted, so that it is in its "
+                        "source distribution"
+                    )  # fmt: skip
+        self._look_at_options()
+        object.__setattr__(self, "architectures", self._architectures())
+        try:
+            object.__setattr__(self, "ptx", int(self.ptx))
+        except (TypeError, ValueError):
+            raise self.wrong("ptx", self.ptx, "a number as in '75' is wanted") from None
+        if self.relocatable not in (None, True, False):
+            raise self.wrong("relocatable", self.relocatable, "true or false is wanted")
+
+    def wrong(self, name: str, value: Any, text: str) -> BuildError:
+        """The error for what one of the fields was given."""
+        return BuildError(f"kernels {self.library}: {name} = {value!r}: {text}")
+
+    def _look_at_options(self) -> None:
+        kept = []
+        for option in self.options:
+            word = option.partition("=")[0]
+            word = "-I" if word.startswith("-I") else word
+            if word in _DECIDED:
+                raise self.wrong("options", option, f"write {_DECIDED[word]}")
+            if word in _RELOCATABLE:
+                if not option.endswith("=false"):
+                    object.__setattr__(self, "relocatable", True)
+                continue
+            kept.append(option)
+        object.__setattr__(self, "options", tuple(kept))
+
+    def _architectures(self) -> str | None:
+        given = self.architectures
+        if given is None or (isinstance(given, str) and given.strip()):
+            return given
+        if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+            raise self.wrong("architectures", given, "'all', 'native' or a list is wanted")
+        words = [str(one) for one in given]
+        return "all" if words == ["all"] else "native" if words == ["native"] else ",".join(words)
+
+    @property
+    def package(self) -> str:
+        """``heat`` of ``heat.kernels``."""
+        return self.library.rpartition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """``kernels`` of ``heat.kernels``."""
+        return self.library.rpartition(".")[2]
+
+    @property
+    def links(self) -> bool:
+        """Whether sources are compiled each for itself."""
+        return len(self.sources) > 1 if self.relocatable is None else bool(self.relocatable)
+
+    def expand(self, root: Path) -> Kernels:
+        """The same with the files that patterns mean; every one has to be there."""
+        found: list[str] = []
+        for pattern in self.sources:
+            matches = [pattern]
+            if glob.has_magic(pattern):
+                paths = glob.glob(pattern, root_dir=root, recursive=True)
+                matches = sorted(Path(path).as_posix() for path in paths)
+            if not [path for path in matches if (root / path).is_file()]:
+                raise self.wrong("sources", pattern, f"there is no such file in {root}")
+            found += [path for path in matches if path not in found]
+        for folder in self.include:
+            if not (root / folder).is_dir():
+                raise self.wrong("include", folder, f"there is no such folder in {root}")
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return Kernels(**{**values, "sources": found})
+
+    def headers(self, root: Path) -> list[str]:
+        """Headers in the folders that the sources may include from, for source distributions."""
+        beside = {Path(source).parent.as_posix() for source in self.sources}
+        found = set()
+        for folder in {*beside, *self.include}:
+            for path in (root / folder).rglob("*"):
+                if path.suffix in HEADERS and path.is_file():
+                    inside = path.relative_to(root)
+                    if not {"build", "dist"} & {inside.parts[0]} and ".venv" not in inside.parts:
+                        found.add(inside.as_posix())
+        return sorted(found)
+
+
+def from_tables(tables: Any) -> list[Kernels]:
+    """What ``[[tool.cupola.kernels]]`` says."""
+    if isinstance(tables, Mapping):
+        raise BuildError("[tool.cupola.kernels] is one of a list: write [[tool.cupola.kernels]]")
+    if not isinstance(tables, list):
+        raise BuildError("tool.cupola.kernels: write tables [[tool.cupola.kernels]]")
+    known = [one.name for one in fields(Kernels)]
+    found = []
+    for table in tables:
+        for key in table:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 1)
+                meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+                raise BuildError(f"[[tool.cupola.kernels]] has an unknown key {key!r}: {meant}")
+        for key in ("library", "sources"):
+            if key not in table:
+                raise BuildError(f"[[tool.cupola.kernels]] lacks the key {key!r}")
+        found.append(Kernels(**table))
+    return found
+
+
+def from_keyword(name: str, value: Any) -> list[Kernels]:
+    """What ``setup(cuda_kernels=...)`` was given."""
+    given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    for one in given:
+        if not isinstance(one, Kernels):
+            raise BuildError(f"{name} takes a list of cupola.build.Kernels, got {one!r} in it")
+    return given

@@ -1,0 +1,97 @@
+# package/cupola/build/library.py - the steps that make a package's kernel library.
+"""A kernel library: its image, its manifest, and the module that Python imports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from . import image
+from .architectures import Architectures
+from .kernels import Kernels
+from .step import Step
+from .stub import attributes, stub
+from .toolkit import Toolkit
+
+SUFFIXES = (".fatbin", ".json", ".py", ".pyi")
+_MODULE = '''\
+# Made by cupola.build of {sources}: the next build writes it anew.
+"""Kernels, each loaded when it is first used: ``{name}.{example}[grid, block](...)``."""
+
+from cupola.kernel_library import KernelLibrary as _KernelLibrary
+
+_library = _KernelLibrary(
+    __name__,
+    {{
+{kernels}    }},
+)
+__getattr__ = _library.attribute
+__dir__ = _library.attributes
+load = _library.load
+'''
+
+
+def steps(
+    kernels: Kernels,
+    toolkit: Toolkit,
+    architectures: Architectures,
+    root: Path,
+    work: Path,
+    *,
+    package: str = "",
+) -> list[Step]:
+    """Steps which make, in the folder ``work``, the library's files; ``products`` names them.
+
+    ``package`` is what the manifest names: the distribution and its version.
+    """
+    made = {path.suffix: path for path in products(kernels, work)}
+    manifest = made[".json"]
+    compiled = image.steps(
+        toolkit,
+        architectures,
+        [Path(source) for source in kernels.sources],
+        made[".fatbin"],
+        manifest,
+        root,
+        options=kernels.options,
+        include=kernels.include,
+        package=package,
+        relocatable=kernels.links,
+        title=kernels.library,
+    )
+
+    def write(suffix: str, text: Callable[[dict[str, Any]], str]) -> Step:
+        path = made[suffix]
+
+        def act() -> None:
+            (root / path).write_text(text(json.loads((root / manifest).read_text())))
+
+        return Step(
+            target=path,
+            inputs=(manifest, Path(__file__), Path(__file__).with_name("stub.py")),
+            action=act,
+            key=("module", kernels.library, *kernels.sources),
+            label=f"write {path.name}",
+            quiet=True,
+        )
+
+    return [*compiled, write(".py", partial(module_text, kernels)), write(".pyi", stub)]
+
+
+def products(kernels: Kernels, folder: Path) -> list[Path]:
+    """The library's files in the folder of its package."""
+    return [folder / (kernels.name + suffix) for suffix in SUFFIXES]
+
+
+def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:
+    """The module which stands for the library in Python."""
+    known = dict(sorted(attributes(manifest).items()))
+    return _MODULE.format(
+        sources=", ".join(kernels.sources),
+        name=kernels.name,
+        example=next(iter(known), "kernel"),
+        kernels="".join(f'        "{name}": "{exact}",\n' for name, exact in known.items()),
+    )

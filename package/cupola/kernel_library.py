@@ -1,0 +1,145 @@
+# cupola/kernel_library.py - what a package's kernels are at run time: found, loaded when used.
+"""Kernel libraries of packages, as `cupola.build` makes them."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from cupola.exceptions import MissingFileError
+
+if TYPE_CHECKING:
+    from cupola.device import Device
+    from cupola.kernel import Kernel
+    from cupola.module import Module
+
+SUFFIXES = (".fatbin", ".cubin", ".ptx")
+
+
+class KernelLibrary:
+    """The kernels behind a module such as ``heat.kernels``.
+
+    Parameters
+    ----------
+    name : str
+        The module's full name.
+    kernels : mapping of str to str
+        Attributes of the module, and what the image calls these kernels.
+    """
+
+    def __init__(self, name: str, kernels: Mapping[str, str]) -> None:
+        self.name = name
+        self.kernels = kernels
+        self._lock = threading.Lock()
+        self._modules: dict[int, Module] = {}
+        self._found: tuple[bytes, Any, str] | None = None
+
+    def attribute(self, name: str) -> Kernel:
+        """A kernel, for the current device; the first one loads the image there.
+
+        Raises
+        ------
+        AttributeError
+            Where there is none of that name; names those that are near.
+        NotFoundError, ImageError
+            As `load` does.
+        """
+        exact = self.kernels.get(name)
+        if exact is None:
+            raise AttributeError(self._unknown(name), name=name)
+        from cupola.device import devices
+
+        kernel = self.load()[exact]
+        if len(devices()) == 1:  # it is the same whenever it is asked for
+            setattr(sys.modules[self.name], name, kernel)
+        return kernel
+
+    def attributes(self) -> list[str]:
+        """For dir(): the kernels, and what else the module has; loads nothing."""
+        return sorted({*vars(sys.modules[self.name]), *self.kernels})
+
+    def load(self, device: Device | int | None = None) -> Module:
+        """The library's image on a device; loaded there once.
+
+        Parameters
+        ----------
+        device : Device or int, optional
+            By default the current device.
+
+        Returns
+        -------
+        Module
+            Also for its variables: ``kernels.load().globals["table"]``.
+
+        Raises
+        ------
+        NotFoundError
+            Also a FileNotFoundError; names each place where the image was looked for.
+        ImageError
+            Where the image or its manifest is broken, or has no code for the device.
+        """
+        from cupola.device import Device
+
+        index = Device(device).index
+        module = self._modules.get(index)
+        if module is None or not module.loaded:
+            with self._lock:
+                module = self._modules.get(index)
+                if module is None or not module.loaded:
+                    module = self._modules[index] = self._load(index)
+        return module
+
+    def _load(self, index: int) -> Module:
+        from cupola.module import Module
+
+        if self._found is None:
+            self._found = self._search()
+        image, manifest, place = self._found
+        return Module(image, place, manifest, index)
+
+    def _search(self) -> tuple[bytes, Any, str]:
+        """Image, manifest and place: below CUPOLA_PATH as in the package, then the package."""
+        from cupola import images
+
+        package, _, stem = self.name.rpartition(".")
+        inside = os.path.join(*package.split("."), stem)
+        tried = []
+        for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep):
+            for suffix in SUFFIXES if folder else ():
+                path = os.path.join(folder, inside + suffix)
+                if os.path.isfile(path):
+                    return images.from_file(path)
+                tried.append(f"{path} (of CUPOLA_PATH)")
+        if not tried:
+            tried.append("CUPOLA_PATH, which is not set")
+        found = images.in_package(stem + SUFFIXES[0], package)
+        if found is not None:
+            return found
+        beside = os.path.dirname(sys.modules[self.name].__file__ or "")
+        tried.append(f"{os.path.join(beside, stem + SUFFIXES[0])} (of the package {package})")
+        places = "\n  ".join(tried)
+        raise MissingFileError(
+            f"there is no image of the kernels {self.name}; looked for\n  {places}\n"
+            f"{package} was installed without them, or they were removed: install it again"
+        )
+
+    def _unknown(self, name: str) -> str:
+        text = f"module {self.name!r} has no attribute {name!r}"
+        if name.startswith("__"):  # asked for by Python and by tools
+            return text
+        same = [one for one in self.kernels if one.startswith(f"{name}_")]
+        near = same or self._near(name)
+        if near:
+            return f"{text}; did you mean {' or '.join(near)}?"
+        return f"{text}; its kernels are {', '.join(self.kernels) or 'none'}"
+
+    def _near(self, name: str) -> list[str]:
+        # A slip in what stands before a template's arguments, too.
+        starts = {one[: len(name) + 1]: one for one in reversed([*self.kernels])}
+        starts |= {one: one for one in self.kernels}
+        found = (starts[match] for match in difflib.get_close_matches(name, starts, 5))
+        return list(dict.fromkeys(found))[:3]

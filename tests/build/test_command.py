@@ -1,0 +1,204 @@
+# tests/build/test_command.py - a package's kernels, by every way in which setuptools builds.
+import json
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from project import FIRST, SECOND, TABLE, Project, compiled
+
+PRODUCTS = {"kernels.fatbin", "kernels.json", "kernels.py", "kernels.pyi"}
+USE = """
+import json
+import numpy as np, cupola
+from slope import kernels
+x = cupola.to_device(np.arange(4, dtype=np.float32))
+out = cupola.empty_like(x)
+kernels.step_float[1, 4, None, 16](out, x, 4)
+kernels.line[1, 4](x, np.array((2, 3), [("slope", "f4"), ("offset", "i4")])[()])
+print(json.dumps([out.get().tolist(), x.get().tolist(), kernels.__file__, list(kernels.load())]))
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def used(project):
+    """Launch kernels of both sources, which share variables and a function; where they were."""
+    out, x, file, names = json.loads(project.python("-c", USE).splitlines()[-1])
+    assert out == [(3 - i + 3) * 3 + 3 + 2 for i in range(4)]
+    assert x == [2 * i + 3 + 1 for i in range(4)]
+    assert len(names) == 3
+    return Path(file)
+
+
+def test_in_place_and_again(project):
+    output = project.setup("build_kernels", "--inplace")
+    assert sorted(compiled(output)) == ["csrc/first.cu", "csrc/second.cu"]
+    assert "slope.kernels: PTX compute_75, by nvcc" in output
+    assert {path.name for path in project.built().iterdir()} >= PRODUCTS
+    assert used(project) == project.built() / "kernels.py"
+    manifest = json.loads((project.built() / "kernels.json").read_text())
+    assert manifest["package"] == "slope 1.2"
+    (line,) = [one for one in manifest["kernels"] if one["name"] == "line"]
+    assert [p["name"] for p in line["parameters"]] == ["out", "line"]
+
+    before = {p.name: p.stat().st_mtime_ns for p in project.built().iterdir()}
+    assert compiled(project.setup("build_kernels", "--inplace")) == []
+    assert {n: (project.built() / n).stat().st_mtime_ns for n in before} == before
+    # A changed source is compiled alone; a header with all that include it.
+    project.write("csrc/second.cu", SECOND.replace("x + 3", "x + 5 - 2"))
+    assert compiled(project.setup("build_kernels", "--inplace")) == ["csrc/second.cu"]
+    used(project)
+    project.write("inc/line.cuh", (project.folder / "inc/line.cuh").read_text() + "// more\n")
+    assert len(compiled(project.setup("build_kernels", "--inplace"))) == 2
+    project.write("inc/other.cuh", "")
+    assert compiled(project.setup("build_kernels", "--inplace")) == []
+
+
+def test_dry_run_shows_commands_and_makes_nothing(project):
+    output = project.setup("build_kernels", "--inplace", "--dry-run")
+    assert "nvcc -rdc=true" in output and "nvlink" in output and "csrc/first.cu" in output
+    assert not PRODUCTS & {path.name for path in project.built().iterdir()}
+    assert not list(project.folder.rglob("*.cubin"))
+
+
+@pytest.mark.parametrize("source", ["first", "second"])
+def test_an_error_of_the_compiler_comes_with_its_place_first(project, source):
+    project.write(
+        f"csrc/{source}.cu", (project.folder / f"csrc/{source}.cu").read_text() + "int x = y;"
+    )
+    output = project.setup("build_kernels", fails=True)
+    text = FIRST if source == "first" else SECOND
+    line = f'csrc/{source}.cu({text.count(chr(10)) + 1}): error: identifier "y" is undefined'
+    told = [one for one in output.splitlines() if "error" in one]
+    assert told[0] == line and told.count(line) == 2  # once more in the compiler's own words
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("sources", "source"), "unknown key 'source': did you mean 'sources'"),
+        (("csrc/*.cu", "src/*.cu"), "there is no such file in"),
+        (('"slope.kernels"', '"slop.kernels"'), "there is no package"),
+        (("options", "ptx = 90\narchitectures = [75]\noptions"), "older than the PTX"),
+    ],
+)
+def test_a_wrong_table_is_told_without_a_traceback(project, change, says):
+    text = (project.folder / "pyproject.toml").read_text()
+    project.write("pyproject.toml", text.replace(*change))
+    output = project.setup("build", fails=True)
+    assert says in output and "Traceback" not in output
+
+
+def test_without_a_compiler_the_error_names_both_remedies(project):
+    folders = project.environment["PATH"].split(os.pathsep)
+    kept = [folder for folder in folders if not Path(folder, "nvcc").exists()]
+    project.environment["PATH"] = os.pathsep.join(kept)
+    project.environment["CUDA_HOME"] = "/nowhere"
+    project.write("sitecustomize.py", HIDE_WHEELS)
+    project.environment["PYTHONPATH"] += f"{os.pathsep}{project.folder}"
+    output = project.setup("build", fails=True)
+    assert "CUDA_HOME: /nowhere/bin/nvcc: no such file" in output
+    assert "install a CUDA toolkit" in output and "pip install 'cuda-toolkit[nvcc" in output
+    assert "Traceback" not in output
+
+
+HIDE_WHEELS = """
+from importlib import metadata
+found = metadata.distributions
+metadata.distributions = lambda: (d for d in found() if "nvcc" not in (d.name or ""))
+"""
+
+
+def test_two_libraries_and_the_keyword(project):
+    one = 'Kernels("slope.first", ["csrc/first.cu", "csrc/second.cu"], include=["inc"])'
+    project.write(
+        "setup.py",
+        "from setuptools import setup\nfrom cupola.build import Kernels\n"
+        f"setup(cuda_kernels=[{one}])\n",
+    )
+    output = project.setup("build")
+    assert len(compiled(output)) == 4
+    made = project.folder / "build" / "lib" / "slope"
+    assert {path.name for path in made.iterdir()} >= {*PRODUCTS, "first.py", "first.fatbin"}
+    project.write("pyproject.toml", (project.folder / "pyproject.toml").read_text() + TABLE)
+    assert "two kernel libraries 'slope.kernels'" in project.setup("build", fails=True)
+
+
+def test_several_sources_as_one(project):
+    sources = '["csrc/second.cu"]'
+    project.write("pyproject.toml", (project.folder / "pyproject.toml").read_text().replace(
+        'sources = ["csrc/*.cu"]', f'sources = {sources}\nrelocatable = false'))  # fmt: skip
+    project.write("csrc/second.cu", 'extern "C" __global__ void alone(int* x) { *x = 1; }')
+    output = project.setup("build_kernels", "--inplace", "--dry-run")
+    assert "-rdc=true" not in output and "nvlink" not in output
+    project.setup("build_ext", "--inplace")  # which has no extension
+    code = "from slope import kernels; print(list(kernels.load()))"
+    assert project.python("-c", code).strip() == "['alone']"
+
+
+def backend(project, name, settings):
+    code = (
+        "import sys; from setuptools import build_meta\n"
+        f"print(build_meta.{name}({str(project.folder.parent)!r}, {settings!r}))"
+    )
+    return project.folder.parent / project.python("-c", code).splitlines()[-1]
+
+
+def test_a_wheel_holds_every_architecture_and_fits_every_platform(project):
+    project.environment["CUPOLA_ARCHITECTURES"] = "80,90"
+    wheel = backend(project, "build_wheel", {})
+    assert wheel.name == "slope-1.2-py3-none-any.whl"  # device code knows no host
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        manifest = json.loads(archive.read("slope/kernels.json"))
+    assert {f"slope/{name}" for name in PRODUCTS} <= names
+    assert manifest["architectures"] == {"cubin": [80, 90], "ptx": [75]}
+    assert not [name for name in names if name.endswith((".cu", ".cuh"))]
+
+
+def test_a_wheel_is_for_all_architectures_where_nothing_else_is_said(project):
+    project.write("csrc/first.cu", "")
+    project.write("csrc/second.cu", 'extern "C" __global__ void alone(int* x) { *x = 1; }')
+    assert "sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120" in project.setup("bdist_wheel")
+
+
+@pytest.mark.parametrize("mode", ["lenient", "strict"])
+def test_editable(project, mode):
+    wheel = backend(project, "build_editable", {"editable_mode": mode})
+    assert {path.name for path in project.built().iterdir()} >= PRODUCTS
+    site = project.folder.parent / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    code = f"import site; site.addsitedir({str(site)!r})\n{USE}"
+    (project.folder.parent / "elsewhere").mkdir()
+    project.folder, source = project.folder.parent / "elsewhere", project.folder
+    file = Path(json.loads(project.python("-c", code).splitlines()[-1])[2])
+    assert file.is_relative_to(source)
+
+
+def test_a_source_distribution_holds_sources_and_headers(project):
+    archive = backend(project, "build_sdist", {})
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {"csrc/first.cu", "csrc/second.cu", "inc/line.cuh", "slope/__init__.py"} <= names
+    assert not {f"slope/{name}" for name in PRODUCTS} & names
+
+
+def test_cythonize_in_place_builds_kernels_too(project):
+    project.write("slope/native.pyx", "def answer(): return 42\n")
+    project.python("-m", "Cython.Build.Cythonize", "-3", "-i", "slope/native.pyx")
+    used(project)
+    assert "42" in project.python("-c", "from slope import native; print(native.answer())")
+
+
+def test_projects_without_kernels_do_not_import_cupola(project):
+    project.write("pyproject.toml", "[project]\nname = 'cupola-kernels-none'\nversion = '1'\n")
+    text = "import sys\nfrom setuptools import setup\nsetup(packages=['slope'])\n"
+    says = "assert 'cupola' not in sys.modules and '_cupola_setuptools' in sys.modules\n"
+    project.write("setup.py", text + says)
+    project.setup("build")
