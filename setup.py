@@ -96,10 +96,14 @@ class BuildExt(setuptools_build_ext):
         source, made = Path("pyx", *ext.name.split(".")).with_suffix(".pyx"), self._made(ext)
         generated = recipe.BUILD / "cython" / f"{ext.name}.cpp"
         depfile = generated.with_name(generated.name + ".dep")
+        # What a module includes of what the build writes.
+        written = [recipe.WRITTEN / name for name in ("declarations.h", "driver.pxi")]
+        needed = [path for path in written if build.native.uses(ROOT / source, path.name)]
         yield build.step.Step(
             target=generated,
-            inputs=(source,),
-            command=(sys.executable, "-m", "cython", "-3", "--cplus", "-Ipyx", "--depfile",
+            inputs=(source, *needed),
+            command=(sys.executable, "-m", "cython", "-3", "--cplus", "-Ipyx",
+                     f"-I{recipe.WRITTEN}", "--depfile",
                      "--module-name", ext.name, "-o", str(generated), str(source)),
             key=("cython", Cython.__version__, str(source)),
             depfile=depfile,
@@ -108,15 +112,13 @@ class BuildExt(setuptools_build_ext):
             label=f"translate {source}",
         )  # fmt: skip
         include = [f"-isystem{sysconfig.get_path('include')}", "-Icsrc/include"]
-        include.append(f"-I{recipe.DECLARATIONS}")
+        include.append(f"-I{recipe.WRITTEN}")
         library = work.products()["libcupola.so"]
         # The id is given to every module; that its change makes them all again is its purpose.
         # Calls into libcupola.so go through one table, not through a second one of jumps.
         flags = [*recipe.RELEASE, "-fno-plt", "-fwrapv", "-Wno-unused-function", *include]
         flags.append(build.native.define("CUPOLA_BUILD_ID", work.build_id()))
         compiler = work.compiler
-        listed = recipe.DECLARATIONS / "declarations.h"
-        needed = [listed] if build.native.uses(ROOT / source, listed.name) else []
         yield compiler.object(generated, made.with_suffix(".o"), flags, inputs=needed)
         yield compiler.shared_library(
             made,

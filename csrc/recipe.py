@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shlex
 import struct
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 BUILD = Path("build")
 ARRAYS = BUILD / "kernels" / "arrays.bin"
 DECLARATIONS = BUILD / "declarations"
+WRITTEN = DECLARATIONS / "written"  # what Cython modules include
 RELEASE = ("-O2", "-DNDEBUG")
 # Lane loops become vector code; the flags give up errno and traps, never a rounding.
 DEVICE = ("-O3", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
@@ -64,8 +66,10 @@ class Recipe:
             )
             for path in files
         ]
-        listed = DECLARATIONS / "declarations.h"
-        return [*steps, self._written(listed, files, lambda: written.header(files))]
+        driver = self.root / "pyx/cupola/driver.pxd"
+        calls = self._written(WRITTEN / "driver.pxi", [driver], lambda: written.wrappers(driver))
+        listed = self._written(WRITTEN / "declarations.h", files, lambda: written.header(files))
+        return [*steps, calls, listed]
 
     def _written(self, target: Path, inputs: Sequence[Path], text: Any) -> Any:
         script = Path(self.build.declarations.__file__)
@@ -166,7 +170,8 @@ class Recipe:
         link = self.compiler.shared_library(
             target, files, soname="libcupola.so", version_script=exports, flags=["-ldl"]
         )
-        return [self._exports(exports, "cupola_*"), *objects, link]
+        listed = self._exports(exports, "cupola_*", version=f"CUPOLA_{self.abi_version()}")
+        return [listed, *objects, link]
 
     def device_steps(self, toolkit: Any, objects: Sequence[Any] = ()) -> list[Any]:
         """The CPU device: libcuda.so.1, and libcuda.so which only leads to it."""
@@ -227,9 +232,15 @@ class Recipe:
             key=(*flags, f"CUDA {toolkit.release}"),
         )
 
-    def _exports(self, target: Path, *patterns: str) -> Any:
+    def abi_version(self) -> int:
+        """CUPOLA_ABI_VERSION, the number of the C ABI."""
+        text = (self.root / "csrc/include/cupola/cupola.h").read_text()
+        return int(re.search(r"\bCUPOLA_ABI_VERSION\D+(\d+)", text)[1])
+
+    def _exports(self, target: Path, *patterns: str, version: str = "") -> Any:
         # Visibility alone leaves in what the standard library's templates made.
-        text = f"{{ global: {' '.join(f'{pattern};' for pattern in patterns)} local: *; }};\n"
+        names = " ".join(f"{pattern};" for pattern in patterns)
+        text = f"{version} {{ global: {names} local: *; }};\n"
         return self.build.step.Step(
             target=target,
             inputs=(),

@@ -252,3 +252,15 @@ def test_schedulers(driver, tmp_path):
     assert [row[0].strip() for row in rows] == names
     assert all(float(row[1]) > 0 for row in rows)
     assert not list(tmp_path.iterdir())
+
+
+def test_plugin(driver, tmp_path):
+    pytest.importorskip("Cython")
+    text = run("plugin/plugin.py", "--steps", "101", folder=tmp_path)
+    lines = text.splitlines()
+    assert lines[0] == f"101 steps of 1000 elements on {cupola.Device().name}"
+    for line, name in zip(lines[1:3], ("decay.pyx", "Python"), strict=True):
+        assert line.startswith(f"{name}: ") and line.endswith(", bit-equal with NumPy")
+    assert lines[3].startswith("refused: saxpy: argument 0 (a)")
+    assert lines[4].startswith("bare.pyx: allocated")
+    assert not list(tmp_path.iterdir())

@@ -79,8 +79,28 @@ def test_other_abi_version(tmp_path):
     int cupola_abi_version(void) {{ return 999; }}
     const char* cupola_library_path(void) {{ return "{tmp_path}/libcupola.so"; }}
     {functions}"""
-    library = compile_library(tmp_path, "libcupola.so", source)
+    library = compile_library(tmp_path, "libcupola.so", source, versioned(tmp_path, 1))
     refused("999", library, CUPOLA_LIBRARY=library)
+
+
+def versioned(folder, number):
+    """A flag that gives all symbols their version, as the real library's have."""
+    script = folder / "version.map"
+    script.write_text(f"CUPOLA_{number} {{ global: cupola_*; local: *; }};\n")
+    return f"-Wl,--version-script={script}"
+
+
+def test_other_symbol_versions(tmp_path):
+    """The loader itself refuses them, when the first module is imported."""
+    functions = "".join(
+        f"void* {name}(void) {{ return 0; }}\n" for name in exported(paths.library())
+    )
+    library = compile_library(tmp_path, "libcupola.so", functions, versioned(tmp_path, 999))
+    answer = run("import cupola", CUPOLA_LIBRARY=library)
+    assert answer.returncode == 1
+    last = answer.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: ") and "`CUPOLA_1' not found" in last
+    assert str(library) in last
 
 
 def test_other_build(tmp_path):
@@ -95,13 +115,15 @@ def test_other_build(tmp_path):
     const char* cupola_build_id(void) {{ return "another"; }}
     const char* cupola_library_path(void) {{ return "{tmp_path}/libcupola.so"; }}
     {functions}"""
-    library = compile_library(tmp_path, "libcupola.so", source)
+    library = compile_library(tmp_path, "libcupola.so", source, versioned(tmp_path, 1))
     refused("another", library, CUPOLA_LIBRARY=library)
 
 
 def exported(library):
     answer = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True)
-    return [line.split()[-1] for line in answer.stdout.splitlines()]
+    lines = [line.split() for line in answer.stdout.splitlines()]
+    # Without the version's own name, and without the version behind each other's.
+    return [words[-1].partition("@")[0] for words in lines if words[-2] != "A"]
 
 
 def test_only_c_is_exported():

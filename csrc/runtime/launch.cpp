@@ -1,4 +1,6 @@
 // csrc/runtime/launch.cpp - the launch path: checks that cost nothing, then one driver call.
+#include "cupola/launch.h"
+
 #include "runtime/at_once.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/stream.hpp"
@@ -195,6 +197,19 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
         if (!waits) k.launch_checked(*dimensions, attributes, buffer, s);
     });
     return waits ? CUPOLA_WOULD_WAIT : status;
+}
+
+[[gnu::hot]] int cupola_launch_checked(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                                       const cupola_attributes* attributes, const void* buffer,
+                                       cupola_stream* stream) {
+    return guard([&] {
+        Kernel& k = *unwrap(required(kernel, "kernel"));
+        required(dimensions, "dimensions");
+        if (k.parameter_bytes) required(buffer, "buffer");
+        driver();  // a forked child must not get further
+        k.launch_checked(*dimensions, attributes, buffer,
+                         stream_or_current(unwrap(stream), k.context));
+    });
 }
 
 int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions,

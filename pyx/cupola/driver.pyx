@@ -6,8 +6,15 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_driver_get, cupola_driver_info,
     cupola_driver_loaded, cupola_driver_report, cupola_driver_select, text,
 )
+from cupola._driver cimport cupola_driver_check, cupola_driver_symbol, cupola_driver_symbols
 from cupola.abi cimport require
 from cupola.error cimport check
+
+# Its functions behind ones that can be called at any time; see driver.pxi, which the build writes.
+cdef const cupola_driver_symbol* table = cupola_driver_symbols(NULL)
+
+include "driver.pxi"
+
 
 cdef bint ready = False
 
@@ -28,6 +35,10 @@ cdef int load() except -1:
         import warnings
         warnings.warn(text(info.notice), RuntimeWarning, stacklevel=2)
     return 0
+
+
+cdef int fail_result(int code, const char* call) except -1 nogil:
+    return check(cupola_driver_check(code, call))
 
 
 def info():

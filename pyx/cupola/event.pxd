@@ -9,3 +9,8 @@ cdef class Event:
 
     cdef void* get_handle(self) noexcept nogil  # the driver's CUevent
     cdef int record_on(self, Stream stream) except -1 nogil
+    cdef int wait_done(self) except -1 nogil  # until all before it is done
+    cdef int is_done(self) except -1 nogil  # 0 or 1
+    cdef int hold_up(self, Stream stream) except -1 nogil  # the stream waits for it, not the caller
+    # Seconds from the other one, which was recorded before; waits for this one.
+    cdef double seconds_since(self, Event start) except? -1 nogil

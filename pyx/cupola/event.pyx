@@ -8,7 +8,7 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_EVENT_BLOCKING, CUPOLA_EVENT_INTERPROCESS,
     CUPOLA_EVENT_NO_TIMING, cupola_event_create, cupola_event_elapsed, cupola_event_export,
     cupola_event_handle, cupola_event_import, cupola_event_query,
-    cupola_event_record, cupola_event_release, cupola_event_synchronize,
+    cupola_event_record, cupola_event_release, cupola_event_synchronize, cupola_stream_wait,
 )
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
@@ -121,6 +121,23 @@ cdef class Event:
         with nogil:  # the stream may be full
             return check(cupola_event_record(self.native, stream.native))
 
+    cdef int wait_done(self) except -1 nogil:
+        return check(cupola_event_synchronize(self.native))
+
+    cdef int is_done(self) except -1 nogil:
+        cdef int done = 0
+        check(cupola_event_query(self.native, &done))
+        return done != 0
+
+    cdef int hold_up(self, Stream stream) except -1 nogil:
+        return check(cupola_stream_wait(stream.native, self.native))
+
+    cdef double seconds_since(self, Event start) except? -1 nogil:
+        cdef double seconds = 0
+        check(cupola_event_synchronize(self.native))
+        check(cupola_event_elapsed(start.native, self.native, &seconds))
+        return seconds
+
     def record(self, stream=None):
         """Record the event after all that is queued on the stream.
 
@@ -140,14 +157,14 @@ cdef class Event:
             Where work before it failed.
         """
         with nogil:
-            check(cupola_event_synchronize(self.native))
+            self.wait_done()
 
     @property
     def done(self):
         """Whether all before the event is done; true before it was recorded."""
-        cdef int done = 0
+        cdef int done
         with nogil:
-            check(cupola_event_query(self.native, &done))
+            done = self.is_done()
         return done != 0
 
     def elapsed_since(self, Event start not None):
@@ -163,10 +180,9 @@ cdef class Event:
         float
             Seconds.
         """
-        cdef double seconds = 0
+        cdef double seconds
         with nogil:
-            check(cupola_event_synchronize(self.native))
-            check(cupola_event_elapsed(start.native, self.native, &seconds))
+            seconds = self.seconds_since(start)
         return seconds
 
     @property

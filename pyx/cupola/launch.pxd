@@ -1,4 +1,12 @@
-# cupola/launch.pxd - a launch that was packed once.
+# cupola/launch.pxd - a launch that was packed once, and how to send it without Python's lock:
+#
+#     cdef Launch launch = kernel.prepare(grid, block, 2.0, x, y, out, n)
+#     with nogil:
+#         for step in range(steps):
+#             launch.set_int(5, step)
+#             launch.queue(None)
+
+from libc.stdint cimport int64_t, uint64_t
 
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.kernel cimport Kernel
@@ -19,8 +27,22 @@ cdef class Launch:
     cdef unsigned long long seen  # memory.freed when the arrays were found live
     cdef size_t nbytes  # of the buffer
     cdef cupola_kernel* native
+    cdef cupola_stream* own  # of `stream`; NULL where that is None
+    cdef bint listed  # there are arrays
+    cdef bint replaced  # by set_*, of which `held` knows nothing
 
     # Queues it on the stream; None: on its own, or on the current one.
     cdef int send(self, Stream stream) except -1
     cdef int note_arrays(self) except -1
     cdef int look(self) except -1
+
+    # Replaces an argument, which is checked. What an address leads to is the caller's to keep
+    # alive. One thread at a time may set and queue.
+    cdef int set_int(self, size_t index, int64_t value) except -1 nogil
+    cdef int set_uint(self, size_t index, uint64_t value) except -1 nogil
+    cdef int set_float(self, size_t index, double value) except -1 nogil
+    cdef int set_pointer(self, size_t index, uint64_t address) except -1 nogil
+    cdef int set_bytes(self, size_t index, const void* data, size_t size) except -1 nogil
+    # As send(), and may wait where the stream is full. Python's lock is taken where an array has
+    # to be told of a stream: the first time on each.
+    cdef int queue(self, Stream stream) except -1 nogil

@@ -4,6 +4,7 @@
 
 cimport cython
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -12,8 +13,11 @@ import numpy as np
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CARVEOUT, CUPOLA_COOPERATIVE, CUPOLA_DEPENDENT,
     CUPOLA_PRIORITY, cupola_attributes, cupola_dimensions,
-    cupola_captures, cupola_launch_check,
+    cupola_argument_bytes, cupola_argument_float, cupola_argument_int, cupola_argument_pointer,
+    cupola_argument_uint, cupola_captures, cupola_kernel_device, cupola_launch_check,
+    cupola_stream_peek,
 )
+from cupola._launch cimport cupola_launch_checked
 from cupola._send cimport (
     PyVectorcall_NARGS, call_slowly, cupola_set_vectorcall, send as send_packed,
 )
@@ -49,7 +53,7 @@ cdef class Launch:
 
     def __cinit__(self):
         self.buffer = NULL
-        self.told = NULL
+        self.told = self.own = NULL
         self.vectorcall = <void*>call_launch
 
     def __init__(
@@ -77,6 +81,8 @@ cdef class Launch:
         if left & TRANSFER:
             refuse_transfer(kernel)
         self.native, self.nbytes = kernel.native, signature.nbytes
+        if self.stream is not None:
+            self.own = self.stream.native
         self.held = list(args)
         self.note_arrays()
 
@@ -86,6 +92,7 @@ cdef class Launch:
     cdef int note_arrays(self) except -1:
         """Remember which of the arguments can be freed, or have to be told of a stream."""
         self.arrays = [value for value in self.held if isinstance(value, (Array, Memory))]
+        self.listed = len(self.arrays) > 0
         self.foreign = any([is_foreign(value) for value in self.held])
         self.told = NULL
         self.seen = freed - 1
@@ -126,6 +133,49 @@ cdef class Launch:
                 self.told = native
         return 0
 
+    cdef int set_int(self, size_t index, int64_t value) except -1 nogil:
+        require_packed(self)
+        self.replaced = True
+        return check(cupola_argument_int(self.native, self.buffer, index, value))
+
+    cdef int set_uint(self, size_t index, uint64_t value) except -1 nogil:
+        require_packed(self)
+        self.replaced = True
+        return check(cupola_argument_uint(self.native, self.buffer, index, value))
+
+    cdef int set_float(self, size_t index, double value) except -1 nogil:
+        require_packed(self)
+        self.replaced = True
+        return check(cupola_argument_float(self.native, self.buffer, index, value))
+
+    cdef int set_pointer(self, size_t index, uint64_t address) except -1 nogil:
+        require_packed(self)
+        self.replaced = True
+        return check(cupola_argument_pointer(self.native, self.buffer, index, address))
+
+    cdef int set_bytes(self, size_t index, const void* data, size_t size) except -1 nogil:
+        require_packed(self)
+        self.replaced = True
+        return check(cupola_argument_bytes(self.native, self.buffer, index, data, size))
+
+    cdef int queue(self, Stream stream) except -1 nogil:
+        cdef cupola_attributes* attributes = NULL
+        cdef cupola_stream* native
+        require_packed(self)
+        native = self.own if stream is None else stream.native
+        if self.listed and native == NULL:
+            check(cupola_stream_peek(cupola_kernel_device(self.native), &native))
+        if (
+            self.listed and (native != self.told or self.seen != freed)
+            or self.foreign and cupola_captures()
+        ):
+            with gil:
+                return self.send(stream)
+        if self.attributed:
+            attributes = <cupola_attributes*>self.attributes
+        return check(cupola_launch_checked(
+            self.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer, native))
+
     def __call__(self, *, stream=None):
         """Queue the launch.
 
@@ -164,7 +214,7 @@ cdef class Launch:
 
     def __reduce__(self):
         """By its kernel's image and its arguments; cupola's arrays by their elements."""
-        require_ready(self)
+        require_held(self)
         if self.stream is not None:
             raise ArgumentTypeError(
                 f"{self.kernel.title}: a launch that was prepared for a stream can't be pickled, "
@@ -179,6 +229,7 @@ cdef class Launch:
             attributes_of(self))
 
     def __getitem__(self, index):
+        require_held(self)
         return self.held[index]
 
     def __len__(self):
@@ -266,6 +317,22 @@ def take_launch(kernel, grid, block, arguments, shared, attributes):
 cdef int require_ready(Launch launch) except -1:
     if launch.buffer == NULL:  # made by __new__ alone
         raise TypeError("this cupola.Launch was never initialised")
+    return 0
+
+
+cdef inline int require_packed(Launch launch) except -1 nogil:
+    if launch.buffer == NULL:
+        with gil:
+            require_ready(launch)
+    return 0
+
+
+cdef int require_held(Launch launch) except -1:
+    require_ready(launch)
+    if launch.replaced:
+        raise ArgumentTypeError(
+            f"{launch.kernel.title}: arguments of this launch were replaced by compiled code, as "
+            "bytes: they can't be shown or pickled as what they were")
     return 0
 
 

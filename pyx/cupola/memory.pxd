@@ -1,6 +1,6 @@
 # cupola/memory.pxd - a piece of memory: of a device, or page-locked on the host.
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from cupola.handles cimport cupola_memory, cupola_stream
 from cupola.stream cimport Stream
@@ -36,3 +36,16 @@ cdef Memory allocate_managed(int device, size_t nbytes)
 # Host memory which `owner` keeps, page-locked.
 cdef Memory register_memory(
     int device, uint64_t address, size_t nbytes, object owner, bint read_only)
+
+# Copies and fills of addresses, queued on the stream, which is not None; without Python's lock, and
+# without a look at whether so much memory is there. Pageable memory of the host has been read when
+# copy_to_device returns, and is complete once the stream was waited for after copy_to_host; what is
+# page-locked is read and written in the stream's order.
+cdef int copy_to_device(
+    uint64_t to, const void* host, size_t nbytes, Stream stream) except -1 nogil
+cdef int copy_to_host(void* host, uint64_t source, size_t nbytes, Stream stream) except -1 nogil
+cdef int copy_on_device(
+    uint64_t to, uint64_t source, size_t nbytes, Stream stream) except -1 nogil
+# `count` times the low 1, 2 or 4 bytes (`width`) of the value.
+cdef int fill_values(
+    uint64_t to, uint32_t value, int width, size_t count, Stream stream) except -1 nogil

@@ -368,6 +368,28 @@ cdef object far_bytes(object other, object nbytes):
     return nbytes
 
 
+cdef int copy_to_device(
+    uint64_t to, const void* host, size_t nbytes, Stream stream
+) except -1 nogil:
+    return check(cupola_copy_to_device(to, host, nbytes, stream.native))
+
+
+cdef int copy_to_host(void* host, uint64_t source, size_t nbytes, Stream stream) except -1 nogil:
+    return check(cupola_copy_to_host(host, source, nbytes, stream.native))
+
+
+cdef int copy_on_device(
+    uint64_t to, uint64_t source, size_t nbytes, Stream stream
+) except -1 nogil:
+    return check(cupola_copy_on_device(to, source, nbytes, stream.native))
+
+
+cdef int fill_values(
+    uint64_t to, uint32_t value, int width, size_t count, Stream stream
+) except -1 nogil:
+    return check(cupola_fill(to, value, width, count, stream.native))
+
+
 cdef uint64_t far_address(object other) except? 0:
     if isinstance(other, Memory):
         if (<Memory>other).native == NULL:

@@ -8,6 +8,7 @@ cdef class Stream:
 
     cdef void* get_handle(self) noexcept nogil  # the driver's CUstream
     cdef int wait_done(self) except -1 nogil  # until all that is queued is done
+    cdef int is_done(self) except -1 nogil  # 0 or 1
 
 # Takes over a reference to a stream.
 cdef Stream adopt(cupola_stream* native)

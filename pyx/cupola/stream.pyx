@@ -203,6 +203,11 @@ cdef class Stream:
     cdef int wait_done(self) except -1 nogil:
         return check(cupola_stream_synchronize(self.native))
 
+    cdef int is_done(self) except -1 nogil:
+        cdef int done = 0
+        check(cupola_stream_query(self.native, &done))
+        return done != 0
+
     @staticmethod
     def legacy(device=None):
         """The legacy default stream, which takes turns with every blocking stream.
@@ -299,9 +304,9 @@ cdef class Stream:
     @property
     def done(self):
         """Whether all that was queued is done."""
-        cdef int done = 0
+        cdef int done
         with nogil:
-            check(cupola_stream_query(self.native, &done))
+            done = self.is_done()
         return done != 0
 
     def wait(self, what):

@@ -100,7 +100,7 @@ def dynamic(path, tag):
 def test_libraries_show_their_interface_and_no_more():
     library = Path(paths.library())
     device = library.parent / "cpu"
-    assert {name[:6] for name in symbols(library)} == {"cupola"}
+    assert {name[:6] for name in symbols(library) - {"CUPOLA_1"}} == {"cupola"}
     shown = symbols(device / "libcuda.so.1")
     assert "cuInit" in shown and "cuLaunchKernel" in shown
     assert not [name for name in shown if not re.match(r"cu[A-Z]|cupola_cpu_", name)]

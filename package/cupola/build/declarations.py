@@ -133,3 +133,26 @@ def header(paths: list[Path]) -> str:
         "// written by the build: the classes that other modules cimport\n"
         "static const char* const CUPOLA_DECLARATIONS =\n" + "\n".join(lines) + ";\n"
     )
+
+
+SYMBOL = re.compile(r"cdef CUresult (cu\w+)\((.*)\)noexcept nogil")
+
+
+def wrappers(path: Path) -> str:
+    """Cython for driver.pyx: each function of the driver that driver.pxd declares, as a call
+    through the library's table, which has them in the same order.
+    """
+    made = ["# Written by the build, from driver.pxd."]
+    for _, line in _statements(path.read_text()):
+        found = SYMBOL.fullmatch(line)
+        if found is None:
+            continue
+        pairs = [re.fullmatch(r"(.*?) ?(\w+)", one).groups() for one in found[2].split(",") if one]
+        given = ", ".join(f"{kind} {name}" for kind, name in pairs)
+        kinds, names = (", ".join(words) for words in zip(*pairs)) if pairs else ("", "")
+        function = f"<CUresult (*)({kinds}) noexcept nogil>table[{len(made) - 1}].function"
+        made.append(
+            f"cdef CUresult {found[1]}({given}) noexcept nogil:\n"
+            f"    return ({function})({names})"
+        )
+    return "\n\n\n".join(made) + "\n"

@@ -1,0 +1,9 @@
+# cupola/_launch.pxd - cupola/launch.h; internal.
+
+from cupola._abi cimport cupola_attributes, cupola_dimensions
+from cupola.handles cimport cupola_kernel, cupola_stream
+
+cdef extern from "cupola/launch.h" nogil:
+    int cupola_launch_checked(
+        cupola_kernel* kernel, const cupola_dimensions* dimensions,
+        const cupola_attributes* attributes, const void* buffer, cupola_stream* stream)

@@ -1,0 +1,240 @@
+"""What modules of others do through cupola's .pxd files, nothing linked: tests/extending.pyx."""
+
+import importlib.util
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import images
+import numpy as np
+import pytest
+
+import cupola
+
+SOURCE = Path(__file__).with_name("extending.pyx")
+
+
+@pytest.fixture(scope="module")
+def extending(tmp_path_factory):
+    """The module, by `cythonize -i` alone."""
+    pytest.importorskip("Cython")
+    folder = tmp_path_factory.mktemp("extending")
+    (folder / SOURCE.name).write_text(SOURCE.read_text())
+    unset = {"CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH"}
+    done = subprocess.run(
+        [sys.executable, "-m", "Cython.Build.Cythonize", "-i", SOURCE.name],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name not in unset},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    (made,) = folder.glob("extending*.so")
+    needed = subprocess.run(["readelf", "-d", made], capture_output=True, text=True, check=True)
+    assert "cupola" not in needed.stdout and "cuda" not in needed.stdout
+    spec = importlib.util.spec_from_file_location("extending", made)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def saxpy(driver):
+    return cupola.shipped_kernels()["saxpy"]
+
+
+def arrays(n=1000):
+    host = np.arange(n, dtype=np.float32)
+    return host, cupola.to_device(host), cupola.empty_like(cupola.to_device(host))
+
+
+def test_launches_without_the_lock(extending, saxpy):
+    host, x, out = arrays()
+    out.set(np.zeros_like(host))
+    launch = saxpy.prepare(4, 256, 1.0, x, out, out, x.size)
+    extending.queue(launch, None, 1000)
+    np.testing.assert_array_equal(out.get(), 1000 * host)
+    # Where the lock is held, too, and on streams: the arrays' own, and others'.
+    stream, own = cupola.Stream(), cupola.Stream()
+    extending.queue_each([launch, launch], stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(out.get(), 1002 * host)
+    bound = saxpy.prepare(4, 256, 1.0, x, out, out, x.size, stream=own)
+    extending.queue(bound, None, 3)
+    own.synchronize()
+    with stream:
+        extending.queue(launch, None, 5)
+    stream.synchronize()
+    np.testing.assert_array_equal(out.get(), 1010 * host)
+
+
+def test_memory_learns_of_the_stream(extending, saxpy):
+    """What is let go while another stream uses it is not given to anybody before that is done."""
+    stream = cupola.Stream()
+    host, x, out = arrays(1 << 20)
+    wanted = 3 * host
+    for _ in range(20):
+        source = cupola.to_device(host)
+        cupola.Device().synchronize()
+        launch = saxpy.prepare(512, 256, 2.0, source, source, out, x.size)
+        extending.queue(launch, stream, 2)
+        del launch, source
+        cupola.full_like(x, -1.0)
+        stream.synchronize()
+        np.testing.assert_array_equal(out.get(), wanted)
+
+
+def test_arguments_are_replaced(extending, saxpy):
+    host, x, out = arrays()
+    launch = saxpy.prepare(4, 256, 0.0, x, x, out, x.size)
+    extending.set_float(launch, 0, 2.5)
+    extending.set_uint(launch, 4, 10)
+    extending.queue(launch, None, 1)
+    np.testing.assert_array_equal(out.get()[:10], np.float32(3.5) * host[:10])
+    other = cupola.zeros_like(x)
+    extending.set_pointer(launch, 3, other.address)
+    extending.set_int(launch, 4, 5)
+    extending.set_float(launch, 0, 1)
+    launch()
+    np.testing.assert_array_equal(other.get()[:6], [0, 2, 4, 6, 8, 0])
+
+
+def test_a_struct_is_replaced(extending, driver):
+    unpack = cupola.load(images.ptx())["unpack"]
+    out = cupola.zeros(3, np.float64)
+    box = np.dtype([("a", np.int32), ("b", np.float32), ("c", np.float64)])
+    launch = unpack.prepare(1, 1, np.array((1, 2, 3), box)[()], out)
+    extending.set_bytes(launch, 0, np.array((4, 5, 6), box).tobytes())
+    extending.queue(launch, None, 1)
+    np.testing.assert_array_equal(out.get(), [4, 5, 6])
+    with pytest.raises(cupola.ArgumentError, match=r"argument 0.*16 bytes"):
+        extending.set_bytes(launch, 0, bytes(15))
+
+
+def test_what_is_refused_leaves_the_argument(extending, saxpy):
+    host, x, out = arrays()
+    launch = saxpy.prepare(4, 256, 1.0, x, x, out, x.size)
+    with pytest.raises(cupola.ArgumentValueError, match=r"saxpy: argument 0 \(a\): .*1e\+300"):
+        extending.set_float(launch, 0, 1e300)
+    with pytest.raises(cupola.ArgumentError, match="argument 1"):
+        extending.set_float(launch, 1, 1.0)
+    with pytest.raises(cupola.ArgumentValueError, match="argument 4"):
+        extending.set_int(launch, 4, -1)
+    with pytest.raises(cupola.ArgumentError, match="5 arguments"):
+        extending.set_int(launch, 5, 1)
+    with pytest.raises(cupola.ArgumentError, match="argument 0"):
+        extending.set_bytes(launch, 0, b"12345678")
+    extending.queue(launch, None, 1)
+    np.testing.assert_array_equal(out.get(), 2 * host)
+
+
+def test_replaced_arguments_are_not_shown_as_the_old_ones(extending, saxpy):
+    _, x, out = arrays()
+    launch = saxpy.prepare(4, 256, 1.0, x, x, out, x.size)
+    assert launch[0] == 1.0
+    extending.set_float(launch, 0, 2.0)
+    with pytest.raises(cupola.ArgumentTypeError, match="replaced by compiled code"):
+        _ = launch[0]
+    with pytest.raises(cupola.ArgumentTypeError, match="replaced by compiled code"):
+        pickle.dumps(launch)
+
+
+def test_freed_arrays_are_refused(extending, saxpy):
+    _, x, out = arrays()
+    launch = saxpy.prepare(4, 256, 1.0, x, x, out, x.size)
+    extending.queue(launch, None, 1)
+    out.free()
+    with pytest.raises(cupola.ArgumentValueError, match="memory of this launch was freed"):
+        extending.queue(launch, None, 1)
+    blank = cupola.Launch.__new__(cupola.Launch)
+    with pytest.raises(TypeError, match="never initialised"):
+        extending.queue(blank, None, 1)
+    with pytest.raises(TypeError, match="never initialised"):
+        extending.set_int(blank, 0, 1)
+
+
+def test_captured_launches_become_a_graph(extending, saxpy):
+    host, x, out = arrays()
+    out.set(np.zeros_like(host))
+    launch = saxpy.prepare(4, 256, 1.0, x, out, out, x.size)
+    stream = cupola.Stream()
+    with stream.capture() as graph:
+        extending.queue(launch, stream, 3)
+    assert len(graph.nodes) == 3
+    run = graph.instantiate()
+    run(stream=stream)
+    run(stream=stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(out.get(), 6 * host)
+
+
+def test_launches_of_several_threads(extending, saxpy):
+    def work(results, index):
+        stream = cupola.Stream()
+        host, x, out = arrays()
+        out.set(np.zeros_like(host), stream=stream)
+        launch = saxpy.prepare(4, 256, 1.0, x, out, out, x.size)
+        extending.queue(launch, stream, 200)
+        stream.synchronize()
+        results[index] = np.array_equal(out.get(stream=stream), 200 * host)
+
+    results = [None] * 4
+    threads = [threading.Thread(target=work, args=(results, index)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 4
+
+
+def test_a_buffer_of_ones_own(extending, saxpy):
+    host, x, out = arrays()
+    extending.packed(saxpy, 2.0, x, out, None, 256)
+    np.testing.assert_array_equal(out.get(), 3 * host)
+    with pytest.raises(cupola.ArgumentValueError, match="block"):
+        extending.packed(saxpy, 2.0, x, out, None, 4096)
+
+
+def test_copies(extending, driver):
+    stream = cupola.Stream()
+    values = bytes(range(256)) * 4
+    first, second = cupola.alloc(1024, stream=stream), cupola.alloc(1024, stream=stream)
+    came = extending.there_and_back(values, first, second, stream)
+    assert came == values[:-4] + bytes([4, 3, 2, 1])
+    with pytest.raises(cupola.ArgumentError, match="width"):
+        extending.refused_fill(first, 3, stream)
+
+
+def test_events(extending, saxpy):
+    _, x, out = arrays()
+    launch = saxpy.prepare(4, 256, 1.0, x, x, out, x.size)
+    stream, other = cupola.Stream(), cupola.Stream()
+    seconds, done = extending.marks(cupola.Event(), cupola.Event(), launch, stream, other)
+    assert 0 <= seconds < 60 and done is True
+    with pytest.raises(cupola.DriverError):  # of events without timing
+        extending.marks(
+            cupola.Event(timing=False), cupola.Event(timing=False), launch, stream, other
+        )
+
+
+def test_handles(extending, saxpy):
+    stream, event = cupola.Stream(), cupola.Event()
+    assert extending.handles(stream, event, saxpy) == (stream.handle, event.handle, saxpy.handle)
+    assert extending.index_of(cupola.Device(0)) == 0
+
+
+def test_the_drivers_functions(extending, driver):
+    assert extending.device_count() == len(cupola.devices())
+    with pytest.raises(cupola.DriverError, match="cuMemAlloc") as caught:
+        extending.refused_allocation()
+    assert (caught.value.code, caught.value.name) == (1, "CUDA_ERROR_INVALID_VALUE")
+
+
+def test_statuses(extending, driver):
+    assert extending.status(0) is None
+    with pytest.raises(cupola.Error):
+        extending.status(9)
