@@ -38,7 +38,7 @@ with cupola.Stream(non_blocking=True) as stream:
 
 @pytest.fixture
 def failing(tmp_path):
-    source = Path(__file__).with_name("failing.c").read_text()
+    source = Path(__file__).with_name("counting.c").read_text()
     flags = [f'-DREAL="{cupola.paths.cpu_driver()}"', "-ldl"]
     return compile_library(tmp_path, "libcuda.so.1", source, *flags)
 

@@ -52,6 +52,7 @@ Context* open(int ordinal) {
     Current current(c);
     c.pool = make_pool(c);
     c.default_stream = new Stream(c, CU_STREAM_LEGACY);
+    if (c.pool) c.default_stream->spare.open();
     return context.release();
 }
 

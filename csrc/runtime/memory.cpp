@@ -136,25 +136,36 @@ void Memory::log_it(const char* what) const {
 DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     : Memory(context, size), first_(Ref<Stream>::share(&stream)) {
     if (size == 0) return;
+    // A thread's own default stream ends with the thread: no other thread can free in its order.
+    pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
+    CUdeviceptr pointer = 0;
+    if (pooled_ && &stream.context == &context && stream.spare.takes(size) && !Capture::any())
+        pointer = stream.spare.take(size);
+    if (!pointer) pointer = allocate();
+    begin(pointer, pooled_ ? "of the pool" : "of the device");
+}
+
+CUdeviceptr DeviceMemory::allocate() {
     Current current(context);
     const Capture::Relaxed relaxed;
     CUdeviceptr pointer = 0;
-    // A thread's own default stream ends with the thread: no other thread can free in its order.
-    pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
-    if (pooled_) {
-        // In a capture it is there at once and stays: the graph's launches use it, none makes it.
-        const bool captured = Capture::of(stream) != nullptr;
-        if (captured)
-            others_.push_back(std::exchange(first_, Ref<Stream>::share(&Capture::aside(context))));
-        CUresult code =
-            driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, first_->handle);
-        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);
-        if (captured) CUPOLA_CALL(cuStreamSynchronize, first_->handle);
-    } else {
+    if (!pooled_) {
         CUresult code = driver().cuMemAlloc(&pointer, size);
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
+        return pointer;
     }
-    begin(pointer, pooled_ ? "of the pool" : "of the device");
+    // In a capture it is there at once and stays: the graph's launches use it, none makes it.
+    const bool captured = Capture::of(*first_) != nullptr;
+    if (captured)
+        others_.push_back(std::exchange(first_, Ref<Stream>::share(&Capture::aside(context))));
+    const auto ask = [&] {
+        return driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, first_->handle);
+    };
+    CUresult code = ask();
+    if (code == CUDA_ERROR_OUT_OF_MEMORY && Spare::flush(context)) code = ask();
+    if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);
+    if (captured) CUPOLA_CALL(cuStreamSynchronize, first_->handle);
+    return pointer;
 }
 
 void DeviceMemory::use(Stream& stream) {
@@ -170,11 +181,17 @@ void DeviceMemory::use(Stream& stream) {
 DeviceMemory::~DeviceMemory() {
     const Driver* d = driver_alive();
     if (!d || !address) return;
+    CUdeviceptr going = address;
+    // What a capture of any thread may have drawn in is not given to anybody else meanwhile.
+    if (pooled_ && others_.empty() && &first_->context == &context && first_->spare.takes(size) &&
+        !Capture::any())
+        going = first_->spare.put({address, size}).address;
+    if (!going) return;
     try {
         Current current(context);
         const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         if (pooled_)
-            give_back({&context, address, std::move(first_), std::move(others_)});
+            give_back({&context, going, std::move(first_), std::move(others_)});
         else
             d->cuMemFree(address);     // waits for all work of the device
     } catch (const Error&) {           // the context is lost, and the memory with it

@@ -37,6 +37,8 @@ class DeviceMemory : public Memory {
     void use(Stream& stream) override;
 
   private:
+    CUdeviceptr allocate();
+
     bool pooled_ = false;
     std::mutex mutex_;
     Ref<Stream> first_;  // the one it was allocated on

@@ -1,5 +1,8 @@
 // csrc/runtime/pool.cpp - what a device's pool holds, and how much of it stays.
+#include <algorithm>
+
 #include "runtime/context.hpp"
+#include "runtime/spare.hpp"
 
 using namespace cupola;
 
@@ -26,7 +29,8 @@ int cupola_pool_get(int device, cupola_pool_info* out) {
         required(out, "out");
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
-        *out = {read(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT),
+        const uint64_t used = read(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+        *out = {used - std::min<uint64_t>(used, Spare::bytes(context(device))),
                 read(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH),
                 read(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT),
                 read(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH),
@@ -38,6 +42,7 @@ int cupola_pool_reset_high(int device) {
     return guard([&] {
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
+        Spare::flush(context(device));  // else it would count as handed out
         cuuint64_t zero = 0;
         CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero);
         CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero);
@@ -48,6 +53,7 @@ int cupola_pool_trim(int device, uint64_t keep) {
     return guard([&] {
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
+        Spare::flush(context(device));
         CUPOLA_CALL(cuMemPoolTrimTo, pool, keep);
         if (driver().debug())
             log("trim the pool of device " + std::to_string(device) + " to " +

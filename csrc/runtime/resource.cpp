@@ -56,6 +56,7 @@ bool Box::any_holds(const std::function<bool(const Object&)>& what) {
 
 // Elsewhere end() has done it, before anything of the object was gone.
 Resource::~Resource() {
+    if (!listed_) return;
     std::lock_guard<std::mutex> lock(listed().mutex);
     unlist();
 }
@@ -68,6 +69,7 @@ void Resource::enlist(std::uint64_t begin, std::size_t size) {
     next_ = all.first;
     if (next_) next_->previous_ = this;
     all.first = this;
+    listed_ = true;
 }
 
 bool Resource::meant_by(const Numbers& numbers) const {
@@ -77,8 +79,9 @@ bool Resource::meant_by(const Numbers& numbers) const {
 
 // With the lock.
 void Resource::unlist() noexcept {
+    if (!listed_) return;
     Listed& all = listed();
-    if (!previous_ && !next_ && all.first != this) return;
+    listed_ = false;
     (previous_ ? previous_->next_ : all.first) = next_;
     if (next_) next_->previous_ = previous_;
     previous_ = next_ = nullptr;

@@ -59,6 +59,7 @@ class Resource : public Object {
     std::uint64_t begin_ = 0;
     std::size_t size_ = 0;
     Resource *previous_ = nullptr, *next_ = nullptr;
+    bool listed_ = false;
     std::weak_ptr<Box> wanted_;
 };
 

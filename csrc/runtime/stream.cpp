@@ -37,12 +37,14 @@ CUstream create(const Context& context, unsigned flags, int priority) {
 Stream::Stream(Context& context, unsigned flags, int priority)
     : Stream(context, create(context, flags, priority)) {
     owned_ = true;
+    if (context.pool) spare.open();
 }
 
 Stream::~Stream() {
     // Queued work still runs: cuStreamDestroy returns at once and frees the stream after it.
     if (owned_) {
         const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
+        spare.close();
         if (const Driver* d = driver_alive()) d->cuStreamDestroy(handle);
     }
     if (release_) release_(owner_);

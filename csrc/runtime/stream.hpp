@@ -3,6 +3,7 @@
 
 #include "runtime/context.hpp"
 #include "runtime/flight.hpp"
+#include "runtime/spare.hpp"
 
 namespace cupola {
 
@@ -15,6 +16,7 @@ class Stream : public Object {
         : context(context),
           handle(handle),
           flight(context, handle),
+          spare(*this),
           owner_(owner),
           release_(release) {}
     ~Stream() override;
@@ -28,6 +30,7 @@ class Stream : public Object {
     Context& context;
     CUstream handle = nullptr;
     Flight flight;
+    Spare spare;
 
   private:
     bool owned_ = false;

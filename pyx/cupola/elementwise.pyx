@@ -199,6 +199,19 @@ cdef object beyond(int number, object value, int element, int side, bint first):
 # -- the short ways ---------------------------------------------------------------------------
 
 
+cdef inline bint is_same(tuple one, tuple other) except -1:
+    """Whether two shapes are the same; short lengths are one object each."""
+    cdef Py_ssize_t axis, ndim = len(one)
+    if one is other:
+        return True
+    if len(other) != ndim:
+        return False
+    for axis in range(ndim):
+        if one[axis] is not other[axis] and <Py_ssize_t>one[axis] != <Py_ssize_t>other[axis]:
+            return False
+    return True
+
+
 cdef inline bint is_plain(Array x) noexcept:
     return (
         x.contiguous and x.element != 0 and not x.start & (x.itemsize - 1) and not is_gone(x))
@@ -215,7 +228,7 @@ cdef inline bint takes(Array out, Array x, int result) except -1:
     return (
         is_plain(out) and out.element == result and not out.readonly and is_aside(x, out)
         and out.device_index == x.device_index
-        and (out.shape is x.shape or out.shape == x.shape))
+        and is_same(out.shape, x.shape))
 
 
 cdef Array run(
@@ -248,7 +261,7 @@ cdef object binary_to(int number, object left, object right, Array out):
         if (
             is_plain(x) and is_plain(y) and x.element == y.element
             and x.device_index == y.device_index
-            and (x.shape is y.shape or x.shape == y.shape)
+            and is_same(x.shape, y.shape)
         ):
             plan = plan_of(number, x.element, y.element)
             if plan.element == x.element and plan.flat and (

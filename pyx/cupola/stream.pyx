@@ -9,9 +9,9 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_STREAM_NON_BLOCKING, cupola_callbacks_drop,
     cupola_callbacks_hold, cupola_capture_hold, cupola_captures, cupola_stream_call,
     cupola_stream_create, cupola_stream_current, cupola_stream_device, cupola_stream_handle,
-    cupola_stream_pop, cupola_stream_priorities, cupola_stream_priority, cupola_stream_push,
-    cupola_stream_query, cupola_stream_release, cupola_stream_synchronize, cupola_stream_wait,
-    cupola_stream_wrap,
+    cupola_stream_peek, cupola_stream_pop, cupola_stream_priorities, cupola_stream_priority,
+    cupola_stream_push, cupola_stream_query, cupola_stream_release, cupola_stream_synchronize,
+    cupola_stream_wait, cupola_stream_wrap,
 )
 from cupola._callback cimport drop, hold_call, run_call
 from cupola.abi cimport require
@@ -33,24 +33,39 @@ cdef Stream adopt(cupola_stream* native):
     return stream
 
 
+cdef enum:
+    MOST_DEVICES = 64
+
+# The legacy default stream of each device, what is current nearly always: as the library knows it,
+# and the object that stands for it.
+cdef cupola_stream* KNOWN[MOST_DEVICES]
+cdef PyObject* DEFAULTS[MOST_DEVICES]
+
+for _device in range(MOST_DEVICES):
+    KNOWN[_device] = NULL
+
+
 cdef Stream current_stream(int device):
+    cdef cupola_stream* native = NULL
+    check(cupola_stream_peek(device, &native))
+    if device < MOST_DEVICES and KNOWN[device] == native:
+        return <Stream>DEFAULTS[device]
+    return other_stream(device)
+
+
+cdef Stream other_stream(int device):
     cdef cupola_stream* native = NULL
     cdef Stream stream
     check(cupola_stream_current(device, &native))
-    if device >= len(DEFAULTS):
-        DEFAULTS.extend([None] * (device + 1 - len(DEFAULTS)))
-    stream = DEFAULTS[device]
-    if stream is not None and stream.native == native:
-        cupola_stream_release(native)
-        return stream
     stream = adopt(native)
-    if DEFAULTS[device] is None and <uintptr_t>cupola_stream_handle(native) <= 1:
-        DEFAULTS[device] = stream
+    if (
+        device < MOST_DEVICES and KNOWN[device] == NULL
+        and <uintptr_t>cupola_stream_handle(native) <= 1
+    ):
+        Py_INCREF(stream)  # for good
+        DEFAULTS[device] = <PyObject*>stream
+        KNOWN[device] = native
     return stream
-
-
-# The legacy default stream of each device: what is current nearly always.
-cdef list DEFAULTS = []
 
 
 cdef Stream wrap_handle(void* handle, object owner, int device):

@@ -1,4 +1,4 @@
-/* tests/failing.c - stands for a driver whose launches fail from the nth on, and counts waits. */
+/* tests/counting.c - a driver that counts calls, and whose launches fail from the nth on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
@@ -6,12 +6,17 @@ typedef int (*Lookup)(const char*, void**, int, unsigned long long, void*);
 typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                       void*, void**, void**);
 typedef int (*Wait)(void*, void*, unsigned);
+typedef int (*Allocate)(unsigned long long*, size_t, void*, void*);
+typedef int (*Free)(unsigned long long, void*);
 
-/* How many launches go well; how many streams were made to wait for another. */
-int launches_left = 1 << 30, waits;
+/* How many launches and allocations go well; how many streams were made to wait for another, how
+ * often memory was allocated and freed. */
+int launches_left = 1 << 30, allocations_left = 1 << 30, waits, allocations, frees;
 
 static Launch real_launch;
 static Wait real_wait;
+static Allocate real_allocate;
+static Free real_free;
 
 static void* real(const char* name) {
     static void* driver;
@@ -30,6 +35,20 @@ static int wait(void* stream, void* event, unsigned flags) {
     return real_wait(stream, event, flags);
 }
 
+static int allocate(unsigned long long* address, size_t size, void* pool, void* stream) {
+    if (allocations_left <= 0) return 2; /* CUDA_ERROR_OUT_OF_MEMORY */
+    --allocations_left;
+    ++allocations;
+    return real_allocate(address, size, pool, stream);
+}
+
+/* What is given back can be allocated again. */
+static int release(unsigned long long address, void* stream) {
+    ++frees;
+    ++allocations_left;
+    return real_free(address, stream);
+}
+
 int cuInit(unsigned flags) { return ((int (*)(unsigned))real("cuInit"))(flags); }
 
 int cuGetProcAddress_v2(const char* name, void** address, int asked, unsigned long long flags,
@@ -42,6 +61,12 @@ int cuGetProcAddress_v2(const char* name, void** address, int asked, unsigned lo
     } else if (!strcmp(name, "cuStreamWaitEvent")) {
         real_wait = (Wait)*address;
         *address = (void*)wait;
+    } else if (!strcmp(name, "cuMemAllocFromPoolAsync")) {
+        real_allocate = (Allocate)*address;
+        *address = (void*)allocate;
+    } else if (!strcmp(name, "cuMemFreeAsync")) {
+        real_free = (Free)*address;
+        *address = (void*)release;
     }
     return 0;
 }
