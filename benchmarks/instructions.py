@@ -31,6 +31,7 @@ NAMES = {"grid": 1, "block": 32, "n": 32}
 def ways():
     """Functions that make a number of calls each, by what they call."""
     import bench_arrays
+    import bench_extension
     import bench_launch
     import numpy as np
 
@@ -128,6 +129,7 @@ def ways():
         "Stream.current()": repeated(cupola.Stream.current),
         "event.record()": repeated(event.record),
         "event.record(stream)": records,
+        **{f"a .pyx: {k}": v for k, v in bench_extension.ways(kernel, x, y, out).items()},
     }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bench_arrays
 import bench_copy
+import bench_extension
 import bench_graph
 import bench_import
 import bench_launch
@@ -75,6 +76,7 @@ def main():
         "import": bench_import.run(),
         "start": bench_start.run(),
         "launch": bench_launch.run(),
+        "launch from a .pyx of somebody else": bench_extension.run(),
         "graph launch": bench_graph.run(),
         "launch with others' arrays": bench_arrays.run(),
         "copies between host and device, and allocation": bench_copy.run(),

@@ -34,6 +34,15 @@ class Kernel : public Object {
     inline void launch_checked(const cupola_dimensions& dimensions,
                                const cupola_attributes* attributes, const void* buffer,
                                Stream& stream);
+    // With the arguments' addresses, which `point` tells of a buffer.
+    inline void launch_pointed(const cupola_dimensions& dimensions,
+                               const cupola_attributes* attributes, void** pointers,
+                               Stream& stream);
+    [[gnu::always_inline]] void point(const void* buffer, void** pointers) const {
+        auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
+        const std::size_t count = offsets_.size();
+        for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + offsets_[i];
+    }
     // Whether the driver has launched it before: the first launch may load code.
     bool launched() const { return launched_.load(std::memory_order_relaxed); }
 

@@ -136,20 +136,13 @@ void Kernel::launch_closely(const cupola_dimensions& d, const cupola_attributes*
 
 // After the driver's own code this one is no longer in the caches: what is seldom needed is kept
 // out of it, what is always needed is kept beside each other.
-inline void Kernel::launch_checked(const cupola_dimensions& d, const cupola_attributes* attributes,
-                                   const void* buffer, Stream& stream) {
+[[gnu::always_inline]] inline void Kernel::launch_pointed(const cupola_dimensions& d,
+                                                          const cupola_attributes* attributes,
+                                                          void** pointers, Stream& stream) {
     module->require_loaded();  // since it was checked, it may have been unloaded
     if (__builtin_expect(&stream.context != &context, 0)) fail_stream(stream);
     const Driver& driver = cupola::driver();
     allow_shared(d.shared);
-
-    constexpr std::size_t usual = 32;
-    void* few[usual];
-    const std::size_t count = offsets_.size();
-    void** pointers = __builtin_expect(count <= usual, 1) ? few : many_pointers(count);
-    auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
-    for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + offsets_[i];
-
     if (__builtin_expect(driver.closely.load(std::memory_order_relaxed) != 0, 0))
         return launch_closely(d, attributes, pointers, stream);
     // Function and stream tell the context, but for a default stream, which is the current one's:
@@ -159,6 +152,17 @@ inline void Kernel::launch_checked(const cupola_dimensions& d, const cupola_attr
         launch_again(code, d, attributes, pointers, stream);
     launched_.store(true, std::memory_order_relaxed);
     stream.flight.add(lasting_title_, d);
+}
+
+[[gnu::always_inline]] inline void Kernel::launch_checked(const cupola_dimensions& d,
+                                                          const cupola_attributes* attributes,
+                                                          const void* buffer, Stream& stream) {
+    constexpr std::size_t usual = 32;
+    void* few[usual];
+    const std::size_t count = offsets_.size();
+    void** pointers = __builtin_expect(count <= usual, 1) ? few : many_pointers(count);
+    point(buffer, pointers);
+    launch_pointed(d, attributes, pointers, stream);
 }
 
 void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
@@ -199,15 +203,24 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
     return waits ? CUPOLA_WOULD_WAIT : status;
 }
 
-[[gnu::hot]] int cupola_launch_checked(cupola_kernel* kernel, const cupola_dimensions* dimensions,
-                                       const cupola_attributes* attributes, const void* buffer,
+int cupola_launch_point(const cupola_kernel* kernel, const void* buffer, void** pointers) {
+    return guard([&] {
+        const Kernel& k = *unwrap(required(kernel, "kernel"));
+        k.require_known();
+        if (k.parameters.empty()) return;
+        k.point(required(buffer, "buffer"), required(pointers, "pointers"));
+    });
+}
+
+[[gnu::hot]] int cupola_launch_pointed(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                                       const cupola_attributes* attributes, void** pointers,
                                        cupola_stream* stream) {
     return guard([&] {
         Kernel& k = *unwrap(required(kernel, "kernel"));
         required(dimensions, "dimensions");
-        if (k.parameter_bytes) required(buffer, "buffer");
+        if (k.parameter_bytes) required(pointers, "pointers");
         driver();  // a forked child must not get further
-        k.launch_checked(*dimensions, attributes, buffer,
+        k.launch_pointed(*dimensions, attributes, pointers,
                          stream_or_current(unwrap(stream), k.context));
     });
 }

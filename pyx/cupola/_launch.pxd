@@ -4,6 +4,7 @@ from cupola._abi cimport cupola_attributes, cupola_dimensions
 from cupola.handles cimport cupola_kernel, cupola_stream
 
 cdef extern from "cupola/launch.h" nogil:
-    int cupola_launch_checked(
+    int cupola_launch_point(const cupola_kernel* kernel, const void* buffer, void** pointers)
+    int cupola_launch_pointed(
         cupola_kernel* kernel, const cupola_dimensions* dimensions,
-        const cupola_attributes* attributes, const void* buffer, cupola_stream* stream)
+        const cupola_attributes* attributes, void** pointers, cupola_stream* stream)

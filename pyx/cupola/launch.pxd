@@ -16,20 +16,22 @@ cdef class Launch:
     cdef readonly Kernel kernel
     cdef readonly Stream stream  # None: the current one when it is sent
     cdef void* vectorcall
-    cdef unsigned dimensions[7]  # and attributes, as cupola.h has them
-    cdef unsigned attributes[6]
-    cdef bint attributed
+    # What each call looks at, beside each other.
+    cdef cupola_kernel* native
+    cdef void** pointers  # to each argument in the buffer, which lies behind them
     cdef char* buffer
-    cdef list held  # its arguments, kept alive
-    cdef list arrays  # those of them that are a cupola.Array or Memory; replaced, never changed
-    cdef bint foreign  # some of its arguments are memory that is not cupola's
+    cdef cupola_stream* own  # of `stream`; NULL where that is None
     cdef cupola_stream* told  # the stream which the arrays know to be used on
     cdef unsigned long long seen  # memory.freed when the arrays were found live
-    cdef size_t nbytes  # of the buffer
-    cdef cupola_kernel* native
-    cdef cupola_stream* own  # of `stream`; NULL where that is None
+    cdef unsigned dimensions[7]  # and attributes, as cupola.h has them
     cdef bint listed  # there are arrays
+    cdef bint foreign  # some of its arguments are memory that is not cupola's
+    cdef bint attributed
     cdef bint replaced  # by set_*, of which `held` knows nothing
+    cdef unsigned attributes[6]
+    cdef size_t nbytes  # of the buffer
+    cdef list held  # its arguments, kept alive
+    cdef list arrays  # those of them that are a cupola.Array or Memory; replaced, never changed
 
     # Queues it on the stream; None: on its own, or on the current one.
     cdef int send(self, Stream stream) except -1

@@ -17,7 +17,7 @@ from cupola._abi cimport (
     cupola_argument_uint, cupola_captures, cupola_kernel_device, cupola_launch_check,
     cupola_stream_peek,
 )
-from cupola._launch cimport cupola_launch_checked
+from cupola._launch cimport cupola_launch_point, cupola_launch_pointed
 from cupola._send cimport (
     PyVectorcall_NARGS, call_slowly, cupola_set_vectorcall, send as send_packed,
 )
@@ -52,6 +52,7 @@ cdef class Launch:
     """
 
     def __cinit__(self):
+        self.pointers = NULL
         self.buffer = NULL
         self.told = self.own = NULL
         self.vectorcall = <void*>call_launch
@@ -73,9 +74,12 @@ cdef class Launch:
         check(cupola_launch_check(kernel.native, dimensions, attributes))
         self.kernel = kernel
         self.stream = None if stream is None else as_stream(stream, kernel.device_index)
-        self.buffer = <char*>calloc(signature.nbytes + 1, 1)
-        if self.buffer == NULL:
+        cdef size_t pointers = signature.count + signature.count % 2  # what follows is aligned
+        self.pointers = <void**>calloc(pointers * sizeof(void*) + signature.nbytes + 1, 1)
+        if self.pointers == NULL:
             raise MemoryError
+        self.buffer = <char*>(self.pointers + pointers)
+        check(cupola_launch_point(kernel.native, self.buffer, self.pointers))
         left = signature.pack(
             args, self.buffer, as_stream(self.stream, kernel.device_index).native)
         if left & TRANSFER:
@@ -87,7 +91,7 @@ cdef class Launch:
         self.note_arrays()
 
     def __dealloc__(self):
-        free(self.buffer)
+        free(self.pointers)
 
     cdef int note_arrays(self) except -1:
         """Remember which of the arguments can be freed, or have to be told of a stream."""
@@ -173,8 +177,8 @@ cdef class Launch:
                 return self.send(stream)
         if self.attributed:
             attributes = <cupola_attributes*>self.attributes
-        return check(cupola_launch_checked(
-            self.native, <cupola_dimensions*>self.dimensions, attributes, self.buffer, native))
+        return check(cupola_launch_pointed(
+            self.native, <cupola_dimensions*>self.dimensions, attributes, self.pointers, native))
 
     def __call__(self, *, stream=None):
         """Queue the launch.

@@ -8,10 +8,13 @@
 extern "C" {
 #endif
 
+/* Where each argument lies in a launch's buffer: cupola_kernel_parameter_count pointers. */
+CUPOLA_API int cupola_launch_point(const cupola_kernel* kernel, const void* buffer,
+                                   void** pointers);
 /* As cupola_launch, of dimensions and attributes (or NULL) which cupola_launch_check took for this
- * kernel: they are not looked at again. */
-CUPOLA_API int cupola_launch_checked(cupola_kernel* kernel, const cupola_dimensions* dimensions,
-                                     const cupola_attributes* attributes, const void* buffer,
+ * kernel and are not looked at again, and with the arguments' addresses in place of the buffer. */
+CUPOLA_API int cupola_launch_pointed(cupola_kernel* kernel, const cupola_dimensions* dimensions,
+                                     const cupola_attributes* attributes, void** pointers,
                                      cupola_stream* stream);
 
 #ifdef __cplusplus
