@@ -18,6 +18,9 @@ from setuptools.command.build_ext import build_ext as setuptools_build_ext
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "package" / "cupola"
+# Modules whose calls are few, or long: compiled with less effort.
+UNHURRIED = {"abi", "capture", "device", "driver", "error", "graph", "module", "pipelines", "pool",
+             "profiler", "variable", "_callback"}  # fmt: skip
 
 
 def load(name: str, path: Path, submodules: Path | None = None) -> ModuleType:
@@ -43,6 +46,7 @@ for module in (
     "ptx",
     "step",
     "toolkit",
+    "translator",
 ):
     importlib.import_module(f"_cupola_build.{module}")
 recipe = load("_cupola_recipe", ROOT / "csrc" / "recipe.py")
@@ -62,7 +66,7 @@ class BuildExt(setuptools_build_ext):
             for output, source in self._mapping():
                 build.native.place(output, source)
 
-    def _steps(self) -> list[object]:
+    def _steps(self, translator: object) -> list[object]:
         work = recipe.Recipe(build, ROOT, VERSION)
         toolkit = build.toolkit.find()
         chosen = build.architectures.choose(toolkit.architectures())
@@ -70,14 +74,18 @@ class BuildExt(setuptools_build_ext):
         if chosen.note:
             print(chosen.note, flush=True)
         steps = work.steps(toolkit, chosen)
-        recipe.write_compile_commands(steps, ROOT)
+        apart = recipe.Recipe(build, ROOT, VERSION, apart=True)
+        recipe.write_compile_commands(apart.steps(toolkit, chosen), ROOT)
         steps += work.declaration_steps()
-        return [*steps, *(step for ext in self.extensions for step in self._module(work, ext))]
+        for ext in self.extensions:
+            steps += self._module(work, ext, translator)
+        return steps
 
     def _build(self) -> None:
         work = recipe.Recipe(build, ROOT, VERSION)
         with build.step.locked(ROOT / recipe.BUILD):
-            build.step.run(self._steps(), ROOT)
+            with build.translator.Translator(ROOT) as translator:
+                build.step.run(self._steps(translator), ROOT)
             for name, path in work.products().items():
                 build.native.place(ROOT / path, self._output("lib", name))
             for source in work.headers():
@@ -88,35 +96,31 @@ class BuildExt(setuptools_build_ext):
                 made = self._made(ext)
                 build.native.place(ROOT / made, Path(self.build_lib) / self._filename(ext))
 
-    def _module(self, work: recipe.Recipe, ext: Extension) -> Iterator[object]:
+    def _module(self, work: recipe.Recipe, ext: Extension, translator: object) -> Iterator[object]:
         """Cython, compiler, linker."""
         import Cython
 
         # Not ext.sources: setuptools renames a .pyx there while Cython is not installed.
         source, made = Path("pyx", *ext.name.split(".")).with_suffix(".pyx"), self._made(ext)
         generated = recipe.BUILD / "cython" / f"{ext.name}.cpp"
-        depfile = generated.with_name(generated.name + ".dep")
         # What a module includes of what the build writes.
         written = [recipe.WRITTEN / name for name in ("declarations.h", "driver.pxi")]
         needed = [path for path in written if build.native.uses(ROOT / source, path.name)]
-        yield build.step.Step(
-            target=generated,
-            inputs=(source, *needed),
-            command=(sys.executable, "-m", "cython", "-3", "--cplus", "-Ipyx",
-                     f"-I{recipe.WRITTEN}", "--depfile",
-                     "--module-name", ext.name, "-o", str(generated), str(source)),
-            key=("cython", Cython.__version__, str(source)),
-            depfile=depfile,
+        yield translator.step(
+            source,
+            generated,
+            ["-3", "--cplus", "-Ipyx", f"-I{recipe.WRITTEN}", "--module-name", ext.name],
+            inputs=needed,
             # Cython's own declarations: its version is in the key, its folder changes.
             ignored=(Path(os.path.realpath(Cython.__file__)).parent,),
-            label=f"translate {source}",
-        )  # fmt: skip
+        )
         include = [f"-isystem{sysconfig.get_path('include')}", "-Icsrc/include"]
         include.append(f"-I{recipe.WRITTEN}")
         library = work.products()["libcupola.so"]
         # The id is given to every module; that its change makes them all again is its purpose.
         # Calls into libcupola.so go through one table, not through a second one of jumps.
-        flags = [*recipe.RELEASE, "-fno-plt", "-fwrapv", "-Wno-unused-function", *include]
+        effort = "-O1" if ext.name.rpartition(".")[2] in UNHURRIED else "-O2"
+        flags = [*recipe.RELEASE, effort, "-fno-plt", "-fwrapv", "-Wno-unused-function", *include]
         flags.append(build.native.define("CUPOLA_BUILD_ID", work.build_id()))
         compiler = work.compiler
         yield compiler.object(generated, made.with_suffix(".o"), flags, inputs=needed)
@@ -179,7 +183,7 @@ class Plan(Command):
     def run(self) -> None:
         os.chdir(ROOT)
         try:
-            self.get_finalized_command("build_ext")._steps()
+            self.get_finalized_command("build_ext")._steps(build.translator.Translator(ROOT))
         except build.error.BuildError as error:
             raise SystemExit(f"cupola: {error}") from None
 

@@ -20,8 +20,14 @@ ARRAYS = BUILD / "kernels" / "arrays.bin"
 DECLARATIONS = BUILD / "declarations"
 WRITTEN = DECLARATIONS / "written"  # what Cython modules include
 RELEASE = ("-O2", "-DNDEBUG")
-# Lane loops become vector code; the flags give up errno and traps, never a rounding.
-DEVICE = ("-O3", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+# The flags give up errno and traps, never a rounding.
+DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+# Lane loops become vector code, with these; level 1 is for processors that nobody builds for.
+FAST, HASTY = ("-O3",), ("-O1",)
+# So many sources of a folder are compiled as one: most of a source's time is that of its headers.
+TOGETHER = 8
+# These declare the driver's functions in their own way.
+APART = {"csrc/cpu/symbols.cpp"}
 # Each level of the instruction set, and by what it is known: as in csrc/cpu/exec/isa.cpp.
 AVX2 = {"avx2", "fma", "bmi1", "bmi2"}
 AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
@@ -36,6 +42,7 @@ class Recipe:
     root: Path
     version: str
     chosen: Any = None  # a C++ compiler in place of the one that is found
+    apart: bool = False  # each source by itself, as tools see them
 
     @property
     def compiler(self) -> Any:
@@ -160,10 +167,9 @@ class Recipe:
             "CUPOLA_BUILD_ID": self.build_id(),
             "CUPOLA_VERSION": self.version,
         }
-        objects = [
-            self._object(source, (*flags, "-Icsrc", "-Icsrc/include"), toolkit, values, images)
-            for source in self.sources("runtime/**/*.cpp", "image/**/*.cpp")
-        ]
+        sources = self.sources("runtime/**/*.cpp", "image/**/*.cpp")
+        flags = (*flags, "-Icsrc", "-Icsrc/include")
+        objects = list(self._objects(sources, flags, toolkit, values, images))
         target = self.products()["libcupola.so"]
         files = [step.target for step in objects]
         exports = self.native / "runtime.map"
@@ -190,46 +196,77 @@ class Recipe:
 
     def device_objects(self, toolkit: Any, flags: Sequence[str] = DEVICE) -> list[Any]:
         """Its objects, in the order in which they have to be linked."""
+        fast, hasty = (FAST, HASTY) if flags is DEVICE else ((), ())
         flags = (*flags, "-Icsrc")
         isa_sources = self.sources("cpu/exec/isa/*.cpp")
+        others = self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/api/*.cpp")
+        engine = self.sources("cpu/*.cpp", "cpu/exec/*.cpp")
         objects = [
-            self._object(source, flags, toolkit, {}, folder="device")
-            for source in self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/**/*.cpp")
-            if source not in isa_sources
+            *self._objects(others, flags, toolkit, folder="device"),
+            *self._objects(engine, (*flags, *fast), toolkit, folder="device"),
         ]
         # A newer processor's objects come last: of an inline function that several objects hold,
         # the linker keeps the first, which has to run everywhere.
-        for isa, march in instruction_sets(self.build.architectures.asks_for_all()):
-            options = (*flags, f"-DCUPOLA_ISA={isa}", *march)
+        for isa, march, wanted in instruction_sets(self.build.architectures.asks_for_all()):
+            options = (*flags, *(fast if wanted else hasty), f"-DCUPOLA_ISA={isa}", *march)
             objects += [
-                self._object(source, options, toolkit, {}, folder=isa) for source in isa_sources
+                self._object([source], options, toolkit, folder=isa) for source in isa_sources
             ]
         return objects
 
-    def _object(
+    def _objects(
         self,
-        source: Path,
+        sources: Sequence[Path],
         flags: Sequence[str],
         toolkit: Any,
-        values: dict[str, str],
+        values: dict[str, str] | None = None,
         images: dict[str, Path] | None = None,
         folder: str = "runtime",
+    ) -> Iterator[Any]:
+        """One object for several sources of a folder, but for those which need a value."""
+        apart = self.apart or self.compiler.variant != "release"
+        groups: dict[Path, list[Path]] = {}
+        for source in sources:
+            used = self._used(source, values or {})
+            if apart or used or str(source) in APART:
+                made_of = [images[name] for name in used if name in (images or {})]
+                options = (*flags, *(self.build.native.define(n, values[n]) for n in used))
+                yield self._object([source], options, toolkit, folder, inputs=made_of)
+            else:
+                groups.setdefault(source.parent, []).append(source)
+        for group in groups.values():
+            count = -(-len(group) // TOGETHER)
+            for n in range(count):
+                part = group[len(group) * n // count : len(group) * (n + 1) // count]
+                yield self._object(part, flags, toolkit, folder)
+
+    def _used(self, source: Path, values: dict[str, str]) -> list[str]:
+        return [name for name in values if self.build.native.uses(self.root / source, name)]
+
+    def _object(
+        self,
+        sources: Sequence[Path],
+        flags: Sequence[str],
+        toolkit: Any,
+        folder: str,
+        inputs: Sequence[Path] = (),  # what the assembler takes in: no dependency file tells of it
     ) -> Any:
-        native = self.build.native
-        used = [name for name in values if native.uses(self.root / source, name)]
-        flags = (*flags, *(native.define(name, values[name]) for name in used))
-        # An image is taken in by the assembler, which no dependency file tells of.
-        inputs = [path for name, path in (images or {}).items() if name in used]
-        target = self.native / folder / source.relative_to("csrc").with_suffix(".o")
+        *before, source = sources
+        name = source.relative_to("csrc")
+        label = f"compile {source}"
+        if before:
+            name = name.with_name(f"{before[0].stem}-{source.stem}.cpp")
+            label = f"compile {before[0]} to {source.name}"
+        label += "" if folder in ("runtime", "device") else f" for {folder}"
+        includes = [part for path in before for part in ("-include", str(path))]
         system = [f"-isystem{path}" for path in toolkit.include]
-        label = f"compile {source}" + ("" if folder in ("runtime", "device") else f" for {folder}")
         return self.compiler.object(
             source,
-            target,
-            (*flags, *system),
+            self.native / folder / name.with_suffix(".o"),
+            (*flags, *system, *includes),
             label=label,
-            inputs=inputs,
-            key=(*flags, f"CUDA {toolkit.release}"),
+            inputs=(*before, *inputs),
+            key=(*flags, *includes, f"CUDA {toolkit.release}"),
         )
 
     def abi_version(self) -> int:
@@ -241,10 +278,14 @@ class Recipe:
         # Visibility alone leaves in what the standard library's templates made.
         names = " ".join(f"{pattern};" for pattern in patterns)
         text = f"{version} {{ global: {names} local: *; }};\n"
+
+        def write() -> None:
+            (self.root / target).write_text(text)
+
         return self.build.step.Step(
             target=target,
             inputs=(),
-            action=lambda: (self.root / target).write_text(text),
+            action=write,
             key=(text,),
             label=f"list exports {patterns[0]}",
         )
@@ -257,20 +298,21 @@ class Recipe:
         )
 
 
-def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Names (CUPOLA_ISA) and compiler flags, the oldest processor first.
+def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+    """Names (CUPOLA_ISA), compiler flags and whether it is to be quick, the oldest processor first.
 
-    Each takes a good part of a build. So what is not to be quick `everywhere` has the oldest,
-    which runs everywhere, and this machine's own.
+    Each takes a good part of a build. So what is not to be quick `everywhere` has this machine's
+    own, and the oldest, so that it runs everywhere.
     """
     if platform.machine().lower() not in ("x86_64", "amd64"):
-        yield "generic", ()
+        yield "generic", (), True
         return
     features = processor_features()
     own = [level for level in X86_LEVELS if features >= X86_LEVELS[level]]
     for level in X86_LEVELS:
-        if everywhere or level == "x86-64-v2" or level == own[-1]:
-            yield level.replace("-", "_"), (f"-march={level}",)
+        wanted = everywhere or level == own[-1]
+        if wanted or level == "x86-64-v2":
+            yield level.replace("-", "_"), (f"-march={level}",), wanted
 
 
 def processor_features() -> set[str]:

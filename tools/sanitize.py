@@ -50,10 +50,8 @@ def libraries(setup: ModuleType, short: bool) -> tuple[list[object], Path]:
     objects = work.device_objects(toolkit, CODE)
     if short:
         plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION).device_objects(toolkit)
-        objects = [
-            ours if LANES in ours.label else theirs
-            for ours, theirs in zip(plain, objects, strict=True)
-        ]
+        objects = [step for step in objects if LANES not in step.label]
+        objects += [step for step in plain if LANES in step.label]
     steps = [*work.runtime_steps(toolkit, CODE), *work.device_steps(toolkit, objects)]
     return steps, ROOT / work.products()["libcupola.so"]
 

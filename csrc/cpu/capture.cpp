@@ -23,7 +23,7 @@ std::vector<Capture*>& captures() {
     return *all;
 }
 
-std::uint64_t next_id() {
+std::uint64_t next_capture_id() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
 }
@@ -36,7 +36,7 @@ void unite(std::vector<Node*>& into, const std::vector<Node*>& more) {
 }  // namespace
 
 Capture::Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode)
-    : id_(next_id()),
+    : id_(next_capture_id()),
       mode_(mode),
       thread_(std::this_thread::get_id()),
       origin_(std::move(origin)),

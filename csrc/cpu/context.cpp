@@ -11,7 +11,7 @@
 namespace cupola::cpu {
 namespace {
 
-std::uint64_t next_id() {
+std::uint64_t next_context_id() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
 }
@@ -27,7 +27,7 @@ thread_local std::vector<ThreadStream> thread_streams;
 }  // namespace
 
 Context::Context(Device& device, unsigned flags, bool primary)
-    : device_(device), primary_(primary), id_(next_id()) {
+    : device_(device), primary_(primary), id_(next_context_id()) {
     this->flags = flags;
 }
 

@@ -9,6 +9,18 @@
 
 namespace cupola::cpu {
 
+CUresult code_of(ptx::Error::Kind kind) {
+    switch (kind) {
+        case ptx::Error::Kind::unsupported_version:
+            return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        case ptx::Error::Kind::invalid:
+        case ptx::Error::Kind::unsupported_form:
+        case ptx::Error::Kind::unresolved_extern:
+            break;
+    }
+    return CUDA_ERROR_INVALID_PTX;
+}
+
 JitOptions::JitOptions(unsigned count, const CUjit_option* options, void** values)
     : count_(count), options_(options), values_(values), begin_(std::chrono::steady_clock::now()) {
     require(count == 0 || (options && values));

@@ -5,8 +5,12 @@
 #include <string>
 
 #include "cpu/cuda.hpp"
+#include "ptx/error.hpp"
 
 namespace cupola::cpu {
+
+// What a caller is told of PTX that was refused.
+CUresult code_of(ptx::Error::Kind kind);
 
 class JitOptions {
   public:

@@ -21,11 +21,6 @@ Registry<Link>& links() {
     return *all;
 }
 
-CUresult code_of(ptx::Error::Kind kind) {
-    return kind == ptx::Error::Kind::unsupported_version ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
-                                                         : CUDA_ERROR_INVALID_PTX;
-}
-
 }  // namespace
 
 std::shared_ptr<Link> Link::make(unsigned count, CUjit_option* options, void** values) {

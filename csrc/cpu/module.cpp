@@ -13,18 +13,6 @@
 namespace cupola::cpu {
 namespace {
 
-CUresult code_of(ptx::Error::Kind kind) {
-    switch (kind) {
-        case ptx::Error::Kind::unsupported_version:
-            return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-        case ptx::Error::Kind::invalid:
-        case ptx::Error::Kind::unsupported_form:
-        case ptx::Error::Kind::unresolved_extern:
-            break;
-    }
-    return CUDA_ERROR_INVALID_PTX;
-}
-
 std::string architectures(const std::vector<image::Entry>& entries, image::Kind kind) {
     std::string list;
     for (const auto& entry : entries)

@@ -7,8 +7,6 @@
 #include "runtime/error.hpp"
 
 namespace cupola {
-namespace {
-
 void require_reach(std::int64_t stride, std::uint64_t length) {
     constexpr std::int64_t most = std::int64_t{1} << 60;
     std::int64_t reach = 0;
@@ -16,8 +14,6 @@ void require_reach(std::int64_t stride, std::uint64_t length) {
         fail(CUPOLA_ERROR_VALUE, "a stride of " + std::to_string(stride) + " bytes over " +
                                      std::to_string(length) + " elements is beyond any memory");
 }
-
-}  // namespace
 
 bool reduce(Axes& axes, const cupola_operand& out, const cupola_operand& x, const cupola_operand& y,
             const std::int64_t* shape, int ndim) {

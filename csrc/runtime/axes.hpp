@@ -25,6 +25,9 @@ struct Axes {
     }
 };
 
+// Fails where so many elements, so many bytes apart, are in no memory that there can be.
+void require_reach(std::int64_t stride, std::uint64_t length);
+
 // Adds the axes to what has its addresses, turned so that the results go forward, and merged.
 // False: there is nothing to do.
 bool reduce(Axes& axes, const cupola_operand& out, const cupola_operand& x, const cupola_operand& y,

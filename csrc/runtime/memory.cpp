@@ -29,7 +29,7 @@ std::string free_host_memory() {
 }
 
 // Memory of the pool that nobody has any more.
-struct Piece {
+struct Allocation {
     Context* context;
     CUdeviceptr address;
     Ref<Stream> first;
@@ -54,7 +54,7 @@ CUevent mark_end(const Driver& d, const Stream& stream) {
 }
 
 // In the order of the streams that used it, of whichever device; the piece's context is current.
-void free_in_order(const Driver& d, const Piece& piece) {
+void free_in_order(const Driver& d, const Allocation& piece) {
     CUstream last = piece.first->handle;
     for (const Ref<Stream>& other : piece.others) {
         CUevent mark = mark_end(d, *other);
@@ -65,11 +65,11 @@ void free_in_order(const Driver& d, const Piece& piece) {
     d.cuMemFreeAsync(piece.address, last);
 }
 
-void give_back(Piece piece);
+void give_back(Allocation piece);
 
 class Kept : public Object {
   public:
-    explicit Kept(Piece piece) : piece(std::move(piece)) {}
+    explicit Kept(Allocation piece) : piece(std::move(piece)) {}
     ~Kept() override {
         if (!piece || !driver_alive()) return;
         try {
@@ -80,12 +80,12 @@ class Kept : public Object {
         } catch (const Error&) {
         }
     }
-    std::optional<Piece> piece;
+    std::optional<Allocation> piece;
 };
 
 // A capture that began meanwhile, in another thread, may be of one of its streams, which is then no
 // queue: what is put there becomes a part of the graph, and draws in what waits for it.
-void give_back(Piece piece) {
+void give_back(Allocation piece) {
     const Capture::Closed closed;
     if (Capture::any()) {
         auto* const mine = new Kept(std::move(piece));

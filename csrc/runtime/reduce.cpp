@@ -1,6 +1,7 @@
 // csrc/runtime/reduce.cpp - arrays reduced along axes: what is asked for, checked.
 #include "cupola/reduce.h"
 
+#include "runtime/axes.hpp"
 #include "runtime/error.hpp"
 #include "runtime/reduce_plan.hpp"
 
@@ -14,14 +15,6 @@ void require_element(int element, const char* name) {
     if (element <= elements::none || element >= elements::count)
         fail(CUPOLA_ERROR_TYPE,
              std::string(name) + " has no element type " + std::to_string(element));
-}
-
-void require_reach(std::int64_t stride, std::uint64_t length) {
-    constexpr std::int64_t most = std::int64_t{1} << 60;
-    std::int64_t reach = 0;
-    if (__builtin_mul_overflow(stride, length, &reach) || reach > most || reach < -most)
-        fail(CUPOLA_ERROR_VALUE, "a stride of " + std::to_string(stride) + " bytes over " +
-                                     std::to_string(length) + " elements is beyond any memory");
 }
 
 void set_operation(Problem& problem, int reduction) {

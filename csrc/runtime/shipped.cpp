@@ -52,11 +52,13 @@ Shipped& shipped(Context& context) {
     return static_cast<Shipped&>(*context.shipped);
 }
 
-constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
+constexpr unsigned block_threads =
+    256;  // a block: full occupancy on every architecture shipped for
 constexpr std::uint64_t enough = 1 << 18;  // threads, to fill the largest devices
 
 // The kernels take any launch, so a grid that cannot cover all elements is no error.
-cupola_dimensions cover(const Context& context, std::uint64_t elements, unsigned block = threads) {
+cupola_dimensions cover(const Context& context, std::uint64_t elements,
+                        unsigned block = block_threads) {
     const std::uint64_t blocks = (elements + block - 1) / block;
     const std::uint64_t most = context.max_grid[0];
     return {{static_cast<std::uint32_t>(blocks < most ? blocks : most), 1, 1}, {block, 1, 1}, 0};
@@ -111,8 +113,8 @@ void saxpy(float a, std::uint64_t x, std::uint64_t y, std::uint64_t out, std::si
            std::uint64_t(n));
 }
 
-std::uint64_t elements(int height, int width, int channels, int filter_height, int filter_width,
-                       int border) {
+std::uint64_t results(int height, int width, int channels, int filter_height, int filter_width,
+                      int border) {
     if (height < 0 || width < 0 || channels < 0)
         fail(CUPOLA_ERROR_VALUE, "convolve: the image has a negative size");
     if (filter_height < 1 || filter_width < 1 || filter_height % 2 == 0 || filter_width % 2 == 0)
@@ -223,7 +225,7 @@ int cupola_convolve_async(uint64_t image, uint64_t filter, uint64_t out, int hei
                           cupola_stream* stream) {
     return guard([&] {
         Stream& s = stream_of(stream);
-        const auto count = elements(height, width, channels, filter_height, filter_width, border);
+        const auto count = results(height, width, channels, filter_height, filter_width, border);
         if (count == 0) return;
         convolve({image, filter, out, height, width, channels, filter_height, filter_width, border},
                  count, s);
@@ -233,7 +235,7 @@ int cupola_convolve_async(uint64_t image, uint64_t filter, uint64_t out, int hei
 int cupola_convolve(const float* image, const float* filter, float* out, int height, int width,
                     int channels, int filter_height, int filter_width, int border) {
     return guard([&] {
-        const auto count = elements(height, width, channels, filter_height, filter_width, border);
+        const auto count = results(height, width, channels, filter_height, filter_width, border);
         if (count == 0) return;
         required(image, "image"), required(filter, "filter"), required(out, "out");
         Stream& stream = stream_of(nullptr);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/axes.hpp"
 #include "runtime/copy.hpp"
 #include "runtime/kernel.hpp"
 #include "runtime/memory.hpp"
@@ -12,14 +13,14 @@
 namespace cupola {
 namespace {
 
-struct Axis {
+struct CopyAxis {
     std::uint64_t length;
     std::int64_t to, from;  // bytes from one to the next
 };
 
 struct Box {
-    std::uint64_t to, from;  // addresses
-    std::vector<Axis> axes;  // the outermost first; the last is of bytes, with strides of 1
+    std::uint64_t to, from;      // addresses
+    std::vector<CopyAxis> axes;  // the outermost first; the last is of bytes, with strides of 1
 };
 
 // csrc/kernels/strided.cu has the same.
@@ -28,19 +29,11 @@ struct StridedAxes {
     std::int64_t to[8], from[8];
     int count;
 };
-constexpr std::size_t most_axes = 8;
+constexpr std::size_t most_copy_axes = 8;
 
 // Shorter rows are copied faster by a kernel, or from host memory that was made contiguous.
 constexpr std::uint64_t least_row = 512;
 constexpr std::int64_t most_pitch = 0x7fffffff;  // what every device's MAX_PITCH is
-
-void require_reach(std::int64_t stride, std::uint64_t length) {
-    constexpr std::int64_t most = std::int64_t{1} << 60;
-    std::int64_t reach = 0;
-    if (__builtin_mul_overflow(stride, length, &reach) || reach > most || reach < -most)
-        fail(CUPOLA_ERROR_VALUE, "a stride of " + std::to_string(stride) + " bytes over " +
-                                     std::to_string(length) + " elements is beyond any memory");
-}
 
 // No axes: there is nothing to copy.
 Box reduce(const cupola_strided& to, const cupola_strided& from, const std::int64_t* shape,
@@ -50,7 +43,7 @@ Box reduce(const cupola_strided& to, const cupola_strided& from, const std::int6
         if (shape[i] < 0) fail(CUPOLA_ERROR_VALUE, "a shape has a negative size");
         if (shape[i] == 0) return {to.address, from.address, {}};
         if (shape[i] == 1) continue;
-        Axis axis{static_cast<std::uint64_t>(shape[i]), to.strides[i], from.strides[i]};
+        CopyAxis axis{static_cast<std::uint64_t>(shape[i]), to.strides[i], from.strides[i]};
         if (axis.to == 0)
             fail(CUPOLA_ERROR_VALUE, "the destination's elements lie over each other");
         require_reach(axis.to, axis.length);
@@ -66,12 +59,12 @@ Box reduce(const cupola_strided& to, const cupola_strided& from, const std::int6
     }
     if (itemsize == 0) return {to.address, from.address, {}};
     std::sort(box.axes.begin(), box.axes.end(),
-              [](const Axis& a, const Axis& b) { return a.to > b.to; });
+              [](const CopyAxis& a, const CopyAxis& b) { return a.to > b.to; });
     box.axes.push_back({itemsize, 1, 1});
     // An axis whose elements are as far apart as the whole of the next one is a part of it.
-    std::vector<Axis> merged{box.axes.back()};
+    std::vector<CopyAxis> merged{box.axes.back()};
     for (auto axis = box.axes.rbegin() + 1; axis != box.axes.rend(); ++axis) {
-        Axis& inner = merged.back();
+        CopyAxis& inner = merged.back();
         const auto length = static_cast<std::int64_t>(inner.length);
         if (axis->to == inner.to * length && axis->from == inner.from * length)
             inner.length *= axis->length;
@@ -91,7 +84,7 @@ bool is_pitched(const Box& box) {
     const std::size_t n = box.axes.size();
     if (n != 2 && n != 3) return false;
     const std::uint64_t row = box.axes[n - 1].length;
-    const Axis& rows = box.axes[n - 2];
+    const CopyAxis& rows = box.axes[n - 2];
     if (row < least_row || !is_pitch(rows.to, row) || !is_pitch(rows.from, row)) return false;
     if (n == 2) return true;
     const auto whole = [&](std::int64_t slice, std::int64_t pitch) {
@@ -105,14 +98,14 @@ void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(std::uintp
 
 void copy_pitched(const Box& box, int direction, const Stream& stream) {
     const std::size_t n = box.axes.size();
-    const Axis& rows = box.axes[n - 2];
+    const CopyAxis& rows = box.axes[n - 2];
     if (driver().debug()) {
         const std::uint64_t row = box.axes[n - 1].length, slices = n == 3 ? box.axes[0].length : 1;
         log_copy(box.to, box.from, row * rows.length * slices, direction, stream,
                  " in rows of " + std::to_string(row));
     }
     std::size_t bytes = 1;
-    for (const Axis& axis : box.axes) bytes *= axis.length;
+    for (const CopyAxis& axis : box.axes) bytes *= axis.length;
     const Span span = span_of_copy(direction, bytes, stream);
     const bool to_host = direction == CUPOLA_TO_HOST, from_host = direction == CUPOLA_TO_DEVICE;
     const auto fill = [&](auto& it) {
@@ -180,7 +173,7 @@ struct Arguments {  // of copy_strided_*, laid out as C does
 void launch(const Box& box, Stream& stream) {
     const unsigned unit = unit_of(box);
     Arguments arguments{box.to, box.from, {}, 1};
-    std::vector<Axis> axes = box.axes;
+    std::vector<CopyAxis> axes = box.axes;
     axes.back() = {axes.back().length / unit, unit, unit};
     if (axes.back().length == 1 && axes.size() > 1) axes.pop_back();
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -202,8 +195,8 @@ void launch(const Box& box, Stream& stream) {
 
 // The kernel takes so many axes; the outermost of more are walked here.
 void copy_any(Box box, Stream& stream) {
-    if (box.axes.size() <= most_axes) return launch(box, stream);
-    const Axis outer = box.axes.front();
+    if (box.axes.size() <= most_copy_axes) return launch(box, stream);
+    const CopyAxis outer = box.axes.front();
     box.axes.erase(box.axes.begin());
     for (std::uint64_t i = 0; i < outer.length; ++i) {
         copy_any(box, stream);

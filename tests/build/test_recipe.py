@@ -32,13 +32,13 @@ def recipe():
 def test_newer_processors_objects_come_last(recipe):
     work = recipe.Recipe(cupola.build, ROOT, "1")
     targets = [made.target.as_posix() for made in work.device_objects(toolkit.find())]
-    order = [isa for isa, _ in recipe.instruction_sets(False)]
+    order = [isa for isa, *_ in recipe.instruction_sets(False)]
     ranks = [
         next((i + 1 for i, isa in enumerate(order) if f"/{isa}/" in target), 0)
         for target in targets
     ]
     assert ranks == sorted(ranks) and set(ranks) == set(range(len(order) + 1))
-    every = [isa for isa, _ in recipe.instruction_sets(True)]
+    every = [isa for isa, *_ in recipe.instruction_sets(True)]
     if platform.machine() == "x86_64":
         assert every == ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
     assert order[0] == every[0] and set(order) <= set(every) and len(order) <= 2
@@ -59,7 +59,45 @@ def test_newer_processors_objects_come_last(recipe):
 )
 def test_a_build_for_this_machine_has_its_level_and_the_oldest(recipe, monkeypatch, features, made):
     monkeypatch.setattr(recipe, "processor_features", lambda: set(features.split()))
-    assert [isa for isa, _ in recipe.instruction_sets(False)] == made
+    assert [isa for isa, *_ in recipe.instruction_sets(False)] == made
+    quick = [isa for isa, _, wanted in recipe.instruction_sets(False) if wanted]
+    assert quick == made[-1:]
+    assert all(wanted for *_, wanted in recipe.instruction_sets(True))
+
+
+def test_sources_are_compiled_together_and_tools_see_each(recipe):
+    found = toolkit.find()
+    sources = {"csrc/" + path.relative_to(ROOT / "csrc").as_posix()
+               for folder in ("runtime", "image", "ptx", "cpu") for path in
+               (ROOT / "csrc" / folder).rglob("*.cpp")}  # fmt: skip
+    for apart in (False, True):
+        work = recipe.Recipe(cupola.build, ROOT, "1", apart=apart)
+        steps = [*work.runtime_steps(found), *work.device_objects(found)]
+        objects = [made for made in steps if made.target.suffix == ".o"]
+        made_of = [[str(path) for path in made.inputs if path.suffix == ".cpp"] for made in objects]
+        assert {path for paths in made_of for path in paths} == sources
+        assert all(len(paths) == 1 for paths in made_of) is apart
+        for made, paths in zip(objects, made_of, strict=True):
+            assert sorted(word for word in made.command if word.endswith(".cpp")) == sorted(paths)
+            assert len({path.rpartition("/")[0] for path in paths}) == 1
+
+
+@pytest.mark.parametrize("folder", ["runtime", "image", "ptx", "cpu", "cpu/api", "cpu/exec"])
+def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
+    """Else which files may be compiled together would depend on how many there are."""
+    sources = [path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc" / folder).glob("*.cpp")]
+    sources = sorted(set(sources) - recipe.APART)
+    assert sources
+    compiler = native.Compiler.find()
+    defined = ("BUILD_ID", "VERSION", "KERNELS_FATBIN", "ARRAYS_IMAGE")
+    includes = [f"-isystem{path}" for path in toolkit.find().include]
+    command = [*compiler.command, *compiler.flags, "-fsyntax-only", "-Icsrc", "-Icsrc/include"]
+    command += [*includes, *(native.define(f"CUPOLA_{name}", "") for name in defined)]
+    command += [word for path in sources for word in ("-include", path)]
+    done = subprocess.run(
+        [*command, "-x", "c++", "/dev/null"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path, monkeypatch):

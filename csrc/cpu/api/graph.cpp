@@ -1,5 +1,5 @@
 // csrc/cpu/api/graph.cpp - cu* entry points: graphs, their edges, and launching them.
-#include "cpu/graph.hpp"
+#include "cpu/api/graph.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,20 +27,8 @@ namespace {
 std::shared_ptr<Graph> graph_of(CUgraph handle) {
     return Driver::get().graphs.get(handle, CUDA_ERROR_INVALID_VALUE);
 }
-std::shared_ptr<Node> node_of(CUgraphNode handle) {
-    return Driver::get().nodes.get(handle, CUDA_ERROR_INVALID_VALUE);
-}
 std::shared_ptr<GraphExec> exec_of(CUgraphExec handle) {
     return Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
-}
-
-template <class Body>
-CUresult locked(Body&& body) {
-    return entry([&] {
-        std::lock_guard lock(Graph::mutex());
-        body();
-        return CUDA_SUCCESS;
-    });
 }
 
 // As the functions that list nodes do it: without `out` the number; else as many as fit, and null

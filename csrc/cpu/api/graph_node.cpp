@@ -1,11 +1,12 @@
 // csrc/cpu/api/graph_node.cpp - cu* entry points: the nodes of graphs, and what they are given.
+#include "cpu/api/graph.hpp"
+
 #include <cstring>
 #include <type_traits>
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
-#include "cpu/graph.hpp"
 #include "cpu/module.hpp"
 
 // cuda.h names the newest of these by the plain name.
@@ -18,24 +19,11 @@ using namespace cupola::cpu;
 
 namespace {
 
-std::shared_ptr<Node> node_of(CUgraphNode handle) {
-    return Driver::get().nodes.get(handle, CUDA_ERROR_INVALID_VALUE);
-}
-
 template <class T>
 T& work_of(Node& node) {
     auto* work = std::get_if<T>(&node.work);
     require(work != nullptr);
     return *work;
-}
-
-template <class Body>
-CUresult locked(Body&& body) {
-    return entry([&] {
-        std::lock_guard lock(Graph::mutex());
-        body();
-        return CUDA_SUCCESS;
-    });
 }
 
 template <class Make>

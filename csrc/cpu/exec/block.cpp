@@ -9,8 +9,6 @@ namespace cupola::cpu {
 namespace exec {
 namespace {
 
-std::uint64_t rounded(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
-
 void write_constant(std::byte* file, const ConstantLanes& c) {
     if (c.width == 0) {
         bits_at(file, c.offset) = static_cast<std::uint32_t>(c.value);

@@ -110,4 +110,6 @@ class BlockState final : public Block {
     std::optional<Fault> fault_;
 };
 
+inline BlockState& block_of(Warp& w) { return static_cast<BlockState&>(*w.block); }
+
 }  // namespace cupola::cpu::exec

@@ -21,8 +21,6 @@ constexpr unsigned rank_shift = 18;  // 256 KiB, more than the 227 that a block 
 constexpr std::uint64_t offset_mask = (std::uint64_t{1} << rank_shift) - 1;
 constexpr std::uint64_t nowhere = ~std::uint64_t{15};  // what is in no window; never mapped
 
-std::uint64_t rounded(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
-
 }  // namespace
 
 ClusterState::ClusterState(const Launch& launch)
@@ -100,8 +98,6 @@ bool ClusterState::release_if_complete() {
 }
 
 namespace {
-
-BlockState& block_of(Warp& w) { return static_cast<BlockState&>(*w.block); }
 
 const Code* arrive(const Code* ip, Warp& w, std::byte*) {
     ClusterState& cluster = block_of(w).cluster_state();

@@ -162,6 +162,11 @@ const Code* threaded(const Code* ip, Warp& w, std::byte* r) {
 #endif
 }
 
+// Up to a multiple.
+constexpr std::uint64_t rounded(std::uint64_t n, std::uint64_t to) {
+    return (n + to - 1) / to * to;
+}
+
 // Always inline: a copy compiled for one instruction set must not serve another.
 template <class T>
 [[gnu::always_inline]] inline T* at(std::byte* registers, std::int32_t offset) {

@@ -10,8 +10,6 @@
 namespace cupola::cpu::exec {
 namespace {
 
-BlockState& block_of(Warp& w) { return static_cast<BlockState&>(*w.block); }
-
 inline const Code* go(Warp& w, const Code* to) {
     return __builtin_expect(to < w.limit, 1) ? to : arrive(w, to);
 }

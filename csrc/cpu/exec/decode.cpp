@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint32_t trash_bytes = lanes * 16;  // offset 0: what nobody reads
 
-std::uint32_t rounded(std::uint64_t n, std::uint32_t to) {
-    return static_cast<std::uint32_t>((n + to - 1) / to * to);
+std::uint32_t rounded_size(std::uint64_t n, std::uint32_t to) {
+    return static_cast<std::uint32_t>(rounded(n, to));
 }
 
 bool ends_block(const ptx::Instruction& i) {
@@ -196,11 +196,12 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
         for (auto& [address, to] : site.targets) to = parts_[part_of_[to]].start;
     charge_branches();
     kernel_->frame_bytes = parts_.back().deepest;
-    kernel_->stack_bytes = rounded(parts_.back().deepest + (recursive ? recursion_bytes : 0), 16);
+    kernel_->stack_bytes =
+        rounded_size(parts_.back().deepest + (recursive ? recursion_bytes : 0), 16);
     kernel_->call_depth = functions.size() == 1 ? 0
                           : recursive           ? recursion_depth
                                                 : static_cast<std::uint32_t>(functions.size());
-    kernel_->file_bytes = rounded(file_, 64);
+    kernel_->file_bytes = rounded_size(file_, 64);
     kernel_->register_count = pressure(functions);
     return kernel;
 }
@@ -250,25 +251,25 @@ void Decoder::place_shared(const std::vector<std::uint32_t>& functions) {
                 open.push_back(o.index);
                 continue;
             }
-            at = rounded(at, v.align);
+            at = rounded_size(at, v.align);
             shared_at_[o.index] = at;
             at += v.size;
         }
     if (at > 227 * 1024)
         fail(module_.functions[functions.back()].line, "more than 227 KiB of static shared memory");
     kernel_->shared_bytes = static_cast<std::uint32_t>(at);
-    for (const std::uint32_t n : open) shared_at_[n] = rounded(at, kernel_->shared_align);
+    for (const std::uint32_t n : open) shared_at_[n] = rounded_size(at, kernel_->shared_align);
 }
 
 void Decoder::function(Part& part) {
     part_ = &part;
     f_ = &module_.functions[part.function];
     part.registers.assign(f_->registers.size(), 0);
-    part.frame = rounded(f_->frame_bytes, 16);
+    part.frame = rounded_size(f_->frame_bytes, 16);
     if (graph_.in_cycle(part.function, part.function)) {
         for (const ptx::Type type : f_->registers)
             part.save += type == ptx::Type::pred ? 1 : ptx::bytes_of(type);
-        part.save = rounded(part.save, 16);
+        part.save = rounded_size(part.save, 16);
     }
     part.deepest = part.frame + part.save;
     std::uint32_t above = 0;

@@ -26,12 +26,15 @@ from .timings import Timings
 
 @dataclass(frozen=True)
 class Step:
-    """A target made from inputs by a command, or by a function of this process."""
+    """A target made from inputs by a command, or by a function of this process.
+
+    Where the function had others work for it, it returns their seconds of a processor, a float.
+    """
 
     target: Path
     inputs: tuple[Path, ...]
     command: tuple[str, ...] = ()
-    action: Callable[[], None] | None = None
+    action: Callable[[], object] | None = None
     label: str = ""
     depfile: Path | None = None  # written by the command, in the form of make: further inputs
     # Told apart by this instead of by the command, where that names a folder which changes from
@@ -235,8 +238,8 @@ def _make(step: Step, root: Path, progress: Progress, timings: Timings) -> None:
 def _act(step: Step) -> float:
     began = time.thread_time()
     assert step.action is not None
-    step.action()
-    return time.thread_time() - began
+    others = step.action()  # of a lambda it may be anything
+    return time.thread_time() - began + (others if isinstance(others, float) else 0)
 
 
 def _execute(step: Step, root: Path, progress: Progress) -> float:

@@ -1,0 +1,93 @@
+# package/cupola/build/translator.py - .pyx to C++, by Cython processes that stay for a whole build.
+"""Cython, started once for many modules: its start takes longer than most modules do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from .error import BuildError
+from .step import Step, failure_text
+
+WORKER = Path(__file__).with_name("cython_worker.py")
+
+
+class Translator:
+    """Processes that translate, as many as are asked at the same time; a context manager."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._idle: list[subprocess.Popen[str]] = []  # append and pop are atomic
+        self._all: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> Translator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for worker in self._all:
+            worker.communicate()  # ends its input, and so the process
+
+    def step(
+        self,
+        source: Path,
+        target: Path,
+        arguments: Sequence[str],
+        *,
+        inputs: Sequence[Path] = (),
+        ignored: tuple[Path, ...] = (),
+    ) -> Step:
+        """A step that makes C++ of a .pyx file and tells what it read."""
+        import Cython
+
+        command = (*arguments, "--depfile", "-o", str(target), str(source))
+        step = Step(
+            target=target,
+            inputs=(source, *inputs),
+            command=("cython", *command),
+            action=lambda: self._translate(step),
+            key=("cython", Cython.__version__, *command),
+            depfile=target.with_name(target.name + ".dep"),
+            ignored=ignored,
+            label=f"translate {source}",
+        )
+        return step
+
+    def _translate(self, step: Step) -> float:
+        worker = self._idle.pop() if self._idle else self._start()
+        assert worker.stdin is not None and worker.stdout is not None
+        try:
+            worker.stdin.write(json.dumps(step.command[1:]) + "\n")
+            worker.stdin.flush()
+            line = worker.stdout.readline()
+        except OSError:
+            line = ""
+        if not line:
+            raise BuildError(f"{step.name}: Cython's process ended with status {worker.wait()}")
+        self._idle.append(worker)
+        answer = json.loads(line)
+        if answer["status"]:
+            (self._root / step.target).unlink(missing_ok=True)
+            raise BuildError(failure_text(step, answer["output"], answer["status"]))
+        if answer["output"].strip():
+            print(answer["output"].rstrip(), flush=True)
+        return float(answer["processor"])
+
+    def _start(self) -> subprocess.Popen[str]:
+        worker = subprocess.Popen(
+            [sys.executable, str(WORKER)],
+            cwd=self._root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._all.append(worker)
+        return worker
