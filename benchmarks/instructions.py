@@ -61,6 +61,19 @@ def ways():
         for _ in range(count):
             kernel[grid, block](2.0, x, y, out, n)
 
+    def named_calls(count):
+        for _ in range(count):
+            bound(a=2.0, x=x, y=y, out=out, n=n)
+
+    def checked_named_calls(count):
+        for _ in range(count):
+            kernel[grid, block](a=2.0, x=x, y=y, out=out, n=n)
+
+    def mapped_calls(count):
+        given = {"a": 2.0, "x": x, "y": y, "out": out, "n": n}
+        for _ in range(count):
+            bound(**given)
+
     foreign = [bench_arrays.Foreign(array) for array in (x, y, out)]
 
     def foreign_calls(count):
@@ -118,6 +131,9 @@ def ways():
         "launch[0] = 3.0": argument,
         "bound = kernel[grid, block]; bound(...)": bound_calls,
         "kernel[grid, block](...)": checked_calls,
+        "bound(a=..., x=..., y=..., out=..., n=...)": named_calls,
+        "kernel[grid, block](a=..., x=..., y=..., out=..., n=...)": checked_named_calls,
+        "bound(**arguments)": mapped_calls,
         "kernel[grid, block](...), arrays by __cuda_array_interface__": foreign_calls,
         "kernel[grid, block] alone": items,
         "cupola.empty(32, float32), and its end": arrays,

@@ -15,6 +15,7 @@ from cupola.build import manifest, toolkit
 from cupola.build.error import BuildError
 
 SOURCE = Path(__file__).with_name("kernels.cu")
+NAMED = Path(__file__).with_name("named.cu")  # of which no more is asked than test_names does
 SCALE = Path(__file__).with_name("scale.ptx")  # needs no compiler
 
 
@@ -68,25 +69,27 @@ def fatbin(*codes, compress=False):
     return compiled(name, SOURCE, "-fatbin", how, *generate)
 
 
-def described():
+def described(source=SOURCE):
     """A fatbin with its manifest beside it."""
-    image = folder() / "described.fatbin"
+    name = "described" if source == SOURCE else source.stem
+    image = folder() / f"{name}.fatbin"
     if not image.exists():
-        reference, code = cubin(75), fatbin()
-        kept = folder() / "kept"
+        kept = folder() / f"{name}.kept"
         kept.mkdir()
-        options = ("-cubin", "-G", "-arch=sm_75", "--keep", "--keep-dir", kept)
-        debug = compiled("kernels.debug.cubin", SOURCE, *options)
+        debug = compiled(f"{name}.debug.cubin", source, "-cubin", "-G", "-arch=sm_75",
+                         "--keep", "--keep-dir", kept)  # fmt: skip
+        code = ("-fatbin", "-no-compress", "-gencode=arch=compute_75,code=compute_75")
+        made = compiled(f"{name}.code.fatbin", source, *code)
         manifest.write_manifest(
             image.with_suffix(".json"),
-            image=code,
-            reference=reference,
+            image=made,
+            reference=compiled(f"{name}.cubin", source, "-cubin", "-arch=sm_75"),
             debug=debug,
-            declarations=[kept / f"{SOURCE.stem}.cudafe1.gpu"],
+            declarations=[kept / f"{source.stem}.cudafe1.gpu"],
             toolkit=nvcc().release,
             package="tests",
         )
-        shutil.copy(code, image)
+        shutil.copy(made, image)
     return image
 
 

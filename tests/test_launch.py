@@ -234,8 +234,10 @@ def test_wrong_assignments_leave_a_prepared_launch_as_it_was(module):
     for index in (2, -3):
         with pytest.raises(IndexError):
             launch[index] = 1
-    with refused(TypeError):
+    with refused(KeyError):
         launch["1"] = 1
+    with refused(TypeError):
+        launch[1.0] = 1
     launch()
     assert values.get() == congruential(9, 3)
 

@@ -1,4 +1,5 @@
 # cupola/kernel.pyi - kernels.
+import inspect
 from collections.abc import Sequence
 from typing import Any, Generic, SupportsIndex, final
 
@@ -16,6 +17,8 @@ _P = ParamSpec("_P", default=...)  # the kernel's parameters, where a library's 
 @final
 class Configured(Generic[_P]):
     @property
+    def __signature__(self) -> inspect.Signature: ...
+    @property
     def kernel(self) -> Kernel[_P]: ...
     @property
     def stream(self) -> Stream | None: ...
@@ -28,6 +31,8 @@ class Configured(Generic[_P]):
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> None: ...
 
 class Kernel(Generic[_P]):
+    @property
+    def __signature__(self) -> inspect.Signature: ...
     @property
     def module(self) -> Module: ...
     @property
@@ -57,6 +62,7 @@ class Kernel(Generic[_P]):
         pdl: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
+        **named: Any,
     ) -> None: ...
     def forall(
         self, n: SupportsIndex, stream: _StreamProtocol | None = None, shared: SupportsIndex = 0
@@ -74,6 +80,7 @@ class Kernel(Generic[_P]):
         pdl: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
+        **named: Any,
     ) -> Launch: ...
     @property
     def handle(self) -> int: ...

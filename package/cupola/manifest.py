@@ -218,3 +218,66 @@ def dtype_of(spec: Any, depth: int = 16) -> np.dtype[Any]:
     if end > size:
         raise ValueError(f"fields of {end} bytes in a struct of {size}")
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+_INTEGERS = {
+    "bool": "?",
+    "char": "i1",
+    "signed char": "i1",
+    "unsigned char": "u1",
+    "short": "i2",
+    "unsigned short": "u2",
+    "int": "i4",
+    "unsigned int": "u4",
+    "long": "i8",
+    "unsigned long": "u8",
+    "long long": "i8",
+    "unsigned long long": "u8",
+}
+_TYPES = {"half": "f2", "__half": "f2", "float": "f4", "double": "f8", **_INTEGERS}
+
+
+def dtype_of_type(name: str, size: int, pointer: bool) -> np.dtype[Any] | None:
+    """Of a type by its name; None where that does not tell, or is not of this size."""
+    spelled = _TYPES.get(name)
+    if spelled is None:
+        return None
+    found = np.dtype(spelled)
+    return found if pointer or found.itemsize == size else None
+
+
+def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
+    """Where the values of one struct lie otherwise than those of another; "" where nowhere.
+
+    Names don't matter, nor do bytes that are told no more of; signed integers pass for unsigned.
+    """
+    known = dict(_leaves(wanted, 0, ""))
+    taken = {byte: at for at, (one, _) in known.items() for byte in range(at, at + one.itemsize)}
+    for at, (one, name) in _leaves(given, 0, ""):
+        for byte in range(at, at + one.itemsize):
+            if byte not in taken:
+                continue
+            other, meant = known[taken[byte]]
+            if taken[byte] != at or other.itemsize != one.itemsize or _kind(other) != _kind(one):
+                return f"in which {name} is {one} at {at}, not {meant} of {other}"
+            break
+    return ""
+
+
+def _leaves(
+    dtype: np.dtype[Any], at: int, name: str
+) -> Iterator[tuple[int, tuple[np.dtype[Any], str]]]:
+    """The numbers that a struct is made of, by their offsets."""
+    if dtype.subdtype is not None:
+        inner, shape = dtype.subdtype
+        for i in range(math.prod(shape)):
+            yield from _leaves(inner, at + i * inner.itemsize, name)
+    elif dtype.fields is not None:
+        for field, (inner, offset, *_) in dtype.fields.items():
+            yield from _leaves(inner, at + offset, f"{name}.{field}" if name else field)
+    elif dtype.kind != "V":
+        yield at, (dtype, name)
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    return {"u": "i", "b": "i"}.get(dtype.kind, dtype.kind)

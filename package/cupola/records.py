@@ -1,7 +1,12 @@
 # cupola/records.py - the named tuples which cupola answers with.
 """The named tuples which cupola answers with."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class DriverInfo(NamedTuple):
@@ -47,6 +52,18 @@ class Parameter(NamedTuple):
     """Where it lies in the argument buffer, in bytes."""
     size: int
     """Bytes."""
+    dtype: np.dtype[Any] | None = None
+    """Of a value, or of what a pointer leads to; None where it is not known."""
+    const: bool = False
+    """A pointer's elements are only read."""
+    restrict: bool = False
+    """They are reached by no other pointer of the launch that is written through."""
+
+    def __str__(self) -> str:
+        shown = self.type or self.kind
+        if self.type and self.kind == "pointer":
+            shown = f"{'const ' if self.const else ''}{shown}*"
+        return f"{shown} {self.name}".rstrip()
 
 
 class KernelAttributes(NamedTuple):

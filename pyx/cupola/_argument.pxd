@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from cupola._abi cimport cupola_parameter
+from cupola._names cimport Names
 from cupola._send cimport Queue
 from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
@@ -23,7 +24,11 @@ cdef class Signature:
     cdef readonly size_t count
     cdef readonly size_t nbytes
     cdef readonly int device_index
+    cdef Names names_  # None until somebody gives an argument by name
+    cdef list layouts  # dtypes of its parameters, as far as a manifest tells; None where none does
+    cdef object fitting  # dtypes of structs that were found to be of such a layout
 
+    cdef Names names(self)
     # Writes arguments into the buffer; gives a set of Remainder.
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
     cdef int pack_array(
@@ -45,6 +50,7 @@ cdef class Signature:
         self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_complex(self, char* buffer, size_t index, double real, double imag) except -1
     cdef int put_buffer(self, char* buffer, size_t index, object value) except -1
+    cdef int check_layout(self, size_t index, object value) except -1
 
     # Around the launch, for In, Out and InOut.
     cdef list begin(self, PyObject** arguments, char* buffer, cupola_stream* stream)
@@ -59,4 +65,3 @@ cdef class Signature:
 # Where the stream is being captured, the graph holds another library's memory.
 cdef int hold_captured(object value, cupola_stream* stream) except -1
 cdef Signature signature_of(cupola_kernel* native)
-cdef str kind_text(const cupola_parameter* parameter)

@@ -28,6 +28,7 @@ from cupola._abi cimport (
 )
 from cupola._callback cimport drop
 from cupola._foreign cimport Foreign, look, remember
+from cupola._names cimport Names, names_of
 from cupola._send cimport Queue, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
@@ -91,19 +92,6 @@ cdef enum Scalar:
     COMPLEX128 = (c"c" << 8) + 16
 
 
-cdef str kind_text(const cupola_parameter* parameter):
-    kinds = []
-    if parameter.kind & CUPOLA_POINTER:
-        kinds.append("pointer")
-    if parameter.kind & CUPOLA_INTEGER:
-        kinds.append("integer")
-    if parameter.kind & CUPOLA_FLOAT:
-        kinds.append("float")
-    if parameter.kind & CUPOLA_STRUCT:
-        kinds.append("struct")
-    return " or ".join(kinds)
-
-
 cdef str type_text(object value):
     """ "an int", "a numpy.ndarray"."""
     cdef type kind = type(value)
@@ -124,6 +112,7 @@ cdef Signature signature_of(cupola_kernel* native):
     signature.count = cupola_kernel_parameter_count(native)
     signature.nbytes = cupola_kernel_parameter_bytes(native)
     signature.device_index = cupola_kernel_device(native)
+    signature.fitting = set()
     signature.elements = <Element*>calloc(signature.count + 1, sizeof(Element))
     if signature.elements == NULL:
         raise MemoryError
@@ -187,6 +176,11 @@ cdef class Signature:
     def __dealloc__(self):
         free(self.elements)
         cupola_kernel_release(self.native)
+
+    cdef Names names(self):
+        if self.names_ is None:
+            self.names_ = names_of(self.native, self.parameters, self.count)
+        return self.names_
 
     cdef int refuse(self, size_t index, str came, int status=CUPOLA_ERROR_TYPE) except -1:
         return check(cupola_argument_refuse(
@@ -476,12 +470,30 @@ cdef class Signature:
         if kind & CUPOLA_POINTER and not kind & CUPOLA_STRUCT:
             return self.refuse_host(index, value)
         if isinstance(value, np.void):
+            self.check_layout(index, value)
             value = value.tobytes()
         PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
         try:
             check(cupola_argument_bytes(self.native, buffer, index, view.buf, view.len))
         finally:
             PyBuffer_Release(&view)
+        return 0
+
+    cdef int check_layout(self, size_t index, object value) except -1:
+        """That a structured scalar's fields are where the kernel has them."""
+        layout = None if self.layouts is None else self.layouts[index]
+        if layout is None or value.dtype.names is None:
+            return 0
+        known = index, value.dtype
+        if value.dtype is layout or known in self.fitting:
+            return 0
+        from cupola.manifest import difference
+        other = difference(value.dtype, layout)
+        if other:
+            return self.refuse(
+                index, f"a numpy.void of {value.dtype}, {other}; the kernel's struct is "
+                f"{layout} (kernel.params[{index}].dtype)")
+        self.fitting.add(known)
         return 0
 
     cdef int refuse_readonly(self, size_t index, object value) except -1:

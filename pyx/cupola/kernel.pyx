@@ -9,7 +9,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, cupola_argument_bytes,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_POINTER, cupola_argument_bytes,
     cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
     cupola_attributes, cupola_dimensions, cupola_kernel_attribute, cupola_kernel_demangled,
     cupola_kernel_device, cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
@@ -21,10 +21,11 @@ from cupola._send cimport (
     tuple_items,
 )
 from cupola.abi cimport require
-from cupola._argument cimport TRANSFER, USE, Signature, kind_text, signature_of
+from cupola._argument cimport TRANSFER, USE, Signature, signature_of
 from cupola.device cimport known_device
 from cupola._dimensions cimport read_attributes, read_dimensions, read_number
 from cupola.error cimport check
+from cupola._names cimport Names, kind_text, parameter_text
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
 
@@ -47,8 +48,12 @@ cdef Kernel adopt(cupola_kernel* native, object image):
     kernel.native = native
     kernel.image = image
     kernel.signature = signature_of(native)
-    kernel.device_index = cupola_kernel_device(native)
     kernel.name = text(cupola_kernel_name(native))
+    told = None if image.manifest is None else image.manifest.get(kernel.name)
+    if told is not None:
+        (<Signature>kernel.signature).layouts = [
+            one.dtype if one.kind == "struct" else None for one in told]
+    kernel.device_index = cupola_kernel_device(native)
     kernel.demangled = text(cupola_kernel_demangled(native))
     kernel.title = text(cupola_kernel_title(native))
     return kernel
@@ -95,16 +100,31 @@ cdef int run(
     return 0
 
 
+cdef object call_by_name(
+    Configured configured, PyObject** arguments, Py_ssize_t count, PyObject* keywords
+):
+    cdef Names names = signature_in(configured.kernel).names()
+    cdef PyObject* usual[32]
+    cdef PyObject** ordered = usual
+    if names.total > 32:
+        ordered = <PyObject**>malloc(names.total * sizeof(PyObject*))
+        if ordered == NULL:
+            raise MemoryError
+    try:
+        names.arrange(arguments, count, keywords, ordered)
+        return call_configured(configured, ordered, names.total, NULL)
+    finally:
+        if ordered != usual:
+            free(ordered)
+
+
 cdef object call_configured(
     object self, PyObject** arguments, size_t nargsf, PyObject* names
 ):
     cdef Configured configured = <Configured>self
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     if names != NULL and len(<tuple>names):
-        signature_in(configured.kernel)
-        raise ArgumentTypeError(
-            f"{configured.kernel.title}: arguments are given by position, got "
-            f"{(<tuple>names)[0]}=")
+        return call_by_name(configured, arguments, count, names)
     if configured.nothing:
         check_arguments(configured.kernel, arguments, count, configured.stream)
     else:
@@ -145,9 +165,15 @@ cdef class Configured:
         """Bytes of dynamic shared memory a block."""
         return self.dimensions.shared
 
-    def __call__(self, *arguments):
-        """Launch, with the kernel's arguments."""
-        call_configured(self, tuple_items(arguments), len(arguments), NULL)
+    def __call__(self, *arguments, **named):
+        """Launch, with the kernel's arguments, by position or by name."""
+        given = signature_in(self.kernel).names().arranged(arguments, named)
+        call_configured(self, tuple_items(given), len(given), NULL)
+
+    @property
+    def __signature__(self):
+        """The kernel's, for `inspect.signature`."""
+        return self.kernel.__signature__
 
     def __repr__(self):
         signature_in(self.kernel)
@@ -219,8 +245,11 @@ cdef class Kernel:
     - where it takes a pointer: a `cupola.Array` or `Memory`, anything with
       ``__cuda_array_interface__`` or DLPack, `cupola.In`, `Out` or `InOut` around a host array,
       None (null), or an address as an int;
-    - where it takes a struct: a structured NumPy scalar, a ctypes structure, or bytes, of exactly
-      the size.
+    - where it takes a struct: a structured NumPy scalar (of `params`' dtype, where that is known),
+      a ctypes structure, or bytes, of exactly the size.
+
+    Where the parameters' names are known, as a manifest tells them, arguments may be given by name:
+    ``kernel[grid, block](2.0, x, out=out, n=n)``.
 
     Attributes
     ----------
@@ -294,7 +323,7 @@ cdef class Kernel:
 
     def launch(
         self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
-        pdl=False, priority=None, carveout=None
+        pdl=False, priority=None, carveout=None, **named
     ):
         """Queue the kernel.
 
@@ -302,8 +331,9 @@ cdef class Kernel:
         ----------
         grid, block : int or tuple of int
             Blocks, and threads a block.
-        *args
-            The kernel's arguments; see the class.
+        *args, **named
+            The kernel's arguments; see the class. A parameter that has one of the names here is
+            given by position.
         stream : Stream or an object with ``__cuda_stream__``, optional
             By default this thread's current one.
         shared : int
@@ -335,6 +365,8 @@ cdef class Kernel:
         """
         cdef cupola_dimensions dimensions
         cdef cupola_attributes room
+        if named:
+            args = signature_in(self).names().arranged(args, named)
         signature_in(self)
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         attributes = read_attributes(
@@ -394,12 +426,15 @@ cdef class Kernel:
             self.suggested = block
         return block
 
-    def prepare(self, grid, block, *args, stream=None, shared=0, **attributes):
+    def prepare(
+        self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
+        pdl=False, priority=None, carveout=None, **named
+    ):
         """Pack and check a launch once, to send it many times.
 
         Parameters
         ----------
-        grid, block, *args, stream, shared, cluster, cooperative, pdl, priority, carveout
+        grid, block, *args, stream, shared, cluster, cooperative, pdl, priority, carveout, **named
             As for `launch`; but `In`, `Out` and `InOut` copy around one call, and are refused.
 
         Returns
@@ -407,7 +442,35 @@ cdef class Kernel:
         Launch
         """
         from cupola.launch import Launch
-        return Launch(self, grid, block, args, stream=stream, shared=shared, **attributes)
+        args = signature_in(self).names().arranged(args, named)
+        return Launch(
+            self, grid, block, args, stream=stream, shared=shared, cluster=cluster,
+            cooperative=cooperative, pdl=pdl, priority=priority, carveout=carveout)
+
+    def __call__(self, *args, **named):
+        """A kernel is launched with a grid and a block: this raises an error that says so."""
+        signature_in(self)
+        raise ArgumentTypeError(
+            f"{self.title} is launched with a grid and a block: {self.title}[grid, block](...), or "
+            f"{self.title}.forall(n)(...)")
+
+    @classmethod
+    def __class_getitem__(cls, parameters):
+        """For annotations, as in a library's stub."""
+        from types import GenericAlias
+        return GenericAlias(cls, parameters)
+
+    @property
+    def __signature__(self):
+        """What a launch takes, for `inspect.signature`."""
+        from cupola.parameters import signature
+        return signature(self.params)
+
+    @property
+    def __doc__(self):
+        """What a launch takes, for `help`."""
+        from cupola.parameters import about
+        return about(self.title, self.params)
 
     @property
     def module(self):
@@ -434,18 +497,27 @@ cdef class Kernel:
         Returns
         -------
         tuple of Parameter
-            Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes).
+            Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes), `dtype` (of a
+            struct, what a structured scalar for it is made of), `const` and `restrict`.
         """
         from cupola.records import Parameter
         cdef Signature signature = signature_in(self)
         cdef const cupola_parameter* one
         cdef size_t i
         if self.parameters is None:
+            from cupola.manifest import dtype_of_type
+            told = (self.image.manifest or {}).get(self.name)
             found = []
             for i in range(signature.count):
                 one = &signature.parameters[i]
+                shown, dtype = text(one.type), None
+                if told is not None:
+                    dtype = told[i].dtype
+                if dtype is None:
+                    dtype = dtype_of_type(shown, one.size, one.kind & CUPOLA_POINTER)
                 found.append(Parameter(
-                    text(one.name), kind_text(one), text(one.type), one.offset, one.size))
+                    text(one.name), kind_text(one), shown, one.offset, one.size, dtype,
+                    one.kind & CUPOLA_CONST != 0, told is not None and told[i].restrict))
             self.parameters = tuple(found)
         return self.parameters
 
@@ -522,13 +594,8 @@ cdef class Kernel:
 
     def __repr__(self):
         cdef Signature signature = signature_in(self)
-        listed = []
-        for one in self.params:
-            shown = one.type or one.kind
-            if one.type and one.kind == "pointer":
-                const = signature.parameters[len(listed)].kind & CUPOLA_CONST
-                shown = f"{'const ' if const else ''}{shown}*"
-            listed.append(f"{shown} {one.name}".rstrip())
+        cdef size_t i
+        listed = [parameter_text(&signature.parameters[i]) for i in range(signature.count)]
         return f"<cupola.Kernel {self.title}({', '.join(listed)}) on device {self.device_index}>"
 
 

@@ -30,16 +30,16 @@ from cupola.handles cimport cupola_stream
 from cupola.memory cimport Memory, freed
 from cupola.stream cimport as_stream
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownNameError
 
 
 @cython.no_gc_clear
 cdef class Launch:
     """A kernel with grid, block and packed arguments: ``launch()`` only sends it.
 
-    ``launch[i] = value`` replaces an argument. Each call sends the arguments as they are at that
-    moment. The arguments are kept alive as long as the launch, and until the last that was sent
-    is done where they are cupola's. Made by `Kernel.prepare`.
+    ``launch[i] = value`` and ``launch["name"] = value`` replace an argument. Each call sends the
+    arguments as they are at that moment. They are kept alive as long as the launch, and until the
+    last that was sent is done where they are cupola's. Made by `Kernel.prepare`.
 
     Memory of other libraries is waited for, on the stream that its interface names, when it is
     packed; not again by each call.
@@ -194,9 +194,12 @@ cdef class Launch:
     def __setitem__(self, index, value):
         require_ready(self)
         cdef Signature signature = <Signature>self.kernel.signature
+        if isinstance(index, str):
+            index = place_of(self, index)
         if isinstance(index, bool) or not hasattr(index, "__index__"):
             raise ArgumentTypeError(
-                f"{self.kernel.title}: an argument is replaced by its index, got {index!r}")
+                f"{self.kernel.title}: an argument is replaced by its index or name, got "
+                f"{index!r}")
         cdef Py_ssize_t place = index.__index__()
         if place < 0:
             place += <Py_ssize_t>signature.count
@@ -234,6 +237,8 @@ cdef class Launch:
 
     def __getitem__(self, index):
         require_held(self)
+        if isinstance(index, str):
+            index = place_of(self, index)
         return self.held[index]
 
     def __len__(self):
@@ -264,6 +269,13 @@ cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObje
     if PyVectorcall_NARGS(nargsf) or names != NULL:
         return call_slowly(launch, arguments, PyVectorcall_NARGS(nargsf), names, Launch.__call__)
     launch.send(None)
+
+
+cdef Py_ssize_t place_of(Launch launch, str name) except -1:
+    try:
+        return (<Signature>launch.kernel.signature).names().place(name)
+    except ArgumentTypeError as error:
+        raise UnknownNameError(str(error)) from None
 
 
 cdef bint is_foreign(object value) except -1:

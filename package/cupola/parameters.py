@@ -1,0 +1,65 @@
+# cupola/parameters.py - what inspect.signature and help show of a kernel's parameters.
+"""Kernels' parameters as Python shows those of functions."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from cupola.records import Parameter
+
+
+def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
+    """Annotations are C's types; what has no name that Python can use comes by position."""
+    given = [one.name for one in parameters]
+    named = [
+        name.isidentifier() and not keyword.iskeyword(name) and given.count(name) == 1
+        for name in given
+    ]
+    # Python can give names only to what follows all that has none.
+    first = max((i for i, has in enumerate(named) if not has), default=-1) + 1
+    kinds = inspect.Parameter
+    return inspect.Signature(
+        [
+            kinds(
+                one.name if named[i] else f"argument{i}",
+                kinds.POSITIONAL_ONLY if i < first else kinds.POSITIONAL_OR_KEYWORD,
+                annotation=str(one._replace(name="")),
+            )
+            for i, one in enumerate(parameters)
+        ],
+        return_annotation=None,
+    )
+
+
+def about(title: str, parameters: Sequence[Parameter]) -> str:
+    """The text for a kernel: what it takes, and how it is launched."""
+    lines = [f"{title}({', '.join(map(str, parameters))})", ""]
+    if parameters:
+        lines += ["Parameters", "----------"]
+    for i, one in enumerate(parameters):
+        line = f"{one.name or f'argument {i}'} : {one._replace(name='')}"
+        if one.dtype is None or (one.dtype.names is None and "pointer" not in one.kind):
+            lines.append(line)
+        elif one.dtype.names is None:
+            lines.append(f"{line}, elements of {one.dtype}")
+        else:
+            lines.append(f"{line}, {one.dtype.itemsize} bytes")
+            lines += [f"    {text}" for text in _fields(one.dtype)]
+    lines += ["", f"Launched as {title}[grid, block](...), or {title}.forall(n)(...)."]
+    return "\n".join(lines)
+
+
+def _fields(struct: np.dtype[Any]) -> Iterator[str]:
+    for name, (dtype, offset, *_) in (struct.fields or {}).items():
+        inner = dtype if dtype.subdtype is None else dtype.subdtype[0]
+        shape = f"{dtype.shape} of " if dtype.shape else ""
+        shown = f"struct of {inner.itemsize} bytes" if inner.names else str(inner)
+        yield f"{name} : {shape}{shown}, at {offset}"
+        if inner.names:
+            yield from (f"    {line}" for line in _fields(inner))
