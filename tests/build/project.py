@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hooks
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +63,7 @@ class Project:
     """Its folder, and what was said when something was run there."""
 
     def __init__(self, folder, tables=TABLE):
-        self.folder, self.hooks = folder / "project", folder / "hooks"
+        self.folder = folder / "project"
         for name in ("csrc", "inc", "slope"):
             (self.folder / name).mkdir(parents=True)
         self.write("slope/__init__.py", "")
@@ -73,18 +74,7 @@ class Project:
         self.write("setup.py", "from setuptools import setup\nsetup()\n")
         self.environment = {**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CACHE_DIR": "none"}
         self.environment.pop("CUPOLA_ARCHITECTURES", None)
-        self.install_hooks()
-
-    def install_hooks(self):
-        """The entry points of this checkout, however old the installed cupola's are."""
-        about = self.hooks / "cupola-0.dist-info"
-        about.mkdir(parents=True)
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cupola\nVersion: 0\n")
-        (about / "entry_points.txt").write_text(
-            "[setuptools.finalize_distribution_options]\ncupola = _cupola_setuptools:finalize\n"
-            "[distutils.setup_keywords]\ncuda_kernels = _cupola_setuptools:keyword\n"
-        )
-        path = os.pathsep.join([str(self.hooks), str(ROOT / "package")])
+        path = os.pathsep.join([str(hooks.install(folder / "hooks")), str(ROOT / "package")])
         self.environment["PYTHONPATH"] = path
 
     def write(self, name, text):

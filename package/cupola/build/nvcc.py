@@ -33,6 +33,7 @@ def compile_source(
         ignored=toolkit.include,
         label=label or f"compile {source} to {target.name}",
         quiet=quiet,
+        cached=True,
     )
 
 
@@ -49,15 +50,15 @@ def describe_source(
     folder = target.with_suffix(".kept")
     # Line numbers are a part of debug information.
     code = [one for one in options if one not in ("-lineinfo", "--generate-line-info")]
-    kept = ["--keep", "--keep-dir", str(folder)]
+    keep = ["--keep", "--keep-dir", str(folder)]
     step = compile_source(
         toolkit,
         source,
         target,
-        [*code, "-cubin", "-G", f"-arch=sm_{architecture}", *kept],
+        [*code, "-cubin", "-G", f"-arch=sm_{architecture}", *keep],
         quiet=quiet,
     )
-    return replace(step, folders=(folder,))
+    return replace(step, folders=(folder,), extras=(kept(target, source),))
 
 
 def kept(target: Path, source: Path) -> Path:

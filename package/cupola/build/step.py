@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from . import compile_cache
 from .error import BuildError
 from .schedule import Schedule
 from .timings import Timings
@@ -44,6 +45,8 @@ class Step:
     weight: float = 1  # about how many seconds of a processor it takes: long ones begin first
     quiet: bool = False  # not worth a line
     folders: tuple[Path, ...] = ()  # which the command wants, besides that of its target
+    extras: tuple[Path, ...] = ()  # what the command makes besides its target
+    cached: bool = False  # whether what was made of the same files elsewhere will do
 
     @property
     def record(self) -> Path:
@@ -165,7 +168,7 @@ def stale(steps: Sequence[Step], root: Path) -> list[Step]:
 
 def is_fresh(step: Step, root: Path) -> bool:
     """Whether the target is there and was made by this command from these very files."""
-    if not (root / step.target).is_file():
+    if not all((root / path).is_file() for path in (step.target, *step.extras)):
         return False
     try:
         record = json.loads((root / step.record).read_text())
@@ -225,9 +228,7 @@ def _make(step: Step, root: Path, progress: Progress, timings: Timings) -> None:
     processor = _act(step) if step.action is not None else _execute(step, root, progress)
     timings.add(step.name, str(step.target.parent), processor, time.monotonic() - start)
     if step.depfile is not None:
-        for path in dependencies(root / step.depfile):
-            if any(Path(os.path.realpath(root / path)).is_relative_to(f) for f in step.ignored):
-                continue
+        for path in read_files(step, root):
             stamp = _stamp(root / path)
             # A file that changed while it was being read counts as not known: made again later.
             inputs[path] = stamp if stamp is not None and int(stamp[0]) < began else None
@@ -244,6 +245,12 @@ def _act(step: Step) -> float:
 
 def _execute(step: Step, root: Path, progress: Progress) -> float:
     """Run the command, and return how many seconds of a processor it and its children took."""
+    said = compile_cache.fetch(step, root) if step.cached else None
+    if said is not None:
+        if said:
+            progress.say(said)
+        return 0.0
+    began = time.time_ns()
     try:
         process = subprocess.Popen(
             step.command,
@@ -266,6 +273,8 @@ def _execute(step: Step, root: Path, progress: Progress) -> float:
         raise BuildError(failure_text(step, output, process.returncode))
     if output.strip():
         progress.say(output.rstrip())
+    if step.cached:
+        compile_cache.keep(step, root, read_files(step, root), output.rstrip(), began)
     return usage.ru_utime + usage.ru_stime
 
 
@@ -276,6 +285,17 @@ def failure_text(step: Step, output: str, code: int) -> str:
     )  # Cython's errors don't say that they are
     headline = first[0].strip() if first else f"{step.name}: exit status {code}"
     return f"{headline}\n\n{output.rstrip()}\n\nfailed: {shlex.join(step.command)}"
+
+
+def read_files(step: Step, root: Path) -> list[str]:
+    """What the dependency file names, without what is in the ignored folders."""
+    assert step.depfile is not None
+    found = []
+    for path in dependencies(root / step.depfile):
+        real = Path(os.path.realpath(root / path))
+        if not any(real.is_relative_to(folder) for folder in step.ignored):
+            found.append(path)
+    return found
 
 
 def dependencies(depfile: Path) -> list[str]:

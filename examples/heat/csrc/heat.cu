@@ -1,0 +1,42 @@
+// csrc/heat.cu - the heat equation on a plate whose border keeps its temperature.
+#include "region.cuh"
+
+// One step of time: each point inside gives and takes from its four neighbours. `rate` is the
+// plate's diffusivity times the step over the square of the points' distance; up to 1/4.
+template <typename T>
+__global__ void advance(T* __restrict__ next, const T* __restrict__ now, int rows, int columns,
+                        T rate) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= rows || column >= columns) return;
+    const long long at = static_cast<long long>(row) * columns + column;
+    const T here = now[at];
+    if (row == 0 || column == 0 || row == rows - 1 || column == columns - 1) {
+        next[at] = here;
+        return;
+    }
+    const T around = (now[at - columns] + now[at + columns]) + (now[at - 1] + now[at + 1]);
+    next[at] = here + rate * (around - T(4) * here);
+}
+template __global__ void advance<float>(float*, const float*, int, int, float);
+template __global__ void advance<double>(double*, const double*, int, int, double);
+
+// Sums of the temperatures in a region, one for each block of threads: block b has its rows
+// b, b + gridDim.x, ... Shared memory has a double for each thread, of which there are 2^n.
+template <typename T>
+__global__ void measure(double* sums, const T* plate, int columns, Region region) {
+    extern __shared__ double partial[];
+    double sum = 0;
+    for (int row = blockIdx.x; row < region.rows; row += gridDim.x) {
+        const long long first = static_cast<long long>(region.row + row) * columns + region.column;
+        for (int i = threadIdx.x; i < region.columns; i += blockDim.x) sum += plate[first + i];
+    }
+    partial[threadIdx.x] = sum;
+    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = partial[0];
+}
+template __global__ void measure<float>(double*, const float*, int, Region);
+template __global__ void measure<double>(double*, const double*, int, Region);

@@ -1,0 +1,119 @@
+# tests/test_heat.py - plates against a solver in NumPy, bit by bit.
+import subprocess
+import sys
+
+import heat
+import numpy as np
+import pytest
+from heat import kernels
+
+import cupola
+
+
+def solved(temperatures, steps, rate):
+    """The same scheme, operation by operation, in NumPy."""
+    now = temperatures.copy()
+    rate, four = now.dtype.type(rate), now.dtype.type(4)
+    for _ in range(steps):
+        next_ = now.copy()
+        here = now[1:-1, 1:-1]
+        around = (now[:-2, 1:-1] + now[2:, 1:-1]) + (now[1:-1, :-2] + now[1:-1, 2:])
+        next_[1:-1, 1:-1] = here + rate * (around - four * here)
+        now = next_
+    return now
+
+
+def plate(shape, dtype):
+    return np.random.default_rng(1).uniform(0, 100, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(48, 64), (33, 41), (3, 3), (1, 5), (2, 2)])
+def test_it_is_what_numpy_computes(shape, dtype):
+    start = plate(shape, dtype)
+    after = heat.spread(start, 25, rate=0.23)
+    assert isinstance(after, np.ndarray) and after.dtype == dtype
+    np.testing.assert_array_equal(after, solved(start, 25, 0.23))
+
+
+def test_a_thousand_steps_a_call():
+    start = plate((24, 24), np.float32)
+    there = heat.Plate(start)
+    there.advance(1000)
+    there.advance(1)
+    assert there.steps == 1001
+    np.testing.assert_array_equal(there.temperatures.get(), solved(start, 1001, 0.2))
+
+
+def test_device_arrays_stay_on_the_device():
+    start = cupola.to_device(plate((16, 20), np.float64))
+    after = heat.spread(start, 7)
+    assert isinstance(after, cupola.Array)
+    np.testing.assert_array_equal(after.get(), solved(start.get(), 7, 0.2))
+    np.testing.assert_array_equal(start.get(), plate((16, 20), np.float64))  # as it was
+
+
+def test_on_streams_of_ones_own():
+    starts = [plate((20, 20 + i), np.float32) for i in range(4)]
+    made = []
+    for start in starts:
+        with cupola.Stream():
+            made.append(heat.Plate(start))
+            made[-1].advance(100)
+            made[-1] = made[-1].temperatures.get()
+    for start, after in zip(starts, made, strict=True):
+        np.testing.assert_array_equal(after, solved(start, 100, 0.2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_means_of_regions(dtype):
+    start = plate((100, 333), dtype)
+    there = heat.Plate(start)
+    np.testing.assert_allclose(there.mean(), start.mean(dtype=np.float64), rtol=1e-14)
+    part = slice(10, 97), slice(5, -7)
+    np.testing.assert_allclose(there.mean(*part), start[part].mean(dtype=np.float64), rtol=1e-14)
+    for wrong in (slice(5, 5), slice(0, 10, 2)):
+        with pytest.raises(ValueError, match="part of the plate"):
+            there.mean(wrong)
+
+
+def test_heat_is_neither_made_nor_lost_inside():
+    start = np.zeros((40, 40))
+    start[15:25, 15:25] = 1
+    there = heat.Plate(start)
+    there.advance(14)  # too few to reach the border
+    assert there.mean() == pytest.approx(start.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(5, np.float32), np.zeros((4, 4), np.int32)])
+def test_wrong_temperatures_are_refused(wrong):
+    with pytest.raises(TypeError, match="two-dimensional float32 or float64"):
+        heat.Plate(wrong)
+    with pytest.raises(ValueError, match=r"0 to 0\.25"):
+        heat.Plate(np.zeros((4, 4)), rate=0.3)
+
+
+def test_kernels_are_attributes_of_the_library():
+    assert {"advance_float", "advance_double", "measure_float", "measure_double"} <= set(
+        dir(kernels)
+    )
+    names = [parameter.name for parameter in kernels.measure_float.params]
+    assert names == ["sums", "plate", "columns", "region"]
+    with pytest.raises(AttributeError, match="did you mean advance"):
+        kernels.advance  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "size"), [("heat.png", 1, (160, 32)), ("heat.gif", 5, (32, 32))]
+)
+def test_pictures(tmp_path, name, count, size):
+    image = pytest.importorskip("PIL.Image")
+    command = [sys.executable, "-m", "heat", "--size", "32", "--frames", "5", "--steps", "10"]
+    done = subprocess.run([*command, "-o", name], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("40 steps in")
+    with image.open(tmp_path / name) as picture:
+        assert picture.size == size and getattr(picture, "n_frames", 1) == count
+        picture.seek(count - 1)
+        shown = np.asarray(picture.convert("RGB")).astype(int)
+    assert len(np.unique(shown.reshape(-1, 3), axis=0)) > 20

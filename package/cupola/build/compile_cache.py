@@ -1,0 +1,122 @@
+# package/cupola/build/compile_cache.py - what a compiler made of the same text before.
+"""A cache of compilations, in the folder of `cupola.cache` (CUPOLA_CACHE_DIR).
+
+An entry under the hash of the source, the options and the compilers' versions lists the headers
+that were read, with their hashes; where these are what they were, another entry has what was made.
+So a checkout, an isolated build or a wheel of the next version finds what others compiled.  Only
+packages that are built with an installed cupola have it: cupola itself is built before it is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .step import Step
+
+_VERSION = "compilation 1"
+_VARIANTS = 16  # sets of headers that are remembered for one source
+_SETTINGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH")
+# What nvcc names by the folder that it runs in, kernels of anonymous namespaces among it.
+_OF_THE_FOLDER = b"_GLOBAL__N__"
+_LINES = {"-lineinfo", "--generate-line-info"}
+
+
+def fetch(step: Step, root: Path) -> str | None:
+    """Put what was made before into its places, and return what the compiler said; None: no."""
+    cache = _cache()
+    if cache is None:
+        return None
+    key = _key(cache, step, root)
+    known = cache.read(key)
+    for variant in known[0].get("variants", []) if known else []:
+        if variant["root"] not in (None, str(root)):
+            continue
+        if any(_digest(root / path) != digest for path, digest in variant["headers"].items()):
+            continue
+        found = cache.read(_result_key(cache, key, variant))
+        if found is None:
+            continue
+        about, content = found
+        start = 0
+        for path, size in zip(_made(step), about["sizes"], strict=True):
+            (root / path).write_bytes(content[start : start + size])
+            start += size
+        assert step.depfile is not None
+        # The compiler's own may name folders that are gone.
+        names = " ".join(path.replace(" ", "\\ ") for path in variant["headers"])
+        (root / step.depfile).write_text(f"{step.target}: {names}\n")
+        return about["output"]
+    return None
+
+
+def keep(step: Step, root: Path, headers: Iterable[str], output: str, began: int) -> None:
+    """Remember what a step made that began at that time (ns), and which headers it read."""
+    cache = _cache()
+    if cache is None:
+        return
+    headers = list(headers)
+    if any((root / path).stat().st_mtime_ns >= began for path in headers):
+        return  # it may have been read before it changed
+    key = _key(cache, step, root)
+    made = [root / path for path in _made(step)]
+    if not all(path.is_file() for path in made):
+        return
+    contents = [path.read_bytes() for path in made]
+    digests = {path: _digest(root / path) for path in headers}
+    if None in digests.values():
+        return
+    fixed = bool(_LINES & set(step.command)) or any(_OF_THE_FOLDER in one for one in contents)
+    variant = {"root": str(root) if fixed else None, "headers": digests}
+    about = {"sizes": [len(one) for one in contents], "output": output}
+    cache.write(_result_key(cache, key, variant), about, b"".join(contents))
+    known = cache.read(key)
+    others = [one for one in (known[0]["variants"] if known else []) if one != variant]
+    cache.write(key, {"variants": [variant, *others][:_VARIANTS]}, b"")
+
+
+def _cache() -> ModuleType | None:
+    if __package__ != "cupola.build":
+        return None
+    from cupola import cache
+
+    return cache if cache.folder() is not None else None
+
+
+def _made(step: Step) -> list[Path]:
+    return [step.target, *step.extras]
+
+
+def _key(cache: ModuleType, step: Step, root: Path) -> str:
+    settings = {name: os.environ.get(name) for name in _SETTINGS}
+    return cache.key_of(
+        [_VERSION, step.key, [_digest(root / path) for path in step.inputs], _host(), settings]
+    )
+
+
+def _result_key(cache: ModuleType, key: str, variant: dict[str, Any]) -> str:
+    return cache.key_of([key, json.dumps(variant, sort_keys=True)])
+
+
+def _host() -> list[Any] | None:
+    """What tells host compilers apart without running them."""
+    path = os.environ.get("NVCC_CCBIN") or shutil.which("gcc") or shutil.which("g++")
+    if path is None or not os.path.isfile(path):
+        return None
+    found = os.stat(path)
+    return [os.path.realpath(path), found.st_size, found.st_mtime_ns]
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None

@@ -1,0 +1,132 @@
+# tests/install/test_heat.py - examples/heat, a package with kernels of its own, by each way.
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TOOLKIT_VARIABLES, call
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """A wheel of this checkout, once for all: what the build has made is only put together."""
+    if os.environ.get("CUPOLA_OFFLINE") == "1":
+        pytest.skip("CUPOLA_OFFLINE=1: clean environments need a package index")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", folder]
+    call([*command, "--bdist-dir", folder / "unpacked"], ROOT, dict(os.environ))
+    (made,) = folder.glob("cupola-*.whl")
+    return made
+
+
+class Fresh:
+    """An empty environment, a copy of the example, and nothing of this checkout's."""
+
+    def __init__(self, folder, wheel):
+        self.source, self.elsewhere = folder / "heat", folder / "elsewhere"
+        unwanted = shutil.ignore_patterns("build", "*.so", "*.cpp", "kernels.*", "*.egg-info")
+        shutil.copytree(ROOT / "examples/heat", self.source, ignore=unwanted)
+        # Its tests far from the sources, so that what is installed is what they import.
+        shutil.copytree(self.source / "tests", self.elsewhere)
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CUPOLA_", "PYTHON", "VIRTUAL_ENV"))
+        }
+        self.environment = {
+            **kept,
+            "CUPOLA_DRIVER": "cpu",
+            "CUPOLA_ARCHITECTURES": "90",
+            "CUPOLA_CACHE_DIR": str(folder / "cache"),
+            "PIP_FIND_LINKS": str(wheel.parent),
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_NO_COMPILE": "1",  # half of the time that an installation takes
+        }
+        # The pip of this environment fills the other one.
+        venv = [sys.executable, "-m", "venv", "--without-pip", folder / "venv"]
+        call(venv, folder, self.environment)
+        self.bin = folder / "venv" / "bin"
+
+    def pip(self, command, *arguments):
+        pip = [sys.executable, "-m", "pip", "--python", self.bin / "python", command]
+        folder = self.source if self.source.is_dir() else self.elsewhere
+        return call([*pip, *arguments], folder, self.environment)
+
+    def hide(self, *names):
+        """Take programs away from everything that is called after this."""
+        for variable in TOOLKIT_VARIABLES if "nvcc" in names else ():
+            self.environment.pop(variable, None)
+        folders = self.environment["PATH"].split(os.pathsep)
+        kept = [f for f in folders if not any((Path(f) / name).exists() for name in names)]
+        self.environment["PATH"] = os.pathsep.join(kept)
+
+    def tested(self, inside):
+        """Its own tests pass, with the package that lies there."""
+        code = "import heat, heat.kernels; print(heat.__file__); print(heat.kernels.load().name)"
+        printed = call([self.bin / "python", "-c", code], self.elsewhere, self.environment)
+        for place in printed.split():
+            assert Path(place).is_relative_to(inside), printed
+        self.pip("install", "pytest", "pillow")
+        tests = call(
+            [self.bin / "python", "-m", "pytest", "-q", "."], self.elsewhere, self.environment
+        )
+        assert " passed" in tests and "skipped" not in tests
+        picture = [self.bin / "heat", "-o", "heat.gif", "--size", "32", "--steps", "5"]
+        call(picture, self.elsewhere, self.environment)
+        assert (self.elsewhere / "heat.gif").read_bytes()[:4] == b"GIF8"
+
+
+@pytest.fixture
+def fresh(tmp_path, wheel):
+    return Fresh(tmp_path, wheel)
+
+
+def test_pip_install(fresh):
+    """With the compiler of PyPI's wheels, which the backend brings in where there is none."""
+    fresh.hide("nvcc")
+    assert shutil.which("nvcc", path=fresh.environment["PATH"]) is None
+    output = fresh.pip("install", "--verbose", ".")
+    (line,) = [line for line in output.splitlines() if "heat.kernels: PTX" in line]
+    assert "PTX compute_75, sm_90, by nvcc 13.0." in line
+    assert "from wheel nvidia-cuda-nvcc 13.0." in line
+    fresh.tested(fresh.bin.parent)
+
+
+def test_pip_install_editable(fresh):
+    fresh.pip("install", "--editable", ".")
+    fresh.tested(fresh.source)
+
+
+def test_setup_py_install(fresh):
+    fresh.pip("install", "setuptools>=77", "Cython>=3.1", "cupola")
+    # setup.py brings no compiler in: where the machine has none, the remedy which its error names.
+    backend = [fresh.bin / "python", "-m", "cupola.build.backend"]
+    compiler = call(backend, fresh.elsewhere, fresh.environment).split()
+    if compiler:
+        fresh.pip("install", *compiler)
+    call([fresh.bin / "python", "setup.py", "install"], fresh.source, fresh.environment)
+    fresh.tested(fresh.bin.parent)
+
+
+def test_a_wheel_that_was_built_elsewhere(fresh, tmp_path):
+    """Neither nvcc nor any compiler is there when it is installed and run."""
+    fresh.pip("wheel", "--no-deps", "--wheel-dir", tmp_path, ".")
+    (made,) = tmp_path.glob("heat-1.0-*.whl")
+    shutil.rmtree(fresh.source)
+    fresh.hide("nvcc", "gcc", "cc", "c++", "g++", "clang", "clang++")
+    for name in ("nvcc", "cc", "c++", "g++", "clang++"):
+        assert shutil.which(name, path=fresh.environment["PATH"]) is None
+    fresh.pip("install", made)
+    fresh.tested(fresh.bin.parent)
+
+
+def test_a_wheel_of_cupola_is_what_it_should_be(wheel):
+    found = subprocess.run(
+        [sys.executable, "-m", "zipfile", "-l", wheel], capture_output=True, text=True, check=True
+    ).stdout
+    for name in ("_cupola_setuptools.py", "cupola/build/command.py", "cupola/kernel_library.py"):
+        assert name in found
