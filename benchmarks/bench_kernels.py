@@ -51,17 +51,21 @@ class Way:
     seconds: list
 
 
-def timed(ways, rounds=ROUNDS, warm=3):
-    """Fills each way's seconds, by events, round by round."""
+def timed(ways, rounds=ROUNDS, warm=3, calls=1):
+    """Fills each way's seconds, by events, round by round.
+
+    Of several calls in a row the host's part is over while the device is still at those before.
+    """
     begin, end = cupola.Event(), cupola.Event()
     for round_ in range(warm + rounds):
         for way in ways:
             begin.record()
-            way.start()
+            for _ in range(calls):
+                way.start()
             end.record()
             end.synchronize()
             if round_ >= warm:
-                way.seconds.append(end.elapsed_since(begin))
+                way.seconds.append(end.elapsed_since(begin) / calls)
 
 
 def rows(ways, moved=None, base=None):

@@ -66,7 +66,7 @@ def measure(name, inputs, call, floor, read=None):
         ways.append(Way(peer, partial(call, library, *[take(array) for array in inputs]), []))
     if expected is not None:
         np.testing.assert_allclose(ways[1].start().get(), expected, rtol=1e-4)
-    timed(ways, rounds=9)
+    timed(ways, rounds=9, calls=4)
     read = read or sum(array.nbytes for array in inputs)
     floor_bytes = inputs[0].nbytes
     # The floor reads the first array's bytes; of what reads another number, only GB/s compare.

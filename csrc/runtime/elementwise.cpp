@@ -81,6 +81,11 @@ arrays::Divisor divisor(std::uint64_t length) {
     return {by, static_cast<unsigned>(factor), shift};
 }
 
+unsigned function_at_once(int computed) {
+    const bool is_complex = computed == elements::c64 || computed == elements::c128;
+    return arrays::function_at_once(static_cast<unsigned>(element_sizes[computed]), is_complex);
+}
+
 // `axes` are few and short enough.
 void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments, Stream& stream) {
     arguments.axes = static_cast<int>(axes.list.size());
@@ -101,7 +106,8 @@ void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments
     }
     const Class which = class_of(operation);
     const int computed = elements::computed_in(element);
-    const std::uint64_t a_thread = which == function ? 1 : arrays::mixed_at_once;
+    const std::uint64_t a_thread =
+        which == function ? function_at_once(computed) : arrays::mixed_at_once;
     Kernel* const kernel = which == function
                                ? function_kernel(stream.context, operation, computed)
                                : shared_kernel(stream.context, Form::mixed, which, computed);
@@ -198,7 +204,7 @@ bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& 
                           bool at_once) {
     Kernel* const kernel = function_kernel(stream.context, operation, element, at_once);
     if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
-    const unsigned a_thread = 16 / element_sizes[element];
+    const unsigned a_thread = function_at_once(element);
     kernel->launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
     return true;
 }

@@ -32,6 +32,12 @@ struct Strided {
 
 constexpr int mixed_at_once = 4;  // elements of a thread of that kernel
 
+// And of one of a function: as many as 16 bytes hold, but of complex ones, whose pace is not that
+// of memory, one.
+constexpr unsigned function_at_once(unsigned size, bool is_complex) {
+    return is_complex ? 1 : 16 / size;
+}
+
 struct Operand {
     unsigned long long address;
     long long strides[most_axes];  // bytes, the innermost axis first

@@ -23,52 +23,52 @@ __device__ void store_own(int element, unsigned long long address, C value) {
     *reinterpret_cast<C*>(address) = value;
 }
 
-// Any grid and block along x. Without axes all elements are of type C and in order from a multiple
-// of 16 bytes on: then that much moves at once. Either way the function's code is there once, and
-// what it is done to goes round in registers.
+// Any grid and block along x; a thread has some elements at a time. Without axes all are of type C
+// and in order from a multiple of 16 bytes on: then they move at once. Else they are a block's
+// width apart. Either way the function's code is there once for each of them: to go round in it
+// would cost a third of the pace, which memory should set.
 template <class F, class C>
 __device__ void function_kernel(const Mixed& a) {
     using R = typename F::template Result<C>;
-    constexpr unsigned n = 16 / sizeof(C);
+    constexpr unsigned n = function_at_once(sizeof(C), is_complex<C>);
     const C scalar = scalar_of<C>(a.scalar);
     const bool has_x = a.x.element != elements::none, has_y = a.y.element != elements::none;
-    const unsigned long long packs = a.axes == 0 ? a.count / n : 0;
-    const unsigned long long units = packs + (a.count - packs * n);
-    for (auto unit = first_thread(); unit < units; unit += all_threads()) {
-        const bool pack = unit < packs;
-        const unsigned long long at = pack ? unit * n : packs * n + (unit - packs);
-        Places place{a.out.address + at * sizeof(R), a.x.address + at * sizeof(C),
-                     a.y.address + at * sizeof(C)};
-        if (a.axes) place = places(a, static_cast<unsigned>(at));
+    const bool flat = a.axes == 0;
+    const unsigned step = flat ? 1 : blockDim.x;
+    const unsigned long long tile = static_cast<unsigned long long>(blockDim.x) * n;
+    const unsigned long long lead = blockIdx.x * tile + threadIdx.x * (flat ? n : 1);
+    for (auto first = lead; first < a.count; first += gridDim.x * tile) {
+        Places place[n];
         Pack<C, n> x{}, y{};
-        Pack<R, n> out{};
-        if (has_x) {
-            if (pack)
-                x = load_once<Pack<C, n>>(place.x);
-            else
-                x.at[0] = load_own<C>(a.x.element, place.x);
-        }
-        if (has_y) {
-            if (pack)
-                y = load_once<Pack<C, n>>(place.y);
-            else
-                y.at[0] = load_own<C>(a.y.element, place.y);
-        }
-#pragma unroll 1
-        for (unsigned i = pack ? n : 1; i; --i) {
-            const R result = F::of(has_x ? x.at[0] : scalar, has_y ? y.at[0] : scalar);
+        const bool pack = flat && first + n <= a.count;
+        if (pack) {
+            place[0] = {a.out.address + first * sizeof(R), 0, 0};
+            if (has_x) x = load_once<Pack<C, n>>(a.x.address + first * sizeof(C));
+            if (has_y) y = load_once<Pack<C, n>>(a.y.address + first * sizeof(C));
+        } else {
 #pragma unroll
-            for (unsigned j = 1; j < n; ++j) {
-                x.at[j - 1] = x.at[j];
-                y.at[j - 1] = y.at[j];
-                out.at[j - 1] = out.at[j];
+            for (unsigned j = 0; j < n; ++j) {
+                const unsigned long long at = first + j * step;
+                if (at >= a.count) break;
+                place[j] = {a.out.address + at * sizeof(R), a.x.address + at * sizeof(C),
+                            a.y.address + at * sizeof(C)};
+                if (!flat) place[j] = places(a, static_cast<unsigned>(at));
+                if (has_x) x.at[j] = load_own<C>(a.x.element, place[j].x);
+                if (has_y) y.at[j] = load_own<C>(a.y.element, place[j].y);
             }
-            out.at[n - 1] = result;
         }
-        if (pack)
-            store_once(place.out, out);
-        else
-            store_own<R>(a.out.element, place.out, out.at[n - 1]);
+        Pack<R, n> out;
+#pragma unroll
+        for (unsigned j = 0; j < n; ++j)
+            out.at[j] = F::of(has_x ? x.at[j] : scalar, has_y ? y.at[j] : scalar);
+        if (pack) {
+            store_once(place[0].out, out);
+        } else {
+#pragma unroll
+            for (unsigned j = 0; j < n; ++j)
+                if (first + j * step < a.count)
+                    store_own<R>(a.out.element, place[j].out, out.at[j]);
+        }
     }
 }
 

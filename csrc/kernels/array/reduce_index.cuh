@@ -48,6 +48,49 @@ __device__ Found<C> find_in_group(int joint, int log_width, Found<C> found) {
     }
 }
 
+// Whether an element that stands behind all that were looked at is to be taken instead of the best.
+template <class Joint, class C>
+__device__ bool is_better(C next, C best) {
+    using arithmetic::at_least;
+    if (arithmetic::not_a_number(best)) return false;
+    if (arithmetic::not_a_number(next)) return true;
+    return std::is_same_v<Joint, arithmetic::maximum> ? !at_least(best, next)
+                                                      : !at_least(next, best);
+}
+
+// Elements of the type itself which follow each other from a multiple of 16 bytes on, that much at
+// a time. `count` of them; they are numbered from `begin`.
+template <class Joint, class C>
+__device__ Found<C> find_in_row(unsigned long long row, unsigned long long begin, unsigned count,
+                                unsigned lane, unsigned width) {
+    constexpr unsigned n = row_pack / sizeof(C);
+    const unsigned step = n * width;
+    Found<C> found{C{}, -1};
+    unsigned best = 0;
+    const auto look = [&](C value, unsigned at) {
+        const bool first = found.index < 0;
+        if (!first && !is_better<Joint>(value, found.value)) return;
+        found = {value, 0};
+        best = at;
+    };
+    unsigned at = lane * n;
+    for (; at + (in_flight - 1) * step + n <= count; at += in_flight * step) {
+        Pack<C, n> packs[in_flight];
+#pragma unroll
+        for (unsigned i = 0; i < in_flight; ++i)
+            packs[i] = load_once<Pack<C, n>>(row + (at + i * step) * sizeof(C));
+#pragma unroll
+        for (unsigned i = 0; i < in_flight; ++i)
+#pragma unroll
+            for (unsigned j = 0; j < n; ++j) look(packs[i].at[j], at + i * step + j);
+    }
+    for (; at < count; at += step)
+        for (unsigned j = at; j < min(at + n, count); ++j)
+            look(reinterpret_cast<const C*>(row)[j], j);
+    if (found.index == 0) found.index = static_cast<long long>(begin + best);
+    return found;
+}
+
 // A group of threads for each unit. Of partial results y has the indices, in the same order.
 template <class C>
 __device__ void reduce_index(const Reduced& a) {
@@ -59,7 +102,14 @@ __device__ void reduce_index(const Reduced& a) {
     const unsigned count = mine ? segment.count : 0;
     const auto* indices = reinterpret_cast<const long long*>(a.y);
     Found<C> found{C{}, -1};
-    for (unsigned first = lane; first < count; first += in_flight * width) {
+    const unsigned long long row = a.x + segment.at.first + segment.begin * sizeof(C);
+    const bool in_row = a.reduced == 1 && a.reduced_x[0] == static_cast<long long>(sizeof(C)) &&
+                        !indices && a.x_element == Stored<C>::code && row % row_pack == 0;
+    if (in_row)
+        found = a.joint == reductions::maximum
+                    ? find_in_row<arithmetic::maximum, C>(row, segment.begin, count, lane, width)
+                    : find_in_row<arithmetic::minimum, C>(row, segment.begin, count, lane, width);
+    for (unsigned first = in_row ? count : lane; first < count; first += in_flight * width) {
         unsigned long long at[in_flight], places[in_flight];
         C values[in_flight];
 #pragma unroll

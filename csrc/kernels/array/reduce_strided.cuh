@@ -16,8 +16,17 @@ __device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned 
     for (unsigned first = lane; first < count; first += n * width) {
         unsigned long long x[n], y[n];
         C values[n], factors[n];
+        if (a.reduced == 1) {
+#pragma unroll
+            for (int i = 0; i < n; ++i) {
+                const auto at =
+                    static_cast<long long>(segment.begin) + min(first + i * width, count - 1);
+                x[i] = a.x + segment.at.first + at * a.reduced_x[0];
+                y[i] = a.y + at * a.reduced_y[0];
+            }
+        }
 #pragma unroll 1
-        for (int i = 0; i < n; ++i) {  // in registers: they go round
+        for (int i = a.reduced == 1 ? n : 0; i < n; ++i) {  // in registers: they go round
             // Beyond the end stands the last element, for nothing.
             const unsigned long long at = segment.begin + min(first + i * width, count - 1);
             const Offsets there =
