@@ -59,6 +59,7 @@ def test_paths():
         ("--library", paths.library),
         ("--include", paths.include),
         ("--cpu-driver", paths.cpu_driver),
+        ("--cmake-dir", paths.cmake_dir),
     ]:
         answer = cli("paths", flag)
         assert answer.stdout == f"{function()}\n"

@@ -7,7 +7,7 @@ import os
 
 from cupola import library as _library
 
-__all__ = ["cpu_driver", "get_include", "include", "library", "report"]
+__all__ = ["cmake_dir", "cpu_driver", "get_include", "include", "library", "report"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -26,6 +26,11 @@ def cpu_driver() -> str:
     """Path of the CPU device, a ``libcuda.so.1``; its folder can go into LD_LIBRARY_PATH."""
     # The library that is used looks for it beside itself.
     return os.path.join(os.path.dirname(os.path.realpath(library())), "cpu", "libcuda.so.1")
+
+
+def cmake_dir() -> str:
+    """Folder of the CMake config, ``-Dcupola_DIR=...``, and of ``cupola.pc`` for pkg-config."""
+    return os.path.join(_PACKAGE, "cmake")
 
 
 def get_include() -> str:

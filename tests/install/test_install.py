@@ -66,6 +66,10 @@ def test_wheel_from_a_source_distribution(place):
         "cupola/lib/cpu/libcuda.so",
         "cupola/py.typed",
         "cupola/__init__.pyi",
+        "cupola/cmake/cupola-config.cmake",
+        "cupola/cmake/cupola-config-version.cmake",
+        "cupola/cmake/cupola.pc",
+        "cupola/cmake/kernels.py",
     ):
         assert name in names
     assert not [name for name in names if name.endswith((".pyx", ".cpp", ".cu", ".o"))]

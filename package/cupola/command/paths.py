@@ -14,6 +14,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     one.add_argument("--library", action="store_true", help="only the path of libcupola.so")
     one.add_argument("--include", action="store_true", help="only the folder of the headers")
     one.add_argument("--cpu-driver", action="store_true", help="only the CPU device's path")
+    one.add_argument(
+        "--cmake-dir", action="store_true", help="only cupola_DIR for CMake, with cupola.pc in it"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -26,5 +29,7 @@ def run(options: argparse.Namespace) -> None:
         print(paths.include())
     elif options.cpu_driver:
         print(paths.cpu_driver())
+    elif options.cmake_dir:
+        print(paths.cmake_dir())
     else:
         print(paths.report())

@@ -1,0 +1,101 @@
+# cupola-config.cmake - for find_package(cupola): the library, its headers, and kernels of one's own.
+#
+#   find_package(cupola REQUIRED)         # cmake -Dcupola_DIR=$(python -m cupola paths --cmake-dir)
+#   target_link_libraries(program PRIVATE cupola::cupola)
+#   cupola_add_kernels(program wave SOURCES wave.cu)
+#
+# Everything is found from where this file lies, so that the folder can be anywhere.
+
+get_filename_component(_cupola_package "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+foreach(_cupola_file "lib/libcupola.so" "include/cupola/cupola.h")
+  if(NOT EXISTS "${_cupola_package}/${_cupola_file}")
+    set(cupola_FOUND FALSE)
+    set(cupola_NOT_FOUND_MESSAGE
+        "${_cupola_package}/${_cupola_file} is missing: build and install cupola again")
+    return()
+  endif()
+endforeach()
+
+set(cupola_LIBRARY "${_cupola_package}/lib/libcupola.so")
+set(cupola_INCLUDE_DIR "${_cupola_package}/include")
+set(cupola_CPU_DRIVER "${_cupola_package}/lib/cpu/libcuda.so.1")
+set(_cupola_script "${CMAKE_CURRENT_LIST_DIR}/kernels.py")
+
+if(NOT TARGET cupola::cupola)
+  add_library(cupola::cupola SHARED IMPORTED)
+  set_target_properties(cupola::cupola PROPERTIES
+    IMPORTED_LOCATION "${cupola_LIBRARY}"
+    IMPORTED_SONAME "libcupola.so"
+    INTERFACE_INCLUDE_DIRECTORIES "${cupola_INCLUDE_DIR}"
+    INTERFACE_COMPILE_FEATURES "cxx_std_17")
+endif()
+
+# cupola_add_kernels(<target> <name> SOURCES <file.cu>...
+#                    [INCLUDE <folder>...] [OPTIONS <for nvcc>...]
+#                    [ARCHITECTURES <75 90 ... | all | native>])
+#
+# Compiles CUDA sources to <name>.fatbin and its manifest <name>.json in the binary folder,
+# by the code that builds kernels of Python packages; nothing of CUDA is needed when the program
+# runs. The image goes into <target>, which gets the header <name>.hpp:
+#
+#   cupola::kernel kernel(wave::load(), "step");    // wave::image(), wave::size(): the bytes
+#
+# ARCHITECTURES: machine code besides PTX; by default for the devices of this machine. The
+# environment's CUPOLA_ARCHITECTURES goes first. The variables <name>_FATBIN and <name>_MANIFEST
+# name the files. CUPOLA_PYTHON is the Python that is run: 3.10 or newer, with pyelftools.
+function(cupola_add_kernels target name)
+  cmake_parse_arguments(PARSE_ARGV 2 given "" "" "SOURCES;INCLUDE;OPTIONS;ARCHITECTURES")
+  if(given_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "cupola_add_kernels(${target} ${name}): unknown arguments "
+                        "${given_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "cupola_add_kernels(${target} ${name}): there is no target ${target}")
+  endif()
+  if(NOT name MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
+    message(FATAL_ERROR "cupola_add_kernels(${target} ${name}): the name becomes a C++ namespace")
+  endif()
+  if(NOT given_SOURCES)
+    message(FATAL_ERROR "cupola_add_kernels(${target} ${name}): SOURCES names no .cu file")
+  endif()
+  if(NOT CUPOLA_PYTHON)
+    find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
+    set(CUPOLA_PYTHON "${Python3_EXECUTABLE}")
+  endif()
+
+  set(arguments)
+  set(sources)
+  foreach(source IN LISTS given_SOURCES)
+    get_filename_component(source "${source}" ABSOLUTE)
+    list(APPEND sources "${source}")
+  endforeach()
+  foreach(folder IN LISTS given_INCLUDE)
+    get_filename_component(folder "${folder}" ABSOLUTE)
+    list(APPEND arguments "--include=${folder}")
+  endforeach()
+  foreach(option IN LISTS given_OPTIONS)
+    list(APPEND arguments "--option=${option}")
+  endforeach()
+  if(given_ARCHITECTURES)
+    string(REPLACE ";" "," architectures "${given_ARCHITECTURES}")
+    list(APPEND arguments "--architectures=${architectures}")
+  endif()
+
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kernels")
+  set(made "${folder}/${name}")
+  add_custom_command(
+    OUTPUT "${made}.fatbin" "${made}.json" "${made}.hpp" "${made}.image.cpp"
+    COMMAND "${CUPOLA_PYTHON}" "${_cupola_script}" "--name=${name}" "--title=${target}"
+            "--folder=${folder}" "--depfile=${made}.d" ${arguments} ${sources}
+    DEPENDS ${sources} "${_cupola_script}"
+    DEPFILE "${made}.d"
+    COMMENT "Compiling kernels ${name}"
+    VERBATIM)
+  # The assembler takes the image in, which the compiler tells nobody.
+  set_source_files_properties("${made}.image.cpp" PROPERTIES OBJECT_DEPENDS "${made}.fatbin")
+  target_sources(${target} PRIVATE "${made}.image.cpp" "${made}.hpp")
+  target_include_directories(${target} PRIVATE "${folder}")
+  target_link_libraries(${target} PRIVATE cupola::cupola)
+  set(${name}_FATBIN "${made}.fatbin" PARENT_SCOPE)
+  set(${name}_MANIFEST "${made}.json" PARENT_SCOPE)
+endfunction()

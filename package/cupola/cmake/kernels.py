@@ -1,0 +1,129 @@
+# cupola/cmake/kernels.py - what cupola_add_kernels runs: CUDA sources to a C++ source.
+"""NAME.fatbin, NAME.json, and NAME.image.cpp, which takes the image into a C++ program."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+BUILD = Path(__file__).resolve().parent.parent / "build"
+
+HEADER = """\
+// Made by cupola_add_kernels of {sources}: the next build writes it anew.
+#pragma once
+
+#include <cstddef>
+
+#include <cupola/module.hpp>
+
+namespace {name} {{
+
+// The image: a fatbin.
+const void* image() noexcept;
+std::size_t size() noexcept;
+
+// The kernels on a device; hold on to what this returns.
+inline cupola::module load(const cupola::device& device = cupola::device()) {{
+    return cupola::module(image(), size(), device);
+}}
+
+}}  // namespace {name}
+"""
+SOURCE = """\
+// Made by cupola_add_kernels: the next build writes it anew.
+#include "{name}.hpp"
+
+__asm__(
+    ".pushsection .rodata\\n"
+    ".balign 64\\n"
+    ".hidden cupola_kernels_{name}\\n"
+    "cupola_kernels_{name}:\\n"
+    ".incbin \\"{image}\\"\\n"
+    ".hidden cupola_kernels_{name}_end\\n"
+    "cupola_kernels_{name}_end:\\n"
+    ".byte 0\\n"
+    ".popsection\\n");
+
+extern "C" {{
+__attribute__((visibility("hidden"))) extern const unsigned char cupola_kernels_{name}[];
+__attribute__((visibility("hidden"))) extern const unsigned char cupola_kernels_{name}_end[];
+}}
+
+const void* {name}::image() noexcept {{ return cupola_kernels_{name}; }}
+std::size_t {name}::size() noexcept {{
+    return static_cast<std::size_t>(cupola_kernels_{name}_end - cupola_kernels_{name});
+}}
+"""
+
+
+def main() -> None:
+    """Make what is stale."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sources", nargs="+", type=Path)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--title", required=True, help="for the manifest: whose kernels they are")
+    parser.add_argument("--folder", type=Path, required=True, help="where files are made")
+    parser.add_argument("--depfile", type=Path, required=True)
+    parser.add_argument("--include", action="append", default=[])
+    parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("--architectures", default="native")
+    options = parser.parse_args()
+    build = load_build()
+    try:
+        make(build, options)
+    except build.BuildError as error:  # the compiler's own words, without Python's
+        raise SystemExit(str(error)) from None
+
+
+def load_build() -> ModuleType:
+    """cupola.build without cupola itself, which needs its library, and more than this does."""
+    places = [str(BUILD)]
+    spec = importlib.util.spec_from_file_location(
+        "_cupola_build", BUILD / "__init__.py", submodule_search_locations=places
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["_cupola_build"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def make(build: ModuleType, options: argparse.Namespace) -> None:
+    """Image, manifest and C++."""
+    from _cupola_build import architectures, image, step, toolkit
+
+    compiler = toolkit.find()
+    chosen = architectures.choose(compiler.architectures(), otherwise=options.architectures)
+    folder = options.folder.absolute()
+    made, manifest = folder / f"{options.name}.fatbin", folder / f"{options.name}.json"
+    steps = image.steps(
+        compiler,
+        chosen,
+        options.sources,
+        made,
+        manifest,
+        folder,
+        options=options.option,
+        include=options.include,
+        package=options.title,
+        relocatable=len(options.sources) > 1,
+        title=options.name,
+    )
+    with step.locked(folder):
+        step.run(steps, folder)
+        sources = ", ".join(path.name for path in options.sources)
+        header = HEADER.format(name=options.name, sources=sources)
+        made.with_suffix(".hpp").write_text(header)
+        made.with_suffix(".image.cpp").write_text(SOURCE.format(name=options.name, image=made))
+    read = [path for one in steps if one.depfile for path in step.dependencies(one.depfile)]
+    names = [str(path).replace(" ", "\\ ") for path in (made, *sorted(set(read)))]
+    options.depfile.write_text(f"{names[0]}: {' '.join(names[1:])}\n")
+    for path in (made, manifest):  # so that make finds them newer than what they were made of
+        path.touch()
+
+
+if __name__ == "__main__":
+    main()
