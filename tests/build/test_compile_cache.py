@@ -131,3 +131,24 @@ def test_builds_at_once_share_it(tmp_path):
     last.setup("build_kernels", "--inplace")
     manifests = {(p.built() / "kernels.json").read_text() for p in (*projects, last)}
     assert len(manifests) == 1
+
+
+def test_a_toolkit_is_asked_once(places):
+    one, _ = places
+    environment = {"CUDA_HOME": str(one.folder / "home"), "PATH": os.environ["PATH"]}
+    home = one.folder / "home" / "bin"
+    home.mkdir(parents=True)
+    (one.folder / "nvcc").rename(home / "nvcc")
+    code = "from cupola.build import toolkit; import sys; print(toolkit.find())"
+    said = set()
+    for runs in (3, 4):  # --version is asked each time
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said.add(done.stdout)
+        assert len(one.log.read_text().splitlines()) == runs
+    assert len(said) == 1 and "from CUDA_HOME" in said.pop()

@@ -83,6 +83,20 @@ def keep(step: Step, root: Path, headers: Iterable[str], output: str, began: int
     cache.write(key, {"variants": [variant, *others][:_VARIANTS]}, b"")
 
 
+def recall(parts: list[Any]) -> dict[str, Any] | None:
+    """What `remember` was told with the same parts; None: nothing."""
+    cache = _cache()
+    found = None if cache is None else cache.read(cache.key_of([_VERSION, parts]))
+    return None if found is None else found[0]
+
+
+def remember(parts: list[Any], about: dict[str, Any]) -> None:
+    """Keep what is known of something, as JSON can write it."""
+    cache = _cache()
+    if cache is not None:
+        cache.write(cache.key_of([_VERSION, parts]), about, b"")
+
+
 def _cache() -> ModuleType | None:
     if __package__ != "cupola.build":
         return None

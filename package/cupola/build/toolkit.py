@@ -15,6 +15,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from . import compile_cache
 from .error import BuildError
 
 # PTX newer than the driver is refused by it, so the compiler is an old one on purpose: code of
@@ -165,6 +166,18 @@ def _examine(path: Path, origin: str) -> Toolkit:
     version = tuple(int(part) for part in release[1].split(".")[:2])
     if version < OLDEST:
         return Toolkit(path, release[1], (0, 0), (), origin)
+    ptx, include = _asked(path, text)
+    return Toolkit(path, release[1], ptx, include, origin)
+
+
+def _asked(path: Path, version: str) -> tuple[tuple[int, int], tuple[Path, ...]]:
+    """The PTX version that it writes, and where its headers are: it has to compile to tell."""
+    file = path.stat()
+    parts = ["toolkit", str(path), file.st_size, file.st_mtime_ns, version]
+    known = compile_cache.recall(parts)
+    if known is not None and all(Path(folder).is_dir() for folder in known["include"]):
+        major, minor = known["ptx"]
+        return (major, minor), tuple(map(Path, known["include"]))
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "empty.cu"
         empty.write_text("")
@@ -173,7 +186,10 @@ def _examine(path: Path, origin: str) -> Toolkit:
     header = re.search(r"^\.version (\d+)\.(\d+)$", ptx, re.MULTILINE)
     if header is None:
         raise BuildError("it wrote no PTX for an empty file")
-    return Toolkit(path, release[1], (int(header[1]), int(header[2])), _includes(plan), origin)
+    found = (int(header[1]), int(header[2])), _includes(plan)
+    if found[1]:
+        compile_cache.remember(parts, {"ptx": found[0], "include": list(map(str, found[1]))})
+    return found
 
 
 def _includes(plan: str) -> tuple[Path, ...]:
