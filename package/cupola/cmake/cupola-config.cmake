@@ -42,7 +42,8 @@ endif()
 #
 # ARCHITECTURES: machine code besides PTX; by default for the devices of this machine. The
 # environment's CUPOLA_ARCHITECTURES goes first. The variables <name>_FATBIN and <name>_MANIFEST
-# name the files. CUPOLA_PYTHON is the Python that is run: 3.10 or newer, with pyelftools.
+# name the files. CUPOLA_PYTHON, a variable or one of the environment, is the Python that is run (3.10
+# or newer, with pyelftools); by default the one that cupola is installed for, else any.
 function(cupola_add_kernels target name)
   cmake_parse_arguments(PARSE_ARGV 2 given "" "" "SOURCES;INCLUDE;OPTIONS;ARCHITECTURES")
   if(given_UNPARSED_ARGUMENTS)
@@ -57,6 +58,14 @@ function(cupola_add_kernels target name)
   endif()
   if(NOT given_SOURCES)
     message(FATAL_ERROR "cupola_add_kernels(${target} ${name}): SOURCES names no .cu file")
+  endif()
+  # The one that the package is installed for, where it lies in its folder.
+  if(NOT CUPOLA_PYTHON AND _cupola_package MATCHES "^(.+)/lib/(python3[.][0-9]+)/site-packages/"
+     AND EXISTS "${CMAKE_MATCH_1}/bin/${CMAKE_MATCH_2}")
+    set(CUPOLA_PYTHON "${CMAKE_MATCH_1}/bin/${CMAKE_MATCH_2}")
+  endif()
+  if(NOT CUPOLA_PYTHON AND DEFINED ENV{CUPOLA_PYTHON})
+    set(CUPOLA_PYTHON "$ENV{CUPOLA_PYTHON}")
   endif()
   if(NOT CUPOLA_PYTHON)
     find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)

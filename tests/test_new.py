@@ -1,0 +1,97 @@
+"""`python -m cupola new`: a package that builds, installs and passes its tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cupola
+from cupola.command import new
+from cupola.command.template import FILES
+
+PACKAGE = Path(cupola.__file__).parents[1]
+
+
+def call(*command, folder, fails=False, **variables):
+    """What the command printed; both streams."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder,
+        env={**os.environ, **{name: str(value) for name, value in variables.items()}},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert (done.returncode != 0) is fails, done.stdout[-6000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("heat", "heat"), ("Heat-Tools", "heat_tools"), ("a.b--c_d", "a_b_c_d"), ("x2", "x2")],
+)
+def test_names(name, package):
+    assert new.package_of(name) == package
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "-x", "x-", "a b", "a/b", "../a", "é", "2d", "class", "json", "numpy", "Cupola", "tests"],
+)
+def test_names_that_are_refused(name, tmp_path):
+    with pytest.raises(cupola.ArgumentValueError):
+        new.create(name, tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+
+
+def test_nothing_is_written_over(tmp_path):
+    folder = tmp_path / "heat"
+    folder.mkdir()
+    assert len(new.create("heat", folder)) == len(FILES)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    text = call(sys.executable, "-m", "cupola", "new", "heat", folder=tmp_path, fails=True)
+    assert "heat is there already" in text and "Traceback" not in text
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def hooks(tmp_path):
+    """setuptools' entry points of this checkout, whatever is installed here."""
+    about = tmp_path / "hooks" / "cupola-0.1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cupola\nVersion: 0.1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[setuptools.finalize_distribution_options]\ncupola = _cupola_setuptools:finalize\n"
+    )
+    return about.parent
+
+
+def test_it_builds_and_passes_its_tests(driver, tmp_path, hooks):
+    """As its README says, but into a folder, and with what is installed here already."""
+    import images
+
+    images.nvcc()
+    pytest.importorskip("Cython")
+    text = call(sys.executable, "-m", "cupola", "new", "Heat-Tools", folder=tmp_path)
+    assert text.endswith("\ncd Heat-Tools\npip install '.[test]'\npython -m pytest\n")
+    project, site = tmp_path / "Heat-Tools", tmp_path / "site"
+    where = os.pathsep.join(map(str, (hooks, PACKAGE)))
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    call(
+        *pip, "--no-build-isolation", "--no-deps", "--no-index", "--target", site, project,
+        folder=tmp_path, PYTHONPATH=where,
+    )  # fmt: skip
+    made = {path.name for path in (site / "heat_tools").iterdir()}
+    assert {"__init__.py", "kernels.fatbin", "kernels.json", "kernels.py", "kernels.pyi"} <= made
+    assert any(name.startswith("_smooth.cpython") for name in made)
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    where = os.pathsep.join(map(str, (site, PACKAGE)))
+    text = call(*tests, folder=project, PYTHONPATH=where)
+    assert "21 passed" in text, text
+    linted = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,W"]
+    linted += ["--config", 'lint.isort.known-first-party=["heat_tools"]', "--line-length", "100"]
+    if subprocess.run([*linted[:3], "--version"], capture_output=True).returncode == 0:
+        call(*linted, ".", folder=project)
