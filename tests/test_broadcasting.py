@@ -180,3 +180,30 @@ def test_fields_of_records(driver):
     x += 1
     records["x"] += 1
     np.testing.assert_array_equal(there.get(), records)
+
+
+CROSSED = {  # results in C order, an operand in another: gone through in squares, and what is left
+    "whole squares": ((512, 576), (1, 0)),
+    "rows and columns left": ((515, 601), (1, 0)),
+    "columns left": ((512, 1001), (1, 0)),
+    "fewer than a square": ((31, 9001), (1, 0)),
+    "each of several": ((5, 257, 259), (0, 2, 1)),
+    "the outermost innermost": ((257, 33, 70), (2, 1, 0)),
+    "more axes than squares take": ((3, 4, 150, 170), (0, 1, 3, 2)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f4", "f8", "c16"])
+@pytest.mark.parametrize("case", CROSSED)
+def test_operands_that_cross_each_other(driver, case, dtype):
+    shape, order = CROSSED[case]
+    random = np.random.default_rng(3)
+    plain = random.integers(-50, 50, shape).astype(dtype)
+    crossed = random.integers(-50, 50, [shape[k] for k in np.argsort(order)]).astype(dtype)
+    there, here = cupola.to_device(crossed).transpose(order), crossed.transpose(order)
+    assert_same(there + cupola.to_device(plain), here + plain)
+    assert_same(cupola.to_device(plain) < there[..., ::-1], plain < here[..., ::-1])
+    assert_same(there * 2, here * 2)  # in C order, as all results here
+    out = cupola.empty(shape, "c16")  # of mixed types
+    np.add(there, cupola.to_device(plain), out=out)
+    assert_same(out, np.add(here, plain, out=np.empty(shape, "c16")))

@@ -2,6 +2,7 @@
 #include "runtime/axes.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "runtime/error.hpp"
@@ -13,6 +14,61 @@ void require_reach(std::int64_t stride, std::uint64_t length) {
     if (__builtin_mul_overflow(stride, length, &reach) || reach > most || reach < -most)
         fail(CUPOLA_ERROR_VALUE, "a stride of " + std::to_string(stride) + " bytes over " +
                                      std::to_string(length) + " elements is beyond any memory");
+}
+
+namespace {
+
+constexpr std::uint64_t square = 32;  // elements: a cache line of 4 bytes each
+
+// Along which axis an operand's elements lie closer than along the results' innermost one.
+std::size_t crossing(const Axes& axes) {
+    const std::size_t inner = axes.list.size() - 1;
+    for (std::int64_t OperandAxis::*step : {&OperandAxis::x, &OperandAxis::y})
+        for (std::size_t i = 0; i < inner; ++i) {
+            const std::int64_t there = std::abs(axes.list[i].*step);
+            if (there && there < std::abs(axes.list[inner].*step)) return i;
+        }
+    return inner;
+}
+
+Axes part(Axes axes, std::size_t which, std::uint64_t begin, std::uint64_t length) {
+    OperandAxis& axis = axes.list[which];
+    const auto steps = static_cast<std::int64_t>(begin);
+    axes.out += static_cast<std::uint64_t>(axis.out * steps);
+    axes.x += static_cast<std::uint64_t>(axis.x * steps);
+    axes.y += static_cast<std::uint64_t>(axis.y * steps);
+    axis.length = length;
+    return axes;
+}
+
+OperandAxis every(const OperandAxis& axis, std::uint64_t elements) {
+    const auto by = static_cast<std::int64_t>(elements);
+    return {axis.length / elements, axis.out * by, axis.x * by, axis.y * by};
+}
+
+}  // namespace
+
+std::vector<Axes> in_squares(const Axes& axes, std::size_t most_axes) {
+    constexpr std::uint64_t few = 1 << 18;  // the caches hold them in any order
+    if (axes.list.size() < 2 || axes.list.size() + 2 > most_axes || axes.count() < few)
+        return {axes};
+    const std::size_t inner = axes.list.size() - 1, other = crossing(axes);
+    const std::uint64_t rows = axes.list[other].length / square * square;
+    const std::uint64_t columns = axes.list[inner].length / square * square;
+    if (other == inner || rows == 0 || columns == 0) return {axes};
+    std::vector<Axes> parts = {part(part(axes, other, 0, rows), inner, 0, columns)};
+    auto& list = parts[0].list;
+    const OperandAxis row = list[other], column = list[inner];
+    list[other] = every(row, square);
+    list[inner] = every(column, square);
+    list.push_back({square, row.out, row.x, row.y});
+    list.push_back({square, column.out, column.x, column.y});
+    const std::uint64_t rows_left = axes.list[other].length - rows;
+    const std::uint64_t columns_left = axes.list[inner].length - columns;
+    if (rows_left) parts.push_back(part(axes, other, rows, rows_left));
+    if (columns_left)
+        parts.push_back(part(part(axes, other, 0, rows), inner, columns, columns_left));
+    return parts;
 }
 
 bool reduce(Axes& axes, const cupola_operand& out, const cupola_operand& x, const cupola_operand& y,

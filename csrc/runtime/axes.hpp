@@ -33,4 +33,10 @@ void require_reach(std::int64_t stride, std::uint64_t length);
 bool reduce(Axes& axes, const cupola_operand& out, const cupola_operand& x, const cupola_operand& y,
             const std::int64_t* shape, int ndim);
 
+// The same elements in an order in which all arrays are gone through in squares, where an operand's
+// elements follow each other along another axis than the results: so what a memory access brings
+// along is used soon. In several parts where squares don't go into the lengths. Of not more than
+// `most_axes`; what has no such order comes back as it is.
+std::vector<Axes> in_squares(const Axes& axes, std::size_t most_axes);
+
 }  // namespace cupola

@@ -49,16 +49,11 @@ void put_scalar(unsigned long long (&bits)[2], int element, const cupola_scalar&
 
 constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
 
-cupola_dimensions cover(std::uint64_t threads_wanted) {
+// Blocks for `count` elements of which a thread has some at a time.
+cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
     constexpr std::uint64_t most = 0x7fffffff;  // of every device, along x
-    const std::uint64_t blocks = (threads_wanted + threads - 1) / threads;
+    const std::uint64_t a_block = threads * a_thread, blocks = (count + a_block - 1) / a_block;
     return {{static_cast<std::uint32_t>(std::min(blocks, most)), 1, 1}, {threads, 1, 1}, 0};
-}
-
-// Threads for so many pieces of 16 bytes. Of many, each has two: on an H200 that is 2 % quicker.
-std::uint64_t threads_for(std::uint64_t pieces) {
-    constexpr std::uint64_t many = 1 << 16;
-    return pieces < many ? pieces : (pieces + 1) / 2;
 }
 
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
@@ -66,9 +61,8 @@ bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bo
         shared_kernel(stream.context, Form::flat, class_of(operation), element, at_once);
     if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
     arguments.operation = operation % per_class;
-    const unsigned a_thread = 16 / element_sizes[element];
-    const std::uint64_t pieces = (arguments.count + a_thread - 1) / a_thread;
-    kernel->launch(cover(threads_for(pieces)), nullptr, &arguments, stream);
+    const auto size = static_cast<unsigned>(element_sizes[element]);
+    kernel->launch(cover(arguments.count, arrays::flat_at_once(size)), nullptr, &arguments, stream);
     return true;
 }
 
@@ -106,12 +100,12 @@ void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments
     }
     const Class which = class_of(operation);
     const int computed = elements::computed_in(element);
-    const std::uint64_t a_thread =
+    const unsigned a_thread =
         which == function ? function_at_once(computed) : arrays::mixed_at_once;
     Kernel* const kernel = which == function
                                ? function_kernel(stream.context, operation, computed)
                                : shared_kernel(stream.context, Form::mixed, which, computed);
-    kernel->launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+    kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
 }
 
 // The kernel takes so many axes and elements; of more the outermost axis is walked or halved here.
@@ -180,7 +174,7 @@ bool launch_strided(int operation, int element, const Axes& axes, const Mixed& l
     arguments.axes = static_cast<int>(axes.list.size());
     constexpr unsigned a_thread = 4;
     shared_kernel(stream.context, Form::strided, class_of(operation), element)
-        ->launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+        ->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
     return true;
 }
 
@@ -205,7 +199,7 @@ bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& 
     Kernel* const kernel = function_kernel(stream.context, operation, element, at_once);
     if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
     const unsigned a_thread = function_at_once(element);
-    kernel->launch(cover((arguments.count + a_thread - 1) / a_thread), nullptr, &arguments, stream);
+    kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
     return true;
 }
 
@@ -237,9 +231,11 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
     if (flat && is_flat_function(element, axes.out, axes.x, axes.y)) {
         arguments.count = axes.count();
         launch_flat_function(operation, element, arguments, stream, false);
-    } else if (!launch_strided(operation, element, axes, arguments, stream)) {
-        launch_any(operation, element, axes, arguments, stream);
+        return;
     }
+    for (const Axes& part : in_squares(axes, arrays::few_axes))
+        if (!launch_strided(operation, element, part, arguments, stream))
+            launch_any(operation, element, part, arguments, stream);
 }
 
 // Functions load their own type alone, and float16 where that is float32.

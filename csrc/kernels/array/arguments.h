@@ -14,7 +14,10 @@ struct Flat {
     int operation, form;
 };
 
-constexpr int most_axes = 8, few_axes = 4;
+// Elements of a thread of that kernel: of 16 bytes, but so many alone as fit the registers.
+constexpr unsigned flat_at_once(unsigned size) { return size == 1 ? 8 : 16 / size; }
+
+constexpr int most_axes = 8, few_axes = 5;
 
 // How many times `by` goes into n < 2^31, without a division: (umulhi(n, factor) + n) >> shift.
 struct Divisor {

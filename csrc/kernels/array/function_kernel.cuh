@@ -43,8 +43,8 @@ __device__ void function_kernel(const Mixed& a) {
         const bool pack = flat && first + n <= a.count;
         if (pack) {
             place[0] = {a.out.address + first * sizeof(R), 0, 0};
-            if (has_x) x = load_once<Pack<C, n>>(a.x.address + first * sizeof(C));
-            if (has_y) y = load_once<Pack<C, n>>(a.y.address + first * sizeof(C));
+            if (has_x) x = load_pack<Pack<C, n>>(a.x.address + first * sizeof(C));
+            if (has_y) y = load_pack<Pack<C, n>>(a.y.address + first * sizeof(C));
         } else {
 #pragma unroll
             for (unsigned j = 0; j < n; ++j) {
@@ -62,7 +62,7 @@ __device__ void function_kernel(const Mixed& a) {
         for (unsigned j = 0; j < n; ++j)
             out.at[j] = F::of(has_x ? x.at[j] : scalar, has_y ? y.at[j] : scalar);
         if (pack) {
-            store_once(place[0].out, out);
+            store_pack(place[0].out, out);
         } else {
 #pragma unroll
             for (unsigned j = 0; j < n; ++j)

@@ -67,6 +67,11 @@ struct Places {
 // Where the i-th elements lie. The loop is unrolled so that the axes are read from constant places.
 __device__ inline Places places(const Mixed& a, unsigned i) {
     Places at{a.out.address, a.x.address, a.y.address};
+    if (a.axes == 1) {
+        const auto here = static_cast<long long>(i);
+        return {at.out + here * a.out.strides[0], at.x + here * a.x.strides[0],
+                at.y + here * a.y.strides[0]};
+    }
 #pragma unroll
     for (int axis = 0; axis < most_axes; ++axis) {
         if (axis >= a.axes) break;

@@ -20,7 +20,7 @@ __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
         if (whole && row + (in_flight - 1) * groups < rows) {
 #pragma unroll
             for (int i = 0; i < in_flight; ++i) {
-                packs[i] = load_once<Pack<S, n>>(address);
+                packs[i] = load_pack<Pack<S, n>>(address);
                 address += step;
             }
         } else {

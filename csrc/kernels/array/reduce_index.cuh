@@ -78,7 +78,7 @@ __device__ Found<C> find_in_row(unsigned long long row, unsigned long long begin
         Pack<C, n> packs[in_flight];
 #pragma unroll
         for (unsigned i = 0; i < in_flight; ++i)
-            packs[i] = load_once<Pack<C, n>>(row + (at + i * step) * sizeof(C));
+            packs[i] = load_pack<Pack<C, n>>(row + (at + i * step) * sizeof(C));
 #pragma unroll
         for (unsigned i = 0; i < in_flight; ++i)
 #pragma unroll
