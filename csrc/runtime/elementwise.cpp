@@ -49,11 +49,11 @@ void put_scalar(unsigned long long (&bits)[2], int element, const cupola_scalar&
 
 constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
 
-// Blocks for `count` elements of which a thread has some at a time.
+// Blocks for all elements, of which a thread has some. There are too few bytes for too many blocks.
 cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
-    constexpr std::uint64_t most = 0x7fffffff;  // of every device, along x
-    const std::uint64_t a_block = threads * a_thread, blocks = (count + a_block - 1) / a_block;
-    return {{static_cast<std::uint32_t>(std::min(blocks, most)), 1, 1}, {threads, 1, 1}, 0};
+    const std::uint64_t a_block = std::uint64_t{threads} * a_thread;
+    return {
+        {static_cast<std::uint32_t>((count + a_block - 1) / a_block), 1, 1}, {threads, 1, 1}, 0};
 }
 
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
@@ -62,7 +62,8 @@ bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bo
     if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
     arguments.operation = operation % per_class;
     const auto size = static_cast<unsigned>(element_sizes[element]);
-    kernel->launch(cover(arguments.count, arrays::flat_at_once(size)), nullptr, &arguments, stream);
+    const unsigned a_thread = arrays::flat_pack(size) * arrays::flat_packs(size);
+    kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
     return true;
 }
 
@@ -94,25 +95,71 @@ void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments
         arguments.x.strides[i] = axis.x;
         arguments.y.strides[i] = axis.y;
     }
+    const auto is_short = [](const OperandAxis& axis) {
+        const auto fits = [](std::int64_t step) { return step == static_cast<int>(step); };
+        return fits(axis.out) && fits(axis.x) && fits(axis.y);
+    };
+    arguments.is_line = axes.list.size() == 1 && is_short(axes.list[0]);
     if (axes.list.empty()) {  // one element: no axes are another form to functions
         arguments.axes = 1;
         arguments.lengths[0] = divisor(1);
     }
     const Class which = class_of(operation);
     const int computed = elements::computed_in(element);
-    const unsigned a_thread =
-        which == function ? function_at_once(computed) : arrays::mixed_at_once;
+    const unsigned a_thread = which == function
+                                  ? function_at_once(computed)
+                                  : static_cast<unsigned>(arrays::mixed_at_once(
+                                        static_cast<unsigned>(element_sizes[computed])));
     Kernel* const kernel = which == function
                                ? function_kernel(stream.context, operation, computed)
                                : shared_kernel(stream.context, Form::mixed, which, computed);
     kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
 }
 
-// The kernel takes so many axes and elements; of more the outermost axis is walked or halved here.
+// Of one type and few axes, which are short enough: the kernel for just that. False: they are not.
+bool launch_strided(int operation, int element, const Axes& axes, const Mixed& like,
+                    Stream& stream) {
+    const auto own = [element](int other) { return other == element || other == elements::none; };
+    if (class_of(operation) == function || axes.list.size() > arrays::few_axes ||
+        !own(like.x.element) || !own(like.y.element) ||
+        like.out.element != result_of(operation, element) ||
+        (like.x.element == elements::none && like.y.element == elements::none))
+        return false;
+    Strided arguments{};
+    for (std::size_t i = 0; i < axes.list.size(); ++i) {
+        const OperandAxis& axis = axes.list[axes.list.size() - 1 - i];
+        arguments.lengths[i] = divisor(axis.length);
+        arguments.out_steps[i] = static_cast<int>(axis.out);
+        arguments.x_steps[i] = static_cast<int>(axis.x);
+        arguments.y_steps[i] = static_cast<int>(axis.y);
+        if (arguments.out_steps[i] != axis.out || arguments.x_steps[i] != axis.x ||
+            arguments.y_steps[i] != axis.y)
+            return false;
+    }
+    arguments.out = axes.out;
+    arguments.x = axes.x;
+    arguments.y = axes.y;
+    std::memcpy(arguments.scalar, like.scalar, sizeof arguments.scalar);
+    arguments.count = static_cast<unsigned>(axes.count());
+    arguments.operation = like.operation;
+    arguments.form = like.x.element == elements::none   ? arrays::first_scalar
+                     : like.y.element == elements::none ? arrays::second_scalar
+                                                        : arrays::both_arrays;
+    arguments.axes = static_cast<int>(axes.list.size());
+    constexpr unsigned a_thread = arrays::strided_at_once;
+    shared_kernel(stream.context, Form::strided, class_of(operation), element)
+        ->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
+    return true;
+}
+
+// The kernels take so many axes and elements; of more the outermost axis is walked or halved here.
 void launch_any(int operation, int element, Axes axes, Mixed& arguments, Stream& stream) {
     constexpr std::uint64_t most = std::uint64_t{1} << 31;
-    if (axes.list.size() <= arrays::most_axes && axes.count() < most)
-        return launch_mixed(operation, element, axes, arguments, stream);
+    if (axes.list.size() <= arrays::most_axes && axes.count() < most) {
+        if (!launch_strided(operation, element, axes, arguments, stream))
+            launch_mixed(operation, element, axes, arguments, stream);
+        return;
+    }
     OperandAxis& outer = axes.list.front();
     const auto move_on = [&](std::uint64_t by) {
         const auto steps = static_cast<std::int64_t>(by);
@@ -142,42 +189,6 @@ void launch_any(int operation, int element, Axes axes, Mixed& arguments, Stream&
     launch_any(operation, element, axes, arguments, stream);
 }
 
-// Of one type and few axes: the kernel for just that. False: they are not.
-bool launch_strided(int operation, int element, const Axes& axes, const Mixed& like,
-                    Stream& stream) {
-    const auto own = [element](int other) { return other == element || other == elements::none; };
-    if (class_of(operation) == function || axes.list.size() > arrays::few_axes ||
-        axes.count() >= std::uint64_t{1} << 31 || !own(like.x.element) || !own(like.y.element) ||
-        like.out.element != result_of(operation, element) ||
-        (like.x.element == elements::none && like.y.element == elements::none))
-        return false;
-    Strided arguments{};
-    for (std::size_t i = 0; i < axes.list.size(); ++i) {
-        const OperandAxis& axis = axes.list[axes.list.size() - 1 - i];
-        arguments.lengths[i] = divisor(axis.length);
-        arguments.out_steps[i] = static_cast<int>(axis.out);
-        arguments.x_steps[i] = static_cast<int>(axis.x);
-        arguments.y_steps[i] = static_cast<int>(axis.y);
-        if (arguments.out_steps[i] != axis.out || arguments.x_steps[i] != axis.x ||
-            arguments.y_steps[i] != axis.y)
-            return false;
-    }
-    arguments.out = axes.out;
-    arguments.x = axes.x;
-    arguments.y = axes.y;
-    std::memcpy(arguments.scalar, like.scalar, sizeof arguments.scalar);
-    arguments.count = static_cast<unsigned>(axes.count());
-    arguments.operation = like.operation;
-    arguments.form = like.x.element == elements::none   ? arrays::first_scalar
-                     : like.y.element == elements::none ? arrays::second_scalar
-                                                        : arrays::both_arrays;
-    arguments.axes = static_cast<int>(axes.list.size());
-    constexpr unsigned a_thread = 4;
-    shared_kernel(stream.context, Form::strided, class_of(operation), element)
-        ->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
-    return true;
-}
-
 // All elements in a row, and of the type that the operation is done in.
 bool is_flat(const Axes& axes, int operation, int element, const cupola_operand& out,
              const cupola_operand& x, const cupola_operand& y) {
@@ -203,8 +214,13 @@ bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& 
     return true;
 }
 
-bool is_flat_function(int element, std::uint64_t out, std::uint64_t x, std::uint64_t y) {
-    return element != elements::f16 && (out | x | y) % 16 == 0;
+// Whether elements in order lie where the flat kernels can load and store packs.
+bool is_aligned(int operation, int element, std::uint64_t out, std::uint64_t x, std::uint64_t y) {
+    if (class_of(operation) == function) return element != elements::f16 && (out | x | y) % 16 == 0;
+    const auto size = static_cast<unsigned>(element_sizes[element]);
+    const auto result = static_cast<unsigned>(element_sizes[result_of(operation, element)]);
+    const std::uint64_t pack = arrays::flat_pack(size);
+    return (x | y) % (pack * size) == 0 && out % (pack * result) == 0;
 }
 
 void elementwise(int operation, int element, const cupola_operand& out, const cupola_operand& x,
@@ -212,7 +228,8 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
                  int ndim, Stream& stream) {
     Axes axes{out.address, x.address, y.address, {}};
     if (!reduce(axes, out, x, y, shape, ndim)) return;
-    const bool flat = is_flat(axes, operation, element, out, x, y);
+    const bool flat = is_flat(axes, operation, element, out, x, y) &&
+                      is_aligned(operation, element, axes.out, axes.x, axes.y);
     if (flat && class_of(operation) != function) {
         const int form = x.element == elements::none   ? arrays::first_scalar
                          : y.element == elements::none ? arrays::second_scalar
@@ -228,14 +245,13 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
     arguments.out = {axes.out, {}, out.element};
     arguments.x = {axes.x, {}, x.element};
     arguments.y = {axes.y, {}, y.element};
-    if (flat && is_flat_function(element, axes.out, axes.x, axes.y)) {
+    if (flat) {
         arguments.count = axes.count();
         launch_flat_function(operation, element, arguments, stream, false);
         return;
     }
     for (const Axes& part : in_squares(axes, arrays::few_axes))
-        if (!launch_strided(operation, element, part, arguments, stream))
-            launch_any(operation, element, part, arguments, stream);
+        launch_any(operation, element, part, arguments, stream);
 }
 
 // Functions load their own type alone, and float16 where that is float32.
@@ -267,7 +283,8 @@ int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x
         driver();  // a forked child must not get further
         Stream& s = *unwrap(required(stream, "stream"));
         if (count == 0) return;
-        if (class_of(operation) != function) {
+        const bool aligned = is_aligned(operation, element, out, x, y);
+        if (aligned && class_of(operation) != function) {
             Flat arguments{out,
                            x,
                            y,
@@ -281,7 +298,7 @@ int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x
             done = launch_flat(operation, element, arguments, s, at_once);
             return;
         }
-        if (is_flat_function(element, out, x, y)) {
+        if (aligned) {
             Mixed arguments{};
             arguments.count = count;
             if (scalar) put_scalar(arguments.scalar, element, *scalar);

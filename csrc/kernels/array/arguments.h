@@ -14,8 +14,10 @@ struct Flat {
     int operation, form;
 };
 
-// Elements of a thread of that kernel: of 16 bytes, but so many alone as fit the registers.
-constexpr unsigned flat_at_once(unsigned size) { return size == 1 ? 8 : 16 / size; }
+// How many a thread of that kernel loads at once, and how often: 16 bytes, which for elements of
+// one byte would be many instructions that wait for a single load.
+constexpr unsigned flat_pack(unsigned size) { return size == 1 ? 4 : 16 / size; }
+constexpr unsigned flat_packs(unsigned size) { return size == 1 ? 4 : 1; }
 
 constexpr int most_axes = 8, few_axes = 5;
 
@@ -33,7 +35,10 @@ struct Strided {
     int out_steps[few_axes], x_steps[few_axes], y_steps[few_axes];  // bytes
 };
 
-constexpr int mixed_at_once = 4;  // elements of a thread of that kernel
+constexpr int strided_at_once = 4;  // elements of a thread of that kernel
+
+// And of a mixed one, as many as fit the registers.
+constexpr int mixed_at_once(unsigned size) { return size == 16 ? 2 : 4; }
 
 // And of one of a function: as many as 16 bytes hold, but of complex ones, whose pace is not that
 // of memory, one.
@@ -52,6 +57,7 @@ struct Operand {
 struct Mixed {
     unsigned long long count, scalar[2];  // with axes less than 2^31
     int operation, axes;
+    int is_line;                 // one axis, less than 2^31 bytes from one to the next
     Divisor lengths[most_axes];  // of the axes, the innermost first
     Operand out, x, y;
 };

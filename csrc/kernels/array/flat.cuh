@@ -78,65 +78,59 @@ __device__ void store_pack(unsigned long long address, const P& value) {
     *reinterpret_cast<Bits*>(address) = bits;
 }
 
-// One operation on `n` pairs of elements; the same for all threads, so it is chosen once for all.
-template <class Class, class S, int n>
-__device__ Pack<typename Class::template Result<S>, n> compute(
-    int operation_number, int form, const unsigned long long (&scalar_bits)[2], const Pack<S, n>& x,
-    const Pack<S, n>& y) {
+// One operation on pairs of elements; the same for all threads, so it is chosen once for all.
+template <class Class, class Arguments, class S, class R, int n, int packs>
+__device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
+                        const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
     using C = computed<S>;
-    using R = typename Class::template Result<S>;
-    Pack<R, n> out{};
-    const C scalar = scalar_of<C>(scalar_bits);
-    Class::template choose<C>(operation_number, [&](auto operation) {
+    const C scalar = scalar_of<C>(a.scalar);
+    Class::template choose<C>(a.operation, [&](auto operation) {
 #pragma unroll
-        for (int i = 0; i < n; ++i) {
-            const C first = form == first_scalar ? scalar : convert<C>(x.at[i]);
-            const C second = form == second_scalar ? scalar : convert<C>(y.at[i]);
-            out.at[i] = store<R>(operation.of(first, second));
+        for (int k = 0; k < packs; ++k) {
+#pragma unroll
+            for (int i = 0; i < n; ++i) {
+                const C first = a.form == first_scalar ? scalar : convert<C>(x[k].at[i]);
+                const C second = a.form == second_scalar ? scalar : convert<C>(y[k].at[i]);
+                out[k].at[i] = store<R>(operation.of(first, second));
+            }
         }
     });
-    return out;
 }
 
-// Any grid and block along x. A thread has some elements at a time; where the arrays lie for it
-// they follow each other and move at once, else, and in the last tile, they are a block's width
-// apart, which is as fast for elements of 4 bytes and more.
+// Elements that lie where packs of them can be loaded, each a pack or more, a block's width apart;
+// in the last tile one by one. The grid covers them all: a loop over tiles would take registers,
+// and 3 % of the pace.
 template <class Class, class S>
 __device__ void flat(const Flat& a) {
     using R = typename Class::template Result<S>;
-    constexpr unsigned n = flat_at_once(sizeof(S));
-    using In = Pack<S, n>;
-    using Out = Pack<R, n>;
+    constexpr unsigned n = flat_pack(sizeof(S)), packs = flat_packs(sizeof(S));
     const bool has_x = a.form != first_scalar, has_y = a.form != second_scalar;
-    const bool aligned = (!has_x || a.x % sizeof(In) == 0) && (!has_y || a.y % sizeof(In) == 0) &&
-                         a.out % sizeof(Out) == 0;
-    const unsigned long long tile = static_cast<unsigned long long>(blockDim.x) * n;
-    for (auto base = blockIdx.x * tile; base < a.count; base += gridDim.x * tile) {
-        const bool whole = aligned && base + tile <= a.count;
-        const unsigned long long first = base + threadIdx.x * (whole ? n : 1);
-        In x{}, y{};
-        if (whole) {
-            if (has_x) x = load_pack<In>(a.x + first * sizeof(S));
-            if (has_y) y = load_pack<In>(a.y + first * sizeof(S));
-        } else {
+    const unsigned tile = blockDim.x * n * packs;
+    const unsigned long long base = static_cast<unsigned long long>(blockIdx.x) * tile;
+    if (base + tile <= a.count) {
+        const unsigned long long first = base + threadIdx.x * n;
+        Pack<S, n> x[packs]{}, y[packs]{};
 #pragma unroll
-            for (unsigned j = 0; j < n; ++j) {
-                const unsigned long long at = first + j * blockDim.x;
-                if (at >= a.count) break;
-                if (has_x) x.at[j] = reinterpret_cast<const S*>(a.x)[at];
-                if (has_y) y.at[j] = reinterpret_cast<const S*>(a.y)[at];
-            }
+        for (unsigned k = 0; k < packs; ++k) {
+            const unsigned long long at = first + k * n * blockDim.x;
+            if (has_x) x[k] = load_pack<Pack<S, n>>(a.x + at * sizeof(S));
+            if (has_y) y[k] = load_pack<Pack<S, n>>(a.y + at * sizeof(S));
         }
-        const Out out = compute<Class>(a.operation, a.form, a.scalar, x, y);
-        if (whole) {
-            store_pack(a.out + first * sizeof(R), out);
-        } else {
+        Pack<R, n> out[packs];
+        compute<Class>(a, x, y, out);
 #pragma unroll
-            for (unsigned j = 0; j < n; ++j) {
-                const unsigned long long at = first + j * blockDim.x;
-                if (at < a.count) reinterpret_cast<R*>(a.out)[at] = out.at[j];
-            }
-        }
+        for (unsigned k = 0; k < packs; ++k)
+            store_pack(a.out + (first + k * n * blockDim.x) * sizeof(R), out[k]);
+        return;
+    }
+#pragma unroll 1
+    for (unsigned long long at = base + threadIdx.x; at < a.count; at += blockDim.x) {
+        Pack<S, 1> x[1]{}, y[1]{};
+        if (has_x) x[0].at[0] = reinterpret_cast<const S*>(a.x)[at];
+        if (has_y) y[0].at[0] = reinterpret_cast<const S*>(a.y)[at];
+        Pack<R, 1> out[1];
+        compute<Class>(a, x, y, out);
+        reinterpret_cast<R*>(a.out)[at] = out[0].at[0];
     }
 }
 
@@ -144,12 +138,12 @@ __device__ void flat(const Flat& a) {
 
 // The kernels of one stored type. Few registers, so that each multiprocessor is full: what waits
 // for memory is as much as the device can have under way.
-#define CUPOLA_FLAT(name)                                                          \
-    extern "C" __global__ void __launch_bounds__(256, 8)                           \
-        arithmetic_##name(cupola::arrays::Flat a) {                                \
-        cupola::arrays::flat<cupola::arrays::Arithmetic, cupola::arrays::name>(a); \
-    }                                                                              \
-    extern "C" __global__ void __launch_bounds__(256, 8)                           \
-        predicate_##name(cupola::arrays::Flat a) {                                 \
-        cupola::arrays::flat<cupola::arrays::Predicate, cupola::arrays::name>(a);  \
+#define CUPOLA_FLAT_BOUNDS(name) __launch_bounds__(256, sizeof(cupola::arrays::name) == 1 ? 5 : 8)
+#define CUPOLA_FLAT(name)                                                                          \
+    extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name)                                            \
+        arithmetic_##name(cupola::arrays::Flat a) {                                                \
+        cupola::arrays::flat<cupola::arrays::Arithmetic, cupola::arrays::name>(a);                 \
+    }                                                                                              \
+    extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name) predicate_##name(cupola::arrays::Flat a) { \
+        cupola::arrays::flat<cupola::arrays::Predicate, cupola::arrays::name>(a);                  \
     }

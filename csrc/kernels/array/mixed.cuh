@@ -67,10 +67,11 @@ struct Places {
 // Where the i-th elements lie. The loop is unrolled so that the axes are read from constant places.
 __device__ inline Places places(const Mixed& a, unsigned i) {
     Places at{a.out.address, a.x.address, a.y.address};
-    if (a.axes == 1) {
-        const auto here = static_cast<long long>(i);
-        return {at.out + here * a.out.strides[0], at.x + here * a.x.strides[0],
-                at.y + here * a.y.strides[0]};
+    if (a.is_line) {  // one axis and small steps, as most have it: a third of the instructions
+        const long long here = i;
+        return {at.out + here * static_cast<int>(a.out.strides[0]),
+                at.x + here * static_cast<int>(a.x.strides[0]),
+                at.y + here * static_cast<int>(a.y.strides[0])};
     }
 #pragma unroll
     for (int axis = 0; axis < most_axes; ++axis) {
@@ -91,46 +92,42 @@ __device__ inline bool has_sign(int element) {
     return element >= elements::i8 && element <= elements::i64;
 }
 
-// Any grid and block along x. A thread has some elements at a time, a block's width apart, for
-// which it looks up types and operation once: by the instructions that takes, not by memory, its
-// pace is set.
+// A thread has some elements, a block's width apart, for which it looks up types and operation
+// once: by the instructions that takes, not by memory, its pace is set.
 template <class Class, class C>
 __device__ void mixed(const Mixed& a) {
-    constexpr int n = sizeof(C) == 16 ? 2 : mixed_at_once;  // as many as fit the registers
+    constexpr int n = mixed_at_once(sizeof(C));
     const C scalar = scalar_of<C>(a.scalar);
-    const unsigned long long last = a.count - 1, hop = all_threads() * n;
-    const unsigned long long lead =
-        static_cast<unsigned long long>(blockIdx.x) * blockDim.x * n + threadIdx.x;
-    for (unsigned long long first = lead; first < a.count; first += hop) {
-        unsigned long long out[n], from_x[n], from_y[n];
-        C x[n], y[n];
+    const unsigned last = static_cast<unsigned>(a.count) - 1;
+    const unsigned first = blockIdx.x * (blockDim.x * n) + threadIdx.x;
+    if (first > last) return;
+    unsigned long long out[n], from_x[n], from_y[n];
+    C x[n], y[n];
+#pragma unroll
+    for (int j = 0; j < n; ++j) {
+        const Places at = places(a, min(first + j * blockDim.x, last));
+        out[j] = at.out;
+        from_x[j] = at.x;
+        from_y[j] = at.y;
+        x[j] = y[j] = scalar;
+    }
+    load_all(a.x.element, from_x, x);
+    load_all(a.y.element, from_y, y);
+    if constexpr (std::is_same_v<Class, Predicate> && std::is_same_v<C, u64>) {
+        // One with a sign and one without: what is below zero is less than all others.
 #pragma unroll
         for (int j = 0; j < n; ++j) {
-            const unsigned long long i = first + j * blockDim.x;
-            const Places at = places(a, static_cast<unsigned>(i < last ? i : last));
-            out[j] = at.out;
-            from_x[j] = at.x;
-            from_y[j] = at.y;
-            x[j] = y[j] = scalar;
+            const bool below_x = has_sign(a.x.element) && x[j] >> 63;
+            const bool below_y = has_sign(a.y.element) && y[j] >> 63;
+            if (below_x != below_y) x[j] = !below_x, y[j] = !below_y;
         }
-        load_all(a.x.element, from_x, x);
-        load_all(a.y.element, from_y, y);
-        if constexpr (std::is_same_v<Class, Predicate> && std::is_same_v<C, u64>) {
-            // One with a sign and one without: what is below zero is less than all others.
-#pragma unroll
-            for (int j = 0; j < n; ++j) {
-                const bool below_x = has_sign(a.x.element) && x[j] >> 63;
-                const bool below_y = has_sign(a.y.element) && y[j] >> 63;
-                if (below_x != below_y) x[j] = !below_x, y[j] = !below_y;
-            }
-        }
-        std::conditional_t<std::is_same_v<Class, Predicate>, i32, C> results[n]{};
-        Class::template choose<C>(a.operation, [&](auto operation) {
-#pragma unroll
-            for (int j = 0; j < n; ++j) results[j] = operation.of(x[j], y[j]);
-        });
-        store_all(a.out.element, out, results, (last - first) / blockDim.x + 1);
     }
+    std::conditional_t<std::is_same_v<Class, Predicate>, i32, C> results[n]{};
+    Class::template choose<C>(a.operation, [&](auto operation) {
+#pragma unroll
+        for (int j = 0; j < n; ++j) results[j] = operation.of(x[j], y[j]);
+    });
+    store_all(a.out.element, out, results, (last - first) / blockDim.x + 1);
 }
 
 }  // namespace cupola::arrays

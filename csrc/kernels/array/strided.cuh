@@ -27,34 +27,31 @@ __device__ inline Steps steps_to(const Strided& a, unsigned i) {
     return to;
 }
 
-// Any grid and block along x. A thread has four elements at a time, a block's width apart: so their
-// loads are under way together, and the operation is chosen once for all.
+// A thread has four elements, a block's width apart: so their loads are under way together, and the
+// operation is chosen once for all.
 template <class Class, class S>
 __device__ void strided(const Strided& a) {
     using R = typename Class::template Result<S>;
-    constexpr int n = 4;
+    constexpr int n = strided_at_once;
     const bool has_x = a.form != first_scalar, has_y = a.form != second_scalar;
-    const unsigned long long all = a.count, hop = all_threads() * n;
-    const unsigned long long lead =
-        static_cast<unsigned long long>(blockIdx.x) * blockDim.x * n + threadIdx.x;
-    for (unsigned long long first = lead; first < all; first += hop) {
-        Pack<S, n> x{}, y{};
-        R* to[n];
+    const unsigned first = blockIdx.x * (blockDim.x * n) + threadIdx.x;
+    Pack<S, n> x[1]{}, y[1]{};
+    R* to[n];
 #pragma unroll
-        for (int j = 0; j < n; ++j) {
-            const unsigned long long i = first + j * blockDim.x;
-            to[j] = nullptr;
-            if (i >= all) continue;
-            const Steps steps = steps_to(a, static_cast<unsigned>(i));
-            to[j] = reinterpret_cast<R*>(a.out + steps.out);
-            if (has_x) x.at[j] = *reinterpret_cast<const S*>(a.x + steps.x);
-            if (has_y) y.at[j] = *reinterpret_cast<const S*>(a.y + steps.y);
-        }
-        const auto made = compute<Class>(a.operation, a.form, a.scalar, x, y);
-#pragma unroll
-        for (int j = 0; j < n; ++j)
-            if (to[j]) *to[j] = made.at[j];
+    for (int j = 0; j < n; ++j) {
+        const unsigned i = first + j * blockDim.x;
+        to[j] = nullptr;
+        if (i >= a.count) continue;
+        const Steps steps = steps_to(a, i);
+        to[j] = reinterpret_cast<R*>(a.out + steps.out);
+        if (has_x) x[0].at[j] = *reinterpret_cast<const S*>(a.x + steps.x);
+        if (has_y) y[0].at[j] = *reinterpret_cast<const S*>(a.y + steps.y);
     }
+    Pack<R, n> out[1];
+    compute<Class>(a, x, y, out);
+#pragma unroll
+    for (int j = 0; j < n; ++j)
+        if (to[j]) *to[j] = out[0].at[j];
 }
 
 }  // namespace cupola::arrays
