@@ -132,13 +132,13 @@ __device__ void mixed(const Mixed& a) {
 
 }  // namespace cupola::arrays
 
-// The kernels of one type that is computed in.
-#define CUPOLA_MIXED(name)                                                          \
-    extern "C" __global__ void __launch_bounds__(256, 5)                            \
+// The kernels of one type that is computed in, of which so many blocks fit a multiprocessor.
+#define CUPOLA_MIXED(name, blocks)                                                  \
+    extern "C" __global__ void __launch_bounds__(256, blocks)                       \
         mixed_arithmetic_##name(const __grid_constant__ cupola::arrays::Mixed a) {  \
         cupola::arrays::mixed<cupola::arrays::Arithmetic, cupola::arrays::name>(a); \
     }                                                                               \
-    extern "C" __global__ void __launch_bounds__(256, 5)                            \
+    extern "C" __global__ void __launch_bounds__(256, blocks)                       \
         mixed_predicate_##name(const __grid_constant__ cupola::arrays::Mixed a) {   \
         cupola::arrays::mixed<cupola::arrays::Predicate, cupola::arrays::name>(a);  \
     }
