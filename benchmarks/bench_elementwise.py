@@ -99,6 +99,22 @@ def cases(n):
     yield Case("float32 + float64", "add", (x[: n // 2], double), cupola.empty_like(double))
 
 
+def pycuda_calls(host):
+    """PyCUDA's, in the same context; none where it is not installed."""
+    try:
+        importlib.import_module("pycuda.autoprimaryctx")
+        cumath, gpuarray = map(importlib.import_module, ("pycuda.cumath", "pycuda.gpuarray"))
+    except Exception:  # or without a device
+        return {}
+    x, y = gpuarray.to_gpu(host), gpuarray.to_gpu(host)
+    return {
+        "x + y: pycuda": lambda: x + y,
+        "2 * x: pycuda": lambda: 2 * x,
+        "(2 * x).get(): pycuda": lambda: (2 * x).get(),
+        "sin(x): pycuda": lambda: cumath.sin(x),
+    }
+
+
 def small():
     """Nanoseconds of the host for a call on 32 elements, whatever the device still does."""
     host = np.arange(32, dtype=np.float32)
@@ -109,10 +125,13 @@ def small():
     for name, (x, y, library) in arrays.items():
         calls[f"x + y: {name}"] = lambda x=x, y=y: x + y
         calls[f"2 * x: {name}"] = lambda x=x: 2 * x
+        if name != "torch":
+            calls[f"(2 * x).get(): {name}"] = lambda x=x: (2 * x).get()
         calls[f"sin(x): {name}"] = partial(library.sin, x)
         calls[f"x[::2] + y[::2]: {name}"] = lambda x=x[::2], y=y[::2]: x + y
         out = x + y
         calls[f"add(x, y, out=z): {name}"] = partial(library.add, x, y, out=out)
+    calls |= pycuda_calls(host)
     times = {name: [] for name in calls}
     for round_ in range(12):
         for name, call in calls.items():
