@@ -65,7 +65,12 @@ def test_kernels_are_attributes(driver, package):
 
 def test_unknown_names(driver, package):
     kernels = imported()
-    for name, saying in (("axpyy", "did you mean axpy"), ("Axpy", "axpy"), ("zzz", "its kernels")):
+    for name, saying in (
+        ("axpyy", "did you mean axpy"),
+        ("Axpy", "axpy"),
+        ("axpx", "axpy"),
+        ("zzz", "its kernels"),
+    ):
         with pytest.raises(AttributeError) as caught:
             getattr(kernels, name)
         assert saying in str(caught.value) and caught.value.name == name

@@ -139,7 +139,9 @@ class KernelLibrary:
 
     def _near(self, name: str) -> list[str]:
         # A slip in what stands before a template's arguments, too.
-        starts = {one[: len(name) + 1]: one for one in reversed([*self.kernels])}
-        starts |= {one: one for one in self.kernels}
-        found = (starts[match] for match in difflib.get_close_matches(name, starts, 5))
-        return list(dict.fromkeys(found))[:3]
+        meant: dict[str, list[str]] = {}
+        for one in self.kernels:
+            for text in (one, one[: len(name) + 1]):
+                meant.setdefault(text, []).append(one)
+        matches = difflib.get_close_matches(name, meant, 5)
+        return list(dict.fromkeys(one for match in matches for one in meant[match]))[:3]

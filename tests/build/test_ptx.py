@@ -139,3 +139,86 @@ HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 def test_texts_that_do_not_go_together(second, says):
     with pytest.raises(BuildError, match=says):
         ptx.join({"a": HEAD + ".visible .global .u32 x = 1;\n", "b": second})
+
+
+WIDE = """#pragma once
+#include <cassert>
+#include <cstdio>
+template <typename T> __global__ void both(T* x, int n) {
+    __shared__ T memory[32];
+    assert(n == 32);
+    memory[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    x[threadIdx.x] = memory[n - 1 - threadIdx.x];
+}
+struct Base { __device__ virtual int get() const { return 1; } };
+struct Derived : Base {
+    int kept;
+    __device__ int get() const override { return kept; }
+};
+__device__ inline constexpr int values[4] = {1, 2, 3, 4};
+__device__ inline float table_at(int i) {
+    static const float table[5] = {1, 2, 3, 4, 5};
+    return table[i % 5];
+}
+"""
+WIDE_SOURCES = {
+    "first": """#include "wide.cuh"
+template __global__ void both<float>(float*, int);
+__device__ __managed__ int managed = 3;
+__device__ int pick(int kind, int x) {
+    switch (kind) {
+    case 0: return x * 3;
+    case 1: return x + 7;
+    case 2: return x ^ 5;
+    case 3: return __popc(x);
+    case 4: return x / 3;
+    default: return 0;
+    }
+}
+extern "C" __global__ void first(int* x) {
+    printf("%d %s\\n", x[0], "text; with } braces {");
+    x[threadIdx.x] = pick(0, 9) + managed + int(table_at(0)) + values[threadIdx.x];
+}""",
+    "second": """#include "wide.cuh"
+template __global__ void both<float>(float*, int);
+template __global__ void both<int>(int*, int);
+extern __device__ __managed__ int managed;
+__device__ int pick(int, int);
+__device__ __noinline__ int ask(const Base& one) { return one.get(); }
+extern "C" __global__ void second(int* x) {
+    Derived one;
+    one.kept = pick(2, x[0]);
+    printf("%d %s\\n", x[0], "other; // no comment");
+    int* room = new int[2];
+    room[0] = ask(one) + managed + int(table_at(22));
+    x[threadIdx.x] = room[0];
+    delete[] room;
+}""",
+}
+
+
+@pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
+def test_whatever_sources_share(driver, tmp_path, order, capfd):
+    """Templates, tables, virtual functions, managed memory, texts to print with any mark."""
+    (tmp_path / "wide.cuh").write_text(WIDE)
+    made = compiled_alone(tmp_path, WIDE_SOURCES, "-std=c++17")
+    text = ptx.join({name: made[name] for name in order})
+    (tmp_path / "joined.ptx").write_text(text)
+    ptxas = [toolkit.find().tool("ptxas"), "-arch=sm_75", "-o", "joined.cubin", "joined.ptx"]
+    done = subprocess.run(ptxas, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    module = cupola.load(text.encode())
+    assert len(module) == 4
+    x = cupola.to_device(np.zeros(4, np.int32))
+    module["first"][1, 4](x)
+    assert x.get().tolist() == [32, 33, 34, 35]
+    module["second"][1, 1](x)
+    assert x.get().tolist() == [(32 ^ 5) + 3 + 3, 33, 34, 35]
+    y = np.arange(32, dtype=np.float32)
+    there = cupola.to_device(y)
+    module["both<float>"][1, 32](there, 32)
+    assert np.array_equal(there.get(), y[::-1])
+    cupola.Device().synchronize()
+    if driver == "cpu":  # NVIDIA's driver leaves it in C's buffer
+        assert "text; with } braces {" in capfd.readouterr().out
