@@ -28,6 +28,13 @@ FAST, HASTY = ("-O3",), ("-O1",)
 TOGETHER = 8
 # These declare the driver's functions in their own way.
 APART = {"csrc/cpu/symbols.cpp"}
+# Seconds that these take, about, to begin with them.
+WEIGHTS = {
+    "csrc/cpu/exec/isa/convert.cpp": 8,
+    "csrc/cpu/exec/isa/real.cpp": 6,
+    "csrc/cpu/exec/isa/integer.cpp": 4,
+    "csrc/cpu/exec/isa/compare.cpp": 3,
+}
 # Each level of the instruction set, and by what it is known: as in csrc/cpu/exec/isa.cpp.
 AVX2 = {"avx2", "fma", "bmi1", "bmi2"}
 AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
@@ -267,6 +274,7 @@ class Recipe:
             label=label,
             inputs=(*before, *inputs),
             key=(*flags, *includes, f"CUDA {toolkit.release}"),
+            weight=WEIGHTS.get(str(source), 0.5 * len(sources)),
         )
 
     def abi_version(self) -> int:

@@ -67,6 +67,7 @@ class Compiler:
         label: str = "",
         inputs: Iterable[Path] = (),
         key: Sequence[str] | None = None,
+        weight: float = 1,
     ) -> Step:
         """Compile one source; ``-MMD`` tells which headers it read."""
         depfile = target.with_suffix(".d")
@@ -79,6 +80,7 @@ class Compiler:
             key=(self.version, *self.flags, *(flags if key is None else key), *tail),
             depfile=depfile,
             label=label or f"compile {source}",
+            weight=weight,
         )
 
     def shared_library(

@@ -1,10 +1,13 @@
 // csrc/cpu/exec/isa/handlers.cpp - this instruction set's door: every row of the table to a
 // handler.
 #include "cpu/exec/isa/chapters.hpp"
+#include "cpu/exec/isa/lanes.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
 extern const exec::Isa handlers;
+
+const exec::Code* stay(const exec::Code* ip, exec::Warp&, std::byte*) { return ip; }
 
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include <cfenv>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -40,6 +41,32 @@ struct Pair {
 struct Quad {
     std::uint64_t low, high;
 };
+
+// What is only copied: one type of each size.
+template <std::size_t N>
+struct BytesOf;
+template <>
+struct BytesOf<1> {
+    using type = std::uint8_t;
+};
+template <>
+struct BytesOf<2> {
+    using type = std::uint16_t;
+};
+template <>
+struct BytesOf<4> {
+    using type = std::uint32_t;
+};
+template <>
+struct BytesOf<8> {
+    using type = std::uint64_t;
+};
+template <>
+struct BytesOf<16> {
+    using type = Quad;
+};
+template <std::size_t N>
+using Bytes = typename BytesOf<N>::type;
 
 template <Type T>
 struct LaneOf;
@@ -342,6 +369,55 @@ struct Rounding<true> {
     Rounding& operator=(const Rounding&) = delete;
 };
 
+// Instructions which programs seldom have. Of these there is only what all lanes run: it takes half
+// the time to compile, and where lanes are masked it costs a copy of the results.
+template <class M>
+constexpr bool seldom =
+    M::directed || M::sat || M::relu || M::nan || M::xorsign ||
+    (M::type != Type::none && ptx::bytes_of(M::type) < 4) ||
+    (M::type2 != Type::none && ptx::bytes_of(M::type2) < 4) || M::type == Type::f16x2
+    || M::type == Type::bf16x2;
+
+constexpr bool writes_lanes(Shape s) {
+    return s == Shape::d || s == Shape::dr || s == Shape::dw || s == Shape::d32;
+}
+constexpr bool writes_bits(Shape s) {
+    return s == Shape::p || s == Shape::pq || s == Shape::cc_out;
+}
+template <class Row>
+constexpr bool writes_lanes_anywhere() {
+    for (std::size_t i = 0; i < Row::form().shapes.count; ++i)
+        if (writes_lanes(Row::form().shapes.list[i])) return true;
+    return false;
+}
+template <class Row>
+constexpr bool writes_first_alone() {
+    for (std::size_t i = 0; i < Row::form().shapes.count; ++i)
+        if (i == 0 ? !writes_lanes(Row::form().shapes.list[i])
+                   : writes_lanes(Row::form().shapes.list[i]) ||
+                         writes_bits(Row::form().shapes.list[i]))
+            return false;
+    return true;
+}
+
+const Code* stay(const Code* ip, Warp& w, std::byte* r);  // handlers.cpp: calls no other
+
+// Runs an instruction for all lanes, and gives back what it wrote in those that are masked.
+template <class T>
+__attribute__((noinline)) void run_masked(const Code* ip, Warp& w, std::byte* r) {
+    T* const p = at<T>(r, ip->op[0]);
+    alignas(64) T before[lanes];
+    std::memcpy(before, p, sizeof before);
+    Code code[2] = {*ip, {}};
+    code[1].run = &stay;
+    const std::uint32_t mask = w.mask;
+    w.mask = all_lanes;
+    ip->run(code, w, r);
+    w.mask = mask;
+    CUPOLA_EACH_LANE
+    for (unsigned i = 0; i < lanes; ++i) p[i] = w.lane_mask[i] ? p[i] : before[i];
+}
+
 // The handler of an instruction that is a function of one lane.
 template <class Sem, class M, class Row, class Index>
 struct Map;
@@ -358,10 +434,16 @@ struct Map<Sem, M, Row, std::index_sequence<I...>> {
     }
     static inline __attribute__((always_inline)) const Code* body(const Code* ip, Warp& w,
                                                                   std::byte* r) {
-        if (__builtin_expect(w.mask == all_lanes, 1))
+        if constexpr (!writes_lanes_anywhere<Row>()) {
+            apply<false>(ip, w, r);  // bits are masked in any case
+        } else if (__builtin_expect(w.mask == all_lanes, 1)) {
             apply<true>(ip, w, r);
-        else
+        } else if constexpr (seldom<M> && writes_first_alone<Row>()) {
+            using Result = Port<Row::form().shapes.list[0], M, true>;
+            run_masked<Bytes<sizeof(*Result::p)>>(ip, w, r);
+        } else {
             apply<false>(ip, w, r);
+        }
         return ip + 1;
     }
     static constexpr Handler handler = &threaded<&body>;
