@@ -2,14 +2,11 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
+from processes import ROOT, TOOLKIT_VARIABLES, call
 
 # Written by somebody who has cupola installed, and nothing of its sources.
 FOREIGN = """
@@ -50,23 +47,6 @@ with open(os.path.join(os.path.dirname(library), "kernels.json")) as file:
     manifest = json.load(file)
 print(json.dumps({"file": cupola.__file__, "manifest": manifest}))
 """
-
-
-def call(command, folder, environment):
-    """Run a command; what it printed, which is shown where it fails."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=1500,
-    )
-    if done.returncode:
-        pytest.fail(f"{command} in {folder} failed:\n{done.stdout[-8000:]}", pytrace=False)
-    return done.stdout
 
 
 class Place:

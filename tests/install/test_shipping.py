@@ -1,4 +1,4 @@
-# tests/install/test_heat.py - examples/heat, a package with kernels of its own, by each way.
+# tests/install/test_shipping.py - examples/heat, a package with kernels of its own, by each way.
 import os
 import shutil
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TOOLKIT_VARIABLES, call
+from processes import ROOT, TOOLKIT_VARIABLES, call
 
 pytestmark = pytest.mark.slow
 
