@@ -1,6 +1,7 @@
 # tests/build/test_command.py - a package's kernels, by every way in which setuptools builds.
 import json
 import os
+import re
 import resource
 import tarfile
 import zipfile
@@ -43,9 +44,10 @@ def processor_time():
 
 
 def test_in_place_and_again(project):
+    project.environment["CUPOLA_ARCHITECTURES"] = "80"  # a driver is slow to tell of its devices
     output = project.setup("build_kernels", "--inplace")
     assert sorted(compiled(output)) == ["csrc/first.cu", "csrc/second.cu"]
-    assert "slope.kernels: PTX compute_75, by nvcc" in output
+    assert re.search(r"^slope\.kernels: PTX compute_75.*, by nvcc", output, re.MULTILINE)
     assert {path.name for path in project.built().iterdir()} >= PRODUCTS
     assert used(project) == project.built() / "kernels.py"
     manifest = json.loads((project.built() / "kernels.json").read_text())

@@ -107,6 +107,12 @@ def test_a_damaged_entry_counts_as_none(places, tmp_path):
     assert two.compile()[0] == 1
 
 
+def test_a_wrong_size_of_the_cache_is_told(places, monkeypatch):
+    monkeypatch.setenv("CUPOLA_CACHE_SIZE", "much")
+    with pytest.raises(BuildError, match="CUPOLA_CACHE_SIZE is a number"):
+        places[0].compile()
+
+
 def test_errors_are_not_kept(places):
     one, two = places
     for place in places:

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .error import BuildError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -77,10 +79,10 @@ def keep(step: Step, root: Path, headers: Iterable[str], output: str, began: int
     fixed = bool(_LINES & set(step.command)) or any(_OF_THE_FOLDER in one for one in contents)
     variant = {"root": str(root) if fixed else None, "headers": digests}
     about = {"sizes": [len(one) for one in contents], "output": output}
-    cache.write(_result_key(cache, key, variant), about, b"".join(contents))
+    _write(cache, _result_key(cache, key, variant), about, b"".join(contents))
     known = cache.read(key)
     others = [one for one in (known[0]["variants"] if known else []) if one != variant]
-    cache.write(key, {"variants": [variant, *others][:_VARIANTS]}, b"")
+    _write(cache, key, {"variants": [variant, *others][:_VARIANTS]}, b"")
 
 
 def recall(parts: list[Any]) -> dict[str, Any] | None:
@@ -94,7 +96,7 @@ def remember(parts: list[Any], about: dict[str, Any]) -> None:
     """Keep what is known of something, as JSON can write it."""
     cache = _cache()
     if cache is not None:
-        cache.write(cache.key_of([_VERSION, parts]), about, b"")
+        _write(cache, cache.key_of([_VERSION, parts]), about, b"")
 
 
 def _cache() -> ModuleType | None:
@@ -103,6 +105,13 @@ def _cache() -> ModuleType | None:
     from cupola import cache
 
     return cache if cache.folder() is not None else None
+
+
+def _write(cache: ModuleType, key: str, about: dict[str, Any], content: bytes) -> None:
+    try:
+        cache.write(key, about, content)
+    except ValueError as error:  # CUPOLA_CACHE_SIZE is no size
+        raise BuildError(str(error)) from None
 
 
 def _made(step: Step) -> list[Path]:
