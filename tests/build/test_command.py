@@ -108,6 +108,17 @@ def test_a_wrong_table_is_told_without_a_traceback(project, change, says):
     assert says in output and "Traceback" not in output
 
 
+@pytest.mark.parametrize("name", ["kernels.py", "kernels.pyx", "kernels/__init__.py"])
+def test_what_somebody_wrote_is_not_overwritten(project, name):
+    own = project.built() / name
+    own.parent.mkdir(exist_ok=True)
+    own.write_text("mine = 1\n")
+    for command in ("build", "build_ext --inplace"):
+        output = project.setup(*command.split(), fails=True)
+        assert "was not made by cupola.build" in output and "Traceback" not in output
+    assert own.read_text() == "mine = 1\n"
+
+
 def test_without_a_compiler_the_error_names_both_remedies(project):
     folders = project.environment["PATH"].split(os.pathsep)
     kept = [folder for folder in folders if not Path(folder, "nvcc").exists()]

@@ -106,6 +106,12 @@ def test_patterns_and_headers(tmp_path):
     found = Kernels("a.b", ["csrc/b.cu", "csrc/**/*.cu"], include=["inc"]).expand(tmp_path)
     assert found.sources == ("csrc/b.cu", "csrc/a.cu", "csrc/deep/c.cu")
     assert found.headers(tmp_path) == ["csrc/a.cuh", "inc/x/h.hpp"]
+    (tmp_path / "top.cu").write_text("")
+    (tmp_path / "top.hpp").write_text("")
+    alone = Kernels("a.b", ["top.cu"]).expand(tmp_path)
+    assert alone.headers(tmp_path) == ["top.hpp"]  # not all of the project
+    some = Kernels("a.b", ["csrc/a.cu"]).expand(tmp_path)
+    assert some.headers(tmp_path) == ["csrc/a.cuh", "csrc/b.cu", "csrc/deep/c.cu"]
     for sources, include in ((["x.cu"], []), (["x/*.cu"], []), (["csrc/a.cu"], ["includes"])):
         with pytest.raises(BuildError, match="there is no such"):
             Kernels("a.b", sources, include=include).expand(tmp_path)

@@ -86,6 +86,10 @@ class BuildKernels(Command):
         folder = self._package_folder(kernels)
         if not folder.is_dir():
             raise kernels.wrong("library", kernels.library, f"there is no package {folder}")
+        other = library.in_the_way(kernels, folder)
+        if other is not None:
+            text = f"{other} has that name, and was not made by cupola.build"
+            raise kernels.wrong("library", kernels.library, text)
         compiler = toolkit.find()
         wheel = "bdist_wheel" in self.distribution.commands
         chosen = architectures.choose(

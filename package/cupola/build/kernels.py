@@ -31,7 +31,7 @@ _DECIDED = {
                     "nothing: link-time optimisation gives no PTX, which every library has"),
 }  # fmt: skip
 _RELOCATABLE = ("-rdc", "--relocatable-device-code", "-dc", "--device-c")
-HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc")
+HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".cu")
 
 
 @dataclass(frozen=True)
@@ -167,16 +167,18 @@ class Kernels:
         return Kernels(**{**values, "sources": found})
 
     def headers(self, root: Path) -> list[str]:
-        """Headers in the folders that the sources may include from, for source distributions."""
-        beside = {Path(source).parent.as_posix() for source in self.sources}
+        """What the sources may include, for source distributions: it is not known what they do
+        before they are compiled. Of the project's own folder this is what lies there itself.
+        """
         found = set()
-        for folder in {*beside, *self.include}:
-            for path in (root / folder).rglob("*"):
-                if path.suffix in HEADERS and path.is_file():
-                    inside = path.relative_to(root)
-                    if not {"build", "dist"} & {inside.parts[0]} and ".venv" not in inside.parts:
-                        found.add(inside.as_posix())
-        return sorted(found)
+        for folder in {*(Path(source).parent for source in self.sources), *map(Path, self.include)}:
+            inside = (root / folder).rglob("*") if folder.parts else (root / folder).glob("*")
+            found |= {
+                path.relative_to(root).as_posix()
+                for path in inside
+                if path.suffix in HEADERS and path.is_file()
+            }
+        return sorted(found - set(self.sources))
 
 
 def from_tables(tables: Any) -> list[Kernels]:

@@ -17,8 +17,9 @@ from .stub import attributes, stub
 from .toolkit import Toolkit
 
 SUFFIXES = (".fatbin", ".json", ".py", ".pyi")
+_MARK = "# Made by cupola.build of "
 _MODULE = '''\
-# Made by cupola.build of {sources}: the next build writes it anew.
+{mark}{sources}: the next build writes it anew.
 """Kernels, each loaded when it is first used: ``{name}.{example}[grid, block](...)``."""
 
 from cupola.kernel_library import KernelLibrary as _KernelLibrary
@@ -86,10 +87,20 @@ def products(kernels: Kernels, folder: Path) -> list[Path]:
     return [folder / (kernels.name + suffix) for suffix in SUFFIXES]
 
 
+def in_the_way(kernels: Kernels, folder: Path) -> Path | None:
+    """What has the module's name in the package's folder, and is somebody's own."""
+    module = folder / f"{kernels.name}.py"
+    if module.is_file() and not module.read_text(errors="replace").startswith(_MARK):
+        return module
+    others = (folder / kernels.name, folder / f"{kernels.name}.pyx")
+    return next((path for path in others if path.exists()), None)
+
+
 def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:
     """The module which stands for the library in Python."""
     known = dict(sorted(attributes(manifest).items()))
     return _MODULE.format(
+        mark=_MARK,
         sources=", ".join(kernels.sources),
         name=kernels.name,
         example=next(iter(known), "kernel"),
