@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 
 from cupola.array cimport Array
 from cupola.device cimport Device
-from cupola.driver cimport CUresult, check_result, cuDeviceGetCount, cuMemAlloc
+from cupola.driver cimport CUdevice, CUresult, check_result, cuDeviceGet, cuDeviceGetCount
 from cupola.error cimport check
 from cupola.event cimport Event
 from cupola.kernel cimport Kernel
@@ -122,11 +122,12 @@ def device_count():
     return count
 
 
-def refused_allocation():
+def refused_device():
+    cdef CUdevice device
     cdef CUresult code
     with nogil:
-        code = cuMemAlloc(NULL, 0)
-        check_result(code, "cuMemAlloc")
+        code = cuDeviceGet(&device, 9999)
+        check_result(code, "cuDeviceGet")
 
 
 def status(int value):

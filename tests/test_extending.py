@@ -229,9 +229,9 @@ def test_handles(extending, saxpy):
 
 def test_the_drivers_functions(extending, driver):
     assert extending.device_count() == len(cupola.devices())
-    with pytest.raises(cupola.DriverError, match="cuMemAlloc") as caught:
-        extending.refused_allocation()
-    assert (caught.value.code, caught.value.name) == (1, "CUDA_ERROR_INVALID_VALUE")
+    with pytest.raises(cupola.DriverError, match="cuDeviceGet") as caught:
+        extending.refused_device()
+    assert (caught.value.code, caught.value.name) == (101, "CUDA_ERROR_INVALID_DEVICE")
 
 
 def test_statuses(extending, driver):

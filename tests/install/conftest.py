@@ -13,7 +13,20 @@ FOREIGN = """
 # distutils: language = c++
 import numpy as np
 import cupola
+from cupola.array cimport Array
+from cupola.driver cimport check_result, cuDeviceGetCount
 from cupola.kernel cimport Kernel
+from cupola.launch cimport Launch
+
+def queued(Array x not None):
+    # x is doubled twice, without Python's lock
+    cdef Launch launch = cupola.shipped_kernels()["saxpy"].prepare(1, 32, 1.0, x, x, x, x.size)
+    cdef int count = 0
+    with nogil:
+        launch.queue(None)
+        launch.queue(None)
+        check_result(cuDeviceGetCount(&count), "cuDeviceGetCount")
+    return count
 
 def doubled():
     cdef Kernel kernel = cupola.shipped_kernels()["doublify"]
@@ -38,6 +51,11 @@ from cupola import paths
 
 host, twice = foreign.doubled()
 assert np.array_equal(twice, 2 * host), twice
+there = cupola.to_device(host)
+assert foreign.queued(there) == len(cupola.devices())
+assert np.array_equal(there.get(), 4 * host)
+for name in ("cupola-config.cmake", "cupola-config-version.cmake", "cupola.pc", "kernels.py"):
+    assert os.path.isfile(os.path.join(paths.cmake_dir(), name)), name
 x = np.linspace(-2, 2, 64, dtype=np.float32)
 assert np.array_equal(cupola.saxpy(2.0, x, x), np.float32(2) * x + x)
 include, library = paths.include(), paths.library()
