@@ -79,7 +79,8 @@ def steps(
     made.append(
         Step(
             target=manifest,
-            inputs=(image, reference, *debugged, Path(__file__).with_name("manifest.py")),
+            # With whatever reads them: another version may read more.
+            inputs=(image, reference, *debugged, *sorted(Path(__file__).parent.glob("*.py"))),
             action=write,
             key=("manifest", toolkit.release, package),
             label=f"describe {image.name}",

@@ -37,7 +37,8 @@ def steps(
     objects, described, made = [], [], []
     for source in sources:
         # Folders too: sources of two folders may share a name.
-        target = image.parent / "objects" / source.with_suffix(".fatbin")
+        inside = source.relative_to(source.anchor).with_suffix(".fatbin")
+        target = image.parent / "objects" / inside
         code = ["-rdc=true", *options]
         fatbin = compile_source(
             toolkit,
