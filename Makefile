@@ -15,7 +15,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint lint-python lint-cython lint-format lint-cpp format bench gpu fuzz \
+.PHONY: demo build docs test lint lint-python lint-cython lint-format lint-cpp format bench gpu fuzz \
     sanitize sweep clean
 
 # An environment with what the build, the demo and the tests need. What brings nvcc and the
@@ -70,6 +70,10 @@ lint-cpp: $(VENV)/lint
 format: $(VENV)/lint
 	@$(BIN)/ruff check --quiet --fix-only . && $(BIN)/ruff format --quiet .
 	@$(BIN)/clang-format -i $(CXX_SOURCES)
+
+# The site, in build/docs/html.
+docs: build
+	@$(BIN)/python tools/docs.py
 
 bench: build
 	@$(BIN)/python benchmarks/run.py --out $(RESULTS)

@@ -1,0 +1,106 @@
+# docs/conf.py - the site: guides, and the reference from docstrings and .pyi files; `make docs`.
+"""Configuration of Sphinx."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "package" / "cupola"
+sys.path.insert(0, str(PACKAGE.parent))
+
+project = "cupola"
+author = "the cupola developers"
+version = release = re.search(
+    r'^__version__ = "(.+)"$', (PACKAGE / "version.py").read_text(), re.M
+)[1]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = f"cupola {release}"
+exclude_patterns: list[str] = []
+myst_heading_anchors = 3
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+# Sphinx 9's other implementation takes no signature for a class that has none of its own.
+autodoc_use_legacy_class_based = True
+autodoc_member_order = "groupwise"
+autodoc_typehints = "none"  # signatures are those of the .pyi files
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+# Diagrams, records and transcripts have no language.
+highlight_language = "none"
+
+
+@cache
+def declared(module: str) -> dict[str, ast.FunctionDef]:
+    """Functions and methods of a module's .pyi file, by their names in it."""
+    path = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".pyi")
+    if not path.is_file():
+        return {}
+    found: dict[str, ast.FunctionDef] = {}
+
+    def collect(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                collect(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.FunctionDef):
+                found.setdefault(prefix + node.name, node)  # of overloads the first
+
+    collect(ast.parse(path.read_text()).body, "")
+    return found
+
+
+def signature(node: ast.FunctionDef, *, method: bool) -> tuple[str, str | None]:
+    """As it is written, without self."""
+    arguments = node.args
+    decorators = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
+    if method and "staticmethod" not in decorators:
+        (arguments.posonlyargs or arguments.args)[:1] = []
+    returns = None if node.returns is None else ast.unparse(node.returns)
+    return f"({ast.unparse(arguments)})", returns
+
+
+def declared_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, given: Any, returns: Any
+) -> tuple[str | None, str | None] | None:
+    """For autodoc: what a .pyi file says, which knows types and what compiled classes take."""
+    module = getattr(obj, "__module__", None) or ""
+    owner = getattr(obj, "__objclass__", None)
+    qualified = getattr(obj, "__qualname__", "")
+    if owner is not None:
+        module, qualified = owner.__module__, f"{owner.__name__}.{obj.__name__}"
+    if what == "class":
+        found = declared(module)
+        node = found.get(f"{qualified}.__init__") or found.get(f"{qualified}.__new__")
+        return (signature(ast_copy(node), method=True)[0], None) if node else ("", None)
+    node = declared(module).get(qualified)
+    if node is None:
+        return None
+    return signature(ast_copy(node), method="." in qualified)
+
+
+def ast_copy(node: ast.FunctionDef) -> ast.FunctionDef:
+    """One that may be changed."""
+    copied = ast.parse(ast.unparse(node)).body[0]
+    assert isinstance(copied, ast.FunctionDef)
+    return copied
+
+
+def outside(app: Any, name: str, source: list[str]) -> None:
+    """What lies beside docs/ is no page of the site: its path is shown instead of a link."""
+    source[0] = re.sub(
+        r"\[([^\]\n]+)\]\(\.\./([^)\s]+)\)",
+        lambda link: link[1] if link[2] in link[1] else f"{link[1]} (`{link[2]}`)",
+        source[0],
+    )
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", declared_signature)
+    app.connect("source-read", outside)
