@@ -1,6 +1,9 @@
 """tests/hooks.py - cupola's entry points of setuptools, however old the installed cupola's are."""
 
+import os
 from pathlib import Path
+
+import cupola
 
 ENTRY_POINTS = """
 [setuptools.finalize_distribution_options]
@@ -17,3 +20,9 @@ def install(folder: Path) -> Path:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cupola\nVersion: 0\n")
     (about / "entry_points.txt").write_text(ENTRY_POINTS)
     return folder
+
+
+def search_path(*folders):
+    """PYTHONPATH: some folders, the cupola that is tested, and what was there before."""
+    places = [*folders, Path(cupola.__file__).parents[1], os.environ.get("PYTHONPATH", "")]
+    return os.pathsep.join(str(place) for place in places if place != "")

@@ -3,15 +3,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
+import hooks
 import pytest
 
 import cupola
 from cupola.command import new
 from cupola.command.template import FILES
-
-PACKAGE = Path(cupola.__file__).parents[1]
 
 
 def call(*command, folder, fails=False, **variables):
@@ -57,19 +55,7 @@ def test_nothing_is_written_over(tmp_path):
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.fixture
-def hooks(tmp_path):
-    """setuptools' entry points of this checkout, whatever is installed here."""
-    about = tmp_path / "hooks" / "cupola-0.1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cupola\nVersion: 0.1.0\n")
-    (about / "entry_points.txt").write_text(
-        "[setuptools.finalize_distribution_options]\ncupola = _cupola_setuptools:finalize\n"
-    )
-    return about.parent
-
-
-def test_it_builds_and_passes_its_tests(driver, tmp_path, hooks):
+def test_it_builds_and_passes_its_tests(driver, tmp_path):
     """As its README says, but into a folder, and with what is installed here already."""
     import images
 
@@ -78,7 +64,7 @@ def test_it_builds_and_passes_its_tests(driver, tmp_path, hooks):
     text = call(sys.executable, "-m", "cupola", "new", "Heat-Tools", folder=tmp_path)
     assert text.endswith("\ncd Heat-Tools\npip install '.[test]'\npython -m pytest\n")
     project, site = tmp_path / "Heat-Tools", tmp_path / "site"
-    where = os.pathsep.join(map(str, (hooks, PACKAGE)))
+    where = hooks.search_path(hooks.install(tmp_path / "hooks"))
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     call(
         *pip, "--no-build-isolation", "--no-deps", "--no-index", "--target", site, project,
@@ -88,7 +74,7 @@ def test_it_builds_and_passes_its_tests(driver, tmp_path, hooks):
     assert {"__init__.py", "kernels.fatbin", "kernels.json", "kernels.py", "kernels.pyi"} <= made
     assert any(name.startswith("_smooth.cpython") for name in made)
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    where = os.pathsep.join(map(str, (site, PACKAGE)))
+    where = hooks.search_path(site)
     text = call(*tests, folder=project, PYTHONPATH=where)
     assert "21 passed" in text, text
     linted = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,W"]

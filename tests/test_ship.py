@@ -36,8 +36,8 @@ def project(tmp_path_factory):
 
 
 def python(folder, *arguments, driver="cpu", fails=False):
-    paths = map(str, (folder, folder / "hooks", ROOT / "package"))
-    environment = {**os.environ, "CUPOLA_DRIVER": driver, "PYTHONPATH": os.pathsep.join(paths)}
+    paths = hooks.search_path(folder, folder / "hooks")
+    environment = {**os.environ, "CUPOLA_DRIVER": driver, "PYTHONPATH": paths}
     environment.pop("CUPOLA_ARCHITECTURES", None)
     done = subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True

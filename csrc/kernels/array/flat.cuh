@@ -138,7 +138,7 @@ __device__ void flat(const Flat& a) {
 
 // The kernels of one stored type. Few registers, so that each multiprocessor is full: what waits
 // for memory is as much as the device can have under way.
-#define CUPOLA_FLAT_BOUNDS(name) __launch_bounds__(256, sizeof(cupola::arrays::name) == 1 ? 5 : 8)
+#define CUPOLA_FLAT_BOUNDS(name) __launch_bounds__(256, sizeof(cupola::arrays::name) == 1 ? 6 : 8)
 #define CUPOLA_FLAT(name)                                                                          \
     extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name)                                            \
         arithmetic_##name(cupola::arrays::Flat a) {                                                \
