@@ -12,7 +12,7 @@ std::shared_ptr<Library> Library::make(std::string_view bytes, JitOptions& optio
     Device* device = Driver::get().devices[0].get();
     if (!stack.empty() && stack.back()) device = &stack.back()->device();
     library->device_ = device->ordinal();
-    library->first_ = build_image(library->bytes_, *device, options);
+    library->first_ = build_image(library->bytes_, *device, options, true);
     for (const Kernel* kernel : library->first_->kernels()) {
         library->kernels_.push_back(std::make_shared<LibraryKernel>(library, kernel->name()));
         Driver::get().kernels.add(library->kernels_.back());
@@ -38,7 +38,7 @@ std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context)
         std::shared_ptr<Image> image = first_;
         if (taken_ || context->device().ordinal() != device_) {
             JitOptions none(0, nullptr, nullptr);
-            image = build_image(bytes_, context->device(), none);
+            image = build_image(bytes_, context->device(), none, true);
         } else {
             taken_ = true;
         }

@@ -2,9 +2,11 @@
 #include "cpu/module.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "cpu/context.hpp"
+#include "cpu/deferred.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/library.hpp"
 #include "image/image.hpp"
@@ -12,6 +14,9 @@
 
 namespace cupola::cpu {
 namespace {
+
+// What takes longer to read than a program should wait for kernels that it may never launch.
+constexpr std::size_t much_ptx = 64 * 1024;
 
 std::string architectures(const std::vector<image::Entry>& entries, image::Kind kind) {
     std::string list;
@@ -70,7 +75,13 @@ std::string_view image_at(const void* address) {
     return {static_cast<const char*>(address), image::size_of(address)};
 }
 
-std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options) {
+bool loads_eagerly() {
+    const char* mode = std::getenv("CUDA_MODULE_LOADING");
+    return mode && std::string_view(mode) == "EAGER";
+}
+
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options,
+                                   bool whole) {
     const int capability = device.capability().number;
     struct Finish {
         JitOptions& options;
@@ -92,7 +103,10 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
     try {
         const auto entries = image::read(bytes.data(), bytes.size());
         const bool alone = image::sniff(bytes.data(), bytes.size()) == image::Kind::ptx;
-        return Image::build(choose(entries, capability, alone, options), std::move(memory));
+        const std::string_view ptx = choose(entries, capability, alone, options);
+        if (!whole && ptx.size() >= much_ptx && !loads_eagerly())
+            if (auto image = DeferredImage::build(ptx, memory)) return image;
+        return Image::build(ptx, std::move(memory));
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
         fail(CUDA_ERROR_INVALID_IMAGE);
@@ -104,35 +118,67 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
 
 Module::Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image)
     : context_(std::move(context)), image_(std::move(image)) {
-    for (const Kernel* kernel : image_->kernels())
-        functions_.push_back(std::make_shared<Function>(*this, image_, *kernel));
+    if (const auto* deferred = dynamic_cast<const DeferredImage*>(image_.get()))
+        names_ = deferred->names();
+    else
+        for (const Kernel* kernel : image_->kernels()) names_.push_back(kernel->name());
+    functions_.resize(names_.size());
+    for (std::size_t n = 0; n < names_.size(); ++n) indices_.emplace(names_[n], n);
 }
 
 std::shared_ptr<Module> Module::make(std::shared_ptr<Context> context,
                                      std::shared_ptr<Image> image) {
     auto module = std::make_shared<Module>(std::move(context), std::move(image));
-    for (const auto& function : module->functions_) Driver::get().functions.add(function);
     Driver::get().modules.add(module);
     return module;
 }
 
 void Module::close() {
     Driver& driver = Driver::get();
-    for (const auto& function : functions_) driver.functions.remove(function.get());
+    {
+        std::lock_guard lock(mutex_);
+        closed_ = true;
+        for (const auto& function : functions_)
+            if (function) driver.functions.remove(function.get());
+    }
     driver.modules.remove(this);
 }
 
 void Module::close_all(const Context& context) {
     Driver& driver = Driver::get();
     const auto mine = [&](const auto& object) { return object.context() == &context; };
+    // From then on a module makes no more functions.
+    for (const auto& module : driver.modules.remove_if(mine)) module->close();
     driver.functions.remove_if(mine);
-    driver.modules.remove_if(mine);
 }
 
-std::shared_ptr<Function> Module::function(std::string_view name) const {
-    for (const auto& function : functions_)
-        if (function->kernel().name() == name) return function;
-    fail(CUDA_ERROR_NOT_FOUND);
+std::shared_ptr<Function> Module::function(std::string_view name) {
+    const auto at = indices_.find(name);
+    require(at != indices_.end(), CUDA_ERROR_NOT_FOUND);
+    return function(at->second);
+}
+
+std::vector<std::shared_ptr<Function>> Module::functions() {
+    std::vector<std::shared_ptr<Function>> all;
+    for (std::size_t n = 0; n < names_.size(); ++n) all.push_back(function(n));
+    return all;
+}
+
+std::shared_ptr<Function> Module::function(std::size_t index) {
+    std::lock_guard lock(mutex_);
+    require(!closed_, CUDA_ERROR_INVALID_HANDLE);
+    auto& function = functions_[index];
+    if (function) return function;
+    try {
+        const Kernel* kernel = image_->kernel(names_[index]);
+        require(kernel != nullptr, CUDA_ERROR_NOT_FOUND);
+        auto made = std::make_shared<Function>(*this, image_, *kernel);
+        Driver::get().functions.add(made);
+        function = std::move(made);
+    } catch (const ptx::Error& error) {
+        fail(code_of(error.kind));
+    }
+    return function;
 }
 
 Function::Function(Module& module, std::shared_ptr<Image> image, const Kernel& kernel)

@@ -4,7 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "cpu/cuda.hpp"
@@ -23,7 +26,11 @@ std::string_view image_at(const void* address);
 
 // The newest PTX in the bytes which the device takes, built. Throws Failure with the code that
 // NVIDIA's driver gives, and says why in the options' log.
-std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options);
+// Many kernels are read one by one when they are asked for, unless the `whole` is wanted.
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options,
+                                   bool whole = false);
+// Whether CUDA_MODULE_LOADING asks for everything at once.
+bool loads_eagerly();
 
 class Module : public std::enable_shared_from_this<Module> {
   public:
@@ -39,14 +46,21 @@ class Module : public std::enable_shared_from_this<Module> {
     CUmodule handle() { return reinterpret_cast<CUmodule>(this); }
     const Context* context() const { return context_.get(); }
     const Image& image() const { return *image_; }
-    const std::vector<std::shared_ptr<Function>>& functions() const { return functions_; }
-    std::shared_ptr<Function> function(std::string_view name) const;  // NOT_FOUND
-    bool of_library = false;  // then cuModuleUnload is refused
+    std::size_t function_count() const { return names_.size(); }
+    std::vector<std::shared_ptr<Function>> functions();         // reads all
+    std::shared_ptr<Function> function(std::string_view name);  // NOT_FOUND, or what is wrong
+    bool of_library = false;                                    // then cuModuleUnload is refused
 
   private:
     const std::shared_ptr<Context> context_;
+    std::shared_ptr<Function> function(std::size_t index);
+
     const std::shared_ptr<Image> image_;
-    std::vector<std::shared_ptr<Function>> functions_;
+    std::vector<std::string> names_;
+    std::unordered_map<std::string_view, std::size_t> indices_;
+    std::mutex mutex_;
+    bool closed_ = false;
+    std::vector<std::shared_ptr<Function>> functions_;  // by the names; null where nobody asked
 };
 
 // What cuFuncSetBlockShape, cuParamSet* and cuFuncSetSharedSize leave for cuLaunch.

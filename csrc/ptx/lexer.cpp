@@ -30,8 +30,12 @@ bool is(char c, std::uint8_t mask) { return classes.of[static_cast<unsigned char
 
 class Lexer {
   public:
-    explicit Lexer(std::string_view source)
-        : source_(source), at_(source.data()), end_(source.data() + source.size()) {}
+    Lexer(std::string_view source, std::uint32_t line)
+        : source_(source),
+          at_(source.data()),
+          end_(source.data() + source.size()),
+          first_(line),
+          line_(line) {}
 
     std::vector<Token> run() {
         std::vector<Token> tokens;
@@ -45,7 +49,8 @@ class Lexer {
 
   private:
     [[noreturn]] void fail(const std::string& message) const {
-        throw Error(Error::Kind::invalid, line_, std::string(line_text(source_, line_)), message);
+        throw Error(Error::Kind::invalid, line_,
+                    std::string(line_text(source_, line_ - first_ + 1)), message);
     }
 
     char peek(std::size_t ahead = 0) const {
@@ -200,12 +205,14 @@ class Lexer {
     std::string_view source_;
     const char* at_;
     const char* end_;
-    std::uint32_t line_ = 1;
+    std::uint32_t first_, line_;
 };
 
 }  // namespace
 
-std::vector<Token> lex(std::string_view source) { return Lexer(source).run(); }
+std::vector<Token> lex(std::string_view source, std::uint32_t line) {
+    return Lexer(source, line).run();
+}
 
 std::string_view line_text(std::string_view source, std::uint32_t line) {
     std::size_t from = 0;

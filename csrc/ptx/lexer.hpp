@@ -26,7 +26,8 @@ struct Token {
 };
 
 // Throws Error. The last token is Kind::end.
-std::vector<Token> lex(std::string_view source);
+// Lines are counted from `line` on.
+std::vector<Token> lex(std::string_view source, std::uint32_t line = 1);
 
 // The text of one line for an error, stripped and cut to 200 bytes.
 std::string_view line_text(std::string_view source, std::uint32_t line);

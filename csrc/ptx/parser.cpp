@@ -3,11 +3,25 @@
 
 #include <utility>
 
+#include "ptx/outline.hpp"
+
 namespace cupola::ptx {
 
-Module parse(std::string_view source) { return Parser(source).run(); }
+Module parse(std::string_view source) { return Parser(source, lex(source)).run(); }
 
-Parser::Parser(std::string_view source) : source_(source), tokens_(lex(source)) {
+Module parse(std::string_view source, const std::vector<Piece>& pieces) {
+    std::vector<Token> tokens;
+    for (const Piece& piece : pieces) {
+        if (!tokens.empty()) tokens.pop_back();  // the end of the piece before
+        const std::vector<Token> more = lex(piece.text, piece.line);
+        tokens.insert(tokens.end(), more.begin(), more.end());
+    }
+    if (tokens.empty()) tokens = lex({});
+    return Parser(source, std::move(tokens)).run();
+}
+
+Parser::Parser(std::string_view source, std::vector<Token> tokens)
+    : source_(source), tokens_(std::move(tokens)) {
     scopes_.emplace_back();
 }
 

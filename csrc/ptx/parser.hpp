@@ -42,7 +42,8 @@ struct Prefix {
 
 class Parser {
   public:
-    explicit Parser(std::string_view source);
+    // Of a text that was cut into these tokens.
+    Parser(std::string_view source, std::vector<Token> tokens);
     Module run();
 
   private:

@@ -1,6 +1,7 @@
 // csrc/runtime/ptx_signature.cpp - reads the parameter lists of kernels out of PTX text: the one
 // place of an image without a manifest that tells a float from an integer. Text is untrusted.
 #include <cctype>
+#include <cstring>
 #include <optional>
 
 #include "cupola/cupola.h"
@@ -122,10 +123,18 @@ bool parameter(Tokens& tokens, std::string_view& token, Parameter& p) {
     return true;
 }
 
+// PTX is full of dots, at each of which string_view::find would stop.
+std::size_t next_entry(std::string_view ptx, std::size_t from) {
+    if (from >= ptx.size()) return std::string_view::npos;
+    const void* found = memmem(ptx.data() + from, ptx.size() - from, ".entry", 6);
+    return found ? static_cast<std::size_t>(static_cast<const char*>(found) - ptx.data())
+                 : std::string_view::npos;
+}
+
 }  // namespace
 
 bool from_ptx(std::string_view ptx, std::string_view kernel, std::vector<Parameter>& parameters) {
-    for (std::size_t at = 0; (at = ptx.find(".entry", at)) != std::string_view::npos; at += 6) {
+    for (std::size_t at = 0; (at = next_entry(ptx, at)) != std::string_view::npos; at += 6) {
         Tokens tokens(ptx, at);
         if (tokens.next() != ".entry" || tokens.next() != kernel) continue;
         parameters.clear();
@@ -151,7 +160,7 @@ bool from_ptx(std::string_view ptx, std::string_view kernel, std::vector<Paramet
 
 std::vector<std::string> entries_of(std::string_view ptx) {
     std::vector<std::string> names;
-    for (std::size_t at = 0; (at = ptx.find(".entry", at)) != std::string_view::npos; at += 6) {
+    for (std::size_t at = 0; (at = next_entry(ptx, at)) != std::string_view::npos; at += 6) {
         Tokens tokens(ptx, at);
         if (tokens.next() != ".entry") continue;
         std::string_view name = tokens.next();

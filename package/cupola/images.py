@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cupola import manifest as manifests
@@ -69,6 +68,8 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
     else:
         image, manifest, place = search(path, package)
     if place.endswith(SOURCE):
+        from pathlib import Path
+
         from cupola import compiler
 
         # What lies in an archive is a text to the compiler, without a folder of its own.

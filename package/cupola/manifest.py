@@ -21,9 +21,8 @@ from cupola.exceptions import ImageError
 
 FORMAT = 1
 _MOST = 1 << 16  # bytes of parameters, which no kernel has
-_LINE = re.compile(rb'^\{"name": "((?:[^"\\]|\\.)*)",.*\}(,?)$', re.MULTILINE)
-_HEAD = b'"kernels": [\n'
-_TAIL = re.compile(rb"\s*\]\s*\}\s*")
+_HEAD, _TAIL = b'"kernels": [\n', b"}\n]}\n"
+_NAME = b'{"name": '
 _SCALAR = re.compile(r"\|b1|\|[iuV]1|<[iu][248]|<f[248]|\|V\d{1,5}")
 _MALFORMED = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError
@@ -62,16 +61,37 @@ class Manifest(Mapping[str, list[Parameter]]):
     def __init__(self, text: bytes, place: str) -> None:
         self.text, self.place = text, place
         self._read: dict[str, list[Parameter]] = {}
+        self._whole: dict[str, dict[str, Any]] | None = None
         try:
-            self._head, self._kernels = _split(text)
+            at = text.find(_HEAD)
+            # Whether each has a line, so that one is found without reading the others.
+            self._lines = text.startswith(_HEAD + _NAME, max(at, 0)) and text.endswith(_TAIL)
+            self._head = _object(text[:at] + b'"kernels": []}' if self._lines else text)
             given = self._head["format"]
             if given != FORMAT:
                 raise ImageError(
                     f"the manifest {place} has format {given!r}; this version of cupola reads "
                     f"format {FORMAT}"
                 )
+            if not self._lines:
+                self._kernels()
         except _MALFORMED as error:
             raise self._malformed(error) from error
+
+    def _kernels(self) -> dict[str, dict[str, Any]]:
+        """All kernels by name, as JSON has them."""
+        if self._whole is None:
+            whole = _object(self.text)
+            self._whole = {str(kernel["name"]): kernel for kernel in whole["kernels"]}
+        return self._whole
+
+    def _line(self, name: str) -> bytes | None:
+        """The line of one kernel."""
+        begin = b"\n" + _NAME + json.dumps(name).encode() + b","
+        at = self.text.find(begin)
+        if at < 0:
+            return None
+        return self.text[at + 1 : self.text.find(b"\n", at + 1)].removesuffix(b",")
 
     def _malformed(self, error: Exception, kernel: str = "") -> ImageError:
         where = f"{self.place} is malformed" + (f", kernel {kernel}" if kernel else "")
@@ -85,13 +105,15 @@ class Manifest(Mapping[str, list[Parameter]]):
         KeyError
             There is none of that name.
         """
-        found = self._kernels[name]
         try:
-            kernel = json.loads(found) if isinstance(found, bytes) else found
+            line = self._line(name) if self._lines and self._whole is None else None
+            kernel = self._kernels()[name] if line is None else json.loads(line)
             if not isinstance(kernel, dict):
                 raise TypeError(f"a kernel is told by {type(kernel).__name__}")
             return kernel
         except _MALFORMED as error:
+            if isinstance(error, KeyError) and error.args == (name,):
+                raise
             raise self._malformed(error, name) from error
 
     @property
@@ -109,32 +131,29 @@ class Manifest(Mapping[str, list[Parameter]]):
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self._kernels)
+        return len(self._all())
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        if self._lines and self._whole is None and self._line(name) is not None:
+            return True
+        return name in self._all()
+
+    def _all(self) -> dict[str, dict[str, Any]]:
+        try:
+            return self._kernels()
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
 
     def __repr__(self) -> str:
         return f"Manifest({self.text!r}, {self.place!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Manifest, (self.text, self.place)
-
-
-def _split(text: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The head, and kernels by name: the text of each, where it has a line of its own."""
-    head, found, body = text.partition(_HEAD)
-    if found:
-        kernels, at, more = {}, 0, True
-        for line in _LINE.finditer(body):
-            if line.start() != at or not more:
-                break
-            kernels[json.loads(b'"' + line[1] + b'"')] = line[0].removesuffix(b",")
-            at, more = line.end() + 1, bool(line[2])
-        if (not more or at == 0) and _TAIL.fullmatch(body, at):
-            return _object(head + b'"kernels": []}'), kernels
-    whole = _object(text)
-    return whole, {str(kernel["name"]): kernel for kernel in whole["kernels"]}
 
 
 def _object(text: bytes) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 // tests/fuzz/ptx_fuzz.cpp - PTX text of any kind: an image is built, or ptx::Error is thrown;
-// and the same of linking it.
+// and the same of linking it. What can be built whole can also be built kernel by kernel.
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string_view>
 
+#include "cpu/deferred.hpp"
 #include "cpu/execute.hpp"
 #include "ptx/error.hpp"
 #include "ptx/link.hpp"
@@ -14,6 +15,7 @@ namespace {
 // Memory for module variables, as little as a driver might have.
 class Bounded {
   public:
+    explicit Bounded(std::size_t limit) : limit_(limit) {}
     void* allocate(std::size_t size, std::size_t align) {
         if (size > limit_ - used_) return nullptr;
         void* p = std::aligned_alloc(align, (size + align - 1) / align * align);
@@ -31,26 +33,55 @@ class Bounded {
     bool empty() const { return sizes_.empty(); }
 
   private:
-    std::size_t limit_ = 1 << 20, used_ = 0;
+    const std::size_t limit_;
+    std::size_t used_ = 0;
     std::map<void*, std::size_t> sizes_;
 };
+
+cupola::cpu::Image::Memory memory_of(Bounded& memory) {
+    return {[&](std::size_t n, std::size_t align) { return memory.allocate(n, align); },
+            [&](void* p) { memory.release(p); }};
+}
+
+// Kernel by kernel: whether all of them are right, where the text is read that way at all.
+bool deferred_agrees(std::string_view text, const cupola::cpu::Image* whole) {
+    Bounded memory(2 << 20);  // more than for the whole, so that this is never what fails
+    try {
+        const auto image = cupola::cpu::DeferredImage::build(text, memory_of(memory));
+        if (!image) return true;
+        for (const std::string& name : image->names()) {
+            const auto* kernel = image->kernel(name);
+            if (!kernel || kernel->name() != name) return false;
+            if (!whole) continue;
+            const auto* other = whole->kernel(name);
+            if (!other || other->parameters().size() != kernel->parameters().size() ||
+                other->static_shared_bytes() != kernel->static_shared_bytes() ||
+                other->local_bytes() != kernel->local_bytes())
+                return false;
+        }
+        return !whole || image->names().size() == whole->kernels().size();
+    } catch (const cupola::ptx::Error& e) {
+        return !whole && e.text.size() <= 200;
+    }
+}
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-    Bounded memory;
+    Bounded memory(1 << 20);
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    bool built = false;
     try {
-        const auto image = cupola::cpu::Image::build(
-            {reinterpret_cast<const char*>(data), size},
-            {[&](std::size_t n, std::size_t align) { return memory.allocate(n, align); },
-             [&](void* p) { memory.release(p); }});
+        const auto image = cupola::cpu::Image::build(text, memory_of(memory));
+        built = true;
+        if (!deferred_agrees(text, image.get())) std::abort();
         for (const auto* kernel : image->kernels())
             if (image->kernel(kernel->name()) == nullptr) std::abort();
     } catch (const cupola::ptx::Error& e) {
         if (e.text.size() > 200) std::abort();
     }
     if (!memory.empty()) std::abort();
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    if (!built && !deferred_agrees(text, nullptr)) std::abort();
     try {
         cupola::ptx::link({text, text});
     } catch (const cupola::ptx::Error& e) {

@@ -85,7 +85,7 @@ CUPOLA_ALIAS(cuModuleGetGlobal, cuModuleGetGlobal_v2);
 CUPOLA_API CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule handle) {
     return entry([&] {
         require(count);
-        *count = static_cast<unsigned>(module_of(handle)->functions().size());
+        *count = static_cast<unsigned>(module_of(handle)->function_count());
         return CUDA_SUCCESS;
     });
 }
@@ -95,17 +95,17 @@ CUPOLA_API CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
     return entry([&] {
         require(functions && room);
         const auto module = module_of(handle);
-        const auto& all = module->functions();
+        const auto all = module->functions();
         for (unsigned i = 0; i < room && i < all.size(); ++i) functions[i] = all[i]->handle();
         return CUDA_SUCCESS;
     });
 }
 
-// A module is built whole when it is loaded.
+// Of a module with much PTX, a kernel is read when it is first asked for.
 CUPOLA_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
     return entry([&] {
         require(mode);
-        *mode = CU_MODULE_EAGER_LOADING;
+        *mode = loads_eagerly() ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
         return CUDA_SUCCESS;
     });
 }

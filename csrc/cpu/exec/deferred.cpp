@@ -1,0 +1,127 @@
+// csrc/cpu/exec/deferred.cpp - kernels of a PTX module, decoded one by one as they are asked for.
+#include "cpu/deferred.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "cpu/exec/placed.hpp"
+#include "ptx/error.hpp"
+#include "ptx/outline.hpp"
+
+namespace cupola::cpu {
+namespace exec {
+namespace {
+
+// What all kernels have in common is read once more for each of them.
+constexpr std::size_t most_common_bytes = 32 * 1024;
+
+// A copy of a large text, with a NUL behind it. Its pages come in one piece: one by one, as they
+// are written to, they would take longer than all else that is done at load.
+class Text {
+  public:
+    explicit Text(std::string_view text)
+        : size_(text.size()),
+          there_(mmap(nullptr, size_ + 1, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)) {
+        if (there_ == MAP_FAILED) throw std::bad_alloc();
+        std::memcpy(there_, text.data(), size_);
+    }
+    Text(const Text&) = delete;
+    Text& operator=(const Text&) = delete;
+    ~Text() { munmap(there_, size_ + 1); }
+    std::string_view view() const { return {static_cast<const char*>(there_), size_}; }
+
+  private:
+    const std::size_t size_;
+    void* const there_;
+};
+
+bool holds(std::string_view text, std::string_view wanted) {
+    return memmem(text.data(), text.size(), wanted.data(), wanted.size()) != nullptr;
+}
+
+class Deferred final : public DeferredImage {
+  public:
+    Deferred(std::unique_ptr<const Text> source, ptx::Outline outline, Memory memory)
+        : source_(std::move(source)), outline_(std::move(outline)), placed_(std::move(memory)) {
+        placed_.place(ptx::parse(source_->view(), outline_.common), source_->view(), true);
+        for (const auto& entry : outline_.entries) {
+            names_.emplace_back(entry.name);
+            entries_.emplace(entry.name, names_.size() - 1);
+        }
+        decoded_.resize(names_.size());
+    }
+
+    const std::vector<std::string>& names() const override { return names_; }
+
+    const std::vector<const Kernel*>& kernels() const override {
+        std::lock_guard lock(mutex_);
+        if (list_.size() != names_.size()) {
+            std::vector<const Kernel*> all;
+            for (std::size_t n = 0; n < names_.size(); ++n) all.push_back(decode(n));
+            list_ = std::move(all);
+        }
+        return list_;
+    }
+    const Kernel* kernel(std::string_view name) const override {
+        const auto at = entries_.find(name);
+        if (at == entries_.end()) return nullptr;
+        std::lock_guard lock(mutex_);
+        return decode(at->second);
+    }
+
+    const std::vector<Variable>& variables() const override { return placed_.variables(); }
+    const Variable* variable(std::string_view name) const override {
+        for (const Variable& v : placed_.variables())
+            if (v.name == name) return &v;
+        return nullptr;
+    }
+
+  private:
+    const Kernel* decode(std::size_t n) const {
+        if (decoded_[n]) return decoded_[n].get();
+        std::vector<ptx::Piece> pieces = outline_.common;
+        pieces.push_back(outline_.entries[n].piece);
+        const ptx::Module module = ptx::parse(source_->view(), pieces);
+        const Placement placement = placed_.extended(module, source_->view());
+        const CallGraph graph(module);
+        for (std::uint32_t f = 0; f < module.functions.size(); ++f)
+            if (module.functions[f].entry && module.functions[f].defined)
+                decoded_[n] =
+                    Decoder(module, source_->view(), placement, graph, handlers_).decode(f);
+        if (!decoded_[n])
+            throw ptx::Error(ptx::Error::Kind::invalid, outline_.entries[n].piece.line, "",
+                             "kernel '" + names_[n] + "' is not defined");
+        return decoded_[n].get();
+    }
+
+    const std::unique_ptr<const Text> source_;  // which the outline's pieces are of
+    const ptx::Outline outline_;
+    std::vector<std::string> names_;
+    std::unordered_map<std::string_view, std::size_t> entries_;
+    mutable std::mutex mutex_;
+    mutable Placed placed_;
+    mutable HandlerCache handlers_;
+    mutable std::vector<std::unique_ptr<KernelCode>> decoded_;
+    mutable std::vector<const Kernel*> list_;
+};
+
+}  // namespace
+}  // namespace exec
+
+std::shared_ptr<DeferredImage> DeferredImage::build(std::string_view ptx, Memory memory) {
+    if (exec::holds(ptx, ".callprototype") || exec::holds(ptx, ".calltargets")) return nullptr;
+    auto source = std::make_unique<const exec::Text>(ptx);
+    auto found = ptx::outline(source->view());
+    if (!found || found->entries.empty() || found->common_bytes > exec::most_common_bytes)
+        return nullptr;
+    return std::make_shared<exec::Deferred>(std::move(source), std::move(*found),
+                                            std::move(memory));
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,98 @@
+// csrc/cpu/exec/placed.cpp - memory for variables, and what they begin with.
+#include "cpu/exec/placed.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "ptx/error.hpp"
+#include "ptx/lexer.hpp"
+
+namespace cupola::cpu::exec {
+
+void Placed::place(const ptx::Module& module, std::string_view source, bool every) {
+    place_functions(module, every);
+    place_variables(placement_, module, source);
+    for (std::size_t n = 0; n < module.variables.size(); ++n) {
+        const ptx::Variable& v = module.variables[n];
+        if (placement_.addresses[n])
+            variables_.push_back({v.name, placement_.addresses[n], static_cast<std::size_t>(v.size),
+                                  v.space == ptx::Space::constant, v.managed});
+    }
+}
+
+Placement Placed::extended(const ptx::Module& module, std::string_view source) {
+    Placement all = placement_;
+    all.functions.resize(std::max(all.functions.size(), module.functions.size()), 0);
+    place_variables(all, module, source);
+    return all;
+}
+
+void Placed::place_variables(Placement& placement, const ptx::Module& module,
+                             std::string_view source) {
+    const std::size_t first = placement.addresses.size();
+    placement.addresses.resize(std::max(first, module.variables.size()), 0);
+    for (std::size_t n = first; n < module.variables.size(); ++n) {
+        const ptx::Variable& v = module.variables[n];
+        if (v.space == ptx::Space::shared || v.external) continue;
+        const std::size_t size = std::max<std::uint64_t>(v.size, 1);
+        void* p = blocks_.allocate(size, std::max<std::uint32_t>(v.align, 16));
+        if (!p)
+            throw ptx::Error(
+                ptx::Error::Kind::invalid, v.line, std::string(ptx::line_text(source, v.line)),
+                "no memory for variable '" + v.name + "' of " + std::to_string(v.size) + " bytes");
+        if (!v.init.empty())
+            std::memcpy(p, v.init.data(), std::min<std::size_t>(v.init.size(), size));
+        const auto at = reinterpret_cast<std::uintptr_t>(p);
+        placement.addresses[n] = at;
+        if (v.space == ptx::Space::constant) {
+            placement.constant_bytes += static_cast<std::uint32_t>(v.size);
+            placement.constant_ranges.push_back({at, at + size});
+        }
+    }
+    if (placement.constant_bytes > 65536)
+        throw ptx::Error(ptx::Error::Kind::invalid, 1, "", "more than 64 KiB of constant memory");
+    for (std::size_t n = first; n < module.variables.size(); ++n)
+        relocate(placement, module, n, source);
+}
+
+// A function's address is a place of its own in the module's memory, where nothing lies.
+void Placed::place_functions(const ptx::Module& module, bool every) {
+    constexpr std::size_t apart = 16;
+    placement_.functions.assign(module.functions.size(), 0);
+    std::size_t count = 0;
+    for (const ptx::Function& f : module.functions) count += every || f.address_taken;
+    if (count == 0) return;
+    void* p = blocks_.allocate(count * apart, apart);
+    if (!p)
+        throw ptx::Error(ptx::Error::Kind::invalid, 1, "", "no memory for functions' addresses");
+    auto next = reinterpret_cast<std::uintptr_t>(p);
+    for (std::size_t n = 0; n < module.functions.size(); ++n) {
+        if (!every && !module.functions[n].address_taken) continue;
+        placement_.functions[n] = next;
+        next += apart;
+    }
+}
+
+void Placed::relocate(const Placement& placement, const ptx::Module& module, std::size_t n,
+                      std::string_view source) {
+    const ptx::Variable& v = module.variables[n];
+    for (const ptx::Relocation& r : v.relocations) {
+        const bool function = r.function != ptx::absent;
+        const bool missing = function ? !module.functions[r.function].defined
+                                      : module.variables[r.variable].external;
+        if (missing)
+            throw ptx::Error(
+                ptx::Error::Kind::unresolved_extern, v.line,
+                std::string(ptx::line_text(source, v.line)),
+                function ? "function '" + module.functions[r.function].name + "' is nowhere defined"
+                         : "extern variable '" + module.variables[r.variable].name +
+                               "' is nowhere defined");
+        const std::uintptr_t base =
+            function ? placement.functions[r.function] : placement.addresses[r.variable];
+        const std::uint64_t value = (base + static_cast<std::uint64_t>(r.addend)) >> r.shift;
+        std::memcpy(reinterpret_cast<void*>(placement.addresses[n] + r.offset), &value, r.bytes);
+    }
+}
+
+}  // namespace cupola::cpu::exec

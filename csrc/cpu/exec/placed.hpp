@@ -1,0 +1,58 @@
+// csrc/cpu/exec/placed.hpp - a module's variables, and its functions' addresses, in memory.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cpu/exec/decode.hpp"
+
+namespace cupola::cpu::exec {
+
+// Blocks of memory that are given back when the last use is gone.
+class Blocks {
+  public:
+    explicit Blocks(Image::Memory memory) : memory_(std::move(memory)) {}
+    Blocks(const Blocks&) = delete;
+    Blocks& operator=(const Blocks&) = delete;
+    ~Blocks() {
+        for (void* p : held_) memory_.release(p);
+    }
+    void* allocate(std::size_t size, std::size_t align) {
+        held_.reserve(held_.size() + 1);
+        void* p = memory_.allocate(size, align);
+        if (p) held_.push_back(p);
+        return p;
+    }
+
+  private:
+    Image::Memory memory_;
+    std::vector<void*> held_;
+};
+
+class Placed {
+  public:
+    explicit Placed(Image::Memory memory) : blocks_(std::move(memory)) {}
+
+    // All of a module; throws ptx::Error where that can't be. With `every` function at a place of
+    // its own, also those whose address nobody takes so far.
+    void place(const ptx::Module& module, std::string_view source, bool every = false);
+    // Of a module that begins with the one which was placed: where everything of it lies. What it
+    // has more is placed for it alone.
+    Placement extended(const ptx::Module& module, std::string_view source);
+
+    const Placement& placement() const { return placement_; }
+    const std::vector<Variable>& variables() const { return variables_; }
+
+  private:
+    void place_variables(Placement& placement, const ptx::Module& module, std::string_view source);
+    void place_functions(const ptx::Module& module, bool every);
+    static void relocate(const Placement& placement, const ptx::Module& module, std::size_t n,
+                         std::string_view source);
+
+    Blocks blocks_;
+    Placement placement_;
+    std::vector<Variable> variables_;
+};
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,217 @@
+// csrc/ptx/outline.cpp - one pass over a PTX text that counts braces.
+#include "ptx/outline.hpp"
+
+#include <cstring>
+#include <unordered_set>
+
+namespace cupola::ptx {
+namespace {
+
+bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '%' || c == '.';
+}
+
+// What the pass stops at; all else is passed over without a look.
+struct Marks {
+    bool of[256] = {};
+    constexpr Marks() {
+        for (char c : {'{', '}', ';', '"', '/', '\n', '='})
+            of[static_cast<unsigned char>(c)] = true;
+    }
+};
+constexpr Marks marks;
+
+// How many lines end within so many characters.
+std::uint32_t lines(const char* at, std::size_t count) {
+    constexpr std::uint64_t ones = 0x0101010101010101, low = 0x7f7f7f7f7f7f7f7f;
+    std::uint32_t found = 0;
+    for (; count >= 8; at += 8, count -= 8) {
+        std::uint64_t eight;
+        std::memcpy(&eight, at, 8);
+        eight ^= ones * '\n';  // where they end is zero now; its top bit is set, and no other one
+        eight = ~(((eight & low) + low) | eight | low);
+        found += static_cast<std::uint32_t>(__builtin_popcountll(eight));
+    }
+    for (; count > 0; ++at, --count) found += *at == '\n';
+    return found;
+}
+
+class Scanner {
+  public:
+    explicit Scanner(std::string_view source)
+        : begin_(source.data()), at_(begin_), end_(begin_ + source.size()) {}
+
+    std::optional<Outline> run() {
+        Outline found;
+        std::unordered_set<std::string_view> names;
+        while (skip_blanks()) {
+            const char* const start = at_;
+            const std::uint32_t line = line_;
+            const std::string_view name = entry_name();
+            const Item item = finish();
+            if (item == Item::broken) return {};
+            const Piece piece{{start, static_cast<std::size_t>(at_ - start)}, line};
+            if (name.empty() || item != Item::body) {
+                found.common_bytes += piece.text.size();
+                found.common.push_back(piece);
+            } else if (names.insert(name).second) {
+                found.entries.push_back({name, piece});
+            } else {
+                return {};
+            }
+        }
+        if (broken_) return {};
+        return found;
+    }
+
+  private:
+    enum class Item { broken, statement, body };
+
+    // To the next thing that is neither blank nor a comment; false at the end.
+    bool skip_blanks() {
+        while (at_ != end_) {
+            if (*at_ == '\n') ++line_;
+            if (blank(*at_)) {
+                ++at_;
+            } else if (*at_ != '/') {
+                return true;
+            } else if (!comment()) {
+                broken_ = true;
+                return false;
+            }
+        }
+        return false;
+    }
+
+    // Past a comment; false where there is none, or it is not closed.
+    bool comment() {
+        if (end_ - at_ < 2) return false;
+        if (at_[1] == '/') {
+            const void* line = std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_));
+            at_ = line ? static_cast<const char*>(line) : end_;
+            return true;
+        }
+        if (at_[1] != '*') return false;
+        for (at_ += 2; end_ - at_ >= 2; ++at_) {
+            if (*at_ == '\n') ++line_;
+            if (at_[0] == '*' && at_[1] == '/') {
+                at_ += 2;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    std::string_view next_word(const char*& at) const {
+        while (at != end_ && blank(*at)) ++at;
+        const char* const from = at;
+        while (at != end_ && word(*at)) ++at;
+        return {from, static_cast<std::size_t>(at - from)};
+    }
+
+    // Of what begins here, where it is a kernel.
+    std::string_view entry_name() const {
+        const char* at = at_;
+        std::string_view directive = next_word(at);
+        while (directive == ".visible" || directive == ".weak" || directive == ".extern")
+            directive = next_word(at);
+        return directive == ".entry" ? next_word(at) : std::string_view();
+    }
+
+    // Past a directive's line, or up to the semicolon or the brace that ends what begins here.
+    Item finish() {
+        const char* at = at_;
+        const std::string_view directive = next_word(at);
+        if (directive.empty() || directive[0] != '.') return Item::broken;
+        for (const std::string_view one : {".version", ".target", ".address_size", ".file"})
+            if (directive == one) return finish_line();
+        int depth = 0;
+        bool assigned = false;
+        while (at_ != end_) {
+            if (depth > 0) {
+                // Most of a text is this: the C library looks at many characters at a time.
+                const std::size_t far = std::strcspn(at_, "{}\"/");
+                line_ += lines(at_, far);
+                at_ += far;
+                if (at_ == end_) return Item::broken;
+            }
+            const char c = *at_;
+            if (!marks.of[static_cast<unsigned char>(c)]) {
+                ++at_;
+                continue;
+            }
+            switch (c) {
+                case '\n':
+                    ++line_;
+                    break;
+                case '"':
+                    if (!string()) return Item::broken;
+                    continue;
+                case '/':
+                    if (end_ - at_ >= 2 && (at_[1] == '/' || at_[1] == '*')) {
+                        if (!comment()) return Item::broken;
+                        continue;
+                    }
+                    break;
+                case '=':
+                    assigned |= depth == 0;
+                    break;
+                case '{':
+                    ++depth;
+                    break;
+                case '}':
+                    if (--depth < 0) return Item::broken;
+                    if (depth == 0 && !assigned) {
+                        ++at_;
+                        return Item::body;
+                    }
+                    break;
+                default:  // a semicolon
+                    if (depth == 0) {
+                        ++at_;
+                        return Item::statement;
+                    }
+                    break;
+            }
+            ++at_;
+        }
+        return Item::broken;
+    }
+
+    Item finish_line() {
+        while (at_ != end_ && *at_ != '\n') {
+            if (*at_ == '"') {
+                if (!string()) return Item::broken;
+            } else if (*at_ == '/') {
+                break;  // a comment
+            } else {
+                ++at_;
+            }
+        }
+        return Item::statement;
+    }
+
+    bool string() {
+        for (++at_; at_ != end_ && *at_ != '"'; ++at_) {
+            if (*at_ == '\n') return false;
+            if (*at_ == '\\' && end_ - at_ >= 2 && at_[1] != '\0') ++at_;
+        }
+        if (at_ == end_) return false;
+        ++at_;
+        return true;
+    }
+
+    const char* begin_;
+    const char* at_;
+    const char* end_;
+    std::uint32_t line_ = 1;
+    bool broken_ = false;
+};
+
+}  // namespace
+
+std::optional<Outline> outline(std::string_view source) { return Scanner(source).run(); }
+
+}  // namespace cupola::ptx
