@@ -220,6 +220,22 @@ def test_cythonize_in_place_builds_kernels_too(project):
     assert "42" in project.python("-c", "from slope import native; print(native.answer())")
 
 
+def test_the_command_line_builds_in_place(project):
+    (project.folder / "setup.py").unlink()
+    output = project.python("-m", "cupola", "build", "--dry-run")
+    assert "nvlink" in output and not (project.built() / "kernels.py").exists()
+    assert len(compiled(project.python("-m", "cupola", "build"))) == 2
+    used(project)
+    assert compiled(project.python("-m", "cupola", "build", project.folder)) == []
+    project.write("csrc/second.cu", SECOND + "int x = y;")
+    output = project.python("-m", "cupola", "build", fails=True)
+    assert output.splitlines()[-1].startswith("failed:") and "Traceback" not in output
+    project.write("pyproject.toml", "[project]\nname = 'none'\nversion = '1'\n")
+    assert "names no kernels" in project.python("-m", "cupola", "build", fails=True)
+    (project.folder / "pyproject.toml").unlink()
+    assert "no pyproject.toml" in project.python("-m", "cupola", "build", fails=True)
+
+
 def test_projects_without_kernels_do_not_import_cupola(project):
     project.write("pyproject.toml", "[project]\nname = 'cupola-kernels-none'\nversion = '1'\n")
     text = "import sys\nfrom setuptools import setup\nsetup(packages=['slope'])\n"
