@@ -22,8 +22,9 @@ WRITTEN = DECLARATIONS / "written"  # what Cython modules include
 RELEASE = ("-O2", "-DNDEBUG")
 # The flags give up errno and traps, never a rounding.
 DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
-# Lane loops become vector code, with these; level 1 is for processors that nobody builds for.
-FAST, HASTY = ("-O3",), ("-O1",)
+# Lane loops become vector code, with these; level 1 is for processors that nobody builds for, and
+# by itself it would return from each handler instead of jumping to the next.
+FAST, HASTY = ("-O3",), ("-O1", "-foptimize-sibling-calls")
 # So many sources of a folder are compiled as one: most of a source's time is that of its headers.
 TOGETHER = 8
 # These declare the driver's functions in their own way.
