@@ -268,6 +268,8 @@ def test_inspect_tells_spills_by_ptxas(tmp_path, nvrtc):
     assert found["registers"] <= 64
     assert found["spill_stores"] >= 96 * 4 - 64 * 4 and found["spill_loads"] > 0
     assert found["local"] >= found["spill_stores"] // 2
+    text = inspected(target, "--ptxas", "sm_80")
+    assert "warning: spills for sm_80" in text and f"{found['spill_stores']:,} bytes stored" in text
     answer = cli("inspect", target, "--ptxas", "sm_1")
     assert answer.returncode == 1 and "sm_1" in answer.stderr and "Traceback" not in answer.stderr
 
@@ -280,6 +282,81 @@ def test_inspect_finds_the_shipped_kernels_in_the_library():
     assert "arithmetic_f32(struct of" in text and "PTX texts" in text
     only = inspected(paths.library(), "--kernel", "mandel*")
     assert "mandelbrot_ker(const float* lattice" in only and "saxpy" not in only
+
+
+INDEXED = """
+extern "C" __global__ void indexed(int* out, int n) {
+    int v[40];
+    for (int i = 0; i < n; ++i) v[i * 7 % 40] = out[i];
+    *out = v[n];
+}
+"""
+
+
+def test_inspect_tells_stack_from_spills(tmp_path):
+    """An array on the stack is no spill, which machine code alone can't tell."""
+    import images
+
+    path = tmp_path / "indexed.cu"
+    path.write_text(INDEXED)
+    images.nvcc()
+    target = tmp_path / "indexed.fatbin"
+    assert cli("compile", path, "-o", target, "--arch", "sm_80").returncode == 0
+    text = inspected(target)
+    assert "note: 160 bytes of stack for sm_80 may be" in text
+    text = inspected(target, "--ptxas", "sm_80")
+    assert "warning" not in text
+
+
+def wheel(path, members):
+    import zipfile
+
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_inspect_of_a_wheel(tmp_path):
+    import json
+
+    import images
+
+    image = images.described()
+    members = {
+        "heat/kernels.fatbin": image.read_bytes(),
+        "heat/kernels.json": image.with_suffix(".json").read_bytes(),
+        "heat/more.ptx": images.SCALE.read_bytes(),
+        "heat/extension.cpython-311-x86_64-linux-gnu.so": b"\x7fELF of none",
+        "heat/notes.json": b"{}",
+    }
+    path = wheel(tmp_path / "heat-1.0-py3-none-any.whl", members)
+    text = inspected(path)
+    assert "heat/kernels.fatbin: fatbin" in text and "heat/more.ptx: PTX" in text
+    assert "axpy(float a, const float* x, const float* y, float* out, unsigned int n)" in text
+    assert "scale(" in text and "extension" not in text
+    found = json.loads(inspected(path, "--json", "--kernel", "axpy"))
+    assert [one["file"] for one in found["images"]] == ["heat/kernels.fatbin", "heat/more.ptx"]
+    assert [len(one["kernels"]) for one in found["images"]] == [1, 0]
+
+
+def test_inspect_of_archives_without_images(tmp_path):
+    import gzip
+
+    good = wheel(tmp_path / "good.whl", {"a.ptx": Path(__file__).read_bytes() * 50}).read_bytes()
+    cases = {
+        "no.whl": (wheel(tmp_path / "no.whl", {"a.py": b""}).read_bytes(), "without an image"),
+        "sdist.tar.gz": (gzip.compress(b"sources"), "source distributions"),
+        "cut.whl": (good[: len(good) // 2], "can't be read"),
+        "changed.whl": (good[:60] + bytes(40) + good[100:], "can't be read"),
+        "text.whl": (good, "neither"),
+    }
+    for name, (content, says) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        answer = cli("inspect", path)
+        assert answer.returncode == 1 and answer.stdout == ""
+        assert "Traceback" not in answer.stderr and says in answer.stderr, answer.stderr
 
 
 def test_inspect_says_what_is_compressed():

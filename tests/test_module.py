@@ -57,14 +57,14 @@ def test_no_code_for_the_device(driver):
     path = images.fatbin(newer, "sm_120")
     saying = (
         "it holds: ",
-        "PTX compute_120",
+        " compute_120",
         "cubin sm_120",
         f"compute capability {major}.{minor}",
     )
     saying += (cupola.Device().name, "driver: CUDA", "compile it with")
     with refused(cupola.ImageError, saying=saying):
         cupola.load(path)
-    with refused(cupola.ImageError, saying="PTX compute_120"):
+    with refused(cupola.ImageError, saying="compute_120"):
         cupola.load(images.ptx(120))
 
 
@@ -146,5 +146,6 @@ def test_wrong_ptx_says_where(driver):
 
 def test_ptx_of_an_unknown_version(driver):
     text = images.SCALE.read_bytes().replace(b".version 7.0", b".version 99.9")
-    with refused(cupola.ImageError, saying="UNSUPPORTED_PTX_VERSION"):
+    saying = ("UNSUPPORTED_PTX_VERSION", "it holds: PTX 99.9 compute_", "device 0", "driver: CUDA")
+    with refused(cupola.ImageError, saying=saying):
         cupola.load(text)

@@ -75,7 +75,7 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
         target = (folder / source.stem).relative_to(ROOT)
         files = [str(step.target) for step in objects]
         own = compiler.object(
-            source.relative_to(ROOT), target.with_suffix(".o"), (*FLAGS, "-Icsrc")
+            source.relative_to(ROOT), target.with_suffix(".o"), (*FLAGS, "-Icsrc", "-Icsrc/include")
         )
         link = [*compiler.command, *compiler.link_flags, *flags, "-o", str(target)]
         program = setup.build.step.Step(

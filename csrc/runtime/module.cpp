@@ -14,12 +14,28 @@
 namespace cupola {
 namespace {
 
+// " 9.0", where the text can be read.
+std::string ptx_version(const image::Entry& entry) {
+    constexpr std::string_view directive = ".version";
+    if (entry.compressed) return "";
+    std::size_t at = entry.payload.find(directive);
+    if (at == std::string_view::npos) return "";
+    at = entry.payload.find_first_not_of(" \t", at + directive.size());
+    if (at == std::string_view::npos) return "";
+    const std::size_t end = entry.payload.find_first_not_of("0123456789.", at);
+    const std::string_view number = entry.payload.substr(at, end - at);
+    return number.empty() || number.size() > 8 ? "" : " " + std::string(number);
+}
+
 std::string list(const std::vector<image::Entry>& entries) {
     std::string text;
     for (const image::Entry& entry : entries) {
         text += text.empty() ? "" : ", ";
-        text += (entry.kind == image::Kind::ptx ? "PTX compute_" : "cubin sm_") +
-                std::to_string(entry.architecture) + (entry.compressed ? " (compressed)" : "");
+        if (entry.kind == image::Kind::ptx)
+            text += "PTX" + ptx_version(entry) + " compute_" + std::to_string(entry.architecture);
+        else
+            text += "cubin sm_" + std::to_string(entry.architecture);
+        text += entry.compressed ? " (compressed)" : "";
     }
     return text.empty() ? "nothing" : text;
 }
@@ -30,6 +46,14 @@ bool runs(const image::Entry& entry, const Context& context) {
     if (entry.kind == image::Kind::ptx) return entry.architecture <= context.capability;
     return !driver().cpu && entry.architecture / 10 == context.capability / 10 &&
            entry.architecture <= context.capability;
+}
+
+// What there is, and what it is for.
+std::string about(const std::vector<image::Entry>& entries, const Context& context) {
+    return "  it holds: " + list(entries) + "\n  device " + std::to_string(context.ordinal) + ": " +
+           context.name + ", compute capability " + capability_text(context.capability) +
+           "\n  driver: CUDA " + version_text(driver().version) +
+           (driver().cpu ? " (cupola's CPU device, which runs PTX and not machine code)" : "");
 }
 
 std::vector<image::Entry> entries_for(const Context& context, const void* data, std::size_t size) {
@@ -44,12 +68,7 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
                                  [&](const image::Entry& entry) { return runs(entry, context); });
     if (!any)
         fail(CUPOLA_ERROR_IMAGE,
-             "the image has no code for this device\n  it holds: " + list(entries) + "\n  device " +
-                 std::to_string(context.ordinal) + ": " + context.name + ", compute capability " +
-                 capability_text(context.capability) + "\n  driver: CUDA " +
-                 version_text(driver().version) +
-                 (driver().cpu ? " (cupola's CPU device, which runs PTX and not machine code)"
-                               : "") +
+             "the image has no code for this device\n" + about(entries, context) +
                  "\n  compile it with PTX for an architecture not newer than the device (nvcc "
                  "-gencode arch=compute_75,code=compute_75)" +
                  (driver().cpu ? ""
@@ -72,17 +91,17 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
     if (ptx.empty()) note_variables(entries);
     if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
         entries[0].payload.data() == image) {
-        load(ptx.c_str());  // text may lack its NUL
+        load(ptx.c_str(), entries);  // text may lack its NUL
         return;
     }
     // The driver reads headers of eight bytes where they lie.
     if (reinterpret_cast<std::uintptr_t>(image) % 8 == 0) {
-        load(image);
+        load(image, entries);
         return;
     }
     std::vector<std::uint64_t> aligned((size + 7) / 8);
     std::memcpy(aligned.data(), image, size);
-    load(aligned.data());
+    load(aligned.data(), entries);
 }
 
 void Module::note_variables(const std::vector<image::Entry>& entries) {
@@ -97,7 +116,7 @@ void Module::note_variables(const std::vector<image::Entry>& entries) {
     }
 }
 
-void Module::load(const void* image) {
+void Module::load(const void* image, const std::vector<image::Entry>& entries) {
     Current current(context);
     Capture::Relaxed relaxed;
     std::string log(16384, '\0');
@@ -113,8 +132,11 @@ void Module::load(const void* image) {
     log.resize(std::strlen(log.c_str()));
     while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        log += "\n  this driver takes the PTX of CUDA " + version_text(driver().version) +
-               ": compile with a toolkit that is not newer, or update the driver";
+        log +=
+            "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
+            version_text(driver().version) + ": compile with a toolkit that is not newer" +
+            (driver().cpu ? "" : ", or with a cubin for sm_" + std::to_string(context.capability)) +
+            ", or update the driver";
     if (code == CUDA_ERROR_OUT_OF_MEMORY)
         log += (log.empty() ? "" : "\n  ") + std::string("asked for an image and its variables; ") +
                free_device_memory();

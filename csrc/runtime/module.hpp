@@ -40,7 +40,7 @@ class Module : public Resource {
     std::string ptx;  // of the image, for its parameter lists; empty where there is none to read
 
   private:
-    void load(const void* image);
+    void load(const void* image, const std::vector<image::Entry>& entries);
     void note_variables(const std::vector<image::Entry>& entries);
     [[noreturn]] static void fail_unloaded();
     void require_in_no_graph() const;

@@ -72,6 +72,8 @@ std::optional<std::uint32_t> number(std::string_view text) {
     return static_cast<std::uint32_t>(value);
 }
 
+constexpr std::uint32_t most_bytes = 1 << 16;  // of parameters, which no kernel has
+
 // ".f32" and the like: fills kind and size.
 bool scalar(std::string_view type, Parameter& p) {
     if (type.size() < 3 || type[0] != '.') return false;
@@ -111,6 +113,7 @@ bool parameter(Tokens& tokens, std::string_view& token, Parameter& p) {
         } else if (token == "[") {
             auto length = number(tokens.next());
             if (!length || tokens.next() != "]") return false;
+            if (std::uint64_t(p.size) * *length > most_bytes) return false;
             p.kind = CUPOLA_STRUCT;
             p.size *= *length;
         } else if (token[0] == '.') {
@@ -151,6 +154,7 @@ bool from_ptx(std::string_view ptx, std::string_view kernel, std::vector<Paramet
             offset = (offset + align - 1) / align * align;
             p.offset = offset;
             offset += p.size;
+            if (offset > most_bytes) return false;
             parameters.push_back(std::move(p));
         }
         return true;

@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import zipfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cupola import manifest as manifests
 from cupola.build.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
 from cupola.build.error import BuildError
 from cupola.build.signature import demangle
 from cupola.exceptions import ImageError, MissingFileError
 from cupola.manifest import Parameter
 
+_ZIP, _GZIP = b"PK\3\4", b"\x1f\x8b"
+_SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # of what is looked at in a wheel
+_MOST = 1 << 31  # bytes of a member
 _ELF = b"\x7fELF"
 _MACHINE = slice(0x12, 0x14)
 _CUDA = (190).to_bytes(2, "little")
@@ -31,7 +38,9 @@ _PARAMETER = re.compile(r"\.([bfsu])(\d+)\s+(?:\.ptr\b.*?)?\s*[\w$%]+\s*(?:\[\s*
 @dataclass
 class Resources:
     """What a kernel takes in one part's code; None is not known. Bytes are a thread's, shared
-    ones a block's. Local bytes hold what is spilled and what is addressed by an index.
+    ones a block's. Local bytes are the stack: what is spilled, arrays whose indices are known at
+    run time only, and the frames of functions that are called. How much of it is spilled, machine
+    code does not tell, but ptxas does.
     """
 
     architecture: str
@@ -95,17 +104,81 @@ def read(path: str | os.PathLike[str]) -> Contents:
         It is none of these, or its bytes are broken: says where.
     """
     path = Path(path)
+    return _contents(str(path), _content(path), _manifest(path))
+
+
+def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
+    """What a file holds as `read` says it, or each image in a wheel, by its name there.
+
+    Of a wheel these are its fatbins, cubins, PTX, and libraries with any of them inside.
+
+    Raises
+    ------
+    MissingFileError
+        There is no such file.
+    ImageError
+        It is none of these, has no image inside, or its bytes are broken: says where.
+    """
+    path = Path(path)
+    data = _content(path)
+    if data.startswith(_GZIP):
+        raise ImageError(
+            f"{path}: a compressed archive, as source distributions are: they hold no images"
+        )
+    if not data.startswith(_ZIP):
+        return [(str(path), _contents(str(path), data, _manifest(path)))]
+    found = []
     try:
-        data = path.read_bytes()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+            for name in sorted(names):
+                suffix = _SUFFIX.search(name)
+                if suffix is None:
+                    continue
+                beside = f"{name.removesuffix(suffix[0])}.json"
+                text = _member(archive, beside) if beside in names else None
+                place = f"{path}: {name}"
+                known = {} if text is None else _told(manifests.Manifest(text, beside))
+                image = _member(archive, name)
+                if suffix[1] or _may_hold(image):
+                    found.append((name, _contents(place, image, known)))
+    # What zipfile raises of archives that are broken, encrypted, or packed in another way.
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError,
+            OSError, ValueError) as error:  # fmt: skip
+        raise ImageError(f"{path}: a zip archive that can't be read: {error}") from None
+    if not found:
+        raise ImageError(f"{path}: an archive without an image of kernels inside")
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
     except FileNotFoundError:
         raise MissingFileError(f"there is no file {path} (in {os.getcwd()})") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > _MOST:
+        raise ValueError(f"{name} of more than {_MOST:,} bytes")
+    with archive.open(name) as file:
+        data = file.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise ValueError(f"{name} of more bytes than the archive says")
+    return data
+
+
+def _may_hold(library: bytes) -> bool:
+    return _FATBIN in library or _TEXT.search(library) is not None
+
+
+def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents:
     try:
         kind, entries = _entries(data)
     except BuildError as error:
         raise ImageError(f"{path}: {error}") from None
     contents = Contents(kind, [], [])
     kernels: dict[str, Kernel] = {}
-    known = _manifest(path)
     for entry in entries:
         contents.parts.append(_part(entry))
         if entry.compressed or entry.kind not in ("cubin", "ptx"):
@@ -226,13 +299,15 @@ def _ptx_type(declaration: str) -> str:
 
 def _manifest(path: Path) -> dict[str, list[str]]:
     """Of the manifest beside the file: each kernel's parameters."""
-    from cupola import manifest
-
     for place in (path.with_suffix(".json"), path.with_name("kernels.json")):
-        found = manifest.read(str(place)) if place != path else None
+        found = manifests.read(str(place)) if place != path else None
         if found is not None:
-            return {name: [_spelled(one) for one in given] for name, given in found.items()}
+            return _told(found)
     return {}
+
+
+def _told(manifest: manifests.Manifest) -> dict[str, list[str]]:
+    return {name: [_spelled(one) for one in given] for name, given in manifest.items()}
 
 
 def _spelled(parameter: Parameter) -> str:

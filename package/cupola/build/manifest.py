@@ -32,7 +32,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .architectures import PTX
 from .cubin import Kernel, architecture_of, read_cubin, read_fatbin
 from .intermediate import Declaration, read_declarations
 from .error import BuildError
@@ -133,7 +132,8 @@ def _compared(
     layouts = {kernel.name: kernel.parameters for kernel in kernels}
     for architecture, found in sorted(cubins.items()):
         if {kernel.name for kernel in found} != set(resources):
-            raise BuildError(f"the code for sm_{architecture} holds other kernels than sm_{PTX}'s")
+            known = ", ".join(f"sm_{n}" for n in cubins if n != architecture)
+            raise BuildError(f"the code for sm_{architecture} holds other kernels than {known}'s")
         for kernel in found:
             if kernel.parameters != layouts[kernel.name]:
                 raise BuildError(

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 HELP = "the kernels, parameters, architectures and resources of an image"
 EPILOG = """\
-FILE is a .fatbin, a .cubin, PTX, or a library or program with fatbins or PTX inside, such as
-libcupola.so. No driver is needed. Names and types of parameters come from the manifest beside the
-file, where there is one, else from C++ names and PTX.
+FILE is a .fatbin, a .cubin, PTX, a library or program with fatbins or PTX inside, such as
+libcupola.so, or a wheel with any of these. No driver is needed. Names and types of parameters come
+from the manifest beside the file, where there is one, else from C++ names and PTX. "stack" is what
+a thread has in local memory: spilled registers, arrays with indices that are known at run time
+only, frames of functions that are called.
 
   cupola inspect saxpy.fatbin
   cupola inspect saxpy.ptx --ptxas sm_90
+  cupola inspect dist/heat-1.0-py3-none-manylinux_2_34_x86_64.whl
   cupola inspect $(cupola paths --library) --kernel 'mandel*'"""
 
 
@@ -40,20 +43,31 @@ def run(options: argparse.Namespace) -> None:
     """Print it."""
     from cupola import contents
 
-    found = contents.read(options.file)
-    found.kernels = [
-        kernel
-        for kernel in found.kernels
-        if fnmatch.fnmatchcase(kernel.title, options.kernel)
-        or fnmatch.fnmatchcase(kernel.name, options.kernel)
-    ]
-    release = contents.add_ptxas(found, options.ptxas) if options.ptxas else ""
+    images = contents.read_all(options.file)
+    release = ""
+    for _, found in images:
+        found.kernels = [
+            kernel
+            for kernel in found.kernels
+            if fnmatch.fnmatchcase(kernel.title, options.kernel)
+            or fnmatch.fnmatchcase(kernel.name, options.kernel)
+        ]
+        if options.ptxas:
+            release = contents.add_ptxas(found, options.ptxas)
     if options.json:
         import json
 
-        print(json.dumps(as_json(options.file, found), indent=1))
+        told = [as_json(name, found) for name, found in images]
+        inside = {"file": options.file, "images": told}
+        print(json.dumps(told[0] if images[0][0] == options.file else inside, indent=1))
         return
-    print(f"{options.file}: {found.kind}")
+    for i, (name, found) in enumerate(images):
+        print("\n" * bool(i) + f"{name}: {found.kind}")
+        show(found, options, release)
+
+
+def show(found: Contents, options: argparse.Namespace, release: str) -> None:
+    """One image."""
     for line in parts(found):
         print(f"  {line}")
     for kernel in found.kernels:
@@ -62,6 +76,8 @@ def run(options: argparse.Namespace) -> None:
             print(f"  symbol {kernel.name}")
         if kernel.resources:
             print(table(resources(kernel), "  "))
+        for line in warnings(kernel):
+            print(f"  {line}")
     if not found.kernels:
         print("\nno kernel" + (f" of a name like {options.kernel}" if found.parts else ""))
     elif release:
@@ -86,7 +102,7 @@ def parts(found: Contents) -> list[str]:
 def resources(kernel: Kernel) -> list[list[str]]:
     """Rows, the first names the columns."""
     spilled = any(one.spill_stores is not None for one in kernel.resources)
-    rows = [["", "registers", "shared", "local"] + (["spill stores", "loads"] if spilled else [])]
+    rows = [["", "registers", "shared", "stack"] + (["spill stores", "loads"] if spilled else [])]
     for one in kernel.resources:
         row = [one.architecture, str(one.registers), f"{one.shared:,}", f"{one.local:,}"]
         if spilled:
@@ -94,6 +110,24 @@ def resources(kernel: Kernel) -> list[list[str]]:
             row += [f"{one.spill_stores:,}", f"{one.spill_loads:,}"] if known else ["", ""]
         rows.append(row)
     return rows
+
+
+def warnings(kernel: Kernel) -> list[str]:
+    """What slows it down, or may."""
+    lines = []
+    for one in kernel.resources:
+        if one.spill_stores or one.spill_loads:
+            lines.append(
+                f"warning: spills for {one.architecture}: {one.spill_stores:,} bytes stored and "
+                f"{one.spill_loads:,} loaded by a thread, since {one.registers} registers don't "
+                "hold all that is needed at a time"
+            )
+        elif one.local and one.spill_stores is None:
+            lines.append(
+                f"note: {one.local:,} bytes of stack for {one.architecture} may be spilled "
+                f"registers: inspect the PTX with --ptxas {one.architecture}"
+            )
+    return lines
 
 
 def as_json(file: str, found: Contents) -> dict[str, object]:

@@ -1,0 +1,36 @@
+// tests/fuzz/signature_fuzz.cpp - what the runtime reads of PTX and of C++ names to know a kernel's
+// parameters: any text is read within its bounds, and tells nothing impossible.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "runtime/parameter.cpp"
+#include "runtime/ptx_signature.cpp"
+
+namespace {
+
+void check(const std::vector<cupola::Parameter>& parameters) {
+    for (const cupola::Parameter& parameter : parameters) {
+        if (parameter.size > 1u << 16 || parameter.offset > 1u << 16) std::abort();
+        if (cupola::describe(parameter).empty()) std::abort();
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    std::vector<cupola::Parameter> parameters, others;
+    std::size_t looked = 0;
+    for (const std::string& name : cupola::entries_of(text)) {
+        if (++looked > 8) break;
+        if (!cupola::from_ptx(text, name, parameters)) continue;
+        check(parameters);
+        // What the text says of a kernel is refined by what it says of the one before.
+        if (cupola::refine(parameters, others)) check(parameters);
+        others = parameters;
+    }
+    cupola::variables_of(text);
+    if (cupola::from_demangled(text, parameters)) check(parameters);
+    return 0;
+}
