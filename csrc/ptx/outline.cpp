@@ -7,8 +7,8 @@
 namespace cupola::ptx {
 namespace {
 
-bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool word(char c) {
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool in_a_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '$' || c == '%' || c == '.';
 }
@@ -73,7 +73,7 @@ class Scanner {
     bool skip_blanks() {
         while (at_ != end_) {
             if (*at_ == '\n') ++line_;
-            if (blank(*at_)) {
+            if (is_space(*at_)) {
                 ++at_;
             } else if (*at_ != '/') {
                 return true;
@@ -105,9 +105,9 @@ class Scanner {
     }
 
     std::string_view next_word(const char*& at) const {
-        while (at != end_ && blank(*at)) ++at;
+        while (at != end_ && is_space(*at)) ++at;
         const char* const from = at;
-        while (at != end_ && word(*at)) ++at;
+        while (at != end_ && in_a_word(*at)) ++at;
         return {from, static_cast<std::size_t>(at - from)};
     }
 
