@@ -151,7 +151,10 @@ void Flight::list(std::string& lines) const {
         const char* origin = e.origin;
         if (!title) continue;
         lines += std::string("\n    ") + title;
-        if (e.grid[0]) lines += ", grid " + triple(e.grid) + ", block " + triple(e.block);
+        const std::uint64_t shape[3] = {e.shape[0], e.shape[1], e.shape[2]};
+        cupola_dimensions d{};
+        std::memcpy(&d, shape, sizeof shape);
+        if (d.grid[0]) lines += ", grid " + triple(d.grid) + ", block " + triple(d.block);
         if (origin) lines += std::string(", launched at ") + origin;
     }
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <string>
 
@@ -80,17 +81,23 @@ class Flight {
         Entry& e = entries_[head % kept];
         e.title.store(title, std::memory_order_relaxed);
         e.origin.store(origin, std::memory_order_relaxed);
-        for (int i = 0; i < 3; ++i) {
-            e.grid[i].store(d.grid[i], std::memory_order_relaxed);
-            e.block[i].store(d.block[i], std::memory_order_relaxed);
-        }
+        // In as few stores as there can be, and without a loop, which the compiler would keep.
+        e.shape[0].store(pair(d, 0), std::memory_order_relaxed);
+        e.shape[1].store(pair(d, 1), std::memory_order_relaxed);
+        e.shape[2].store(pair(d, 2), std::memory_order_relaxed);
+    }
+    static std::uint64_t pair(const cupola_dimensions& d, int index) noexcept {
+        std::uint64_t two;
+        std::memcpy(&two, reinterpret_cast<const char*>(&d) + index * sizeof two, sizeof two);
+        return two;
     }
 
+    static_assert(sizeof(cupola_dimensions) == 28, "grid and block are its first 24 bytes");
     static constexpr unsigned kept = 32;
     // Relaxed atomics: a reader of a fault may see a launch that is just being written.
     struct Entry {
         std::atomic<const char*> title{nullptr}, origin{nullptr};
-        std::atomic<std::uint32_t> grid[3]{}, block[3]{};
+        std::atomic<std::uint64_t> shape[3]{};  // grid and block, as cupola_dimensions has them
     };
 
     static thread_local const char* origin;  // a lasting text

@@ -215,14 +215,17 @@ int cupola_launch_point(const cupola_kernel* kernel, const void* buffer, void** 
 [[gnu::hot]] int cupola_launch_pointed(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                                        const cupola_attributes* attributes, void** pointers,
                                        cupola_stream* stream) {
-    return guard([&] {
+    bool launched = false;
+    const int status = guard([&] {
         Kernel& k = *unwrap(required(kernel, "kernel"));
         required(dimensions, "dimensions");
         if (k.parameter_bytes) required(pointers, "pointers");
         driver();  // a forked child must not get further
         k.launch_pointed(*dimensions, attributes, pointers,
                          stream_or_current(unwrap(stream), k.context));
+        launched = true;
     });
+    return __builtin_expect(launched, 1) ? CUPOLA_SUCCESS : status;
 }
 
 int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions,
