@@ -8,6 +8,7 @@ only where a project names kernels.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +44,22 @@ def keyword(distribution: Distribution, name: str, value: Any) -> None:
 
 
 def _add(distribution: Distribution, reader: str, *given: Any) -> None:
-    from cupola.build import command, error, kernels
+    from cupola.build import command, error, kernels, signature
 
+    _require(distribution, signature.REQUIREMENT)
     try:
         command.add(distribution, getattr(kernels, reader)(*given))
     except error.BuildError as wrong:
         raise SystemExit(str(wrong)) from None
+
+
+def _require(distribution: Distribution, requirement: str) -> None:
+    """What only builds want is asked for as ``setup_requires`` are: while pip, which isolates a
+    build, has setuptools tell what it takes.
+    """
+    from setuptools import build_meta
+
+    if isinstance(distribution, build_meta.Distribution) and not importlib.util.find_spec(
+        "elftools"
+    ):
+        distribution.fetch_build_eggs([requirement])

@@ -2,12 +2,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import hooks
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
 
 HEADER = """#pragma once
 struct Line { float slope; int offset; };
@@ -74,8 +71,7 @@ class Project:
         self.write("setup.py", "from setuptools import setup\nsetup()\n")
         self.environment = {**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CACHE_DIR": "none"}
         self.environment.pop("CUPOLA_ARCHITECTURES", None)
-        path = os.pathsep.join([str(hooks.install(folder / "hooks")), str(ROOT / "package")])
-        self.environment["PYTHONPATH"] = path
+        self.environment["PYTHONPATH"] = hooks.search_path(hooks.install(folder / "hooks"))
 
     def write(self, name, text):
         (self.folder / name).write_text(text)

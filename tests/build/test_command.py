@@ -236,6 +236,15 @@ def test_the_command_line_builds_in_place(project):
     assert "no pyproject.toml" in project.python("-m", "cupola", "build", fails=True)
 
 
+@pytest.mark.parametrize("kind", ["wheel", "editable", "sdist"])
+def test_what_only_builds_want_is_asked_for(project, kind):
+    """cupola itself does not bring it in: it is no requirement of those who run kernels."""
+    ask = f"from setuptools import build_meta; print(build_meta.get_requires_for_build_{kind}())"
+    hide = "import sys; sys.modules['elftools'] = None; "
+    assert "'pyelftools>=" in project.python("-c", hide + ask)
+    assert "pyelftools" not in project.python("-c", ask)
+
+
 def test_projects_without_kernels_do_not_import_cupola(project):
     project.write("pyproject.toml", "[project]\nname = 'cupola-kernels-none'\nversion = '1'\n")
     text = "import sys\nfrom setuptools import setup\nsetup(packages=['slope'])\n"

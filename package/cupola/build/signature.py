@@ -25,6 +25,9 @@ _LIBRARY_FLOATS = {"__half": "half", "__nv_bfloat16": "bfloat16"}
 Description = dict[str, Any]
 
 
+REQUIREMENT = "pyelftools>=0.31"  # of builds alone
+
+
 @dataclass
 class Debug:
     """What debug information tells."""
@@ -47,7 +50,9 @@ def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
         from elftools.common.exceptions import DWARFError, ELFError
         from elftools.elf.elffile import ELFFile
     except ImportError as error:
-        raise BuildError("the manifest needs pyelftools: pip install pyelftools") from error
+        raise BuildError(
+            "the manifest needs pyelftools: pip install 'cupola[build]'"
+        ) from error
     found = Debug({}, {})
     try:
         # Relocations are of a kind that pyelftools does not know, and only concern addresses.
