@@ -7,6 +7,9 @@ JOBS := $(shell nproc)
 # More for pytest, as in `make test PYTEST="-k saxpy --driver=cpu"`.
 PYTEST ?=
 RESULTS ?= build/results
+# Where finished wheels go, and what they have machine code for.
+WHEELS ?= dist
+wheel: export CUPOLA_ARCHITECTURES ?= all
 # How long each fuzzer runs.
 FUZZ_SECONDS ?= 60
 
@@ -15,8 +18,8 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs test lint lint-python lint-cython lint-format lint-cpp format bench gpu fuzz \
-    sanitize sweep clean
+.PHONY: demo build docs wheel test lint lint-python lint-cython lint-format lint-cpp format bench gpu \
+    fuzz sanitize sweep clean
 
 # An environment with what the build, the demo and the tests need. What brings nvcc and the
 # run-time compiler in is asked for only where the machine has none that suits.
@@ -32,6 +35,10 @@ $(VENV)/ready: pyproject.toml
 	    2>/dev/null || $(PIP) $$($(BIN)/python tools/requirements.py compile)
 	@touch $@
 
+$(VENV)/wheel: $(VENV)/ready
+	@$(PIP) $$($(BIN)/python tools/requirements.py wheel)
+	@touch $@
+
 $(VENV)/lint: $(VENV)/ready
 	@echo "installing the linters"
 	@$(PIP) $$($(BIN)/python tools/requirements.py lint)
@@ -43,6 +50,13 @@ build: $(VENV)/ready
 	@$(BIN)/python setup.py --quiet build_ext --inplace
 	@test $(VENV)/installed -nt $(VENV)/ready || { echo "installing cupola into $(VENV)" && \
 	    $(PIP) --no-build-isolation --no-deps --editable . && touch $(VENV)/installed; }
+
+# A release, for the oldest systems that it loads on. Every architecture takes minutes.
+wheel: $(VENV)/wheel
+	@rm -rf build/wheel
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	    --no-build-isolation --wheel-dir build/wheel .
+	@$(BIN)/python tools/wheel.py build/wheel/*.whl --out $(WHEELS)
 
 demo: build
 	@$(BIN)/python -m cupola mandelbrot -o mandelbrot.png --size 2048

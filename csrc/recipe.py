@@ -36,6 +36,10 @@ WEIGHTS = {
     "csrc/cpu/exec/isa/integer.cpp": 4,
     "csrc/cpu/exec/isa/compare.cpp": 3,
 }
+# Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
+SYSTEM = ("-ldl",)
+if platform.libc_ver()[0] == "glibc":
+    SYSTEM = ("-Wl,--no-as-needed", "-l:libdl.so.2", "-l:libpthread.so.0", "-Wl,--as-needed")
 # Each level of the instruction set, and by what it is known: as in csrc/cpu/exec/isa.cpp.
 AVX2 = {"avx2", "fma", "bmi1", "bmi2"}
 AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
@@ -111,6 +115,11 @@ class Recipe:
         return digest.hexdigest()[:16]
 
     @property
+    def oldest(self) -> list[str]:
+        """What binds to old versions of functions; sanitizers have their own in the way of that."""
+        return ["platform/*.cpp"] if self.compiler.variant == "release" else []
+
+    @property
     def native(self) -> Path:
         """Where objects and libraries are made."""
         return BUILD / "native" / self.compiler.variant
@@ -175,14 +184,14 @@ class Recipe:
             "CUPOLA_BUILD_ID": self.build_id(),
             "CUPOLA_VERSION": self.version,
         }
-        sources = self.sources("runtime/**/*.cpp", "image/**/*.cpp")
+        sources = self.sources("runtime/**/*.cpp", "image/**/*.cpp", *self.oldest)
         flags = (*flags, "-Icsrc", "-Icsrc/include")
         objects = list(self._objects(sources, flags, toolkit, values, images))
         target = self.products()["libcupola.so"]
         files = [step.target for step in objects]
         exports = self.native / "runtime.map"
         link = self.compiler.shared_library(
-            target, files, soname="libcupola.so", version_script=exports, flags=["-ldl"]
+            target, files, soname="libcupola.so", version_script=exports, flags=SYSTEM
         )
         listed = self._exports(exports, "cupola_*", version=f"CUPOLA_{self.abi_version()}")
         return [listed, *objects, link]
@@ -197,7 +206,7 @@ class Recipe:
             [step.target for step in objects],
             soname="libcuda.so.1",
             version_script=exports,
-            flags=["-ldl"],
+            flags=SYSTEM,
         )
         listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")
         return [listed, *objects, link, self._alias(alias, library)]
@@ -207,7 +216,7 @@ class Recipe:
         fast, hasty = (FAST, HASTY) if flags is DEVICE else ((), ())
         flags = (*flags, "-Icsrc")
         isa_sources = self.sources("cpu/exec/isa/*.cpp")
-        others = self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/api/*.cpp")
+        others = self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/api/*.cpp", *self.oldest)
         engine = self.sources("cpu/*.cpp", "cpu/exec/*.cpp")
         objects = [
             *self._objects(others, flags, toolkit, folder="device"),

@@ -13,6 +13,7 @@ SOURCES = ("*.cpp", "*.hpp", "*.h", "*.inc", "*.def", "*.cu", "*.cuh")
 # What each folder of csrc may include of the others.
 ARROWS = {
     "include": set(),
+    "platform": set(),
     "image": set(),
     "ptx": {"image"},
     "cpu": {"ptx", "image"},

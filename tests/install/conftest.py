@@ -1,4 +1,5 @@
 # tests/install/conftest.py - clean copies of the checkout, and clean environments to install into.
+import copy
 import json
 import os
 import shutil
@@ -82,6 +83,16 @@ class Place:
         self.environment = {**kept, "CUPOLA_DRIVER": "cpu"}
         call([sys.executable, "-m", "venv", folder / "venv"], folder, self.environment)
         self.bin = folder / "venv" / "bin"
+
+    def beside(self, name):
+        """Another environment, in an empty folder: without the sources."""
+        other = copy.copy(self)
+        other.source = other.elsewhere = folder = self.elsewhere / name
+        folder.mkdir()
+        other.environment = dict(self.environment)
+        call([sys.executable, "-m", "venv", folder / "venv"], folder, other.environment)
+        other.bin = folder / "venv" / "bin"
+        return other
 
     def hide_nvcc(self):
         """Take the machine's nvcc away from everything that is called after this."""

