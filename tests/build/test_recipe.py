@@ -105,7 +105,7 @@ def test_the_oldest_level_gives_the_same_and_takes_no_stack(recipe, tmp_path):
 def test_sources_are_compiled_together_and_tools_see_each(recipe):
     found = toolkit.find()
     sources = {"csrc/" + path.relative_to(ROOT / "csrc").as_posix()
-               for folder in ("runtime", "image", "ptx", "cpu") for path in
+               for folder in ("runtime", "image", "ptx", "cpu", "platform") for path in
                (ROOT / "csrc" / folder).rglob("*.cpp")}  # fmt: skip
     for apart in (False, True):
         work = recipe.Recipe(cupola.build, ROOT, "1", apart=apart)
