@@ -5,13 +5,16 @@ import pickle
 import random
 import shutil
 import sys
+import time
 
 import images
+import numpy as np
 import pytest
 from test_module import works
 from working import refused
 
 import cupola
+from cupola import manifest
 from cupola.manifest import Manifest
 
 
@@ -176,6 +179,23 @@ def test_manifests_with_impossible_parameters(driver, written, changes):
         with refused(cupola.ImageError, saying="changed.json"):
             module["axpy"]
     works(module)  # what is not asked about is not looked at
+
+
+HOLLOW = {"names": [], "formats": [], "offsets": [], "itemsize": 0}
+
+
+@pytest.mark.parametrize("inner", [HOLLOW, "|V1", "<f4"])
+def test_an_array_of_more_than_parameters_hold_is_refused(inner):
+    with pytest.raises(ValueError, match="an offset or size of"):
+        manifest.dtype_of([inner, [65535, 65535, 65535]])
+
+
+def test_what_has_no_room_has_no_differences():
+    hollow = np.dtype((np.dtype([]), (1 << 30,)))
+    one = np.dtype([("hollow", hollow), ("x", np.int32)])
+    begun = time.monotonic()
+    assert manifest.difference(one, one) == ""
+    assert time.monotonic() - begun < 1
 
 
 def test_a_dtype_of_another_size_than_the_value(driver, written):

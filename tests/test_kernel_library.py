@@ -125,6 +125,7 @@ def test_threads_load_it_once(driver, package):
 
 def test_it_is_loaded_again_after_unloading(driver, package):
     kernels = imported()
+    doubled(kernels)
     first = kernels.load()
     first.unload()
     assert kernels.load() is not first and kernels.load().loaded

@@ -37,7 +37,26 @@ def test_names(name, package):
 
 @pytest.mark.parametrize(
     "name",
-    ["", "-x", "x-", "a b", "a/b", "../a", "é", "2d", "class", "json", "numpy", "Cupola", "tests"],
+    [
+        "",
+        "-x",
+        "x-",
+        "a b",
+        "a/b",
+        "../a",
+        "é",
+        "2d",
+        "class",
+        "json",
+        "numpy",
+        "Cupola",
+        "tests",
+        "pip",
+        "Wheel",
+        "setuptools",
+        "conftest",
+        "Cython",
+    ],
 )
 def test_names_that_are_refused(name, tmp_path):
     with pytest.raises(cupola.ArgumentValueError):

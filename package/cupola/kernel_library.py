@@ -36,6 +36,7 @@ class KernelLibrary:
         self.kernels = kernels
         self._lock = threading.Lock()
         self._modules: dict[int, Module] = {}
+        self._given: dict[str, Kernel] = {}  # those that the module holds as attributes
         self._found: tuple[bytes, Any, str] | None = None
 
     def attribute(self, name: str) -> Kernel:
@@ -55,6 +56,7 @@ class KernelLibrary:
 
         kernel = self.load()[exact]
         if len(devices()) == 1:  # it is the same whenever it is asked for
+            self._given[name] = kernel
             setattr(sys.modules[self.name], name, kernel)
         return kernel
 
@@ -90,8 +92,17 @@ class KernelLibrary:
             with self._lock:
                 module = self._modules.get(index)
                 if module is None or not module.loaded:
+                    self._forget()
                     module = self._modules[index] = self._load(index)
         return module
+
+    def _forget(self) -> None:
+        """Attributes of an image that was unloaded: they are found anew."""
+        held = vars(sys.modules[self.name])
+        for name, kernel in self._given.items():
+            if held.get(name) is kernel:
+                del held[name]
+        self._given.clear()
 
     def _load(self, index: int) -> Module:
         from cupola.module import Module

@@ -221,7 +221,7 @@ def dtype_of(spec: Any, depth: int = 16) -> np.dtype[Any]:
         raise ValueError("structs in structs without an end")
     if isinstance(spec, list):
         inner, shape = dtype_of(spec[0], depth - 1), tuple(_number(axis) for axis in spec[1])
-        _number(inner.itemsize * math.prod(shape))
+        _number(max(1, inner.itemsize) * math.prod(shape))
         return np.dtype((inner, shape))
     if not isinstance(spec, dict):
         raise TypeError(f"a dtype of {spec!r}")
@@ -287,6 +287,8 @@ def _leaves(
     dtype: np.dtype[Any], at: int, name: str
 ) -> Iterator[tuple[int, tuple[np.dtype[Any], str]]]:
     """The numbers that a struct is made of, by their offsets."""
+    if dtype.itemsize == 0:
+        return
     if dtype.subdtype is not None:
         inner, shape = dtype.subdtype
         for i in range(math.prod(shape)):

@@ -47,6 +47,17 @@ def test_bad_values_are_errors(text):
         chosen(text)
 
 
+def test_what_is_older_than_the_ptx():
+    """The environment is for every library; a table is for its own."""
+    found = choose(NVCC_13, {"CUPOLA_ARCHITECTURES": "80,90"}, ptx=90)
+    assert (found.cubins, found.ptx) == ((90,), 90)
+    assert found.note == "left out of CUPOLA_ARCHITECTURES: sm_80 (older than PTX compute_90)"
+    assert choose(NVCC_13, {"CUPOLA_ARCHITECTURES": "90"}, ptx=90).note == ""
+    assert choose(NVCC_13, {"CUPOLA_ARCHITECTURES": "80"}, ptx=90).cubins == ()
+    with pytest.raises(BuildError, match=r"architectures=80,90: sm_80 is older.*compute_90"):
+        choose(NVCC_13, {}, otherwise="80,90", ptx=90)
+
+
 def test_a_number_that_the_compiler_does_not_know_is_an_error():
     with pytest.raises(BuildError, match=r"no code for sm_70.*it knows sm_75"):
         chosen("70,90")

@@ -49,6 +49,10 @@ def test_architectures(given, means):
         (["--relocatable-device-code=true"], None, ["a.cu"], True),
         (["-dc"], None, ["a.cu"], True),
         (["-rdc=false"], None, ["a.cu"], False),
+        (["-rdc", "true"], None, ["a.cu"], True),
+        (["-rdc", "false"], None, ["a.cu"], False),
+        (["-rdc", "false"], None, ["a.cu", "b.cu"], False),
+        (["--relocatable-device-code", "false"], True, ["a.cu"], True),
     ],
 )
 def test_sources_are_linked_where_there_are_several_or_it_is_asked_for(
@@ -81,6 +85,8 @@ def test_sources_are_linked_where_there_are_several_or_it_is_asked_for(
         ([table(options=["-Icsrc"])], r"include = \["),
         ([table(options=["-ptx"])], "knows what to make"),
         ([table(options=["-dlto"])], "link-time"),
+        ([table(options=["-rdc", "maybe"])], "true or false"),
+        ([table(options=["-O2", "-rdc"])], "true or false"),
         ([table(architectures=7)], "'all', 'native' or a list"),
         ([table(ptx="x")], "a number"),
         ([table(relocatable="yes")], "true or false"),

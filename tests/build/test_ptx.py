@@ -134,6 +134,7 @@ HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
         (HEAD + ".visible .global .u32 x = 2;\n", "x is defined in a and in b"),
         (HEAD.replace("75", "80"), "different targets"),
         (HEAD + ".entry x() { ret; }\n", "another source has a kernel x"),
+        (HEAD + ".func f() { ret; }\n.func g();\n.alias g, f;\n", "by its own name, or compile"),
     ],
 )
 def test_texts_that_do_not_go_together(second, says):

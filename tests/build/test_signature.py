@@ -14,6 +14,7 @@ from cupola.build.merge import merge
 
 SOURCE = """
 #include <cstdint>
+#include <cstdio>
 #include <cuComplex.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -55,6 +56,11 @@ template __global__ void numbers<1, 2>(shape::Vector<double>, int*);
 void host() { ns::inner<<<1, 1>>>({}, 1); }
 extern "C" __global__ void none() {}
 static __global__ void own(int first) { if (first) asm("exit;"); }
+__device__ const char said[] = "a \\"__global__ void\\" in text";
+__device__ int my__global__x(int x) { return x + said[0]; }
+extern "C" __global__ void telling(int code) {
+    if (code) printf("__global__ of %d %s", my__global__x(code), said);
+}
 void other() { own<<<1, 1>>>(1); }
 """
 ARCHITECTURE = "-arch=sm_90"
@@ -253,5 +259,7 @@ def test_intermediate_files_of_another_form():
         with pytest.raises(BuildError, match="intermediate file"):
             read_declarations(text)
     assert read_declarations("__global__ extern void f(int);") == {}
+    for said in ('"__global__"', '"a \\"__global__ void f(int a){"', "my__global__", "__global__x"):
+        assert read_declarations(f"char* s = {said};\n") == {}
     text = '# 1 "__global__ k.cu"\n__global__ void f(\n# 2 "x"\nint\n# 3 ")"\n a){'
     assert read_declarations(text.partition("\n")[2]) == {"f": [Declaration("a", "int")]}

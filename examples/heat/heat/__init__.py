@@ -66,6 +66,8 @@ class Plate:
 
     def advance(self, steps: int = 1000) -> None:
         """Let time pass; queues that many launches, without Python's lock."""
+        if steps < 0:
+            raise ValueError(f"steps is 0 or more, got {steps}: time does not run back")
         kernel = self._kernel("advance")
         if _steps.advance(kernel, self._now, self._spare, self.rate, steps) % 2:
             self._now, self._spare = self._spare, self._now

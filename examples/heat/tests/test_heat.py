@@ -45,6 +45,16 @@ def test_a_thousand_steps_a_call():
     np.testing.assert_array_equal(there.temperatures.get(), solved(start, 1001, 0.2))
 
 
+def test_time_does_not_run_back():
+    start = plate((8, 8), np.float32)
+    there = heat.Plate(start)
+    with pytest.raises(ValueError, match="steps is 0 or more, got -1"):
+        there.advance(-1)
+    there.advance(0)
+    assert there.steps == 0
+    np.testing.assert_array_equal(there.temperatures.get(), start)
+
+
 def test_device_arrays_stay_on_the_device():
     start = cupola.to_device(plate((16, 20), np.float64))
     after = heat.spread(start, 7)

@@ -48,7 +48,8 @@ def choose(
 
     ``all`` is the full list; ``native`` the devices that are present; ``75,90`` these two; with
     no value ``otherwise`` is meant.  PTX is always made, of what ``ptx`` says, and no code for
-    what is older.  ``devices`` stands in for asking the driver.
+    what is older: of the environment, which is for all that is built, that is left out.
+    ``devices`` stands in for asking the driver.
     """
     supported = set(supported)
     text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
@@ -68,6 +69,10 @@ def choose(
             f"{source}={text}: the CUDA compiler makes no code for "
             f"{_names(unknown)}; it knows {_names(sorted(supported))}"
         )
+    if source == VARIABLE:
+        older = [n for n in wanted if n < ptx]
+        note = f"left out of {source}: {_names(older)} (older than PTX compute_{ptx})"
+        return Architectures(tuple(n for n in wanted if n >= ptx), ptx, note if older else "")
     if wanted[0] < ptx:
         raise BuildError(
             f"{source}={text}: sm_{wanted[0]} is older than the PTX that the sources are made "

@@ -1,4 +1,4 @@
-# package/cupola.build.intermediate.py - kernels' parameters as the compiler's front end wrote them.
+# package/cupola/build/intermediate.py - kernels' parameters as the compiler's front end wrote them.
 """Kernels' declarations out of nvcc's intermediate files.
 
 ``nvcc --keep`` leaves ``NAME.cudafe1.gpu``: the device code as C, templates made and names
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from .error import BuildError
 
-_KERNEL = "__global__"
+_KERNEL = re.compile(r"(?<![\w$])__global__(?![\w$])")
+_TEXT = re.compile(r'"(?:\\.|[^"\\])*"')
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_$][\w$]*|\d[\w.]*|\S')
 _MARKER = re.compile(r"^#.*$", re.MULTILINE)  # which line of which file follows
 _WORD = re.compile(r"[A-Za-z_$][\w$]*\Z")
@@ -47,14 +48,21 @@ def read_declarations(text: str) -> dict[str, list[Declaration]]:
     """
     found = {}
     types = _Types(text)
-    at = text.find(_KERNEL)
-    while at >= 0:
-        tokens = _tokens(text, at + len(_KERNEL))
+    for word in _KERNEL.finditer(text):
+        if _within_text(text, word.start()):
+            continue
+        tokens = _tokens(text, word.end())
         name, parameters = _header(tokens)
         if next(tokens, "") == "{":
             found[name] = [types.declaration(one) for one in parameters if one != ["void"]]
-        at = text.find(_KERNEL, at + len(_KERNEL))
     return found
+
+
+def _within_text(text: str, at: int) -> bool:
+    """Whether that place is inside of a string, none of which goes over a line's end."""
+    begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    line = text[begin : end if end >= 0 else len(text)]
+    return any(one.start() < at - begin < one.end() for one in _TEXT.finditer(line))
 
 
 def _tokens(text: str, at: int) -> Iterator[str]:

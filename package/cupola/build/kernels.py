@@ -30,7 +30,8 @@ _DECIDED = {
     **dict.fromkeys(("-dlto", "--dlink-time-opt", "-lto", "--lto"),
                     "nothing: link-time optimisation gives no PTX, which every library has"),
 }  # fmt: skip
-_RELOCATABLE = ("-rdc", "--relocatable-device-code", "-dc", "--device-c")
+_RELOCATABLE = ("-rdc", "--relocatable-device-code")
+_COMPILED_ALONE = ("-dc", "--device-c")
 HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".cu")
 
 
@@ -113,14 +114,21 @@ class Kernels:
 
     def _look_at_options(self) -> None:
         kept = []
-        for option in self.options:
-            word = option.partition("=")[0]
+        options = iter(self.options)
+        for option in options:
+            word, equals, value = option.partition("=")
             word = "-I" if word.startswith("-I") else word
             if word in _DECIDED:
                 raise self.wrong("options", option, f"write {_DECIDED[word]}")
+            if word in _COMPILED_ALONE:
+                object.__setattr__(self, "relocatable", True)
+                continue
             if word in _RELOCATABLE:
-                if not option.endswith("=false"):
-                    object.__setattr__(self, "relocatable", True)
+                value = value if equals else next(options, "")
+                if value not in ("true", "false"):
+                    raise self.wrong("options", f"{word} {value}".strip(), "true or false is wanted")
+                if value == "true" or self.relocatable is None:
+                    object.__setattr__(self, "relocatable", value == "true")
                 continue
             kept.append(option)
         object.__setattr__(self, "options", tuple(kept))

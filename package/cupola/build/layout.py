@@ -5,7 +5,7 @@
 - ``["<f4", [2, 3]]`` an array of these;
 - ``{"names": [...], "formats": [...], "offsets": [...], "itemsize": 40}`` a struct.
 
-`cupola.images.dtype_of` makes NumPy's own of it.
+`cupola.manifest.dtype_of` makes NumPy's own of it.
 """
 
 from __future__ import annotations

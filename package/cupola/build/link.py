@@ -13,6 +13,7 @@ from pathlib import Path
 from . import ptx
 from .architectures import Architectures
 from .cubin import read_fatbin
+from .error import BuildError
 from .nvcc import compile_source, describe_source, kept
 from .step import Step
 from .toolkit import Toolkit
@@ -118,5 +119,10 @@ def _tool(
 
 
 def _ptx(path: Path) -> str:
-    (text,) = (entry.payload for entry in read_fatbin(path.read_bytes()) if entry.kind == "ptx")
-    return text.decode()
+    texts = [entry.payload for entry in read_fatbin(path.read_bytes()) if entry.kind == "ptx"]
+    if len(texts) != 1:
+        raise BuildError(
+            f"{path} holds {len(texts)} PTX texts where one is wanted: options for nvcc that "
+            "choose architectures don't go together with those of the build"
+        )
+    return texts[0].decode()

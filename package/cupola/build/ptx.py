@@ -207,6 +207,12 @@ def _name(item: str) -> str | None:
     head = re.split(r"[{=]", item, maxsplit=1)[0]
     if _HEADER.match(head):
         return None
+    if item.startswith(".alias"):
+        raise BuildError(
+            f"PTX with another name for a function ({item[:100]}), which can't be cut or joined: "
+            "call the function by its own name, or compile all sources as one "
+            "(relocatable = false)"
+        )
     for form in (_ENTRY, _FUNCTION, _VARIABLE):
         found = form.search(head)
         if found:

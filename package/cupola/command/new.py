@@ -20,7 +20,8 @@ Writes a folder NAME with one .cu, one .pyx, pyproject.toml, tests and README. T
   python -m pytest"""
 
 # What a package of that name would hide, or be hidden by.
-TAKEN = {"cupola", "numpy", "Cython", "cython", "setuptools", "pytest", "tests", "csrc"}
+TAKEN = {"cupola", "numpy", "cython", "setuptools", "wheel", "pip", "pytest", "conftest", "tests",
+         "csrc"}  # fmt: skip
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +89,7 @@ def package_of(name: str) -> str:
     package = re.sub(r"[-_.]+", "_", name).lower()
     if not package.isidentifier() or keyword.iskeyword(package):
         raise ArgumentValueError(f"{name!r} can't be imported: {package} is no name in Python")
-    if package in sys.stdlib_module_names or package in {one.lower() for one in TAKEN}:
+    if package in sys.stdlib_module_names or package in TAKEN:
         raise ArgumentValueError(
             f"{name!r}: there is a module {package} already, which one of that name would hide"
         )
