@@ -301,3 +301,12 @@ def test_dtypes_of_parameters(module, driver):
 
 def test_restrict(named):
     assert [one.restrict for one in named["flat"].params] == [True, False, False]
+
+
+def test_stand_ins_for_names_are_nobody_elses():
+    from cupola import parameters
+    from cupola.records import Parameter
+
+    given = [Parameter(name, "pointer", "float", 0, 8) for name in ("", "argument0")]
+    shown = parameters.signature(given)
+    assert list(shown.parameters) == ["argument0_", "argument0"]

@@ -1,10 +1,12 @@
 """Pipelines that end early, schedules of one's own, and several devices."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import images
 import numpy as np
@@ -282,11 +284,41 @@ def test_the_end_waits_for_a_step(driver):
         threading.Timer(0.2, go_on.set).start()
         raise LookupError("mine")
 
-    with pytest.raises(cupola.ChunkError, match="mine"):  # the steps that were refused are noted
+    with pytest.raises(LookupError, match="mine"):  # steps that were refused are no chunk's failure
         cupola.pipeline(work, x, out, chunk=5, schedule=leaves)
     assert seen == ["queued"]
     threads[0].join()
     assert kept[0].slots == ()
+
+
+def test_who_only_looks_is_in_nobodys_way(add):
+    x, out = numbers(4000), np.zeros(4000, np.int32)
+    over, seen = threading.Event(), set()
+
+    def looks(slot):
+        while not over.is_set():
+            with contextlib.suppress(cupola.ArgumentValueError):  # it has nothing under way now
+                seen.add(slot.ready)
+
+    def watched(pipeline):
+        slot = pipeline.slots[0]
+        thread = threading.Thread(target=looks, args=(slot,))
+        thread.start()
+        try:
+            for chunk in pipeline.chunks:
+                slot.fill(chunk)
+                slot.upload()
+                slot.launch()
+                slot.download()
+                time.sleep(0)
+                slot.drain()
+        finally:
+            over.set()
+            thread.join()
+
+    cupola.pipeline(add, x, out, chunk=10, schedule=watched, staging=True)
+    np.testing.assert_array_equal(out, x + 1)
+    assert seen
 
 
 # -- devices ----------------------------------------------------------------------------------

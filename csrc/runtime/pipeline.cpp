@@ -47,29 +47,30 @@ std::size_t Pipeline::bytes_of(const Array& array, std::int64_t chunk) const {
     return static_cast<std::size_t>(rows_of(chunk)) * array.host.row_bytes();
 }
 
-// A slot while a thread is in a step of it: no other thread is, and the pipeline isn't over.
+// A slot while a thread is in a step of it: no other thread is, and the pipeline isn't over. Who
+// only looks at it is not alone, but the end waits for that, too.
 class Pipeline::Turn {
   public:
-    Turn(Pipeline& pipeline, std::size_t index, Step before, const char* step)
-        : pipeline_(pipeline), outer_(innermost) {
+    Turn(Pipeline& pipeline, std::size_t index, Step before, const char* step, bool alone)
+        : pipeline_(pipeline), outer_(innermost), alone_(alone) {
         static constexpr const char* names[] = {"fill", "upload", "launch", "download", "drain"};
         std::lock_guard<std::mutex> lock(pipeline.mutex_);
         slot_ = &pipeline.slot_at(index);
-        if (slot_->taken)
+        if (alone && slot_->taken)
             fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) +
                                          " is in another step: one thread at a time works on it");
         if (slot_->step != before)
             fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) + ": not " + step + " but " +
                                          names[static_cast<int>(slot_->step.load())] +
                                          " is its next step");
-        slot_->taken = true;
+        if (alone) slot_->taken = true;
         ++pipeline.under_way_;
         innermost = this;
     }
     ~Turn() {
         innermost = outer_;
         std::lock_guard<std::mutex> lock(pipeline_.mutex_);
-        slot_->taken = false;
+        if (alone_) slot_->taken = false;
         if (--pipeline_.under_way_ == 0) pipeline_.idle_.notify_all();
     }
     Turn(const Turn&) = delete;
@@ -87,10 +88,27 @@ class Pipeline::Turn {
     static thread_local const Turn* innermost;
     Pipeline& pipeline_;
     const Turn* const outer_;
+    const bool alone_;
     Slot* slot_;
 };
 
 thread_local const Pipeline::Turn* Pipeline::Turn::innermost = nullptr;
+
+// What goes wrong in a step is noted while its chunk is still there; a step that is refused,
+// because it is not its turn, says nothing about any chunk.
+template <class Body>
+void Pipeline::step(std::size_t index, Step before, const char* name, Body&& body, bool alone) {
+    const Turn turn(*this, index, before, name, alone);
+    try {
+        body(turn.slot());
+    } catch (const Error& error) {
+        note_failure(turn.slot(), error.code != 0);
+        throw;
+    } catch (...) {
+        note_failure(turn.slot(), false);
+        throw;
+    }
+}
 
 std::size_t Pipeline::slots() const {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -152,7 +170,7 @@ void Pipeline::set_kernel(std::size_t index, Kernel& kernel, const cupola_dimens
     std::vector<std::uint32_t> form_of(forms, forms + chunks_);
     for (std::uint32_t form : form_of)
         if (form >= count) fail(CUPOLA_ERROR_VALUE, "there is no form " + std::to_string(form));
-    const Turn turn(*this, index, Step::empty, "set its kernel");
+    const Turn turn(*this, index, Step::empty, "set its kernel", true);
     Slot& slot = turn.slot();
     slot.kernel = Ref<Kernel>::share(&kernel);
     slot.forms = std::move(made);
@@ -211,78 +229,80 @@ void Pipeline::transfer(Slot& slot, bool inward) {
 }
 
 void Pipeline::fill(std::size_t index, std::int64_t chunk) {
-    const Turn turn(*this, index, Step::empty, "fill");
-    Slot& slot = turn.slot();
-    if (chunk < 0 || chunk >= chunks_)
-        fail(CUPOLA_ERROR_VALUE, "there is no chunk " + std::to_string(chunk) +
-                                     ": the pipeline has " + std::to_string(chunks_));
-    {
-        std::lock_guard<std::mutex> lock(mutex_);
-        if (begun_[static_cast<std::size_t>(chunk)])
-            fail(CUPOLA_ERROR_VALUE, "chunk " + std::to_string(chunk) +
-                                         " was in a slot before; each goes through once");
-        begun_[static_cast<std::size_t>(chunk)] = true;
-    }
-    slot.chunk = chunk;
-    slot.step = Step::filled;
-    stage(slot, true);
+    step(index, Step::empty, "fill", [&](Slot& slot) {
+        if (chunk < 0 || chunk >= chunks_)
+            fail(CUPOLA_ERROR_VALUE, "there is no chunk " + std::to_string(chunk) +
+                                         ": the pipeline has " + std::to_string(chunks_));
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            if (begun_[static_cast<std::size_t>(chunk)])
+                fail(CUPOLA_ERROR_VALUE, "chunk " + std::to_string(chunk) +
+                                             " was in a slot before; each goes through once");
+            begun_[static_cast<std::size_t>(chunk)] = true;
+        }
+        slot.chunk = chunk;
+        slot.step = Step::filled;
+        stage(slot, true);
+    });
 }
 
 void Pipeline::upload(std::size_t index) {
-    const Turn turn(*this, index, Step::filled, "upload");
-    Slot& slot = turn.slot();
-    const Current current(slot.stream->context);
-    slot.step = Step::uploaded;
-    transfer(slot, true);
+    step(index, Step::filled, "upload", [&](Slot& slot) {
+        const Current current(slot.stream->context);
+        slot.step = Step::uploaded;
+        transfer(slot, true);
+    });
 }
 
 void Pipeline::launch(std::size_t index) {
-    const Turn turn(*this, index, Step::uploaded, "launch");
-    Slot& slot = turn.slot();
-    const Current current(slot.stream->context);
-    slot.step = Step::launched;
-    if (call) {
-        if (call(call_data, index, slot.chunk)) throw Stopped{};
-    } else if (slot.kernel) {
-        const Form& form = slot.forms[slot.form_of[static_cast<std::size_t>(slot.chunk)]];
-        if (form.dimensions.grid[0])
-            slot.kernel->launch(form.dimensions, nullptr, form.arguments.data(), *slot.stream);
-    }
+    step(index, Step::uploaded, "launch", [&](Slot& slot) {
+        const Current current(slot.stream->context);
+        slot.step = Step::launched;
+        if (call) {
+            if (call(call_data, index, slot.chunk)) throw Stopped{};
+        } else if (slot.kernel) {
+            const Form& form = slot.forms[slot.form_of[static_cast<std::size_t>(slot.chunk)]];
+            if (form.dimensions.grid[0])
+                slot.kernel->launch(form.dimensions, nullptr, form.arguments.data(), *slot.stream);
+        }
+    });
 }
 
 void Pipeline::download(std::size_t index) {
-    const Turn turn(*this, index, Step::launched, "download");
-    Slot& slot = turn.slot();
-    const Current current(slot.stream->context);
-    slot.step = Step::downloaded;
-    transfer(slot, false);
-    slot.launched = slot.stream->flight.head();
-    CUPOLA_CALL(cuEventRecord, slot.done->handle, slot.stream->handle);
+    step(index, Step::launched, "download", [&](Slot& slot) {
+        const Current current(slot.stream->context);
+        slot.step = Step::downloaded;
+        transfer(slot, false);
+        slot.launched = slot.stream->flight.head();
+        CUPOLA_CALL(cuEventRecord, slot.done->handle, slot.stream->handle);
+    });
 }
 
 bool Pipeline::ready(std::size_t index) {
-    const Turn turn(*this, index, Step::downloaded, "ready");
-    Slot& slot = turn.slot();
-    const Current current(slot.stream->context);
-    const CUresult code = driver().cuEventQuery(slot.done->handle);
-    if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
+    CUresult code = CUDA_SUCCESS;
+    const auto ask = [&](Slot& slot) {
+        const Current current(slot.stream->context);
+        code = driver().cuEventQuery(slot.done->handle);
+        if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
+    };
+    step(index, Step::downloaded, "ready", ask, false);
     return code == CUDA_SUCCESS;
 }
 
 void Pipeline::drain(std::size_t index) {
-    const Turn turn(*this, index, Step::downloaded, "drain");
-    Slot& slot = turn.slot();
-    {
-        const Current current(slot.stream->context);
-        const Span span(CUPOLA_PROFILE_WAIT, "wait for the chunk", nullptr);
-        CUPOLA_CALL(cuEventSynchronize, slot.done->handle);
-        slot.stream->flight.done(slot.launched);
-    }
-    stage(slot, false);
-    const std::int64_t chunk = slot.chunk;
-    slot.chunk = -1;
-    slot.step = Step::empty;
-    count(chunk);
+    step(index, Step::downloaded, "drain", [&](Slot& slot) {
+        {
+            const Current current(slot.stream->context);
+            const Span span(CUPOLA_PROFILE_WAIT, "wait for the chunk", nullptr);
+            CUPOLA_CALL(cuEventSynchronize, slot.done->handle);
+            slot.stream->flight.done(slot.launched);
+        }
+        stage(slot, false);
+        const std::int64_t chunk = slot.chunk;
+        slot.chunk = -1;
+        slot.step = Step::empty;
+        count(chunk);
+    });
 }
 
 void Pipeline::count(std::int64_t chunk) {
@@ -309,25 +329,12 @@ void Pipeline::run() {
     // filled, and a slot is drained when it comes to be its turn again.
     for (std::int64_t turn = 0; turn < chunks_ + slots; ++turn) {
         const auto slot = static_cast<std::size_t>(turn % slots);
-        const auto step = [&](const auto& body) {
-            try {
-                body();
-            } catch (const Error& error) {
-                note_failure(slot, error.code != 0);
-                throw;
-            } catch (...) {
-                note_failure(slot, false);
-                throw;
-            }
-        };
-        step([&] {
-            if (chunk(slot) >= 0) drain(slot);
-            if (turn >= chunks_) return;
-            fill(slot, turn);
-            upload(slot);
-            launch(slot);
-            download(slot);
-        });
+        if (chunk(slot) >= 0) drain(slot);
+        if (turn >= chunks_) continue;
+        fill(slot, turn);
+        upload(slot);
+        launch(slot);
+        download(slot);
     }
 }
 
@@ -338,6 +345,7 @@ void Pipeline::finish(bool succeeded) {
     std::deque<Slot> ended;
     {
         std::unique_lock<std::mutex> lock(mutex_);
+        if (over_) return idle_.wait(lock, [this] { return ended_; });
         over_ = true;
         idle_.wait(lock, [this] { return under_way_ == 0; });
         ended.swap(slots_);
@@ -349,9 +357,11 @@ void Pipeline::finish(bool succeeded) {
         if (failure == CUDA_SUCCESS) failure = code;
     }
     ended.clear();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_ = true;
+    idle_.notify_all();
     if (!succeeded) return;
     check(failure, "cuStreamSynchronize");
-    std::lock_guard<std::mutex> lock(mutex_);
     if (done_chunks_ == chunks_) return;
     const auto missing = std::find(begun_.begin(), begun_.end(), false);
     fail(CUPOLA_ERROR_VALUE,
@@ -362,10 +372,9 @@ void Pipeline::finish(bool succeeded) {
                                             std::to_string(missing - begun_.begin())));
 }
 
-void Pipeline::note_failure(std::size_t index, bool of_device) noexcept {
+void Pipeline::note_failure(const Slot& failed, bool of_device) noexcept {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (index >= slots_.size()) return;
-    const std::int64_t chunk = slots_[index].chunk;
+    const std::int64_t chunk = failed.chunk;
     if (failed_first_ >= 0 || chunk < 0) return;
     failed_first_ = failed_last_ = chunk;
     // Whose work the fault was is not told: of all that the device had, it may be any.
@@ -373,7 +382,7 @@ void Pipeline::note_failure(std::size_t index, bool of_device) noexcept {
     for (const Slot& slot : slots_) {
         const std::int64_t other = slot.chunk;
         if (other < 0 || slot.step.load() < Step::uploaded) continue;
-        if (&slot.stream->context != &slots_[index].stream->context) continue;
+        if (&slot.stream->context != &failed.stream->context) continue;
         failed_first_ = std::min(failed_first_, other);
         failed_last_ = std::max(failed_last_, other);
     }
@@ -391,20 +400,16 @@ using namespace cupola;
 
 namespace {
 
-// One step of a slot: what goes wrong is noted.
+// One step of a slot; a function that is called may stop it all.
 template <class Body>
-int step(cupola_pipeline* pipeline, size_t slot, Body&& body) {
+int take_step(cupola_pipeline* pipeline, Body&& body) {
     bool stopped = false;
     const int status = guard([&] {
         Pipeline& p = *unwrap(required(pipeline, "pipeline"));
         try {
             body(p);
         } catch (const Stopped&) {
-            p.note_failure(slot, false);
             stopped = true;
-        } catch (const Error& error) {
-            p.note_failure(slot, error.code != 0);
-            throw;
         }
     });
     return stopped ? CUPOLA_PIPELINE_STOPPED : status;
@@ -471,23 +476,23 @@ int cupola_pipeline_set_report(cupola_pipeline* pipeline, int (*report)(void*, i
 }
 
 int cupola_pipeline_fill(cupola_pipeline* pipeline, size_t slot, int64_t chunk) {
-    return step(pipeline, slot, [&](Pipeline& p) { p.fill(slot, chunk); });
+    return take_step(pipeline, [&](Pipeline& p) { p.fill(slot, chunk); });
 }
 
 int cupola_pipeline_upload(cupola_pipeline* pipeline, size_t slot) {
-    return step(pipeline, slot, [&](Pipeline& p) { p.upload(slot); });
+    return take_step(pipeline, [&](Pipeline& p) { p.upload(slot); });
 }
 
 int cupola_pipeline_launch(cupola_pipeline* pipeline, size_t slot) {
-    return step(pipeline, slot, [&](Pipeline& p) { p.launch(slot); });
+    return take_step(pipeline, [&](Pipeline& p) { p.launch(slot); });
 }
 
 int cupola_pipeline_download(cupola_pipeline* pipeline, size_t slot) {
-    return step(pipeline, slot, [&](Pipeline& p) { p.download(slot); });
+    return take_step(pipeline, [&](Pipeline& p) { p.download(slot); });
 }
 
 int cupola_pipeline_drain(cupola_pipeline* pipeline, size_t slot) {
-    return step(pipeline, slot, [&](Pipeline& p) { p.drain(slot); });
+    return take_step(pipeline, [&](Pipeline& p) { p.drain(slot); });
 }
 
 int64_t cupola_pipeline_chunk(const cupola_pipeline* pipeline, size_t slot) {
@@ -495,7 +500,7 @@ int64_t cupola_pipeline_chunk(const cupola_pipeline* pipeline, size_t slot) {
 }
 
 int cupola_pipeline_ready(cupola_pipeline* pipeline, size_t slot, int* ready) {
-    return step(pipeline, slot, [&](Pipeline& p) { *required(ready, "ready") = p.ready(slot); });
+    return take_step(pipeline, [&](Pipeline& p) { *required(ready, "ready") = p.ready(slot); });
 }
 
 int cupola_pipeline_run(cupola_pipeline* pipeline) {

@@ -38,8 +38,6 @@ class Pipeline : public Object {
     // Waits for the steps that other threads are in, and lets no other begin.
     void finish(bool succeeded);
 
-    // Notes whose failure is in flight; for the first one that is noted.
-    void note_failure(std::size_t slot, bool of_device) noexcept;
     void failed(std::int64_t& first, std::int64_t& last) const;
 
     std::int64_t chunks() const { return chunks_; }
@@ -83,7 +81,10 @@ class Pipeline : public Object {
     class Turn;
 
     Slot& slot_at(std::size_t slot);  // with mutex_ held
-    std::int64_t first_row(std::int64_t chunk) const { return chunk * length_; }
+    template <class Body>
+    void step(std::size_t slot, Step before, const char* name, Body&& body, bool alone = true);
+    // Notes whose failure is in flight; for the first one that is noted.
+    void note_failure(const Slot& slot, bool of_device) noexcept;
     std::int64_t rows_of(std::int64_t chunk) const;
     std::size_t bytes_of(const Array& array, std::int64_t chunk) const;
     void stage(Slot& slot, bool inward);
@@ -92,10 +93,10 @@ class Pipeline : public Object {
 
     std::vector<Array> arrays_;
     std::int64_t rows_ = 0, length_ = 1, chunks_ = 0;
-    mutable std::mutex mutex_;  // of what follows
-    std::deque<Slot> slots_;    // emptied at the end; what a Turn holds stays till then
-    bool over_ = false;
-    std::size_t under_way_ = 0;  // threads that are in a step
+    mutable std::mutex mutex_;           // of what follows
+    std::deque<Slot> slots_;             // emptied at the end; what a Turn holds stays till then
+    bool over_ = false, ended_ = false;  // the end has begun; nothing is on the device any more
+    std::size_t under_way_ = 0;          // threads that are in a step
     std::condition_variable idle_;
     std::vector<bool> begun_;
     std::int64_t done_rows_ = 0, done_chunks_ = 0;

@@ -27,7 +27,7 @@ def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
     return inspect.Signature(
         [
             kinds(
-                one.name if named[i] else f"argument{i}",
+                one.name if named[i] else _stand_in(i, given),
                 kinds.POSITIONAL_ONLY if i < first else kinds.POSITIONAL_OR_KEYWORD,
                 annotation=str(one._replace(name="")),
             )
@@ -35,6 +35,13 @@ def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
         ],
         return_annotation=None,
     )
+
+
+def _stand_in(position: int, given: Sequence[str]) -> str:
+    name = f"argument{position}"
+    while name in given:
+        name += "_"
+    return name
 
 
 def about(title: str, parameters: Sequence[Parameter]) -> str:

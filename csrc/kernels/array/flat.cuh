@@ -25,13 +25,6 @@ struct Predicate {
     }
 };
 
-__device__ inline unsigned long long first_thread() {
-    return static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-__device__ inline unsigned long long all_threads() {
-    return static_cast<unsigned long long>(gridDim.x) * blockDim.x;
-}
-
 // Elements in registers, and the bits that they are loaded and stored as. Loads and stores are
 // plain ones: hints that each element is touched once cost up to 6 % on an H200, wherever the
 // operation before had not given them.

@@ -47,13 +47,6 @@ __device__ void store_all(int element, const unsigned long long (&addresses)[n],
 
 // One of them.
 template <class C>
-__device__ C load_any(int element, unsigned long long address) {
-    const unsigned long long addresses[1] = {address};
-    C values[1] = {};
-    load_all(element, addresses, values);
-    return values[0];
-}
-template <class C>
 __device__ void store_any(int element, unsigned long long address, C value) {
     const unsigned long long addresses[1] = {address};
     const C values[1] = {value};
