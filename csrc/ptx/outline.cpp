@@ -87,25 +87,34 @@ class Scanner {
 
     // Past a comment; false where there is none, or it is not closed.
     bool comment() {
-        if (end_ - at_ < 2) return false;
-        if (at_[1] == '/') {
-            const void* line = std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_));
-            at_ = line ? static_cast<const char*>(line) : end_;
-            return true;
-        }
-        if (at_[1] != '*') return false;
-        for (at_ += 2; end_ - at_ >= 2; ++at_) {
-            if (*at_ == '\n') ++line_;
-            if (at_[0] == '*' && at_[1] == '/') {
-                at_ += 2;
-                return true;
-            }
-        }
-        return false;
+        const char* const past = past_comment(at_);
+        if (!past) return false;
+        line_ += lines(at_, static_cast<std::size_t>(past - at_));
+        at_ = past;
+        return true;
     }
 
+    // Where the comment ends that begins there; null where there is none, or it is not closed.
+    const char* past_comment(const char* at) const {
+        if (end_ - at < 2 || at[0] != '/') return nullptr;
+        const auto left = static_cast<std::size_t>(end_ - at);
+        if (at[1] == '/') {
+            const void* const line = std::memchr(at, '\n', left);
+            return line ? static_cast<const char*>(line) : end_;
+        }
+        if (at[1] != '*') return nullptr;
+        const void* const close = memmem(at + 2, left - 2, "*/", 2);
+        return close ? static_cast<const char*>(close) + 2 : nullptr;
+    }
+
+    // Behind blanks and comments.
     std::string_view next_word(const char*& at) const {
-        while (at != end_ && is_space(*at)) ++at;
+        for (;;) {
+            while (at != end_ && is_space(*at)) ++at;
+            const char* const past = past_comment(at);
+            if (!past) break;
+            at = past;
+        }
         const char* const from = at;
         while (at != end_ && in_a_word(*at)) ++at;
         return {from, static_cast<std::size_t>(at - from)};
@@ -115,7 +124,8 @@ class Scanner {
     std::string_view entry_name() const {
         const char* at = at_;
         std::string_view directive = next_word(at);
-        while (directive == ".visible" || directive == ".weak" || directive == ".extern")
+        while (directive == ".visible" || directive == ".weak" || directive == ".common" ||
+               directive == ".extern")
             directive = next_word(at);
         return directive == ".entry" ? next_word(at) : std::string_view();
     }

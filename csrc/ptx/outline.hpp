@@ -22,7 +22,9 @@ struct Outline {
         std::string_view name;
         Piece piece;  // its linkage, head and body
     };
-    std::vector<Piece> common;  // all that is no kernel's definition
+    // All that was not taken for a kernel's definition. Whoever reads it looks whether there is one
+    // in it for all that: `parse` is what says what a text means.
+    std::vector<Piece> common;
     std::vector<Entry> entries;
     std::size_t common_bytes = 0;
 };

@@ -127,6 +127,34 @@ def test_names_and_attributes(cuda, module):
     assert cuda.code("cuModuleGetFunction", byref(out), module, b"kernel_999") == NOT_FOUND
 
 
+HEADS = {
+    "comment behind the linkage": ".visible /* exported */ .entry {name}",
+    "comment in front of the name": '.visible .entry // of all {{\n/* " */ {name}',
+    "comment behind the name": ".visible .entry {name}/* its }} parameters: */",
+    "comments and nothing else between": ".visible/**/.entry/***/{name}",
+    "no blank": ".visible.entry {name}",
+    "common": ".common .entry {name}",
+    "twice": ".visible .weak .visible .entry {name}",
+    "none": ".entry {name}",
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_heads_of_each_form(cuda, mode, head):
+    if cuda.nvidia and head in ("common", "twice", "none"):
+        pytest.skip("of linkage that PTX does not have")
+    own = KERNEL.format(n=COUNT)
+    usual = f".visible .entry kernel_{COUNT}"
+    assert usual in own
+    own = own.replace(usual, HEADS[head].format(name=f"kernel_{COUNT}"))
+    module, count = cuda.module(text(more=own)), c_uint()
+    assert result(cuda, module, COUNT) == 2 * (COUNT + 5) * 3
+    assert result(cuda, module, 1) == 36
+    cuda.cuModuleGetFunctionCount(byref(count), module)
+    assert count.value == COUNT + 1
+    cuda.cuModuleUnload(module)
+
+
 def test_handles_end_with_the_module(cuda, mode):
     module = cuda.module(text())
     function, value = cuda.function(module, "kernel_3"), c_int()

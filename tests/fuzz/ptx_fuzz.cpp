@@ -1,5 +1,6 @@
 // tests/fuzz/ptx_fuzz.cpp - PTX text of any kind: an image is built, or ptx::Error is thrown;
 // and the same of linking it. What can be built whole can also be built kernel by kernel.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -43,6 +44,18 @@ cupola::cpu::Image::Memory memory_of(Bounded& memory) {
             [&](void* p) { memory.release(p); }};
 }
 
+bool same(const cupola::cpu::Kernel& one, const cupola::cpu::Kernel& other) {
+    const auto& mine = one.parameters();
+    const auto& its = other.parameters();
+    const auto alike = [](const auto& a, const auto& b) {
+        return a.offset == b.offset && a.size == b.size && a.align == b.align;
+    };
+    return std::equal(mine.begin(), mine.end(), its.begin(), its.end(), alike) &&
+           one.static_shared_bytes() == other.static_shared_bytes() &&
+           one.local_bytes() == other.local_bytes() && one.max_threads() == other.max_threads() &&
+           one.ptx_version() == other.ptx_version() && one.target() == other.target();
+}
+
 // Kernel by kernel: whether all of them are right, where the text is read that way at all.
 bool deferred_agrees(std::string_view text, const cupola::cpu::Image* whole) {
     Bounded memory(2 << 20);  // more than for the whole, so that this is never what fails
@@ -54,12 +67,12 @@ bool deferred_agrees(std::string_view text, const cupola::cpu::Image* whole) {
             if (!kernel || kernel->name() != name) return false;
             if (!whole) continue;
             const auto* other = whole->kernel(name);
-            if (!other || other->parameters().size() != kernel->parameters().size() ||
-                other->static_shared_bytes() != kernel->static_shared_bytes() ||
-                other->local_bytes() != kernel->local_bytes())
-                return false;
+            if (!other || !same(*kernel, *other)) return false;
         }
-        return !whole || image->names().size() == whole->kernels().size();
+        if (!whole) return true;
+        for (const auto* kernel : whole->kernels())  // none is lost
+            if (!image->kernel(kernel->name())) return false;
+        return image->names().size() == whole->kernels().size();
     } catch (const cupola::ptx::Error& e) {
         return !whole && e.text.size() <= 200;
     }

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -45,11 +46,18 @@ bool holds(std::string_view text, std::string_view wanted) {
     return memmem(text.data(), text.size(), wanted.data(), wanted.size()) != nullptr;
 }
 
+bool has_kernel(const ptx::Module& module) {
+    return std::any_of(module.functions.begin(), module.functions.end(),
+                       [](const ptx::Function& f) { return f.entry && f.defined; });
+}
+
 class Deferred final : public DeferredImage {
   public:
-    Deferred(std::unique_ptr<const Text> source, ptx::Outline outline, Memory memory)
+    // `common` is what the outline's common part means.
+    Deferred(std::unique_ptr<const Text> source, ptx::Outline outline, const ptx::Module& common,
+             Memory memory)
         : source_(std::move(source)), outline_(std::move(outline)), placed_(std::move(memory)) {
-        placed_.place(ptx::parse(source_->view(), outline_.common), source_->view(), true);
+        placed_.place(common, source_->view(), true);
         for (const auto& entry : outline_.entries) {
             names_.emplace_back(entry.name);
             entries_.emplace(entry.name, names_.size() - 1);
@@ -120,7 +128,10 @@ std::shared_ptr<DeferredImage> DeferredImage::build(std::string_view ptx, Memory
     auto found = ptx::outline(source->view());
     if (!found || found->entries.empty() || found->common_bytes > exec::most_common_bytes)
         return nullptr;
-    return std::make_shared<exec::Deferred>(std::move(source), std::move(*found),
+    const ptx::Module common = ptx::parse(source->view(), found->common);
+    // One that the outline did not see would be lost.
+    if (exec::has_kernel(common)) return nullptr;
+    return std::make_shared<exec::Deferred>(std::move(source), std::move(*found), common,
                                             std::move(memory));
 }
 
