@@ -218,6 +218,57 @@ def test_the_package_can_be_moved(cmake, driver, tmp_path, elsewhere):
     assert "libcupola.so is missing" in program.configure(fails=True)
 
 
+KERNELS = """
+cmake_minimum_required(VERSION 3.20)
+project(p LANGUAGES CXX)
+{find}
+add_library(p SHARED p.cpp)
+cupola_add_kernels(p k SOURCES k.cu)
+"""
+
+
+def test_found_in_a_subfolder(cmake, tmp_path):
+    """The function is known in all folders, and works there."""
+    import images
+
+    images.nvcc()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/CMakeLists.txt").write_text("find_package(cupola REQUIRED)\n")
+    (tmp_path / "CMakeLists.txt").write_text(KERNELS.format(find="add_subdirectory(sub)"))
+    (tmp_path / "k.cu").write_text('extern "C" __global__ void k(int* x) { *x = 1; }\n')
+    (tmp_path / "p.cpp").write_text('#include "k.hpp"\n')
+    program = Program(cmake, tmp_path, tmp_path / "build")
+    program.configure()
+    assert "k: compile" in program.make()
+
+
+def test_which_python_is_run(cmake, tmp_path, elsewhere):
+    """A variable, the environment, the environment's Python that the package lies in."""
+    place = tmp_path / "venv/lib/python3.11/site-packages"
+    place.mkdir(parents=True)
+    package = elsewhere.rename(place / "cupola") / "cmake"
+    pythons = {name: tmp_path / name / "python3.11" for name in ("given", "named", "venv/bin")}
+    for path in pythons.values():
+        path.parent.mkdir(parents=True)
+        path.symlink_to(sys.executable)
+    (tmp_path / "CMakeLists.txt").write_text(
+        KERNELS.format(find=f'find_package(cupola REQUIRED PATHS "{package}")')
+    )
+    (tmp_path / "k.cu").write_text("")
+    for i, (arguments, variables, wanted) in enumerate(
+        [
+            ([f"-DCUPOLA_PYTHON={pythons['given']}"], {"CUPOLA_PYTHON": pythons["named"]}, "given"),
+            ([], {"CUPOLA_PYTHON": pythons["named"]}, "named"),
+            ([], {}, "venv/bin"),
+        ]
+    ):
+        build = tmp_path / f"build{i}"
+        call(cmake[0], "-G", cmake[1], "-S", tmp_path, "-B", build, *arguments, **variables)
+        rules = [*build.rglob("build.ninja"), *build.rglob("build.make")]
+        text = "".join(path.read_text() for path in rules)
+        assert [name for name, path in pythons.items() if str(path) in text] == [wanted]
+
+
 def test_pkg_config(driver, tmp_path, elsewhere):
     if shutil.which("pkg-config") is None:
         pytest.skip("there is no pkg-config")

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import inspect
-import keyword
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+from cupola.build.stub import keywords, stand_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,17 +18,14 @@ if TYPE_CHECKING:
 def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
     """Annotations are C's types; what has no name that Python can use comes by position."""
     given = [one.name for one in parameters]
-    named = [
-        name.isidentifier() and not keyword.iskeyword(name) and given.count(name) == 1
-        for name in given
-    ]
+    names = keywords(given)
     # Python can give names only to what follows all that has none.
-    first = max((i for i, has in enumerate(named) if not has), default=-1) + 1
+    first = max((i for i, name in enumerate(names) if name is None), default=-1) + 1
     kinds = inspect.Parameter
     return inspect.Signature(
         [
             kinds(
-                one.name if named[i] else _stand_in(i, given),
+                names[i] or stand_in(i, given),
                 kinds.POSITIONAL_ONLY if i < first else kinds.POSITIONAL_OR_KEYWORD,
                 annotation=str(one._replace(name="")),
             )
@@ -35,13 +33,6 @@ def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
         ],
         return_annotation=None,
     )
-
-
-def _stand_in(position: int, given: Sequence[str]) -> str:
-    name = f"argument{position}"
-    while name in given:
-        name += "_"
-    return name
 
 
 def about(title: str, parameters: Sequence[Parameter]) -> str:

@@ -108,7 +108,11 @@ def test_a_wrong_table_is_told_without_a_traceback(project, change, says):
     assert says in output and "Traceback" not in output
 
 
-@pytest.mark.parametrize("name", ["kernels.py", "kernels.pyx", "kernels/__init__.py"])
+@pytest.mark.parametrize(
+    "name",
+    ["kernels.py", "kernels.pyx", "kernels/__init__.py", "kernels.json", "kernels.pyi",
+     "kernels.fatbin"],
+)  # fmt: skip
 def test_what_somebody_wrote_is_not_overwritten(project, name):
     own = project.built() / name
     own.parent.mkdir(exist_ok=True)
@@ -117,6 +121,32 @@ def test_what_somebody_wrote_is_not_overwritten(project, name):
         output = project.setup(*command.split(), fails=True)
         assert "was not made by cupola.build" in output and "Traceback" not in output
     assert own.read_text() == "mine = 1\n"
+
+
+def test_an_extension_module_of_the_same_name_is_an_error(project):
+    extension = 'Extension("slope.kernels", ["slope/native.c"])'
+    project.write("setup.py", f"from setuptools import *\nsetup(ext_modules=[{extension}])\n")
+    output = project.setup("build", fails=True)
+    assert "there is an extension module of that name" in output and "Traceback" not in output
+
+
+OWN_BUILD = """
+from setuptools import setup
+from setuptools.command.build import build
+class Build(build):
+    sub_commands = [*build.sub_commands]
+setup(cmdclass={"build": Build})
+assert "build_kernels" not in (name for name, _ in build.sub_commands)
+"""
+
+
+def test_a_build_command_of_the_projects_own(project):
+    project.write("setup.py", OWN_BUILD)
+    project.write("csrc/first.cu", "")
+    project.write("csrc/second.cu", 'extern "C" __global__ void alone(int* x) { *x = 1; }')
+    project.setup("build")
+    made = project.folder / "build" / "lib" / "slope"
+    assert {path.name for path in made.iterdir()} >= PRODUCTS
 
 
 def test_without_a_compiler_the_error_names_both_remedies(project):
@@ -166,6 +196,34 @@ def test_several_sources_as_one(project):
     assert project.python("-c", code).strip() == "['alone']"
 
 
+def test_several_sources_joined(project):
+    text = (project.folder / "pyproject.toml").read_text()
+    project.write("pyproject.toml", text.replace("options", "relocatable = false\noptions"))
+    project.write("csrc/here.cuh", "#define FACTOR 3\n")
+    project.write("csrc/first.cu", """#include "here.cuh"
+static __device__ int times(int x) { return FACTOR * x; }
+extern "C" __global__ void first(int* x) { *x = times(*x); }
+""")
+    second = 'extern "C" __global__ void second(int* x) { *x = times(*x) + 1; }\n'
+    project.write("csrc/second.cu", second)
+    output = project.setup("build_kernels", "--inplace", "--dry-run")
+    assert "-rdc=true" not in output and "join kernels.cu" in output
+    assert not list(project.folder.rglob("kernels.cu"))
+    assert "warning" not in project.setup("build_kernels", "--inplace")
+    code = """
+import cupola
+from slope import kernels
+x = cupola.full(1, 5, 'i4')
+kernels.first[1, 1](x)
+kernels.second[1, 1](x)
+print(x.get().tolist())
+"""
+    assert project.python("-c", code).strip() == "[46]"
+    project.write("csrc/second.cu", second + "int x = y;")
+    output = project.setup("build_kernels", "--inplace", fails=True)
+    assert 'csrc/second.cu(2): error: identifier "y" is undefined' in output
+
+
 def backend(project, name, settings):
     code = (
         "import sys; from setuptools import build_meta\n"
@@ -206,11 +264,43 @@ def test_editable(project, mode):
 
 
 def test_a_source_distribution_holds_sources_and_headers(project):
+    own = '[tool.setuptools.package-data]\nslope = ["*.json", "*.fatbin", "*.pyi"]\n'
+    project.write("pyproject.toml", (project.folder / "pyproject.toml").read_text() + own)
+    project.setup("build_kernels", "--inplace")
+    project.write("slope/own.json", "{}")
     archive = backend(project, "build_sdist", {})
     with tarfile.open(archive) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}
     assert {"csrc/first.cu", "csrc/second.cu", "inc/line.cuh", "slope/__init__.py"} <= names
+    assert "slope/own.json" in names
     assert not {f"slope/{name}" for name in PRODUCTS} & names
+
+
+def test_a_header_that_a_source_distribution_would_lack_is_named(project):
+    for name in ("csrc/sub", "csrc/common", "common"):
+        (project.folder / name).mkdir()
+    text = (project.folder / "pyproject.toml").read_text()
+    project.write("pyproject.toml", text.replace("csrc/*.cu", "csrc/sub/a.cu"))
+    project.write("csrc/sub/a.cu", """#include "../common/b.cuh"
+#include "values.def"
+#include "line.cuh"
+extern "C" __global__ void alone(int* x) { *x = ONE + TWO; }
+""")
+    project.write("csrc/common/b.cuh", "#define ONE 1\n")
+    project.write("csrc/sub/values.def", "#define TWO 2\n")
+    warned = "warning: slope.kernels includes {}, which a source distribution lacks"
+    for _ in range(2):  # where nothing is made anew, too
+        output = project.setup("build_kernels", "--inplace")
+        assert warned.format("csrc/common/b.cuh") in output
+        assert warned.format("csrc/sub/values.def") in output and "line.cuh" not in output
+    # What it says to do is right.
+    project.write("MANIFEST.in", "# tables\nrecursive-include csrc *.def\n")
+    text = (project.folder / "pyproject.toml").read_text()
+    project.write("pyproject.toml", text.replace('["inc"]', '["inc", "csrc/common"]'))
+    assert "warning: slope" not in project.setup("build_kernels", "--inplace")
+    with tarfile.open(backend(project, "build_sdist", {})) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    assert {"csrc/sub/a.cu", "csrc/common/b.cuh", "csrc/sub/values.def", "inc/line.cuh"} <= names
 
 
 def test_cythonize_in_place_builds_kernels_too(project):

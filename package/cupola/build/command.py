@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from setuptools import Command, Distribution
-from setuptools.command.build import build as setuptools_build
 
-from . import architectures, library, step, toolkit
+from . import architectures, library, source_distribution, step, toolkit
 from .error import BuildError
 from .kernels import Kernels
 from .native import place
@@ -71,7 +71,8 @@ class BuildKernels(Command):
         for name in names:
             if names.count(name) > 1:
                 raise BuildError(f"there are two kernel libraries {name!r}")
-        steps = [one for kernels in libraries for one in self._steps(kernels)]
+        planned = [(kernels, self._steps(kernels)) for kernels in libraries]
+        steps = [one for _, of_one in planned for one in of_one]
         if self.dry_run or getattr(self.distribution, "dry_run", False):
             for one in step.stale(steps, self.root):
                 print(shlex.join(one.command) or f"{one.label} in {one.target.parent}")
@@ -81,6 +82,8 @@ class BuildKernels(Command):
             inplace = self.inplace or self.editable_mode
             for made, output, source in self._products():
                 place(self.root / made, source if inplace else output)
+        for kernels, of_one in planned:
+            self._tell_lacking(kernels, of_one)
 
     def _steps(self, kernels: Kernels) -> list[step.Step]:
         folder = self._package_folder(kernels)
@@ -88,7 +91,10 @@ class BuildKernels(Command):
             raise kernels.wrong("library", kernels.library, f"there is no package {folder}")
         other = library.in_the_way(kernels, folder)
         if other is not None:
-            text = f"{other} has that name, and was not made by cupola.build"
+            text = f"{other} has that name, and was not made by cupola.build: move one of them"
+            raise kernels.wrong("library", kernels.library, text)
+        if kernels.library in self._extensions():
+            text = "there is an extension module of that name"
             raise kernels.wrong("library", kernels.library, text)
         compiler = toolkit.find()
         wheel = "bdist_wheel" in self.distribution.commands
@@ -110,10 +116,27 @@ class BuildKernels(Command):
             package=f"{metadata.get_name()} {metadata.get_version()}",
         )
 
-    def _work(self, kernels: Kernels | None = None) -> Path:
+    def _extensions(self) -> list[str]:
+        """Full names of the project's extension modules."""
+        package = self.distribution.ext_package
+        named = (getattr(ext, "name", "") for ext in self.distribution.ext_modules or ())
+        return [f"{package}.{name}" if package else name for name in named]
+
+    def _tell_lacking(self, kernels: Kernels, steps: list[step.Step]) -> None:
+        shipped = self.get_source_files()
+        for path in source_distribution.lacking(steps, self.root, self._base(), shipped):
+            print(
+                f"warning: {kernels.library} includes {path}, which a source distribution lacks: "
+                f"name its folder in include = [...], or the file in MANIFEST.in",
+                flush=True,
+            )
+
+    def _base(self) -> Path:
         base = Path(self.build_base)
-        base = base.relative_to(self.root) if base.is_relative_to(self.root) else base
-        return base / "kernels" / (kernels.library if kernels else "")
+        return base.relative_to(self.root) if base.is_relative_to(self.root) else base
+
+    def _work(self, kernels: Kernels | None = None) -> Path:
+        return self._base() / "kernels" / (kernels.library if kernels else "")
 
     def _package_folder(self, kernels: Kernels) -> Path:
         found = self.get_finalized_command("build_py").get_package_dir(kernels.package)
@@ -136,6 +159,13 @@ class BuildKernels(Command):
             return {}
         return {str(output): str(source) for _, output, source in self._products()}
 
+    def beside_sources(self) -> Iterator[Path]:
+        """What builds have put into the packages' own folders."""
+        for kernels in self.libraries:
+            folder = self._package_folder(kernels)
+            if library.made_here(kernels, folder):
+                yield from library.products(kernels, folder)
+
     def get_source_files(self) -> list[str]:
         """What a source distribution has to hold."""
         found = []
@@ -155,13 +185,29 @@ def add(distribution: Distribution, given: Iterable[Kernels]) -> None:
     if NAME in distribution.cmdclass:
         return
     distribution.cmdclass[NAME] = BuildKernels
-    parts = setuptools_build.sub_commands
-    if NAME not in (name for name, _ in parts):
-        # Before build_ext, whose extensions may take an image in.
-        at = next((i for i, (name, _) in enumerate(parts) if name == "build_ext"), len(parts))
-        parts.insert(at, (NAME, lambda build: bool(known(build.distribution))))
-    for name, wrap in (("build_ext", _in_place), ("install_lib", _installed)):
+    for name, wrap in (
+        ("build", _with_kernels),
+        ("build_ext", _in_place),
+        ("install_lib", _installed),
+        ("sdist", partial(source_distribution.without_products, kernels_command=NAME)),
+    ):
         distribution.cmdclass[name] = wrap(distribution.get_command_class(name))
+
+
+def _with_kernels(base: type[Any]) -> type[Any]:
+    # A list of its own: that of the class is for all projects of this process.
+    parts = list(base.sub_commands)
+    # Before build_ext, whose extensions may take an image in.
+    at = next((i for i, (name, _) in enumerate(parts) if name == "build_ext"), len(parts))
+    parts.insert(at, (NAME, lambda build: bool(known(build.distribution))))
+
+    class Build(base):  # type: ignore[misc]
+        """``build``, kernels too."""
+
+        sub_commands = parts
+
+    Build.__name__ = base.__name__
+    return Build
 
 
 def _in_place(base: type[Any]) -> type[Any]:

@@ -43,10 +43,16 @@ def steps(
             toolkit, architectures, sources, image, root, code, title=title
         )
     else:
-        source = _together(sources, image, root)
+        source = sources[0]
+        joining = []
+        if len(sources) > 1:
+            source = image.with_suffix(".cu")
+            joining = [_join(sources, source, root)]
+            code += ["-I."]  # where the sources' names start from
         reference, debug = image.with_suffix(".cubin"), image.with_suffix(".debug.cubin")
         described = [(debug, kept(debug, source))]
         made = [
+            *joining,
             compile_source(
                 toolkit, source, image,
                 [*code, "-fatbin", "-no-compress", "--threads=0", *architectures.options()],
@@ -110,12 +116,14 @@ def compile_code(
     return compile_source(toolkit, source, target, arguments)
 
 
-def _together(sources: Sequence[Path], image: Path, root: Path) -> Path:
-    if len(sources) == 1:
-        return sources[0]
+def _join(sources: Sequence[Path], target: Path, root: Path) -> Step:
+    """A step that makes one source of several, which includes them."""
     text = "".join(f'#include "{source.as_posix()}"\n' for source in sources)
-    combined = image.with_suffix(".cu")
-    if not (root / combined).is_file() or (root / combined).read_text() != text:
-        (root / combined).parent.mkdir(parents=True, exist_ok=True)
-        (root / combined).write_text(text)
-    return combined
+
+    def write() -> None:
+        (root / target).write_text(text)
+
+    return Step(
+        target=target, inputs=(), action=write, key=("include", text),
+        label=f"join {target.name}", quiet=True,
+    )  # fmt: skip

@@ -16,7 +16,8 @@ from .step import Step
 from .stub import attributes, stub
 from .toolkit import Toolkit
 
-SUFFIXES = (".fatbin", ".json", ".py", ".pyi")
+# The module first: it has the mark by which the next build knows the others.
+SUFFIXES = (".py", ".fatbin", ".json", ".pyi")
 _MARK = "# Made by cupola.build of "
 _MODULE = '''\
 {mark}{sources}: the next build writes it anew.
@@ -88,12 +89,17 @@ def products(kernels: Kernels, folder: Path) -> list[Path]:
 
 
 def in_the_way(kernels: Kernels, folder: Path) -> Path | None:
-    """What has the module's name in the package's folder, and is somebody's own."""
-    module = folder / f"{kernels.name}.py"
-    if module.is_file() and not module.read_text(errors="replace").startswith(_MARK):
-        return module
-    others = (folder / kernels.name, folder / f"{kernels.name}.pyx")
+    """What has the library's name in the package's folder, and is somebody's own."""
+    others = [folder / kernels.name, folder / f"{kernels.name}.pyx"]
+    if not made_here(kernels, folder):
+        others += products(kernels, folder)
     return next((path for path in others if path.exists()), None)
+
+
+def made_here(kernels: Kernels, folder: Path) -> bool:
+    """Whether a build has put its products into the package's folder: the module has its mark."""
+    module = folder / f"{kernels.name}.py"
+    return module.is_file() and module.read_text(errors="replace").startswith(_MARK)
 
 
 def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
 from typing import Any
 
 # Annotations of cupola.arguments by a parameter's kind; of what is not known, nothing is checked.
@@ -106,10 +107,20 @@ def _python(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED else name
 
 
-def keywords(parameters: list[dict[str, Any]]) -> list[str | None]:
-    """The names by which a call may give each argument; None where there is none."""
-    given = [one["name"] or "" for one in parameters]
-    return [name if name.isidentifier() and given.count(name) == 1 else None for name in given]
+def keywords(names: Sequence[str]) -> list[str | None]:
+    """How a signature in Python calls each parameter; None where its name is none in Python."""
+    return [
+        name if name.isidentifier() and not keyword.iskeyword(name) and names.count(name) == 1
+        else None for name in names
+    ]  # fmt: skip
+
+
+def stand_in(position: int, names: Sequence[str]) -> str:
+    """What a signature calls a parameter which has none of `keywords`."""
+    name = f"argument{position}"
+    while name in names:
+        name += "_"
+    return name
 
 
 def spelled(parameter: dict[str, Any]) -> str:
@@ -119,14 +130,13 @@ def spelled(parameter: dict[str, Any]) -> str:
 
 def _function(attribute: str, kernel: dict[str, Any]) -> str:
     parameters = kernel["parameters"]
-    names = [
-        None if name is None or keyword.iskeyword(name) else name for name in keywords(parameters)
-    ]
+    given = [one["name"] or "" for one in parameters]
+    names = keywords(given)
     # Python can give names only to what follows all that has none.
     positional = max((i for i, name in enumerate(names) if name is None), default=-1)
     listed = []
     for i, (name, one) in enumerate(zip(names, parameters, strict=True)):
-        listed.append(f"{name or f'argument{i}'}: {_annotation(one)}")
+        listed.append(f"{name or stand_in(i, given)}: {_annotation(one)}")
         listed += ["/"] if i == positional else []
     line = f"def {attribute}({', '.join(listed)}) -> None:"
     if len(line) > _WIDTH:

@@ -19,10 +19,10 @@ endforeach()
 set(cupola_LIBRARY "${_cupola_package}/lib/libcupola.so")
 set(cupola_INCLUDE_DIR "${_cupola_package}/include")
 set(cupola_CPU_DRIVER "${_cupola_package}/lib/cpu/libcuda.so.1")
-set(_cupola_script "${CMAKE_CURRENT_LIST_DIR}/kernels.py")
 
+# Global, as the function below is: who finds cupola in a subfolder may use both outside of it.
 if(NOT TARGET cupola::cupola)
-  add_library(cupola::cupola SHARED IMPORTED)
+  add_library(cupola::cupola SHARED IMPORTED GLOBAL)
   set_target_properties(cupola::cupola PROPERTIES
     IMPORTED_LOCATION "${cupola_LIBRARY}"
     IMPORTED_SONAME "libcupola.so"
@@ -59,13 +59,15 @@ function(cupola_add_kernels target name)
   if(NOT given_SOURCES)
     message(FATAL_ERROR "cupola_add_kernels(${target} ${name}): SOURCES names no .cu file")
   endif()
-  # The one that the package is installed for, where it lies in its folder.
-  if(NOT CUPOLA_PYTHON AND _cupola_package MATCHES "^(.+)/lib/(python3[.][0-9]+)/site-packages/"
-     AND EXISTS "${CMAKE_MATCH_1}/bin/${CMAKE_MATCH_2}")
-    set(CUPOLA_PYTHON "${CMAKE_MATCH_1}/bin/${CMAKE_MATCH_2}")
-  endif()
+  # Variables of this file are not known where the function is called from another folder.
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels.py")
   if(NOT CUPOLA_PYTHON AND DEFINED ENV{CUPOLA_PYTHON})
     set(CUPOLA_PYTHON "$ENV{CUPOLA_PYTHON}")
+  endif()
+  # The one that the package is installed for, where it lies in its folder.
+  if(NOT CUPOLA_PYTHON AND script MATCHES "^(.+)/lib/(python3[.][0-9]+)/site-packages/"
+     AND EXISTS "${CMAKE_MATCH_1}/bin/${CMAKE_MATCH_2}")
+    set(CUPOLA_PYTHON "${CMAKE_MATCH_1}/bin/${CMAKE_MATCH_2}")
   endif()
   if(NOT CUPOLA_PYTHON)
     find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
@@ -94,9 +96,9 @@ function(cupola_add_kernels target name)
   set(made "${folder}/${name}")
   add_custom_command(
     OUTPUT "${made}.fatbin" "${made}.json" "${made}.hpp" "${made}.image.cpp"
-    COMMAND "${CUPOLA_PYTHON}" "${_cupola_script}" "--name=${name}" "--title=${target}"
+    COMMAND "${CUPOLA_PYTHON}" "${script}" "--name=${name}" "--title=${target}"
             "--folder=${folder}" "--depfile=${made}.d" ${arguments} ${sources}
-    DEPENDS ${sources} "${_cupola_script}"
+    DEPENDS ${sources} "${script}"
     DEPFILE "${made}.d"
     COMMENT "Compiling kernels ${name}"
     VERBATIM)

@@ -1,0 +1,62 @@
+# package/cupola/build/source_distribution.py - what of kernel libraries a source distribution has.
+"""A project's source distribution: without what builds made, and with all that they read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from setuptools.command.egg_info import FileList
+from setuptools.command.sdist import walk_revctrl
+
+from . import step
+
+
+def without_products(base: type[Any], kernels_command: str) -> type[Any]:
+    """``sdist`` that leaves out what the command has put beside the sources."""
+
+    class Sdist(base):  # type: ignore[misc]
+        """Kernels are built anew of a source distribution."""
+
+        def make_distribution(self) -> None:
+            command = self.get_finalized_command(kernels_command)
+            made = set(command.beside_sources())
+            files = self.filelist.files
+            self.filelist.files = [file for file in files if command.root / file not in made]
+            super().make_distribution()
+
+    Sdist.__name__ = base.__name__
+    return Sdist
+
+
+def lacking(
+    steps: Iterable[step.Step], root: Path, work: Path, shipped: Iterable[str]
+) -> list[str]:
+    """Which of the project's files the compiler has read, though only this folder has them.
+
+    Known are those that are ``shipped``, and those that MANIFEST.in or version control names;
+    what lies in the folder ``work`` was made there.
+    """
+    read = set()
+    for one in steps:
+        if one.depfile is not None:
+            for name in step.read_files(one, root):
+                path = Path(os.path.normpath(root / name))
+                if path.is_relative_to(root) and not path.is_relative_to(root / work):
+                    read.add(path.relative_to(root).as_posix())
+    found = read - set(shipped)
+    return sorted(found - _named(root)) if found else []
+
+
+def _named(root: Path) -> set[str]:
+    """What a project itself names for its source distribution."""
+    files = FileList()
+    template = root / "MANIFEST.in"
+    text = template.read_text() if template.is_file() else ""
+    for line in text.replace("\\\n", " ").splitlines():
+        words = line.partition("#")[0].strip()
+        if words:
+            files.process_template_line(words)
+    return {Path(os.path.normpath(file)).as_posix() for file in [*files.files, *walk_revctrl()]}
