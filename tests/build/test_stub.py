@@ -114,6 +114,9 @@ def test_parameters_without_names_come_by_position(tmp_path):
         ("b", False),
     ]
     assert found["argument1"].annotation == "_Any"
+    text = stub(described([parameter(None), parameter("argument0")]))
+    found = inspect.signature(imported(text, tmp_path / "stands.py").odd).parameters
+    assert list(found) == ["argument0_", "argument0"]
 
 
 @pytest.mark.parametrize("name", ["in", "x y", '"""', "é", "a\\", "a\n"])
