@@ -117,8 +117,12 @@ def test_kernels_of_another_source_are_an_error(built, tmp_path):
     image = (built / "kernels.fatbin").read_bytes()
     debug = (built / "kernels.debug.cubin").read_bytes()
     other = debug.replace(b"shared\0", b"sharee\0")
-    with pytest.raises(BuildError):
+    says = "code for sm_75 holds other kernels than what was compiled for sm_75"
+    with pytest.raises(BuildError, match=says):
         manifest.describe(image, other, [debug], "13.0", "x")
+    with pytest.raises(BuildError, match="for sm_120 holds other .* compiled for sm_90"):
+        known = {name: Kernel(name, []) for name in ("a", "b")}
+        manifest._compared([known["a"]], 90, {90: [known["a"]], 120: [known["b"]]})
 
 
 def test_names():

@@ -96,9 +96,10 @@ def describe(
     """
     entries = read_fatbin(image)
     kernels = read_cubin(reference)
-    cubins = {architecture_of(reference): kernels}
+    described = architecture_of(reference)
+    cubins = {described: kernels}
     cubins |= {e.architecture: read_cubin(e.payload) for e in entries if e.kind == "cubin"}
-    resources = _compared(kernels, cubins)
+    resources = _compared(kernels, described, cubins)
     names = {kernel.name for kernel in kernels}
     told = [read_debug(cubin, names) for cubin in debug]
     declared = [read_declarations(text) for text in declarations]
@@ -125,19 +126,24 @@ def describe(
 
 
 def _compared(
-    kernels: Iterable[Kernel], cubins: Mapping[int, Sequence[Kernel]]
+    kernels: Iterable[Kernel], described: int, cubins: Mapping[int, Sequence[Kernel]]
 ) -> dict[str, dict[str, Any]]:
-    """Resources of each kernel by architecture, all of which have the same kernels."""
+    """Resources of each kernel by architecture, all of which have the kernels that were compiled
+    to describe them, for the architecture ``described``.
+    """
     resources: dict[str, dict[str, Any]] = {kernel.name: {} for kernel in kernels}
     layouts = {kernel.name: kernel.parameters for kernel in kernels}
     for architecture, found in sorted(cubins.items()):
         if {kernel.name for kernel in found} != set(resources):
-            known = ", ".join(f"sm_{n}" for n in cubins if n != architecture)
-            raise BuildError(f"the code for sm_{architecture} holds other kernels than {known}'s")
+            raise BuildError(
+                f"the image's code for sm_{architecture} holds other kernels than what was "
+                f"compiled for sm_{described} to describe them"
+            )
         for kernel in found:
             if kernel.parameters != layouts[kernel.name]:
                 raise BuildError(
-                    f"kernel {demangle(kernel.name)} has other parameters for sm_{architecture}"
+                    f"kernel {demangle(kernel.name)} has other parameters in the image's code for "
+                    f"sm_{architecture} than in what was compiled for sm_{described}"
                 )
             resources[kernel.name][f"sm_{architecture}"] = _resources(kernel)
     return resources
