@@ -54,7 +54,7 @@ build: $(VENV)/ready
 # A release, for the oldest systems that it loads on. Every architecture takes minutes.
 wheel: $(VENV)/wheel
 	@rm -rf build/wheel
-	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	@CUPOLA_PORTABLE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	    --no-build-isolation --wheel-dir build/wheel .
 	@$(BIN)/python tools/wheel.py build/wheel/*.whl --out $(WHEELS)
 

@@ -37,8 +37,10 @@ WEIGHTS = {
     "csrc/cpu/exec/isa/compare.cpp": 3,
 }
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
+# Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
+PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
 SYSTEM = ("-ldl",)
-if platform.libc_ver()[0] == "glibc":
+if PORTABLE:
     SYSTEM = ("-Wl,--no-as-needed", "-l:libdl.so.2", "-l:libpthread.so.0", "-Wl,--as-needed")
 # Each level of the instruction set, and by what it is known: as in csrc/cpu/exec/isa.cpp.
 AVX2 = {"avx2", "fma", "bmi1", "bmi2"}
@@ -117,7 +119,7 @@ class Recipe:
     @property
     def oldest(self) -> list[str]:
         """What binds to old versions of functions; sanitizers have their own in the way of that."""
-        return ["platform/*.cpp"] if self.compiler.variant == "release" else []
+        return ["platform/*.cpp"] if PORTABLE and self.compiler.variant == "release" else []
 
     @property
     def native(self) -> Path:
