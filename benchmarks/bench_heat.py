@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cupola
+
 ROOT = Path(__file__).resolve().parents[1]
 HOOKS = "[setuptools.finalize_distribution_options]\ncupola = _cupola_setuptools:finalize\n"
 PROGRAM = """
@@ -48,10 +50,11 @@ def built(folder):
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    paths = [folder, folder / "hooks", ROOT / "package"]
+    paths = [folder, folder / "hooks", Path(cupola.__file__).parents[1]]
+    paths += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    subprocess.run(command, cwd=folder, env=environment, check=True, stdout=sys.stderr)
     return environment
 
 

@@ -31,12 +31,21 @@ extern "C" __global__ void k%(number)d(float a, const float* __restrict__ x, con
 }
 """
 PROGRAM = """
-import sys, time
+import ctypes, sys, time
 import numpy as np
 import cupola
 cupola.saxpy(2.0, np.ones(4, np.float32), np.ones(4, np.float32))
 x, out = cupola.ones(32, np.float32), cupola.zeros(32, np.float32)
 x.get()
+if sys.argv[3] == "driver":  # nothing but its own calls, on bytes that are there already
+    data, module, kernel = open(sys.argv[1], "rb").read(), ctypes.c_void_p(), ctypes.c_void_p()
+    driver, name = ctypes.CDLL(cupola.driver.info().path), sys.argv[2].encode()
+    start = time.perf_counter()
+    assert driver.cuModuleLoadData(ctypes.byref(module), data) == 0
+    loaded = time.perf_counter()
+    assert driver.cuModuleGetFunction(ctypes.byref(kernel), module, name) == 0
+    print(loaded - start, time.perf_counter() - start)
+    sys.exit()
 start = time.perf_counter()
 module = cupola.load(sys.argv[1])
 loaded = time.perf_counter()
@@ -65,9 +74,9 @@ def library(folder, count):
     return folder / made
 
 
-def once(path, kernel):
-    """Seconds until it was loaded, and until the kernel's result was there."""
-    command = [sys.executable, "-c", PROGRAM, path, kernel]
+def once(path, kernel, way):
+    """Seconds until it was loaded, and until the kernel's result, or the kernel, was there."""
+    command = [sys.executable, "-c", PROGRAM, path, kernel, way]
     answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [float(number) for number in answer.split()]
 
@@ -77,17 +86,23 @@ def run():
     with tempfile.TemporaryDirectory(prefix="cupola-library-") as name:
         folder = Path(name)
         libraries = {1: (library(folder, 1), "k0"), MANY: (library(folder, MANY), f"k{MANY // 2}")}
-        times = {count: [] for count in libraries}
+        ways = [(way, count) for way in ("cupola", "driver") for count in libraries]
+        times = {which: [] for which in ways}
         for _ in range(ROUNDS):
-            for count, (path, kernel) in libraries.items():
-                times[count].append(once(path, kernel))
-    rows = []
-    for count, pairs in times.items():
+            for way, count in ways:
+                times[way, count].append(once(*libraries[count], way))
+    rows, whole = [], {}
+    for (way, count), pairs in times.items():
         loaded, done = (statistics.median(values) * 1e3 for values in zip(*pairs, strict=True))
-        what = f"library of {count} kernel{'s' if count > 1 else ''}"
-        rows.append({"what": f"{what}, loaded", "ms": loaded})
-        rows.append({"what": f"{what}, one launched and its result", "ms": done})
-    rows.append({"what": f"{MANY} over 1", "ms": rows[3]["ms"] - rows[1]["ms"]})
+        what = f"library of {count} kernel{'s' if count > 1 else ''}, "
+        what += {"cupola": "", "driver": "the driver's calls alone, "}[way]
+        rows.append({"what": f"{what}loaded", "ms": loaded})
+        whole[way, count] = done
+        if way == "cupola":
+            rows.append({"what": f"{what}one launched and its result", "ms": done})
+    for way in ("cupola", "driver"):
+        what = f"{MANY} over 1" + ("" if way == "cupola" else ", the driver's calls alone")
+        rows.append({"what": what, "ms": whole[way, MANY] - whole[way, 1]})
     return rows
 
 
