@@ -3,6 +3,7 @@
 The CPU device stands for it, behind a library that hides every symbol newer than that.
 """
 
+import json
 import shutil
 
 import images
@@ -106,3 +107,25 @@ def test_where_a_manifest_alone_tells_the_parameters(old, tmp_path):
         raise SystemExit("it was launched")
     """
     assert good(code, **environment).stdout == ""
+
+
+@pytest.mark.cpu_only("the CPU device stands for the old driver")
+@pytest.mark.parametrize("offsets", [[0, 8, 4000, 24, 32], [0, 8, 12, 24, 32]])
+def test_a_manifest_whose_parameters_overlap_is_refused(old, tmp_path, offsets):
+    """The last one's end is the size of the buffer they are packed into."""
+    image = tmp_path / "packed.fatbin"
+    shutil.copy(images.fatbin(compress=True), image)
+    manifest = json.loads(images.described().with_suffix(".json").read_text())
+    (axpy,) = (kernel for kernel in manifest["kernels"] if kernel["name"] == "axpy")
+    for parameter, offset in zip(axpy["parameters"], offsets, strict=True):
+        parameter["offset"] = offset
+    image.with_suffix(".json").write_text(json.dumps(manifest))
+    code = f"""
+    import cupola
+    try:
+        cupola.load({str(image)!r})["axpy"]
+    except cupola.ImageError as error:
+        print(error)
+    """
+    said = good(code, CUPOLA_DRIVER=old, UNPACKED=images.ptx()).stdout
+    assert "and the one before ends at" in said

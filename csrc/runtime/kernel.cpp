@@ -73,12 +73,18 @@ void Kernel::publish() {
 
 void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
     std::vector<Parameter> said;
+    std::uint32_t end = 0;  // of the one before
     for (std::size_t i = 0; i < count; ++i) {
         const cupola_parameter& p = declared[i];
         said.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});
         if (!known_ && (p.size == 0 || p.size > 1u << 16 || p.offset > 1u << 16))
             fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
                                          " is declared without a size, which nothing else tells");
+        if (!known_ && p.offset < end)
+            fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
+                                         " is declared at offset " + std::to_string(p.offset) +
+                                         ", and the one before ends at " + std::to_string(end));
+        end = p.offset + p.size;
         if (i < parameters.size() && p.size && p.offset != parameters[i].offset)
             fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
                                          " is declared at offset " + std::to_string(p.offset) +
