@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 typedef int (*Lookup)(const char*, void**, int, unsigned long long, void*);
 typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                       void*, void**, void**);
@@ -10,8 +11,9 @@ typedef int (*Allocate)(unsigned long long*, size_t, void*, void*);
 typedef int (*Free)(unsigned long long, void*);
 
 /* How many launches and allocations go well; how many streams were made to wait for another, how
- * often memory was allocated and freed. */
+ * often memory was allocated and freed, and whether to free stands still. */
 int launches_left = 1 << 30, allocations_left = 1 << 30, waits, allocations, frees;
+volatile int frees_closed;
 
 static Launch real_launch;
 static Wait real_wait;
@@ -46,6 +48,7 @@ static int allocate(unsigned long long* address, size_t size, void* pool, void* 
 static int release(unsigned long long address, void* stream) {
     ++frees;
     ++allocations_left;
+    while (frees_closed) usleep(1000);
     return real_free(address, stream);
 }
 

@@ -89,6 +89,37 @@ def test_a_stream_gives_it_back_at_its_end(counting):
     """)
 
 
+def test_in_a_forked_child_a_stream_ends_while_another_thread_gave_it_back(counting):
+    counting("""
+    import os, signal, threading, time
+    def has_come(true):
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            if true():
+                return True
+            time.sleep(0.001)
+        return False
+    closed, frees = ctypes.c_int.in_dll(driver, "frees_closed"), count("frees")
+    stream = cupola.Stream()
+    with stream:
+        cupola.empty(123)
+    closed.value = 1
+    trim = threading.Thread(target=cupola.Device().pool.trim, daemon=True)
+    trim.start()
+    assert has_come(lambda: count("frees") > frees)  # it stands in the driver
+    child = os.fork()
+    if not child:
+        del stream
+        os._exit(0)
+    ended = has_come(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+    os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    closed.value = 0
+    trim.join()
+    assert ended and status == 0, (ended, status)
+    """)
+
+
 def test_it_is_not_handed_out(counting):
     counting("""
     pool = cupola.Device().pool

@@ -54,7 +54,7 @@ void Spare::open() {
 }
 
 void Spare::close() noexcept {
-    if (!open_) return;
+    if (!open_ || !driver_alive()) return;  // in a forked child the mutex may be locked for ever
     std::lock_guard<std::mutex> lock(spares().mutex);
     std::vector<Spare*>& all = spares().all;
     all.erase(std::find(all.begin(), all.end(), this));
