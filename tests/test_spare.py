@@ -173,6 +173,40 @@ def test_a_capture_takes_no_part(counting):
     """)
 
 
+def test_nor_does_another_librarys(counting):
+    counting("""
+    native = ctypes.CDLL(cupola.paths.cpu_driver())
+    graph = ctypes.c_void_p()
+    with cupola.Stream() as stream:
+        y = cupola.empty(50)
+        cupola.empty(51)
+        cupola.Device().synchronize()
+        handle = ctypes.c_void_p(stream.handle)
+        assert native.cuStreamBeginCapture_v2(handle, 1) == 0
+        before = calls()
+        cupola.Device().pool.trim()
+        assert calls() == before  # what would be freed there became a part of the graph
+        del y
+        assert calls() == (before[0], before[1] + 1)
+        try:
+            cupola.empty(51)
+        except cupola.DriverError:
+            assert calls() == (before[0] + 1, before[1] + 1)
+        else:
+            raise SystemExit("it came from what was freed")
+        before = calls()
+        with cupola.Stream():  # others go on
+            cupola.empty(52)
+            assert calls() == (before[0] + 1, before[1])
+            cupola.empty(52)
+            assert calls() == (before[0] + 1, before[1])
+        assert native.cuStreamEndCapture(handle, ctypes.byref(graph)) == 0
+        before = calls()
+        cupola.empty(51)
+        assert calls() == before
+    """)
+
+
 @pytest.mark.parametrize("variable", [{"CUPOLA_SYNC": "1"}])
 def test_who_looks_for_mistakes_sees_each_free(counting, variable):
     counting(

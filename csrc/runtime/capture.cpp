@@ -122,6 +122,13 @@ std::shared_ptr<Capture> Capture::find(const Stream& stream) {
     return nullptr;
 }
 
+bool Capture::is_queue(const Stream& stream) noexcept {
+    const Driver* d = driver_alive();
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return d && d->cuStreamIsCapturing(stream.handle, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 void Capture::refuse(const Stream& stream, const char* what) {
     if (of(stream))
         fail(CUPOLA_ERROR_VALUE, std::string("the stream is being captured: nothing runs before "

@@ -27,6 +27,11 @@ class Capture {
                                                                                  : find(stream);
     }
     static bool any() { return running.load(std::memory_order_acquire) != 0; }
+    // Whether the stream may be in one, of whichever library. The legacy default stream never is.
+    static bool possible(const Stream& stream) noexcept {
+        if (any()) return true;
+        return stream.handle != nullptr && stream.handle != CU_STREAM_LEGACY && !is_queue(stream);
+    }
     // For calls that can't be captured: says so and leaves the capture as it is.
     static void refuse(const Stream& stream, const char* what);
     // A stream of the context that is never captured.
@@ -66,6 +71,7 @@ class Capture {
 
   private:
     static std::shared_ptr<Capture> find(const Stream& stream);
+    static bool is_queue(const Stream& stream) noexcept;
     static std::atomic<int> running;
 };
 

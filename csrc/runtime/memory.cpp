@@ -138,9 +138,9 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     if (size == 0) return;
     // A thread's own default stream ends with the thread: no other thread can free in its order.
     pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
-    CUdeviceptr pointer = 0;
-    if (pooled_ && &stream.context == &context && stream.spare.takes(size) && !Capture::any())
-        pointer = stream.spare.take(size);
+    spared_ = pooled_ && &stream.context == &context && stream.spare.takes(size) &&
+              !Capture::possible(stream);
+    CUdeviceptr pointer = spared_ ? stream.spare.take(size) : 0;
     if (!pointer) pointer = allocate();
     begin(pointer, pooled_ ? "of the pool" : "of the device");
 }
@@ -183,8 +183,7 @@ DeviceMemory::~DeviceMemory() {
     if (!d || !address) return;
     CUdeviceptr going = address;
     // What a capture of any thread may have drawn in is not given to anybody else meanwhile.
-    if (pooled_ && others_.empty() && &first_->context == &context && first_->spare.takes(size) &&
-        !Capture::any())
+    if (spared_ && others_.empty() && !Capture::possible(*first_))
         going = first_->spare.put({address, size}).address;
     if (!going) return;
     try {

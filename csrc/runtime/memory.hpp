@@ -40,6 +40,7 @@ class DeviceMemory : public Memory {
     CUdeviceptr allocate();
 
     bool pooled_ = false;
+    bool spared_ = false;  // may be kept for the stream: it is no graph's
     std::mutex mutex_;
     Ref<Stream> first_;  // the one it was allocated on
     std::vector<Ref<Stream>> others_;

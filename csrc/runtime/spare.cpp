@@ -119,7 +119,8 @@ bool Spare::flush(const Context& context) {
     std::lock_guard<std::mutex> lock(spares().mutex);
     std::size_t bytes = 0;
     for (Spare* spare : spares().all)
-        if (&spare->stream_.context == &context) bytes += spare->empty();
+        if (&spare->stream_.context == &context && !Capture::possible(spare->stream_))
+            bytes += spare->empty();
     return bytes > 0;
 }
 
