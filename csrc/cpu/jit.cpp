@@ -8,6 +8,14 @@
 #include "cpu/failure.hpp"
 
 namespace cupola::cpu {
+namespace {
+
+std::string& refusal() {
+    thread_local std::string text;
+    return text;
+}
+
+}  // namespace
 
 CUresult code_of(ptx::Error::Kind kind) {
     switch (kind) {
@@ -20,6 +28,13 @@ CUresult code_of(ptx::Error::Kind kind) {
     }
     return CUDA_ERROR_INVALID_PTX;
 }
+
+void refuse(const ptx::Error& error) {
+    refusal() = std::string("cupola: PTX ") + error.what();
+    fail(code_of(error.kind));
+}
+
+const std::string& last_refusal() { return refusal(); }
 
 JitOptions::JitOptions(unsigned count, const CUjit_option* options, void** values)
     : count_(count), options_(options), values_(values), begin_(std::chrono::steady_clock::now()) {

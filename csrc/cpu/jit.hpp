@@ -11,6 +11,10 @@ namespace cupola::cpu {
 
 // What a caller is told of PTX that was refused.
 CUresult code_of(ptx::Error::Kind kind);
+// Ends a call with that code, and keeps the text for whoever asks for it on this thread.
+[[noreturn]] void refuse(const ptx::Error& error);
+// The text of this thread's last such end; empty where there was none.
+const std::string& last_refusal();
 
 class JitOptions {
   public:

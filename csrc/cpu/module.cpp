@@ -112,7 +112,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         fail(CUDA_ERROR_INVALID_IMAGE);
     } catch (const ptx::Error& error) {
         options.errors = std::string("cupola: PTX ") + error.what();
-        fail(code_of(error.kind));
+        refuse(error);
     }
 }
 
@@ -176,7 +176,7 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
         Driver::get().functions.add(made);
         function = std::move(made);
     } catch (const ptx::Error& error) {
-        fail(code_of(error.kind));
+        refuse(error);
     }
     return function;
 }

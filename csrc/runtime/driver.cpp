@@ -105,6 +105,11 @@ const char* last_fault() noexcept {
     return driver && driver->fault ? driver->fault() : nullptr;
 }
 
+const char* last_refusal() noexcept {
+    const Driver* driver = driver_alive();
+    return driver && driver->refusal ? driver->refusal() : nullptr;
+}
+
 }  // namespace cupola
 
 using namespace cupola;

@@ -24,8 +24,10 @@ struct Driver {
 #define CUPOLA_MEMBER(name, version) PFN_##name##_v##version name = nullptr;
     CUPOLA_DRIVER_SYMBOLS(CUPOLA_MEMBER, CUPOLA_MEMBER)
 #undef CUPOLA_MEMBER
-    const char* (*fault)(void) = nullptr;  // cupola_cpu_last_fault, where the CPU device offers it
-    bool cpu = false;                      // cupola's CPU device
+    // cupola_cpu_last_fault and _refusal, where the CPU device offers them.
+    const char* (*fault)(void) = nullptr;
+    const char* (*refusal)(void) = nullptr;
+    bool cpu = false;  // cupola's CPU device
     int version = 0;
     std::string path, reason, notice;
 
@@ -52,6 +54,8 @@ inline std::string version_text(int version) {
 
 // What the CPU device says of the last fault in device code, "" or null where it says nothing.
 const char* last_fault() noexcept;
+// And of the PTX that this thread was last refused.
+const char* last_refusal() noexcept;
 
 }  // namespace cupola
 

@@ -76,6 +76,20 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
     return entries;
 }
 
+// Of kernels that are read when they are asked for, what is wrong is found after the load.
+[[noreturn]] void fail_kernel(CUresult code, const char* call) {
+    const char* said = nullptr;
+    if (code == CUDA_ERROR_INVALID_PTX || code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        said = last_refusal();
+    const std::string log = said ? said : "";
+    try {
+        fail_driver(code, call, log);
+    } catch (Error& error) {
+        error.log = log;
+        throw;
+    }
+}
+
 }  // namespace
 
 Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
@@ -83,11 +97,7 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
     if (driver().log >= Log::info)
         log("load an image of " + std::to_string(size) + " bytes on device " +
             std::to_string(context.ordinal) + ": " + list(entries));
-    for (const image::Entry& entry : entries)
-        if (entry.kind == image::Kind::ptx && !entry.compressed) {
-            ptx = std::string(entry.payload);
-            break;
-        }
+    note_ptx(entries);
     if (ptx.empty()) note_variables(entries);
     if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
         entries[0].payload.data() == image) {
@@ -102,6 +112,19 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
     std::vector<std::uint64_t> aligned((size + 7) / 8);
     std::memcpy(aligned.data(), image, size);
     load(aligned.data(), entries);
+}
+
+void Module::note_ptx(const std::vector<image::Entry>& entries) {
+    const image::Entry* best = nullptr;
+    for (const image::Entry& entry : entries) {
+        if (entry.kind != image::Kind::ptx || entry.compressed) continue;
+        // As drivers choose: the newest of those that are not too new.
+        const bool better =
+            !best || (runs(entry, context) &&
+                      (!runs(*best, context) || entry.architecture > best->architecture));
+        if (better) best = &entry;
+    }
+    if (best) ptx = std::string(best->payload);
 }
 
 void Module::note_variables(const std::vector<image::Entry>& entries) {
@@ -198,38 +221,48 @@ CUfunction Module::function(const std::string& name) {
     CUresult code = driver().cuModuleGetFunction(&found, handle, name.c_str());
     // An empty name is a wrong argument to NVIDIA's driver.
     if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE) return nullptr;
-    check(code, "cuModuleGetFunction");
+    if (code != CUDA_SUCCESS) fail_kernel(code, "cuModuleGetFunction");
+    return found;
+}
+
+std::vector<std::string> Module::list_names() const {
+    const Driver& d = driver();
+    std::vector<std::string> told = entries_of(ptx);
+    std::sort(told.begin(), told.end());
+    told.erase(std::unique(told.begin(), told.end()), told.end());  // declared, and defined
+    if (!d.cuModuleGetFunctionCount || !d.cuModuleEnumerateFunctions || !d.cuFuncGetName) {
+        if (told.empty())
+            fail(CUPOLA_ERROR_NOT_FOUND,
+                 "this driver is older than CUDA 12.4 and the image has no PTX: its kernels can't "
+                 "be listed, only found by their exact names");
+        return told;
+    }
+    Current current(context);
+    unsigned count = 0;
+    check(d.cuModuleGetFunctionCount(&count, handle), "cuModuleGetFunctionCount");
+    // The CPU device runs this very text. It would read all kernels to give their handles, and
+    // refuse where one of them is wrong. Of another number were what stands in a comment.
+    if (d.cpu && told.size() == count) return told;
+    std::vector<CUfunction> functions(count);
+    const CUresult code =
+        count ? d.cuModuleEnumerateFunctions(functions.data(), count, handle) : CUDA_SUCCESS;
+    if (code != CUDA_SUCCESS) fail_kernel(code, "cuModuleEnumerateFunctions");
+    std::vector<std::string> found;
+    for (CUfunction function : functions) {
+        const char* name = nullptr;
+        check(d.cuFuncGetName(&name, function), "cuFuncGetName");
+        found.emplace_back(name);
+    }
+    std::sort(found.begin(), found.end());
     return found;
 }
 
 const std::vector<std::string>& Module::names() {
-    const Driver& d = driver();  // first: a forked child must not wait for the mutex
+    driver();  // first: a forked child must not wait for the mutex
     std::lock_guard<std::mutex> lock(mutex_);
     require_loaded();
     if (listed_) return names_;
-    std::vector<std::string> found;  // kept only once it is whole
-    if (d.cuModuleGetFunctionCount && d.cuModuleEnumerateFunctions && d.cuFuncGetName) {
-        Current current(context);
-        unsigned count = 0;
-        check(d.cuModuleGetFunctionCount(&count, handle), "cuModuleGetFunctionCount");
-        std::vector<CUfunction> functions(count);
-        if (count)
-            check(d.cuModuleEnumerateFunctions(functions.data(), count, handle),
-                  "cuModuleEnumerateFunctions");
-        for (CUfunction function : functions) {
-            const char* name = nullptr;
-            check(d.cuFuncGetName(&name, function), "cuFuncGetName");
-            found.emplace_back(name);
-        }
-    } else {
-        found = entries_of(ptx);
-        if (found.empty())
-            fail(CUPOLA_ERROR_NOT_FOUND,
-                 "this driver is older than CUDA 12.4 and the image has no PTX: its kernels can't "
-                 "be listed, only found by their exact names");
-    }
-    std::sort(found.begin(), found.end());
-    names_ = std::move(found);
+    names_ = list_names();
     listed_ = true;
     return names_;
 }

@@ -37,10 +37,14 @@ class Module : public Resource {
 
     Context& context;
     std::atomic<CUmodule> handle{nullptr};  // null once it was unloaded
-    std::string ptx;  // of the image, for its parameter lists; empty where there is none to read
+    // Of the image: what the device runs, where it runs PTX. For names and parameter lists; empty
+    // where there is none to read.
+    std::string ptx;
 
   private:
     void load(const void* image, const std::vector<image::Entry>& entries);
+    void note_ptx(const std::vector<image::Entry>& entries);
+    std::vector<std::string> list_names() const;
     void note_variables(const std::vector<image::Entry>& entries);
     [[noreturn]] static void fail_unloaded();
     void require_in_no_graph() const;

@@ -101,6 +101,7 @@ Attempt attempt(const std::string& name) {
     driver->path = result.path;
     driver->cpu = result.cpu;
     *reinterpret_cast<void**>(&driver->fault) = dlsym(handle, "cupola_cpu_last_fault");
+    *reinterpret_cast<void**>(&driver->refusal) = dlsym(handle, "cupola_cpu_last_refusal");
     Lookup lookup(handle);
     if (!lookup) {
         // Stub libraries of older toolkits have cuInit and no cuGetProcAddress that answers.

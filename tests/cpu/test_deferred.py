@@ -188,6 +188,10 @@ def test_an_error_in_one_kernel_is_found_with_it(cuda, mode):
     module, out = cuda.module(text(more=BAD)), c_void_p()
     for _ in range(2):
         assert cuda.code("cuModuleGetFunction", byref(out), module, b"bad") == INVALID_PTX
+    refusal = cuda.library.cupola_cpu_last_refusal
+    refusal.restype = c_char_p
+    line = text(more=BAD).split(b"\n").index(b"    frobnicate.u32 %r1;") + 1
+    assert f"line {line}:".encode() in refusal() and b"frobnicate.u32 %r1;" in refusal()
     assert result(cuda, module, 2) == 42
     found = (c_void_p * (COUNT + 1))()
     enumerate_all = cuda.code("cuModuleEnumerateFunctions", found, COUNT + 1, module)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cpu/error_names.hpp"
+#include "cpu/jit.hpp"
 #include "cpu/symbols.hpp"
 
 using namespace cupola::cpu;
@@ -25,6 +26,11 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
     text = Driver::get().last_fault();
     return text.c_str();
 }
+
+// What was wrong with the PTX that the calling thread was last refused, also where the call has no
+// log to write to: cuModuleGetFunction of a kernel that is read when it is asked for. Empty where
+// there was none; valid until the thread is refused once more.
+CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_refusal().c_str(); }
 
 // ---- cu* --------------------------------------------------------------------------------------
 
