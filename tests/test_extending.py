@@ -11,6 +11,8 @@ from pathlib import Path
 import images
 import numpy as np
 import pytest
+from hooks import search_path
+from test_driver import compile_library, good
 
 import cupola
 
@@ -170,6 +172,61 @@ def test_captured_launches_become_a_graph(extending, saxpy):
     run(stream=stream)
     stream.synchronize()
     np.testing.assert_array_equal(out.get(), 6 * host)
+
+
+FULL = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+typedef int (*Lookup)(const char*, void**, int, unsigned long long, void*);
+typedef int (*Launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      void*, void**, void**);
+typedef int (*Synchronize)(void*);
+static Launch real_launch;
+static void* real(const char* name) {
+    static void* driver;
+    if (!driver) driver = dlopen(REAL, RTLD_NOW | RTLD_LOCAL);
+    return dlsym(driver, name);
+}
+static int launch(void* kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                  unsigned bz, unsigned shared, void* stream, void** arguments, void** extra) {
+    ((Synchronize)real("cuStreamSynchronize"))(stream);
+    return real_launch(kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
+}
+int cuInit(unsigned flags) { return ((int (*)(unsigned))real("cuInit"))(flags); }
+int cuGetProcAddress_v2(const char* name, void** address, int asked, unsigned long long flags,
+                        void* found) {
+    int code = ((Lookup)real("cuGetProcAddress_v2"))(name, address, asked, flags, found);
+    if (code || strcmp(name, "cuLaunchKernel")) return code;
+    real_launch = (Launch)*address;
+    *address = (void*)launch;
+    return 0;
+}
+"""
+
+
+@pytest.mark.cpu_only("a driver whose streams take one launch at a time stands before it")
+def test_with_the_lock_held_a_launch_waits_for_no_function_that_wants_it(extending, tmp_path):
+    """NVIDIA's driver waits so where some thousand launches are queued."""
+    flags = [f'-DREAL="{cupola.paths.cpu_driver()}"', "-ldl"]
+    library = compile_library(tmp_path, "libcuda.so.1", FULL, *flags)
+    code = """
+    import faulthandler, time
+    import numpy as np, cupola, extending
+    faulthandler.dump_traceback_later(30, exit=True)  # where it stands
+    x = cupola.ones(10, np.float32)
+    out = cupola.zeros_like(x)
+    stream, seen = cupola.Stream(), []
+    launch = cupola.shipped_kernels()["saxpy"].prepare(1, 32, 1.0, x, out, out, 10)
+    extending.queue_each([launch], stream)  # memory has been told of the stream
+    stream.synchronize()
+    stream.call(lambda: (time.sleep(0.1), seen.append(True)))
+    extending.queue_each([launch, launch], stream)
+    assert seen
+    stream.synchronize()
+    assert (out.get() == 3).all()
+    """
+    good(code, CUPOLA_DRIVER=library, PYTHONPATH=search_path(Path(extending.__file__).parent))
 
 
 def test_launches_of_several_threads(extending, saxpy):

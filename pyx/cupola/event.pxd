@@ -9,7 +9,9 @@ cdef class Event:
 
     cdef void* get_handle(self) noexcept nogil  # the driver's CUevent
     cdef int record_on(self, Stream stream) except -1 nogil
-    cdef int wait_done(self) except -1 nogil  # until all before it is done
+    # Until all before it is done. Never with Python's lock, nor seconds_since: a Python function
+    # that a stream calls wants it.
+    cdef int wait_done(self) except -1 nogil
     cdef int is_done(self) except -1 nogil  # 0 or 1
     cdef int hold_up(self, Stream stream) except -1 nogil  # the stream waits for it, not the caller
     # Seconds from the other one, which was recorded before; waits for this one.

@@ -10,6 +10,9 @@
 #     with nogil:
 #         kernel.launch_packed(grid, block, buffer, stream, 0)
 #
+# launch_packed may wait, where the stream is full or the kernel's code is loaded: never call it
+# with Python's lock, which a Python function that a stream calls wants.
+#
 # Every one checks, and raises cupola's exceptions. Memory that such a launch uses has to be kept
 # alive, and told of the stream (Array.used_on) where it was allocated on another one.
 

@@ -14,8 +14,8 @@ from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CARVEOUT, CUPOLA_COOPERATIVE, CUPOLA_DEPENDENT,
     CUPOLA_PRIORITY, cupola_attributes, cupola_dimensions,
     cupola_argument_bytes, cupola_argument_float, cupola_argument_int, cupola_argument_pointer,
-    cupola_argument_uint, cupola_captures, cupola_kernel_device, cupola_launch_check,
-    cupola_stream_peek,
+    cupola_argument_uint, cupola_callbacks_pending, cupola_captures, cupola_kernel_device,
+    cupola_launch_check, cupola_stream_peek,
 )
 from cupola._launch cimport cupola_launch_point, cupola_launch_pointed
 from cupola._send cimport (
@@ -172,6 +172,7 @@ cdef class Launch:
         if (
             self.listed and (native != self.told or self.seen != freed)
             or self.foreign and cupola_captures()
+            or cupola_callbacks_pending()  # which the caller may hold the lock from
         ):
             with gil:
                 return self.send(stream)

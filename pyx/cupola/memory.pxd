@@ -37,10 +37,11 @@ cdef Memory allocate_managed(int device, size_t nbytes)
 cdef Memory register_memory(
     int device, uint64_t address, size_t nbytes, object owner, bint read_only)
 
-# Copies and fills of addresses, queued on the stream, which is not None; without Python's lock, and
-# without a look at whether so much memory is there. Pageable memory of the host has been read when
-# copy_to_device returns, and is complete once the stream was waited for after copy_to_host; what is
-# page-locked is read and written in the stream's order.
+# Copies and fills of addresses, queued on the stream, which is not None; without a look at whether
+# so much memory is there. All of them may wait for the stream, so never call them with Python's
+# lock: a Python function that a stream calls wants it. Pageable memory of the host has been read
+# when copy_to_device returns, and is complete once the stream was waited for after copy_to_host;
+# what is page-locked is read and written in the stream's order.
 cdef int copy_to_device(
     uint64_t to, const void* host, size_t nbytes, Stream stream) except -1 nogil
 cdef int copy_to_host(void* host, uint64_t source, size_t nbytes, Stream stream) except -1 nogil

@@ -7,7 +7,9 @@ cdef class Stream:
     cdef readonly int device_index
 
     cdef void* get_handle(self) noexcept nogil  # the driver's CUstream
-    cdef int wait_done(self) except -1 nogil  # until all that is queued is done
+    # Until all that is queued is done. Never with Python's lock: a Python function that a stream
+    # calls wants it.
+    cdef int wait_done(self) except -1 nogil
     cdef int is_done(self) except -1 nogil  # 0 or 1
 
 # Takes over a reference to a stream.
