@@ -168,7 +168,7 @@ class Recipe:
         texts, fatbins = [step.target for step in ptx], [step.target for step in code]
         pack = self.build.step.Step(
             target=ARRAYS,
-            inputs=(*texts, *fatbins),
+            inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), Path(__file__)),
             action=lambda: pack_arrays(self.build, self.root, texts, fatbins),
             key=("arrays 1",),
             label=f"pack {ARRAYS.name}",

@@ -1,14 +1,17 @@
 # tests/build/test_compile_cache.py - what was compiled elsewhere is not compiled again.
 import os
+import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from project import Project
+from project import TABLE, Project
 
-from cupola.build import nvcc, step, toolkit
+from cupola.build import compile_cache, image, native, nvcc, step, toolkit
+from cupola.build.architectures import Architectures
 from cupola.build.error import BuildError
 
 SOURCE = '#include "value.cuh"\nextern "C" __global__ void set(int* x) { *x = VALUE; }\n'
@@ -30,6 +33,7 @@ class Compiler:
         self.toolkit = type(found)(**fields)
 
     def write(self, name, text):
+        (self.folder / name).parent.mkdir(exist_ok=True)
         (self.folder / name).write_text(text)
         old = time.time() - 60  # a file that changes as it is read is not to be remembered
         os.utime(self.folder / name, (old, old))
@@ -87,11 +91,149 @@ def test_what_names_its_folder_stays_there(places):
         assert place.compile()[0] == 1
 
 
-def test_another_compiler_of_the_host_or_other_settings(places, monkeypatch):
+def test_a_header_of_the_system_counts(places):
+    one, two = places
+    for place, value in ((one, 1), (two, 2)):
+        place.write("set.cu", SOURCE.replace('"value.cuh"', "<lib.cuh>"))
+        place.write("lib/lib.cuh", f"#define VALUE {value}\n")
+        runs, text = place.compile("-isystem", "lib")
+        assert runs == 1 and f", {value};" in text
+    one.write("lib/lib.cuh", "#define VALUE 2\n")
+    assert one.compile("-isystem", "lib") == (0, text)
+
+
+def test_a_new_header_may_come_before_another(places):
+    one, two = places
+    for place in places:
+        (place.folder / "value.cuh").unlink()
+        place.write("inc/value.cuh", "#define VALUE 1\n")
+        place.write("first/other.cuh", "")
+    options = ["-Ifirst", "-Iinc"]
+    assert one.compile(*options)[0] == 1
+    two.write("value.cuh", "#define VALUE 2\n")
+    runs, text = two.compile(*options)
+    assert runs == 1 and ", 2;" in text
+    one.write("first/value.cuh", "#define VALUE 3\n")
+    runs, text = one.compile(*options)
+    assert runs == 1 and ", 3;" in text
+
+
+def test_a_header_may_be_asked_for(places):
+    one, two = places
+    asked = '#if __has_include("inc/mine.cuh")\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n'
+    for place in places:
+        place.write("value.cuh", asked)
+        place.write("inc/other.cuh", "")
+    one.compile("-Iinc")
+    two.write("inc/mine.cuh", "")
+    runs, text = two.compile("-Iinc")
+    assert runs == 1 and ", 2;" in text
+
+
+def test_a_source_that_changes_as_it_is_compiled_is_not_kept(places):
+    one, two = places
+    changed = SOURCE.replace("VALUE;", "VALUE + 5;")
+    one.write("changed.cu", changed)  # with a time of before
+    wrapper = one.folder / "nvcc"
+    command = wrapper.read_text().replace("exec ", "")
+    wrapper.write_text(f"{command}cp -p changed.cu set.cu\n")
+    arguments = ["-ptx", "-arch=compute_75"]
+    made = nvcc.compile_source(one.toolkit, Path("set.cu"), Path("out/set.ptx"), arguments)
+    step.run([made], one.folder)
+    two.write("set.cu", changed)
+    runs, text = two.compile()
+    assert runs == 1 and ", 6;" in text
+
+
+def test_a_header_that_is_gone_or_new_is_not_kept(places, tmp_path):
+    one, _ = places
+    arguments = ["-ptx", "-arch=compute_75"]
+    made = nvcc.compile_source(one.toolkit, Path("set.cu"), Path("out/set.ptx"), arguments)
+    one.write("out/set.ptx", "made")
+    began = time.time_ns()
+    for headers in (["gone.cuh"], ["value.cuh"]):
+        if headers == ["value.cuh"]:
+            time.sleep(0.02)
+            one.write("value.cuh", "#define VALUE 2\n")  # with a time of before
+        compile_cache.keep("0" * 64, made, one.folder, headers, "", began)
+        assert not (tmp_path / "cache").exists()
+    compile_cache.keep("0" * 64, made, one.folder, ["value.cuh"], "", time.time_ns())
+    assert list((tmp_path / "cache").iterdir())
+
+
+def test_other_settings(places, monkeypatch):
     one, two = places
     one.compile()
     monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DVALUE_TOO")
-    assert two.compile()[0] == 1
+    assert [one.compile()[0], two.compile()[0]] == [1, 0]
+    monkeypatch.delenv("NVCC_APPEND_FLAGS")
+    assert one.compile()[0] == 0
+
+
+@pytest.mark.parametrize("how", ["PATH", "name", "folder", "option", "flags"])
+def test_another_compiler_of_the_host(places, tmp_path, monkeypatch, how):
+    one, two = places
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    real = shutil.which("gcc")
+    fake = tools / ("my-gcc" if how == "name" else "gcc")
+
+    def version(number):
+        fake.write_text(
+            f'#!/bin/sh\n[ "$1" = --version ] && echo "gcc {number}" && exit\n'
+            f'exec {real} "$@"\n'
+        )
+        fake.chmod(0o755)
+        native.version.cache_clear()
+
+    version("12.77")
+    options = [f"-ccbin={fake}"] if how == "option" else []
+    assert one.compile()[0] == 1  # with the usual one
+    if how in ("PATH", "name"):
+        monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    if how in ("name", "folder"):
+        monkeypatch.setenv("NVCC_CCBIN", "my-gcc" if how == "name" else str(tools))
+    if how == "flags":
+        monkeypatch.setenv("NVCC_PREPEND_FLAGS", f"-ccbin {tools}")
+    assert [place.compile(*options)[0] for place in places] == [1, 0]
+    version("12.78")
+    assert [place.compile(*options)[0] for place in places] == [1, 0]
+
+
+def test_headers_of_a_toolkit_count_and_their_folder_does_not(tmp_path):
+    keys = []
+    for name, version in (("a", 1), ("b", 1), ("c", 2)):
+        place = tmp_path / name / "cccl" / "cub" / "version.cuh"
+        place.parent.mkdir(parents=True)
+        place.write_text(f"#define CUB_VERSION {version}\n")
+        (tmp_path / name / "cuda.h").write_text("")
+        found = replace(toolkit.find(), include=(tmp_path / name,))
+        keys.append(nvcc.compile_source(found, Path("a.cu"), Path("a.ptx"), ["-ptx"]).key)
+    assert keys[0] == keys[1] != keys[2]
+    (tmp_path / "b" / "nvtx.h").write_text("")
+    found = replace(found, include=(tmp_path / "b", Path("/nowhere")))
+    assert nvcc.compile_source(found, Path("a.cu"), Path("a.ptx"), ["-ptx"]).key != keys[0]
+
+
+def test_threads_are_as_many_as_jobs(tmp_path, monkeypatch):
+    steps = {}
+    for jobs in "13":
+        monkeypatch.setenv("CUPOLA_BUILD_JOBS", jobs)
+        for names in ("a.cu", "a.cu b.cu"):
+            steps[jobs, names] = image.steps(
+                toolkit.find(), Architectures((75, 80), 75), [Path(n) for n in names.split()],
+                Path("k.fatbin"), Path("k.json"), tmp_path, relocatable=True
+            )  # fmt: skip
+
+    def threads(made):
+        words = [word for one in made if one.cached for word in one.command]
+        return {word for word in words if word.startswith("--threads")}
+
+    assert threads(steps["3", "a.cu"]) == {"--threads=3"}
+    assert threads(steps["3", "a.cu b.cu"]) == set()
+    for names in ("a.cu", "a.cu b.cu"):
+        one, three = steps["1", names], steps["3", names]
+        assert [made.key for made in one] == [made.key for made in three]
 
 
 def test_without_a_cache_each_compiles(places, monkeypatch):
@@ -123,20 +265,36 @@ def test_errors_are_not_kept(places):
 
 
 def test_builds_at_once_share_it(tmp_path):
-    projects = [Project(tmp_path / name) for name in ("a", "b", "c")]
-    for project in projects:
-        project.environment["CUPOLA_CACHE_DIR"] = str(tmp_path / "cache")
+    log, tools = tmp_path / "log", tmp_path / "home" / "bin"
+    tools.mkdir(parents=True)
+    real = toolkit.find()
+    for name in ("nvlink", "ptxas", "fatbinary"):
+        (tools / name).symlink_to(real.tool(name))
+    (tools / "nvcc").write_text(
+        f'#!/bin/sh\ncase "$*" in *" -MD "*) echo run >> {log};; esac\nexec {real.nvcc} "$@"\n'
+    )
+    (tools / "nvcc").chmod(0o755)
+
+    def project(name):
+        made = Project(tmp_path / name, TABLE.replace('options = ["-lineinfo"]\n', ""))
+        made.environment["CUPOLA_CACHE_DIR"] = str(tmp_path / "cache")
+        made.environment["CUDA_HOME"] = str(tmp_path / "home")
+        return made
+
+    projects = [project(name) for name in "abc"]
     command = [sys.executable, "setup.py", "build_kernels", "--inplace"]
     running = [
         subprocess.Popen(command, cwd=p.folder, env=p.environment, stdout=subprocess.DEVNULL)
         for p in projects
     ]
     assert [one.wait(300) for one in running] == [0, 0, 0]
-    last = Project(tmp_path / "d")
-    last.environment["CUPOLA_CACHE_DIR"] = str(tmp_path / "cache")
+    runs = len(log.read_text().splitlines())
+    assert 4 <= runs <= 12  # each of two sources twice; whoever comes at the same time, too
+    last = project("d")
     last.setup("build_kernels", "--inplace")
     manifests = {(p.built() / "kernels.json").read_text() for p in (*projects, last)}
     assert len(manifests) == 1
+    assert len(log.read_text().splitlines()) == runs
 
 
 def test_a_toolkit_is_asked_once(places):

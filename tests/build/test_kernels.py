@@ -84,6 +84,8 @@ def test_sources_are_linked_where_there_are_several_or_it_is_asked_for(
         ([table(options=["-arch", "sm_90"])], r"architectures = \["),
         ([table(options=["-Icsrc"])], r"include = \["),
         ([table(options=["-ptx"])], "knows what to make"),
+        ([table(options=["-optf", "more.txt"])], "what the file says"),
+        ([table(options=["--options-file=more.txt"])], "what the file says"),
         ([table(options=["-dlto"])], "link-time"),
         ([table(options=["-rdc", "maybe"])], "true or false"),
         ([table(options=["-O2", "-rdc"])], "true or false"),

@@ -12,7 +12,7 @@ import pytest
 
 import cupola.build
 from cupola import paths
-from cupola.build import native, step, toolkit  # noqa: F401 - attributes of cupola.build
+from cupola.build import architectures, native, step, toolkit  # noqa: F401 - attributes of cupola.build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -135,6 +135,12 @@ def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
         [*command, "-x", "c++", "/dev/null"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_arrays_are_packed_anew_by_another_recipe(recipe):
+    work = recipe.Recipe(cupola.build, ROOT, "1")
+    *_, pack = work.array_steps(toolkit.find(), architectures.Architectures((), 75))
+    assert {path.name for path in pack.inputs} >= {"ptx.py", "recipe.py"}
 
 
 def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cupola.build import native, step
+from cupola.build import depfile, native, step
 from cupola.build.error import BuildError
 from cupola.build.step import Step
 
@@ -196,9 +196,38 @@ def test_impossible_plans_are_errors(tmp_path, monkeypatch):
 def test_dependency_files(tmp_path):
     file = tmp_path / "x.d"
     file.write_text("out/x.o: a.cpp \\\n with\\ space.hpp \\\n  /usr/c.hpp\n\na.hpp:\n")
-    assert step.dependencies(file) == ["a.cpp", "with space.hpp", "/usr/c.hpp"]
+    assert depfile.dependencies(file) == ["a.cpp", "with space.hpp", "/usr/c.hpp"]
     with pytest.raises(BuildError):
-        step.dependencies(tmp_path / "none.d")
+        depfile.dependencies(tmp_path / "none.d")
+    file.write_text("")
+    assert depfile.dependencies(file) == []
+
+
+def test_dependency_files_of_odd_names(tmp_path):
+    names = ["a#b.hpp", "c$d.hpp", "e f/g.hpp", "h\\i.hpp", "j$$#k.hpp", "l.hpp"]
+    depfile.write_rule(tmp_path / "x.d", "o u/x.o", names)
+    assert depfile.dependencies(tmp_path / "x.d") == names
+    compilers = names[:3] + names[4:]
+    for name in compilers:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "a.cpp").write_text("".join(f'#include "{name}"\n' for name in compilers))
+    made = native.Compiler.find().object(Path("a.cpp"), Path("out/a.o"), ())
+    assert step.run([made], tmp_path) == 1
+    assert depfile.dependencies(tmp_path / "out/a.d") == ["a.cpp", *compilers]
+    assert step.run([made], tmp_path) == 0
+    touch(tmp_path / "j$$#k.hpp", "// other\n")
+    assert step.run([made], tmp_path) == 1
+
+
+def test_an_input_that_is_no_longer_one_makes_it_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in "bc":
+        (tmp_path / name).write_text(name)
+    assert step.run([writer("d", ["b", "c"], [])], tmp_path) == 1
+    assert step.run([writer("d", ["c", "b"], [])], tmp_path) == 0
+    assert step.run([writer("d", ["b"], [])], tmp_path) == 1
+    assert step.run([writer("d", ["b"], [])], tmp_path) == 0
 
 
 def test_a_finished_file_is_replaced_and_not_written_over(tmp_path):

@@ -57,6 +57,17 @@ def test_an_error_names_its_line_and_others_go_on(tree, monkeypatch):
     assert not (tree / "out" / "a.cpp").exists() and (tree / "out" / "b.cpp").exists()
 
 
+def test_another_thread_may_take_the_last_process(tree):
+    class Taken(list):
+        def __len__(self):
+            return 1  # as seen before the other took it
+
+    def take(cython):
+        cython._idle = Taken()
+
+    assert translate(tree, "b", take) == 1
+
+
 def test_a_process_that_ends_is_an_error(tree):
     def end(cython):
         worker = cython._start()

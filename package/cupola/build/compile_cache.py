@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .depfile import write_rule
 from .error import BuildError
 
 if TYPE_CHECKING:
@@ -24,20 +23,27 @@ if TYPE_CHECKING:
 
     from .step import Step
 
-_VERSION = "compilation 1"
+_VERSION = "compilation 2"
 _VARIANTS = 16  # sets of headers that are remembered for one source
-_SETTINGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH")
 # What nvcc names by the folder that it runs in, kernels of anonymous namespaces among it.
 _OF_THE_FOLDER = b"_GLOBAL__N__"
 _LINES = {"-lineinfo", "--generate-line-info"}
 
 
-def fetch(step: Step, root: Path) -> str | None:
+def key(step: Step, root: Path) -> str | None:
+    """Of what a step is about to make; None: there is no cache."""
+    cache = _cache()
+    if cache is None:
+        return None
+    digests = [_digest(root / path) for path in step.inputs]
+    return cache.key_of([_VERSION, step.identity(root), digests])
+
+
+def fetch(key: str, step: Step, root: Path) -> str | None:
     """Put what was made before into its places, and return what the compiler said; None: no."""
     cache = _cache()
     if cache is None:
         return None
-    key = _key(cache, step, root)
     known = cache.read(key)
     for variant in known[0].get("variants", []) if known else []:
         if variant["root"] not in (None, str(root)):
@@ -54,21 +60,32 @@ def fetch(step: Step, root: Path) -> str | None:
             start += size
         assert step.depfile is not None
         # The compiler's own may name folders that are gone.
-        names = " ".join(path.replace(" ", "\\ ") for path in variant["headers"])
-        (root / step.depfile).write_text(f"{step.target}: {names}\n")
+        write_rule(root / step.depfile, step.target, variant["headers"])
         return about["output"]
     return None
 
 
-def keep(step: Step, root: Path, headers: Iterable[str], output: str, began: int) -> None:
-    """Remember what a step made that began at that time (ns), and which headers it read."""
+def unchanged(path: Path, began: int) -> bool:
+    """Whether a file is there and was, as it is, before that time (ns)."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return max(found.st_mtime_ns, found.st_ctime_ns) < began
+
+
+def keep(
+    key: str, step: Step, root: Path, headers: Iterable[str], output: str, began: int
+) -> None:
+    """Remember what a step made whose key was computed after that time (ns), and which headers
+    it read.
+    """
     cache = _cache()
     if cache is None:
         return
     headers = list(headers)
-    if any((root / path).stat().st_mtime_ns >= began for path in headers):
+    if not all(unchanged(root / path, began) for path in (*step.inputs, *headers)):
         return  # it may have been read before it changed
-    key = _key(cache, step, root)
     made = [root / path for path in _made(step)]
     if not all(path.is_file() for path in made):
         return
@@ -118,24 +135,8 @@ def _made(step: Step) -> list[Path]:
     return [step.target, *step.extras]
 
 
-def _key(cache: ModuleType, step: Step, root: Path) -> str:
-    settings = {name: os.environ.get(name) for name in _SETTINGS}
-    return cache.key_of(
-        [_VERSION, step.key, [_digest(root / path) for path in step.inputs], _host(), settings]
-    )
-
-
 def _result_key(cache: ModuleType, key: str, variant: dict[str, Any]) -> str:
     return cache.key_of([key, json.dumps(variant, sort_keys=True)])
-
-
-def _host() -> list[Any] | None:
-    """What tells host compilers apart without running them."""
-    path = os.environ.get("NVCC_CCBIN") or shutil.which("gcc") or shutil.which("g++")
-    if path is None or not os.path.isfile(path):
-        return None
-    found = os.stat(path)
-    return [os.path.realpath(path), found.st_size, found.st_mtime_ns]
 
 
 def _digest(path: Path) -> str | None:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from . import link
 from .architectures import PTX, Architectures
 from .nvcc import compile_source, describe_source, kept
-from .step import Step
+from .step import Step, jobs
 from .toolkit import Toolkit
 
 STANDARD = ("-std=c++17", "--expt-relaxed-constexpr")
@@ -55,7 +56,8 @@ def steps(
             *joining,
             compile_source(
                 toolkit, source, image,
-                [*code, "-fatbin", "-no-compress", "--threads=0", *architectures.options()],
+                [*code, "-fatbin", "-no-compress", *architectures.options()],
+                threads=jobs(),
                 label=title and f"{title}: compile {', '.join(map(str, sources))}",
             ),
             compile_source(
@@ -66,6 +68,8 @@ def steps(
                 toolkit, source, debug, code, architectures.ptx, quiet=bool(title)
             ),
         ]  # fmt: skip
+        folders = tuple({path.parent for path in sources})  # one that joins them has its own
+        made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
     debugged = [debug for debug, _ in described]
 
@@ -112,7 +116,7 @@ def compile_code(
     much alike, so it takes half of what a wheel's own compression leaves.
     """
     code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
-    arguments = [*options, "-I.", "-fatbin", "--compress-mode=size", "--threads=0", *code]
+    arguments = [*options, "-I.", "-fatbin", "--compress-mode=size", *code]
     return compile_source(toolkit, source, target, arguments)
 
 

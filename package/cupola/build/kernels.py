@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .error import BuildError
+from .step import HEADERS
 
 # What the build itself decides, by the first word of nvcc's option, and what to write instead.
 _DECIDED = {
@@ -21,6 +22,8 @@ _DECIDED = {
         "architectures = [...]",
     ),
     **dict.fromkeys(("-I", "--include-path"), "include = [...]"),
+    **dict.fromkeys(("-optf", "--options-file"), "what the file says: the build would not see it "
+                    "change"),
     **dict.fromkeys(
         ("-o", "--output-file", "-c", "--compile", "-ptx", "--ptx", "-cubin", "--cubin",
          "-fatbin", "--fatbin", "-dlink", "--device-link", "-M", "-MM", "-MD", "-MMD", "-MF",
@@ -32,7 +35,6 @@ _DECIDED = {
 }  # fmt: skip
 _RELOCATABLE = ("-rdc", "--relocatable-device-code")
 _COMPILED_ALONE = ("-dc", "--device-c")
-HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc", ".cu")
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ class Kernels:
             found |= {
                 path.relative_to(root).as_posix()
                 for path in inside
-                if path.suffix in HEADERS and path.is_file()
+                if path.suffix in (*HEADERS, ".cu") and path.is_file()
             }
         return sorted(found - set(self.sources))
 

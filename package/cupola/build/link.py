@@ -15,7 +15,7 @@ from .architectures import Architectures
 from .cubin import read_fatbin
 from .error import BuildError
 from .nvcc import compile_source, describe_source, kept
-from .step import Step
+from .step import Step, jobs
 from .toolkit import Toolkit
 
 
@@ -45,8 +45,9 @@ def steps(
             toolkit,
             source,
             target,
-            [*code, "-fatbin", "-no-compress", "--threads=0", *every.options()],
+            [*code, "-fatbin", "-no-compress", *every.options()],
             label=f"{title}: compile {source}" if title else "",
+            threads=jobs() if len(sources) == 1 else 1,
         )
         debug = target.with_suffix(".debug.cubin")
         made += [fatbin, describe_source(toolkit, source, debug, code, oldest, quiet=True)]

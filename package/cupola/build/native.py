@@ -52,7 +52,7 @@ class Compiler:
             link.append(option)
         return cls(
             command=(path, *command[1:]),
-            version=_version(path),
+            version=version(path),
             flags=(*flags, *shlex.split(environment.get("CXXFLAGS", ""))),
             link_flags=(*link, *shlex.split(environment.get("LDFLAGS", ""))),
             variant="-".join(sanitize) or "release",
@@ -126,7 +126,8 @@ def _sanitizers(text: str) -> list[str]:
 
 
 @cache
-def _version(path: str) -> str:
+def version(path: str) -> str:
+    """The first line of what a compiler says that it is."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:

@@ -20,9 +20,13 @@ from functools import cache
 from pathlib import Path
 
 from . import compile_cache
+from .depfile import dependencies
 from .error import BuildError
 from .schedule import Schedule
 from .timings import Timings
+
+
+HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc")
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,19 @@ class Step:
     folders: tuple[Path, ...] = ()  # which the command wants, besides that of its target
     extras: tuple[Path, ...] = ()  # what the command makes besides its target
     cached: bool = False  # whether what was made of the same files elsewhere will do
+    searched: tuple[Path, ...] = ()  # where the command looks for headers, new ones among them
 
     @property
     def record(self) -> Path:
         """Beside the target: how and from what it was made."""
         return self.target.with_name(self.target.name + ".made")
+
+    def identity(self, root: Path) -> list[str]:
+        """What was asked for: another one is another target, though no input changed."""
+        # What is installed elsewhere is not searched for new files.
+        folders = [folder for folder in self.searched if not folder.is_absolute()]
+        names = set().union(*(_headers(root, folder) for folder in folders))
+        return [*(self.key or self.command), *sorted(names)]
 
     @property
     def name(self) -> str:
@@ -172,14 +184,27 @@ def is_fresh(step: Step, root: Path) -> bool:
         return False
     try:
         record = json.loads((root / step.record).read_text())
-        if record["key"] != list(step.key or step.command):
+        if record["key"] != step.identity(root):
             return False
-        inputs = record["inputs"]
-        if not {str(path) for path in step.inputs} <= inputs.keys():
+        inputs, own = record["inputs"], {str(path) for path in step.inputs}
+        # Of one with a dependency file, what the command no longer names is in its identity.
+        if not (own <= inputs.keys() if step.depfile is not None else own == inputs.keys()):
             return False
         return all(_same(root / path, stamp) for path, stamp in inputs.items())
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
         return False  # no record, or one of another form
+
+
+def _headers(root: Path, folder: Path) -> set[str]:
+    """Headers there and below, by their names from the root: one that is new may come before
+    another, or be asked for with __has_include.  Of the root itself, what lies in it alone.
+    """
+    inside = (root / folder).rglob("*") if folder.parts else root.glob("*")
+    return {
+        path.relative_to(root).as_posix()
+        for path in inside
+        if path.suffix in HEADERS and not path.name.startswith(".")  # as editors' are
+    }
 
 
 def _stamp(path: Path) -> list[int | str] | None:
@@ -225,14 +250,16 @@ def _make(step: Step, root: Path, progress: Progress, timings: Timings) -> None:
     for path, stamp in inputs.items():
         if stamp is None:
             raise BuildError(f"{step.name}: there is no {path}")
+    identity = step.identity(root)
     processor = _act(step) if step.action is not None else _execute(step, root, progress)
     timings.add(step.name, str(step.target.parent), processor, time.monotonic() - start)
     if step.depfile is not None:
         for path in read_files(step, root):
-            stamp = _stamp(root / path)
             # A file that changed while it was being read counts as not known: made again later.
-            inputs[path] = stamp if stamp is not None and int(stamp[0]) < began else None
-    record = {"key": step.key or step.command, "inputs": inputs}
+            if path not in inputs:
+                still = compile_cache.unchanged(root / path, began)
+                inputs[path] = _stamp(root / path) if still else None
+    record = {"key": identity, "inputs": inputs}
     (root / step.record).write_text(json.dumps(record))
 
 
@@ -245,12 +272,13 @@ def _act(step: Step) -> float:
 
 def _execute(step: Step, root: Path, progress: Progress) -> float:
     """Run the command, and return how many seconds of a processor it and its children took."""
-    said = compile_cache.fetch(step, root) if step.cached else None
+    began = time.time_ns()
+    key = compile_cache.key(step, root) if step.cached else None
+    said = compile_cache.fetch(key, step, root) if key is not None else None
     if said is not None:
         if said:
             progress.say(said)
         return 0.0
-    began = time.time_ns()
     try:
         process = subprocess.Popen(
             step.command,
@@ -273,8 +301,8 @@ def _execute(step: Step, root: Path, progress: Progress) -> float:
         raise BuildError(failure_text(step, output, process.returncode))
     if output.strip():
         progress.say(output.rstrip())
-    if step.cached:
-        compile_cache.keep(step, root, read_files(step, root), output.rstrip(), began)
+    if key is not None:
+        compile_cache.keep(key, step, root, read_files(step, root), output.rstrip(), began)
     return usage.ru_utime + usage.ru_stime
 
 
@@ -296,15 +324,3 @@ def read_files(step: Step, root: Path) -> list[str]:
         if not any(real.is_relative_to(folder) for folder in step.ignored):
             found.append(path)
     return found
-
-
-def dependencies(depfile: Path) -> list[str]:
-    """The files that a rule in the form of make names after its colon."""
-    try:
-        text = depfile.read_text()
-    except OSError as error:
-        raise BuildError(f"no dependency file: {error}") from error
-    rule = text.replace("\\\n", " ").splitlines()[0]
-    _, _, files = rule.partition(": ")
-    # A space inside a name is written with a backslash before it.
-    return [name.replace("\\ ", " ") for name in re.findall(r"(?:\\ |\S)+", files)]

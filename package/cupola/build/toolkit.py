@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -23,6 +24,11 @@ from .error import BuildError
 OLDEST = (12, 8)
 NEWEST_PTX = (9, 0)
 REQUIREMENT = "cuda-toolkit[nvcc,cudart,cccl,nvtx]==13.0.*"
+_VERSIONS = tuple(
+    folder + name
+    for folder in ("", "cccl/")
+    for name in ("cuda/std/__cccl/version.h", "cub/version.cuh", "thrust/version.h")
+)
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 
 
@@ -55,6 +61,12 @@ class Toolkit:
         raise BuildError(
             f"{self} comes without {name}, which linking needs: it is not in {self.nvcc.parent}"
         )
+
+    def headers(self) -> str:
+        """A digest of which headers lie in its folders, and of their versions: those that come
+        with the compiler's release may be another's, as CCCL has releases of its own.
+        """
+        return _headers(self.include)
 
     def __str__(self) -> str:
         major, minor = self.ptx
@@ -154,6 +166,18 @@ def _wheel_compilers() -> Iterator[tuple[Path, str]]:
             if file.name == "nvcc" and file.parent.name == "bin":
                 path = Path(str(distribution.locate_file(file))).resolve()
                 yield path, f"wheel {name} {distribution.version}"
+
+
+@cache
+def _headers(folders: tuple[Path, ...]) -> str:
+    digest = hashlib.sha256()
+    for folder in folders:
+        found = {path.name: path.stat().st_size for path in folder.glob("*.h")}
+        digest.update(repr(sorted(found.items())).encode())
+        for name in _VERSIONS:
+            path = folder / name
+            digest.update(path.read_bytes() if path.is_file() else b"none")
+    return digest.hexdigest()[:16]
 
 
 @cache

@@ -62,7 +62,10 @@ class Translator:
         return step
 
     def _translate(self, step: Step) -> float:
-        worker = self._idle.pop() if self._idle else self._start()
+        try:  # another thread may take the last one at any time
+            worker = self._idle.pop()
+        except IndexError:
+            worker = self._start()
         assert worker.stdin is not None and worker.stdout is not None
         try:
             worker.stdin.write(json.dumps(step.command[1:]) + "\n")

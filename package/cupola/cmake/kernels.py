@@ -93,7 +93,7 @@ def load_build() -> ModuleType:
 
 def make(build: ModuleType, options: argparse.Namespace) -> None:
     """Image, manifest and C++."""
-    from _cupola_build import architectures, image, step, toolkit
+    from _cupola_build import architectures, depfile, image, step, toolkit
 
     compiler = toolkit.find()
     chosen = architectures.choose(compiler.architectures(), otherwise=options.architectures)
@@ -118,9 +118,8 @@ def make(build: ModuleType, options: argparse.Namespace) -> None:
         header = HEADER.format(name=options.name, sources=sources)
         made.with_suffix(".hpp").write_text(header)
         made.with_suffix(".image.cpp").write_text(SOURCE.format(name=options.name, image=made))
-    read = [path for one in steps if one.depfile for path in step.dependencies(one.depfile)]
-    names = [str(path).replace(" ", "\\ ") for path in (made, *sorted(set(read)))]
-    options.depfile.write_text(f"{names[0]}: {' '.join(names[1:])}\n")
+    read = [path for one in steps if one.depfile for path in depfile.dependencies(one.depfile)]
+    depfile.write_rule(options.depfile, made, sorted(set(read)))
     for path in (made, manifest):  # so that make finds them newer than what they were made of
         path.touch()
 

@@ -1,0 +1,33 @@
+# package/cupola/build/depfile.py - dependency files in the form of make: read, and written.
+"""What compilers tell of the files that they read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from .error import BuildError
+
+# In a name: \ before a space or #, $ twice.  Other backslashes are themselves.
+_NAME = re.compile(r"(?:\\[ #]|\S)+")
+_WRITTEN = re.compile(r"\\([ #])|\$(\$)")
+
+
+def dependencies(depfile: Path) -> list[str]:
+    """The files that a rule in the form of make names after its colon."""
+    try:
+        text = depfile.read_text(errors="surrogateescape")
+    except OSError as error:
+        raise BuildError(f"no dependency file: {error}") from error
+    rule, _, _ = text.replace("\\\n", " ").partition("\n")
+    _, _, files = rule.partition(": ")
+    return [_WRITTEN.sub(r"\1\2", name) for name in _NAME.findall(files)]
+
+
+def write_rule(depfile: Path, target: object, files: Iterable[object]) -> None:
+    """Write what `dependencies` reads."""
+    made, *names = (
+        re.sub(r"([ #])", r"\\\1", str(path).replace("$", "$$")) for path in (target, *files)
+    )
+    depfile.write_text(f"{made}: {' '.join(names)}\n", errors="surrogateescape")
