@@ -12,9 +12,11 @@ import subprocess
 from pathlib import Path
 
 import bench_arrays
+import bench_build
 import bench_copy
 import bench_extension
 import bench_graph
+import bench_heat
 import bench_import
 import bench_launch
 import bench_mandelbrot
@@ -82,6 +84,8 @@ def main():
         "copies between host and device, and allocation": bench_copy.run(),
         "mandelbrot 1024 x 1024, 256 iterations": bench_mandelbrot.run(cpu),
         "pipeline; ratio to the first row, or to the heavy kernel alone": bench_pipeline.run(),
+        "examples/heat, a step": bench_heat.run()[1],
+        "build of four sources with eight kernels each": bench_build.run(),
     }
     if not cpu:
         sections["launch beside peers; ratio to cupola's checked launch"] = bench_peers.run()
