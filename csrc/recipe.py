@@ -119,7 +119,8 @@ class Recipe:
     @property
     def oldest(self) -> list[str]:
         """What binds to old versions of functions; sanitizers have their own in the way of that."""
-        return ["platform/*.cpp"] if PORTABLE and self.compiler.variant == "release" else []
+        wanted = self.apart or (PORTABLE and self.compiler.variant == "release")
+        return ["platform/*.cpp"] if wanted else []
 
     @property
     def native(self) -> Path:

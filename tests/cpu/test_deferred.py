@@ -11,7 +11,7 @@ HEAD = """
 //
 // Of a compiler's form: comments { that close nothing, "and quotes.
 .version 7.8
-.target sm_75, debug
+.target sm_75
 .address_size 64
 .file 1 "kernels.cu"
 /* a block } comment */
