@@ -6,6 +6,7 @@ python benchmarks/bench_heat.py [--out FOLDER]
 import argparse
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,7 +90,7 @@ def main():
     print("\n".join(text))
     if out:
         out.mkdir(parents=True, exist_ok=True)
-        name = "nvidia" if "NVIDIA" in device else "cpu-device"
+        name = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
         (out / f"heat-{name}.md").write_text("\n".join(text) + "\n")
 
 
