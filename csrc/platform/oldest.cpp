@@ -85,7 +85,9 @@ extern "C" int memfd_create_here(const char* name, unsigned flags) {
 
 // Whether the process has one thread: std::shared_ptr asks it, since 2.32. As before: it may not.
 extern "C" [[gnu::visibility("hidden")]] char single_threaded __asm__("__libc_single_threaded");
-extern "C" char single_threaded = 0;
+extern "C" {
+char single_threaded = 0;
+}
 
 // What the library's headers call since GCC 11 where an array's size overflows.
 [[noreturn, gnu::visibility("hidden")]] void fail_length() __asm__(

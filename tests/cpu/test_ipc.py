@@ -255,6 +255,7 @@ def test_misuse(cuda, own, shared, events):
 OWNER = """
 pointer, handle = cuda.alloc(5000), Handle()
 cuda.cuMemsetD8_v2(pointer, 3, 5000)
+cuda.cuCtxSynchronize()  # which a memset does not wait for
 cuda.cuIpcGetMemHandle(byref(handle), pointer)
 event, mark = cuda.event(INTERPROCESS | DISABLE_TIMING), Handle()
 cuda.cuIpcGetEventHandle(byref(mark), event)

@@ -35,17 +35,19 @@ __device__ void function_kernel(const Mixed& a) {
     const bool flat = a.axes == 0;
     const unsigned tile = blockDim.x * n;
     const unsigned long long base = static_cast<unsigned long long>(blockIdx.x) * tile;
-    if (flat && base + tile <= a.count) {
-        const unsigned long long first = base + threadIdx.x * n;
-        Pack<C, n> x{}, y{};
-        if (has_x) x = load_pack<Pack<C, n>>(a.x.address + first * sizeof(C));
-        if (has_y) y = load_pack<Pack<C, n>>(a.y.address + first * sizeof(C));
-        Pack<R, n> out;
+    if constexpr (n > 1) {
+        if (flat && base + tile <= a.count) {
+            const unsigned long long first = base + threadIdx.x * n;
+            Pack<C, n> x{}, y{};
+            if (has_x) x = load_pack<Pack<C, n>>(a.x.address + first * sizeof(C));
+            if (has_y) y = load_pack<Pack<C, n>>(a.y.address + first * sizeof(C));
+            Pack<R, n> out;
 #pragma unroll
-        for (unsigned j = 0; j < n; ++j)
-            out.at[j] = F::of(has_x ? x.at[j] : scalar, has_y ? y.at[j] : scalar);
-        store_pack(a.out.address + first * sizeof(R), out);
-        return;
+            for (unsigned j = 0; j < n; ++j)
+                out.at[j] = F::of(has_x ? x.at[j] : scalar, has_y ? y.at[j] : scalar);
+            store_pack(a.out.address + first * sizeof(R), out);
+            return;
+        }
     }
     const auto end = min(base + tile, a.count);
 #pragma unroll 1
