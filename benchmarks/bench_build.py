@@ -3,6 +3,7 @@
 python benchmarks/bench_build.py
 """
 
+import importlib
 import os
 import re
 import statistics
@@ -26,7 +27,8 @@ packages = ["many"]
 library = "many.kernels"
 sources = ["csrc/*.cu"]
 """
-HOOKS = "[setuptools.finalize_distribution_options]\ncupola = _cupola_setuptools:finalize\n"
+sys.path.append(str(ROOT / "tests"))
+hooks = importlib.import_module("hooks")  # setuptools' entry points, as the tests have them
 
 
 def source(number):
@@ -39,11 +41,9 @@ def source(number):
 
 
 def make(folder):
-    for name in ("csrc", "many", "hooks/cupola-0.dist-info"):
+    for name in ("csrc", "many"):
         (folder / name).mkdir(parents=True)
-    about = folder / "hooks/cupola-0.dist-info"
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cupola\nVersion: 0\n")
-    (about / "entry_points.txt").write_text(HOOKS)
+    hooks.install(folder / "hooks")
     (folder / "many/__init__.py").write_text("")
     (folder / "pyproject.toml").write_text(PYPROJECT)
     for number in range(SOURCES):
@@ -52,8 +52,8 @@ def make(folder):
 
 def build(folder, cache):
     """Seconds that the whole process takes, and how many sources it compiled."""
-    paths = [str(folder / "hooks"), str(ROOT / "package")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "CUPOLA_CACHE_DIR": cache}
+    paths = hooks.search_path(folder / "hooks")
+    environment = {**os.environ, "PYTHONPATH": paths, "CUPOLA_CACHE_DIR": cache}
     environment["CUPOLA_ARCHITECTURES"] = "80,90"
     code = "from setuptools import setup; setup()"
     command = [sys.executable, "-c", code, "build_kernels", "--inplace"]

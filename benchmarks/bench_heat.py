@@ -4,6 +4,7 @@ python benchmarks/bench_heat.py [--out FOLDER]
 """
 
 import argparse
+import importlib
 import os
 import platform
 import re
@@ -12,10 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import cupola
-
 ROOT = Path(__file__).resolve().parents[1]
-HOOKS = "[setuptools.finalize_distribution_options]\ncupola = _cupola_setuptools:finalize\n"
+sys.path.append(str(ROOT / "tests"))
+hooks = importlib.import_module("hooks")  # setuptools' entry points, as the tests have them
 PROGRAM = """
 import statistics, sys, time
 import numpy as np, cupola, heat
@@ -41,19 +41,15 @@ for size, steps in ((64, 1000), (1024, 10 if cpu else 1000), (8192, 0 if cpu els
 
 def built(folder):
     """The example with its kernels and its extension in place; an environment that has it."""
-    about = folder / "hooks/cupola-0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: cupola\nVersion: 0\n")
-    (about / "entry_points.txt").write_text(HOOKS)
+    hooks.install(folder / "hooks")
     source = ROOT / "examples/heat"
     for path in source.rglob("*"):
         if path.suffix in (".py", ".pyx", ".cu", ".cuh", ".toml"):
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    paths = [folder, folder / "hooks", Path(cupola.__file__).parents[1]]
-    paths += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    paths = hooks.search_path(folder, folder / "hooks")
+    environment = {**os.environ, "PYTHONPATH": paths}
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     subprocess.run(command, cwd=folder, env=environment, check=True, stdout=sys.stderr)
     return environment

@@ -28,13 +28,8 @@ def built(tmp_path_factory):
 
 
 def called(folder, *arguments, driver="cpu"):
-    paths = [
-        str(folder),
-        str(folder / "hooks"),
-        *os.environ.get("PYTHONPATH", "").split(os.pathsep),
-    ]
-    environment = {**os.environ, "CUPOLA_DRIVER": driver}
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    paths = hooks.search_path(folder, folder / "hooks")
+    environment = {**os.environ, "CUPOLA_DRIVER": driver, "PYTHONPATH": paths}
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,

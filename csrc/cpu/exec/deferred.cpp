@@ -85,9 +85,7 @@ class Deferred final : public DeferredImage {
 
     const std::vector<Variable>& variables() const override { return placed_.variables(); }
     const Variable* variable(std::string_view name) const override {
-        for (const Variable& v : placed_.variables())
-            if (v.name == name) return &v;
-        return nullptr;
+        return placed_.variable(name);
     }
 
   private:

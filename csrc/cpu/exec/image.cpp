@@ -36,9 +36,7 @@ class ModuleImage final : public Image {
     }
     const std::vector<Variable>& variables() const override { return placed_.variables(); }
     const Variable* variable(std::string_view name) const override {
-        for (const Variable& v : placed_.variables())
-            if (v.name == name) return &v;
-        return nullptr;
+        return placed_.variable(name);
     }
 
   private:

@@ -28,6 +28,12 @@ Placement Placed::extended(const ptx::Module& module, std::string_view source) {
     return all;
 }
 
+const Variable* Placed::variable(std::string_view name) const {
+    for (const Variable& v : variables_)
+        if (v.name == name) return &v;
+    return nullptr;
+}
+
 void Placed::place_variables(Placement& placement, const ptx::Module& module,
                              std::string_view source) {
     const std::size_t first = placement.addresses.size();

@@ -43,6 +43,7 @@ class Placed {
 
     const Placement& placement() const { return placement_; }
     const std::vector<Variable>& variables() const { return variables_; }
+    const Variable* variable(std::string_view name) const;
 
   private:
     void place_variables(Placement& placement, const ptx::Module& module, std::string_view source);
