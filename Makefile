@@ -99,14 +99,16 @@ gpu:
 fuzz: $(VENV)/ready
 	@$(BIN)/python tools/fuzz.py --seconds $(FUZZ_SECONDS)
 
-# All tests on libraries under AddressSanitizer and UndefinedBehaviorSanitizer.
+# All tests on libraries under AddressSanitizer and UndefinedBehaviorSanitizer, and those of the
+# driver's streams, graphs and memory under ThreadSanitizer.
 sanitize: build
 	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
+	@$(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
 
 # What takes minutes: millions of calls that must leave nothing behind, on this machine's driver.
 sweep: build
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak \
-	    tests/install/test_install.py::test_wheel_from_a_source_distribution $(PYTEST)
+	    tests/install/test_install.py::test_wheel_from_a_source_distribution tests/programs $(PYTEST)
 
 clean:
 	rm -rf build dist $(VENV) package/*.egg-info package/cupola/lib package/cupola/include \

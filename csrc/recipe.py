@@ -19,7 +19,11 @@ BUILD = Path("build")
 ARRAYS = BUILD / "kernels" / "arrays.bin"
 DECLARATIONS = BUILD / "declarations"
 WRITTEN = DECLARATIONS / "written"  # what Cython modules include
+SEMANTICS = BUILD / "native" / "semantics.hpp"
 RELEASE = ("-O2", "-DNDEBUG")
+# What is waited for between launches at most: half the time of a compilation.
+CALM = ("-O1", "-finline-small-functions", "-foptimize-sibling-calls")
+CALM += ("-Wno-ignored-optimization-argument",)  # Clang inlines them by itself, and says so
 # The flags give up errno and traps, never a rounding.
 DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 # Lane loops become vector code, with these; level 1 is for processors that nobody builds for, and
@@ -171,7 +175,7 @@ class Recipe:
             target=ARRAYS,
             inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), Path(__file__)),
             action=lambda: pack_arrays(self.build, self.root, texts, fatbins),
-            key=("arrays 1",),
+            key=("arrays 2",),
             label=f"pack {ARRAYS.name}",
         )
         return [*ptx, *code, pack]
@@ -216,13 +220,19 @@ class Recipe:
 
     def device_objects(self, toolkit: Any, flags: Sequence[str] = DEVICE) -> list[Any]:
         """Its objects, in the order in which they have to be linked."""
-        fast, hasty = (FAST, HASTY) if flags is DEVICE else ((), ())
+        calm, fast, hasty = (CALM, FAST, HASTY) if flags is DEVICE else ((), (), ())
         flags = (*flags, "-Icsrc")
         isa_sources = self.sources("cpu/exec/isa/*.cpp")
-        others = self.sources("ptx/**/*.cpp", "image/**/*.cpp", "cpu/api/*.cpp", *self.oldest)
-        engine = self.sources("cpu/*.cpp", "cpu/exec/*.cpp")
+        readers = self.sources("ptx/**/*.cpp", "image/**/*.cpp", *self.oldest)
+        driver, engine = self.sources("cpu/*.cpp", "cpu/api/*.cpp"), self.sources("cpu/exec/*.cpp")
+        native = self.sources("cpu/native/*.cpp")
+        semantics = {"CUPOLA_SEMANTICS": SEMANTICS}
+        values = {name: path.as_posix() for name, path in semantics.items()}
         objects = [
-            *self._objects(others, flags, toolkit, folder="device"),
+            self._semantics(),
+            *self._objects(readers, flags, toolkit, folder="device"),
+            *self._objects(driver, (*flags, *calm), toolkit, folder="device"),
+            *self._objects(native, (*flags, *calm), toolkit, values, semantics, folder="device"),
             *self._objects(engine, (*flags, *fast), toolkit, folder="device"),
         ]
         # A newer processor's objects come last: of an inline function that several objects hold,
@@ -290,6 +300,22 @@ class Recipe:
             weight=WEIGHTS.get(str(source), 0.5 * len(sources)),
         )
 
+    def _semantics(self) -> Any:
+        """The text that kernels' own C++ begins with, where the CPU device compiles them."""
+        headers = self.sources("cpu/**/*.hpp", "ptx/**/*.hpp", "ptx/**/*.inc")
+
+        def write() -> None:
+            (self.root / SEMANTICS).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / SEMANTICS).write_text(gather_headers(self.root / "csrc"))
+
+        return self.build.step.Step(
+            target=SEMANTICS,
+            inputs=(*headers, Path(__file__)),
+            action=write,
+            key=("semantics 1",),
+            label=f"gather {SEMANTICS.name}",
+        )
+
     def abi_version(self) -> int:
         """CUPOLA_ABI_VERSION, the number of the C ABI."""
         text = (self.root / "csrc/include/cupola/cupola.h").read_text()
@@ -353,6 +379,8 @@ def pack_arrays(build: Any, root: Path, texts: Sequence[Path], fatbins: Sequence
         for group, path in enumerate(texts)
         for name, text in build.ptx.cut((root / path).read_text()).items()
     ]
+    # Those of a template, for one type after the other, are near enough for a wheel's compression.
+    kernels.sort(key=lambda kernel: (kernel[1], kernel[0].rpartition("_")[0], len(kernel[2])))
     codes = [(root / path).read_bytes() for path in fatbins] or [b""] * len(texts)
     head = struct.calcsize("=16sQQ") + 16 * len(codes) + 72 * len(kernels)
     pieces, end = [], -head % 16 + head
@@ -369,6 +397,23 @@ def pack_arrays(build: Any, root: Path, texts: Sequence[Path], fatbins: Sequence
     for name, group, text in kernels:
         table += struct.pack("=48sQ", name.encode(), group) + place(text)
     (root / ARRAYS).write_bytes(table + bytes(-head % 16) + b"".join(pieces))
+
+
+def gather_headers(csrc: Path, first: str = "cpu/native/access.hpp") -> str:
+    """A header and all that it includes of csrc, as one text; system headers stay as they are."""
+    seen: set[str] = set()
+
+    def lines(name: str) -> Iterator[str]:
+        if name in seen and name.endswith(".hpp"):
+            return
+        seen.add(name)
+        for line in (csrc / name).read_text().splitlines():
+            if included := re.match(r'\s*#\s*include\s*"([^"]+)"', line):
+                yield from lines(included[1])
+            elif line.strip() and not re.match(r"\s*//|\s*#\s*pragma once", line):
+                yield line
+
+    return "\n".join(lines(first)) + "\n"
 
 
 def write_compile_commands(steps: Sequence[Any], root: Path) -> None:

@@ -57,6 +57,17 @@ def test_includes_follow_the_arrows(folder):
             assert part == folder or part in ARROWS[folder], f"{path} includes {include}"
 
 
+def test_warps_know_nothing_of_the_printer():
+    """csrc/cpu/native prints decoded code; what executes it knows exec/native.hpp alone."""
+    for path in sources(CSRC / "cpu/exec"):
+        assert not [i for i in includes(path) if i.startswith("cpu/native/")], path
+    outside = {"cpu/execute.hpp", "cpu/executor.hpp"}
+    for path in sources(CSRC / "cpu/native"):
+        for include in includes(path):
+            allowed = include.startswith(("cpu/exec/", "cpu/native/", "ptx/"))
+            assert allowed or include in outside, f"{path} includes {include}"
+
+
 def test_runtime_calls_the_driver_through_the_table_alone():
     call = re.compile(r"(?<![\w.>:])(cu[A-Z]\w+)\s*\(")
     for path in sources(CSRC / "runtime"):

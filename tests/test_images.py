@@ -6,6 +6,7 @@ import random
 import shutil
 import sys
 import time
+from pathlib import Path
 
 import images
 import numpy as np
@@ -15,6 +16,7 @@ from working import refused
 
 import cupola
 from cupola import manifest
+from cupola.images import LARGE
 from cupola.manifest import Manifest
 
 
@@ -242,3 +244,34 @@ def test_mutated_manifests(driver):
             except cupola.ImageError as error:
                 assert "mutated" in str(error)
     assert read > 1000
+
+
+@pytest.fixture
+def large(driver, tmp_path):
+    """A file that is not copied into memory as it is loaded."""
+    path = tmp_path / "large.ptx"
+    text = (Path(__file__).parent / "scale.ptx").read_text()
+    path.write_text(text + "// and so on\n" * (LARGE // 10))
+    return path
+
+
+def test_a_large_file_may_be_removed_or_replaced(large):
+    module = cupola.load(large)
+    content = large.read_bytes()
+    other = large.with_name("other")
+    other.write_bytes(b"another")
+    other.replace(large)
+    assert module.image == content
+    large.unlink()
+    assert pickle.loads(pickle.dumps(module)).image == content
+
+
+def test_a_large_file_that_is_written_over_is_not_taken_for_what_was_loaded(large):
+    module = cupola.load(large)
+    with large.open("r+b") as file:
+        file.truncate(10)
+    with pytest.raises(cupola.ImageError, match="was written over since it was loaded"):
+        _ = module.image
+    with pytest.raises(cupola.ImageError, match="written over"):
+        pickle.dumps(module)
+    assert module["scale"].name == "scale"  # what is loaded stays

@@ -248,7 +248,7 @@ def test_threads_that_a_schedule_leaves_behind(add):
             raise LookupError("mine")
 
         with pytest.raises(LookupError, match="mine"):
-            cupola.pipeline(add, x, out, chunk=100, schedule=leaves, staging=True)
+            cupola.pipeline(add, x, out, chunk=10, schedule=leaves, staging=True)
         for thread in threads:
             thread.join()
         assert len(refusals) == len(threads) == 4

@@ -60,9 +60,7 @@ def test_their_names(driver, form):
     assert len(variables) == 4 and all(name in variables for name in variables)
 
 
-def test_their_names_in_a_compressed_image(driver):
-    if driver == "cpu":
-        pytest.skip("compressed PTX runs on GPUs only")
+def test_their_names_in_a_compressed_image():
     variables = cupola.load(images.fatbin(compress=True)).globals
     with refused(cupola.NotFoundError, saying="compressed"):
         list(variables)

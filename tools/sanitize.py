@@ -5,7 +5,9 @@ Both libraries are built in a folder of their own, and pytest runs with them in 
 package's (CUPOLA_LIBRARY) and with the sanitizers' run time preloaded into Python.  The Cython
 modules are the package's own.  What is found ends the process that it is found in, with a report.
 
-With ``--slice`` the lane functions, which take longest to build, are those of the package.
+With ``--slice`` the lane functions, which take longest to build, are those of the package. With
+``--thread`` it is ThreadSanitizer, and of the CPU device alone but for the lane functions: what
+they do to memory is the kernels' own affair.
 Arguments after ``--`` are for pytest.
 """
 
@@ -34,25 +36,35 @@ LEFT_OUT = [
     "tests/cpu/test_lifetime.py::test_a_forked_child_is_told_and_does_not_hang",
     "tests/cpu/test_memory.py::test_more_pieces_than_the_system_maps",
 ]
+# ThreadSanitizer sees no end of a process whose threads were forked away or killed.
+LEFT_OUT_OF_THREADS = [
+    "tests/cpu/test_lifetime.py",
+    "tests/cpu/test_ipc.py",
+]
 OPTIONS = {
     # What Python holds at its end is no leak of the libraries'.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
+    # Python's own memory is guarded by its lock, and a program may look at what a kernel writes.
+    "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0",
 }
 
 
-def libraries(setup: ModuleType, short: bool) -> tuple[list[object], Path]:
+def libraries(setup: ModuleType, short: bool, kind: str) -> tuple[list[object], Path]:
     """The steps that build them, and libcupola.so."""
     toolkit = setup.build.toolkit.find()
-    environment = {**os.environ, "CUPOLA_SANITIZE": "address,undefined"}
+    environment = {**os.environ, "CUPOLA_SANITIZE": kind}
     compiler = setup.build.native.Compiler.find(environment)
     work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
-    objects = work.device_objects(toolkit, CODE)
+    code = ("-O1", "-g") if kind == "thread" else CODE
+    objects = work.device_objects(toolkit, code)
     if short:
         plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION).device_objects(toolkit)
         objects = [step for step in objects if LANES not in step.label]
         objects += [step for step in plain if LANES in step.label]
-    steps = [*work.runtime_steps(toolkit, CODE), *work.device_steps(toolkit, objects)]
+    steps = work.device_steps(toolkit, objects)
+    if kind != "thread":
+        steps = [*work.runtime_steps(toolkit, CODE), *steps]
     return steps, ROOT / work.products()["libcupola.so"]
 
 
@@ -61,11 +73,13 @@ def describe(library: Path) -> None:
     shutil.copy(ROOT / "package" / "cupola" / "lib" / "kernels.json", library.parent)
 
 
-def preloaded(setup: ModuleType) -> str:
+def preloaded(setup: ModuleType, kind: str) -> str:
     """The sanitizers' run time, and libstdc++, whose exceptions it has to know from the start."""
     command = setup.build.native.Compiler.find().command
     # In this order UBSan's reports go where UBSAN_OPTIONS says.
     names = ("libubsan.so", "libasan.so", "libstdc++.so.6")
+    if kind == "thread":
+        names = ("libtsan.so", "libstdc++.so.6")
     paths = [
         subprocess.run(
             [*command, f"-print-file-name={name}"], capture_output=True, text=True, check=True
@@ -88,26 +102,30 @@ def compiler_apart(setup: ModuleType, folder: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--slice", action="store_true", help="lane functions of the package")
+    parser.add_argument("--thread", action="store_true", help="ThreadSanitizer, the CPU device")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest")
     options = parser.parse_args()
     os.chdir(ROOT)
     setup = setup_module()
+    kind = "thread" if options.thread else "address,undefined"
     try:
-        steps, library = libraries(setup, options.slice)
+        steps, library = libraries(setup, options.slice or options.thread, kind)
         with setup.build.step.locked(ROOT / setup.recipe.BUILD):
             setup.build.step.run(steps, ROOT)
-        describe(library)
+        if not options.thread:
+            describe(library)
     except setup.build.error.BuildError as error:
         print(f"sanitize: {error}", file=sys.stderr)
         return 1
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--driver=cpu"]
-    command += [f"--deselect={test}" for test in LEFT_OUT]
-    environment = {
-        **os.environ,
-        "CUPOLA_LIBRARY": str(library),
-        "LD_PRELOAD": preloaded(setup),
-        "PYTHONMALLOC": "malloc",  # so that what Python allocates is watched, too
-    }
+    left_out = LEFT_OUT_OF_THREADS if options.thread else LEFT_OUT
+    command += [f"--deselect={test}" for test in left_out]
+    environment = {**os.environ, "LD_PRELOAD": preloaded(setup, kind)}
+    if options.thread:
+        environment["CUPOLA_TEST_DRIVER"] = str(library.parent / "cpu" / "libcuda.so.1")
+    else:
+        environment["CUPOLA_LIBRARY"] = str(library)
+        environment["PYTHONMALLOC"] = "malloc"  # so that what Python allocates is watched, too
     # Reports go to files: pytest keeps what its own process prints, and of the processes that tests
     # start some are expected to fail.
     with (

@@ -2,6 +2,7 @@
 // side by side: what is said here must agree with what launches, memory and modules accept.
 #include <algorithm>
 
+#include "cpu/array.hpp"
 #include "cpu/device.hpp"
 
 namespace cupola::cpu {
@@ -89,6 +90,7 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
         // What it has. INTEGRATED stays 0 though its memory is the host's: programs take 1 as
         // leave to pass any host pointer, and only allocated and registered memory is mapped.
         case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
+        case CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER:
         case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
         case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
         case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
@@ -105,10 +107,15 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
         case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
         case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+        case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+        case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
+        case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
+        case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
             return 1;
         default:
             break;
     }
+    if (const auto limit = array_limit(attribute)) return limit;
     // Everything else that is known is a feature it does not have, or a limit of such a feature.
     if (attribute > 0 && attribute < CU_DEVICE_ATTRIBUTE_MAX) return 0;
     return std::nullopt;

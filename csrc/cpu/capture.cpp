@@ -35,19 +35,29 @@ void unite(std::vector<Node*>& into, const std::vector<Node*>& more) {
 
 }  // namespace
 
-Capture::Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode)
+Capture::Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode,
+                 std::shared_ptr<Graph> graph)
     : id_(next_capture_id()),
       mode_(mode),
       thread_(std::this_thread::get_id()),
       origin_(std::move(origin)),
-      graph_(Graph::make()) {}
+      graph_(graph ? std::move(graph) : Graph::make()) {}
 
 void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     require(stream.kind() != Stream::Kind::legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     std::lock_guard lock(Graph::mutex());
+    begin_in(nullptr, {}, stream, mode);
+}
+
+// With the lock.
+void Capture::begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, Stream& stream,
+                       CUstreamCaptureMode mode) {
+    require(stream.kind() != Stream::Kind::legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     require(!stream.capture, CUDA_ERROR_ILLEGAL_STATE);
-    auto capture = std::make_shared<Capture>(stream.shared_from_this(), mode);
-    capture->places_[&stream] = {stream.shared_from_this(), {}, {}};
+    const bool given = graph != nullptr;
+    auto capture = std::make_shared<Capture>(stream.shared_from_this(), mode, std::move(graph));
+    capture->own_ = !given;
+    capture->places_[&stream] = {stream.shared_from_this(), std::move(after), {}};
     captures().push_back(capture.get());
     stream.capture = std::move(capture);
     active.fetch_add(1);
@@ -94,7 +104,7 @@ std::shared_ptr<Graph> Capture::end(Stream& stream) {
     const bool joined = capture->joined();
     capture->close();
     if (capture->valid_ && joined) return capture->graph_;
-    capture->graph_->forget();
+    if (capture->own_) capture->graph_->forget();
     fail(capture->valid_ ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
                          : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
@@ -161,6 +171,12 @@ void Capture::refuse(const Context& context) {
 void Capture::refuse_event() {
     std::lock_guard lock(Graph::mutex());
     spoil(CUDA_ERROR_CAPTURED_EVENT);
+}
+
+bool Capture::into(const Graph& graph) {
+    const auto& all = captures();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Capture* each) { return each->graph_.get() == &graph; });
 }
 
 CUstreamCaptureMode Capture::exchange(CUstreamCaptureMode mode) {

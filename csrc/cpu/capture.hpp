@@ -17,6 +17,9 @@ namespace cupola::cpu {
 class Capture : public std::enable_shared_from_this<Capture> {
   public:
     static void begin(Stream& stream, CUstreamCaptureMode mode);
+    // Into a graph that is there, after some of its nodes. With Graph::mutex.
+    static void begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, Stream& stream,
+                         CUstreamCaptureMode mode);
     static std::shared_ptr<Graph> end(Stream& stream);
 
     // What a call that puts work on the stream adds it to; null where the stream does not capture.
@@ -46,6 +49,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
     // Lets the stream wait for a captured event; a stream that does not capture joins.
     static void wait(Stream& stream, Event& event);
     void invalidate() { valid_ = false; }
+    // Whether one goes into this graph. With Graph::mutex.
+    static bool into(const Graph& graph);
     // The stream is destroyed.
     static void leave(Stream& stream);
 
@@ -59,7 +64,9 @@ class Capture : public std::enable_shared_from_this<Capture> {
     static Info info(Stream& stream);
     static void set_dependencies(Stream& stream, CUgraphNode* nodes, std::size_t count, bool add);
 
-    Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode);
+    // Without a graph it makes its own.
+    Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode,
+            std::shared_ptr<Graph> graph = nullptr);
 
   private:
     static std::shared_ptr<Capture> find(Stream& stream);
@@ -77,6 +84,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
     const std::thread::id thread_;
     const std::shared_ptr<Stream> origin_;
     std::shared_ptr<Graph> graph_;
+    bool own_ = true;  // it made the graph
     bool valid_ = true;
     struct Place {
         std::shared_ptr<Stream> stream;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cpu/array.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
 #include "cpu/module.hpp"
@@ -63,6 +64,9 @@ void Context::close() {
     driver.streams.remove_if(mine);
     driver.events.remove_if(mine);
     Module::close_all(*this);
+    driver.textures.close(*this);
+    driver.mipmapped_arrays.remove_if(mine);
+    driver.arrays.remove_if(mine);
     for (const Allocation& allocation : driver.memory.owned_by(this)) {
         if (allocation.kind == Allocation::Kind::registered)
             driver.memory.remove_registered(allocation.begin);

@@ -53,6 +53,7 @@ class Context : public std::enable_shared_from_this<Context> {
     std::size_t get_limit(CUlimit limit);
     void set_limit(CUlimit limit, std::size_t value);
     Heap& heap() { return heap_; }
+    std::atomic<unsigned> attached{0};    // how often, since it was made
     std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
 
     // The handle's context, or the current one for null.

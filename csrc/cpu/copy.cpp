@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
@@ -28,15 +29,48 @@ std::size_t extent(const Side& side, const Copy& copy) {
     return bytes;
 }
 
-// True for pageable host memory. Whatever lies in the map must lie in one allocation.
-bool check(const Side& side, std::size_t bytes) {
+// A side in pieces that the program mapped, which it may unmap while the work is queued.
+struct Mapped {
+    std::uintptr_t address;
+    std::size_t bytes;
+    bool write;
+};
+using MappedSides = std::vector<Mapped>;
+
+// True for pageable host memory. Whatever lies in the map must lie in one allocation, or in mapped
+// pieces side by side, and may be written if it is to be.
+bool check(const Side& side, std::size_t bytes, bool write, MappedSides& mapped) {
+    if (side.array) return false;  // a range of an array was looked at when the side was made
     const auto allocation = Driver::get().memory.at(side.address);
     if (!allocation) {
         require(side.space != Side::Space::device && side.address != 0);
         return true;
     }
-    require(bytes <= allocation->end() - side.address);
+    require(Driver::get().memory.reaches(side.address, bytes, write));
+    if (allocation->kind == Allocation::Kind::mapped)
+        mapped.push_back({side.address, bytes, write});
     return false;
+}
+
+// The work in the stream. Where something is not mapped any more it ends as a kernel's access
+// would.
+template <class Body>
+std::unique_ptr<Operation> work(MappedSides mapped, const Stream& stream, Body body) {
+    if (mapped.empty())
+        return task([body = std::move(body)](CUresult status) {
+            if (status == CUDA_SUCCESS) body();
+        });
+    return task([mapped = std::move(mapped), context = stream.context_pointer(),
+                 body = std::move(body)](CUresult status) {
+        if (status != CUDA_SUCCESS) return;
+        MemoryMap& memory = Driver::get().memory;
+        const MemoryMap::Pin pin(memory);
+        for (const Mapped& side : mapped)
+            if (!memory.reaches(side.address, side.bytes, side.write))
+                return context->poison(CUDA_ERROR_ILLEGAL_ADDRESS,
+                                       "memory of a copy or fill was unmapped before it ran");
+        body();
+    });
 }
 
 void move(const Copy& copy) {
@@ -59,21 +93,15 @@ void flatten(Copy& copy) {
     }
 }
 
-struct Staged {
-    Copy copy;
-    std::unique_ptr<std::byte[]> bytes;
-};
-
-void submit_staged(Copy copy, Stream& stream) {
+void submit_staged(Copy copy, MappedSides mapped, Stream& stream) {
     auto bytes = std::make_unique<std::byte[]>(copy.width * copy.height * copy.depth);
     Copy aside = copy;
     aside.destination = {Side::Space::host, reinterpret_cast<std::uintptr_t>(bytes.get()),
                          copy.width, copy.width * copy.height};
     move(aside);
     copy.source = aside.destination;
-    stream.submit(task([copy, bytes = std::move(bytes)](CUresult status) {
-        if (status == CUDA_SUCCESS) move(copy);
-    }));
+    stream.submit(
+        work(std::move(mapped), stream, [copy, bytes = std::move(bytes)] { move(copy); }));
 }
 
 template <class T>
@@ -97,17 +125,41 @@ void run(const Fill& fill) {
     }
 }
 
+// Checked: what of it is mapped.
+MappedSides mapped_sides(const Copy& what) {
+    require(what.width && what.height && what.depth);
+    MappedSides mapped;
+    check(what.destination, extent(what.destination, what), true, mapped);
+    check(what.source, extent(what.source, what), false, mapped);
+    return mapped;
+}
+
+MappedSides mapped_sides(const Fill& what) {
+    require(what.width && what.height);
+    require(what.element == 1 || what.element == 2 || what.element == 4);
+    require(what.destination % what.element == 0);
+    Copy shape;
+    require(!__builtin_mul_overflow(what.width, what.element, &shape.width));
+    shape.height = what.height;
+    if (what.height > 1) require(what.pitch >= shape.width && what.pitch % what.element == 0);
+    const Side side{Side::Space::device, what.destination, what.pitch, 0};
+    MappedSides mapped;
+    check(side, extent(side, shape), true, mapped);
+    return mapped;
+}
+
 }  // namespace
 
 CUresult copy(const Copy& what, Stream& stream, bool wait) {
     if (what.width == 0 || what.height == 0 || what.depth == 0) return CUDA_SUCCESS;
-    const bool to_pageable = check(what.destination, extent(what.destination, what));
-    const bool from_pageable = check(what.source, extent(what.source, what));
+    MappedSides mapped;
+    const bool to_pageable = check(what.destination, extent(what.destination, what), true, mapped);
+    const bool from_pageable = check(what.source, extent(what.source, what), false, mapped);
     Copy copy = what;
     flatten(copy);
     if (wait) {
-        Capture::forbid();
         Capture::forbid(stream);
+        Capture::forbid();
     }
     if (const auto capture = Capture::of(stream)) {
         capture->add(stream, what);
@@ -115,12 +167,10 @@ CUresult copy(const Copy& what, Stream& stream, bool wait) {
     }
     const std::size_t bytes = copy.width * copy.height * copy.depth;
     if (!wait && from_pageable && !to_pageable && bytes <= staged) {
-        submit_staged(copy, stream);
+        submit_staged(copy, std::move(mapped), stream);
         return CUDA_SUCCESS;
     }
-    auto operation = task([copy](CUresult status) {
-        if (status == CUDA_SUCCESS) move(copy);
-    });
+    auto operation = work(std::move(mapped), stream, [copy] { move(copy); });
     if (!wait && !from_pageable && !to_pageable) {
         stream.submit(std::move(operation));
         return CUDA_SUCCESS;
@@ -138,43 +188,24 @@ CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std:
     return copy(line, stream, wait);
 }
 
-void check(const Copy& what) {
-    require(what.width && what.height && what.depth);
-    check(what.destination, extent(what.destination, what));
-    check(what.source, extent(what.source, what));
-}
+void check(const Copy& what) { mapped_sides(what); }
 
-std::unique_ptr<Operation> copy_operation(const Copy& what) {
-    check(what);
+std::unique_ptr<Operation> copy_operation(const Copy& what, const Stream& stream) {
+    MappedSides mapped = mapped_sides(what);
     Copy copy = what;
     flatten(copy);
-    return task([copy](CUresult status) {
-        if (status == CUDA_SUCCESS) move(copy);
-    });
+    return work(std::move(mapped), stream, [copy] { move(copy); });
 }
 
-void check(const Fill& what) {
-    require(what.width && what.height);
-    require(what.element == 1 || what.element == 2 || what.element == 4);
-    require(what.destination % what.element == 0);
-    Copy shape;
-    require(!__builtin_mul_overflow(what.width, what.element, &shape.width));
-    shape.height = what.height;
-    if (what.height > 1) require(what.pitch >= shape.width && what.pitch % what.element == 0);
-    const Side side{Side::Space::device, what.destination, what.pitch, 0};
-    check(side, extent(side, shape));
-}
+void check(const Fill& what) { mapped_sides(what); }
 
-std::unique_ptr<Operation> fill_operation(const Fill& what) {
-    check(what);
-    return task([what](CUresult status) {
-        if (status == CUDA_SUCCESS) run(what);
-    });
+std::unique_ptr<Operation> fill_operation(const Fill& what, const Stream& stream) {
+    return work(mapped_sides(what), stream, [what] { run(what); });
 }
 
 CUresult fill(const Fill& what, Stream& stream, bool wait) {
     if (what.width == 0 || what.height == 0) return CUDA_SUCCESS;
-    auto operation = fill_operation(what);
+    auto operation = fill_operation(what, stream);
     if (const auto capture = Capture::of(stream)) {
         capture->add(stream, what);
         return CUDA_SUCCESS;

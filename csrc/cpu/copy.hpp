@@ -11,15 +11,17 @@
 
 namespace cupola::cpu {
 
+class Array;
 class Stream;
 
 // One side of a copy. Offsets are already in `address`.
 struct Side {
-    enum class Space { device, host, unified };  // unified: the address tells
+    enum class Space { device, host, unified, array };  // unified: the address tells
     Space space = Space::unified;
     std::uintptr_t address = 0;
-    std::size_t pitch = 0;  // bytes from row to row
-    std::size_t slice = 0;  // bytes from slice to slice
+    std::size_t pitch = 0;           // bytes from row to row
+    std::size_t slice = 0;           // bytes from slice to slice
+    std::shared_ptr<Array> array{};  // that the address lies in
 };
 
 struct Copy {
@@ -36,7 +38,7 @@ CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std:
 // As the nodes of a graph have them: checked, and as work; again each time it is launched, since
 // memory may be gone.
 void check(const Copy& what);
-std::unique_ptr<Operation> copy_operation(const Copy& what);
+std::unique_ptr<Operation> copy_operation(const Copy& what, const Stream& stream);
 // Where CUDA's description says, for copies of boxes.
 Copy box_copy(const CUDA_MEMCPY3D& box);
 
@@ -51,6 +53,6 @@ struct Fill {
 
 CUresult fill(const Fill& what, Stream& stream, bool wait);
 void check(const Fill& what);
-std::unique_ptr<Operation> fill_operation(const Fill& what);
+std::unique_ptr<Operation> fill_operation(const Fill& what, const Stream& stream);
 
 }  // namespace cupola::cpu

@@ -72,6 +72,7 @@ void Driver::shutdown() {
     if (in_forked_child.load()) return;
     int running = CUDA_SUCCESS;
     if (!state_.compare_exchange_strong(running, CUDA_ERROR_DEINITIALIZED)) return;
+    native::stop();
     get().executors.stop();
     get().scheduler.stop();
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/advice.hpp"
 #include "cpu/device.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/failure.hpp"
@@ -17,10 +18,13 @@
 #include "cpu/registry.hpp"
 #include "cpu/scheduler.hpp"
 #include "cpu/settings.hpp"
+#include "cpu/texture_table.hpp"
+#include "cpu/virtual_memory.hpp"
 #include "cpu/work_gate.hpp"
 
 namespace cupola::cpu {
 
+class Array;
 class Context;
 class Event;
 class Function;
@@ -29,9 +33,12 @@ class GraphExec;
 struct Node;
 class LibraryKernel;
 class Library;
+class MipmappedArray;
 class Module;
 class Pool;
 class Stream;
+class UserObject;
+class TextureReference;
 
 // Never destroyed: threads may still run blocks while the process's static objects end.
 class Driver {
@@ -52,6 +59,8 @@ class Driver {
     Settings settings;
     std::vector<std::unique_ptr<Device>> devices;
     MemoryMap memory;
+    VirtualMemory virtual_memory{memory};
+    AdviceMap advice;
     Budget host_memory;  // pinned memory is bounded like a device's
     Scheduler scheduler;
     Executors executors;
@@ -68,6 +77,11 @@ class Driver {
     Registry<Graph> graphs;
     Registry<Node> nodes;
     Registry<GraphExec> graph_execs;
+    Registry<UserObject> user_objects;
+    Registry<Array> arrays;
+    Registry<MipmappedArray> mipmapped_arrays;
+    TextureTable textures;
+    Registry<TextureReference> texture_references;
 
     // What the last fault was, in one line; empty where there was none.
     std::string last_fault() const;

@@ -85,6 +85,11 @@ void Event::record(Stream& stream) {
     captured_ = {};
 }
 
+std::shared_ptr<Event> Event::from(CUevent handle) {
+    require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    return Driver::get().events.get(handle, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
 bool Event::done() const {
     if (const auto record = own_last()) return record->mark.stream->done(record->mark.ticket);
     if (!shared_) return true;

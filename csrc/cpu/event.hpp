@@ -21,6 +21,10 @@ class Event {
           std::shared_ptr<SharedEvent> shared = nullptr)
         : context_(std::move(context)), flags_(flags), shared_(std::move(shared)) {}
 
+    // INVALID_HANDLE for null; any other that is not alive is taken for one whose context has
+    // ended, as NVIDIA's driver does.
+    static std::shared_ptr<Event> from(CUevent handle);
+
     CUevent handle() { return reinterpret_cast<CUevent>(this); }
     const Context* context() const { return context_.get(); }
     bool timed() const { return !(flags_ & CU_EVENT_DISABLE_TIMING); }

@@ -15,7 +15,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "cpu/texture.hpp"
 
 namespace cupola::cpu {
 
@@ -69,6 +72,8 @@ struct Variable {
     std::uintptr_t address = 0;
     std::size_t size = 0;
     bool constant = false, managed = false;
+    // Of a texture, sampler or surface the address is a number that device code knows it by.
+    enum class Role : std::uint8_t { data, texture, sampler, surface } role = Role::data;
 };
 
 // A decoded kernel, ready to run. Owned by its Image, immutable, used from many threads at once.
@@ -123,6 +128,9 @@ struct Launch {
     const std::atomic<bool>* stop = nullptr;      // looked at on backward branches and barriers
     std::function<void(std::string_view)> print;  // device printf, one call a formatted string
     std::uint64_t grid_id = 0;
+    const TextureSpace* textures = nullptr;
+    // What the module's texture and surface variables were bound to when the grid was launched.
+    std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
     Range workspace;  // of a cooperative grid: what its blocks count each other in
 };
 

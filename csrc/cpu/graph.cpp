@@ -2,10 +2,24 @@
 #include "cpu/graph.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cpu/driver.hpp"
+#include "cpu/user_object.hpp"
 
 namespace cupola::cpu {
+
+CUgraphNodeType type_of(const Work& work) {
+    static constexpr CUgraphNodeType types[] = {
+        CU_GRAPH_NODE_TYPE_KERNEL,      CU_GRAPH_NODE_TYPE_MEMCPY,
+        CU_GRAPH_NODE_TYPE_MEMSET,      CU_GRAPH_NODE_TYPE_HOST,
+        CU_GRAPH_NODE_TYPE_GRAPH,       CU_GRAPH_NODE_TYPE_EMPTY,
+        CU_GRAPH_NODE_TYPE_WAIT_EVENT,  CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+        CU_GRAPH_NODE_TYPE_MEM_ALLOC,   CU_GRAPH_NODE_TYPE_MEM_FREE,
+        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+    static_assert(std::size(types) == std::variant_size_v<Work>);
+    return types[work.index()];
+}
 
 std::mutex& Graph::mutex() {
     static std::mutex* const mutex = new std::mutex;
@@ -69,6 +83,7 @@ void Graph::unlink(Node& from, Node& to) {
 
 std::shared_ptr<Graph> Graph::clone(bool known) const {
     auto copy = known ? make() : std::make_shared<Graph>();
+    copy->objects = objects;
     std::map<const Node*, Node*> twins;
     for (const auto& node : nodes_) {
         Work work = node->work;

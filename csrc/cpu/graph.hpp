@@ -12,7 +12,9 @@
 
 #include "cpu/copy.hpp"
 #include "cpu/cuda.hpp"
+#include "cpu/graph_memory.hpp"
 #include "cpu/launch.hpp"
+#include "cpu/memory_operation.hpp"
 #include "cpu/operation.hpp"
 
 namespace cupola::cpu {
@@ -20,6 +22,7 @@ namespace cupola::cpu {
 class Event;
 class Graph;
 class Stream;
+class UserReferences;
 
 struct HostCall {
     CUhostFn function;
@@ -35,19 +38,28 @@ struct WaitNode {
 struct RecordNode {
     std::shared_ptr<Event> event;
 };
-// In the order of CUgraphNodeType.
-using Work =
-    std::variant<KernelCall, Copy, Fill, HostCall, ChildGraph, EmptyNode, WaitNode, RecordNode>;
+// Memory that a graph allocates, and frees.
+struct AllocateNode {
+    std::shared_ptr<GraphMemory> memory;
+};
+struct FreeNode {
+    std::shared_ptr<GraphMemory> memory;
+};
+using Work = std::variant<KernelCall, Copy, Fill, HostCall, ChildGraph, EmptyNode, WaitNode,
+                          RecordNode, AllocateNode, FreeNode, MemoryOperations>;
+
+CUgraphNodeType type_of(const Work& work);
 
 struct Node {
     CUgraphNode handle() { return reinterpret_cast<CUgraphNode>(this); }
-    CUgraphNodeType type() const { return static_cast<CUgraphNodeType>(work.index()); }
+    CUgraphNodeType type() const { return type_of(work); }
 
     Graph* graph = nullptr;
     Work work;
     std::vector<Node*> before, after;  // what it waits for, what waits for it
     CUgraphNode origin = nullptr;      // of a copy: the node it was copied from
     std::vector<void*> pointers;       // what cuGraphKernelNodeGetParams gave
+    bool enabled = true;               // of one that is ready to launch
 };
 
 class Graph : public std::enable_shared_from_this<Graph> {
@@ -74,7 +86,8 @@ class Graph : public std::enable_shared_from_this<Graph> {
     // Whether the graph is in this one, at any depth.
     bool holds(const Graph& graph) const;
 
-    Node* owner = nullptr;  // of a child graph: the node that has it
+    Node* owner = nullptr;                                 // of a child graph: the node that has it
+    std::vector<std::shared_ptr<UserReferences>> objects;  // which copies have, too
 
   private:
     Nodes nodes_;
@@ -83,19 +96,24 @@ class Graph : public std::enable_shared_from_this<Graph> {
 
 class GraphExec {
   public:
-    explicit GraphExec(const Graph& graph);
+    GraphExec(const Graph& graph, unsigned long long flags);
 
     CUgraphExec handle() { return reinterpret_cast<CUgraphExec>(this); }
     void launch(Stream& stream);
-    // The node that was copied from this one; INVALID_VALUE where there is none of that type.
+    unsigned long long flags() const { return flags_; }
+    // The node that was copied from this one; INVALID_VALUE where there is none, or of that type.
+    Node& node(CUgraphNode origin);
     Node& node(CUgraphNode origin, CUgraphNodeType type);
+    CUgraphExecUpdateResult update_child(CUgraphNode origin, const Graph& graph);
     CUgraphExecUpdateResult update(const Graph& graph, CUgraphExecUpdateResultInfo& info);
 
     std::mutex mutex;  // of what follows
 
   private:
     void list(const Graph& graph);
+    void allocate();
 
+    const unsigned long long flags_;
     std::shared_ptr<Graph> graph_;
     std::vector<Node*> order_;  // child graphs' nodes in place of their node
     std::map<CUgraphNode, Node*> by_origin_;

@@ -52,6 +52,10 @@ struct Comparison {
                 return differ(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, &given);
         if (const auto* child = std::get_if<ChildGraph>(&ours.work))
             return run(*child->graph, *std::get<ChildGraph>(given.work).graph);
+        // Other kernels have these addresses.
+        if (const auto* made = std::get_if<AllocateNode>(&ours.work))
+            if (made->memory != std::get<AllocateNode>(given.work).memory)
+                return differ(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, &given);
         return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     }
 };
@@ -75,7 +79,10 @@ struct Recorded {
 
 }  // namespace
 
-GraphExec::GraphExec(const Graph& graph) : graph_(graph.clone(false)) { list(*graph_); }
+GraphExec::GraphExec(const Graph& graph, unsigned long long flags)
+    : flags_(flags), graph_(graph.clone(false)) {
+    list(*graph_);
+}
 
 void GraphExec::list(const Graph& graph) {
     const auto sorted = graph.sorted();
@@ -89,10 +96,38 @@ void GraphExec::list(const Graph& graph) {
     }
 }
 
-Node& GraphExec::node(CUgraphNode origin, CUgraphNodeType type) {
+Node& GraphExec::node(CUgraphNode origin) {
     const auto it = by_origin_.find(origin);
-    require(it != by_origin_.end() && it->second->type() == type);
+    require(it != by_origin_.end());
     return *it->second;
+}
+
+Node& GraphExec::node(CUgraphNode origin, CUgraphNodeType type) {
+    Node& found = node(origin);
+    require(found.type() == type);
+    return found;
+}
+
+CUgraphExecUpdateResult GraphExec::update_child(CUgraphNode origin, const Graph& graph) {
+    const Graph& mine = *std::get<ChildGraph>(node(origin, CU_GRAPH_NODE_TYPE_GRAPH).work).graph;
+    CUgraphExecUpdateResultInfo info{};
+    const auto result = Comparison{info}.run(mine, graph);
+    if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS) take_over(mine, graph);
+    return result;
+}
+
+// What the graph allocates and frees, seen from the host: which memory the program has after it.
+void GraphExec::allocate() {
+    const bool again = flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    for (const Node* node : order_) {
+        const auto* made = std::get_if<AllocateNode>(&node->work);
+        require(!made || again ||
+                !made->memory->live());  // the program has it from a launch before
+    }
+    for (const Node* node : order_) {
+        if (const auto* made = std::get_if<AllocateNode>(&node->work)) made->memory->take();
+        if (const auto* freed = std::get_if<FreeNode>(&node->work)) freed->memory->give();
+    }
 }
 
 CUgraphExecUpdateResult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info) {
@@ -108,13 +143,14 @@ void GraphExec::launch(Stream& stream) {
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Recorded> recorded;
     for (Node* node : order_) {
+        if (!node->enabled) continue;
         std::unique_ptr<Operation> operation;
         if (const auto* kernel = std::get_if<KernelCall>(&node->work)) {
             operation = grid_operation(KernelCall(*kernel), stream.priority());
         } else if (const auto* copy = std::get_if<Copy>(&node->work)) {
-            operation = copy_operation(*copy);
+            operation = copy_operation(*copy, stream);
         } else if (const auto* fill = std::get_if<Fill>(&node->work)) {
-            operation = fill_operation(*fill);
+            operation = fill_operation(*fill, stream);
         } else if (const auto* host = std::get_if<HostCall>(&node->work)) {
             operation = host_operation(host->function, host->data);
         } else if (const auto* wait = std::get_if<WaitNode>(&node->work)) {
@@ -125,11 +161,22 @@ void GraphExec::launch(Stream& stream) {
             made->mark.stream = stream.shared_from_this();
             operation = record->event->stamp(made);
             recorded.push_back({record->event, std::move(made), operations.size()});
+        } else if (const auto* words = std::get_if<MemoryOperations>(&node->work)) {
+            operation = memory_operation(*words);
         } else {
             continue;
         }
         operations.push_back(std::move(operation));
     }
+    allocate();
+    // Memory that the graph allocates or frees is there for this launch, whatever becomes of the
+    // graph.
+    std::vector<std::shared_ptr<GraphMemory>> kept;
+    for (const Node* node : order_) {
+        if (const auto* made = std::get_if<AllocateNode>(&node->work)) kept.push_back(made->memory);
+        if (const auto* freed = std::get_if<FreeNode>(&node->work)) kept.push_back(freed->memory);
+    }
+    if (!kept.empty()) operations.push_back(task([kept = std::move(kept)](CUresult) {}));
     if (operations.empty()) operations.push_back(task([](CUresult) {}));
     if (last_.stream && last_.stream.get() != &stream && !last_.stream->done(last_.ticket))
         operations.front()->waits.push_back(last_);

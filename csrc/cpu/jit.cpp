@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "cpu/failure.hpp"
 
@@ -30,8 +31,12 @@ CUresult code_of(ptx::Error::Kind kind) {
 }
 
 void refuse(const ptx::Error& error) {
-    refusal() = std::string("cupola: PTX ") + error.what();
-    fail(code_of(error.kind));
+    refuse(code_of(error.kind), std::string("cupola: PTX ") + error.what());
+}
+
+void refuse(CUresult code, std::string text) {
+    refusal() = std::move(text);
+    fail(code);
 }
 
 const std::string& last_refusal() { return refusal(); }

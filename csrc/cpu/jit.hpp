@@ -13,6 +13,7 @@ namespace cupola::cpu {
 CUresult code_of(ptx::Error::Kind kind);
 // Ends a call with that code, and keeps the text for whoever asks for it on this thread.
 [[noreturn]] void refuse(const ptx::Error& error);
+[[noreturn]] void refuse(CUresult code, std::string text);
 // The text of this thread's last such end; empty where there was none.
 const std::string& last_refusal();
 

@@ -12,6 +12,7 @@
 #include "cpu/module.hpp"
 #include "cpu/occupancy.hpp"
 #include "cpu/stream.hpp"
+#include "cpu/texture_reference.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -45,7 +46,14 @@ struct GridOperation final : Operation {
 
     void run(CUresult status) override {
         if (status != CUDA_SUCCESS) return;
-        Driver::get().scheduler.run(grid);
+        Driver& driver = Driver::get();
+        const auto begin = std::chrono::steady_clock::now();
+        driver.scheduler.run(grid);
+        if (driver.settings.mode == native::Mode::automatic)
+            native::took(
+                function->kernel(),
+                static_cast<std::uint64_t>(
+                    std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count()));
         // As on hardware, what the device printed is there when its work is seen to be done.
         if (grid.printed.load(std::memory_order_relaxed)) std::fflush(stdout);
         if (grid.timed_out.load())
@@ -167,6 +175,8 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.dynamic_shared = shape.shared;
     launch.memory = &Driver::get().memory;
     launch.heap = &call.context->heap();
+    launch.textures = &Driver::get().textures;
+    if (function->references()) launch.references = function->references()->bound();
     launch.grid_id = ++last_grid;
     launch.print = [printed = &operation->grid.printed](std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), stdout);

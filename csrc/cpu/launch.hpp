@@ -1,6 +1,7 @@
 // csrc/cpu/launch.hpp - launching a kernel: checks, parameters, and the work put on the stream.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,6 +32,7 @@ struct KernelCall {
     std::shared_ptr<Context> context;
     LaunchShape shape;
     std::vector<std::byte> parameters;
+    std::map<CUlaunchAttributeID, CUlaunchAttributeValue> hints{};  // of a node, to be read back
 };
 
 // Checked as cuLaunchKernel checks.

@@ -46,25 +46,32 @@ void Link::refuse(CUresult code, std::string why) {
 void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
     std::lock_guard lock(mutex_);
     const std::string title = std::string("cupola: ") + (name && *name ? name : "an input") + ": ";
+    require(type >= CU_JIT_INPUT_CUBIN && type < CU_JIT_NUM_INPUT_TYPES);
     if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
         refuse(CUDA_ERROR_NOT_SUPPORTED,
                title + "the CPU device links PTX, and fatbins with PTX in them, not machine code");
     try {
+        std::string unpacked;
         std::string_view text = bytes.substr(0, bytes.find('\0'));
         if (type == CU_JIT_INPUT_FATBINARY) {
             const int capability = Context::usable()->device().capability().number;
             const image::Entry* best = nullptr;
             const auto entries = image::read(bytes.data(), bytes.size());
             for (const auto& entry : entries)
-                if (entry.kind == image::Kind::ptx && !entry.compressed &&
-                    entry.architecture <= capability &&
+                if (entry.kind == image::Kind::ptx && entry.architecture <= capability &&
                     (!best || entry.architecture > best->architecture))
                     best = &entry;
             if (!best)
                 refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                       title + "it has no plain PTX that this device can run");
+                       title + "it has no PTX that this device can run");
             text = best->payload;
+            if (best->compressed) {
+                unpacked = image::unpack(*best);
+                text = std::string_view(unpacked).substr(0, unpacked.find('\0'));
+            }
         }
+        if (text.find(".version") == std::string_view::npos)
+            refuse(CUDA_ERROR_INVALID_IMAGE, title + "it is no PTX");
         try {
             ptx::parse(text);
         } catch (const ptx::Error& error) {
@@ -72,6 +79,8 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
             if (error.kind != ptx::Error::Kind::unresolved_extern) throw;
         }
         inputs_.emplace_back(text);
+    } catch (const image::Unsupported& error) {
+        refuse(CUDA_ERROR_NOT_SUPPORTED, title + error.what());
     } catch (const image::Error& error) {
         refuse(CUDA_ERROR_INVALID_IMAGE, title + error.what());
     } catch (const ptx::Error& error) {
@@ -81,6 +90,8 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
 
 std::string_view Link::complete() {
     std::lock_guard lock(mutex_);
+    // Of nothing there is an image, too, with nothing in it.
+    if (inputs_.empty()) inputs_.emplace_back(".version 6.0\n.target sm_50\n.address_size 64\n");
     try {
         const std::vector<std::string_view> inputs(inputs_.begin(), inputs_.end());
         image_ = ptx::link(inputs);

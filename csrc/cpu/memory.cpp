@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "cpu/failure.hpp"
 #include "cpu/shared_file.hpp"
@@ -55,6 +57,13 @@ void give_back_pages(void* memory, std::size_t length) {
     madvise(memory, length, MADV_DONTNEED);
     std::lock_guard lock(*mutex);
     left->emplace_back(memory, length);
+}
+
+bool writable(const Allocation& range) {
+    if (range.kind == Allocation::Kind::mapped)
+        return range.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return range.kind != Allocation::Kind::registered ||
+           !(range.flags & CU_MEMHOSTREGISTER_READ_ONLY);
 }
 
 }  // namespace
@@ -122,14 +131,57 @@ void MemoryMap::add_registered(Allocation range) {
     std::unique_lock lock(mutex_);
     range.id = ++last_id_;
     table_.emplace(range.begin, range);
-    const bool writable = !(range.flags & CU_MEMHOSTREGISTER_READ_ONLY);
-    ranges_.insert({range.begin, range.end(), writable});
+    ranges_.insert({range.begin, range.end(), writable(range)});
 }
 
 void MemoryMap::remove_registered(std::uintptr_t begin) {
     std::unique_lock lock(mutex_);
     table_.erase(begin);
     ranges_.erase(begin);
+}
+
+void MemoryMap::add_mapped(Allocation range) {
+    std::unique_lock lock(mutex_);
+    range.id = ++last_id_;
+    table_.emplace(range.begin, std::move(range));
+}
+
+void MemoryMap::remove_mapped(std::uintptr_t begin) {
+    std::unique_lock lock(mutex_);
+    const auto it = table_.find(begin);
+    if (it->second.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) ranges_.erase(begin);
+    table_.erase(it);
+}
+
+void MemoryMap::open_mapped(std::uintptr_t begin, CUmemAccess_flags access) {
+    std::unique_lock lock(mutex_);
+    Allocation& range = table_.at(begin);
+    const auto before = std::exchange(range.flags, access);
+    if (before == range.flags) return;
+    if (before != CU_MEM_ACCESS_FLAGS_PROT_NONE) ranges_.erase(begin);
+    if (access != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        ranges_.insert({begin, range.end(), writable(range)});
+}
+
+bool MemoryMap::reaches(std::uintptr_t address, std::size_t bytes, bool write) const {
+    std::shared_lock lock(mutex_);
+    auto it = table_.upper_bound(address);
+    if (it == table_.begin()) return false;
+    --it;
+    if (it->second.kind != Allocation::Kind::mapped)
+        return address < it->second.end() && bytes <= it->second.end() - address &&
+               !(write && !writable(it->second));
+    std::uintptr_t end = it->second.end();
+    for (;; ++it) {
+        if (it->second.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return false;
+        if (write && !writable(it->second)) return false;
+        end = it->second.end();
+        if (end > address && bytes <= end - address) return true;
+        const auto next = std::next(it);
+        if (next == table_.end() || next->first != end ||
+            next->second.kind != Allocation::Kind::mapped)
+            return false;
+    }
 }
 
 std::optional<Allocation> MemoryMap::at(std::uintptr_t address) const {

@@ -25,7 +25,7 @@ class SharedFile;
 class WorkGate;
 
 struct Allocation {
-    enum class Kind { device, managed, pool, host, registered, imported };
+    enum class Kind { device, managed, pool, host, registered, imported, mapped, graph };
 
     std::uintptr_t begin = 0;
     std::size_t size = 0;      // as asked for: what is checked
@@ -89,11 +89,24 @@ class MemoryMap final : public AddressSpace {
     // Takes back one opening; true where none is left but one, with which the memory goes.
     bool last_opened(std::uintptr_t begin);
 
+    // A piece that the program mapped (virtual_memory.hpp). `flags` of such a range is the access
+    // that it is open to; none at first.
+    void add_mapped(Allocation range);
+    void remove_mapped(std::uintptr_t begin);
+    void open_mapped(std::uintptr_t begin, CUmemAccess_flags access);
+
+    // Whether a copy may read, or `write`, so many bytes from there: within one allocation, or over
+    // mapped pieces that are neighbours.
+    bool reaches(std::uintptr_t address, std::size_t bytes, bool write) const;
+
     // For a range which a pool keeps: whether the program has it, and how large it asked.
     void hand_out(std::uintptr_t begin, std::size_t size, const Context* context);
     void take_back(std::uintptr_t begin);
 
     Range find(std::uintptr_t address) const override { return ranges_.find(address); }
+
+    // Calls `step` when no grid is left that may use what was found in the map till now.
+    void when_unused(std::function<void()> step) { retire(std::move(step)); }
 
     // While a pin is held nothing that was found in the map is unmapped, and no memory is freed.
     // A grid holds one for as long as it runs.

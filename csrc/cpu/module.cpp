@@ -9,6 +9,7 @@
 #include "cpu/deferred.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/library.hpp"
+#include "cpu/texture_reference.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"
 
@@ -26,22 +27,14 @@ std::string architectures(const std::vector<image::Entry>& entries, image::Kind 
 }
 
 // Which entry's PTX runs here, or why none does.
-std::string_view choose(const std::vector<image::Entry>& entries, int capability, bool alone,
-                        JitOptions& options) {
+const image::Entry& choose(const std::vector<image::Entry>& entries, int capability, bool alone,
+                           JitOptions& options) {
     const image::Entry* best = nullptr;
-    bool compressed = false;
     for (const auto& entry : entries) {
         if (entry.kind != image::Kind::ptx || entry.architecture > capability) continue;
-        compressed |= entry.compressed;
-        if (!entry.compressed && (!best || entry.architecture > best->architecture)) best = &entry;
+        if (!best || entry.architecture > best->architecture) best = &entry;
     }
-    if (best) return best->payload;
-    if (compressed) {
-        options.errors =
-            "cupola: the image's PTX is compressed, which the CPU device does not read; build it "
-            "with nvcc -no-compress";
-        fail(CUDA_ERROR_NOT_SUPPORTED);
-    }
+    if (best) return *best;
     const std::string newer = architectures(entries, image::Kind::ptx);
     const std::string machine = architectures(entries, image::Kind::cubin);
     // A bare PTX text is refused by the assembler, an image of several by the choice among them.
@@ -56,6 +49,28 @@ std::string_view choose(const std::vector<image::Entry>& entries, int capability
     else
         options.errors = "cupola: the image has no code in it";
     fail(bare ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+// What had to be unpacked is in `unpacked`.
+std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOptions& options) {
+    if (!entry.compressed) return entry.payload;
+    try {
+        unpacked = image::unpack(entry);
+    } catch (const image::Error& error) {
+        options.errors = std::string("cupola: the image's PTX is compressed: ") + error.what();
+        fail(dynamic_cast<const image::Unsupported*>(&error) ? CUDA_ERROR_NOT_SUPPORTED
+                                                             : CUDA_ERROR_INVALID_IMAGE);
+    }
+    return std::string_view(unpacked).substr(0, unpacked.find('\0'));
+}
+
+// CUPOLA_CPU_MODE=compile: nothing is interpreted because it could not be compiled.
+void compile_now(const Kernel& kernel) {
+    native::make_now({&kernel});
+    const std::string state = native::state_of(kernel);
+    if (state != native::compiled)
+        refuse(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+               "cupola: kernel " + kernel.name() + " is not compiled: " + state);
 }
 
 }  // namespace
@@ -103,10 +118,15 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
     try {
         const auto entries = image::read(bytes.data(), bytes.size());
         const bool alone = image::sniff(bytes.data(), bytes.size()) == image::Kind::ptx;
-        const std::string_view ptx = choose(entries, capability, alone, options);
+        const image::Entry& entry = choose(entries, capability, alone, options);
+        std::string unpacked;
+        const std::string_view ptx = text_of(entry, unpacked, options);
         if (!whole && ptx.size() >= much_ptx && !loads_eagerly())
             if (auto image = DeferredImage::build(ptx, memory)) return image;
-        return Image::build(ptx, std::move(memory));
+        std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
+        if (Driver::get().settings.mode == native::Mode::compile)
+            native::make_now(image->kernels());
+        return image;
     } catch (const image::Error& error) {
         options.errors = std::string("cupola: ") + error.what();
         fail(CUDA_ERROR_INVALID_IMAGE);
@@ -123,6 +143,9 @@ Module::Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image)
     else
         for (const Kernel* kernel : image_->kernels()) names_.push_back(kernel->name());
     functions_.resize(names_.size());
+    for (const Variable& v : image_->variables())
+        if (v.role != Variable::Role::data && !references_)
+            references_ = std::make_shared<const References>(context_.get(), *image_);
     for (std::size_t n = 0; n < names_.size(); ++n) indices_.emplace(names_[n], n);
 }
 
@@ -141,6 +164,7 @@ void Module::close() {
         for (const auto& function : functions_)
             if (function) driver.functions.remove(function.get());
     }
+    if (references_) references_->forget();
     driver.modules.remove(this);
 }
 
@@ -172,6 +196,7 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     try {
         const Kernel* kernel = image_->kernel(names_[index]);
         require(kernel != nullptr, CUDA_ERROR_NOT_FOUND);
+        if (Driver::get().settings.mode == native::Mode::compile) compile_now(*kernel);
         auto made = std::make_shared<Function>(*this, image_, *kernel);
         Driver::get().functions.add(made);
         function = std::move(made);
@@ -184,6 +209,7 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
 Function::Function(Module& module, std::shared_ptr<Image> image, const Kernel& kernel)
     : attributes(kernel),
       image_(std::move(image)),
+      references_(module.references()),
       module_(module.handle()),
       context_(module.context()),
       device_(module.context()->device()),

@@ -19,6 +19,7 @@ namespace cupola::cpu {
 class Context;
 class Device;
 class Function;
+class References;
 
 // The bytes a caller's address means: a fatbin (also behind the wrapper that nvcc makes), a cubin,
 // or PTX text up to its NUL.
@@ -49,13 +50,16 @@ class Module : public std::enable_shared_from_this<Module> {
     std::size_t function_count() const { return names_.size(); }
     std::vector<std::shared_ptr<Function>> functions();         // reads all
     std::shared_ptr<Function> function(std::string_view name);  // NOT_FOUND, or what is wrong
-    bool of_library = false;                                    // then cuModuleUnload is refused
+    // Null where the image has neither textures nor surfaces.
+    const std::shared_ptr<const References>& references() const { return references_; }
+    bool of_library = false;  // then cuModuleUnload is refused
 
   private:
     const std::shared_ptr<Context> context_;
     std::shared_ptr<Function> function(std::size_t index);
 
     const std::shared_ptr<Image> image_;
+    std::shared_ptr<const References> references_;
     std::vector<std::string> names_;
     std::unordered_map<std::string_view, std::size_t> indices_;
     std::mutex mutex_;
@@ -101,6 +105,7 @@ class Function {
     const Context* context() const { return context_; }
     CUmodule module() const { return module_; }
     const Device& device() const { return device_; }
+    const std::shared_ptr<const References>& references() const { return references_; }
     std::size_t parameter_bytes() const { return parameter_bytes_; }
     unsigned cluster_limit() const;  // blocks that a cluster of it may have
 
@@ -119,6 +124,7 @@ class Function {
 
   private:
     const std::shared_ptr<Image> image_;
+    const std::shared_ptr<const References> references_;
     const CUmodule module_;
     const Context* const context_;
     const Device& device_;

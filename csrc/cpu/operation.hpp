@@ -26,7 +26,8 @@ struct Operation {
 
     // Calls the program back: never on a thread that only waits, whose locks the call may need.
     bool host = false;
-    bool aside = false;  // touches no memory of a device, and may wait for other processes
+    // May wait for other processes or streams, and passes the gate itself where it touches memory.
+    bool aside = false;
     Operation* next = nullptr;
     std::uint64_t ticket = 0;
     std::vector<Mark> waits;

@@ -48,9 +48,15 @@ bool Grid::wants_help() const {
 
 void Scheduler::work(Grid& grid, ClusterRunner& runner) {
     while (!grid.stop.load(std::memory_order_relaxed)) {
-        const std::uint64_t first = grid.next.fetch_add(grid.chunk, std::memory_order_relaxed);
+        // Towards the end ever fewer at a time: what the first cluster took need not hold for all,
+        // and nobody should have much left when the others have nothing.
+        const std::uint64_t seen = grid.next.load(std::memory_order_relaxed);
+        if (seen >= grid.clusters) return;
+        const std::uint64_t fair = (grid.clusters - seen) / (2 * static_cast<unsigned>(threads_));
+        const std::uint64_t chunk = std::clamp<std::uint64_t>(fair, 1, grid.chunk);
+        const std::uint64_t first = grid.next.fetch_add(chunk, std::memory_order_relaxed);
         if (first >= grid.clusters) return;
-        const std::uint64_t end = std::min(first + grid.chunk, grid.clusters);
+        const std::uint64_t end = std::min(first + chunk, grid.clusters);
         for (std::uint64_t index = first; index < end; ++index) {
             if (grid.stop.load(std::memory_order_relaxed)) return;
             if (auto fault = runner.run(grid.first_block(index)))

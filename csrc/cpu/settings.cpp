@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace cupola::cpu {
 namespace {
@@ -68,6 +69,20 @@ bool known_capability(const char* name, int& out, std::string& error) {
     return true;
 }
 
+bool known_mode(const char* name, native::Mode& out, std::string& error) {
+    const char* text = variable(name);
+    if (!text) return true;
+    for (const auto& [word, meant] :
+         {std::pair("interpret", native::Mode::interpret),
+          std::pair("compile", native::Mode::compile), std::pair("auto", native::Mode::automatic)})
+        if (std::strcmp(text, word) == 0) {
+            out = meant;
+            return true;
+        }
+    error = std::string(name) + "='" + text + "': interpret, compile or auto is wanted";
+    return false;
+}
+
 int available_cores() {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -98,6 +113,7 @@ bool Settings::read(Settings& settings, std::string& error) {
     settings.memory = physical_memory() / 2;
     return whole("CUPOLA_CPU_DEVICES", 1, 64, settings.devices, error) &&
            whole("CUPOLA_CPU_THREADS", 1, 1024, settings.threads, error) &&
+           known_mode("CUPOLA_CPU_MODE", settings.mode, error) &&
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
            seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error);
 }

@@ -38,12 +38,13 @@ bool labelled(const std::string& path) {
 
 std::size_t in_pages(std::size_t bytes) { return (bytes + page() - 1) / page() * page(); }
 
-std::unique_ptr<SharedFile> SharedFile::make(Use use, std::size_t size) {
+std::unique_ptr<SharedFile> SharedFile::make(Use use, std::size_t size, int device) {
     Text text{};
     std::memcpy(text.magic, magic, sizeof magic);
     text.use = static_cast<std::uint32_t>(use);
     text.process = getpid();
     text.size = size;
+    text.device = device;
     require(getrandom(&text.number, sizeof text.number, 0) == sizeof text.number,
             CUDA_ERROR_OPERATING_SYSTEM);
     const int descriptor = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -71,15 +72,35 @@ std::unique_ptr<SharedFile> SharedFile::open(Use use, const void* name) {
     require(descriptor >= 0, errno == EMFILE || errno == ENFILE ? CUDA_ERROR_OUT_OF_MEMORY
                                                                 : CUDA_ERROR_INVALID_HANDLE);
     std::unique_ptr<SharedFile> file(new SharedFile(descriptor, given));
-    struct stat about;
     Text there;
-    // A file whose size may change would turn an access into a fault of the process.
-    require(fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
-                about.st_size == static_cast<off_t>(page() + file->length()) &&
-                (fcntl(descriptor, F_GET_SEALS) & seals) == seals &&
-                pread(descriptor, &there, sizeof there, 0) == sizeof there &&
-                std::memcmp(&there, &given, sizeof there) == 0,
+    require(intact(descriptor, there) && std::memcmp(&there, &given, sizeof there) == 0,
             CUDA_ERROR_INVALID_HANDLE);
+    return file;
+}
+
+// A file whose size may change would turn an access into a fault of the process.
+bool SharedFile::intact(int descriptor, Text& text) {
+    struct stat about;
+    return fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
+           pread(descriptor, &text, sizeof text, 0) == sizeof text &&
+           std::memcmp(text.magic, magic, sizeof magic) == 0 && text.size > 0 &&
+           text.size <= SIZE_MAX / 4 &&
+           about.st_size == static_cast<off_t>(page() + in_pages(text.size)) &&
+           (fcntl(descriptor, F_GET_SEALS) & seals) == seals;
+}
+
+std::unique_ptr<SharedFile> SharedFile::adopt(Use use, int descriptor) {
+    require(descriptor >= 0 && labelled("/proc/self/fd/" + std::to_string(descriptor)),
+            CUDA_ERROR_UNKNOWN);
+    const int mine = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    require(mine >= 0, CUDA_ERROR_OUT_OF_MEMORY);
+    Text text{};
+    std::unique_ptr<SharedFile> file;
+    if (intact(mine, text) && text.use == static_cast<std::uint32_t>(use))
+        file.reset(new SharedFile(mine, text));
+    else
+        close(mine);
+    require(file != nullptr, CUDA_ERROR_UNKNOWN);
     return file;
 }
 
@@ -92,6 +113,18 @@ void* SharedFile::map() const {
                               static_cast<off_t>(page()));
     require(memory != MAP_FAILED, CUDA_ERROR_MAP_FAILED);
     return memory;
+}
+
+void SharedFile::map_at(void* place, std::size_t bytes) const {
+    require(mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor_,
+                 static_cast<off_t>(page())) == place,
+            CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+int SharedFile::duplicate() const {
+    const int descriptor = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    require(descriptor >= 0, CUDA_ERROR_OUT_OF_MEMORY);
+    return descriptor;
 }
 
 void SharedFile::name(void* name) const { std::memcpy(name, &text_, sizeof text_); }

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "cpu/condition.hpp"
+#include "cpu/hints.hpp"
 #include "cpu/operation.hpp"
 
 namespace cupola::cpu {
@@ -60,6 +61,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     // What is put on the stream becomes part of; null: it is queued. With Graph::mutex.
     std::shared_ptr<Capture> capture;
+    Hints hints;
 
   private:
     std::uint64_t enqueue(std::unique_ptr<Operation> operation, bool wake);

@@ -1,4 +1,5 @@
-// csrc/cpu/symbols.cpp - the table of symbols, and the choice by version.
+// csrc/cpu/symbols.cpp - the table of symbols, the choice by version, and what stands for each
+// entry point that is not implemented.
 //
 // cuda.h is not included: here every entry point is just a name with an address.
 #include "cpu/symbols.hpp"
@@ -7,34 +8,41 @@
 #include <unordered_map>
 #include <vector>
 
-#define CUPOLA_ONE(name, since, symbol) extern "C" void symbol();
-#define CUPOLA_TWO(name, since, symbol, own) \
-    extern "C" void symbol();                \
-    extern "C" void own();
+// All absent entry points are this one function, whatever their arguments: in the C calling
+// conventions of x86-64 and aarch64 Linux the caller passes arguments in registers and on its own
+// stack and takes them away again, so who is called may leave them unread. The aliases are weak: a
+// function of that name, defined anywhere in the library, takes an alias's place.
+extern "C" int cupola_absent() { return cupola::cpu::absent(); }
+
+#define CUPOLA_ONE(name, since, symbol) \
+    extern "C" __attribute__((weak, alias("cupola_absent"), visibility("default"))) int symbol();
+#define CUPOLA_OWN(name, since, symbol) CUPOLA_ONE(name, since, symbol)
+#define CUPOLA_ALSO(name, since, symbol)
 #include "cpu/symbols.def"
 #undef CUPOLA_ONE
-#undef CUPOLA_TWO
+#undef CUPOLA_OWN
+#undef CUPOLA_ALSO
 
 namespace cupola::cpu {
 namespace {
 
-using Function = void (*)();
+using Function = int (*)();
 
 struct Row {
     std::string_view name;
     int since;
-    Function legacy, per_thread;
+    bool per_thread;
+    Function function;
 };
 
-// The stream forms for a thread's own default stream came with CUDA 7.
-constexpr int per_thread_since = 7000;
-
 const Row rows[] = {
-#define CUPOLA_ONE(name, since, symbol) {#name, since, &symbol, &symbol},
-#define CUPOLA_TWO(name, since, symbol, own) {#name, since, &symbol, &own},
+#define CUPOLA_ONE(name, since, symbol) {#name, since, false, &symbol},
+#define CUPOLA_OWN(name, since, symbol) {#name, since, true, &symbol},
+#define CUPOLA_ALSO(name, since, symbol) {#name, since, false, &symbol},
 #include "cpu/symbols.def"
 #undef CUPOLA_ONE
-#undef CUPOLA_TWO
+#undef CUPOLA_OWN
+#undef CUPOLA_ALSO
 };
 
 using Index = std::unordered_map<std::string_view, std::vector<const Row*>>;
@@ -58,11 +66,12 @@ Symbol find_symbol(std::string_view name, int version, bool per_thread) {
     const auto it = index().find(name);
     if (it == index().end()) return found;
     found.newer = true;
-    for (const Row* row : it->second) {
-        const bool own = per_thread && row->per_thread != row->legacy;
-        if (version < (own ? std::max(row->since, per_thread_since) : row->since)) continue;
-        found.function = reinterpret_cast<void*>(own ? row->per_thread : row->legacy);
-    }
+    const auto own = [](const Row* row) { return row->per_thread; };
+    // Where there is a form for a thread's own stream, the other ones are none of the choice.
+    per_thread = per_thread && std::any_of(it->second.begin(), it->second.end(), own);
+    for (const Row* row : it->second)
+        if (row->per_thread == per_thread && row->since <= version)
+            found.function = reinterpret_cast<void*>(row->function);
     return found;
 }
 

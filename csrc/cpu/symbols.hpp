@@ -13,4 +13,7 @@ struct Symbol {
 // `version` is CUDA's number (12040). `per_thread`: the form whose stream 0 is the thread's own.
 Symbol find_symbol(std::string_view name, int version, bool per_thread);
 
+// What an entry point answers that is not implemented.
+int absent();
+
 }  // namespace cupola::cpu

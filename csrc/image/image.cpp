@@ -124,6 +124,20 @@ Entry cubin(std::string_view bytes) {
     return {Kind::cubin, static_cast<int>(flags >> (shifted ? 8 : 0) & 0xff), false, bytes};
 }
 
+constexpr std::uint64_t lz4_flag = 0x2000, zstd_flag = 0x8000;
+
+Entry compressed_entry(const Bytes& all, std::uint64_t at, Kind kind, int architecture,
+                       std::string_view payload) {
+    const auto packed = all.at<std::uint32_t>(at + 16, "an entry's compressed size");
+    const auto flags = all.at<std::uint64_t>(at + 40, "an entry's flags");
+    if (packed > payload.size()) throw Error("an impossible compressed size of an entry");
+    Entry entry{kind, architecture, true, payload};
+    if (packed) entry.payload = payload.substr(0, packed);
+    entry.packing = flags & zstd_flag ? Entry::Packing::zstd : Entry::Packing::lz4;
+    entry.unpacked = all.at<std::uint64_t>(at + 56, "an entry's unpacked size");
+    return entry;
+}
+
 std::vector<Entry> fatbin(const void* data, std::size_t size) {
     const Bytes file(data, size);
     if (auto version = file.at<std::uint16_t>(4, "the version"); version != 1)
@@ -146,12 +160,11 @@ std::vector<Entry> fatbin(const void* data, std::size_t size) {
         if (entry < 64 || options > entry)
             throw Error("an impossible header at offset " + std::to_string(at));
         const std::string_view payload = all.part(at + entry, padded, "an entry");
-        constexpr std::uint64_t compressed = 0x2000 | 0x8000;  // LZ4, zstd
         if (kind == 1 || kind == 2) {
             const Kind what = kind == 1 ? Kind::ptx : Kind::cubin;
             const int sm = architecture < 1000 ? static_cast<int>(architecture) : 0;
-            if (packed || flags & compressed)
-                entries.push_back({what, sm, true, payload});
+            if (packed || flags & (lz4_flag | zstd_flag))
+                entries.push_back(compressed_entry(all, at, what, sm, payload));
             else
                 entries.push_back(kind == 1 ? text(payload, sm) : cubin(payload));
         }

@@ -21,6 +21,10 @@ std::optional<Kind> sniff(const void* data, std::size_t size);
 struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+// Nothing is wrong with the bytes: what they need is not on this machine.
+struct Unsupported : Error {
+    using Error::Error;
+};
 
 // One piece of code in an image. A bare cubin or PTX text is an image with one entry.
 struct Entry {
@@ -28,7 +32,14 @@ struct Entry {
     int architecture = 0;      // 75 for sm_75 / compute_75
     bool compressed = false;   // the payload is not readable as it is
     std::string_view payload;  // inside the image's bytes; PTX without its terminating NUL
+    enum class Packing { none, lz4, zstd } packing = Packing::none;
+    std::uint64_t unpacked = 0;  // bytes of a compressed one, as its header says
 };
+
+// A compressed entry's payload. Throws Error where it is damaged or would be out of proportion to
+// its size, and Unsupported where what it is compressed with can't be read here: zstd is through
+// libzstd.so.1, which is looked for when it is first needed.
+std::string unpack(const Entry& entry);
 
 // All entries, in the image's order. Throws Error with a text that says what is wrong with the
 // bytes and at which offset: truncated, an impossible size, an unknown version.

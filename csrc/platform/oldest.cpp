@@ -52,23 +52,33 @@ CUPOLA_OLDEST("pthread_rwlock_rdlock", CUPOLA_FIRST);
 CUPOLA_OLDEST("pthread_rwlock_unlock", CUPOLA_FIRST);
 CUPOLA_OLDEST("pthread_rwlock_wrlock", CUPOLA_FIRST);
 CUPOLA_OLDEST("pthread_sigmask", CUPOLA_FIRST);
-// Since 2.29 without a wrapper that sets errno.
+// Since 2.27 and 2.29 without a wrapper that sets errno.
 CUPOLA_OLDEST("exp2", CUPOLA_FIRST);
 CUPOLA_OLDEST("log2", CUPOLA_FIRST);
+CUPOLA_OLDEST("log2f", CUPOLA_FIRST);
+CUPOLA_OLDEST("pow", CUPOLA_FIRST);
 // std::condition_variable::wait, which may not throw any more since GCC 12.
 CUPOLA_OLDEST("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", "GLIBCXX_3.4.11");
 
-// A macro's function before 2.33.
-extern "C" int oldest_fstat(int version, int file, void* status);
-__asm__(".symver oldest_fstat, __fxstat@" CUPOLA_FIRST);
-extern "C" [[gnu::visibility("hidden")]] int fstat_here(int file, void* status) __asm__("fstat");
-extern "C" int fstat_here(int file, void* status) {
+// Macros' functions before 2.33.
 #if defined(__x86_64__)
-    constexpr int version = 1;  // of struct stat
+constexpr int struct_stat = 1;  // its version
 #else
-    constexpr int version = 0;
+constexpr int struct_stat = 0;
 #endif
-    return oldest_fstat(version, file, status);
+extern "C" {
+int oldest_stat(int version, const char* path, void* status);
+int oldest_lstat(int version, const char* path, void* status);
+int oldest_fstat(int version, int file, void* status);
+__asm__(".symver oldest_stat, __xstat@" CUPOLA_FIRST);
+__asm__(".symver oldest_lstat, __lxstat@" CUPOLA_FIRST);
+__asm__(".symver oldest_fstat, __fxstat@" CUPOLA_FIRST);
+[[gnu::visibility("hidden")]] int stat_here(const char* path, void* status) __asm__("stat");
+[[gnu::visibility("hidden")]] int lstat_here(const char* path, void* status) __asm__("lstat");
+[[gnu::visibility("hidden")]] int fstat_here(int file, void* status) __asm__("fstat");
+int stat_here(const char* path, void* status) { return oldest_stat(struct_stat, path, status); }
+int lstat_here(const char* path, void* status) { return oldest_lstat(struct_stat, path, status); }
+int fstat_here(int file, void* status) { return oldest_fstat(struct_stat, file, status); }
 }
 
 // Calls of the kernel, which have had functions since 2.25 and 2.27.

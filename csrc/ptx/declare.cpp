@@ -30,11 +30,24 @@ std::int64_t Parser::signed_integer() {
 Type Parser::fundamental_type() {
     if (peek().kind != Token::Kind::directive) fail(peek(), "a type is missing");
     const Type type = type_named(peek().text.substr(1));
-    if (type == Type::none)
+    if (type == Type::none || (type >= Type::tf32 && type <= Type::e5m2x2) || type == Type::u16x2 ||
+        type == Type::s16x2)
         fail(peek(), "type " + std::string(peek().text) + " is not supported",
              Error::Kind::unsupported_form);
     take();
     return type;
+}
+
+// .texref and the like: true where it stands here.
+bool Parser::opaque_type(Variable& v) {
+    v.opaque = at_directive(".texref")       ? Opaque::texture
+               : at_directive(".samplerref") ? Opaque::sampler
+               : at_directive(".surfref")    ? Opaque::surface
+                                             : Opaque::none;
+    if (v.opaque == Opaque::none) return false;
+    take();
+    v.type = Type::b64;
+    return true;
 }
 
 // [.align n] .type [.ptr [.space] [.align n]] name[bounds]
@@ -64,6 +77,8 @@ Parser::Declared Parser::declarator(Space space, const Prefix& prefix) {
             v.managed = true;
         } else if (at_directive(".v2") || at_directive(".v4")) {
             vector = take().text == ".v2" ? 2 : 4;
+        } else if (v.type == Type::none && space == Space::global && opaque_type(v)) {
+            continue;
         } else if (v.type == Type::none) {
             v.type = fundamental_type();
             if (v.type == Type::pred) fail(peek(), "a predicate in memory");
@@ -81,6 +96,9 @@ Parser::Declared Parser::declarator(Space space, const Prefix& prefix) {
         }
     }
     v.name = std::string(expect_word("a name"));
+    if (v.opaque != Opaque::none && (vector != 1 || at_mark('[')))
+        fail(peek(), "an array of textures, samplers or surfaces is not supported",
+             Error::Kind::unsupported_form);
     v.size = std::uint64_t{bytes_of(v.type)} * vector;
     v.align = static_cast<std::uint32_t>(align != 0 ? align : v.size);
     array_bounds(d);
@@ -126,6 +144,7 @@ void Parser::check_size(const Declared& d, const Token& at) const {
 void Parser::initialiser(Declared& d) {
     const Token& start = take();
     Variable& v = d.variable;
+    if (v.opaque != Opaque::none) return initialise_opaque(d);
     if (v.space != Space::global && v.space != Space::constant)
         fail(start, "only .global and .const variables have initialisers");
     if (v.external) fail(start, "an extern variable has no initialiser");
@@ -144,6 +163,54 @@ void Parser::initialiser(Declared& d) {
         for (std::size_t i = 1; i < d.dims.size(); ++i) row *= d.dims[i];
         if (row != 0) v.size = (v.init.size() + row - 1) / row * row;
     }
+}
+
+// { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }
+void Parser::initialise_opaque(Declared& d) {
+    struct Word {
+        std::string_view name;
+        int value;
+    };
+    static constexpr Word words[] = {
+        {"nearest", 0},       {"linear", 1},          {"wrap", 0},   {"clamp_ogl", 1},
+        {"clamp_to_edge", 1}, {"clamp_to_border", 3}, {"mirror", 2},
+    };
+    // Said of textures and surfaces, whose shape and format the driver's calls decide.
+    static constexpr std::string_view told[] = {
+        "width",
+        "height",
+        "depth",
+        "channel_data_type",
+        "channel_order",
+        "array_size",
+        "num_mipmap_levels",
+        "num_samples",
+        "memory_layout",
+    };
+    expect('{');
+    SamplerState& s = d.variable.sampler;
+    do {
+        const Token& token = peek();
+        const std::string_view name = expect_word("a property");
+        expect('=');
+        int* to = name == "filter_mode"                 ? &s.filter
+                  : name == "normalized_coords"         ? &s.normalized
+                  : name == "force_unnormalized_coords" ? &s.force_unnormalized
+                  : name == "addr_mode_0"               ? &s.address[0]
+                  : name == "addr_mode_1"               ? &s.address[1]
+                  : name == "addr_mode_2"               ? &s.address[2]
+                                                        : nullptr;
+        bool known = to != nullptr;
+        for (const std::string_view each : told) known |= each == name;
+        if (!known) fail(token, "unknown property '" + std::string(name) + "'");
+        const Token& value = take();
+        if (!to) continue;
+        if (value.kind == Token::Kind::integer) *to = value.value != 0;
+        for (const Word& word : words)
+            if (value.kind == Token::Kind::word && value.text == word.name) *to = word.value;
+        if (*to < 0) fail(value, "no value of '" + std::string(name) + "'");
+    } while (accept(','));
+    expect('}');
 }
 
 // Behind a '{', up to its '}'; where the values end. Inner braces have to fill their row: what

@@ -23,8 +23,13 @@ enum class Shape : std::uint8_t {
     a2,       // source of T2
     ar2,      // source of T2, whose register may be wider
     w,        // source of 32 bits
+    h,        // source of 16 bits
     np,       // source predicate, may be negated
     imm,      // integer constant
+    number,   // floating-point constant
+    vd,       // destination of 32 bits, or parts of it that a selector names
+    tensor,   // [tensor map, {coordinates}]
+    va,       // source of 32 bits, or parts of it; may be negated
     m,        // memory [address]
     dv,       // destination register or vector of T, registers may be wider
     av,       // source register or vector of T, registers may be wider
@@ -32,12 +37,22 @@ enum class Shape : std::uint8_t {
     apack,    // source vector that T is packed from
     address,  // source of T: register, or the address of a variable
     label,
-    cc_in,  // condition code, not written out
+    fetched,   // destination vector of T that a texel goes to, with a predicate behind it or none
+    texel,     // [texture or surface, coordinates of T2]
+    opaque,    // [texture or surface]
+    gradient,  // source vector of f32, one for each axis
+    offsets,   // source vector of s32, likewise
+    cc_in,     // condition code, not written out
     cc_out,
+    fd,  // fragment of a matrix: destination D, or what is loaded
+    fa,  // of the factor A, or what is stored
+    fb,
+    fc,
+    md,  // descriptor of a matrix in shared memory
 };
 
 struct Shapes {
-    Shape list[8];
+    Shape list[10];
     std::uint8_t count;
 };
 struct Types {
@@ -45,7 +60,7 @@ struct Types {
     std::uint8_t count;
 };
 struct Axes {
-    const Axis* list[8];
+    const Axis* list[10];
     std::uint8_t count;
 };
 
@@ -80,14 +95,21 @@ inline constexpr Type u8 = Type::u8, u16 = Type::u16, u32 = Type::u32, u64 = Typ
                       s8 = Type::s8, s16 = Type::s16, s32 = Type::s32, s64 = Type::s64,
                       b8 = Type::b8, b16 = Type::b16, b32 = Type::b32, b64 = Type::b64,
                       b128 = Type::b128, f16 = Type::f16, f16x2 = Type::f16x2, bf16 = Type::bf16,
-                      bf16x2 = Type::bf16x2, f32 = Type::f32, f64 = Type::f64, pred = Type::pred;
+                      bf16x2 = Type::bf16x2, tf32 = Type::tf32, e4m3 = Type::e4m3,
+                      e5m2 = Type::e5m2, e4m3x2 = Type::e4m3x2, e5m2x2 = Type::e5m2x2,
+                      f32 = Type::f32, f64 = Type::f64, u16x2 = Type::u16x2, s16x2 = Type::s16x2,
+                      pred = Type::pred;
 
 inline constexpr Shape d = Shape::d, dw = Shape::dw, d32 = Shape::d32, dr = Shape::dr, p = Shape::p,
                        pq = Shape::pq, dp = Shape::dp, a = Shape::a, aw = Shape::aw, a2 = Shape::a2,
-                       ar2 = Shape::ar2, w = Shape::w, np = Shape::np, imm = Shape::imm,
-                       m = Shape::m, dv = Shape::dv, av = Shape::av, dpack = Shape::dpack,
-                       apack = Shape::apack, address = Shape::address, label = Shape::label,
-                       cc_in = Shape::cc_in, cc_out = Shape::cc_out;
+                       fetched = Shape::fetched, texel = Shape::texel, opaque = Shape::opaque,
+                       gradient = Shape::gradient, offsets = Shape::offsets, ar2 = Shape::ar2,
+                       w = Shape::w, h = Shape::h, np = Shape::np, imm = Shape::imm,
+                       number = Shape::number, m = Shape::m, dv = Shape::dv, av = Shape::av,
+                       dpack = Shape::dpack, apack = Shape::apack, address = Shape::address,
+                       label = Shape::label, cc_in = Shape::cc_in, cc_out = Shape::cc_out,
+                       fd = Shape::fd, fa = Shape::fa, fb = Shape::fb, fc = Shape::fc,
+                       md = Shape::md, vd = Shape::vd, va = Shape::va, tensor = Shape::tensor;
 
 template <class E>
 constexpr Axis::Choice is(std::string_view text, E value) {
@@ -100,6 +122,10 @@ inline constexpr Axis ftz_always = axis(field::ftz, false, true, false, is("ftz"
 inline constexpr Axis sat = axis(field::sat, true, true, false, is("sat", 1));
 inline constexpr Axis sat_always = axis(field::sat, false, true, false, is("sat", 1));
 inline constexpr Axis sat_implied = axis(field::none, true, false, false, is("sat", 0));
+// In conversions: the largest number in place of an infinity.
+inline constexpr Axis finite = axis(field::satfinite, true, true, false, is("satfinite", 1));
+inline constexpr Axis finite_always =
+    axis(field::satfinite, false, true, false, is("satfinite", 1));
 inline constexpr Axis relu = axis(field::relu, true, true, false, is("relu", 1));
 inline constexpr Axis nan = axis(field::nan, true, true, false, is("NaN", 1));
 inline constexpr Axis xorsign = axis(field::xorsign, true, true, false, is("xorsign.abs", 1));
@@ -110,6 +136,7 @@ inline constexpr Axis rnd_always =
          is("rm", Round::rm), is("rp", Round::rp));
 inline constexpr Axis rn = axis(field::round, true, true, false, is("rn", Round::rn));
 inline constexpr Axis rn_always = axis(field::round, false, true, false, is("rn", Round::rn));
+inline constexpr Axis rna_always = axis(field::round, false, true, false, is("rna", Round::rna));
 inline constexpr Axis rn_rz =
     axis(field::round, false, true, false, is("rn", Round::rn), is("rz", Round::rz));
 inline constexpr Axis rnd_integral =
@@ -135,6 +162,8 @@ inline constexpr Axis compare_float =
          is("num", Compare::num), is("nan", Compare::nan));
 inline constexpr Axis boolean = axis(field::boolean, false, false, false, is("and", Boolean::and_),
                                      is("or", Boolean::or_), is("xor", Boolean::xor_));
+inline constexpr Axis boolean_and_or =
+    axis(field::boolean, false, false, false, is("and", Boolean::and_), is("or", Boolean::or_));
 inline constexpr Axis test = axis(field::mode, false, true, false, is("finite", TestP::finite),
                                   is("infinite", TestP::infinite), is("number", TestP::number),
                                   is("notanumber", TestP::notanumber), is("normal", TestP::normal),
@@ -164,6 +193,9 @@ inline constexpr Axis op_add_noftz =
     axis(field::operation, false, true, false, is("add.noftz", Atomic::add));
 inline constexpr Axis op_minmax =
     axis(field::operation, false, true, false, is("min", Atomic::min), is("max", Atomic::max));
+inline constexpr Axis op_minmax_noftz =
+    axis(field::operation, false, true, false, is("min.noftz", Atomic::min),
+         is("max.noftz", Atomic::max));
 inline constexpr Axis op_incdec =
     axis(field::operation, false, true, false, is("inc", Atomic::inc), is("dec", Atomic::dec));
 inline constexpr Axis op_exch =
@@ -171,6 +203,8 @@ inline constexpr Axis op_exch =
 inline constexpr Axis op_cas = axis(field::operation, false, true, false, is("cas", Atomic::cas));
 inline constexpr Axis vector =
     axis(field::vector, true, false, false, is("v2", 2), is("v4", 4), is("v8", 8));
+inline constexpr Axis vector_always =
+    axis(field::vector, false, false, false, is("v2", 2), is("v4", 4), is("v8", 8));
 inline constexpr Axis space =
     axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
          is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared),
@@ -188,6 +222,17 @@ inline constexpr Axis space_always =
 inline constexpr Axis space_atomic =
     axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
          is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared));
+inline constexpr Axis space_block =
+    axis(field::space, true, false, false, is("shared", Space::shared),
+         is("shared::cta", Space::shared));
+inline constexpr Axis space_block_always =
+    axis(field::space, false, false, false, is("shared", Space::shared),
+         is("shared::cta", Space::shared));
+inline constexpr Axis space_cluster_always =
+    axis(field::space, false, false, false, is("shared::cluster", Space::cluster_shared));
+inline constexpr Axis space_any_block_always =
+    axis(field::space, false, false, false, is("shared::cta", Space::shared),
+         is("shared::cluster", Space::cluster_shared));
 inline constexpr Axis space_cluster =
     axis(field::space, true, false, false, is("shared::cluster", Space::cluster_shared));
 inline constexpr Axis space_global =
@@ -210,6 +255,10 @@ inline constexpr Axis fence_order =
          is("acquire", Order::acquire), is("release", Order::release));
 inline constexpr Axis arrive_order = axis(
     field::order, true, false, false, is("release", Order::release), is("relaxed", Order::relaxed));
+inline constexpr Axis relaxed_order =
+    axis(field::order, true, false, false, is("relaxed", Order::relaxed));
+inline constexpr Axis test_order = axis(
+    field::order, true, false, false, is("acquire", Order::acquire), is("relaxed", Order::relaxed));
 inline constexpr Axis wait_order =
     axis(field::order, true, false, false, is("acquire", Order::acquire));
 inline constexpr Axis scope =
@@ -228,14 +277,92 @@ inline constexpr Axis evict_l2 = axis(field::none, true, false, false, is("L2::e
                                       is("L2::evict_first", 0), is("L2::evict_last", 0));
 inline constexpr Axis prefetch_l2 =
     axis(field::none, true, false, false, is("L2::64B", 0), is("L2::128B", 0), is("L2::256B", 0));
+// With a cache policy as one more operand, behind those of the row.
+inline constexpr Axis cache_hint =
+    axis(field::cache_hint, true, false, false, is("L2::cache_hint", 1));
 inline constexpr Axis prefetch_level =
     axis(field::none, false, false, false, is("L1", 0), is("L2", 0), is("L2::evict_last", 0),
          is("L2::evict_normal", 0));
+inline constexpr Axis space_if_global =
+    axis(field::space, true, false, false, is("global", Space::global));
+inline constexpr Axis evict_normal =
+    axis(field::none, false, false, false, is("L2::evict_normal", 0));
+inline constexpr Axis level_l2 = axis(field::none, false, false, false, is("L2", 0));
+inline constexpr Axis priority =
+    axis(field::none, false, false, false, is("L2::evict_last", 0), is("L2::evict_normal", 0),
+         is("L2::evict_first", 0), is("L2::evict_unchanged", 0));
+inline constexpr Axis second_priority =
+    axis(field::none, true, false, false, is("L2::evict_first", 0), is("L2::evict_unchanged", 0));
+inline constexpr Axis with_b32 = axis(field::none, false, false, true, is("b32", 0));
+inline constexpr Axis shared_from_global =
+    axis(field::none, false, false, false, is("shared.global", 0), is("shared::cta.global", 0));
+inline constexpr Axis transactions =
+    axis(field::none, false, false, false, is("mbarrier::complete_tx::bytes", 0));
+inline constexpr Axis tensor_rank = axis(field::vector, false, false, false, is("1d", 1),
+                                         is("2d", 2), is("3d", 3), is("4d", 4), is("5d", 5));
+inline constexpr Axis any_shared_from_global = axis(
+    field::none, false, false, false, is("shared::cluster.global", 0), is("shared::cta.global", 0));
+inline constexpr Axis global_from_shared =
+    axis(field::none, false, false, false, is("global.shared::cta", 0));
+inline constexpr Axis l2_global = axis(field::none, false, false, false, is("L2.global", 0));
+inline constexpr Axis tile_mode = axis(field::none, true, false, false, is("tile", 0));
+inline constexpr Axis bulk_group = axis(field::none, false, false, false, is("bulk_group", 0));
+inline constexpr Axis to_several =
+    axis(field::none, false, false, false, is("multicast::cluster", 0));
+inline constexpr Axis weak = axis(field::none, true, false, false, is("weak", 0));
+inline constexpr Axis proxy =
+    axis(field::none, false, false, false, is("alias", 0), is("async.global", 0),
+         is("async.shared::cta", 0), is("async.shared::cluster", 0), is("async", 0));
 inline constexpr Axis uni = axis(field::none, true, false, false, is("uni", 0));
 inline constexpr Axis aligned = axis(field::aligned, true, false, false, is("aligned", 1));
 inline constexpr Axis cta = axis(field::none, true, false, false, is("cta", 0));
 inline constexpr Axis predicate_op =
     axis(field::operation, false, true, false, is("and", Atomic::and_), is("or", Atomic::or_));
+
+// Textures and surfaces.
+inline constexpr Axis geometry =
+    axis(field::mode, false, true, false, is("1d", Geometry::d1), is("2d", Geometry::d2),
+         is("3d", Geometry::d3), is("a1d", Geometry::a1), is("a2d", Geometry::a2),
+         is("cube", Geometry::cube), is("acube", Geometry::acube));
+inline constexpr Axis geometry_flat =
+    axis(field::mode, false, true, false, is("1d", Geometry::d1), is("2d", Geometry::d2),
+         is("3d", Geometry::d3), is("a1d", Geometry::a1), is("a2d", Geometry::a2));
+inline constexpr Axis geometry_gather =
+    axis(field::mode, false, true, false, is("2d", Geometry::d2), is("a2d", Geometry::a2),
+         is("cube", Geometry::cube), is("acube", Geometry::acube));
+inline constexpr Axis geometry_gather_flat =
+    axis(field::mode, false, true, false, is("2d", Geometry::d2), is("a2d", Geometry::a2));
+inline constexpr Axis fetch_v4 = axis(field::vector, false, true, false, is("v4", 4));
+inline constexpr Axis fetch_v2 = axis(field::vector, false, true, false, is("v2", 2));
+inline constexpr Axis component =
+    axis(field::part, false, true, false, is("r", 0), is("g", 1), is("b", 2), is("a", 3));
+inline constexpr Axis outside = axis(field::boolean, false, true, true, is("trap", Outside::trap),
+                                     is("clamp", Outside::clamp), is("zero", Outside::zero));
+inline constexpr Axis surface_add =
+    axis(field::operation, false, true, false, is("add", Atomic::add));
+inline constexpr Axis surface_minmax =
+    axis(field::operation, false, true, false, is("min", Atomic::min), is("max", Atomic::max));
+inline constexpr Axis surface_bits =
+    axis(field::operation, false, true, false, is("and", Atomic::and_), is("or", Atomic::or_));
+inline constexpr Axis query_level =
+    axis(field::operation, false, true, false, is("width", Query::width),
+         is("height", Query::height), is("depth", Query::depth));
+inline constexpr Axis query_texture = axis(
+    field::operation, false, true, false, is("width", Query::width), is("height", Query::height),
+    is("depth", Query::depth), is("channel_data_type", Query::channel_data_type),
+    is("channel_order", Query::channel_order), is("normalized_coords", Query::normalized_coords),
+    is("array_size", Query::array_size), is("num_mipmap_levels", Query::num_mipmap_levels),
+    is("num_samples", Query::num_samples));
+inline constexpr Axis query_sampler =
+    axis(field::operation, false, true, false, is("filter_mode", Query::filter_mode),
+         is("addr_mode_0", Query::addr_mode_0), is("addr_mode_1", Query::addr_mode_1),
+         is("addr_mode_2", Query::addr_mode_2),
+         is("force_unnormalized_coords", Query::force_unnormalized_coords));
+inline constexpr Axis query_surface = axis(
+    field::operation, false, true, false, is("width", Query::width), is("height", Query::height),
+    is("depth", Query::depth), is("channel_data_type", Query::channel_data_type),
+    is("channel_order", Query::channel_order), is("array_size", Query::array_size),
+    is("memory_layout", Query::memory_layout));
 
 }  // namespace words
 }  // namespace cupola::ptx

@@ -64,6 +64,13 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     for (unsigned i = 0; i < form.axes.count; ++i)
         if (form.axes.list[i]->trailing && !take_axis(rest, *form.axes.list[i], found.modifiers))
             return false;
+    // Some write .ftz, .sat or .relu behind the types.
+    for (unsigned i = 0; i < form.axes.count && !rest.empty(); ++i) {
+        const Axis& axis = *form.axes.list[i];
+        if (axis.optional && axis.fixed && axis.count == 1 && axis.field.width == 1 &&
+            axis.field.get(found.modifiers) == 0)
+            take_axis(rest, axis, found.modifiers);
+    }
     return rest.empty();
 }
 

@@ -20,10 +20,11 @@ struct Field {
 namespace field {
 inline constexpr Field none{0, 0}, ftz{0, 1}, sat{1, 1}, round{2, 4}, compare{6, 5}, boolean{11, 2},
     space{13, 3}, vector{16, 4}, operation{20, 5}, order{25, 3}, scope{28, 3}, mode{31, 4},
-    nan{35, 1}, xorsign{36, 1}, relu{37, 1}, part{38, 2}, aligned{40, 1}, negate{41, 1};
+    nan{35, 1}, xorsign{36, 1}, relu{37, 1}, part{38, 2}, aligned{40, 1}, negate{41, 1},
+    satfinite{62, 1}, cache_hint{63, 1};
 }
 
-enum class Round : std::uint8_t { none, rn, rz, rm, rp, rni, rzi, rmi, rpi };
+enum class Round : std::uint8_t { none, rn, rz, rm, rp, rni, rzi, rmi, rpi, rna };
 enum class Compare : std::uint8_t {
     eq,
     ne,
@@ -67,6 +68,44 @@ enum class Mode : std::uint8_t {
 enum class TestP : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
 enum class Permute : std::uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 enum class Part : std::uint8_t { none, lo, hi, wide };
+// Of a texture or surface: how many coordinates there are, and what they mean. In `mode`.
+enum class Geometry : std::uint8_t { none, d1, d2, d3, a1, a2, cube, acube };
+// What a surface access does with coordinates that are outside. In `boolean`.
+enum class Outside : std::uint8_t { none, trap, clamp, zero };
+// What txq and suq ask for. In `operation`.
+enum class Query : std::uint8_t {
+    width,
+    height,
+    depth,
+    channel_data_type,
+    channel_order,
+    normalized_coords,
+    array_size,
+    num_mipmap_levels,
+    num_samples,
+    filter_mode,
+    addr_mode_0,
+    addr_mode_1,
+    addr_mode_2,
+    force_unnormalized_coords,
+    memory_layout,
+};
+
+constexpr bool is_layered(Geometry g) {
+    return g == Geometry::a1 || g == Geometry::a2 || g == Geometry::acube;
+}
+constexpr bool is_cube(Geometry g) { return g == Geometry::cube || g == Geometry::acube; }
+// Coordinates apart from the layer.
+constexpr unsigned axes_of(Geometry g) {
+    return g == Geometry::d1 || g == Geometry::a1   ? 1
+           : g == Geometry::d2 || g == Geometry::a2 ? 2
+                                                    : 3;
+}
+// Vectors have 1, 2 or 4 elements: the last of 4 is written though it may mean nothing.
+constexpr unsigned written_coordinates(Geometry g) {
+    const unsigned count = axes_of(g) + (is_layered(g) ? 1 : 0);
+    return count == 3 ? 4 : count;
+}
 
 // One place in an instruction's list of modifiers, and what may stand there.
 struct Axis {
@@ -78,7 +117,7 @@ struct Axis {
     bool optional;
     bool fixed;     // a template argument of the semantics; else read when the code is decoded
     bool trailing;  // stands behind the types
-    Choice choices[20];
+    Choice choices[32];
     std::uint8_t count;
 };
 

@@ -57,6 +57,13 @@ constexpr SpecialName specials[] = {
     {"%cluster_ctarank", Special::cluster_ctarank},
     {"%cluster_nctarank", Special::cluster_nctarank},
     {"%is_explicit_cluster", Special::is_explicit_cluster},
+    {"%aggr_smem_size", Special::aggr_smem_size},
+    {"%reserved_smem_offset_begin", Special::reserved_smem_offset_begin},
+    {"%reserved_smem_offset_end", Special::reserved_smem_offset_end},
+    {"%reserved_smem_offset_cap", Special::reserved_smem_offset_cap},
+    {"%reserved_smem_offset_0", Special::reserved_smem_offset_0},
+    {"%reserved_smem_offset_1", Special::reserved_smem_offset_1},
+    {"%current_graph_exec", Special::current_graph_exec},
 };
 
 // %envreg0 to %envreg31; Special::count for any other name.
@@ -73,6 +80,28 @@ Special environment_register(std::string_view name) {
     }
     if (number > 31) return Special::count;
     return static_cast<Special>(static_cast<unsigned>(Special::envreg0) + number);
+}
+
+// %pm0 to %pm7, of 32 bits, or of 64: %pm0_64.
+Special performance_register(std::string_view name) {
+    if (name.size() < 4 || name.substr(0, 3) != "%pm" || name[3] < '0' || name[3] > '7')
+        return Special::count;
+    if (name.size() == 4) return Special::performance;
+    return name.substr(4) == "_64" ? Special::performance64 : Special::count;
+}
+
+// ".b0", ".h10": Operand::selector; 0 where it is none.
+std::uint16_t selector_of(std::string_view text) {
+    if (text.size() < 3 || text.size() > 6 || (text[1] != 'b' && text[1] != 'h')) return 0;
+    const bool half = text[1] == 'h';
+    auto out = static_cast<std::uint16_t>((half ? selector_half : 0) |
+                                          static_cast<unsigned>(text.size() - 2) << 12);
+    for (std::size_t n = 0; n + 2 < text.size(); ++n) {
+        const char c = text[text.size() - 1 - n];
+        if (c < '0' || c > (half ? '3' : '7')) return 0;
+        out = static_cast<std::uint16_t>(out | static_cast<unsigned>(c - '0') << 3 * n);
+    }
+    return out;
 }
 
 }  // namespace
@@ -105,12 +134,18 @@ Operand Parser::primary(Function& f) {
     }
     if (at_mark('{')) return vector_operand(f);
     if (at_mark('[')) return memory_operand(f);
-    return number_operand();
+    return number_operand(f);
 }
 
-Operand Parser::number_operand() {
+Operand Parser::number_operand(Function& f) {
     Operand o;
     const bool minus = accept('-');
+    if (minus && peek().kind == Token::Kind::word) {
+        const Token& word = take();
+        o = named(f, word);
+        o.negated = true;
+        return o;
+    }
     const Token& token = take();
     switch (token.kind) {
         case Token::Kind::integer:
@@ -133,21 +168,20 @@ Operand Parser::number_operand() {
 
 Operand Parser::vector_operand(Function& f) {
     take();
-    Operand elements[8];
-    unsigned count = 0;
-    do {
-        const Token& token = peek();
-        if (count == 8) fail(token, "a vector of more than 8");
-        if (at_mark('{') || at_mark('['))
-            fail(token, "a vector's element is a register or a constant");
-        elements[count++] = primary(f);
-    } while (accept(','));
-    expect('}');
+    constexpr unsigned longest = 128;  // a warpgroup's accumulators
     Operand o;
     o.kind = Kind::vector;
     o.index = static_cast<std::uint32_t>(f.operands.size());
-    o.count = count;
-    f.operands.insert(f.operands.end(), elements, elements + count);
+    do {
+        const Token& token = peek();
+        if (o.count == longest) fail(token, "a vector of more than 128");
+        if (at_mark('{') || at_mark('['))
+            fail(token, "a vector's element is a register or a constant");
+        const Operand element = primary(f);
+        f.operands.push_back(element);
+        ++o.count;
+    } while (accept(','));
+    expect('}');
     return o;
 }
 
@@ -172,8 +206,27 @@ Operand Parser::memory_operand(Function& f) {
         o.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(o.value) +
                                             static_cast<std::uint64_t>(minus ? -value : value));
     }
+    if (accept(',')) texel_operand(f, o, token);
     expect(']');
+    if (at_directive(".unified")) take();  // how the address was made: of no effect on results
     return o;
+}
+
+// [texture, {coordinates}] or [texture, sampler, {coordinates}]
+void Parser::texel_operand(Function& f, Operand& o, const Token& start) {
+    Operand inner[2];
+    unsigned count = 0;
+    do {
+        if (count == 2) fail(peek(), "more than a sampler and coordinates");
+        if (at_mark('[')) fail(peek(), "coordinates are wanted");
+        inner[count++] = primary(f);
+    } while (accept(','));
+    if (o.value != 0 || (o.base != Kind::reg && o.base != Kind::variable))
+        fail(start, "a texture or surface is wanted: a register of 64 bits, or a variable");
+    o.kind = Kind::texel;
+    o.value = static_cast<std::int64_t>(f.operands.size());
+    o.count = count;
+    f.operands.insert(f.operands.end(), inner, inner + count);
 }
 
 Operand Parser::named(Function& f, const Token& token) {
@@ -212,6 +265,19 @@ Operand Parser::named(Function& f, const Token& token) {
         }
         return o;
     }
+    const std::size_t dot = token.text.rfind('.');
+    if (const std::uint16_t selector = dot == std::string_view::npos
+                                           ? std::uint16_t{0}
+                                           : selector_of(token.text.substr(dot))) {
+        const Symbol* s = find_register(f, token.text.substr(0, dot));
+        if (s && s->kind == Symbol::Kind::reg) {
+            o.kind = Kind::reg;
+            o.index = s->index;
+            o.type = f.registers[s->index];
+            o.selector = selector;
+            return o;
+        }
+    }
     if (token.text == "WARP_SZ") {
         o.kind = Kind::integer;
         o.value = 32;
@@ -229,9 +295,11 @@ Operand Parser::named(Function& f, const Token& token) {
             o.index = static_cast<std::uint32_t>(own);
             return o;
         }
-        if (token.text.substr(0, 3) == "%pm")
-            fail(token, "special register " + std::string(token.text) + " is not supported",
-                 Error::Kind::unsupported_form);
+        if (const Special own = performance_register(token.text); own != Special::count) {
+            o.kind = Kind::special;
+            o.index = static_cast<std::uint32_t>(own);
+            return o;
+        }
         fail(token, "unknown register '" + std::string(token.text) + "'");
     }
     o.kind = Kind::label;

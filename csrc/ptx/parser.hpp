@@ -80,6 +80,7 @@ class Parser {
         std::vector<std::uint64_t> dims;
     };
     Type fundamental_type();
+    bool opaque_type(Variable& v);
     std::uint64_t constant_unsigned(const char* what);
     std::int64_t signed_integer();
     Declared declarator(Space space, const Prefix& prefix);
@@ -87,6 +88,7 @@ class Parser {
     void initialiser(Declared& d);
     std::uint64_t initialise_level(Declared& d, std::size_t depth, std::uint64_t from);
     void initialise_one(Declared& d, std::uint64_t at);
+    void initialise_opaque(Declared& d);
     void initialise_address(Declared& d, std::uint64_t at);
     void check_size(const Declared& d, const Token& at) const;
 
@@ -115,7 +117,8 @@ class Parser {
     Operand named(Function& f, const Token& token);
     Operand vector_operand(Function& f);
     Operand memory_operand(Function& f);
-    Operand number_operand();
+    void texel_operand(Function& f, Operand& o, const Token& start);
+    Operand number_operand(Function& f);
     const Symbol* find(std::string_view name);
     const Symbol* find_register(Function& f, std::string_view name);
     std::uint32_t label_reference(std::string_view name);

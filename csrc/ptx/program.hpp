@@ -22,8 +22,20 @@ struct Relocation {
     std::uint8_t bytes = 8, shift = 0;  // how many bytes are written, of the address >> shift
 };
 
+// What .texref, .samplerref and .surfref variables are: a number that stands for a texture or
+// surface, which nobody loads or stores.
+enum class Opaque : std::uint8_t { none, texture, sampler, surface };
+
+// What a sampler's or texture's initialiser says, by the numbers of CUDA; -1 where it says nothing.
+struct SamplerState {
+    int filter = -1, normalized = -1, force_unnormalized = -1;
+    int address[3] = {-1, -1, -1};
+};
+
 struct Variable {
     std::string name;
+    Opaque opaque = Opaque::none;
+    SamplerState sampler;
     Space space = Space::global;
     Type type = Type::none;
     std::uint32_t align = 1;
@@ -84,12 +96,26 @@ enum class Special : std::uint8_t {
     cluster_ctarank,
     cluster_nctarank,
     is_explicit_cluster,  // a predicate
-    envreg0,              // and so on, to %envreg31
+    aggr_smem_size,
+    reserved_smem_offset_begin,
+    reserved_smem_offset_end,
+    reserved_smem_offset_cap,
+    reserved_smem_offset_0,
+    reserved_smem_offset_1,
+    current_graph_exec,
+    performance,    // %pm0 and its kin: nothing is counted
+    performance64,  // %pm0_64
+    envreg0,        // and so on, to %envreg31
     envreg1,
     envreg2,
     envreg31 = envreg0 + 31,
     count,
 };
+
+// Of Operand::selector.
+inline constexpr std::uint16_t selector_half = 1u << 15;
+constexpr unsigned selector_count(std::uint16_t s) { return s >> 12 & 7u; }
+constexpr unsigned selector_part(std::uint16_t s, unsigned n) { return s >> 3 * n & 7u; }
 
 struct Operand {
     enum class Kind : std::uint8_t {
@@ -104,14 +130,18 @@ struct Operand {
         frame,     // address of the function's own variable `index`, plus value
         function,  // index
         memory,    // [base + value]
+        texel,     // [base, operands]: count of these from operand `value` on
         vector,    // count operands from `index` on
         label,     // index: label of the function
         table,     // index: .branchtargets of the function
     };
     Kind kind = Kind::none;
-    Kind base = Kind::none;  // of memory: reg, variable, frame, integer
+    Kind base = Kind::none;  // of memory: reg, variable, frame, integer; of a texel: the first two
     Type type = Type::none;  // of a register
-    bool negated = false;    // !p
+    bool negated = false;    // !p, or -a of a video instruction
+    // Parts of a register, .b0 or .h32: how many; half-words or bytes; three bits for each, the
+    // last one written lowest. 0: all of it.
+    std::uint16_t selector = 0;
     std::uint32_t index = 0;
     std::uint32_t count = 0;
     std::uint32_t second = absent;  // register q of p|q, d|p

@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "ptx/form.hpp"
+#include "ptx/matrix_words.hpp"
+#include "ptx/video_words.hpp"
 
 namespace cupola::ptx {
 
@@ -33,6 +35,18 @@ inline constexpr Form control[] = {
 inline constexpr Form sync[] = {
 #include "ptx/table/sync.inc"
 };
+inline constexpr Form matrix[] = {
+#include "ptx/table/matrix.inc"
+};
+inline constexpr Form video[] = {
+#include "ptx/table/video.inc"
+};
+inline constexpr Form async[] = {
+#include "ptx/table/async.inc"
+};
+inline constexpr Form texture[] = {
+#include "ptx/table/texture.inc"
+};
 #undef FORM
 }  // namespace table
 
@@ -41,7 +55,19 @@ struct Chapter {
     std::size_t count;
 };
 
-enum class ChapterId : std::uint8_t { integer, real, compare, convert, move, control, sync };
+enum class ChapterId : std::uint8_t {
+    integer,
+    real,
+    compare,
+    convert,
+    move,
+    control,
+    sync,
+    matrix,
+    async,
+    video,
+    texture,
+};
 
 inline constexpr Chapter chapters[] = {
     {table::integer, sizeof(table::integer) / sizeof(Form)},
@@ -51,6 +77,10 @@ inline constexpr Chapter chapters[] = {
     {table::move, sizeof(table::move) / sizeof(Form)},
     {table::control, sizeof(table::control) / sizeof(Form)},
     {table::sync, sizeof(table::sync) / sizeof(Form)},
+    {table::matrix, sizeof(table::matrix) / sizeof(Form)},
+    {table::async, sizeof(table::async) / sizeof(Form)},
+    {table::video, sizeof(table::video) / sizeof(Form)},
+    {table::texture, sizeof(table::texture) / sizeof(Form)},
 };
 
 // A row, chapter in the high byte.

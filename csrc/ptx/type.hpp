@@ -25,8 +25,15 @@ enum class Type : std::uint8_t {
     f16x2,
     bf16,
     bf16x2,
+    tf32,
+    e4m3,
+    e5m2,
+    e4m3x2,
+    e5m2x2,
     f32,
     f64,
+    u16x2,
+    s16x2,
     pred,
 };
 
@@ -38,12 +45,16 @@ constexpr unsigned bytes_of(Type t) {
         case Type::u8:
         case Type::s8:
         case Type::b8:
+        case Type::e4m3:
+        case Type::e5m2:
             return 1;
         case Type::u16:
         case Type::s16:
         case Type::b16:
         case Type::f16:
         case Type::bf16:
+        case Type::e4m3x2:
+        case Type::e5m2x2:
             return 2;
         case Type::u32:
         case Type::s32:
@@ -51,6 +62,9 @@ constexpr unsigned bytes_of(Type t) {
         case Type::f32:
         case Type::f16x2:
         case Type::bf16x2:
+        case Type::tf32:
+        case Type::u16x2:
+        case Type::s16x2:
             return 4;
         case Type::u64:
         case Type::s64:

@@ -1,6 +1,8 @@
 // csrc/ptx/verify.cpp - operands against the shapes of a row.
 #include "ptx/verify.hpp"
 
+#include "ptx/matrix.hpp"
+
 namespace cupola::ptx {
 namespace {
 
@@ -35,6 +37,11 @@ class Check {
         unsigned written = 0;
         for (unsigned i = 0; i < form.shapes.count; ++i)
             written += form.shapes.list[i] != Shape::cc_in && form.shapes.list[i] != Shape::cc_out;
+        bool policy = false;
+        for (unsigned i = 0; i < form.axes.count; ++i)
+            policy |=
+                form.axes.list[i] == &words::cache_hint && field::cache_hint.get(c_.modifiers) != 0;
+        written += policy;
         if (written != here_.count)
             return std::to_string(here_.count) + " operands where " + std::to_string(written) +
                    " are wanted";
@@ -44,12 +51,18 @@ class Check {
             if (shape == Shape::cc_in || shape == Shape::cc_out) continue;
             const Operand& o = here_.operands[at++];
             std::string wrong = one(shape, o);
-            if (wrong.empty() && o.second != absent && shape != Shape::pq && shape != Shape::dp)
+            if (wrong.empty() && o.second != absent && shape != Shape::pq && shape != Shape::dp &&
+                shape != Shape::fetched)
                 wrong = "a second destination where there is none";
-            if (wrong.empty() && o.negated && shape != Shape::np) wrong = "'!' before no predicate";
+            if (wrong.empty() && o.negated && shape != Shape::np && shape != Shape::va)
+                wrong = "'!' before no predicate, or '-' before a register";
+            if (wrong.empty() && o.selector != 0 && shape != Shape::vd && shape != Shape::va)
+                wrong = "parts of a register where all of it is wanted";
             if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
         }
-        return {};
+        if (!policy) return {};
+        const std::string wrong = source(here_.operands[at], Type::b64, false);
+        return wrong.empty() ? wrong : "cache policy: " + wrong;
     }
 
   private:
@@ -81,10 +94,24 @@ class Check {
                 return source(o, c_.type2, true);
             case Shape::w:
                 return source(o, Type::b32, false);
+            case Shape::h:
+                return source(o, Type::b16, false);
             case Shape::np:
                 return predicate(o);
             case Shape::imm:
                 return o.kind == Kind::integer ? "" : "an integer constant is wanted";
+            case Shape::vd:
+                return o.kind == Kind::reg || o.kind == Kind::sink
+                           ? destination(o, Type::b32, false)
+                           : "a register is wanted";
+            case Shape::tensor:
+                return tensor(o);
+            case Shape::va:
+                return source(o, Type::b32, false);
+            case Shape::number:
+                return o.kind == Kind::real || o.kind == Kind::single
+                           ? ""
+                           : "a floating-point constant is wanted";
             case Shape::m:
                 return o.kind == Kind::memory ? "" : "an address in [ ] is wanted";
             case Shape::dv:
@@ -99,9 +126,124 @@ class Check {
                 return symbol(o, type);
             case Shape::label:
                 return o.kind == Kind::label || o.kind == Kind::table ? "" : "a label is wanted";
+            case Shape::fd:
+                return fragment(o, Matrix::d);
+            case Shape::fa:
+                return fragment(o, Matrix::a);
+            case Shape::fb:
+                return fragment(o, Matrix::b);
+            case Shape::fc:
+                return fragment(o, Matrix::c);
+            case Shape::fetched:
+                return fetched(o, type);
+            case Shape::texel:
+                return texel(o);
+            case Shape::opaque:
+                if (o.kind != Kind::memory) return "a texture or surface in [ ] is wanted";
+                return o.value != 0 ? "an offset from a texture or surface" : handle(o);
+            case Shape::gradient:
+                return elements(o, Type::f32, axes_of(geometry()));
+            case Shape::offsets:
+                return elements(o, Type::s32, axes_of(geometry()));
+            case Shape::md:
+                return source(o, Type::b64, false);
             case Shape::cc_in:
             case Shape::cc_out:
                 break;
+        }
+        return {};
+    }
+
+    // Registers that together hold a lane's part of a matrix.
+    std::string fragment(const Operand& o, Matrix of) const {
+        const MatrixForm form = matrix_form(c_.form, c_.modifiers);
+        const Fragment wanted = fragment_of(form, of);
+        const bool to = of == Matrix::d ? form.kind != MatrixKind::StoreWhole
+                                        : form.kind == MatrixKind::LoadWhole;
+        if (o.kind != Kind::vector) return "a vector is wanted";
+        if (o.count != wanted.registers)
+            return "a vector of " + std::to_string(o.count) + " where " +
+                   std::to_string(wanted.registers) + " are wanted";
+        for (unsigned i = 0; i < o.count; ++i) {
+            const Operand& e = here_.function.operands[o.index + i];
+            std::string wrong =
+                to ? destination(e, wanted.type, false) : source(e, wanted.type, false);
+            if (!wrong.empty()) return wrong;
+        }
+        return {};
+    }
+
+    Geometry geometry() const { return static_cast<Geometry>(field::mode.get(c_.modifiers)); }
+
+    std::string fetched(const Operand& o, Type type) const {
+        if (o.kind != Kind::vector) return "a vector is wanted";
+        if (o.second != absent && here_.function.registers[o.second] != Type::pred)
+            return "the register behind '|' is no predicate";
+        return vector(o, type, true);
+    }
+
+    // A register that holds a texture or surface, or one that is a variable.
+    std::string handle(const Operand& o) const {
+        if (o.base == Kind::reg)
+            return bytes_of(o.type) == 8 && !is_float(o.type) ? ""
+                                                              : "a register of 64 bits is wanted";
+        if (o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none)
+            return {};
+        return "a texture or surface is wanted";
+    }
+
+    std::string tensor(const Operand& o) const {
+        if (o.kind != Kind::texel || o.count != 1 || o.base != Kind::reg || bytes_of(o.type) != 8)
+            return "[register of 64 bits, {coordinates}] is wanted";
+        const Operand& at = here_.function.operands[static_cast<std::size_t>(o.value)];
+        const unsigned wanted = field::vector.get(c_.modifiers);
+        if (at.kind != Kind::vector || at.count != wanted)
+            return "a vector of " + std::to_string(wanted) + " coordinates is wanted";
+        for (unsigned n = 0; n < wanted; ++n) {
+            std::string wrong = source(here_.function.operands[at.index + n], Type::s32, false);
+            if (!wrong.empty()) return wrong;
+        }
+        return {};
+    }
+
+    std::string texel(const Operand& o) const {
+        if (o.kind != Kind::texel) return "[texture or surface, coordinates] is wanted";
+        std::string wrong = handle(o);
+        if (!wrong.empty()) return wrong;
+        const Operand* inner = here_.function.operands.data() + o.value;
+        if (o.count == 2) {
+            if (inner[0].kind != Kind::variable ||
+                here_.module.variables[inner[0].index].opaque != Opaque::sampler)
+                return "a sampler is wanted before the coordinates";
+            if (c_.form.form().types2.count == 0) return "a surface has no sampler";
+        }
+        const Operand& at = inner[o.count - 1];
+        const Geometry g = geometry();
+        // Surfaces count in integers.
+        const Type type = c_.type2 == Type::none ? Type::s32 : c_.type2;
+        const unsigned wanted = written_coordinates(g);
+        if (at.kind != Kind::vector)
+            return wanted == 1 ? source(at, type, false) : "a vector of coordinates is wanted";
+        if (at.count != wanted)
+            return "a vector of " + std::to_string(at.count) + " coordinates where " +
+                   std::to_string(wanted) + " are wanted";
+        const unsigned meant = axes_of(g) + (is_layered(g) ? 1 : 0);
+        for (unsigned i = 0; i < meant; ++i) {
+            const Type each = i == 0 && is_layered(g) ? Type::b32 : type;
+            wrong = source(here_.function.operands[at.index + i], each, false);
+            if (!wrong.empty()) return wrong;
+        }
+        return {};
+    }
+
+    // A vector for 3 axes is written with 4 elements.
+    std::string elements(const Operand& o, Type type, unsigned count) const {
+        if (o.kind != Kind::vector)
+            return count == 1 && type == Type::s32 ? source(o, type, false) : "a vector is wanted";
+        if (o.count != (count == 3 ? 4 : count)) return "a vector of another length is wanted";
+        for (unsigned i = 0; i < count; ++i) {
+            std::string wrong = source(here_.function.operands[o.index + i], type, false);
+            if (!wrong.empty()) return wrong;
         }
         return {};
     }
@@ -236,6 +378,8 @@ unsigned bits_of_special(Special special) {
         case Special::clock64:
         case Special::globaltimer:
         case Special::gridid:
+        case Special::current_graph_exec:
+        case Special::performance64:
             return 64;
         case Special::is_explicit_cluster:
             return 1;

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import io
+import mmap
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,49 @@ if TYPE_CHECKING:
 
 SOURCE = ".cu"
 SUFFIXES = ("", ".fatbin", ".ptx", ".cubin", SOURCE)
+LARGE = 1 << 20  # bytes: to copy more takes a good part of the time that a driver takes to load it
+
+
+class FileImage:
+    """An image that stays in its file: it is mapped while it is loaded, and read where it is asked
+    for, as for a pickle.  The file may be removed, or replaced by another, but not written over.
+    """
+
+    def __init__(self, file: io.FileIO) -> None:
+        self._file = file
+        self._state = self._now()
+
+    def _now(self) -> tuple[int, int]:
+        state = os.fstat(self._file.fileno())
+        return state.st_size, state.st_mtime_ns
+
+    def map(self) -> mmap.mmap:
+        """The file's bytes, in memory as they are needed; not to be kept."""
+        self._check()
+        flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_POPULATE", 0)
+        return mmap.mmap(self._file.fileno(), self._state[0], flags, mmap.PROT_READ)
+
+    def read(self) -> bytes:
+        """What was loaded.
+
+        Raises
+        ------
+        ImageError
+            Where the file was written over since then.
+        """
+        pieces, size = [], 0
+        while piece := os.pread(self._file.fileno(), self._state[0] - size, size):
+            pieces.append(piece)
+            size += len(piece)
+        self._check()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _check(self) -> None:
+        if self._now() != self._state:
+            raise ImageError(
+                f"{self._file.name} was written over since it was loaded, and what was loaded is "
+                "nowhere else: load it again, or load its bytes"
+            )
 
 
 def load(source: Any, package: Any = None, *, device: Device | int | None = None) -> Module:
@@ -78,14 +123,18 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
     return Module(image, place, manifest, device)
 
 
-def from_file(path: str) -> tuple[bytes, Manifest | None, str]:
+def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
     """Image, manifest and place of a file."""
     stem, suffix = os.path.splitext(path)
     if suffix == ".cuh":
         raise ImageError(f"{path} is a header: compile or load a source that includes it")
     try:
-        with open(path, "rb") as file:
-            image = file.read()
+        file = io.FileIO(path)
+        if os.fstat(file.fileno()).st_size >= LARGE and suffix != SOURCE:
+            image: bytes | FileImage = FileImage(file)
+        else:
+            with file:
+                image = file.readall()
     except FileNotFoundError:
         raise MissingFileError(f"there is no image {path} (in {os.getcwd()})") from None
     except OSError as error:
@@ -93,7 +142,7 @@ def from_file(path: str) -> tuple[bytes, Manifest | None, str]:
     return image, manifests.read(f"{stem}.json") if suffix != ".json" else None, path
 
 
-def search(name: str, package: Any = None) -> tuple[bytes, Manifest | None, str]:
+def search(name: str, package: Any = None) -> tuple[bytes | FileImage, Manifest | None, str]:
     """Image, manifest and place of a name, from CUPOLA_PATH and then from a package."""
     tried = []
     folders = [folder for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep) if folder]

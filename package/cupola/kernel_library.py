@@ -112,7 +112,7 @@ class KernelLibrary:
         image, manifest, place = self._found
         return Module(image, place, manifest, index)
 
-    def _search(self) -> tuple[bytes, Any, str]:
+    def _search(self) -> tuple[Any, Any, str]:
         """Image, manifest and place: below CUPOLA_PATH as in the package, then the package."""
         from cupola import images
 

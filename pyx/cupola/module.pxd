@@ -7,7 +7,7 @@ from cupola.kernel cimport Kernel
 # kernels: so the image is unloaded as soon as the last of them is let go.
 cdef class Image:
     cdef cupola_module* native
-    cdef readonly bytes content  # None: cupola's own
+    cdef object content  # bytes, or a file that holds them; None: cupola's own
     cdef readonly str name
     cdef readonly object manifest  # parameters by kernel name, or None
     cdef readonly dict names  # as they are spelled in the source, to what the image calls them
@@ -17,6 +17,8 @@ cdef class Image:
     cdef object known  # weak reference to the module
     cdef object lent  # arrays over its variables, weakly
     cdef dict elsewhere  # modules of the same on other devices
+
+    cdef bytes read(self)
 
 cdef class Module:
     cdef cupola_module* native  # the image's

@@ -27,6 +27,7 @@ import weakref
 from cupola.exceptions import (
     ArgumentTypeError, ArgumentValueError, ImageError, UnknownNameError,
 )
+from cupola.images import FileImage
 
 cdef dict KINDS = {
     "pointer": CUPOLA_POINTER,
@@ -63,6 +64,10 @@ cdef class Image:
     def __dealloc__(self):
         with nogil:
             cupola_module_release(self.native)
+
+    cdef bytes read(self):
+        """The image as bytes."""
+        return self.content if type(self.content) is bytes else self.content.read()
 
     def module(self):
         """The module of this image; a new one where nobody holds it any more."""
@@ -148,8 +153,9 @@ cdef class Module:
         cdef Image made
         if self.native != NULL:
             raise TypeError("a Module is initialised once")
+        mapped = image.map() if isinstance(image, FileImage) else image
         try:
-            PyObject_GetBuffer(image, &view, PyBUF_SIMPLE)
+            PyObject_GetBuffer(mapped, &view, PyBUF_SIMPLE)
         except (TypeError, BufferError) as error:
             raise ArgumentTypeError(
                 f"an image is given as contiguous bytes, got {type(image).__name__}: {error}"
@@ -160,7 +166,7 @@ cdef class Module:
                 check(cupola_module_load(index, view.buf, view.len, &native))
             made.native = native
             made.content = (
-                image if type(image) is bytes
+                image if type(image) is bytes or mapped is not image
                 else PyBytes_FromStringAndSize(<char*>view.buf, view.len))
         except ImageError as error:
             raise ImageError(f"{name}: {error}", error.log) from None
@@ -280,7 +286,7 @@ cdef class Module:
         cdef size_t size = 0
         self.require_ready()
         if self.image_.content is not None:
-            return self.image_.content
+            return self.image_.read()
         cupola_shipped_image(&data, &size)
         return PyBytes_FromStringAndSize(<char*>data, size)
 
@@ -363,7 +369,7 @@ cdef class Module:
         if not self.loaded:
             raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
         about = image.manifest, image.names, image.ptx, image.log
-        return take_module, (image.content, image.name, image.device_index, about)
+        return take_module, (image.read(), image.name, image.device_index, about)
 
     def __iter__(self):
         return iter(self.kernels)

@@ -1,50 +1,12 @@
 """Copies and fills: every form, and every range checked."""
 
 import ctypes
-from ctypes import byref, c_size_t, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
+from ctypes import byref, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
 
 import pytest
 
 from .abi import *
-
-
-class Memcpy2D(ctypes.Structure):
-    _fields_ = [
-        (side + name, kind)
-        for side in ("src", "dst")
-        for name, kind in (
-            ("XInBytes", c_size_t),
-            ("Y", c_size_t),
-            ("Type", c_uint),
-            ("Host", c_void_p),
-            ("Device", c_uint64),
-            ("Array", c_void_p),
-            ("Pitch", c_size_t),
-        )
-    ]
-    _fields_ += [("WidthInBytes", c_size_t), ("Height", c_size_t)]
-
-
-class Memcpy3D(ctypes.Structure):
-    _fields_ = [
-        (side + name, kind)
-        for side in ("src", "dst")
-        for name, kind in (
-            ("XInBytes", c_size_t),
-            ("Y", c_size_t),
-            ("Z", c_size_t),
-            ("LOD", c_size_t),
-            ("Type", c_uint),
-            ("Host", c_void_p),
-            ("Device", c_uint64),
-            ("Array", c_void_p),
-            ("Reserved", c_void_p),
-            ("Pitch", c_size_t),
-            ("Height", c_size_t),
-        )
-    ]
-    _fields_ += [("WidthInBytes", c_size_t), ("Height", c_size_t), ("Depth", c_size_t)]
-
+from .texture import Copy2D, Copy3D
 
 HOST, DEVICE, ARRAY, UNIFIED = 1, 2, 3, 4
 
@@ -171,35 +133,35 @@ def test_rectangle(cuda, memory):
     back = ctypes.create_string_buffer(60)
     cuda.cuMemcpy2D_v2(
         byref(
-            Memcpy2D(
+            Copy2D(
                 srcType=HOST,
                 srcHost=ctypes.addressof(there),
                 srcPitch=20,
-                srcXInBytes=3,
+                srcX=3,
                 srcY=2,
                 dstType=DEVICE,
                 dstDevice=memory[0],
                 dstPitch=32,
-                dstXInBytes=1,
+                dstX=1,
                 dstY=1,
-                WidthInBytes=10,
-                Height=6,
+                width=10,
+                height=6,
             )
         )
     )
     cuda.cuMemcpy2DUnaligned_v2(
         byref(
-            Memcpy2D(
+            Copy2D(
                 srcType=UNIFIED,
                 srcDevice=memory[0],
                 srcPitch=32,
-                srcXInBytes=1,
+                srcX=1,
                 srcY=1,
                 dstType=HOST,
                 dstHost=ctypes.addressof(back),
                 dstPitch=10,
-                WidthInBytes=10,
-                Height=6,
+                width=10,
+                height=6,
             )
         )
     )
@@ -214,24 +176,24 @@ def test_rectangle_misuse(cuda, memory):
         dstType=DEVICE,
         dstDevice=memory[1],
         dstPitch=32,
-        WidthInBytes=32,
-        Height=32,
+        width=32,
+        height=32,
     )
-    cuda.cuMemcpy2D_v2(byref(Memcpy2D(**good)))
+    cuda.cuMemcpy2D_v2(byref(Copy2D(**good)))
     for wrong in (dict(srcPitch=31), dict(srcType=9), dict(dstDevice=0)):
-        assert cuda.code("cuMemcpy2D_v2", byref(Memcpy2D(**{**good, **wrong}))) == INVALID_VALUE
+        assert cuda.code("cuMemcpy2D_v2", byref(Copy2D(**{**good, **wrong}))) == INVALID_VALUE
 
 
 def test_rectangle_beyond_the_end(cuda, memory, own):
-    what = Memcpy2D(
+    what = Copy2D(
         srcType=DEVICE,
         srcDevice=memory[0],
         srcPitch=32,
         dstType=DEVICE,
         dstDevice=memory[1],
         dstPitch=32,
-        WidthInBytes=32,
-        Height=33,
+        width=32,
+        height=33,
     )
     assert cuda.code("cuMemcpy2D_v2", byref(what)) == INVALID_VALUE
 
@@ -241,21 +203,21 @@ def test_box(cuda, memory):
     cuda.cuMemcpyHtoD_v2(memory[0], there, 240)
     cuda.cuMemcpy3D_v2(
         byref(
-            Memcpy3D(
+            Copy3D(
                 srcType=DEVICE,
                 srcDevice=memory[0],
                 srcPitch=10,
                 srcHeight=6,
-                srcXInBytes=2,
+                srcX=2,
                 srcY=1,
                 srcZ=1,
                 dstType=HOST,
                 dstHost=ctypes.addressof(back),
                 dstPitch=4,
                 dstHeight=3,
-                WidthInBytes=4,
-                Height=3,
-                Depth=2,
+                width=4,
+                height=3,
+                depth=2,
             )
         )
     )
@@ -263,13 +225,6 @@ def test_box(cuda, memory):
         numbers(240)[60 * z + 10 * y + 2 : 60 * z + 10 * y + 6] for z in (1, 2) for y in (1, 2, 3)
     )
     assert back.raw == expected
-
-
-def test_arrays_are_not_supported(cuda, memory, own):
-    what = Memcpy2D(
-        srcType=ARRAY, dstType=DEVICE, dstDevice=memory[0], dstPitch=4, WidthInBytes=4, Height=1
-    )
-    assert cuda.code("cuMemcpy2D_v2", byref(what)) == NOT_SUPPORTED
 
 
 def test_peer_copy_within_one_device(cuda, memory):

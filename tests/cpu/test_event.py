@@ -102,8 +102,8 @@ def test_elapsed_time_misuse(cuda, events, streams, kernel, flag):
 def test_stale_event(cuda, own):
     event = cuda.event()
     cuda.cuEventDestroy_v2(event)
-    assert cuda.code("cuEventQuery", event) == INVALID_HANDLE
-    assert cuda.code("cuEventDestroy_v2", event) == INVALID_HANDLE
+    assert cuda.code("cuEventQuery", event) == CONTEXT_IS_DESTROYED
+    assert cuda.code("cuEventDestroy_v2", event) == CONTEXT_IS_DESTROYED
 
 
 def test_wrong_flags(cuda):

@@ -327,3 +327,21 @@ def test_a_stream_that_is_destroyed_while_it_captures(cuda, own, kernel):
     cuda.cuMemFree_v2(cuda.alloc(64))  # nothing captures any more
     cuda.cuStreamSynchronize(other)
     cuda.cuStreamDestroy_v2(other)
+
+
+def test_nodes_stay_while_a_capture_goes_on(cuda, own, kernel, streams, memory):
+    """CUDA forbids to remove one meanwhile, and leaves open what comes of it."""
+    stream, graph, first, second = streams(), c_void_p(), c_void_p(), c_void_p()
+    cuda.cuGraphCreate(byref(graph), 0)
+    cuda.cuGraphAddEmptyNode(byref(first), graph, c_void_p(), 0)
+    cuda.cuGraphAddEmptyNode(byref(second), graph, c_void_p(), 0)
+    cuda.cuStreamBeginCaptureToGraph(stream, graph, byref(first), c_void_p(), 1, THREAD_LOCAL)
+    for node in (first, second):
+        assert cuda.code("cuGraphDestroyNode", node) == INVALID_VALUE
+    cuda.launch(kernel("add1"), 1, 32, c_uint64(memory), stream=stream)
+    assert end(cuda, stream) == (SUCCESS, graph.value)
+    cuda.cuGraphDestroyNode(second)
+    cuda.cuGraphDestroyNode(first)
+    launch(cuda, graph, stream)
+    assert cuda.read(memory, 32) == [1] * 32
+    cuda.cuGraphDestroy(graph)

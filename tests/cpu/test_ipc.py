@@ -249,7 +249,7 @@ def test_misuse(cuda, own, shared, events):
     assert cuda.code("cuIpcOpenEventHandle", None, handle) == INVALID_VALUE
     assert cuda.code("cuIpcGetEventHandle", None, event) == INVALID_VALUE
     assert cuda.code("cuIpcGetEventHandle", byref(handle), events()) == INVALID_HANDLE
-    assert cuda.code("cuIpcGetEventHandle", byref(handle), 16) == INVALID_HANDLE
+    assert cuda.code("cuIpcGetEventHandle", byref(handle), 16) == CONTEXT_IS_DESTROYED
 
 
 OWNER = """

@@ -4,6 +4,7 @@ import ctypes
 import pathlib
 import re
 import subprocess
+import sys
 from ctypes import byref, c_int, c_uint64, c_void_p
 
 import pytest
@@ -107,7 +108,13 @@ def test_works_before_init(passes):
     )
 
 
-OWN = {"cupola_cpu_device", "cupola_cpu_last_fault", "cupola_cpu_last_refusal"}
+OWN = {
+    "cupola_cpu_device",
+    "cupola_cpu_execution",
+    "cupola_cpu_last_fault",
+    "cupola_cpu_last_refusal",
+    "cupola_cpu_printed",
+}
 
 
 def exported():
@@ -118,11 +125,72 @@ def exported():
 
 
 def test_the_library_exports_the_table_and_no_more(cuda, own):
-    symbols = set()
-    for row in re.findall(r"^CUPOLA_\w+\((.+)\)", TABLE.read_text(), re.M):
-        symbols.update(part.strip() for part in row.split(",")[2:])
+    symbols = set(re.findall(r"^CUPOLA_\w+\(\w+, \d+, (\w+)\)", TABLE.read_text(), re.M))
     assert symbols
     assert exported() == symbols | OWN
+
+
+# -- all that the toolkit's headers have -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def headers():
+    """The toolkit's include folder."""
+    from cupola.build import toolkit
+
+    found = next(f for f in map(pathlib.Path, toolkit.find().include) if (f / "cuda.h").exists())
+    text = (found / "cuda.h").read_text()
+    if re.search(r"#define CUDA_VERSION (\d+)", text)[1] != "13000":
+        pytest.skip("the table is that of CUDA 13.0, and so have to be the headers")
+    return found
+
+
+def test_the_table_is_what_the_headers_say(headers):
+    tool = TABLE.parents[2] / "tools" / "driver_symbols.py"
+    subprocess.run([sys.executable, tool, headers, "--check"], check=True)
+
+
+def test_every_version_of_every_name_resolves(cuda, headers):
+    text = (headers / "cudaTypedefs.h").read_text()
+    rows = re.findall(r"CUDAAPI \*PFN_(cu\w+?)_v(\d+)(_pt[ds][sz])?\)", text)
+    assert len(rows) > 600
+    for name, since, own_stream in rows:
+        flags = 2 if own_stream else 0
+        code, function, status = ask(cuda, name, int(since), flags)
+        assert (code, status) == (SUCCESS, FOUND) and function, (name, since, own_stream)
+
+
+def test_every_name_of_cuda_h_is_exported(cuda, headers):
+    """What it declares, and what its macros give other names."""
+    text = (headers / "cuda.h").read_text()
+    names = set(re.findall(r"CUDAAPI\s+(cu\w+)\s*\(", text))
+    macro = r"^\s*#\s*define cu[A-Z]\w+\s+(?:__CUDA_API_(PT[DS][SZ])\()?(cu[A-Z]\w+)\)?\s*$"
+    for form, name in re.findall(macro, text, re.M):
+        names |= {name, f"{name}_{form.lower()}"} if form else {name}
+    names -= set(re.findall(r"^static inline CUresult (cu\w+)\(", text, re.M))
+    assert len(names) > 550
+    assert [name for name in sorted(names) if not hasattr(cuda.library, name)] == []
+
+
+def test_what_is_not_implemented_says_so(cuda, own):
+    """By its name and by its number, and not before there is a driver to ask."""
+    _, function, _ = ask(cuda, "cuGLGetDevices", 13000)
+    call = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int)(function)
+    assert call(None, None, 0, 1) == NOT_SUPPORTED
+    assert cuda.code("cuCoredumpGetAttribute", *[c_void_p()] * 3) == NOT_SUPPORTED
+
+
+def test_what_is_not_implemented_before_init(passes, own):
+    passes(
+        "assert cuda.code('cuCoredumpGetAttribute', 0, 0, 0) == NOT_INITIALIZED",
+        start=False,
+    )
+
+
+def test_tables_of_nvidias_own_are_not_there(cuda, own):
+    table, which = c_void_p(1), (ctypes.c_ubyte * 16)(*range(16))
+    assert cuda.code("cuGetExportTable", byref(table), which) == NOT_SUPPORTED
+    assert table.value is None
 
 
 def test_soname(cuda, own):

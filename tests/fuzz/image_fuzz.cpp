@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
             if (begin < data || begin + entry.payload.size() > data + size) std::abort();
             if (entry.kind == cupola::image::Kind::cubin && !entry.compressed)
                 cupola::image::variables(entry.payload);
+            if (entry.compressed) cupola::image::unpack(entry);
         }
     } catch (const cupola::image::Error&) {
     }

@@ -10,6 +10,7 @@ from fractions import Fraction
 from . import floats as fl
 
 SIZES = {"pred": 1, "f16": 16, "bf16": 16, "f16x2": 32, "bf16x2": 32, "f32": 32, "f64": 64}
+SIZES |= {"u16x2": 32, "s16x2": 32, "tf32": 32, "e4m3x2": 16, "e5m2x2": 16}
 FUNCTIONS = {}
 
 
@@ -85,6 +86,20 @@ FUNCTIONS["Abs"] = integers(lambda m, t, a: abs(a))
 FUNCTIONS["Neg"] = integers(lambda m, t, a: -a)
 FUNCTIONS["Min"] = integers(lambda m, t, a, b: max(min(a, b), 0) if m.get("relu") else min(a, b))
 FUNCTIONS["Max"] = integers(lambda m, t, a, b: max(a, b, 0) if m.get("relu") else max(a, b))
+
+
+def pairwise(name):
+    def run(m, t, t2, a, b):
+        half = [
+            FUNCTIONS[name](m, t[:-2], t2, a >> n & 0xFFFF, b >> n & 0xFFFF)[0] for n in (0, 16)
+        ]
+        return (half[1] << 16 | half[0],)
+
+    FUNCTIONS[f"Pairwise<{name}>"] = run
+
+
+for _name in ("Add", "Min", "Max"):
+    pairwise(_name)
 FUNCTIONS["And"] = integers(lambda m, t, a, b: a & b)
 FUNCTIONS["Or"] = integers(lambda m, t, a, b: a | b)
 FUNCTIONS["Xor"] = integers(lambda m, t, a, b: a ^ b)
@@ -587,12 +602,45 @@ def set_predicate(m, t, t2, a, b):
     return int(out), int(not out)
 
 
+def lowered(mnemonic, m, t, t2, *sources):
+    if mnemonic == "lop3":
+        a, b, c, q, table = sources
+        out = FUNCTIONS["Lop3"](m, t, t2, a, b, c, table)[0]
+        p = out != 0
+        return out, int(p and q if m["boolean_and_or"] == "and" else p or q)
+    kind = t2 or t
+    if kind not in ("f16x2", "bf16x2"):
+        return lowered_compare(mnemonic, m, t, t2, *sources)
+    a, b, *c = sources
+    halves = [
+        lowered_compare(
+            mnemonic,
+            m,
+            t[:-2] if "x2" in t else "u16",
+            t2 and t2[:-2],
+            a >> n & 0xFFFF,
+            b >> n & 0xFFFF,
+            *c,
+        )
+        for n in (0, 16)
+    ]
+    if mnemonic == "set":
+        return (halves[1][0] << 16 | halves[0][0],)
+    return halves[0][0], halves[1][0]
+
+
+TRUTH = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80, "u16": 0xFFFF, "s16": 0xFFFF}
+
+
 def lowered_compare(mnemonic, m, t, t2, a, b, c=None):
     x = compare(m, t2 or t, a, b)
+    if c is not None:
+        x, opposite = combine(m, x, bool(c)), combine(m, not x, bool(c))
+    else:
+        opposite = not x
     if mnemonic == "set":
-        x = x if c is None else combine(m, x, bool(c))
-        return ((0x3F800000 if t == "f32" else 0xFFFFFFFF) if x else 0,)
-    return int(combine(m, x, bool(c))), int(combine(m, not x, bool(c)))
+        return (TRUTH.get(t, 0xFFFFFFFF) if x else 0,)
+    return int(x), int(opposite)
 
 
 FUNCTIONS["Select"] = lambda m, t, t2, a, b, c: (cut(t, a if c else b),)
@@ -669,7 +717,10 @@ def convert_real(m, t, t2, a):
         # The payload's upper bits stay; from other types an H200 makes the canonical NaN.
         return (kept_nan(t, t2, sign, a),)
     ftz = m if t == "f32" else {k: x for k, x in m.items() if k != "ftz"}
-    return (finish(ftz, t, fl.encode(t, sign, v, mode_of(m))),)
+    out = finish(ftz, t, fl.encode(t, sign, v, mode_of(m)))
+    if m.get("finite") and fl.decode(t, out)[1] == fl.INF:
+        out -= 1  # the largest number
+    return (out,)
 
 
 @define("ConvertPair")

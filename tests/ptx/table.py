@@ -48,9 +48,10 @@ class Row:
 
 
 def _axes():
-    text = re.sub(r"\s+", " ", (PTX / "form.hpp").read_text())
+    headers = (PTX / name for name in ("form.hpp", "matrix_words.hpp", "video_words.hpp"))
+    text = re.sub(r"\s+", " ", "".join(h.read_text() for h in headers))
     for found in re.finditer(
-        r"constexpr Axis (\w+) = axis\( ?field::\w+, (\w+), (\w+), (\w+), (.*?)\);", text
+        r"constexpr Axis (\w+) = axis\( ?(?:field|video)::\w+, (\w+), (\w+), (\w+), (.*?)\);", text
     ):
         name, *flags, choices = found.groups()
         yield (

@@ -9,10 +9,13 @@ import pytest
 from . import driver as ptx
 
 COVERED = """
-ld.b8 ld.global.b8 ld.global.nc.b8 ldu.global.b8 ldu.b8 st.b8 prefetch.L1 prefetchu.L1
+ld.b8 ld.global.b8 ld.global.nc.b8 ldu.global.b8 ldu.b8 st.b8 prefetch.L1 prefetchu.L1 prefetch.tensormap prefetch.const.tensormap
+prefetch.param.tensormap
 isspacep.global isspacep.const isspacep.shared isspacep.local isspacep.param cvta.global.u32
 cvta.to.global.u32 mov.b16 mov.b32 mov.b64 mov.b128
 atom.add.u32 atom.add.noftz.f16 atom.min.u32 atom.inc.u32 atom.and.b32 atom.exch.b32 atom.cas.b16
+atom.add.v2.f32 atom.add.noftz.v2.f16 atom.min.noftz.v2.f16 red.add.v2.f32 red.add.noftz.v2.f16
+red.min.noftz.v2.f16 atom.exch.b128 atom.cas.b128
 red.add.u32 red.add.noftz.f16 red.min.u32 red.inc.u32 red.and.b32
 """
 
@@ -199,6 +202,72 @@ def test_half_atomics(load):
     assert b[0] == 128
     assert b.view(np.uint16)[1] == 5
     assert list(b[2:]) == [64, 128]
+
+
+@pytest.mark.parametrize("returns", [True, False])
+@pytest.mark.parametrize(
+    "kind", ["v2.f32", "v4.f32", "v2.f16", "v4.bf16", "v8.f16", "v2.f16x2", "v4.bf16x2"]
+)
+@pytest.mark.parametrize("op", ["add", "min", "max"])
+def test_vector_atomics(op, kind, returns, load):
+    """Each element by itself; sources may be destinations."""
+    if kind.endswith("f32") and op != "add":
+        pytest.skip("no such form")
+    count, element = int(kind[1]), kind.split(".")[1]
+    single = element.endswith("f32")
+    words = element.endswith("x2")
+    per = 1 if single else 2 if words else 1
+    bits = 16 if not single and not words else 32
+    values = (np.arange(count * per) % 7 - 3).astype(np.float32)
+    start = np.full(count * per, 2, np.float32)
+
+    def encoded(x):
+        if element.startswith("bf16"):
+            return (x.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+        return x.astype(np.float32 if single else np.float16)
+
+    regs = [f"%r{10 + k}" if bits == 32 else f"%h{k}" for k in range(count)]
+    results = "{" + ", ".join(reversed(regs)) + "}"
+    size = count * bits // 8
+    noftz = "" if single else ".noftz"
+    code = f"{'atom' if returns else 'red'}.relaxed.gpu.global.{op}{noftz}.{kind} "
+    code += (results + ", " if returns else "") + "[%rd1], {" + ", ".join(regs) + "};"
+    fetch = "".join(f"ld.global.b{bits} {r}, [%rd0+{k * bits // 8}];" for k, r in enumerate(regs))
+    keep = "".join(
+        f"st.global.b{bits} [%rd1+{size + k * bits // 8}], {r};"
+        for k, r in enumerate(reversed(regs))
+    )
+    a, b = encoded(values), np.concatenate([encoded(start), encoded(start * 0)])
+    lanes(load, fetch + code + (keep if returns else ""), a, b, block=1)
+    function = {"add": np.add, "min": np.minimum, "max": np.maximum}[op]
+    assert (b[: count * per] == encoded(function(start, values))).all()
+    assert (b[count * per :] == encoded(start if returns else start * 0)).all()
+
+
+@pytest.mark.parametrize("place", ["global", "shared"])
+def test_atomics_of_128_bits(place, load):
+    """Every thread adds one to both halves, by comparing and exchanging."""
+    at = "[%rd1]" if place == "global" else "[cell]"
+    body = f"""
+    .shared .align 16 .b8 cell[16]; setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.v2.u64 [cell], {{0, 0}}; bar.sync 0;
+    ld.{place}.b128 %q0, {at};
+    AGAIN: mov.b128 {{%rd4, %rd5}}, %q0; add.u64 %rd4, %rd4, 1; add.u64 %rd5, %rd5, 3; mov.b128 %q1, {{%rd4, %rd5}};
+    atom.acq_rel.gpu.{place}.cas.b128 %q2, {at}, %q0, %q1; mov.b128 {{%rd6, %rd7}}, %q2; mov.b128 {{%rd8, %rd9}}, %q0;
+    setp.ne.u64 %p1, %rd6, %rd8; setp.ne.or.u64 %p1, %rd7, %rd9, %p1; mov.b128 %q0, %q2; @%p1 bra AGAIN;
+    bar.sync 0; @!%p0 bra END; mov.b128 %q1, {{%rd0, %rd1}}; atom.relaxed.gpu.{place}.exch.b128 %q2, {at}, %q1;
+    st.global.b128 [%rd1+16], %q2; ld.{place}.b128 %q3, {at}; mov.b128 {{%rd4, %rd5}}, %q3; sub.u64 %rd4, %rd4, %rd0;
+    sub.u64 %rd5, %rd5, %rd1; st.global.v2.u64 [%rd1+32], {{%rd4, %rd5}}; END:"""
+    b = np.zeros(6, np.uint64)
+    b[4:] = 9
+    lanes(load, body, np.zeros(1), b, block=96)
+    assert list(b[2:]) == [96, 3 * 96, 0, 0]
+
+
+def test_vectors_of_atomics_are_aligned_as_a_whole(driver, load):
+    text = ".version 8.6\n.target sm_90\n.address_size 64\n" + HEAD
+    text += "red.global.add.v4.f32 [%rd1+8], {%f0, %f1, %f2, %f3}; ret; }\n"
+    done = ptx.in_child(text, "module.run('k', 1, 32, [np.zeros(8), np.zeros(8)])")
+    assert done.stdout == f"code {ptx.MISALIGNED_ADDRESS}\n", done.stderr
 
 
 def test_atomics_across_blocks(load):

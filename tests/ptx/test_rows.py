@@ -7,12 +7,13 @@ import random
 import numpy as np
 import pytest
 
-from . import reference, table
+from . import narrow, reference, table
 
+assert narrow  # its references count, too
 ROWS = list(table.rows())
 COUNT = 512  # threads, each with one tuple of sources
 OUTPUTS = {"d", "dw", "d32", "dr", "p", "pq", "dp", "cc_out"}
-LOWERED = {"set", "setp"}
+LOWERED = {"set", "setp", "lop3"}
 
 INTEGERS = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256]
 FLOATS = {
@@ -62,7 +63,7 @@ def kinds(row, t, t2):
     of = {
         "d": t, "a": t, "dr": t, "address": t, "dw": double.get(t), "aw": double.get(t), "a2": t2,
         "ar2": t2, "d32": "b32", "w": "b32", "p": "pred", "pq": "pred", "np": "pred", "imm": "imm",
-        "cc_in": "cc", "cc_out": "cc",
+        "cc_in": "cc", "cc_out": "cc", "dp": t,
     }  # fmt: skip
     return [of[s] for s in row.shapes]
 
@@ -81,6 +82,8 @@ class Kernel:
         ]
         results = [k for s, k in zip(row.shapes, self.kinds, strict=True) if s in OUTPUTS]
         self.results = ["pred", "pred"] if "pq" in row.shapes else results
+        if "dp" in row.shapes:
+            self.results.append("pred")
         self.text = self._text(row, opcode, constant)
 
     def _text(self, row, opcode, constant):
@@ -92,7 +95,7 @@ class Kernel:
                 continue
             if shape in OUTPUTS:
                 self._result(n, shape, kind, out, head, store, operands)
-                out += 1 + (shape == "pq")
+                out += 1 + (shape in ("pq", "dp"))
                 continue
             offset = f"{at * COUNT * 8}"
             at += 1
@@ -142,9 +145,18 @@ class Kernel:
                 store.append(f"st.global.b32 [%out+{offset + k * COUNT * 8}], %o{n}{k};")
         else:
             bits = max(reference.size(kind), 16)
+            if shape == "d" and reference.size(kind) == 8:  # a register of its size alone
+                head.append(f".reg .b8 %v{n}; .reg .b16 %m{n};")
+                operands.append(f"%v{n}")
+                store.append(f"mov.b16 %m{n}, {{%v{n}, 0}}; st.global.b16 [%out+{offset}], %m{n};")
+                return
             head.append(f".reg .b{bits} %v{n};")
-            operands.append(f"%v{n}")
+            operands.append(f"%v{n}" + (f"|%w{n}" if shape == "dp" else ""))
             store.append(f"st.global.b{bits} [%out+{offset}], %v{n};")
+            if shape == "dp":
+                head.append(f".reg .pred %w{n}; .reg .b32 %o{n};")
+                store.append(f"selp.u32 %o{n}, 1, 0, %w{n};")
+                store.append(f"st.global.b32 [%out+{offset + COUNT * 8}], %o{n};")
 
 
 def computed(row):
@@ -202,7 +214,7 @@ def test_row(row, load):
             if row.semantics in reference.FUNCTIONS:
                 expected = reference.FUNCTIONS[row.semantics](named, t, t2, *arguments)
             else:
-                expected = reference.lowered_compare(row.mnemonic, named, t, t2, *arguments)
+                expected = reference.lowered(row.mnemonic, named, t, t2, *arguments)
             for k, (kind, e) in enumerate(zip(kernel.results, expected, strict=False)):
                 bits = got[k][i] & ((1 << stored(kind)) - 1)
                 assert not wrong(kind, e, bits), (
@@ -212,9 +224,21 @@ def test_row(row, load):
 
 
 def test_every_row_has_a_test():
-    from . import test_cluster, test_control, test_memory, test_warp
+    from . import (
+        test_async,
+        test_cluster,
+        test_control,
+        test_matrix,
+        test_memory,
+        test_stack,
+        test_tensor,
+        test_texture,
+        test_video,
+        test_warp,
+    )
 
-    texts = "".join(m.COVERED for m in (test_cluster, test_control, test_memory, test_warp))
+    modules = (test_async, test_cluster, test_control, test_matrix, test_memory, test_stack)
+    texts = "".join(m.COVERED for m in (*modules, test_tensor, test_texture, test_video, test_warp))
     missing = [
         f"{r.chapter}:{r.line} {r.mnemonic}"
         for r in ROWS

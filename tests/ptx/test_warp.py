@@ -10,6 +10,7 @@ bar.red.popc.u32 bar.red.and.pred barrier.red.popc.u32 barrier.red.and.pred barr
 barrier.cta.red.and.pred bar.warp.sync membar.cta fence vote.sync.all.pred vote.sync.ballot.b32
 match.any.sync.b32 match.all.sync.b32 activemask.b32 redux.sync.add.u32 redux.sync.and.b32
 shfl.sync.up.b32 elect.sync
+shfl.up.b32 vote.all.pred vote.ballot.b32 vote.ballot.sync.b32
 """
 
 HEAD = """.version 8.6\n.target sm_90\n.address_size 64
@@ -155,3 +156,49 @@ def test_a_warp_waits_for_another_ones_store(load):
     setp.ge.u32 %p1, %r0, 32; @%p1 bra SET; WAIT: ld.volatile.shared.u32 %r2, [flag];
     setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT; bra DONE; SET: st.volatile.shared.u32 [flag], 9; mov.u32 %r2, 1; DONE:"""
     assert list(run(load, body, np.zeros(64))) == [9] * 32 + [1] * 32
+
+
+@pytest.mark.parametrize("body", [
+    "redux.sync.add.u32 %r2, %r1, %r5;",
+    "vote.sync.ballot.b32 %r6, %p0, %r5; popc.b32 %r2, %r6; redux.sync.max.u32 %r2, %r1, %r5; sub.u32 %r2, %r2, %r2; redux.sync.add.u32 %r2, %r1, %r5;",
+    "setp.lt.u32 %p1, %r0, 12; @%p1 bra LOW; nanosleep.u32 1; LOW: redux.sync.add.u32 %r2, %r1, %r5;",
+    "bar.warp.sync %r5; shfl.sync.bfly.b32 %r2, %r1, 4, 31, %r5; add.u32 %r2, %r2, %r1; shfl.sync.bfly.b32 %r6, %r2, 2, 31, %r5; add.u32 %r2, %r2, %r6; shfl.sync.bfly.b32 %r6, %r2, 1, 31, %r5; add.u32 %r2, %r2, %r6;",
+])  # fmt: skip
+def test_groups_of_a_warp(body, load):
+    """Eight lanes each name themselves: four operations in one."""
+    groups = (
+        "setp.lt.u32 %p0, %r1, 1000; and.b32 %r4, %r0, 24; mov.u32 %r7, 255; shl.b32 %r5, %r7, %r4;"
+    )
+    a = A.copy()
+    expected = np.repeat(a.reshape(4, 8).sum(1, dtype=np.uint32), 8)
+    assert (run(load, groups + body, a) == expected).all()
+
+
+# -- before the operations named their lanes -----------------------------------------------------
+
+
+def old_run(load, body, a):
+    """These are for targets before sm_70 alone, whatever they run on."""
+    b = np.zeros(len(a), np.uint32)
+    text = (HEAD + body + TAIL).replace("8.6", "6.3").replace("sm_90", "sm_60")
+    load(text).run("k", 1, len(a), [a.astype(np.uint32), b])
+    return b
+
+
+@pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
+@pytest.mark.parametrize("c", [0, 31, 0x181F])
+def test_shuffle_without_members(mode, c, load):
+    body = f"shfl.{mode}.b32 %r2|%p0, %r1, 5, {c}; @%p0 xor.b32 %r2, %r2, 0x80000000;"
+    expected = []
+    for lane in range(32):
+        j, ok = source(mode, lane, 5, c)
+        expected.append(int(A[j]) ^ (0x80000000 if ok else 0))
+    assert list(old_run(load, body, A)) == expected
+
+
+def test_vote_without_members(load):
+    body = """
+    setp.ge.u32 %p0, %r0, 5; vote.all.pred %p1, %p0; vote.any.pred %p2, !%p0; vote.uni.pred %p3, %p0; vote.ballot.b32 %r2, %p0;
+    selp.u32 %r3, 1, 0, %p1; selp.u32 %r4, 2, 0, %p2; selp.u32 %r5, 4, 0, %p3;
+    and.b32 %r2, %r2, -8; or.b32 %r2, %r2, %r3; or.b32 %r2, %r2, %r4; or.b32 %r2, %r2, %r5;"""
+    assert (old_run(load, body, A) == 0xFFFFFFE0 | 2).all()

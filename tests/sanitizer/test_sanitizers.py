@@ -24,8 +24,8 @@ pytestmark = [
 ]
 
 
-def sanitized(*arguments, **environment):
-    command = [sys.executable, ROOT / "tools" / "sanitize.py", "--slice", "--", "-q", *arguments]
+def sanitized(*arguments, how="--slice", **environment):
+    command = [sys.executable, ROOT / "tools" / "sanitize.py", how, "--", "-q", *arguments]
     return subprocess.run(
         command,
         cwd=ROOT,
@@ -41,6 +41,35 @@ def test_the_driver_and_the_runtime_are_clean():
     assert answer.returncode == 0, answer.stdout[-6000:]
     assert "sanitizers: 0 processes reported" in answer.stdout
     assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 300
+
+
+long = pytest.mark.skipif(
+    os.environ.get("CUPOLA_SOAK") != "full", reason="another build, and minutes: make sweep"
+)
+
+
+@long
+def test_the_drivers_threads_are_clean():
+    """What streams, events, graphs and memory do beside each other; not what kernels do."""
+    names = ("stream", "event", "graph", "graph_capture", "graph_nodes", "memory_operation")
+    more = ("more_calls", "virtual_memory", "launch", "copy", "cluster", "cooperative", "context")
+    tests = [f"tests/cpu/test_{name}.py" for name in (*names, *more)]
+    answer = sanitized(*tests, how="--thread")
+    assert answer.returncode == 0, answer.stdout[-6000:]
+    assert "sanitizers: 0 processes reported" in answer.stdout
+    assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 200
+
+
+@long
+def test_a_race_is_reported(tmp_path):
+    library, source = tmp_path / "race.so", Path(__file__).with_name("race.cpp")
+    compiler = os.environ.get("CXX", "c++").split()
+    flags = ["-shared", "-fPIC", "-pthread", "-fsanitize=thread"]
+    subprocess.run([*compiler, *flags, source, "-o", library], check=True)
+    answer = sanitized(
+        "tests/sanitizer/mistakes.py", how="--thread", CUPOLA_TEST_MISTAKE=f"{library},race,5"
+    )
+    assert "data race" in answer.stdout and "sanitizers: 1 processes reported" in answer.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 // csrc/cpu/api/capture.cpp - cu* entry points: capturing what is put on streams into graphs.
 #include "cpu/capture.hpp"
 
+#include "cpu/api/graph.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
@@ -39,11 +40,45 @@ CUPOLA_API CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
     return cuStreamBeginCapture(Stream::per_thread(stream));
 }
 
+CUPOLA_API CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph handle,
+                                                const CUgraphNode* before,
+                                                const CUgraphEdgeData* edges, size_t count,
+                                                CUstreamCaptureMode mode) {
+    return locked([&] {
+        auto graph = Driver::get().graphs.get(handle, CUDA_ERROR_INVALID_VALUE);
+        require(before || count == 0);
+        require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+                mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        std::vector<Node*> after;
+        for (size_t i = 0; i < count; ++i) {
+            Node* const node = node_of(before[i]).get();
+            require(graph->has(*node));
+            require(!edges || (edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT &&
+                               edges[i].from_port == 0 && edges[i].to_port == 0),
+                    CUDA_ERROR_NOT_SUPPORTED);
+            after.push_back(node);
+        }
+        Capture::begin_in(std::move(graph), std::move(after), *Stream::from(stream), mode);
+    });
+}
+CUPOLA_API CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
+                                                     const CUgraphNode* before,
+                                                     const CUgraphEdgeData* edges, size_t count,
+                                                     CUstreamCaptureMode mode) {
+    return cuStreamBeginCaptureToGraph(Stream::per_thread(stream), graph, before, edges, count,
+                                       mode);
+}
+
 CUPOLA_API CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     return entry([&] {
-        require(graph);
-        *graph = nullptr;
-        *graph = Capture::end(*Stream::from(stream))->handle();
+        if (graph) *graph = nullptr;
+        const auto made = Capture::end(*Stream::from(stream));
+        if (graph) {
+            *graph = made->handle();
+        } else {  // nobody wants it
+            std::lock_guard lock(Graph::mutex());
+            made->forget();
+        }
         return CUDA_SUCCESS;
     });
 }

@@ -187,6 +187,8 @@ CUPOLA_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
         require(limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_ERROR_NOT_PERMITTED);
         // Device code has the heap's memory by now.
         require(limit != CU_LIMIT_MALLOC_HEAP_SIZE || !context->heap().made());
+        // As much as a thread of any device may have.
+        require(limit != CU_LIMIT_STACK_SIZE || value <= 512 << 10);
         if (limit != CU_LIMIT_PERSISTING_L2_CACHE_SIZE) context->set_limit(limit, value);
         return CUDA_SUCCESS;
     });
@@ -249,7 +251,6 @@ CUPOLA_API CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags) 
         require(flags == 0);
         const auto& context = Context::usable();
         const auto peer = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
-        require(peer != context, CUDA_ERROR_INVALID_CONTEXT);
         require(&peer->device() != &context->device(), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
         const std::uint64_t bit = std::uint64_t{1} << peer->device().ordinal();
         require(!(context->peers.fetch_or(bit) & bit), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);

@@ -23,8 +23,8 @@ CUresult linear(Space to, std::uintptr_t destination, Space from, std::uintptr_t
 CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
               size_t bytes, CUstream stream, bool wait) {
     return entry([&] {
-        Driver::get().contexts.get(to_context, CUDA_ERROR_INVALID_CONTEXT);
-        Driver::get().contexts.get(from_context, CUDA_ERROR_INVALID_CONTEXT);
+        Context::from(to_context);  // null is the current one
+        Context::from(from_context);
         return copy(Space::device, to, Space::device, from, bytes, *Stream::from(stream), wait);
     });
 }

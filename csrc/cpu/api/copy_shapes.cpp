@@ -1,4 +1,5 @@
 // csrc/cpu/api/copy_shapes.cpp - cu* entry points: copies of rectangles and boxes.
+#include "cpu/array.hpp"
 #include "cpu/context.hpp"
 #include "cpu/copy.hpp"
 #include "cpu/driver.hpp"
@@ -14,7 +15,20 @@ struct Place {
     const void* host;
     CUdeviceptr device;
     std::size_t x, y, z, pitch, height;
+    CUarray array;
 };
+
+// A box of an array, which knows its own pitch.
+Side array_side(const Place& place, const Copy& extent) {
+    const auto array = Array::from(place.array);
+    const Texels& texels = array->texels();
+    require(place.x <= texels.row && extent.width <= texels.row - place.x);
+    require(place.y <= texels.height && extent.height <= texels.height - place.y);
+    require(place.z <= texels.depth && extent.depth <= texels.depth - place.z);
+    return {Side::Space::array,
+            texels.begin + place.z * texels.slice + place.y * texels.row + place.x, texels.row,
+            texels.slice, array};
+}
 
 Side side(const Place& place, const Copy& extent) {
     Side side;
@@ -31,7 +45,7 @@ Side side(const Place& place, const Copy& extent) {
             side.address = place.device;
             break;
         case CU_MEMORYTYPE_ARRAY:
-            fail(CUDA_ERROR_NOT_SUPPORTED);  // there are no arrays here yet
+            return array_side(place, extent);
         default:
             fail(CUDA_ERROR_INVALID_VALUE);
     }
@@ -53,13 +67,13 @@ Side side(const Place& place, const Copy& extent) {
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike.
 template <class Box>
 Place destination(const Box& it) {
-    return {it.dstMemoryType, it.dstHost, it.dstDevice, it.dstXInBytes,
-            it.dstY,          it.dstZ,    it.dstPitch,  it.dstHeight};
+    return {it.dstMemoryType, it.dstHost,  it.dstDevice, it.dstXInBytes, it.dstY,
+            it.dstZ,          it.dstPitch, it.dstHeight, it.dstArray};
 }
 template <class Box>
 Place source(const Box& it) {
-    return {it.srcMemoryType, it.srcHost, it.srcDevice, it.srcXInBytes,
-            it.srcY,          it.srcZ,    it.srcPitch,  it.srcHeight};
+    return {it.srcMemoryType, it.srcHost,  it.srcDevice, it.srcXInBytes, it.srcY,
+            it.srcZ,          it.srcPitch, it.srcHeight, it.srcArray};
 }
 
 CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, bool wait) {
@@ -79,10 +93,11 @@ CUresult rectangle(const CUDA_MEMCPY2D* it, CUstream stream, bool wait) {
         Copy copy;
         copy.width = it->WidthInBytes;
         copy.height = it->Height;
-        const Place to{it->dstMemoryType, it->dstHost, it->dstDevice, it->dstXInBytes,
-                       it->dstY,          0,           it->dstPitch,  0};
-        const Place from{it->srcMemoryType, it->srcHost, it->srcDevice, it->srcXInBytes,
-                         it->srcY,          0,           it->srcPitch,  0};
+        const Place to{it->dstMemoryType, it->dstHost, it->dstDevice, it->dstXInBytes, it->dstY, 0,
+                       it->dstPitch,      0,           it->dstArray};
+        const Place from{it->srcMemoryType, it->srcHost, it->srcDevice,
+                         it->srcXInBytes,   it->srcY,    0,
+                         it->srcPitch,      0,           it->srcArray};
         return run(copy, to, from, stream, wait);
     });
 }

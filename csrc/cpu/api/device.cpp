@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstring>
 
 #include "cpu/context.hpp"
@@ -121,6 +122,8 @@ CUPOLA_API CUresult cuDeviceGetPCIBusId(char* id, int room, CUdevice device) {
 CUPOLA_API CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* id) {
     return entry([&] {
         require(ordinal && id);
+        unsigned domain, bus, slot;
+        require(std::sscanf(id, "%x:%x:%x", &domain, &bus, &slot) == 3);
         std::string wanted = id;
         for (char& letter : wanted)
             letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
@@ -166,11 +169,19 @@ CUPOLA_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute at
     });
 }
 
+namespace {
+// Of pools a device that is not there is a wrong value.
+void require_device(CUdevice device) {
+    require(device >= 0 && static_cast<std::size_t>(device) < Driver::get().devices.size());
+}
+}  // namespace
+
 // ---- pools of a device --------------------------------------------------------------------
 
 CUPOLA_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
     return entry([&] {
         require(pool);
+        require_device(device);
         *pool = Driver::get().device(device).default_pool()->handle();
         return CUDA_SUCCESS;
     });
@@ -179,6 +190,7 @@ CUPOLA_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice devic
 CUPOLA_API CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
     return entry([&] {
         require(pool);
+        require_device(device);
         *pool = Driver::get().device(device).pool()->handle();
         return CUDA_SUCCESS;
     });

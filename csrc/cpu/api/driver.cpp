@@ -3,14 +3,20 @@
 
 #include <string>
 
+#include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
 #include "cpu/jit.hpp"
+#include "cpu/module.hpp"
 #include "cpu/symbols.hpp"
 
 using namespace cupola::cpu;
 
 namespace {
 constexpr int driver_version = 13000;
+}
+
+int cupola::cpu::absent() {
+    return entry([] { return CUDA_ERROR_NOT_SUPPORTED; });
 }
 
 // ---- cupola's own exports -------------------------------------------------------------------
@@ -31,6 +37,27 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
 // log to write to: cuModuleGetFunction of a kernel that is read when it is asked for. Empty where
 // there was none; valid until the thread is refused once more.
 CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_refusal().c_str(); }
+
+// How a kernel's launches run from now on: "compiled", "interpreted", or why there is no machine
+// code of it. Valid until the calling thread asks again; nullptr where that is no function.
+CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
+    thread_local std::string text;
+    const CUresult found = entry([&] {
+        text = native::state_of(Function::from(function)->kernel());
+        return CUDA_SUCCESS;
+    });
+    return found == CUDA_SUCCESS ? text.c_str() : nullptr;
+}
+
+// The C++ that a kernel is compiled from, behind the instructions' semantics. As above.
+CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
+    thread_local std::string text;
+    const CUresult found = entry([&] {
+        text = native::printed(Function::from(function)->kernel());
+        return CUDA_SUCCESS;
+    });
+    return found == CUDA_SUCCESS ? text.c_str() : nullptr;
+}
 
 // ---- cu* --------------------------------------------------------------------------------------
 
@@ -94,9 +121,10 @@ CUPOLA_API CUresult cuGetExportTable(const void** table, const CUuuid* id) {
 
 // There is no profiler to start: as on a machine where none is attached.
 CUPOLA_API CUresult cuProfilerStart(void) {
-    return entry([] { return CUDA_SUCCESS; });
+    return entry([] {
+        Context::usable();
+        return CUDA_SUCCESS;
+    });
 }
 
-CUPOLA_API CUresult cuProfilerStop(void) {
-    return entry([] { return CUDA_SUCCESS; });
-}
+CUPOLA_API CUresult cuProfilerStop(void) { return cuProfilerStart(); }

@@ -31,7 +31,8 @@ CUPOLA_API CUresult cuEventCreate(CUevent* out, unsigned int flags) {
 CUPOLA_API CUresult cuEventDestroy_v2(CUevent handle) {
     return entry([&] {
         const auto event = Driver::get().events.remove(handle);
-        return event ? event->context()->error() : CUDA_ERROR_INVALID_HANDLE;
+        require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
+        return event ? event->context()->error() : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     });
 }
 CUPOLA_ALIAS(cuEventDestroy, cuEventDestroy_v2);
@@ -40,7 +41,7 @@ CUPOLA_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned
     return entry([&] {
         require(flags == CU_EVENT_RECORD_DEFAULT || flags == CU_EVENT_RECORD_EXTERNAL);
         const auto stream = Stream::from(on);
-        const auto event = Driver::get().events.get(handle);
+        const auto event = Event::from(handle);
         const auto capture = Capture::of(*stream);
         if (!capture) {
             event->record(*stream);
@@ -68,7 +69,7 @@ CUPOLA_API CUresult cuEventRecord_ptsz(CUevent event, CUstream stream) {
 
 CUPOLA_API CUresult cuEventQuery(CUevent handle) {
     return entry([&] {
-        const auto event = Driver::get().events.get(handle);
+        const auto event = Event::from(handle);
         event->context()->check();
         event->require_uncaptured();
         Capture::forbid();
@@ -79,7 +80,7 @@ CUPOLA_API CUresult cuEventQuery(CUevent handle) {
 
 CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
     return entry([&] {
-        const auto event = Driver::get().events.get(handle);
+        const auto event = Event::from(handle);
         event->context()->check();
         event->require_uncaptured();
         Capture::forbid();
@@ -91,9 +92,11 @@ CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
 
 CUPOLA_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
     return entry([&] {
-        require(milliseconds);
-        const auto first = Driver::get().events.get(start), second = Driver::get().events.get(end);
+        require(milliseconds, CUDA_ERROR_INVALID_HANDLE);
+        const auto first = Event::from(start), second = Event::from(end);
         first->context()->check();
+        for (const auto& event : {first, second})
+            require(event->timed() || !event->captured().capture);
         first->require_uncaptured();
         second->require_uncaptured();
         return Event::elapsed(milliseconds, *first, *second);

@@ -24,7 +24,7 @@ CUPOLA_API CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute
 
 CUPOLA_API CUresult cuFuncGetName(const char** name, CUfunction function) {
     return entry([&] {
-        require(name);
+        require(name && function);
         *name = Function::from(function)->kernel().name().c_str();
         return CUDA_SUCCESS;
     });
@@ -32,7 +32,7 @@ CUPOLA_API CUresult cuFuncGetName(const char** name, CUfunction function) {
 
 CUPOLA_API CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
     return entry([&] {
-        require(module);
+        require(module && function);
         *module = Function::from(function)->module();
         return CUDA_SUCCESS;
     });

@@ -86,14 +86,14 @@ void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
         CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     require(out && !(flags & ~known));
     require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_NOT_SUPPORTED);
-    auto exec = std::make_shared<GraphExec>(*graph_of(handle));
+    auto exec = std::make_shared<GraphExec>(*graph_of(handle), flags);
     *out = exec->handle();
     Driver::get().graph_execs.add(std::move(exec));
 }
 
 const char* title(const Node& node) {
-    static const char* const names[] = {"kernel", "copy",  "fill", "host",
-                                        "graph",  "empty", "wait", "record"};
+    static const char* const names[] = {"kernel", "copy",   "fill",     "host", "graph", "empty",
+                                        "wait",   "record", "allocate", "free", "words"};
     return names[node.work.index()];
 }
 
@@ -139,7 +139,13 @@ CUPOLA_API CUresult cuGraphDestroy(CUgraph handle) {
 CUPOLA_API CUresult cuGraphClone(CUgraph* out, CUgraph graph) {
     return locked([&] {
         require(out);
-        *out = graph_of(graph)->clone(true)->handle();
+        const auto whole = graph_of(graph);
+        // Memory that a graph allocates is at one address, and one graph's.
+        for (const auto& node : whole->nodes())
+            require(!std::holds_alternative<AllocateNode>(node->work) &&
+                        !std::holds_alternative<FreeNode>(node->work),
+                    CUDA_ERROR_NOT_SUPPORTED);
+        *out = whole->clone(true)->handle();
     });
 }
 
@@ -311,9 +317,9 @@ CUPOLA_API CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream) {
 
 CUPOLA_API CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
     return entry([&] {
-        exec_of(exec);
+        const auto which = exec_of(exec);
         require(flags);
-        *flags = 0;
+        *flags = which->flags();
         return CUDA_SUCCESS;
     });
 }
@@ -321,11 +327,12 @@ CUPOLA_API CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
 CUPOLA_API CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
                                          CUgraphExecUpdateResultInfo* info) {
     return locked([&] {
-        require(info);
+        CUgraphExecUpdateResultInfo unseen;
         const auto which = exec_of(exec);
         std::lock_guard lock(which->mutex);
-        require(which->update(*graph_of(graph), *info) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
-                CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+        require(
+            which->update(*graph_of(graph), info ? *info : unseen) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     });
 }
 CUPOLA_API CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node,

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <mutex>
+#include <type_traits>
+#include <vector>
 
 #include "cpu/driver.hpp"
 #include "cpu/graph.hpp"
@@ -19,6 +21,53 @@ CUresult locked(Body&& body) {
     return entry([&] {
         std::lock_guard lock(Graph::mutex());
         body();
+        return CUDA_SUCCESS;
+    });
+}
+
+// ---- nodes: `make` gives the work, also from the one before ------------------------------------
+
+template <class T>
+T& work_of(Node& node) {
+    auto* work = std::get_if<T>(&node.work);
+    require(work != nullptr);
+    return *work;
+}
+
+template <class Make>
+CUresult add_node(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count,
+                  Make&& make) {
+    return locked([&] {
+        require(out && (before || count == 0));
+        const auto to = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE);
+        std::vector<Node*> after;
+        for (size_t i = 0; i < count; ++i) after.push_back(node_of(before[i]).get());
+        *out = to->add(make(*to), after).handle();
+    });
+}
+
+template <class T, class Make>
+CUresult set_node(CUgraphNode handle, Make&& make) {
+    return locked([&] {
+        const auto node = node_of(handle);
+        T& work = work_of<T>(*node);
+        if constexpr (std::is_invocable_v<Make, const T*>)
+            work = make(&work);
+        else
+            work = make();
+    });
+}
+
+template <class T, class Make>
+CUresult set_exec_node(CUgraphExec handle, CUgraphNode node, Make&& make) {
+    return entry([&] {
+        const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
+        std::lock_guard lock(exec->mutex);
+        Node& mine = exec->node(node, type_of(Work{T{}}));
+        if constexpr (std::is_invocable_v<Make, const T*>)
+            mine.work = make(&std::get<T>(mine.work));
+        else
+            mine.work = make();
         return CUDA_SUCCESS;
     });
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cpu/array.hpp"
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
@@ -18,52 +20,6 @@
 using namespace cupola::cpu;
 
 namespace {
-
-template <class T>
-T& work_of(Node& node) {
-    auto* work = std::get_if<T>(&node.work);
-    require(work != nullptr);
-    return *work;
-}
-
-template <class Make>
-CUresult add(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count,
-             Make&& make) {
-    return locked([&] {
-        require(out && (before || count == 0));
-        const auto to = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE);
-        std::vector<Node*> after;
-        for (size_t i = 0; i < count; ++i) after.push_back(node_of(before[i]).get());
-        *out = to->add(make(*to), after).handle();
-    });
-}
-
-template <class T, class Make>
-CUresult set(CUgraphNode handle, Make&& make) {
-    return locked([&] {
-        const auto node = node_of(handle);
-        T& work = work_of<T>(*node);
-        if constexpr (std::is_invocable_v<Make, const T*>)
-            work = make(&work);
-        else
-            work = make();
-    });
-}
-
-template <class T, class Make>
-CUresult set_exec(CUgraphExec handle, CUgraphNode node, Make&& make) {
-    return entry([&] {
-        const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
-        std::lock_guard lock(exec->mutex);
-        Work sample = T{};
-        Node& mine = exec->node(node, static_cast<CUgraphNodeType>(sample.index()));
-        if constexpr (std::is_invocable_v<Make, const T*>)
-            mine.work = make(&std::get<T>(mine.work));
-        else
-            mine.work = make();
-        return CUDA_SUCCESS;
-    });
-}
 
 // The older structure is how the newer one begins; there the kernel may be given in another way.
 // What it does not speak of is a node's attributes: they stay as they are `before`.
@@ -124,6 +80,16 @@ Copy checked_box(const CUDA_MEMCPY3D* it) {
 
 template <class Place>
 void show_side(const Side& side, Place place) {
+    if (side.array) {
+        const Texels& texels = side.array->texels();
+        const std::size_t offset = side.address - texels.begin;
+        place.type = CU_MEMORYTYPE_ARRAY;
+        place.array = side.array->handle();
+        place.z = offset / texels.slice;
+        place.y = offset % texels.slice / texels.row;
+        place.x = offset % texels.row;
+        return;
+    }
     place.type = side.space == Side::Space::host     ? CU_MEMORYTYPE_HOST
                  : side.space == Side::Space::device ? CU_MEMORYTYPE_DEVICE
                                                      : CU_MEMORYTYPE_UNIFIED;
@@ -150,13 +116,13 @@ HostCall checked_host(const CUDA_HOST_NODE_PARAMS* it) {
 // Nodes that record an event, or wait for one.
 template <class T>
 T with_event(CUevent event) {
-    return {Driver::get().events.get(event)};
+    return {Driver::get().events.get(event, CUDA_ERROR_INVALID_VALUE)};
 }
 
 template <class T>
 CUresult add_event(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
                    CUevent event) {
-    return add(node, graph, before, count, [&](Graph&) { return with_event<T>(event); });
+    return add_node(node, graph, before, count, [&](Graph&) { return with_event<T>(event); });
 }
 
 template <class T>
@@ -170,12 +136,12 @@ CUresult get_event(CUgraphNode handle, CUevent* out) {
 
 template <class T>
 CUresult set_event(CUgraphNode node, CUevent event) {
-    return set<T>(node, [&] { return with_event<T>(event); });
+    return set_node<T>(node, [&] { return with_event<T>(event); });
 }
 
 template <class T>
 CUresult set_exec_event(CUgraphExec exec, CUgraphNode node, CUevent event) {
-    return set_exec<T>(exec, node, [&] { return with_event<T>(event); });
+    return set_exec_node<T>(exec, node, [&] { return with_event<T>(event); });
 }
 
 }  // namespace
@@ -190,6 +156,8 @@ CUPOLA_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) 
 CUPOLA_API CUresult cuGraphDestroyNode(CUgraphNode handle) {
     return locked([&] {
         const auto node = node_of(handle);
+        // What is captured next may come after it: CUDA forbids removals until the capture ends.
+        require(!Capture::into(*node->graph));
         node->graph->remove(*node);
     });
 }
@@ -199,12 +167,12 @@ CUPOLA_API CUresult cuGraphDestroyNode(CUgraphNode handle) {
 CUPOLA_API CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* before, size_t count,
                                          const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-    return add(node, graph, before, count, [&](Graph&) { return kernel_of(parameters); });
+    return add_node(node, graph, before, count, [&](Graph&) { return kernel_of(parameters); });
 }
 CUPOLA_API CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph,
                                             const CUgraphNode* before, size_t count,
                                             const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
-    return add(node, graph, before, count, [&](Graph&) { return kernel_of(parameters); });
+    return add_node(node, graph, before, count, [&](Graph&) { return kernel_of(parameters); });
 }
 
 CUPOLA_API CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* out) {
@@ -217,23 +185,23 @@ CUPOLA_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node,
 
 CUPOLA_API CUresult cuGraphKernelNodeSetParams(CUgraphNode node,
                                                const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-    return set<KernelCall>(node,
-                           [&](const KernelCall* before) { return kernel_of(parameters, before); });
+    return set_node<KernelCall>(
+        node, [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 CUPOLA_API CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node,
                                                   const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
-    return set<KernelCall>(node,
-                           [&](const KernelCall* before) { return kernel_of(parameters, before); });
+    return set_node<KernelCall>(
+        node, [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 
 CUPOLA_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-    return set_exec<KernelCall>(
+    return set_exec_node<KernelCall>(
         exec, node, [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 CUPOLA_API CUresult cuGraphExecKernelNodeSetParams_v2(
     CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
-    return set_exec<KernelCall>(
+    return set_exec_node<KernelCall>(
         exec, node, [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 
@@ -242,7 +210,7 @@ CUPOLA_API CUresult cuGraphExecKernelNodeSetParams_v2(
 CUPOLA_API CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* before, size_t count,
                                          const CUDA_MEMCPY3D* parameters, CUcontext context) {
-    return add(node, graph, before, count, [&](Graph&) {
+    return add_node(node, graph, before, count, [&](Graph&) {
         Context::from(context);
         return checked_box(parameters);
     });
@@ -258,10 +226,14 @@ CUPOLA_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D
             CUmemorytype& type;
             CUdeviceptr& device;
             size_t &pitch, &height;
+            CUarray& array;
+            size_t &x, &y, &z;
             const void* host;
         };
-        Place to{out->dstMemoryType, out->dstDevice, out->dstPitch, out->dstHeight, nullptr};
-        Place from{out->srcMemoryType, out->srcDevice, out->srcPitch, out->srcHeight, nullptr};
+        Place to{out->dstMemoryType, out->dstDevice, out->dstPitch, out->dstHeight, out->dstArray,
+                 out->dstXInBytes,   out->dstY,      out->dstZ,     nullptr};
+        Place from{out->srcMemoryType, out->srcDevice, out->srcPitch, out->srcHeight, out->srcArray,
+                   out->srcXInBytes,   out->srcY,      out->srcZ,     nullptr};
         show_side<Place&>(copy.destination, to);
         show_side<Place&>(copy.source, from);
         out->dstHost = const_cast<void*>(to.host);
@@ -273,13 +245,13 @@ CUPOLA_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D
 }
 
 CUPOLA_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* parameters) {
-    return set<Copy>(node, [&] { return checked_box(parameters); });
+    return set_node<Copy>(node, [&] { return checked_box(parameters); });
 }
 
 CUPOLA_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_MEMCPY3D* parameters,
                                                    CUcontext context) {
-    return set_exec<Copy>(exec, node, [&] {
+    return set_exec_node<Copy>(exec, node, [&] {
         Context::from(context);
         return checked_box(parameters);
     });
@@ -291,7 +263,7 @@ CUPOLA_API CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* before, size_t count,
                                          const CUDA_MEMSET_NODE_PARAMS* parameters,
                                          CUcontext context) {
-    return add(node, graph, before, count, [&](Graph&) {
+    return add_node(node, graph, before, count, [&](Graph&) {
         Context::from(context);
         return checked_fill(parameters);
     });
@@ -314,13 +286,13 @@ CUPOLA_API CUresult cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_N
 
 CUPOLA_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
                                                const CUDA_MEMSET_NODE_PARAMS* parameters) {
-    return set<Fill>(node, [&] { return checked_fill(parameters); });
+    return set_node<Fill>(node, [&] { return checked_fill(parameters); });
 }
 
 CUPOLA_API CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_MEMSET_NODE_PARAMS* parameters,
                                                    CUcontext context) {
-    return set_exec<Fill>(exec, node, [&] {
+    return set_exec_node<Fill>(exec, node, [&] {
         Context::from(context);
         return checked_fill(parameters);
     });
@@ -330,7 +302,7 @@ CUPOLA_API CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode
 
 CUPOLA_API CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                        size_t count, const CUDA_HOST_NODE_PARAMS* parameters) {
-    return add(node, graph, before, count, [&](Graph&) { return checked_host(parameters); });
+    return add_node(node, graph, before, count, [&](Graph&) { return checked_host(parameters); });
 }
 
 CUPOLA_API CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_PARAMS* out) {
@@ -346,12 +318,12 @@ CUPOLA_API CUresult cuGraphHostNodeGetParams(CUgraphNode handle, CUDA_HOST_NODE_
 
 CUPOLA_API CUresult cuGraphHostNodeSetParams(CUgraphNode node,
                                              const CUDA_HOST_NODE_PARAMS* parameters) {
-    return set<HostCall>(node, [&] { return checked_host(parameters); });
+    return set_node<HostCall>(node, [&] { return checked_host(parameters); });
 }
 
 CUPOLA_API CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                  const CUDA_HOST_NODE_PARAMS* parameters) {
-    return set_exec<HostCall>(exec, node, [&] { return checked_host(parameters); });
+    return set_exec_node<HostCall>(exec, node, [&] { return checked_host(parameters); });
 }
 
 // ---- the rest -------------------------------------------------------------------------------
@@ -359,7 +331,7 @@ CUPOLA_API CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode n
 CUPOLA_API CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
                                              const CUgraphNode* before, size_t count,
                                              CUgraph child) {
-    return add(node, graph, before, count, [&](Graph& to) {
+    return add_node(node, graph, before, count, [&](Graph& to) {
         const auto what = Driver::get().graphs.get(child, CUDA_ERROR_INVALID_VALUE);
         require(!what->holds(to));
         return ChildGraph{what->clone(true)};
@@ -376,7 +348,7 @@ CUPOLA_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph* o
 
 CUPOLA_API CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                         size_t count) {
-    return add(node, graph, before, count, [](Graph&) { return EmptyNode{}; });
+    return add_node(node, graph, before, count, [](Graph&) { return EmptyNode{}; });
 }
 
 CUPOLA_API CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,

@@ -55,7 +55,7 @@ CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
 CUPOLA_API CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
     return entry([&] {
         require(handle);
-        const auto shared = Driver::get().events.get(event)->shared();
+        const auto shared = Event::from(event)->shared();
         require(shared && shared->mine(), CUDA_ERROR_INVALID_HANDLE);
         shared->name(handle);
         return CUDA_SUCCESS;

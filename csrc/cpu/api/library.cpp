@@ -123,6 +123,15 @@ CUPOLA_API CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUl
     });
 }
 
+// No function of a PTX module has an address that is one on every device.
+CUPOLA_API CUresult cuLibraryGetUnifiedFunction(void** out, CUlibrary library, const char* name) {
+    return entry([&] {
+        require(out && name);
+        library_of(library);
+        return CUDA_ERROR_INVALID_VALUE;
+    });
+}
+
 CUPOLA_API CUresult cuKernelGetFunction(CUfunction* out, CUkernel kernel) {
     return entry([&] {
         require(out);

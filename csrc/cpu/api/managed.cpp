@@ -44,8 +44,32 @@ CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation place, CUstre
         Stream::from(stream);
         require_managed(address, bytes);
         require_place(place);
+        Driver::get().advice.change(address, address + bytes, [&](Advice& it) {
+            it.prefetched = Advice::Place{place.type, place.id};
+        });
         return CUDA_SUCCESS;
     });
+}
+
+void take(Advice& it, CUmem_advise advice, CUmemLocation place) {
+    const int device = place.type == CU_MEM_LOCATION_TYPE_DEVICE ? place.id : CU_DEVICE_CPU;
+    switch (static_cast<int>(advice)) {
+        case CU_MEM_ADVISE_SET_READ_MOSTLY:
+        case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+            it.read_mostly = advice == CU_MEM_ADVISE_SET_READ_MOSTLY;
+            return;
+        case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+            it.preferred = Advice::Place{place.type, place.id};
+            return;
+        case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+            it.preferred.reset();
+            return;
+        case CU_MEM_ADVISE_SET_ACCESSED_BY:
+            it.accessed_by.insert(device);
+            return;
+        default:
+            it.accessed_by.erase(device);
+    }
 }
 
 CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation place) {
@@ -58,6 +82,8 @@ CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLoc
         if (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
             advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY)
             require_place(place);
+        Driver::get().advice.change(address, address + bytes,
+                                    [&](Advice& it) { take(it, advice, place); });
         return CUDA_SUCCESS;
     });
 }

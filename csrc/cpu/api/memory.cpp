@@ -15,6 +15,7 @@
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/graph_memory.hpp"
 #include "cpu/pool.hpp"
 
 using namespace cupola::cpu;
@@ -76,10 +77,9 @@ bool mapped(std::uintptr_t begin, std::size_t bytes) {
 
 CUPOLA_API CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
     return entry([&] {
-        require(free && total);
         const Budget& budget = Context::usable()->device().budget();
-        *free = budget.free();
-        *total = budget.total();
+        if (free) *free = budget.free();
+        if (total) *total = budget.total();
         return CUDA_SUCCESS;
     });
 }
@@ -121,21 +121,28 @@ CUPOLA_API CUresult cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned i
 // Waits for all work first: a kernel that was launched before may still use the memory.
 CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
     return entry([&] {
-        const auto& context = Context::usable();
-        if (address == 0) return CUDA_SUCCESS;
+        if (address == 0) {
+            Context::usable();
+            return CUDA_SUCCESS;
+        }
         Driver& driver = Driver::get();
         const auto find = [&] {
             const auto found = driver.memory.at(address);
             require(found && found->begin == address && !found->on_host() && !found->module &&
-                    found->kind != Allocation::Kind::imported);
+                    found->kind != Allocation::Kind::imported &&
+                    found->kind != Allocation::Kind::mapped);
             return *found;
         };
         find();
+        const auto& context = Context::usable();
         Capture::forbid();
         context->synchronize();
         const Allocation found = find();
+        if (found.kind == Allocation::Kind::managed) driver.advice.forget(found.begin, found.end());
         if (found.kind == Allocation::Kind::pool)
             const_cast<Pool*>(found.pool)->free_now(address);
+        else if (found.kind == Allocation::Kind::graph)
+            require(GraphMemory::at(address)->give());
         else
             driver.memory.release(address, driver.budget(found));
         return context->error();
@@ -220,6 +227,8 @@ CUPOLA_API CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned i
         range.size = bytes;
         std::uintptr_t end;
         require(!__builtin_add_overflow(range.begin, bytes, &end));
+        const auto there = Driver::get().memory.at(range.begin);
+        require(!there || there->kind != Allocation::Kind::host);
         require(!Driver::get().memory.overlaps(range.begin, end),
                 CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
         require(mapped(range.begin, bytes));
@@ -235,6 +244,7 @@ CUPOLA_API CUresult cuMemHostUnregister(void* pointer) {
         const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
         const auto find = [&] {
             const auto found = Driver::get().memory.at(begin);
+            require(begin != 0 && (!found || found->kind != Allocation::Kind::host));
             require(found && found->kind == Allocation::Kind::registered && found->begin == begin,
                     CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
         };

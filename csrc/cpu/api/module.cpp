@@ -61,7 +61,7 @@ CUPOLA_API CUresult cuModuleUnload(CUmodule handle) {
 
 CUPOLA_API CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle, const char* name) {
     return entry([&] {
-        require(out && name);
+        require(out && name && *name);
         *out = module_of(handle)->function(name)->handle();
         return CUDA_SUCCESS;
     });
@@ -75,6 +75,7 @@ CUPOLA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CU
         const auto module = module_of(handle);
         const Variable* variable = module->image().variable(name);
         require(variable != nullptr, CUDA_ERROR_NOT_FOUND);
+        require(variable->role == Variable::Role::data);
         if (address) *address = variable->address;
         if (bytes) *bytes = variable->size;
         return CUDA_SUCCESS;
@@ -93,7 +94,7 @@ CUPOLA_API CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule handl
 CUPOLA_API CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int room,
                                                CUmodule handle) {
     return entry([&] {
-        require(functions && room);
+        require(functions || room == 0);
         const auto module = module_of(handle);
         const auto all = module->functions();
         for (unsigned i = 0; i < room && i < all.size(); ++i) functions[i] = all[i]->handle();

@@ -1,4 +1,6 @@
 // csrc/cpu/api/pointer.cpp - cu* entry points: what is known about a pointer.
+#include <algorithm>
+
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/memory.hpp"
@@ -83,7 +85,9 @@ CUresult put_known(void* data, CUpointer_attribute attribute, const Allocation& 
             put<std::uint64_t>(data, CU_MEM_HANDLE_TYPE_NONE);
             break;
         case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-            put<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+            put<unsigned>(data, of.kind == Allocation::Kind::mapped
+                                    ? of.flags
+                                    : unsigned{CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE});
             break;
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
             put<const void*>(data, of.pool);
@@ -92,7 +96,17 @@ CUresult put_known(void* data, CUpointer_attribute attribute, const Allocation& 
             put<bool>(data, of.kind == Allocation::Kind::device && !of.module);
             break;
         case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+        case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
             put<bool>(data, false);
+            break;
+        case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+            put<size_t>(data, std::max(of.size, of.capacity));
+            break;
+        case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+            put<CUdeviceptr>(data, of.begin);
+            break;
+        case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+            put<unsigned long long>(data, of.id);
             break;
         default:
             return CUDA_ERROR_INVALID_VALUE;

@@ -14,16 +14,25 @@ std::shared_ptr<Pool> pool_of(CUmemoryPool handle) {
     return Driver::get().pools.get(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
+// An allocation in a capture is a node of the graph.
+CUdeviceptr captured(Capture& capture, Stream& stream, Device& device, size_t bytes) {
+    const auto memory = GraphMemory::make(device, bytes);
+    capture.add(stream, AllocateNode{memory});
+    return memory->address();
+}
+
 }  // namespace
 
 CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream handle) {
     return entry([&] {
         require(out);
         const auto stream = Stream::from(handle);
-        require(!Capture::of(*stream), CUDA_ERROR_NOT_SUPPORTED);  // it would be a node
+        const auto capture = Capture::of(*stream);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;  // nothing, at the null address, as on hardware
-        *out = stream->context_pointer()->device().pool()->allocate(*stream, bytes);
+        Device& device = stream->context_pointer()->device();
+        *out = capture ? captured(*capture, *stream, device, bytes)
+                       : device.pool()->allocate(*stream, bytes);
         return CUDA_SUCCESS;
     });
 }
@@ -36,11 +45,12 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
     return entry([&] {
         require(out);
         const auto stream = Stream::from(handle);
-        require(!Capture::of(*stream), CUDA_ERROR_NOT_SUPPORTED);  // it would be a node
+        const auto capture = Capture::of(*stream);
         const auto from = pool_of(pool);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;
-        *out = from->allocate(*stream, bytes);
+        *out = capture ? captured(*capture, *stream, from->device(), bytes)
+                       : from->allocate(*stream, bytes);
         return CUDA_SUCCESS;
     });
 }
@@ -53,12 +63,23 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* out, size_t bytes,
 CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     return entry([&] {
         const auto stream = Stream::from(handle);
-        require(!Capture::of(*stream), CUDA_ERROR_NOT_SUPPORTED);  // it would be a node
+        const auto capture = Capture::of(*stream);
         if (address == 0) return CUDA_SUCCESS;
+        if (capture) {
+            capture->add(*stream, FreeNode{GraphMemory::at(address)});
+            return CUDA_SUCCESS;
+        }
         Driver& driver = Driver::get();
         const auto found = driver.memory.at(address);
         require(found && found->begin == address && !found->on_host() && !found->module &&
-                found->kind != Allocation::Kind::imported);
+                found->kind != Allocation::Kind::imported &&
+                found->kind != Allocation::Kind::mapped);
+        if (found->kind == Allocation::Kind::graph) {
+            const auto memory = GraphMemory::at(address);
+            require(memory->give());
+            stream->submit(task([memory](CUresult) {}));  // there until the stream comes to it
+            return CUDA_SUCCESS;
+        }
         if (found->kind == Allocation::Kind::pool) {
             const_cast<Pool*>(found->pool)->free_on(*stream, address);
             return CUDA_SUCCESS;
@@ -79,7 +100,13 @@ CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* pro
     return entry([&] {
         require(out && properties);
         require(properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+        require(properties->location.type != CU_MEM_LOCATION_TYPE_INVALID);
         require(properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
+        require(properties->location.id >= 0 &&
+                static_cast<std::size_t>(properties->location.id) < Driver::get().devices.size());
+        constexpr unsigned known =
+            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
+        require((properties->handleTypes & ~known) == 0);
         require(properties->handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
         Device& device = Driver::get().device(properties->location.id);
         *out = Pool::make(device, properties->maxSize, false)->handle();
@@ -135,7 +162,8 @@ CUPOLA_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc*
             const Device& device = Driver::get().device(access[i].location.id);
             require(access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ);
             require(&device != &which->device() ||
-                    access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+                        access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+                    CUDA_ERROR_INVALID_DEVICE);
         }
         return CUDA_SUCCESS;
     });
@@ -146,17 +174,34 @@ CUPOLA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool po
     return entry([&] {
         pool_of(pool);
         require(flags && location && location->type == CU_MEM_LOCATION_TYPE_DEVICE);
-        Driver::get().device(location->id);
+        require(location->id >= 0 &&
+                static_cast<std::size_t>(location->id) < Driver::get().devices.size());
         *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         return CUDA_SUCCESS;
     });
 }
+
+// No pool is one that other processes may open: cuMemPoolCreate refuses to make such.
 
 CUPOLA_API CUresult cuMemPoolExportToShareableHandle(void*, CUmemoryPool pool,
                                                      CUmemAllocationHandleType,
                                                      unsigned long long) {
     return entry([&] {
         pool_of(pool);
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return CUDA_ERROR_INVALID_VALUE;
     });
+}
+
+CUPOLA_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void*,
+                                                       CUmemAllocationHandleType,
+                                                       unsigned long long) {
+    return entry([&] { return pool ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_INVALID_VALUE; });
+}
+
+CUPOLA_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData*, CUdeviceptr) {
+    return entry([] { return CUDA_ERROR_INVALID_VALUE; });
+}
+
+CUPOLA_API CUresult cuMemPoolImportPointer(CUdeviceptr*, CUmemoryPool, CUmemPoolPtrExportData*) {
+    return entry([] { return CUDA_ERROR_INVALID_VALUE; });
 }

@@ -88,7 +88,7 @@ CUPOLA_API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
     return entry([&] {
         require(flags == CU_EVENT_WAIT_DEFAULT || flags == CU_EVENT_WAIT_EXTERNAL);
         const auto stream = Stream::from(handle);
-        const auto what = Driver::get().events.get(event);
+        const auto what = Event::from(event);
         const auto capture = Capture::of(*stream);
         if (capture && flags == CU_EVENT_WAIT_EXTERNAL) {
             capture->add(*stream, WaitNode{what});

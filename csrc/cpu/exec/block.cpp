@@ -32,6 +32,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
                        std::uint64_t own)
     : launch_(launch),
       kernel_(static_cast<const KernelCode&>(*launch.kernel)),
+      native_(kernel_.native->ready.load(std::memory_order_acquire)),
+      code_(native_ ? native_->code.data() : kernel_.code.data()),
       cluster_(cluster),
       rank_(rank),
       company_(launch.cooperative || cluster.size() > 1),
@@ -58,6 +60,15 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     ranges_.resize(kernel_.slots + 1);
     ranges = ranges_.data();
     returns_.resize(kernel_.call_depth ? warp_count_ : 0);
+    // Divided once, not for every block.
+    threads_of_.resize(warp_count_);
+    const Dim3& shape = launch.block;
+    for (unsigned n = 0; n < warp_count_ * lanes; ++n) {
+        ThreadIndices& t = threads_of_[n / lanes];
+        t.x[n % lanes] = n % shape.x;
+        t.y[n % lanes] = n / shape.x % shape.y;
+        t.z[n % lanes] = n / shape.x / shape.y;
+    }
 }
 
 // Registers of a warp that has ended serve the next one: they are still in the cache.
@@ -87,7 +98,7 @@ void BlockState::start(Warp& w, unsigned index) {
         for (auto& depth : w.depth) depth = 0;
     }
     write_specials(w);
-    w.resume = {w.live, kernel_.code.data()};
+    w.resume = {w.live, code_};
     w.status = Status::yielded;
 }
 
@@ -107,7 +118,20 @@ void BlockState::enter(Warp& w) {
         if (ip == &halt) return;
         w.status = Status::ready;
     }
+    if (native_) return run_native(ip, w);
     while (ip) ip = ip->run(ip, w, w.registers);
+}
+
+// Between two entries of machine code, instruction by instruction.
+void BlockState::run_native(const Code* ip, Warp& w) const {
+    const Native& native = *native_;
+    while (ip && ip != &halt) {
+        if (native.entry[static_cast<std::size_t>(ip - code_)]) {
+            ip = native.run(ip, w, w.registers, native.services);
+            if (!ip) return;
+        }
+        ip = native.handlers[static_cast<std::size_t>(ip - code_)](ip, w, w.registers);
+    }
 }
 
 void BlockState::begin(Dim3 block) {
@@ -153,8 +177,7 @@ bool BlockState::force() {
 
 void BlockState::give_up() {
     if (stopped()) {
-        fault(warps_.get()[0], kernel_.code.data(), Fault::Kind::stopped, 0,
-              "the launch was stopped", 0);
+        fault(warps_.get()[0], code_, Fault::Kind::stopped, 0, "the launch was stopped", 0);
         return;
     }
     for (unsigned n = 0; n < warp_count_; ++n) {
@@ -193,6 +216,9 @@ void BlockState::write_specials(Warp& w) {
                 case Hidden::parameter_base:
                     each([&](unsigned) { return std::uint64_t{parameters}; });
                     break;
+                case Hidden::local_top:
+                    same(kernel_.local_top);
+                    break;
                 case Hidden::stack_pointer:
                 case Hidden::count:
                     same(0);
@@ -202,13 +228,16 @@ void BlockState::write_specials(Warp& w) {
         }
         switch (static_cast<S>(special)) {
             case S::tid_x:
-                each([&](unsigned i) { return (first + i) % b.x; });
+                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[w.index].x,
+                            sizeof threads_of_[0].x);
                 break;
             case S::tid_y:
-                each([&](unsigned i) { return (first + i) / b.x % b.y; });
+                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[w.index].y,
+                            sizeof threads_of_[0].y);
                 break;
             case S::tid_z:
-                each([&](unsigned i) { return (first + i) / b.x / b.y; });
+                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[w.index].z,
+                            sizeof threads_of_[0].z);
                 break;
             case S::ntid_x:
                 same(b.x);
@@ -272,6 +301,13 @@ void BlockState::write_specials(Warp& w) {
                 break;
             case S::total_smem_size:
                 same(static_cast<std::uint32_t>(shared_bytes));
+                break;
+            case S::aggr_smem_size:
+                same(static_cast<std::uint32_t>(shared_bytes));
+                break;
+            case S::current_graph_exec:
+            case S::performance64:
+                each([](unsigned) { return std::uint64_t{0}; });
                 break;
             case S::cluster_ctaid_x:
                 same(rank_ % c.x);

@@ -35,6 +35,11 @@ struct BarrierState {
     std::uint32_t yes = 0;           // bar.red: threads whose predicate was true
 };
 
+// %tid of a warp's lanes.
+struct ThreadIndices {
+    std::uint32_t x[lanes], y[lanes], z[lanes];
+};
+
 class BlockState final : public Block {
   public:
     // `own`: bytes of its shared memory, which the cluster holds.
@@ -53,6 +58,8 @@ class BlockState final : public Block {
     void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,
                std::uint64_t address) override;
     bool is_constant(std::uintptr_t address) const override;
+    bool bulk(Warp& w, const Code* ip, unsigned lane, std::uint64_t address, std::uint64_t bytes,
+              bool write) override;
 
     bool stopped() const { return launch_.stop && launch_.stop->load(std::memory_order_relaxed); }
     // Whether anybody waits for the warp's turn to end: other warps, or blocks that share a thread.
@@ -63,11 +70,14 @@ class BlockState final : public Block {
     // look whether others have come do not keep these waiting.
     std::int32_t turn_length() const { return company_ ? 1 << 11 : 1 << 14; }
     const KernelCode& kernel() const { return kernel_; }
+    const Code* code() const { return code_; }  // where its warps stand
     const Launch& launch() const { return launch_; }
     ClusterState& cluster_state() const { return cluster_; }
     unsigned rank() const { return rank_; }
     unsigned warp_count() const { return warp_count_; }
     Warp& warp(unsigned n) { return warps_.get()[n]; }
+
+    TextureView* texture(std::uint64_t handle) { return textures_.find(handle, launch_); }
 
     // barrier.cpp
     const Code* arrive_at(Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
@@ -77,7 +87,11 @@ class BlockState final : public Block {
     void fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
                     const std::string& what);
 
-    // memory.cpp: the end of what may be read from here on, 0 where nothing may.
+    // memory.cpp: a lane's memory of any size, nullptr where it may not have it: then a fault has
+    // been noted. `align` is a power of two.
+    std::byte* reach(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                     std::uint64_t bytes, std::uint64_t align, bool write);
+    // The end of what may be read from here on, 0 where nothing may.
     std::uintptr_t readable_until(const Warp& w, unsigned lane, std::uintptr_t address) const;
     std::byte* local_of(const Warp& w, unsigned lane) const {
         return reinterpret_cast<std::byte*>(local) +
@@ -88,12 +102,17 @@ class BlockState final : public Block {
     void start(Warp& w, unsigned index);
     void write_specials(Warp& w);
     void enter(Warp& w);
+    void run_native(const Code* ip, Warp& w) const;
     bool complete(unsigned id) const;
     void release(unsigned id);
     void release_complete();
+    Range range_around(const Warp& w, unsigned lane, std::uint64_t address,
+                       std::uint64_t bytes) const;
 
     const Launch& launch_;
     const KernelCode& kernel_;
+    const Native* const native_;  // nullptr: interpreted
+    const Code* const code_;
     ClusterState& cluster_;
     const unsigned rank_;
     const bool company_;
@@ -104,6 +123,8 @@ class BlockState final : public Block {
     Aligned<std::byte> local_memory_;
     std::vector<std::unique_ptr<Return[]>> returns_;
     std::vector<Range> ranges_;
+    std::vector<ThreadIndices> threads_of_;  // by warp
+    TextureViews textures_;
     BarrierState barriers_[16];
     bool barriers_used_ = false;
     Dim3 block_;

@@ -118,21 +118,21 @@ const Code* wait(const Code* ip, Warp& w, std::byte*) {
 // ---- addresses ----------------------------------------------------------------------------
 
 // A place in the cluster's shared memory.
-struct Place {
+struct SharedPlace {
     unsigned rank;
     std::uint64_t offset;
 };
 
-std::optional<Place> place_of_window(const BlockState& block, std::uint64_t address) {
+std::optional<SharedPlace> place_of_window(const BlockState& block, std::uint64_t address) {
     const std::uint64_t part = address >> rank_shift, offset = address & offset_mask;
     if (part > block.cluster_state().size() || offset > block.shared_bytes) return std::nullopt;
-    return Place{part == 0 ? block.rank() : static_cast<unsigned>(part) - 1, offset};
+    return SharedPlace{part == 0 ? block.rank() : static_cast<unsigned>(part) - 1, offset};
 }
-std::optional<Place> place_of_generic(const BlockState& block, std::uint64_t address) {
+std::optional<SharedPlace> place_of_generic(const BlockState& block, std::uint64_t address) {
     const ClusterState& cluster = block.cluster_state();
     const std::uint64_t from = address - block.cluster;
     if (from / cluster.stride() >= cluster.size()) return std::nullopt;
-    return Place{static_cast<unsigned>(from / cluster.stride()), from % cluster.stride()};
+    return SharedPlace{static_cast<unsigned>(from / cluster.stride()), from % cluster.stride()};
 }
 
 // With the rank even where it is the block's own: others may be given the address.

@@ -115,6 +115,9 @@ struct Block {
     virtual void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,
                        std::uint64_t address) = 0;
     virtual bool is_constant(std::uintptr_t address) const = 0;
+    // Whether a lane may read or write a stretch of whole 16 bytes. False: a fault has been noted.
+    virtual bool bulk(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                      std::uint64_t bytes, bool write) = 0;
 
   protected:
     ~Block() = default;

@@ -130,7 +130,7 @@ bool push_frames(const Code* ip, Warp& w, BlockState& block, const CallSite& sit
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         to[lane] = nullptr;
         for (const auto& [known, start] : site.targets)
-            if (known == address[lane]) to[lane] = block.kernel().code.data() + start;
+            if (known == address[lane]) to[lane] = block.code() + start;
         if (!to[lane]) {
             block.fault(w, ip, Fault::Kind::illegal_instruction, lane,
                         "call of what is no function of this kind", address[lane]);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cpu/exec/control.hpp"
+#include "cpu/exec/origin.hpp"
 #include "ptx/error.hpp"
 #include "ptx/lexer.hpp"
 #include "ptx/match.hpp"
@@ -33,7 +34,7 @@ Handler HandlerCache::find(ptx::FormId form, const Key& key) {
                        static_cast<std::uint32_t>(key.type) << 8 |
                        static_cast<std::uint32_t>(key.type2);
     const auto [at, fresh] = known_[types].emplace(key.modifiers, nullptr);
-    if (fresh) at->second = isa_.find(form, key);
+    if (fresh) at->second = find_handler(form, key);
     return at->second;
 }
 
@@ -198,6 +199,10 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     kernel_->frame_bytes = parts_.back().deepest;
     kernel_->stack_bytes =
         rounded_size(parts_.back().deepest + (recursive ? recursion_bytes : 0), 16);
+    // Memory of alloca begins where nothing else lies.
+    kernel_->local_top = kernel_->stack_bytes;
+    if (specials_.count(static_cast<unsigned>(Hidden::local_top)) != 0)
+        kernel_->stack_bytes += alloca_bytes;
     kernel_->call_depth = functions.size() == 1 ? 0
                           : recursive           ? recursion_depth
                                                 : static_cast<std::uint32_t>(functions.size());
@@ -281,6 +286,11 @@ void Decoder::function(Part& part) {
     if (part.deepest > 1024 * 1024) fail(f_->line, "more local memory than a thread has");
 
     part.start = static_cast<std::uint32_t>(kernel_->code.size());
+    if (!f_->entry && allocates(*f_)) {
+        if (part.save != 0) fail(f_->line, "alloca in a function that calls itself");
+        part.top = allocate(4);
+        emit("mov.u32", part.top, special(static_cast<unsigned>(Hidden::local_top), 4));
+    }
     fixups_.clear();
     table_fixups_.clear();
     const std::vector<BasicBlock> list = blocks(*f_);
@@ -296,7 +306,7 @@ void Decoder::function(Part& part) {
                            f_->code[block.end - 1].guard != ptx::absent;
         if (!falls) continue;
         if (block.end == f_->code.size()) {
-            emit(f_->entry ? control.exit : control.ret);
+            leave();
             continue;
         }
         const std::uint32_t to = block_of_[block.end];
@@ -308,6 +318,13 @@ void Decoder::function(Part& part) {
         fixups_.push_back({static_cast<std::uint32_t>(kernel_->code.size() - 1), to});
     }
     fix_branches(part);
+}
+
+// The end of a function: what it took by alloca is given back.
+void Decoder::leave() {
+    if (part_->top != 0)
+        emit("mov.u32", special(static_cast<unsigned>(Hidden::local_top), 4), part_->top);
+    emit(f_->entry ? control.exit : control.ret);
 }
 
 std::vector<BasicBlock> Decoder::blocks(const ptx::Function& f) const {
@@ -401,10 +418,15 @@ std::uint32_t Decoder::pressure(const std::vector<std::uint32_t>& functions) con
                 if (o.kind == ptx::Operand::Kind::reg ||
                     (o.kind == ptx::Operand::Kind::memory && o.base == ptx::Operand::Kind::reg))
                     mention(o.index, i);
-                if (o.kind == ptx::Operand::Kind::vector)
-                    for (std::uint32_t e = 0; e < o.count; ++e)
-                        if (f.operands[o.index + e].kind == ptx::Operand::Kind::reg)
-                            mention(f.operands[o.index + e].index, i);
+                const ptx::Operand* whole = &o;
+                if (o.kind == ptx::Operand::Kind::texel) {
+                    if (o.base == ptx::Operand::Kind::reg) mention(o.index, i);
+                    whole = &f.operands[static_cast<std::size_t>(o.value) + o.count - 1];
+                }
+                if (whole->kind == ptx::Operand::Kind::vector)
+                    for (std::uint32_t e = 0; e < whole->count; ++e)
+                        if (f.operands[whole->index + e].kind == ptx::Operand::Kind::reg)
+                            mention(f.operands[whole->index + e].index, i);
             }
         std::vector<std::int32_t> change(f.code.size() + 2);
         for (std::size_t r = 0; r < f.registers.size(); ++r) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cpu/exec/async.hpp"
 #include "cpu/exec/flow.hpp"
 #include "cpu/exec/isa.hpp"
 #include "cpu/exec/kernel.hpp"
@@ -51,7 +52,6 @@ class HandlerCache {
     Handler find(std::string_view opcode);
 
   private:
-    const Isa& isa_ = isa();
     std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, Handler>> known_;
     std::map<std::string, Handler, std::less<>> spelled_;
 };
@@ -71,6 +71,7 @@ class Decoder {
         std::uint32_t frame = 0;              // bytes, rounded
         std::uint32_t save = 0;               // bytes of registers kept around recursive calls
         std::uint32_t deepest = 0;            // frame and what callees take above it
+        std::int32_t top = 0;  // of a function that allocates: where what it takes begins
         std::vector<std::uint32_t> block_start;
     };
 
@@ -82,6 +83,7 @@ class Decoder {
     void place_shared(const std::vector<std::uint32_t>& functions);
     void function(Part& part);
     std::vector<BasicBlock> blocks(const ptx::Function& f) const;
+    void leave();
     void end_block(const BasicBlock& block, std::uint32_t next);
     void fix_branches(const Part& part);
     void charge_branches();
@@ -96,10 +98,42 @@ class Decoder {
     void barrier(const ptx::Instruction& i);
     void call(const ptx::Instruction& i);
     void builtin(const ptx::Instruction& i, const ptx::Call& call, const ptx::Function& to);
-    void compare(const ptx::Instruction& i);
     void convert_address(const ptx::Instruction& i);
     void cluster_address(const ptx::Instruction& i);
     void repack(const ptx::Instruction& i);
+    ptx::Space place_address(const ptx::Operand& m, ptx::Space space, Code& code);
+
+    // matrix.cpp
+    void matrix(const ptx::Instruction& i);
+    std::shared_ptr<const MatrixLayout> matrix_layout(const ptx::Instruction& i);
+    void take_immediates(MatrixOperation& op, const std::vector<std::int64_t>& given);
+
+    // compare.cpp
+    void compare(const ptx::Instruction& i);
+    void compare_halves(const ptx::Instruction& i);
+    void lop3(const ptx::Instruction& i);
+
+    // video.cpp, stack.cpp
+    void video(const ptx::Instruction& i);
+    void stack(const ptx::Instruction& i);
+    bool allocates(const ptx::Function& f) const;
+
+    // atomic.cpp
+    void atomic(const ptx::Instruction& i);
+    void wide_atomic(const ptx::Instruction& i);
+    void vector_atomic(const ptx::Instruction& i);
+    void unsynchronised(const ptx::Instruction& i);
+
+    // async.cpp
+    void asynchronous(const ptx::Instruction& i);
+    void mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space);
+    void tensor(const ptx::Instruction& i, AsyncKind kind);
+    std::int32_t host_address(const ptx::Operand& m, ptx::Space space);
+
+    // decode_texture.cpp
+    void texture(const ptx::Instruction& i);
+    std::int32_t texture_handle(const ptx::Operand& o);
+    const ptx::Operand& element(const ptx::Operand& o, unsigned n) const;
 
     // operand.cpp: the register file
     std::int32_t allocate(unsigned width);
@@ -163,7 +197,9 @@ class Decoder {
     std::vector<TableFixup> table_fixups_;
     std::vector<std::uint32_t> block_of_;  // instruction to block, of the function at hand
     std::vector<std::pair<std::uint32_t, std::uint32_t>> call_fixups_;  // code, function
-    std::size_t targets_ = 0;                                           // of calls through pointers
+    std::map<std::pair<std::uint16_t, ptx::Bits>, std::shared_ptr<const MatrixLayout>>
+        matrix_layouts_;
+    std::size_t targets_ = 0;  // of calls through pointers
 };
 
 }  // namespace cupola::cpu::exec

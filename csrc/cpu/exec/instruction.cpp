@@ -44,7 +44,9 @@ void Decoder::instruction(const ptx::Instruction& i) {
     const bool control_chapter = i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::control);
     std::size_t around = 0;
     // A guard masks what works on registers and memory; what changes the flow is branched around.
-    const bool masks = i.guard != ptx::absent && !branch && !control_chapter && !is_sync(i);
+    const bool matrices = i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::matrix);
+    const bool masks =
+        i.guard != ptx::absent && !branch && !control_chapter && !matrices && !is_sync(i);
     const bool skips = i.guard != ptx::absent && !branch && !masks;
     if (masks || skips) {
         around = kernel_->code.size();
@@ -54,14 +56,29 @@ void Decoder::instruction(const ptx::Instruction& i) {
     }
     if (control_chapter)
         control_flow(i);
-    else if (form.mnemonic == "set" || (form.mnemonic == "setp" && has_shape(form, Shape::np)))
+    else if (matrices)
+        matrix(i);
+    else if (i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::texture))
+        texture(i);
+    else if (i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::async))
+        asynchronous(i);
+    else if (i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::video))
+        video(i);
+    else if (form.mnemonic == "set" || (form.mnemonic == "setp" && has_shape(form, Shape::np)) ||
+             (form.mnemonic == "setp" && (i.type == Type::f16x2 || i.type == Type::bf16x2)))
         compare(i);
+    else if (form.mnemonic == "lop3" && has_shape(form, Shape::np))
+        lop3(i);
     else if (form.mnemonic == "cvta" || form.mnemonic == "cvta.to")
         convert_address(i);
     else if (form.mnemonic == "mapa" || form.mnemonic == "getctarank")
         cluster_address(i);
     else if (has_shape(form, Shape::apack) || has_shape(form, Shape::dpack))
         repack(i);
+    else if (form.mnemonic == "shfl" || form.mnemonic == "vote" || form.mnemonic == "vote.ballot")
+        unsynchronised(i);
+    else if (has_shape(form, Shape::m) && (form.mnemonic == "atom" || form.mnemonic == "red"))
+        atomic(i);
     else if (has_shape(form, Shape::m))
         memory(i);
     else if (form.mnemonic == "barrier.cluster.arrive")
@@ -213,36 +230,7 @@ void Decoder::memory(const ptx::Instruction& i) {
             code.op[++elements] = source(o, i.type);
     }
     const ptx::Operand& m = *address_operand;
-    ptx::Space space = space_of(i);
-    switch (m.base) {
-        case Kind::reg:
-            code.op[4] = reg(m.index);
-            code.imm = m.value;
-            if (ptx::bytes_of(m.type) == 4) code.flags |= flag::address32;
-            break;
-        case Kind::variable: {
-            const ptx::Variable& v = module_.variables[m.index];
-            const bool shared = space == ptx::Space::shared || space == ptx::Space::cluster_shared;
-            if ((v.space == ptx::Space::shared) != shared)
-                fail(i.line, "'" + v.name + "' does not lie in the space that is accessed");
-            code.op[4] = constant(8, variable_address(m.index));
-            code.imm = m.value;
-            break;
-        }
-        case Kind::frame: {
-            const ptx::Variable& v = f_->frame[m.index];
-            if (is_formal(m.index) || (space != v.space && space != ptx::Space::local))
-                fail(i.line, "'" + v.name + "' does not lie in the space that is accessed");
-            code.op[4] = kernel_->stack_pointer;
-            code.flags |= flag::address32;
-            code.imm = static_cast<std::int64_t>(v.offset + static_cast<std::uint64_t>(m.value));
-            space = ptx::Space::local;
-            break;
-        }
-        default:
-            code.op[4] = constant(8, static_cast<std::uint64_t>(m.value));
-            break;
-    }
+    ptx::Space space = place_address(m, space_of(i), code);
     if (space == ptx::Space::cluster_shared) {
         // The window's address becomes a generic one, which is then followed.
         const std::int32_t host = temporary(8);
@@ -267,6 +255,40 @@ void Decoder::memory(const ptx::Instruction& i) {
     kernel_->code.push_back(code);
     for (unsigned k = 0; k < widened; ++k)
         resize(widen[k].to, widen[k].to_type, widen[k].from, widen[k].from_type);
+}
+
+// Where an access begins: op[4] and imm. A variable of the function's own lies in local memory.
+ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code& code) {
+    switch (m.base) {
+        case Kind::reg:
+            code.op[4] = reg(m.index);
+            code.imm = m.value;
+            if (ptx::bytes_of(m.type) == 4) code.flags |= flag::address32;
+            break;
+        case Kind::variable: {
+            const ptx::Variable& v = module_.variables[m.index];
+            const bool shared = space == ptx::Space::shared || space == ptx::Space::cluster_shared;
+            if ((v.space == ptx::Space::shared) != shared)
+                fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
+            code.op[4] = constant(8, variable_address(m.index));
+            code.imm = m.value;
+            break;
+        }
+        case Kind::frame: {
+            const ptx::Variable& v = f_->frame[m.index];
+            if (is_formal(m.index) || (space != v.space && space != ptx::Space::local))
+                fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
+            code.op[4] = kernel_->stack_pointer;
+            code.flags |= flag::address32;
+            code.imm = static_cast<std::int64_t>(v.offset + static_cast<std::uint64_t>(m.value));
+            space = ptx::Space::local;
+            break;
+        }
+        default:
+            code.op[4] = constant(8, static_cast<std::uint64_t>(m.value));
+            break;
+    }
+    return space;
 }
 
 void Decoder::parameter_load(const ptx::Instruction& i) {
@@ -315,7 +337,9 @@ bool Decoder::control_flow(const ptx::Instruction& i) {
     } else if (m == "call") {
         call(i);
     } else if (m == "ret") {
-        emit(f_->entry ? control.exit : control.ret);
+        leave();
+    } else if (m == "alloca" || m == "stacksave" || m == "stackrestore") {
+        stack(i);
     } else if (m == "exit") {
         emit(control.exit);
     } else if (m == "trap") {
@@ -325,8 +349,9 @@ bool Decoder::control_flow(const ptx::Instruction& i) {
     } else if (m == "nanosleep") {
         emit(control.sleep);
     }
-    // pmevent is for profilers. A grid begins when those before it in its stream have ended, and
-    // those behind it when it has: more than griddepcontrol asks for.
+    // pmevent is for profilers, setmaxnreg for a GPU's register file. A grid begins when those
+    // before it in its stream have ended, and those behind it when it has: more than griddepcontrol
+    // asks for.
     return true;
 }
 
@@ -364,41 +389,6 @@ void Decoder::barrier(const ptx::Instruction& i) {
     }
     code.count = static_cast<std::uint8_t>(kind);
     kernel_->code.push_back(code);
-}
-
-// set, and setp with a second predicate: a plain comparison, then logic on predicates.
-void Decoder::compare(const ptx::Instruction& i) {
-    static constexpr const char* spelled[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
-                                              "lo",  "ls",  "hi",  "hs",  "equ", "neu",
-                                              "ltu", "leu", "gtu", "geu", "num", "nan"};
-    static constexpr const char* logic[] = {"", "and.pred", "or.pred", "xor.pred"};
-    const bool set = i.form.form().mnemonic == "set";
-    const Type type = set ? i.type2 : i.type;
-    const unsigned boolean = field::boolean.get(i.modifiers);
-    const std::string opcode = std::string("setp.") + spelled[field::compare.get(i.modifiers)] +
-                               (field::ftz.get(i.modifiers) ? ".ftz." : ".") +
-                               std::string(name_of(type));
-    const ptx::Operand& d = operand(i, 0);
-    const std::int32_t a = source(operand(i, 1), type), b = source(operand(i, 2), type);
-    const std::int32_t third = boolean ? predicate(operand(i, 3)) : 0;
-    const std::int32_t t = temporary_predicate(), u = temporary_predicate();
-    if (type == Type::f16 || type == Type::bf16) {  // these forms have one destination
-        emit(opcode, t, a, b);
-        emit("not.pred", u, t);
-    } else {
-        emit(opcode, t, u, a, b);
-    }
-    if (set) {
-        if (boolean) emit(logic[boolean], t, t, third);
-        const std::uint64_t yes = i.type == Type::f32 ? 0x3f800000u : 0xffffffffu;
-        emit("selp.b32", destination(d), constant(4, yes), constant(4, 0), t);
-        return;
-    }
-    // The third operand may be one of the destinations: both are made before either is written.
-    emit(logic[boolean], t, t, third);
-    emit(logic[boolean], u, u, third);
-    emit("mov.pred", destination(d), t);
-    if (d.second != ptx::absent) emit("mov.pred", reg(d.second), u);
 }
 
 // Global, constant and parameter addresses are generic ones; shared and local ones are offsets.

@@ -11,6 +11,7 @@ namespace cupola::cpu::exec {
 struct Key {
     ptx::Type type = ptx::Type::none, type2 = ptx::Type::none;
     ptx::Bits modifiers = 0;
+    bool* by_lane = nullptr;  // where to note whether its semantics is a function of one lane
 };
 
 // How many of Code::op an operand takes, and where those of the n-th begin.

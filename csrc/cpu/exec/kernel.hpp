@@ -1,11 +1,16 @@
 // csrc/cpu/exec/kernel.hpp - a decoded kernel: its code, and what its register file starts with.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cpu/exec/code.hpp"
+#include "cpu/exec/matrix.hpp"
+#include "cpu/exec/native.hpp"
+#include "cpu/exec/texture.hpp"
 #include "ptx/program.hpp"
 
 namespace cupola::cpu::exec {
@@ -16,6 +21,7 @@ enum class Hidden : std::uint8_t {
     local_base,
     parameter_base,
     stack_pointer,
+    local_top,  // the end of what alloca has taken
     count,
 };
 
@@ -42,6 +48,26 @@ struct CallSite {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> targets;
 };
 
+// A kernel's machine code, and what goes with it.
+struct Native {
+    std::vector<Code> code;  // the kernel's once more; each leaves at once, so that a handler which
+                             // is called comes back before the next
+    std::vector<Handler> handlers;
+    std::vector<std::uint8_t> entry;  // 1 where `run` may begin
+    Services services;
+    NativeRun run = nullptr;
+};
+
+// Where a kernel finds it. Others may still be making it when the kernel has gone.
+struct NativeSlot {
+    enum class State : std::uint8_t { none, making, ready, failed };
+    std::atomic<const Native*> ready{nullptr};  // what launches take from then on
+    std::atomic<State> state{State::none};
+    std::atomic<std::uint64_t> nanoseconds{0};  // interpreted so far
+    std::unique_ptr<const Native> made;         // as `ready`
+    std::string failure;                        // why there is none
+};
+
 struct KernelCode final : Kernel {
     const std::string& name() const override { return name_; }
     const std::vector<Parameter>& parameters() const override { return parameters_; }
@@ -63,6 +89,7 @@ struct KernelCode final : Kernel {
     std::uint32_t shared_bytes = 0, shared_align = 1;
     std::uint32_t frame_bytes = 0;  // a thread's deepest use of local memory, recursion aside
     std::uint32_t stack_bytes = 0;  // what is set aside for it
+    std::uint32_t local_top = 0;    // where in it memory of alloca begins
     std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
     Dim3 required{0, 0, 0}, cluster{0, 0, 0};
     std::uint32_t cluster_limit = 0;
@@ -75,13 +102,17 @@ struct KernelCode final : Kernel {
     // Special or Hidden, register; is_explicit_cluster's is a predicate
     std::vector<std::pair<unsigned, std::int32_t>> specials;
     std::vector<CallSite> calls;
+    std::vector<TextureSite> textures;
     std::vector<std::vector<std::int32_t>> tables;  // brx.idx: targets relative to the instruction
-    std::uint32_t slots = 0;                        // cached ranges
-    std::uint32_t call_depth = 0;                   // frames on a lane's return stack
-    std::int32_t stack_pointer = 0;                 // register
+    std::vector<MatrixOperation> matrices;
+    std::uint32_t slots = 0;         // cached ranges
+    std::uint32_t call_depth = 0;    // frames on a lane's return stack
+    std::int32_t stack_pointer = 0;  // register
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
+    const std::shared_ptr<NativeSlot> native = std::make_shared<NativeSlot>();
 };
 
-inline constexpr std::uint32_t recursion_bytes = 128 * 1024, recursion_depth = 2048;
+inline constexpr std::uint32_t recursion_bytes = 128 * 1024, recursion_depth = 2048,
+                               alloca_bytes = 128 * 1024;
 
 }  // namespace cupola::cpu::exec

@@ -25,24 +25,11 @@ bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
         if (within(address, bytes, cached.begin, cached.end - cached.begin) &&
             (cached.writable || !write))
             continue;
-        Range found;
-        if (within(address, bytes, shared, shared_bytes)) {
-            found = {shared, shared + shared_bytes, true};
-        } else if (const auto mine = reinterpret_cast<std::uintptr_t>(local_of(w, lane));
-                   within(address, bytes, mine, local_bytes)) {
-            continue;  // each lane has its own: nothing to keep
-        } else if (within(address, bytes, parameters, parameter_bytes)) {
-            found = {parameters, parameters + parameter_bytes, false};
-        } else if (within(address, bytes, cluster, cluster_bytes)) {
-            // Of another block of the cluster; between their memories there is nothing.
-            const std::uintptr_t begin = address - (address - cluster) % cluster_stride;
-            found = {begin, begin + shared_bytes, true};
-        } else if (within(address, bytes, launch_.workspace.begin,
-                          launch_.workspace.end - launch_.workspace.begin)) {
-            found = launch_.workspace;
-        } else {
-            found = launch_.memory ? launch_.memory->find(address) : Range{};
-        }
+        // Each lane has its own local memory: nothing to keep.
+        if (within(address, bytes, reinterpret_cast<std::uintptr_t>(local_of(w, lane)),
+                   local_bytes))
+            continue;
+        const Range found = range_around(w, lane, address, bytes);
         if (found.end <= found.begin ||
             !within(address, bytes, found.begin, found.end - found.begin) ||
             (write && !found.writable)) {
@@ -53,6 +40,58 @@ bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
         cached = found;
     }
     return true;
+}
+
+// The memory that an address lies in, of a lane's own, the cluster's or the device's.
+Range BlockState::range_around(const Warp& w, unsigned lane, std::uint64_t address,
+                               std::uint64_t bytes) const {
+    if (within(address, bytes, shared, shared_bytes)) return {shared, shared + shared_bytes, true};
+    if (const auto mine = reinterpret_cast<std::uintptr_t>(local_of(w, lane));
+        within(address, bytes, mine, local_bytes))
+        return {mine, mine + local_bytes, true};
+    if (within(address, bytes, parameters, parameter_bytes))
+        return {parameters, parameters + parameter_bytes, false};
+    if (within(address, bytes, cluster, cluster_bytes)) {
+        // Of another block of the cluster; between their memories there is nothing.
+        const std::uintptr_t begin = address - (address - cluster) % cluster_stride;
+        return {begin, begin + shared_bytes, true};
+    }
+    if (within(address, bytes, launch_.workspace.begin,
+               launch_.workspace.end - launch_.workspace.begin))
+        return launch_.workspace;
+    return launch_.memory ? launch_.memory->find(address) : Range{};
+}
+
+std::byte* BlockState::reach(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                             std::uint64_t bytes, std::uint64_t align, bool write) {
+    if (address & (align - 1)) {
+        fault(w, ip, Fault::Kind::misaligned_address, lane, "misaligned address", address);
+        return nullptr;
+    }
+    // A long stretch may go through several ranges that follow each other.
+    std::uint64_t from = address;
+    for (std::uint64_t left = bytes; left != 0;) {
+        const Range found = range_around(w, lane, from, 1);
+        if (from < found.begin || from >= found.end || (write && !found.writable)) {
+            fault(w, ip, Fault::Kind::illegal_address, lane,
+                  write ? "illegal address, written" : "illegal address, read", from);
+            return nullptr;
+        }
+        const std::uint64_t here = found.end - from < left ? found.end - from : left;
+        from += here;
+        left -= here;
+    }
+    return reinterpret_cast<std::byte*>(address);
+}
+
+bool BlockState::bulk(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                      std::uint64_t bytes, bool write) {
+    if (bytes % 16 != 0) {
+        fault(w, ip, Fault::Kind::misaligned_address, lane,
+              "a bulk copy of bytes that are no multiple of 16", bytes);
+        return false;
+    }
+    return reach(w, ip, lane, address, bytes, 16, write) != nullptr;
 }
 
 std::uintptr_t BlockState::readable_until(const Warp& w, unsigned lane,

@@ -176,7 +176,9 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
     if (static_cast<S>(o.index) == S::warp_size) return constant(width, 32);
     const unsigned own = static_cast<S>(o.index) == S::clock64 ||
                                  static_cast<S>(o.index) == S::globaltimer ||
-                                 static_cast<S>(o.index) == S::gridid
+                                 static_cast<S>(o.index) == S::gridid ||
+                                 static_cast<S>(o.index) == S::current_graph_exec ||
+                                 static_cast<S>(o.index) == S::performance64
                              ? 8
                              : 4;
     Handler read = nullptr;

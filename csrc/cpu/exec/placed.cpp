@@ -10,6 +10,11 @@
 
 namespace cupola::cpu::exec {
 
+static_assert(static_cast<int>(Variable::Role::surface) == static_cast<int>(ptx::Opaque::surface) &&
+                  static_cast<int>(Variable::Role::texture) ==
+                      static_cast<int>(ptx::Opaque::texture),
+              "what a variable is has the same numbers on both sides");
+
 void Placed::place(const ptx::Module& module, std::string_view source, bool every) {
     place_functions(module, every);
     place_variables(placement_, module, source);
@@ -17,7 +22,8 @@ void Placed::place(const ptx::Module& module, std::string_view source, bool ever
         const ptx::Variable& v = module.variables[n];
         if (placement_.addresses[n])
             variables_.push_back({v.name, placement_.addresses[n], static_cast<std::size_t>(v.size),
-                                  v.space == ptx::Space::constant, v.managed});
+                                  v.space == ptx::Space::constant, v.managed,
+                                  static_cast<Variable::Role>(v.opaque)});
     }
 }
 

@@ -5,6 +5,7 @@
 // a turn is bounded: when it is over, other lanes run for a while whatever their place, and then
 // other warps.
 #include "cpu/exec/block.hpp"
+#include "cpu/exec/groups.hpp"
 
 namespace cupola::cpu::exec {
 
@@ -12,18 +13,12 @@ namespace {
 
 constexpr std::int32_t forced_length = 256;  // branches of any kind
 
-const Code* never() { return reinterpret_cast<const Code*>(~std::uintptr_t{0}); }
-
-void set_limit(Warp& w) {
-    w.limit = w.forced > 0 ? nullptr : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc : never();
-}
-
 const Code* take(Warp& w, unsigned n) {
     const Group group = w.ready[n];
     for (unsigned i = n; i + 1 < w.ready_count; ++i) w.ready[i] = w.ready[i + 1];
     --w.ready_count;
     set_mask(w, group.mask);
-    set_limit(w);
+    limit_lanes(w);
     return group.pc;
 }
 
@@ -66,23 +61,9 @@ bool release_gathered(Warp& w, bool force) {
 
 }  // namespace
 
-void set_mask(Warp& w, std::uint32_t mask) {
-    w.mask = mask;
-    for (unsigned i = 0; i < lanes; ++i) w.lane_mask[i] = -static_cast<std::int32_t>(mask >> i & 1);
-}
+void set_mask(Warp& w, std::uint32_t mask) { mask_lanes(w, mask); }
 
-void make_ready(Warp& w, std::uint32_t mask, const Code* at) {
-    unsigned n = w.ready_count;
-    while (n > 0 && w.ready[n - 1].pc < at) --n;
-    if (n > 0 && w.ready[n - 1].pc == at) {
-        w.ready[n - 1].mask |= mask;
-        return;
-    }
-    for (unsigned i = w.ready_count; i > n; --i) w.ready[i] = w.ready[i - 1];
-    w.ready[n] = {mask, at};
-    ++w.ready_count;
-    set_limit(w);
-}
+void make_ready(Warp& w, std::uint32_t mask, const Code* at) { line_up(w, mask, at); }
 
 const Code* pick(Warp& w) {
     w.forced = 0;
@@ -107,7 +88,7 @@ const Code* arrive(Warp& w, const Code* at) {
         }
     if (w.forced > 0) {
         if (--w.forced > 0) return at;
-        set_limit(w);
+        limit_lanes(w);
     }
     if (at < w.limit) return at;
     make_ready(w, w.mask, at);
@@ -134,15 +115,7 @@ const Code* expire(Warp& w, const Code* at) {
 }
 
 const Code* split(Warp& w, std::uint32_t first_mask, const Code* first, const Code* second) {
-    const std::uint32_t second_mask = w.mask & ~first_mask;
-    if (first < second) {
-        make_ready(w, second_mask, second);
-        set_mask(w, first_mask);
-        return first < w.limit ? first : arrive(w, first);
-    }
-    make_ready(w, first_mask, first);
-    set_mask(w, second_mask);
-    return second < w.limit ? second : arrive(w, second);
+    return part(w, first_mask, first, second, &arrive);
 }
 
 const Code* wait_for_lanes(Warp& w, std::uint32_t want, const Code* code, const Code* then) {

@@ -38,26 +38,32 @@ class Translator:
 
     def step(
         self,
-        source: Path,
+        source: Path | None,
         target: Path,
         arguments: Sequence[str],
         *,
         inputs: Sequence[Path] = (),
         ignored: tuple[Path, ...] = (),
     ) -> Step:
-        """A step that makes C++ of a .pyx file and tells what it read."""
+        """A step that makes C++ of a .pyx file and tells what it read; without a source, of what
+        Cython's modules can share.
+        """
         import Cython
 
-        command = (*arguments, "--depfile", "-o", str(target), str(source))
+        if source is None:
+            last = ("--generate-shared", str(target))
+        else:
+            last = ("--depfile", "-o", str(target), str(source))
+        command = (*arguments, *last)
         step = Step(
             target=target,
-            inputs=(source, *inputs),
+            inputs=(source, *inputs) if source else inputs,
             command=("cython", *command),
             action=lambda: self._translate(step),
             key=("cython", Cython.__version__, *command),
-            depfile=target.with_name(target.name + ".dep"),
+            depfile=target.with_name(target.name + ".dep") if source else None,
             ignored=ignored,
-            label=f"translate {source}",
+            label=f"translate {source or target.name}",
         )
         return step
 

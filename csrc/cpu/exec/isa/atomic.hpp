@@ -14,7 +14,12 @@ T updated(T old, T b) {
     using A = ptx::Atomic;
     if constexpr (Op == A::exch)
         return b;
-    else if constexpr (Op == A::add && std::is_class_v<T> && is_short<T>) {
+    else if constexpr ((Op == A::min || Op == A::max) && std::is_class_v<T>) {
+        using Scalar = std::conditional_t<Op == A::min, MinReal, MaxReal>;
+        T d;
+        std::conditional_t<is_short<T>, Scalar, Pairwise<Scalar>>::template lane<Plain>(d, old, b);
+        return d;
+    } else if constexpr (Op == A::add && std::is_class_v<T> && is_short<T>) {
         T d;
         AddReal::lane<Plain>(d, old, b);
         return d;

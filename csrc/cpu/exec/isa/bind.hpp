@@ -7,6 +7,26 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
+// Both halves of a packed register.
+template <class Op>
+struct Pairwise {
+    template <class M, class T>
+    static void lane(Pair<T>& d, Pair<T> a) {
+        Op::template lane<M>(d.low, a.low);
+        Op::template lane<M>(d.high, a.high);
+    }
+    template <class M, class T>
+    static void lane(Pair<T>& d, Pair<T> a, Pair<T> b) {
+        Op::template lane<M>(d.low, a.low, b.low);
+        Op::template lane<M>(d.high, a.high, b.high);
+    }
+    template <class M, class T>
+    static void lane(Pair<T>& d, Pair<T> a, Pair<T> b, Pair<T> c) {
+        Op::template lane<M>(d.low, a.low, b.low, c.low);
+        Op::template lane<M>(d.high, a.high, b.high, c.high);
+    }
+};
+
 struct Lowered {};  // rows which the decoder builds from other rows
 
 template <class Sem, class = void>
@@ -91,6 +111,8 @@ struct ChapterOf<Rows, std::index_sequence<I...>, S...> {
     static Handler find(unsigned row, const Key& key) {
         using Find = Handler (*)(const Key&);
         static constexpr Find finders[] = {&bind<RowOf<S, Rows, I>>...};
+        static constexpr bool by_lane[] = {!HasHandler<S>::value && !std::is_same_v<S, Lowered>...};
+        if (key.by_lane) *key.by_lane = by_lane[row];
         return finders[row](key);
     }
 };

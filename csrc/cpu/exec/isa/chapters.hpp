@@ -11,6 +11,7 @@ exec::Handler find_compare(unsigned row, const exec::Key& key);
 exec::Handler find_convert(unsigned row, const exec::Key& key);
 exec::Handler find_move(unsigned row, const exec::Key& key);
 exec::Handler find_sync(unsigned row, const exec::Key& key);
+exec::Handler find_async(unsigned row, const exec::Key& key);
 
 // ld.param of a kernel: one value for all lanes.
 exec::Handler find_parameter_load(unsigned bytes);

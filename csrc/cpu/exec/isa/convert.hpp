@@ -117,6 +117,7 @@ struct ConvertReal {
             if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
             if constexpr (M::relu) x = x <= 0 ? 0 : x;
             d = narrow<D>(x, M::round);
+            if constexpr (M::satfinite) d = finite(d);
             if constexpr (sizeof(S) == 8 && !M::sat) d = x != x ? short_nan<D>(x) : d;
         } else {
             const D x = static_cast<D>(as_real(input_of<M>(a)));
@@ -128,6 +129,12 @@ struct ConvertReal {
     }
 
   private:
+    template <class D>
+    static D finite(D x) {  // the largest number in place of an infinity
+        using L = Layout<D>;
+        constexpr std::uint32_t infinity = static_cast<std::uint32_t>(L::top) << L::mantissa;
+        return {static_cast<std::uint16_t>((x.bits & 0x7fffu) == infinity ? x.bits - 1u : x.bits)};
+    }
     template <class M, class S>
     static S input_of(S a) {
         if constexpr (std::is_same_v<S, float> && ptx::bytes_of(M::type) >= 4)
@@ -171,6 +178,105 @@ struct ConvertPack {
         using T = Lane<M::type>;
         d = static_cast<std::uint32_t>(static_cast<std::uint16_t>(saturated<T>(a))) << 16 |
             static_cast<std::uint16_t>(saturated<T>(b));
+    }
+};
+
+// The upper half of d is the lower one of a third source.
+struct ConvertPackMore {
+    template <class M>
+    static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b, std::uint32_t c) {
+        using T = Lane<M::type>;
+        d = c << 16 | static_cast<std::uint32_t>(static_cast<std::uint8_t>(saturated<T>(a))) << 8 |
+            static_cast<std::uint8_t>(saturated<T>(b));
+    }
+};
+
+// tf32: the upper 19 bits of an f32, by adding what carries into them. What becomes of NaN is what
+// an H200 does: .rna knows none, the others make one of it.
+struct ConvertTensor {
+    template <class M>
+    static void lane(std::uint32_t& d, float a) {
+        constexpr std::uint32_t infinity = 0x7f800000u, kept = 0x7fffe000u, last = 0x2000;
+        const auto bits = bit_cast<std::uint32_t>(a);
+        const std::uint32_t sign = bits & 0x80000000u, rest = bits & 0x7fffffffu;
+        std::uint32_t up = 0;
+        if constexpr (M::round == ptx::Round::rna) up = 0x1000;
+        if constexpr (M::round == ptx::Round::rn) up = 0x0fff + (rest >> 13 & 1);
+        std::uint32_t made = (rest + up) & kept;
+        if constexpr (M::satfinite) made -= (made & infinity) == infinity ? last : 0;
+        made |= sign;
+        if constexpr (M::round == ptx::Round::rna) {
+            d = made;
+        } else {
+            made = rest == infinity ? bits : made;
+            if constexpr (M::relu) made = sign ? 0 : made;
+            d = rest > infinity ? kept : made;
+        }
+    }
+};
+
+// Numbers of eight bits: e4m3 has no infinity and one NaN, e5m2 is the upper half of an f16.
+template <Type T>
+struct Eight {
+    static constexpr int mantissa = T == Type::e4m3x2 ? 3 : 2, bias = T == Type::e4m3x2 ? 7 : 15;
+    static constexpr std::uint32_t largest = T == Type::e4m3x2 ? 0x7e : 0x7b, nan = 0x7f;
+
+    // To nearest, and never beyond the largest.
+    template <class M>
+    static std::uint32_t of(double x) {
+        const auto bits = bit_cast<std::uint64_t>(x);
+        const auto sign = static_cast<std::uint32_t>(bits >> 63);
+        if (x != x) return nan;
+        if (M::relu && sign) return 0;
+        const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023 + bias;
+        const std::uint64_t whole = (bits & 0xfffffffffffffu) | std::uint64_t{1} << 52;
+        const int below = exponent > 0 ? 0 : 1 - exponent, drop = 52 - mantissa + below;
+        std::uint32_t made = 0;
+        if (drop < 60) {
+            const std::uint64_t kept = whole >> drop,
+                                rest = whole & ((std::uint64_t{1} << drop) - 1),
+                                half = std::uint64_t{1} << (drop - 1);
+            const std::uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));
+            const std::uint64_t field = static_cast<std::uint64_t>(exponent > 0 ? exponent - 1 : 0)
+                                        << mantissa;
+            made =
+                rounded + field > largest ? largest : static_cast<std::uint32_t>(rounded + field);
+        }
+        return sign << 7 | made;
+    }
+    template <class M>
+    static Half widened(std::uint32_t bits) {
+        const std::uint32_t sign = bits >> 7 & 1, rest = bits & 0x7f;
+        if (M::relu && sign && rest <= (T == Type::e4m3x2 ? 0x7e : 0x7c)) return {0};
+        if constexpr (T == Type::e5m2x2) {
+            const bool number = rest <= 0x7c;
+            return {static_cast<std::uint16_t>(number ? bits << 8 : 0x7fffu)};
+        } else {
+            if (rest == nan) return {0x7fff};
+            const double scale =
+                rest < 8 ? 0x1p-9 : 0x1p-10 * static_cast<double>(1u << (rest >> 3));
+            const double x = static_cast<double>(rest < 8 ? rest : 8 + (rest & 7)) * scale;
+            return narrow<Half>(sign ? -x : x, ptx::Round::rn);
+        }
+    }
+};
+struct NarrowEight {
+    template <class M>
+    static void lane(std::uint16_t& d, float a, float b) {
+        d = static_cast<std::uint16_t>(Eight<M::type>::template of<M>(a) << 8 |
+                                       Eight<M::type>::template of<M>(b));
+    }
+    template <class M>
+    static void lane(std::uint16_t& d, Pair<Half> a) {
+        d = static_cast<std::uint16_t>(Eight<M::type>::template of<M>(widen(a.high)) << 8 |
+                                       Eight<M::type>::template of<M>(widen(a.low)));
+    }
+};
+struct WidenEight {
+    template <class M>
+    static void lane(Pair<Half>& d, std::uint16_t a) {
+        d.high = Eight<M::type2>::template widened<M>(a >> 8u);
+        d.low = Eight<M::type2>::template widened<M>(a & 0xffu);
     }
 };
 

@@ -25,8 +25,16 @@ exec::Handler find(ptx::FormId form, const exec::Key& key) {
             return find_move(form.row(), key);
         case ptx::ChapterId::sync:
             return find_sync(form.row(), key);
+        case ptx::ChapterId::async:
+            return find_async(form.row(), key);
         case ptx::ChapterId::control:
             break;  // ../control.cpp
+        case ptx::ChapterId::video:
+            break;  // ../video.cpp
+        case ptx::ChapterId::matrix:
+            break;  // ../matrix_product.cpp and its neighbours
+        case ptx::ChapterId::texture:
+            break;  // ../texture.cpp, ../surface.cpp
     }
     return nullptr;
 }

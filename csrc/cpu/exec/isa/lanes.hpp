@@ -146,6 +146,26 @@ template <>
 struct LaneOf<Type::bf16x2> {
     using type = Pair<Brain>;
 };
+template <>
+struct LaneOf<Type::u16x2> {
+    using type = Pair<std::uint16_t>;
+};
+template <>
+struct LaneOf<Type::s16x2> {
+    using type = Pair<std::int16_t>;
+};
+template <>
+struct LaneOf<Type::tf32> {
+    using type = std::uint32_t;
+};
+template <>
+struct LaneOf<Type::e4m3x2> {
+    using type = std::uint16_t;
+};
+template <>
+struct LaneOf<Type::e5m2x2> {
+    using type = std::uint16_t;
+};
 template <Type T>
 using Lane = typename LaneOf<T>::type;
 
@@ -191,7 +211,8 @@ template <Type T1, Type T2, Bits B>
 struct Mods {
     static constexpr Type type = T1, type2 = T2;
     static constexpr bool ftz = field::ftz.get(B), sat = field::sat.get(B), nan = field::nan.get(B),
-                          xorsign = field::xorsign.get(B), relu = field::relu.get(B);
+                          xorsign = field::xorsign.get(B), relu = field::relu.get(B),
+                          satfinite = field::satfinite.get(B);
     static constexpr auto round = static_cast<ptx::Round>(field::round.get(B));
     static constexpr auto compare = static_cast<ptx::Compare>(field::compare.get(B));
     static constexpr auto part = static_cast<ptx::Part>(field::part.get(B));
@@ -235,6 +256,31 @@ struct LaneBits {
     }
 };
 inline constexpr LaneBits lane_bits;
+
+// Of two lanes' worth of values the one or the other, by a bit each.
+template <class T>
+[[gnu::always_inline]] inline void select(std::uint32_t mask, const T* yes, const T* no, T* to) {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    if constexpr (sizeof(T) == 8) {
+        for (unsigned k = 0; k < 4; ++k)
+            _mm512_store_si512(to + 8 * k,
+                               _mm512_mask_mov_epi64(_mm512_load_si512(no + 8 * k),
+                                                     static_cast<__mmask8>(mask >> 8 * k),
+                                                     _mm512_load_si512(yes + 8 * k)));
+        return;
+    }
+    if constexpr (sizeof(T) == 4) {
+        for (unsigned k = 0; k < 2; ++k)
+            _mm512_store_si512(to + 16 * k,
+                               _mm512_mask_mov_epi32(_mm512_load_si512(no + 16 * k),
+                                                     static_cast<__mmask16>(mask >> 16 * k),
+                                                     _mm512_load_si512(yes + 16 * k)));
+        return;
+    }
+#endif
+    CUPOLA_EACH_LANE
+    for (unsigned i = 0; i < lanes; ++i) to[i] = (mask & lane_bits.of[i]) != 0 ? yes[i] : no[i];
+}
 
 template <class T>
 struct In {
@@ -318,6 +364,8 @@ auto port_of() {
         return (In<Lane<M::type2>>*)nullptr;
     else if constexpr (S == Shape::w)
         return (In<std::uint32_t>*)nullptr;
+    else if constexpr (S == Shape::h)
+        return (In<std::uint16_t>*)nullptr;
     else if constexpr (S == Shape::np || S == Shape::cc_in)
         return (PredicateIn*)nullptr;
     else if constexpr (S == Shape::p || S == Shape::cc_out)
@@ -373,10 +421,11 @@ struct Rounding<true> {
 // the time to compile, and where lanes are masked it costs a copy of the results.
 template <class M>
 constexpr bool seldom =
-    M::directed || M::sat || M::relu || M::nan || M::xorsign ||
+    M::directed || M::sat || M::relu || M::satfinite || M::nan || M::xorsign ||
     (M::type != Type::none && ptx::bytes_of(M::type) < 4) ||
     (M::type2 != Type::none && ptx::bytes_of(M::type2) < 4) || M::type == Type::f16x2
-    || M::type == Type::bf16x2;
+    || M::type == Type::bf16x2 || M::type == Type::tf32 || M::type == Type::u16x2
+    || M::type == Type::s16x2;
 
 constexpr bool writes_lanes(Shape s) {
     return s == Shape::d || s == Shape::dr || s == Shape::dw || s == Shape::d32;
@@ -402,9 +451,10 @@ constexpr bool writes_first_alone() {
 
 const Code* stay(const Code* ip, Warp& w, std::byte* r);  // handlers.cpp: calls no other
 
-// Runs an instruction for all lanes, and gives back what it wrote in those that are masked.
+// Runs an instruction by its handler for all lanes, and gives back what it wrote in those that are
+// masked.
 template <class T>
-__attribute__((noinline)) void run_masked(const Code* ip, Warp& w, std::byte* r) {
+__attribute__((noinline)) void run_masked(Handler run, const Code* ip, Warp& w, std::byte* r) {
     T* const p = at<T>(r, ip->op[0]);
     alignas(64) T before[lanes];
     std::memcpy(before, p, sizeof before);
@@ -412,7 +462,7 @@ __attribute__((noinline)) void run_masked(const Code* ip, Warp& w, std::byte* r)
     code[1].run = &stay;
     const std::uint32_t mask = w.mask;
     w.mask = all_lanes;
-    ip->run(code, w, r);
+    run(code, w, r);
     w.mask = mask;
     CUPOLA_EACH_LANE
     for (unsigned i = 0; i < lanes; ++i) p[i] = w.lane_mask[i] ? p[i] : before[i];
@@ -440,7 +490,7 @@ struct Map<Sem, M, Row, std::index_sequence<I...>> {
             apply<true>(ip, w, r);
         } else if constexpr (seldom<M> && writes_first_alone<Row>()) {
             using Result = Port<Row::form().shapes.list[0], M, true>;
-            run_masked<Bytes<sizeof(*Result::p)>>(ip, w, r);
+            run_masked<Bytes<sizeof(*Result::p)>>(&threaded<&body>, ip, w, r);
         } else {
             apply<false>(ip, w, r);
         }

@@ -354,24 +354,4 @@ struct TestProperty {
     }
 };
 
-// Both halves of a packed register.
-template <class Op>
-struct Pairwise {
-    template <class M, class T>
-    static void lane(Pair<T>& d, Pair<T> a) {
-        Op::template lane<M>(d.low, a.low);
-        Op::template lane<M>(d.high, a.high);
-    }
-    template <class M, class T>
-    static void lane(Pair<T>& d, Pair<T> a, Pair<T> b) {
-        Op::template lane<M>(d.low, a.low, b.low);
-        Op::template lane<M>(d.high, a.high, b.high);
-    }
-    template <class M, class T>
-    static void lane(Pair<T>& d, Pair<T> a, Pair<T> b, Pair<T> c) {
-        Op::template lane<M>(d.low, a.low, b.low, c.low);
-        Op::template lane<M>(d.high, a.high, b.high, c.high);
-    }
-};
-
 }  // namespace cupola::cpu::CUPOLA_ISA

@@ -12,6 +12,7 @@ using BarrierPopc = Lowered;
 using BarrierPopcCount = Lowered;
 using BarrierReduce = Lowered;
 using BarrierReduceCount = Lowered;
+using AtomicWide = Lowered;  // ../atomic.cpp
 
 Handler find_sync(unsigned row, const Key& key) {
     return ChapterBinding<ptx::table::sync

@@ -15,6 +15,42 @@ inline bool gathered(Warp& w, std::uint32_t members) {
 inline std::uint32_t first_of(const Warp& w, const std::byte* r, std::int32_t offset) {
     return reinterpret_cast<const std::uint32_t*>(r + offset)[__builtin_ctz(w.mask)];
 }
+// Whether all lanes name the same members, as they do but for groups of a warp that each work
+// alone.
+inline bool agreed(const Warp& w, const std::byte* r, std::int32_t offset, std::uint32_t members) {
+    const auto* named = reinterpret_cast<const std::uint32_t*>(r + offset);
+    std::uint32_t other = 0;
+    for (unsigned i = 0; i < lanes; ++i)
+        other |= (named[i] ^ members) & static_cast<std::uint32_t>(w.lane_mask[i]);
+    return other == 0;
+}
+// run(members) for each group of lanes that name the same ones, with their mask; those whose
+// members are not all here wait, and go on at `then`. Gives the next Code to run.
+template <class F>
+const Code* each_group(const Code* ip, Warp& w, const std::byte* r, std::int32_t offset,
+                       const Code* then, F run) {
+    const auto* named = reinterpret_cast<const std::uint32_t*>(r + offset);
+    const std::uint32_t all = w.mask;
+    std::uint32_t on = 0;
+    for (std::uint32_t left = all; left != 0;) {
+        const std::uint32_t members = named[__builtin_ctz(left)];
+        std::uint32_t group = 0;
+        for (std::uint32_t m = left; m != 0; m &= m - 1)
+            if (named[__builtin_ctz(m)] == members) group |= m & (0u - m);
+        left &= ~group;
+        set_mask(w, all);
+        if (!gathered(w, members)) {
+            w.waiting[w.waiting_count++] = {group, then, ip, -1, members};
+            continue;
+        }
+        set_mask(w, group);
+        run(members);
+        on |= group;
+    }
+    if (on == 0) return pick(w);
+    set_mask(w, on);
+    return ip + 1;
+}
 inline void write_bits(Warp& w, std::uint32_t& p, std::uint32_t bits) {
     p = (p & ~w.mask) | (bits & w.mask);
 }
@@ -30,6 +66,10 @@ struct WarpWide {
     template <class M>
     [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
         const std::uint32_t members = first_of(w, r, ip->op[Members]);
+        if (__builtin_expect(!agreed(w, r, ip->op[Members], members), 0))
+            return each_group(ip, w, r, ip->op[Members], ip, [&](std::uint32_t named) {
+                Op::template run<M>(ip, w, r, named & w.mask);
+            });
         if (!gathered(w, members)) return wait_for_lanes(w, members, ip, ip);
         Op::template run<M>(ip, w, r, members & w.mask);
         return ip + 1;
@@ -170,6 +210,8 @@ struct WarpBarrier {
     using Whole = void;
     static inline const Code* body(const Code* ip, Warp& w, std::byte* r) {
         const std::uint32_t members = first_of(w, r, ip->op[0]);
+        if (__builtin_expect(!agreed(w, r, ip->op[0], members), 0))
+            return each_group(ip, w, r, ip->op[0], ip + 1, [](std::uint32_t) {});
         if (!gathered(w, members)) return wait_for_lanes(w, members, ip, ip + 1);
         return ip + 1;
     }

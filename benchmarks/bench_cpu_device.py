@@ -1,0 +1,187 @@
+"""The CPU device beside loops in C++: eight kernels, interpreted and compiled, on one thread and on
+all, in one run.
+
+python benchmarks/bench_cpu_device.py [--out FILE]
+"""
+
+import argparse
+import ctypes
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+ROUNDS = 5
+FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-pthread")
+
+
+class Case:
+    """A kernel: its launch, its arrays, and the loop that does the same work."""
+
+    def __init__(self, grid, block, arguments, loop, tolerance=0.0):
+        self.grid, self.block, self.arguments, self.loop = grid, block, arguments, loop
+        self.tolerance = tolerance
+
+
+def cases():
+    """Arguments as in eight.cu: arrays, of which "out" is the result, and numbers."""
+    rng = np.random.default_rng(3)
+    side, many, order = 1024, 1 << 22, 384
+    x, y = rng.random(many, np.float32), rng.random(many, np.float32)
+    picture, weights = rng.random((side, side), np.float32), rng.random(25, np.float32)
+    a, b = rng.random((order, order), np.float32), rng.random((order, order), np.float32)
+    words = rng.integers(0, 1 << 32, many, np.uint32)
+    points = rng.random((4096, 4), np.float32)
+    i, f = np.int32, np.float32
+    square = ((side // 32, side // 8), (32, 8))
+    return {
+        "mandelbrot": Case(*square, ["out", i(side), i(256)], (side, side)),
+        "saxpy": Case(many // 256, 256, [x, y, "out", f(2), i(many)], (many,)),
+        "convolution": Case(*square, [picture, weights, "out", i(side)], (side, side)),
+        "product": Case(
+            (order // 16, order // 16), (16, 16), [a, b, "out", i(order)], (order, order)
+        ),
+        "reduction": Case(256, 256, [x, "out", i(many)], (256,)),
+        "histogram": Case(64, 256, [words, "out", i(many)], (256,)),
+        "radix": Case(1024, 256, [words[: 1 << 18].copy(), "out"], (1 << 18,)),
+        "bodies": Case(16, 256, [points, "out", i(4096)], (4096, 4)),
+    }
+
+
+def result_of(name, case):
+    kind = np.uint32 if name in ("histogram", "radix") else np.float32
+    return np.zeros(case.loop, kind)
+
+
+def build(folder):
+    ptx, library = folder / "eight.ptx", folder / "eight.so"
+    nvcc = ["nvcc", "-ptx", "-arch=compute_75", "-o", str(ptx), str(HERE / "eight.cu")]
+    subprocess.run(nvcc, check=True)
+    compiler = os.environ.get("CXX", "g++")
+    subprocess.run([compiler, *FLAGS, "-o", str(library), str(HERE / "eight.cpp")], check=True)
+    return ptx, library
+
+
+def loops(library, name, case, threads):
+    """Median seconds of the loop, and what it makes."""
+    function = getattr(library, f"loop_{name}")
+    times = []
+    for _ in range(ROUNDS):
+        out = result_of(name, case)
+        passed = []
+        for argument in case.arguments:
+            if isinstance(argument, str):
+                passed.append(ctypes.c_void_p(out.ctypes.data))
+            elif isinstance(argument, np.ndarray):
+                passed.append(ctypes.c_void_p(argument.ctypes.data))
+            elif isinstance(argument, np.float32):
+                passed.append(ctypes.c_float(argument))
+            else:
+                passed.append(ctypes.c_int(argument))
+        if name == "radix":
+            passed.append(ctypes.c_int(1024))
+        start = time.perf_counter()
+        function(*passed, ctypes.c_int(threads))
+        times.append(time.perf_counter() - start)
+    return statistics.median(times), out
+
+
+def serve(ptx):
+    """Runs each kernel here, and prints seconds and results' sums: one process for each mode."""
+    import cupola
+
+    module = cupola.load(ptx)
+    answer = {}
+    for name, case in cases().items():
+        out = cupola.to_device(result_of(name, case))
+        passed = [
+            out if isinstance(a, str) else cupola.to_device(a) if isinstance(a, np.ndarray) else a
+            for a in case.arguments
+        ]
+        kernel = module[name]
+        times = []
+        for _ in range(ROUNDS + 1):
+            out.set(result_of(name, case))
+            cupola.Device().synchronize()
+            start = time.perf_counter()
+            kernel[case.grid, case.block](*passed)
+            cupola.Device().synchronize()
+            times.append(time.perf_counter() - start)
+        answer[name] = [statistics.median(times[1:]), float(out.get().astype(np.float64).sum())]
+    print(json.dumps(answer))
+
+
+def device(ptx, mode, threads):
+    environment = {**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": mode}
+    environment["CUPOLA_CPU_THREADS"] = str(threads)
+    command = [sys.executable, __file__, "--serve", str(ptx)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown processor"
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def measure():
+    cores = len(os.sched_getaffinity(0))
+    lines = [
+        f"# Eight kernels on the CPU device: {processor()}, {cores} cores",
+        "",
+        "Milliseconds, medians of five; `benchmarks/bench_cpu_device.py` made this. The loops are",
+        f"{' '.join(FLAGS[:2])}; in brackets: times as long as the loop on as many threads.",
+        "",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        ptx, path = build(Path(folder))
+        library = ctypes.CDLL(str(path))
+        for threads in (1, cores):
+            modes = {m: device(ptx, m, threads) for m in ("interpret", "compile")}
+            ratios = {m: [] for m in modes}
+            lines += [f"## {threads} thread{'s' if threads > 1 else ''}", ""]
+            lines += ["| kernel | C++ loop | interpreted | compiled |", "| --- | --- | --- | --- |"]
+            for name, case in cases().items():
+                seconds, out = loops(library, name, case, threads)
+                expected = float(out.astype(np.float64).sum())
+                cells = []
+                for mode, answer in modes.items():
+                    took, total = answer[name]
+                    if name != "reduction" and abs(total - expected) > 1e-3 * abs(expected):
+                        sys.exit(f"{name}: {total} in mode {mode}, {expected} by the loop")
+                    ratios[mode].append(took / seconds)
+                    cells.append(f"{took * 1e3:.2f} ({took / seconds:.2f})")
+                lines.append(f"| {name} | {seconds * 1e3:.2f} | {' | '.join(cells)} |")
+            means = " | ".join(f"{mean(r):.2f}" for r in ratios.values())
+            lines += [f"| geometric mean | 1.00 | {means} |", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--serve")
+    parser.add_argument("--out", type=Path)
+    chosen = parser.parse_args()
+    if chosen.serve:
+        serve(chosen.serve)
+    else:
+        text = measure()
+        print(text)
+        if chosen.out:
+            chosen.out.write_text(text)

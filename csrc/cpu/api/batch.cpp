@@ -1,0 +1,102 @@
+// csrc/cpu/api/batch.cpp - cu* entry points: several copies or prefetches by one call, and pools of
+// a place.
+#include <vector>
+
+#include "cpu/context.hpp"
+#include "cpu/copy.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/memory.hpp"
+#include "cpu/pool.hpp"
+#include "cpu/stream.hpp"
+
+#undef cuMemcpyBatchAsync
+
+using namespace cupola::cpu;
+
+namespace {
+
+// Each copy has the attributes of the last index that is not beyond it; they are hints here, save
+// that they have to be such.
+CUresult copies(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
+                CUmemcpyAttributes* attributes, size_t* places, size_t kinds, size_t* failed,
+                CUstream handle) {
+    return entry([&] {
+        if (failed) *failed = SIZE_MAX;
+        require(handle && handle != CU_STREAM_LEGACY);  // of no default stream, as documented
+        require(to && from && sizes && count > 0 && attributes && places && kinds > 0 &&
+                kinds <= count && places[0] == 0);
+        for (size_t i = 0; i < kinds; ++i) {
+            require(i == 0 || (places[i] > places[i - 1] && places[i] < count));
+            require(attributes[i].srcAccessOrder >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM &&
+                    attributes[i].srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+        }
+        const auto stream = Stream::from(handle);
+        for (size_t i = 0; i < count; ++i) {
+            if (failed) *failed = i;
+            require(to[i] && from[i] && sizes[i]);
+            copy(Side::Space::unified, to[i], Side::Space::unified, from[i], sizes[i], *stream,
+                 false);
+        }
+        if (failed) *failed = SIZE_MAX;
+        return CUDA_SUCCESS;
+    });
+}
+
+std::shared_ptr<Pool> pool_at(const CUmemLocation* place, CUmemAllocationType type, bool first) {
+    require(place && type == CU_MEM_ALLOCATION_TYPE_PINNED);
+    require(place->type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
+    Device& device = Driver::get().device(place->id);
+    return first ? device.default_pool() : device.pool();
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                       size_t count, CUmemcpyAttributes* attributes, size_t* places,
+                                       size_t kinds, size_t* failed, CUstream stream) {
+    return copies(to, from, sizes, count, attributes, places, kinds, failed, stream);
+}
+CUPOLA_API CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                            size_t count, CUmemcpyAttributes* attributes,
+                                            size_t* places, size_t kinds, size_t* failed,
+                                            CUstream stream) {
+    return copies(to, from, sizes, count, attributes, places, kinds, failed,
+                  Stream::per_thread(stream));
+}
+CUPOLA_API CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                          size_t count, CUmemcpyAttributes* attributes,
+                                          size_t* places, size_t kinds, CUstream stream) {
+    return copies(to, from, sizes, count, attributes, places, kinds, nullptr, stream);
+}
+CUPOLA_API CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
+                                               size_t count, CUmemcpyAttributes* attributes,
+                                               size_t* places, size_t kinds, CUstream stream) {
+    return copies(to, from, sizes, count, attributes, places, kinds, nullptr,
+                  Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* place,
+                                           CUmemAllocationType type) {
+    return entry([&] {
+        require(pool);
+        *pool = pool_at(place, type, true)->handle();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* place,
+                                    CUmemAllocationType type) {
+    return entry([&] {
+        require(pool);
+        *pool = pool_at(place, type, false)->handle();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuMemSetMemPool(CUmemLocation* place, CUmemAllocationType type,
+                                    CUmemoryPool pool) {
+    return entry([&] {
+        pool_at(place, type, false);
+        return cuDeviceSetMemPool(place->id, pool);
+    });
+}

@@ -1,0 +1,76 @@
+// csrc/cpu/api/context_work.cpp - cu* entry points: use counts of contexts, their share of the
+// device, events of all their work.
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/event.hpp"
+#include "cpu/stream.hpp"
+
+using namespace cupola::cpu;
+
+// Each attach is one more detach until the context ends; the one that made it is the first.
+CUPOLA_API CUresult cuCtxAttach(CUcontext* out, unsigned int flags) {
+    return entry([&] {
+        require(out && flags == 0);
+        const auto& context = Context::usable();
+        context->attached.fetch_add(1);
+        *out = context->handle();
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxDetach(CUcontext handle) {
+    return entry([&] {
+        const auto context = Driver::get().contexts.get(handle, CUDA_ERROR_INVALID_CONTEXT);
+        require(context == Context::current(), CUDA_ERROR_INVALID_CONTEXT);
+        if (context->attached.load() > 0) {
+            context->attached.fetch_sub(1);
+            return CUDA_SUCCESS;
+        }
+        return cuCtxDestroy_v2(handle);
+    });
+}
+
+// A context has all of its device's multiprocessors.
+
+CUPOLA_API CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType,
+                                                   CUdevice device) {
+    return entry([&] {
+        require(supported);
+        Driver::get().device(device);
+        *supported = 0;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam* out, CUexecAffinityType type) {
+    return entry([&] {
+        require(out);
+        require(type == CU_EXEC_AFFINITY_TYPE_SM_COUNT, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+        *out = {};
+        out->type = type;
+        out->param.smCount.val =
+            static_cast<unsigned>(Context::usable()->device().multiprocessors());
+        return CUDA_SUCCESS;
+    });
+}
+
+// Recorded on a stream that comes after all work of all others.
+CUPOLA_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
+    return entry([&] {
+        const auto what = Event::from(event);
+        const auto context = Context::from(handle);
+        context->check();
+        require(what->context() == context.get(), CUDA_ERROR_INVALID_HANDLE);
+        const auto behind =
+            std::make_shared<Stream>(context, CU_STREAM_NON_BLOCKING, 0, Stream::Kind::created);
+        auto all = task([](CUresult) {});
+        for (auto& stream : context->streams()) {
+            const auto ticket = stream->submitted();
+            all->waits.push_back({std::move(stream), ticket});
+        }
+        context->add(behind);
+        behind->submit(std::move(all));
+        what->record(*behind);
+        return CUDA_SUCCESS;
+    });
+}

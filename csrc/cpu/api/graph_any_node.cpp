@@ -1,0 +1,275 @@
+// csrc/cpu/api/graph_any_node.cpp - cu* entry points: nodes of any kind by one structure, which
+// nodes of a ready graph are enabled, and attributes of kernels' nodes.
+#include "cpu/api/graph.hpp"
+
+#include <algorithm>
+
+#include "cpu/driver.hpp"
+#include "cpu/launch.hpp"
+
+// cuda.h names the newest of these by the plain name.
+#undef cuGraphAddNode
+#undef cuGraphKernelNodeGetAttribute
+#undef cuGraphKernelNodeSetAttribute
+
+using namespace cupola::cpu;
+
+namespace {
+
+CUresult check(const CUgraphNodeParams* it) {
+    const bool clean =
+        it && !it->reserved0[0] && !it->reserved0[1] && !it->reserved0[2] && !it->reserved2;
+    return clean ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// The structures of one kind begin alike, whichever version: theirs is what the older calls take.
+template <class Older, class Newer>
+const Older* older(const Newer& newer) {
+    static_assert(sizeof(Older) <= sizeof(Newer));
+    return reinterpret_cast<const Older*>(&newer);
+}
+
+// Attributes that say how a kernel is launched are its node's shape; the others, hints, are kept.
+void put_attribute(KernelCall& call, CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+    CUlaunchConfig config{};
+    config.gridDimX = call.shape.grid.x;
+    config.gridDimY = call.shape.grid.y;
+    config.gridDimZ = call.shape.grid.z;
+    CUlaunchAttribute one{};
+    one.id = id;
+    one.value = value;
+    config.attrs = &one;
+    config.numAttrs = 1;
+    const LaunchShape shape = shape_of(config);
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+        call.shape.cooperative = shape.cooperative;
+    } else if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        call.shape.cluster = shape.cluster;
+        call.shape.cluster_given = true;
+    } else if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+        call.shape.priority = shape.priority;
+    } else {
+        call.hints[id] = value;
+    }
+}
+
+bool of_kernel_nodes(CUlaunchAttributeID id) {
+    switch (static_cast<int>(id)) {
+        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+            return true;
+        default:
+            return false;
+    }
+}
+
+CUlaunchAttributeValue attribute_of(const KernelCall& call, CUlaunchAttributeID id) {
+    CUlaunchAttributeValue value{};
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+        value.cooperative = call.shape.cooperative;
+    } else if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        const Dim3 cluster = call.shape.cluster_given ? call.shape.cluster : Dim3{0, 0, 0};
+        value.clusterDim = {cluster.x, cluster.y, cluster.z};
+    } else if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+        value.priority = call.shape.priority.value_or(0);
+    } else if (const auto it = call.hints.find(id); it != call.hints.end()) {
+        value = it->second;
+    }
+    return value;
+}
+
+// A node of those that may be skipped.
+Node& switchable(GraphExec& exec, CUgraphNode handle) {
+    Node& node = exec.node(handle);
+    require(node.type() == CU_GRAPH_NODE_TYPE_KERNEL || node.type() == CU_GRAPH_NODE_TYPE_MEMCPY ||
+            node.type() == CU_GRAPH_NODE_TYPE_MEMSET);
+    return node;
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                   size_t count, CUgraphNodeParams* it) {
+    return entry([&] {
+        require(check(it) == CUDA_SUCCESS);
+        switch (static_cast<int>(it->type)) {
+            case CU_GRAPH_NODE_TYPE_KERNEL:
+                return cuGraphAddKernelNode_v2(node, graph, before, count,
+                                               older<CUDA_KERNEL_NODE_PARAMS_v2>(it->kernel));
+            case CU_GRAPH_NODE_TYPE_MEMCPY:
+                return cuGraphAddMemcpyNode(node, graph, before, count, &it->memcpy.copyParams,
+                                            it->memcpy.copyCtx);
+            case CU_GRAPH_NODE_TYPE_MEMSET:
+                return cuGraphAddMemsetNode(node, graph, before, count,
+                                            older<CUDA_MEMSET_NODE_PARAMS>(it->memset),
+                                            it->memset.ctx);
+            case CU_GRAPH_NODE_TYPE_HOST:
+                return cuGraphAddHostNode(node, graph, before, count,
+                                          older<CUDA_HOST_NODE_PARAMS>(it->host));
+            case CU_GRAPH_NODE_TYPE_GRAPH:
+                return cuGraphAddChildGraphNode(node, graph, before, count, it->graph.graph);
+            case CU_GRAPH_NODE_TYPE_EMPTY:
+                return cuGraphAddEmptyNode(node, graph, before, count);
+            case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+                return cuGraphAddEventWaitNode(node, graph, before, count, it->eventWait.event);
+            case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+                return cuGraphAddEventRecordNode(node, graph, before, count, it->eventRecord.event);
+            case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+                return cuGraphAddMemAllocNode(node, graph, before, count,
+                                              const_cast<CUDA_MEM_ALLOC_NODE_PARAMS*>(
+                                                  older<CUDA_MEM_ALLOC_NODE_PARAMS>(it->alloc)));
+            case CU_GRAPH_NODE_TYPE_MEM_FREE:
+                return cuGraphAddMemFreeNode(node, graph, before, count, it->free.dptr);
+            case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+                return cuGraphAddBatchMemOpNode(node, graph, before, count,
+                                                older<CUDA_BATCH_MEM_OP_NODE_PARAMS>(it->memOp));
+            case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+            case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+            case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+                return CUDA_ERROR_NOT_SUPPORTED;
+            default:
+                return CUDA_ERROR_INVALID_VALUE;
+        }
+    });
+}
+
+// Edges here have no properties: a node waits for the whole of another.
+CUPOLA_API CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
+                                      const CUgraphEdgeData* edges, size_t count,
+                                      CUgraphNodeParams* parameters) {
+    return entry([&] {
+        for (size_t i = 0; edges && i < count; ++i)
+            require(edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT && edges[i].from_port == 0 &&
+                        edges[i].to_port == 0,
+                    CUDA_ERROR_NOT_SUPPORTED);
+        return cuGraphAddNode(node, graph, before, count, parameters);
+    });
+}
+
+CUPOLA_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* it) {
+    return entry([&] {
+        require(check(it) == CUDA_SUCCESS);
+        switch (static_cast<int>(it->type)) {
+            case CU_GRAPH_NODE_TYPE_KERNEL:
+                return cuGraphKernelNodeSetParams_v2(node,
+                                                     older<CUDA_KERNEL_NODE_PARAMS_v2>(it->kernel));
+            case CU_GRAPH_NODE_TYPE_MEMCPY:
+                return cuGraphMemcpyNodeSetParams(node, &it->memcpy.copyParams);
+            case CU_GRAPH_NODE_TYPE_MEMSET:
+                return cuGraphMemsetNodeSetParams(node, older<CUDA_MEMSET_NODE_PARAMS>(it->memset));
+            case CU_GRAPH_NODE_TYPE_HOST:
+                return cuGraphHostNodeSetParams(node, older<CUDA_HOST_NODE_PARAMS>(it->host));
+            case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+                return cuGraphEventWaitNodeSetEvent(node, it->eventWait.event);
+            case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+                return cuGraphEventRecordNodeSetEvent(node, it->eventRecord.event);
+            case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+                return cuGraphBatchMemOpNodeSetParams(
+                    node, older<CUDA_BATCH_MEM_OP_NODE_PARAMS>(it->memOp));
+            default:
+                return CUDA_ERROR_INVALID_VALUE;
+        }
+    });
+}
+
+CUPOLA_API CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                             CUgraphNodeParams* it) {
+    return entry([&] {
+        require(check(it) == CUDA_SUCCESS);
+        switch (static_cast<int>(it->type)) {
+            case CU_GRAPH_NODE_TYPE_KERNEL:
+                return cuGraphExecKernelNodeSetParams_v2(
+                    exec, node, older<CUDA_KERNEL_NODE_PARAMS_v2>(it->kernel));
+            case CU_GRAPH_NODE_TYPE_MEMCPY:
+                return cuGraphExecMemcpyNodeSetParams(exec, node, &it->memcpy.copyParams,
+                                                      it->memcpy.copyCtx);
+            case CU_GRAPH_NODE_TYPE_MEMSET:
+                return cuGraphExecMemsetNodeSetParams(
+                    exec, node, older<CUDA_MEMSET_NODE_PARAMS>(it->memset), it->memset.ctx);
+            case CU_GRAPH_NODE_TYPE_HOST:
+                return cuGraphExecHostNodeSetParams(exec, node,
+                                                    older<CUDA_HOST_NODE_PARAMS>(it->host));
+            case CU_GRAPH_NODE_TYPE_GRAPH:
+                return cuGraphExecChildGraphNodeSetParams(exec, node, it->graph.graph);
+            case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+                return cuGraphExecEventWaitNodeSetEvent(exec, node, it->eventWait.event);
+            case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+                return cuGraphExecEventRecordNodeSetEvent(exec, node, it->eventRecord.event);
+            case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+                return cuGraphExecBatchMemOpNodeSetParams(
+                    exec, node, older<CUDA_BATCH_MEM_OP_NODE_PARAMS>(it->memOp));
+            default:
+                return CUDA_ERROR_INVALID_VALUE;
+        }
+    });
+}
+
+CUPOLA_API CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode node,
+                                                       CUgraph child) {
+    return locked([&] {
+        const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
+        const auto graph = Driver::get().graphs.get(child, CUDA_ERROR_INVALID_VALUE);
+        std::lock_guard lock(exec->mutex);
+        require(exec->update_child(node, *graph) == CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    });
+}
+
+CUPOLA_API CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node,
+                                          unsigned int enabled) {
+    return entry([&] {
+        const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
+        std::lock_guard lock(exec->mutex);
+        switchable(*exec, node).enabled = enabled != 0;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node,
+                                          unsigned int* enabled) {
+    return entry([&] {
+        const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
+        require(enabled);
+        std::lock_guard lock(exec->mutex);
+        *enabled = switchable(*exec, node).enabled;
+        return CUDA_SUCCESS;
+    });
+}
+
+// ---- attributes of kernels' nodes -----------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUlaunchAttributeID id,
+                                                  CUlaunchAttributeValue* out) {
+    return locked([&] {
+        require(out && of_kernel_nodes(id));
+        const auto node = node_of(handle);
+        *out = attribute_of(work_of<KernelCall>(*node), id);
+    });
+}
+
+CUPOLA_API CUresult cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUlaunchAttributeID id,
+                                                  const CUlaunchAttributeValue* value) {
+    return locked([&] {
+        require(value && of_kernel_nodes(id));
+        const auto node = node_of(handle);
+        put_attribute(work_of<KernelCall>(*node), id, *value);
+    });
+}
+
+CUPOLA_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
+    return locked([&] {
+        const auto into = node_of(to), of = node_of(from);
+        auto& call = work_of<KernelCall>(*into);
+        const auto& given = work_of<KernelCall>(*of);
+        call.shape.cooperative = given.shape.cooperative;
+        call.shape.cluster = given.shape.cluster;
+        call.shape.cluster_given = given.shape.cluster_given;
+        call.shape.priority = given.shape.priority;
+        call.hints = given.hints;
+    });
+}

@@ -1,0 +1,150 @@
+// csrc/cpu/api/graph_memory.cpp - cu* entry points: memory that graphs allocate and free, and
+// objects of the program that live as long as graphs.
+#include "cpu/graph_memory.hpp"
+
+#include <algorithm>
+
+#include "cpu/api/graph.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/user_object.hpp"
+
+using namespace cupola::cpu;
+
+namespace {
+
+AllocateNode allocation_of(CUDA_MEM_ALLOC_NODE_PARAMS* it) {
+    require(it && it->bytesize > 0);
+    const CUmemLocation place = it->poolProps.location;
+    require(it->poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+            place.type == CU_MEM_LOCATION_TYPE_DEVICE && place.id >= 0 &&
+            static_cast<std::size_t>(place.id) < Driver::get().devices.size());
+    require(it->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
+    require(it->accessDescs || it->accessDescCount == 0);
+    Device& device = Driver::get().device(it->poolProps.location.id);
+    AllocateNode made{GraphMemory::make(device, it->bytesize)};
+    it->dptr = made.memory->address();
+    return made;
+}
+
+std::shared_ptr<UserObject> object_of(CUuserObject handle) {
+    return Driver::get().user_objects.get(handle, CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
+                                           const CUgraphNode* before, size_t count,
+                                           CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
+    return add_node(node, graph, before, count, [&](Graph&) { return allocation_of(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle,
+                                                 CUDA_MEM_ALLOC_NODE_PARAMS* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        const GraphMemory& memory = *work_of<AllocateNode>(*node).memory;
+        *out = {};
+        out->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        out->poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        out->poolProps.location.id = memory.device().ordinal();
+        out->bytesize = memory.size();
+        out->dptr = memory.address();
+    });
+}
+
+CUPOLA_API CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
+                                          const CUgraphNode* before, size_t count,
+                                          CUdeviceptr address) {
+    return add_node(node, graph, before, count,
+                    [&](Graph&) { return FreeNode{GraphMemory::at(address)}; });
+}
+
+CUPOLA_API CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        *out = work_of<FreeNode>(*node).memory->address();
+    });
+}
+
+CUPOLA_API CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
+                                                 void* value) {
+    return entry([&] {
+        Driver::get().device(device);
+        require(value);
+        *static_cast<cuuint64_t*>(value) = GraphMemory::get(device, attribute);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute,
+                                                 void* value) {
+    return entry([&] {
+        Driver::get().device(device);
+        require(value && *static_cast<const cuuint64_t*>(value) == 0);
+        GraphMemory::reset_high(device, attribute);
+        return CUDA_SUCCESS;
+    });
+}
+
+// Memory goes with its nodes: none is kept beyond them.
+CUPOLA_API CUresult cuDeviceGraphMemTrim(CUdevice device) {
+    return entry([&] {
+        Driver::get().device(device);
+        return CUDA_SUCCESS;
+    });
+}
+
+// ---- objects --------------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuUserObjectCreate(CUuserObject* out, void* data, CUhostFn destroy,
+                                       unsigned int count, unsigned int flags) {
+    return entry([&] {
+        require(out && destroy && count > 0 && count <= INT32_MAX);
+        require(flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+        auto object = std::make_shared<UserObject>(destroy, data, count);
+        *out = object->handle();
+        Driver::get().user_objects.add(std::move(object));
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
+    return entry([&] {
+        require(count > 0 && count <= INT32_MAX);
+        object_of(object)->retain(count);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
+    return entry([&] {
+        object_of(object)->release(count);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject handle, unsigned int count,
+                                            unsigned int flags) {
+    return locked([&] {
+        const auto to = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE);
+        const auto object = object_of(handle);
+        require(count > 0 && count <= INT32_MAX && (flags & ~CU_GRAPH_USER_OBJECT_MOVE) == 0);
+        object->lend(count, flags & CU_GRAPH_USER_OBJECT_MOVE);
+        to->objects.push_back(std::make_shared<UserReferences>(object, count));
+    });
+}
+
+CUPOLA_API CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject handle,
+                                             unsigned int count) {
+    return locked([&] {
+        auto& objects = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE)->objects;
+        const auto object = object_of(handle);
+        const auto it = std::find_if(objects.begin(), objects.end(), [&](const auto& each) {
+            return each->object() == object.get() && each->count() >= count;
+        });
+        require(it != objects.end());
+        if ((*it)->drop(count)) objects.erase(it);
+    });
+}

@@ -1,0 +1,160 @@
+// csrc/cpu/api/memory_operation.cpp - cu* entry points: writing words from a stream, and waiting
+// for them there; the same as nodes of graphs.
+#include "cpu/memory_operation.hpp"
+
+#include "cpu/api/graph.hpp"
+#include "cpu/capture.hpp"
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+#include "cpu/stream.hpp"
+
+// cuda.h names the newest of these by the plain name.
+#undef cuStreamWaitValue32
+#undef cuStreamWaitValue64
+#undef cuStreamWriteValue32
+#undef cuStreamWriteValue64
+#undef cuStreamBatchMemOp
+
+using namespace cupola::cpu;
+
+namespace {
+
+constexpr unsigned most = 256;  // in one call, as by NVIDIA's driver
+
+CUresult put(CUstream handle, std::vector<CUstreamBatchMemOpParams> list) {
+    const auto stream = Stream::from(handle);
+    MemoryOperations operations{std::move(list), stream->context_pointer()};
+    check(operations);
+    if (const auto capture = Capture::of(*stream))
+        capture->add(*stream, std::move(operations));
+    else
+        stream->submit(memory_operation(operations));
+    return CUDA_SUCCESS;
+}
+
+CUstreamBatchMemOpParams wait_for(CUstreamBatchMemOpType kind, CUdeviceptr address,
+                                  cuuint64_t value, unsigned flags) {
+    CUstreamBatchMemOpParams made{};
+    made.waitValue.operation = kind;
+    made.waitValue.address = address;
+    made.waitValue.value64 = value;
+    made.waitValue.flags = flags;
+    return made;
+}
+
+CUstreamBatchMemOpParams written(CUstreamBatchMemOpType kind, CUdeviceptr address, cuuint64_t value,
+                                 unsigned flags) {
+    CUstreamBatchMemOpParams made{};
+    made.writeValue.operation = kind;
+    made.writeValue.address = address;
+    made.writeValue.value64 = value;
+    made.writeValue.flags = flags;
+    return made;
+}
+
+MemoryOperations operations_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS* it) {
+    require(it && (it->paramArray || it->count == 0) && it->count <= most && it->flags == 0);
+    MemoryOperations made{{it->paramArray, it->paramArray + it->count}, Context::from(it->ctx)};
+    check(made);
+    return made;
+}
+
+}  // namespace
+
+CUPOLA_API CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                                           unsigned int flags) {
+    return entry([&] {
+        return put(stream, {wait_for(CU_STREAM_MEM_OP_WAIT_VALUE_32, address, value, flags)});
+    });
+}
+CUPOLA_API CUresult cuStreamWaitValue32_v2_ptsz(CUstream stream, CUdeviceptr address,
+                                                cuuint32_t value, unsigned int flags) {
+    return cuStreamWaitValue32_v2(Stream::per_thread(stream), address, value, flags);
+}
+CUPOLA_ALIAS(cuStreamWaitValue32, cuStreamWaitValue32_v2);
+CUPOLA_ALIAS(cuStreamWaitValue32_ptsz, cuStreamWaitValue32_v2_ptsz);
+
+CUPOLA_API CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                                           unsigned int flags) {
+    return entry([&] {
+        return put(stream, {wait_for(CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value, flags)});
+    });
+}
+CUPOLA_API CUresult cuStreamWaitValue64_v2_ptsz(CUstream stream, CUdeviceptr address,
+                                                cuuint64_t value, unsigned int flags) {
+    return cuStreamWaitValue64_v2(Stream::per_thread(stream), address, value, flags);
+}
+CUPOLA_ALIAS(cuStreamWaitValue64, cuStreamWaitValue64_v2);
+CUPOLA_ALIAS(cuStreamWaitValue64_ptsz, cuStreamWaitValue64_v2_ptsz);
+
+CUPOLA_API CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,
+                                            unsigned int flags) {
+    return entry([&] {
+        return put(stream, {written(CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value, flags)});
+    });
+}
+CUPOLA_API CUresult cuStreamWriteValue32_v2_ptsz(CUstream stream, CUdeviceptr address,
+                                                 cuuint32_t value, unsigned int flags) {
+    return cuStreamWriteValue32_v2(Stream::per_thread(stream), address, value, flags);
+}
+CUPOLA_ALIAS(cuStreamWriteValue32, cuStreamWriteValue32_v2);
+CUPOLA_ALIAS(cuStreamWriteValue32_ptsz, cuStreamWriteValue32_v2_ptsz);
+
+CUPOLA_API CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_t value,
+                                            unsigned int flags) {
+    return entry([&] {
+        return put(stream, {written(CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags)});
+    });
+}
+CUPOLA_API CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr address,
+                                                 cuuint64_t value, unsigned int flags) {
+    return cuStreamWriteValue64_v2(Stream::per_thread(stream), address, value, flags);
+}
+CUPOLA_ALIAS(cuStreamWriteValue64, cuStreamWriteValue64_v2);
+CUPOLA_ALIAS(cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2_ptsz);
+
+CUPOLA_API CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
+                                          CUstreamBatchMemOpParams* list, unsigned int flags) {
+    return entry([&] {
+        require(flags == 0 && count <= most && (list || count == 0));
+        return put(stream, {list, list + count});
+    });
+}
+CUPOLA_API CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned int count,
+                                               CUstreamBatchMemOpParams* list, unsigned int flags) {
+    return cuStreamBatchMemOp_v2(Stream::per_thread(stream), count, list, flags);
+}
+CUPOLA_ALIAS(cuStreamBatchMemOp, cuStreamBatchMemOp_v2);
+CUPOLA_ALIAS(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp_v2_ptsz);
+
+// ---- nodes ----------------------------------------------------------------------------------
+
+CUPOLA_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
+                                             const CUgraphNode* before, size_t count,
+                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+    return add_node(node, graph, before, count, [&](Graph&) { return operations_of(parameters); });
+}
+
+// The list stays good until the node is changed.
+CUPOLA_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle,
+                                                   CUDA_BATCH_MEM_OP_NODE_PARAMS* out) {
+    return locked([&] {
+        require(out);
+        const auto node = node_of(handle);
+        auto& work = work_of<MemoryOperations>(*node);
+        *out = {};
+        out->ctx = work.context->handle();
+        out->count = static_cast<unsigned>(work.list.size());
+        out->paramArray = work.list.data();
+    });
+}
+
+CUPOLA_API CUresult
+cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+    return set_node<MemoryOperations>(node, [&] { return operations_of(parameters); });
+}
+
+CUPOLA_API CUresult cuGraphExecBatchMemOpNodeSetParams(
+    CUgraphExec exec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+    return set_exec_node<MemoryOperations>(exec, node, [&] { return operations_of(parameters); });
+}

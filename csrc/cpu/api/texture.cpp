@@ -1,0 +1,81 @@
+// csrc/cpu/api/texture.cpp - cu* entry points: texture and surface objects.
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+
+using namespace cupola::cpu;
+
+CUPOLA_API CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC* resource,
+                                      const CUDA_TEXTURE_DESC* description,
+                                      const CUDA_RESOURCE_VIEW_DESC* view) {
+    return entry([&] {
+        require(out && resource && description);
+        const auto& context = Context::usable();
+        TextureObject object{make_texture(*resource, *description, view),
+                             context.get(),
+                             *resource,
+                             *description,
+                             {}};
+        if (view) object.view = *view;
+        *out = Driver::get().textures.add(std::move(object));
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuTexObjectDestroy(CUtexObject handle) {
+    return entry([&] {
+        Context::usable();
+        Driver::get().textures.remove(handle, false);  // or there is none, which is no error
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* out, CUtexObject handle) {
+    return entry([&] {
+        require(out);
+        *out = Driver::get().textures.get(handle, false).resource;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* out, CUtexObject handle) {
+    return entry([&] {
+        require(out);
+        *out = Driver::get().textures.get(handle, false).description;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* out,
+                                                   CUtexObject handle) {
+    return entry([&] {
+        require(out);
+        *out = Driver::get().textures.get(handle, false).view;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuSurfObjectCreate(CUsurfObject* out, const CUDA_RESOURCE_DESC* resource) {
+    return entry([&] {
+        require(out && resource);
+        const auto& context = Context::usable();
+        TextureObject object{make_surface(*resource), context.get(), *resource, {}, {}};
+        *out = Driver::get().textures.add(std::move(object));
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuSurfObjectDestroy(CUsurfObject handle) {
+    return entry([&] {
+        Context::usable();
+        Driver::get().textures.remove(handle, true);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* out, CUsurfObject handle) {
+    return entry([&] {
+        require(out);
+        *out = Driver::get().textures.get(handle, true).resource;
+        return CUDA_SUCCESS;
+    });
+}

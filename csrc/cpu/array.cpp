@@ -1,0 +1,249 @@
+// csrc/cpu/array.cpp - which shapes of arrays there are, and where their texels lie.
+#include "cpu/array.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+// Depth textures and colour attachments come from graphics interfaces alone.
+constexpr unsigned array_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
+                                 CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
+constexpr unsigned absent_flags =
+    CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
+
+void within(std::size_t value, unsigned limit) { require(value <= limit); }
+
+void check_cube(const CUDA_ARRAY3D_DESCRIPTOR& s, bool layered) {
+    require(s.Width == s.Height && s.Depth != 0);
+    require(layered ? s.Depth % 6 == 0 : s.Depth == 6);
+    within(s.Width, ArrayLimits::cube);
+    within(s.Depth, ArrayLimits::cube_layers);
+}
+
+void check(const CUDA_ARRAY3D_DESCRIPTOR& s) {
+    const bool layered = s.Flags & CUDA_ARRAY3D_LAYERED, cube = s.Flags & CUDA_ARRAY3D_CUBEMAP;
+    const bool gather = s.Flags & CUDA_ARRAY3D_TEXTURE_GATHER;
+    require((s.Flags & ~(array_flags | absent_flags)) == 0);
+    require((s.Flags & absent_flags) == 0, CUDA_ERROR_NOT_SUPPORTED);
+    require(s.Width != 0);
+    if (gather) {
+        require(s.Height != 0 && s.Depth == 0 && !layered && !cube);
+        within(std::max(s.Width, s.Height), ArrayLimits::gather);
+    }
+    if (cube) return check_cube(s, layered);
+    if (layered) {
+        require(s.Depth != 0);
+        within(std::max(s.Width, s.Height), ArrayLimits::layered);
+        within(s.Depth, ArrayLimits::layers);
+    } else if (s.Depth != 0) {
+        require(s.Height != 0);
+        within(std::max({s.Width, s.Height, s.Depth}), ArrayLimits::box);
+    } else if (s.Height != 0) {
+        within(s.Width, ArrayLimits::plane_x);
+        within(s.Height, ArrayLimits::plane_y);
+    } else {
+        within(s.Width,
+               s.Flags & CUDA_ARRAY3D_SURFACE_LDST ? ArrayLimits::surface_line : ArrayLimits::line);
+    }
+}
+
+// Extents are checked: three factors of at most 18 bits and a texel of 16 bytes fit 64 bits.
+Texels placed(const CUDA_ARRAY3D_DESCRIPTOR& s, const TexelFormat& format) {
+    Texels t;
+    t.width = static_cast<std::uint32_t>(s.Width);
+    t.height = static_cast<std::uint32_t>(std::max<std::size_t>(s.Height, 1));
+    t.depth = static_cast<std::uint32_t>(std::max<std::size_t>(s.Depth, 1));
+    t.row = std::uint64_t{t.width} * format.size();
+    t.slice = t.row * t.height;
+    return t;
+}
+
+std::size_t halved(std::size_t extent) {
+    return extent == 0 ? 0 : std::max<std::size_t>(extent / 2, 1);
+}
+
+}  // namespace
+
+std::optional<int> array_limit(CUdevice_attribute attribute) {
+    using Limits = ArrayLimits;
+    switch (static_cast<int>(attribute)) {
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH:
+            return Limits::line;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH:
+            return Limits::plane_x;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT:
+            return Limits::plane_y;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH:
+            return Limits::box;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT:
+            return Limits::layered;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS:
+            return Limits::layers;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT:
+            return Limits::gather;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE:
+            return Limits::box / 2;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE:
+            return 2 * Limits::box;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH:
+            return Limits::cube;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS:
+            return Limits::cube_layers;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH:
+            return Limits::surface_line;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH:
+            return Limits::linear;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH:
+            return Limits::pitch_x;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT:
+            return Limits::pitch_y;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH:
+            return Limits::pitch;
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT:
+        case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH:
+            return Limits::mipmapped;
+        default:
+            return std::nullopt;
+    }
+}
+
+TexelFormat texel_format(CUarray_format format, unsigned channels) {
+    TexelFormat made;
+    using Kind = TexelFormat::Kind;
+    switch (static_cast<int>(format)) {
+        case CU_AD_FORMAT_UNSIGNED_INT8:
+            made = {Kind::natural, 1, 0};
+            break;
+        case CU_AD_FORMAT_UNSIGNED_INT16:
+            made = {Kind::natural, 2, 0};
+            break;
+        case CU_AD_FORMAT_UNSIGNED_INT32:
+            made = {Kind::natural, 4, 0};
+            break;
+        case CU_AD_FORMAT_SIGNED_INT8:
+            made = {Kind::integer, 1, 0};
+            break;
+        case CU_AD_FORMAT_SIGNED_INT16:
+            made = {Kind::integer, 2, 0};
+            break;
+        case CU_AD_FORMAT_SIGNED_INT32:
+            made = {Kind::integer, 4, 0};
+            break;
+        case CU_AD_FORMAT_HALF:
+            made = {Kind::real, 2, 0};
+            break;
+        case CU_AD_FORMAT_FLOAT:
+            made = {Kind::real, 4, 0};
+            break;
+        default:
+            // Video planes, compressed blocks and the like.
+            require(format >= CU_AD_FORMAT_BC1_UNORM, CUDA_ERROR_INVALID_VALUE);
+            fail(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    require(channels == 1 || channels == 2 || channels == 4);
+    made.channels = static_cast<std::uint8_t>(channels);
+    return made;
+}
+
+ArrayMemory::ArrayMemory(std::size_t size, Budget& budget) : size_(size), budget_(budget) {
+    require(budget.take(size), CUDA_ERROR_OUT_OF_MEMORY);
+    data_ = std::calloc(size, 1);
+    if (data_) return;
+    budget.give(size);
+    fail(CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+ArrayMemory::~ArrayMemory() {
+    std::free(data_);
+    budget_.give(size_);
+}
+
+std::shared_ptr<Array> Array::make(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& shape) {
+    const TexelFormat format = texel_format(shape.Format, shape.NumChannels);
+    check(shape);
+    Texels texels = placed(shape, format);
+    const auto memory =
+        std::make_shared<const ArrayMemory>(texels.slice * texels.depth, context.device().budget());
+    texels.begin = memory->begin();
+    auto array = std::make_shared<Array>(&context, shape, format, texels, memory, false);
+    Driver::get().arrays.add(array);
+    return array;
+}
+
+std::shared_ptr<Array> Array::from(CUarray handle) {
+    require(handle != nullptr);
+    return Driver::get().arrays.get(handle);
+}
+
+std::shared_ptr<MipmappedArray> MipmappedArray::make(Context& context,
+                                                     const CUDA_ARRAY3D_DESCRIPTOR& shape,
+                                                     unsigned levels) {
+    const TexelFormat format = texel_format(shape.Format, shape.NumChannels);
+    check(shape);
+    within(std::max(shape.Width, shape.Height), ArrayLimits::mipmapped);
+    const bool layered = shape.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+    std::size_t largest = std::max(shape.Width, shape.Height);
+    if (!layered) largest = std::max(largest, shape.Depth);
+    unsigned most = 1;
+    for (; largest > 1; largest /= 2) ++most;
+    levels = std::clamp(levels, 1u, most);
+    std::vector<CUDA_ARRAY3D_DESCRIPTOR> shapes{shape};
+    std::size_t bytes = 0;
+    std::vector<Texels> all;
+    for (unsigned n = 0; n < levels; ++n) {
+        CUDA_ARRAY3D_DESCRIPTOR next = shapes.back();
+        all.push_back(placed(next, format));
+        all.back().begin = bytes;
+        bytes += (all.back().slice * all.back().depth + 15) / 16 * 16;
+        next.Width = halved(next.Width);
+        next.Height = halved(next.Height);
+        if (!layered) next.Depth = halved(next.Depth);
+        shapes.push_back(next);
+    }
+    auto made = std::make_shared<MipmappedArray>();
+    made->context_ = &context;
+    const auto memory = std::make_shared<const ArrayMemory>(bytes, context.device().budget());
+    Driver& driver = Driver::get();
+    for (unsigned n = 0; n < levels; ++n) {
+        all[n].begin += memory->begin();
+        made->levels_.push_back(
+            std::make_shared<Array>(&context, shapes[n], format, all[n], memory, true));
+    }
+    for (const auto& level : made->levels_) driver.arrays.add(level);
+    driver.mipmapped_arrays.add(made);
+    return made;
+}
+
+std::shared_ptr<MipmappedArray> MipmappedArray::from(CUmipmappedArray handle) {
+    require(handle != nullptr);
+    return Driver::get().mipmapped_arrays.get(handle);
+}
+
+}  // namespace cupola::cpu

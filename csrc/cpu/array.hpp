@@ -1,0 +1,104 @@
+// csrc/cpu/array.hpp - CUDA arrays and mipmapped arrays: texels in memory of their own, which no
+// address leads to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cpu/cuda.hpp"
+#include "cpu/texture.hpp"
+
+namespace cupola::cpu {
+
+class Budget;
+class Context;
+class MipmappedArray;
+
+// The largest extents, as devices of capability 5.0 to 9.0 have them; the attributes say the same.
+struct ArrayLimits {
+    static constexpr unsigned line = 131072;
+    static constexpr unsigned plane_x = 131072, plane_y = 65536;
+    static constexpr unsigned box = 16384;
+    static constexpr unsigned layered = 32768, layers = 2048;
+    static constexpr unsigned cube = 32768, cube_layers = 2046;
+    static constexpr unsigned gather = 32768;
+    static constexpr unsigned mipmapped = 32768;
+    static constexpr unsigned surface_line = 32768;
+    static constexpr unsigned linear = 1u << 28;  // texels of a texture in memory
+    static constexpr unsigned pitch_x = 131072, pitch_y = 65000, pitch = 2097120;
+};
+
+// Memory that counts against a device's, given back with the last array that lies in it.
+class ArrayMemory {
+  public:
+    // OUT_OF_MEMORY where there is none.
+    ArrayMemory(std::size_t size, Budget& budget);
+    ~ArrayMemory();
+    ArrayMemory(const ArrayMemory&) = delete;
+    ArrayMemory& operator=(const ArrayMemory&) = delete;
+    std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(data_); }
+    std::size_t size() const { return size_; }
+
+  private:
+    const std::size_t size_;
+    Budget& budget_;
+    void* data_;
+};
+
+class Array {
+  public:
+    Array(const Context* context, const CUDA_ARRAY3D_DESCRIPTOR& shape, const TexelFormat& format,
+          const Texels& texels, std::shared_ptr<const ArrayMemory> memory, bool level)
+        : context_(context),
+          shape_(shape),
+          format_(format),
+          texels_(texels),
+          memory_(std::move(memory)),
+          level_(level) {}
+    // Checks the description; INVALID_VALUE, or NOT_SUPPORTED where there is no such kind here.
+    static std::shared_ptr<Array> make(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& shape);
+
+    CUarray handle() { return reinterpret_cast<CUarray>(this); }
+    const Context* context() const { return context_; }
+    const CUDA_ARRAY3D_DESCRIPTOR& shape() const { return shape_; }
+    const TexelFormat& format() const { return format_; }
+    const Texels& texels() const { return texels_; }
+    const std::shared_ptr<const ArrayMemory>& memory() const { return memory_; }
+    bool level() const { return level_; }                // of a mipmapped array, which destroys it
+    static std::shared_ptr<Array> from(CUarray handle);  // null is INVALID_VALUE
+
+  private:
+    const Context* const context_;
+    const CUDA_ARRAY3D_DESCRIPTOR shape_;
+    const TexelFormat format_;
+    const Texels texels_;
+    const std::shared_ptr<const ArrayMemory> memory_;
+    const bool level_;
+};
+
+class MipmappedArray {
+  public:
+    static std::shared_ptr<MipmappedArray> make(Context& context,
+                                                const CUDA_ARRAY3D_DESCRIPTOR& shape,
+                                                unsigned levels);
+    CUmipmappedArray handle() { return reinterpret_cast<CUmipmappedArray>(this); }
+    const Context* context() const { return context_; }
+    const std::vector<std::shared_ptr<Array>>& levels() const { return levels_; }
+    const std::shared_ptr<const ArrayMemory>& memory() const { return levels_[0]->memory(); }
+
+    static std::shared_ptr<MipmappedArray> from(CUmipmappedArray handle);
+
+  private:
+    const Context* context_ = nullptr;
+    std::vector<std::shared_ptr<Array>> levels_;
+};
+
+// Of the attributes that say so; nothing of others.
+std::optional<int> array_limit(CUdevice_attribute attribute);
+
+// INVALID_VALUE where this is no format, NOT_SUPPORTED where it is one that is not built.
+TexelFormat texel_format(CUarray_format format, unsigned channels);
+
+}  // namespace cupola::cpu

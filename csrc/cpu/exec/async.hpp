@@ -1,0 +1,79 @@
+// csrc/cpu/exec/async.hpp - the table's chapter on asynchronous copies: what its rows do, and the
+// handlers, which are the same for every instruction set.
+//
+// A copy is done when it is issued: that is one of the orders which PTX allows, and then groups of
+// copies need no books. What counts arrivals and bytes is told in the same turn.
+#pragma once
+
+#include "cpu/exec/code.hpp"
+
+namespace cupola::cpu::exec {
+
+class BlockState;
+
+// By the names of the table's semantics.
+enum class AsyncKind : std::uint8_t {
+    MbarrierInit,
+    MbarrierInval,
+    MbarrierExpect,
+    MbarrierComplete,
+    MbarrierArrive,
+    MbarrierArriveExpect,
+    MbarrierDrop,
+    MbarrierDropExpect,
+    MbarrierArriveCopied,
+    MbarrierArriveCounted,
+    MbarrierTest,
+    MbarrierTestParity,
+    MbarrierTry,
+    MbarrierTryParity,
+    MbarrierPending,
+    CopyAsync,
+    Nothing,
+    BulkToShared,
+    BulkMulticast,
+    BulkToCluster,
+    BulkToGlobal,
+    BulkReduce,
+    StoreAsync,
+    ReduceAsync,
+    FenceAddress,
+    CreatePolicy,
+    TensorLoad,
+    TensorSend,
+    TensorStore,
+};
+
+// op: [0] result, [1] generic address of the object, [2] count, state or parity. nullptr: the kind
+// is of no mbarrier.
+Handler mbarrier_handler(AsyncKind kind);
+
+struct AsyncControl {
+    // op: [1] generic address of an mbarrier, [2] bytes that have come.
+    Handler complete;
+    // op: [1] generic address written, [2] read, [3] bytes read, [4] predicate: read none;
+    // imm: bytes written.
+    Handler copy;
+    // op: [1] generic address written, [2] read, [3] bytes.
+    Handler bulk;
+    // As bulk, and [4] generic address of the mbarrier, [5] which blocks of the cluster.
+    Handler multicast;
+};
+extern const AsyncControl async_control;
+
+// tensor.cpp. op: [0] bytes that were loaded, [1] generic address of the box, [2] of the tensor
+// map, [4] of an mbarrier and [5] which blocks of the cluster; imm: which of the kernel's tables
+// has the coordinates' registers.
+struct TensorControl {
+    Handler load, store, send;
+};
+extern const TensorControl tensor_control;
+
+// The place of a block of the cluster that is where an address is in another one; of what is no
+// place or block of it 0.
+std::uint64_t place_in_block(const BlockState& block, unsigned rank, std::uint64_t address);
+// Tells an mbarrier of bytes that have come. False: a fault has been noted.
+bool report_bytes(Warp& w, const Code* ip, unsigned lane, std::uint64_t object,
+                  std::uint32_t bytes);
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,46 @@
+// csrc/cpu/exec/groups.hpp - groups of a warp's lanes that stand at different places: how they part
+// and line up. Inline, as branches of machine code do it where they are.
+#pragma once
+
+#include "cpu/exec/code.hpp"
+
+namespace cupola::cpu::exec {
+
+[[gnu::always_inline]] inline void mask_lanes(Warp& w, std::uint32_t mask) {
+    w.mask = mask;
+    for (unsigned i = 0; i < lanes; ++i) w.lane_mask[i] = -static_cast<std::int32_t>(mask >> i & 1);
+}
+
+// The lowest place at which somebody waits to run; where the order of code does not count, any.
+[[gnu::always_inline]] inline void limit_lanes(Warp& w) {
+    const auto* const never = reinterpret_cast<const Code*>(~std::uintptr_t{0});
+    w.limit = w.forced > 0 ? nullptr : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc : never;
+}
+
+// Sorted, lowest place last; lanes at one place are one group.
+[[gnu::always_inline]] inline void line_up(Warp& w, std::uint32_t mask, const Code* at) {
+    unsigned n = w.ready_count;
+    while (n > 0 && w.ready[n - 1].pc < at) --n;
+    if (n > 0 && w.ready[n - 1].pc == at) {
+        w.ready[n - 1].mask |= mask;
+        return;
+    }
+    for (unsigned i = w.ready_count; i > n; --i) w.ready[i] = w.ready[i - 1];
+    w.ready[n] = {mask, at};
+    ++w.ready_count;
+    limit_lanes(w);
+}
+
+// Running lanes part: the lower place goes on unless somebody waits at a lower one still.
+[[gnu::always_inline]] inline const Code* part(Warp& w, std::uint32_t first_mask, const Code* first,
+                                               const Code* second,
+                                               const Code* (*arrive)(Warp& w, const Code* at)) {
+    const std::uint32_t second_mask = w.mask & ~first_mask;
+    const bool forward = first < second;
+    line_up(w, forward ? second_mask : first_mask, forward ? second : first);
+    mask_lanes(w, forward ? first_mask : second_mask);
+    const Code* const low = forward ? first : second;
+    return __builtin_expect(low < w.limit, 1) ? low : arrive(w, low);
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,45 @@
+// csrc/cpu/exec/isa/async.cpp - handlers of the table's chapter on asynchronous copies.
+#include "cpu/exec/isa/bulk.hpp"
+#include "cpu/exec/isa/chapters.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+// What copies and counts is the same for every instruction set: ../mbarrier.cpp, ../bulk.cpp.
+using MbarrierInit = Lowered;
+using MbarrierInval = Lowered;
+using MbarrierExpect = Lowered;
+using MbarrierComplete = Lowered;
+using MbarrierArrive = Lowered;
+using MbarrierArriveExpect = Lowered;
+using MbarrierDrop = Lowered;
+using MbarrierDropExpect = Lowered;
+using MbarrierArriveCopied = Lowered;
+using MbarrierArriveCounted = Lowered;
+using MbarrierTest = Lowered;
+using MbarrierTestParity = Lowered;
+using MbarrierTry = Lowered;
+using MbarrierTryParity = Lowered;
+using MbarrierPending = Lowered;
+using CopyAsync = Lowered;
+using Nothing = Lowered;
+using BulkToShared = Lowered;
+using BulkMulticast = Lowered;
+using BulkToCluster = Lowered;
+using BulkToGlobal = Lowered;
+using StoreAsync = Lowered;
+using ReduceAsync = Lowered;
+using FenceAddress = Lowered;
+using CreatePolicy = Lowered;
+using TensorLoad = Lowered;
+using TensorSend = Lowered;
+using TensorStore = Lowered;
+
+Handler find_async(unsigned row, const Key& key) {
+    return ChapterBinding<ptx::table::async
+#define FORM(mnemonic, semantics, ...) , semantics
+#include "ptx/table/async.inc"
+#undef FORM
+                          >::find(row, key);
+}
+
+}  // namespace cupola::cpu::CUPOLA_ISA

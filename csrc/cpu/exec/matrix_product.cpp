@@ -1,0 +1,111 @@
+// csrc/cpu/exec/matrix_product.cpp - products of matrices of integers, bits and doubles; those of
+// other floats are in matrix_float.cpp.
+#include <cfenv>
+#include <cmath>
+#include <cstring>
+
+#include "cpu/exec/matrix.hpp"
+
+namespace cupola::cpu::exec {
+namespace {
+
+using ptx::Element;
+using ptx::MatrixForm;
+
+constexpr std::uint64_t quiet = std::uint64_t{1} << 51;
+
+double as_double(std::uint64_t bits) {
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+std::uint64_t as_bits(double x) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+bool is_nan(std::uint64_t bits) { return (bits & ~(std::uint64_t{1} << 63)) > 0x7ffull << 52; }
+
+// Of several NaN the one of B comes through, then that of C.
+std::uint64_t fused(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+    for (const std::uint64_t x : {b, c, a})
+        if (is_nan(x)) return x | quiet;
+    const std::uint64_t sum = as_bits(std::fma(as_double(a), as_double(b), as_double(c)));
+    return is_nan(sum) ? 0xfff8ull << 48 : sum;
+}
+
+// A chain in the order of k. The calls that set the rounding are opaque to the compiler.
+void multiply_doubles(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
+    const ptx::Round round = form.round;
+    std::fesetround(round == ptx::Round::rz   ? FE_TOWARDZERO
+                    : round == ptx::Round::rm ? FE_DOWNWARD
+                    : round == ptx::Round::rp ? FE_UPWARD
+                                              : FE_TONEAREST);
+    for (unsigned i = 0; i < d.rows; ++i)
+        for (unsigned j = 0; j < d.columns; ++j) {
+            std::uint64_t sum = c.at(i, j);
+            for (unsigned s = 0; s < f.a.columns; ++s) sum = fused(f.a.at(i, s), f.b.at(s, j), sum);
+            d.at(i, j) = sum;
+        }
+    std::fesetround(FE_TONEAREST);
+}
+
+std::int32_t integer(std::uint64_t bits, Element e) {
+    const unsigned width = bits_of(e);
+    const bool negative = (e == Element::s8 || e == Element::s4) && (bits >> (width - 1) & 1);
+    return static_cast<std::int32_t>(bits) - (negative ? 1 << width : 0);
+}
+
+// A row of A and a column of B; at most 128 products of less than 2^16 each.
+std::int32_t dot(const std::int32_t* a, const std::int32_t* b, unsigned count) {
+    std::int32_t sum = 0;
+    for (unsigned s = 0; s < count; ++s) sum += a[s] * b[s];
+    return sum;
+}
+
+std::int32_t count_bits(const MatrixForm& form, const Factors& f, unsigned i, unsigned j) {
+    std::int32_t sum = 0;
+    for (unsigned s = 0; s < f.a.columns; ++s) {
+        const std::uint64_t x = f.a.at(i, s), y = f.b.at(s, j);
+        sum += __builtin_popcountll(form.bit_and ? x & y : x ^ y);
+    }
+    return sum;
+}
+
+void multiply_integers(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
+    const unsigned terms = f.a.columns;
+    std::vector<std::int32_t> a(f.a.bits.size()), column(terms), b(f.b.bits.size());
+    for (std::size_t n = 0; n < a.size(); ++n) a[n] = integer(f.a.bits[n], form.a);
+    for (unsigned s = 0; s < f.b.rows; ++s)
+        for (unsigned j = 0; j < f.b.columns; ++j)
+            b[std::size_t{j} * f.b.rows + s] = integer(f.b.at(s, j), form.b);
+    for (unsigned i = 0; i < d.rows; ++i)
+        for (unsigned j = 0; j < d.columns; ++j) {
+            const std::int32_t* line = &b[std::size_t{j} * f.b.rows];
+            if (!f.chosen.empty()) {
+                for (unsigned s = 0; s < terms; ++s) column[s] = line[f.row_of_b(i, s)];
+                line = column.data();
+            }
+            std::int64_t sum = static_cast<std::int32_t>(c.at(i, j));
+            sum += form.a == Element::b1 ? count_bits(form, f, i, j)
+                                         : dot(&a[std::size_t{i} * terms], line, terms);
+            if (form.saturate)
+                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+            d.at(i, j) = static_cast<std::uint32_t>(sum);
+        }
+}
+
+}  // namespace
+
+void multiply_matrices(const MatrixForm& form, const Factors& factors, const Elements& c,
+                       Elements& d) {
+    d.resize(c.rows, c.columns);
+    if (form.d == Element::s32)
+        multiply_integers(form, factors, c, d);
+    else if (form.d == Element::f64)
+        multiply_doubles(form, factors, c, d);
+    else
+        multiply_floats(form, factors, c, d);
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,26 @@
+// csrc/cpu/exec/native.hpp - a kernel as machine code, made of its decoded code by csrc/cpu/native:
+// what the two have in common. Plain data, as printed code includes it.
+//
+// Warps are in the same state under both ways of running: places are Codes, registers lie in the
+// register file whenever machine code is left. So a warp may go on interpreted wherever machine
+// code has no entry, and come back at the next entry.
+#pragma once
+
+#include "cpu/exec/code.hpp"
+
+namespace cupola::cpu::exec {
+
+// What machine code asks of the interpreter.
+struct Services {
+    const Code* code = nullptr;         // places, one for each of the kernel's Codes
+    const Handler* handlers = nullptr;  // does the instruction at a place, and says where to go on
+    const Code* halt = nullptr;         // where a warp stands that leaves
+    const Code* (*arrive)(Warp& w, const Code* at) = nullptr;
+    const Code* (*expire)(Warp& w, const Code* at) = nullptr;
+    void (*set_mask)(Warp& w, std::uint32_t mask) = nullptr;
+};
+
+// Runs from an entry on; returns where to go on by handlers, or nullptr where the warp leaves.
+using NativeRun = const Code* (*)(const Code* ip, Warp& w, std::byte* registers, const Services&);
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,44 @@
+// csrc/cpu/exec/origin.cpp - handlers and the instructions that they were found for.
+#include "cpu/exec/origin.hpp"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace cupola::cpu::exec {
+namespace {
+
+struct Origins {
+    std::mutex mutex;
+    std::unordered_map<Handler, Origin> of;
+};
+
+// As many as the table has instances, at most. Never destroyed: threads outlive static objects.
+Origins& origins() {
+    static auto* all = new Origins;
+    return *all;
+}
+
+}  // namespace
+
+Handler find_handler(ptx::FormId form, Key key) {
+    Origin origin{form, key, false};
+    key.by_lane = &origin.by_lane;
+    const Handler handler = isa().find(form, key);
+    if (handler) {
+        Origins& all = origins();
+        std::lock_guard lock(all.mutex);
+        all.of.emplace(handler, origin);
+    }
+    return handler;
+}
+
+bool find_origin(Handler handler, Origin& origin) {
+    Origins& all = origins();
+    std::lock_guard lock(all.mutex);
+    const auto at = all.of.find(handler);
+    if (at == all.of.end()) return false;
+    origin = at->second;
+    return true;
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,77 @@
+// csrc/cpu/exec/stack.cpp - alloca: memory of a thread that lasts until its function returns. It
+// lies above all frames, and a function gives back what it took when it returns.
+#include "cpu/exec/block.hpp"
+#include "cpu/exec/decode.hpp"
+
+namespace cupola::cpu::exec {
+namespace {
+
+// op: [0] address in local memory, [1] bytes, [2] the end of what is taken; imm: alignment.
+template <class T>
+[[gnu::noinline]] const Code* allocate_local(const Code* ip, Warp& w, std::byte* r) {
+    T* d = at<T>(r, ip->op[0]);
+    const T* size = at<const T>(r, ip->op[1]);
+    auto* top = at<std::uint32_t>(r, ip->op[2]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        const std::uint64_t from = rounded(top[lane], static_cast<std::uint64_t>(ip->imm));
+        if (from > w.block->local_bytes || size[lane] > w.block->local_bytes - from) {
+            w.block->fault(w, ip, Fault::Kind::stack_overflow, lane, "alloca of too many bytes",
+                           size[lane]);
+            return stop_faulted(w);
+        }
+        d[lane] = static_cast<T>(from);
+        top[lane] = static_cast<std::uint32_t>(from + size[lane]);
+    }
+    return ip + 1;
+}
+
+// op: [1] what stacksave gave, [2] the end of what is taken; imm: where that begins.
+template <class T>
+[[gnu::noinline]] const Code* restore_local(const Code* ip, Warp& w, std::byte* r) {
+    const T* saved = at<const T>(r, ip->op[1]);
+    auto* top = at<std::uint32_t>(r, ip->op[2]);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        if (saved[lane] > top[lane]) {
+            w.block->fault(w, ip, Fault::Kind::illegal_address, lane,
+                           "stackrestore of what stacksave did not give", saved[lane]);
+            return stop_faulted(w);
+        }
+        top[lane] = static_cast<std::uint32_t>(saved[lane]);
+    }
+    return ip + 1;
+}
+
+}  // namespace
+
+bool Decoder::allocates(const ptx::Function& f) const {
+    for (const ptx::Instruction& i : f.code)
+        if (i.form.form().mnemonic == "alloca") return true;
+    return false;
+}
+
+void Decoder::stack(const ptx::Instruction& i) {
+    const std::string_view m = i.form.form().mnemonic;
+    const bool wide = ptx::bytes_of(i.type) == 8;
+    const std::int32_t top = special(static_cast<unsigned>(Hidden::local_top), 4);
+    if (m == "stacksave") {
+        emit(wide ? "cvt.u64.u32" : "mov.u32", destination(operand(i, 0)), top);
+        return;
+    }
+    if (m == "stackrestore") {
+        emit(wide ? &threaded<&restore_local<std::uint64_t>>
+                  : &threaded<&restore_local<std::uint32_t>>,
+             0, source(operand(i, 0), i.type), top);
+        return;
+    }
+    const std::int64_t align = i.operands > 2 ? operand(i, 2).value : 8;
+    if (align <= 0 || align > (1 << 16) || (align & (align - 1)) != 0)
+        fail(i.line, "an alignment that is no power of two");
+    emit(wide ? &threaded<&allocate_local<std::uint64_t>>
+              : &threaded<&allocate_local<std::uint32_t>>,
+         destination(operand(i, 0)), source(operand(i, 1), i.type), top)
+        .imm = align < 8 ? 8 : align;
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,124 @@
+// csrc/cpu/graph_memory.cpp - what of graphs' memory there is, and what of it the program has.
+#include "cpu/graph_memory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "cpu/driver.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+struct Level {
+    cuuint64_t now = 0, high = 0;
+    void add(std::size_t bytes) { high = std::max(high, now += bytes); }
+};
+struct Levels {
+    Level used, reserved;
+};
+
+// All there is, by address; what is live is held here.
+struct Table {
+    std::mutex mutex;
+    std::map<std::uintptr_t, std::weak_ptr<GraphMemory>> all;
+    std::map<std::uintptr_t, std::shared_ptr<GraphMemory>> live;
+    std::map<int, Levels> levels;
+};
+
+Table& table() {
+    static auto* const made = new Table;
+    return *made;
+}
+
+}  // namespace
+
+GraphMemory::GraphMemory(Device& device, std::size_t size) : device_(device), size_(size) {
+    Allocation like;
+    like.kind = Allocation::Kind::graph;
+    like.device = device.ordinal();
+    address_ = Driver::get().memory.allocate(like, size, 0, device.budget());
+    std::lock_guard lock(table().mutex);
+    table().levels[device.ordinal()].reserved.add(size);
+}
+
+GraphMemory::~GraphMemory() {
+    if (Driver::state() != CUDA_SUCCESS) return;
+    {
+        std::lock_guard lock(table().mutex);
+        table().all.erase(address_);
+        table().levels[device_.ordinal()].reserved.now -= size_;
+    }
+    Driver::get().memory.release(address_, device_.budget());
+}
+
+std::shared_ptr<GraphMemory> GraphMemory::make(Device& device, std::size_t size) {
+    auto memory = std::make_shared<GraphMemory>(device, size);
+    std::lock_guard lock(table().mutex);
+    table().all[memory->address()] = memory;
+    return memory;
+}
+
+std::shared_ptr<GraphMemory> GraphMemory::at(std::uintptr_t address) {
+    std::lock_guard lock(table().mutex);
+    const auto it = table().all.find(address);
+    auto found = it == table().all.end() ? nullptr : it->second.lock();
+    require(found != nullptr);
+    return found;
+}
+
+bool GraphMemory::live() const {
+    std::lock_guard lock(table().mutex);
+    return live_;
+}
+
+bool GraphMemory::take() {
+    std::lock_guard lock(table().mutex);
+    if (live_) return false;
+    live_ = true;
+    table().live[address_] = shared_from_this();
+    table().levels[device_.ordinal()].used.add(size_);
+    return true;
+}
+
+bool GraphMemory::give() {
+    std::shared_ptr<GraphMemory> last;  // let go of when the lock is
+    std::lock_guard lock(table().mutex);
+    if (!live_) return false;
+    live_ = false;
+    const auto it = table().live.find(address_);
+    last = std::move(it->second);
+    table().live.erase(it);
+    table().levels[device_.ordinal()].used.now -= size_;
+    return true;
+}
+
+cuuint64_t GraphMemory::get(int device, CUgraphMem_attribute attribute) {
+    std::lock_guard lock(table().mutex);
+    const Levels& levels = table().levels[device];
+    switch (static_cast<int>(attribute)) {
+        case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+            return levels.used.now;
+        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+            return levels.used.high;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+            return levels.reserved.now;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+            return levels.reserved.high;
+        default:
+            fail(CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+void GraphMemory::reset_high(int device, CUgraphMem_attribute attribute) {
+    std::lock_guard lock(table().mutex);
+    Levels& levels = table().levels[device];
+    if (attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH)
+        levels.used.high = levels.used.now;
+    else if (attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
+        levels.reserved.high = levels.reserved.now;
+    else
+        fail(CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace cupola::cpu

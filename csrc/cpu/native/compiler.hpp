@@ -1,0 +1,29 @@
+// csrc/cpu/native/compiler.hpp - the host's C++ compiler, as a process of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cupola::cpu::native {
+
+struct Compiler {
+    std::vector<std::string> command;  // and what always goes with it
+    std::string identity;              // another one's output is another's
+    std::string missing;               // why there is no command
+
+    // CXX, and no other where it is set; else c++, g++ or clang++ on PATH.
+    static Compiler find();
+    bool there() const { return !command.empty(); }
+};
+
+// How sources become a library for this processor: the flags that semantics are built with.
+std::vector<std::string> flags();
+
+// Compiles a source to a library. Waits for it, and says why where it fails. `slowly`: with what
+// the processor has to spare.
+bool compile(const Compiler& compiler, const std::string& source, const std::string& library,
+             bool slowly, std::string& why);
+// Ends what is being compiled: the process is about to end.
+void stop_compiling();
+
+}  // namespace cupola::cpu::native

@@ -1,0 +1,300 @@
+// csrc/cpu/native/lanes.hpp - what printed code is made of: registers of 32 lanes in local
+// variables, and the table's functions of one lane applied to them.
+#pragma once
+
+#include "cpu/exec/groups.hpp"
+#include "cpu/exec/native.hpp"
+#include "cpu/native/rows.hpp"
+
+#define CUPOLA_INLINE [[gnu::always_inline]] inline
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr unsigned vector_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr unsigned vector_bytes = 32;
+#else
+inline constexpr unsigned vector_bytes = 16;
+#endif
+
+// 32 lanes of E bytes each. Arrays of lanes would stay in memory across a loop; vectors need not.
+template <unsigned E>
+struct Lanes {
+    static constexpr unsigned size = lanes * E < vector_bytes ? lanes * E : vector_bytes;
+    static constexpr unsigned count = lanes * E / size;
+    using Vector __attribute__((vector_size(size))) = std::uint8_t;
+    Vector v[count];
+};
+
+template <class T>
+CUPOLA_INLINE void spread(const Lanes<sizeof(T)>& from, T* to) {
+    using L = Lanes<sizeof(T)>;
+    for (unsigned k = 0; k < L::count; ++k)
+        __builtin_memcpy(reinterpret_cast<std::byte*>(to) + k * L::size, &from.v[k], L::size);
+}
+template <class T>
+CUPOLA_INLINE void collect_lanes(const T* from, Lanes<sizeof(T)>& to) {
+    using L = Lanes<sizeof(T)>;
+    for (unsigned k = 0; k < L::count; ++k)
+        __builtin_memcpy(&to.v[k], reinterpret_cast<const std::byte*>(from) + k * L::size, L::size);
+}
+
+// ---- the register file --------------------------------------------------------------------
+
+template <unsigned E>
+CUPOLA_INLINE void fill(Lanes<E>& v, const std::byte* r, int offset) {
+    collect_lanes(reinterpret_cast<const Bytes<E>*>(r + offset), v);
+}
+template <unsigned E>
+CUPOLA_INLINE void spill(const Lanes<E>& v, std::byte* r, int offset) {
+    spread(v, reinterpret_cast<Bytes<E>*>(r + offset));
+}
+CUPOLA_INLINE void fill(std::uint32_t& p, const std::byte* r, int offset) {
+    __builtin_memcpy(&p, r + offset, sizeof p);
+}
+CUPOLA_INLINE void spill(std::uint32_t p, std::byte* r, int offset) {
+    __builtin_memcpy(r + offset, &p, sizeof p);
+}
+// One value for all lanes.
+template <class T>
+CUPOLA_INLINE void fill_one(T& u, const std::byte* r, int offset) {
+    __builtin_memcpy(&u, r + offset, sizeof u);
+}
+template <class T>
+CUPOLA_INLINE void spill_one(T u, std::byte* r, int offset) {
+    T* const to = reinterpret_cast<T*>(r + offset);
+    for (unsigned i = 0; i < lanes; ++i) to[i] = u;
+}
+
+// ---- operands -----------------------------------------------------------------------------
+
+// As printed code writes them. A value of all lanes is a plain unsigned integer of its width.
+template <unsigned E>
+struct Reads {
+    const Lanes<E>& v;
+};
+template <unsigned E>
+CUPOLA_INLINE Reads<E> in(const Lanes<E>& v) {
+    return {v};
+}
+template <class T>
+struct One {
+    T value;
+};
+template <class T>
+CUPOLA_INLINE One<T> one(T value) {
+    return {value};
+}
+struct Predicate {
+    std::uint32_t bits;
+};
+CUPOLA_INLINE Predicate predicate(std::uint32_t bits) { return {bits}; }
+template <bool Masked, unsigned E>
+struct Writes {
+    Lanes<E>& v;
+};
+template <bool Masked, unsigned E>
+CUPOLA_INLINE Writes<Masked, E> out(Lanes<E>& v) {
+    return {v};
+}
+template <bool Masked>
+struct WritesBits {
+    std::uint32_t &p, &q;
+    bool both;
+};
+template <bool Masked>
+CUPOLA_INLINE WritesBits<Masked> bits(std::uint32_t& p) {
+    return {p, p, false};
+}
+template <bool Masked>
+CUPOLA_INLINE WritesBits<Masked> bits(std::uint32_t& p, std::uint32_t& q) {
+    return {p, q, true};
+}
+struct Number {
+    std::uint64_t value;
+};
+CUPOLA_INLINE Number number(std::uint64_t value) { return {value}; }
+
+// ---- ports: an operand as the lane function's type ----------------------------------------
+
+template <class P>
+struct ElementOf {
+    using type = void;
+};
+template <class T>
+struct ElementOf<In<T>> {
+    using type = T;
+};
+template <class T>
+struct ElementOf<Out<T, true>> {
+    using type = T;
+};
+template <class Row, std::size_t I, class M>
+using Element = typename ElementOf<Port<Row::form().shapes.list[I], M, true>>::type;
+
+template <class T, class O>
+struct PortOf;
+template <class T, unsigned E>
+struct PortOf<T, Reads<E>> {
+    alignas(64) Bytes<E> x[lanes];
+    explicit PortOf(Reads<E> o) { spread(o.v, x); }
+    T get(unsigned i) const { return bit_cast<T>(x[i]); }
+    void finish(std::uint32_t) {}
+};
+template <class T, class V>
+struct PortOf<T, One<V>> {
+    T x;
+    explicit PortOf(One<V> o) : x(bit_cast<T>(o.value)) {}
+    T get(unsigned) const { return x; }
+    void finish(std::uint32_t) {}
+};
+template <>
+struct PortOf<void, Predicate> {
+    std::uint32_t bits;
+    explicit PortOf(Predicate o) : bits(o.bits) {}
+    bool get(unsigned i) const { return (bits & lane_bits.of[i]) != 0; }
+    void finish(std::uint32_t) {}
+};
+template <>
+struct PortOf<void, Number> {
+    std::uint64_t value;
+    explicit PortOf(Number o) : value(o.value) {}
+    std::uint64_t get(unsigned) const { return value; }
+    void finish(std::uint32_t) {}
+};
+template <class T, bool Masked, unsigned E>
+struct PortOf<T, Writes<Masked, E>> {
+    Lanes<E>& v;
+    alignas(64) T made[lanes];
+    explicit PortOf(Writes<Masked, E> o) : v(o.v) {}
+    T& get(unsigned i) { return made[i]; }
+    void finish(std::uint32_t mask) {
+        const auto* from = reinterpret_cast<const Bytes<E>*>(made);
+        if constexpr (Masked) {
+            alignas(64) Bytes<E> old[lanes], now[lanes];
+            spread(v, old);
+            select(mask, from, old, now);
+            collect_lanes(now, v);
+        } else {
+            (void)mask;
+            collect_lanes(from, v);
+        }
+    }
+};
+template <bool Masked>
+struct PortOf<void, WritesBits<Masked>> {
+    std::uint32_t &p, &q;
+    const bool both;
+    alignas(64) std::int32_t made[lanes];
+    explicit PortOf(WritesBits<Masked> o) : p(o.p), q(o.q), both(o.both) {}
+    std::int32_t& get(unsigned i) { return made[i]; }
+    void finish(std::uint32_t mask) {
+        const std::uint32_t made_bits = pack(made);
+        if (both) q = Masked ? (q & ~mask) | (~made_bits & mask) : ~made_bits;
+        p = Masked ? (p & ~mask) | (made_bits & mask) : made_bits;
+    }
+};
+
+template <class Row, class M, std::size_t... I, class... P>
+CUPOLA_INLINE void run_ports(std::uint32_t mask, std::index_sequence<I...>, P... ports) {
+    CUPOLA_EACH_LANE
+    for (unsigned i = 0; i < lanes; ++i) Row::Sem::template lane<M>(ports.get(i)...);
+    (ports.finish(mask), ...);
+}
+template <class Row, class M, std::size_t... I, class... O>
+CUPOLA_INLINE void map_at(std::uint32_t mask, std::index_sequence<I...> index, O... operands) {
+    run_ports<Row, M>(mask, index, PortOf<Element<Row, I, M>, O>(operands)...);
+}
+
+// A row's function for each lane; results that are masked are written in the mask's lanes alone.
+template <class Row, class M, class... O>
+CUPOLA_INLINE void map(std::uint32_t mask, O... operands) {
+    map_at<Row, M>(mask, std::index_sequence_for<O...>(), operands...);
+}
+
+template <class Sem>
+struct LogicOf;
+template <class Op>
+struct LogicOf<PredicateLogic<Op>> {
+    using type = Op;
+};
+// A row's function of predicates, all lanes at a time.
+template <class Row, bool Masked>
+CUPOLA_INLINE void logic(std::uint32_t mask, WritesBits<Masked> to, std::uint32_t a,
+                         std::uint32_t b = 0) {
+    const std::uint32_t made = LogicOf<typename Row::Sem>::type::of(a, b);
+    to.p = Masked ? (to.p & ~mask) | (made & mask) : made;
+}
+
+// ---- once for all lanes -------------------------------------------------------------------
+
+template <class T, class O>
+struct OneOf;
+template <class T, class V>
+struct OneOf<T, One<V>> : PortOf<T, One<V>> {
+    using PortOf<T, One<V>>::PortOf;
+};
+template <class O>
+struct OneOf<void, O> : PortOf<void, O> {
+    using PortOf<void, O>::PortOf;
+};
+template <class V>
+struct OneOut {
+    V& value;
+};
+template <class V>
+CUPOLA_INLINE OneOut<V> one_out(V& value) {
+    return {value};
+}
+template <class T, class V>
+struct OneOf<T, OneOut<V>> {
+    V& value;
+    T made;
+    explicit OneOf(OneOut<V> o) : value(o.value) {}
+    T& get(unsigned) { return made; }
+    void finish(std::uint32_t) { value = bit_cast<V>(made); }
+};
+struct BitsOneOut {
+    std::uint32_t &p, &q;
+    bool both;
+};
+CUPOLA_INLINE BitsOneOut bits_one(std::uint32_t& p) { return {p, p, false}; }
+CUPOLA_INLINE BitsOneOut bits_one(std::uint32_t& p, std::uint32_t& q) { return {p, q, true}; }
+template <>
+struct OneOf<void, BitsOneOut> {
+    std::uint32_t &p, &q;
+    const bool both;
+    std::int32_t made;
+    explicit OneOf(BitsOneOut o) : p(o.p), q(o.q), both(o.both) {}
+    std::int32_t& get(unsigned) { return made; }
+    void finish(std::uint32_t) {
+        p = static_cast<std::uint32_t>(made);
+        if (both) q = ~p;
+    }
+};
+
+template <class Row, class M, class... P>
+CUPOLA_INLINE void run_once(P... ports) {
+    Row::Sem::template lane<M>(ports.get(0)...);
+    (ports.finish(0), ...);
+}
+template <class Row, class M, std::size_t... I, class... O>
+CUPOLA_INLINE void once_at(std::index_sequence<I...>, O... operands) {
+    run_once<Row, M>(OneOf<Element<Row, I, M>, O>(operands)...);
+}
+template <class Row, class M, class... O>
+CUPOLA_INLINE void once(O... operands) {
+    once_at<Row, M>(std::index_sequence_for<O...>(), operands...);
+}
+
+template <class T>
+CUPOLA_INLINE T parameter(const Warp& w, std::int64_t at) {
+    T value;
+    __builtin_memcpy(
+        &value, reinterpret_cast<const void*>(w.block->parameters + static_cast<std::uint64_t>(at)),
+        sizeof value);
+    return value;
+}
+
+}  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,0 +1,31 @@
+// csrc/cpu/native/native.hpp - kernels become machine code, in the background or at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cpu/execute.hpp"
+
+namespace cupola::cpu::native {
+
+enum class Mode {
+    interpret,  // never
+    compile,    // before a kernel is first launched; the launch fails where that can't be
+    automatic,  // in the background, once a kernel has taken some time
+};
+
+// Has machine code of these kernels made, all in one piece, and waits for it. What can't be is
+// noted with the kernel.
+void make_now(const std::vector<const Kernel*>& kernels);
+// An interpreted launch took so long: when it has come to enough, machine code is made in the
+// background, and later launches take it.
+void took(const Kernel& kernel, std::uint64_t nanoseconds);
+// `compiled`, "interpreted", or why there is no machine code.
+inline constexpr const char* compiled = "compiled";
+std::string state_of(const Kernel& kernel);
+// The kernel's printed source: what a compiler is given behind the semantics.
+std::string printed(const Kernel& kernel);
+// No kernel is compiled from here on; what is under way ends.
+void stop();
+
+}  // namespace cupola::cpu::native

@@ -1,0 +1,245 @@
+// csrc/cpu/native/print.cpp - the frame of a printed kernel: variables, entries, and how lanes go
+// from block to block.
+//
+// As the interpreter does, lanes at the lowest place run first. As long as nobody waits at a lower
+// place than where the running lanes go, that is one comparison; else the interpreter's own
+// functions say who runs, and control goes forward past the blocks until it is there.
+#include "cpu/native/print.hpp"
+
+namespace cupola::cpu::native {
+
+using std::to_string;
+
+namespace {
+constexpr std::uint32_t nobody = 0xffffffffu;
+
+// Each entry fetches what is alive there: in hostile code, that is all of it everywhere.
+void check_size(const std::string& text) {
+    if (text.size() > std::size_t{16} << 20) throw Unprintable{"its source is too long"};
+}
+}  // namespace
+
+std::string name_of_kernel(std::size_t n) { return "cupola_kernel_" + to_string(n); }
+
+// Where control goes on behind block b, at b's own level of loops.
+std::string Printer::behind(std::uint32_t b) const {
+    const auto& blocks = program_.blocks;
+    const std::int32_t loop = blocks[b].loop;
+    const std::uint32_t end = loop < 0 ? static_cast<std::uint32_t>(blocks.size() - 1)
+                                       : blocks[static_cast<std::uint32_t>(loop)].loop_end;
+    if (b < end) return "S" + to_string(b + 1);
+    return loop < 0 ? "dispatch" : "E" + to_string(loop);
+}
+
+// Past block b, and past the loop whose head it is.
+std::string Printer::beyond(std::uint32_t b) const {
+    const auto& blocks = program_.blocks;
+    if (!blocks[b].head) return behind(b);
+    const std::uint32_t last = blocks[b].loop_end;
+    std::int32_t around = -1;
+    for (std::uint32_t head = 0; head < b; ++head)
+        if (blocks[head].head && blocks[head].loop_end >= last)
+            around = static_cast<std::int32_t>(head);
+    const std::uint32_t end = around < 0 ? static_cast<std::uint32_t>(blocks.size() - 1)
+                                         : blocks[static_cast<std::uint32_t>(around)].loop_end;
+    if (last < end) return "S" + to_string(last + 1);
+    return around < 0 ? "dispatch" : "E" + to_string(around);
+}
+
+void Printer::variables() {
+    for (const Register& r : program_.registers) {
+        if (r.file || r.constant) continue;
+        if (r.bytes == 0)
+            line("std::uint32_t " + r.name() + ";");
+        else if (r.same)
+            line("std::uint" + to_string(8 * r.bytes) + "_t " + r.name() + ";");
+        else
+            line("Lanes<" + to_string(r.bytes) + "> " + r.name() + ";");
+    }
+}
+
+// What has one value for as long as the warp lives.
+void Printer::constants_of_warp() {
+    for (const std::uint32_t n : program_.same) {
+        const Register& r = program_.registers[n];
+        if (!r.special) continue;
+        line(std::string(r.bytes == 0 ? "fill(" : "fill_one(") + r.name() + ", r, " +
+             to_string(r.offset) + ");");
+    }
+    std::uint32_t done = nobody;
+    for (const std::uint32_t n : program_.same) {
+        const Register& r = program_.registers[n];
+        if (r.special || r.definition == done) continue;
+        done = r.definition;
+        once(r.definition);
+    }
+}
+
+// What a lane needs that goes on at a block's beginning, put into the register file or taken out.
+std::string Printer::alive(std::uint32_t b, const char* verb) const {
+    std::string text;
+    for (std::uint32_t n = 0; n < program_.registers.size(); ++n) {
+        const Register& r = program_.registers[n];
+        if (program_.blocks[b].live[n] && is_moved(r))
+            text += std::string(verb) + "(" + r.name() + ", r, " + to_string(r.offset) + "); ";
+    }
+    return text;
+}
+
+void Printer::keep_constants() {
+    for (const Register& r : program_.registers)
+        if (r.same && !r.constant && !r.special && r.crosses)
+            line((r.bytes ? "spill_one(" : "spill(") + r.name() + ", r, " + to_string(r.offset) +
+                 ");");
+}
+
+void Printer::enter() {
+    for (const Register& r : program_.registers)
+        if (r.special && !r.file && !r.same)
+            line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
+    line("if (at == 0) {");
+    // What is read before it is written is what it was.
+    line(alive(0, "fill"));
+    if (program_.waits()) keep_constants();
+    line("} else {");
+    // Where nobody waits, what the running lanes need is all.
+    line("if (w.ready_count + w.waiting_count == 0) switch (at) {");
+    for (std::uint32_t b = 1; b < program_.blocks.size(); ++b) {
+        check_size(text_);
+        if (program_.blocks[b].entry)
+            line("case " + to_string(program_.blocks[b].first) + ": " + alive(b, "fill") +
+                 "goto dispatch;");
+    }
+    line("default: break; }");
+    for (const Register& r : program_.registers)
+        if (r.crosses && is_moved(r))
+            line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
+    line("}");
+}
+
+void Printer::leave() {
+    line("leave: next = code + at;");
+    line("goto keep;");
+    line("halted: next = nullptr;");
+    line("if (w.status == Status::done || w.status == Status::faulted) return nullptr;");
+    line("keep:");
+    for (const Register& r : program_.registers)
+        if (r.crosses && is_moved(r))
+            line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
+    if (!program_.waits()) keep_constants();
+    line("return next;");
+}
+
+// The running lanes are others now, or stand elsewhere.
+void Printer::away(std::uint32_t b) {
+    const Block& block = program_.blocks[b];
+    if (program_.steps[block.end - 1].entered && b + 1 < program_.blocks.size())
+        line("if (w.status == Status::blocked && w.ready_count == 0 && w.waiting_count == 1) { " +
+             alive(b + 1, "spill") + "return nullptr; }");
+    line("if (!next || next == s.halt) goto halted;");
+    line("at = static_cast<std::uint32_t>(next - code); goto " + behind(b) + ";");
+}
+
+// All running lanes go from block b to the Code `to`.
+void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n) {
+    const std::uint32_t target = program_.block_at(to);
+    const auto& blocks = program_.blocks;
+    const std::string place = "code + " + to_string(to);
+    const bool back = target <= b;
+    const std::string direct = back && !blocks[target].head
+                                   ? "{ at = " + to_string(to) + "; goto dispatch; }"
+                                   : "goto L" + to_string(target) + ";";
+    line("next = " + place + ";");
+    line("if (__builtin_expect(!(next < w.limit), 0)) next = s.arrive(w, next);");
+    const std::uint16_t cost = program_.kernel.code[n].cost;
+    if (charged && cost != 0)
+        line("if (__builtin_expect((w.budget -= " + to_string(cost) +
+             ") < 0, 0)) next = s.expire(w, next);");
+    line("if (__builtin_expect(next == " + place + ", 1)) { mask = w.mask; " + direct + " }");
+    away(b);
+}
+
+void Printer::transfer(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Code& c = program_.kernel.code[n];
+    if (step.kind == Kind::jump) return go(b, step.targets[0], c.target <= 0, n);
+    if (step.kind == Kind::branch) {
+        const std::string p = input(step.accesses[0]);
+        const bool negate = (c.flags & exec::flag::negate) != 0;
+        const std::uint32_t to = step.targets[0];
+        line("const std::uint32_t taken = mask & " + std::string(negate ? "~" : "") + p + ".bits;");
+        line("if (taken == 0) {");
+        go(b, n + 1, false, n);
+        line("}");
+        line("if (taken != mask) {");
+        line("next = part(w, taken, code + " + to_string(to) + ", code + " + to_string(n + 1) +
+             ", s.arrive);");
+        if (c.target <= 0 && c.cost != 0)
+            line("if (__builtin_expect((w.budget -= " + to_string(c.cost) +
+                 ") < 0, 0)) next = s.expire(w, next);");
+        const std::uint32_t target = program_.block_at(to);
+        if (target <= b && program_.blocks[target].head)
+            line("if (next == code + " + to_string(to) + ") { mask = w.mask; goto L" +
+                 to_string(target) + "; }");
+        away(b);
+        line("}");
+        go(b, to, c.target <= 0, n);
+        return;
+    }
+    if (step.ends) return;  // its handler has said where to
+    // Handlers go on behind themselves whoever waits, but perhaps with fewer lanes: only branches
+    // and joins look.
+    if (step.kind == Kind::join)
+        go(b, n + 1, false, n);
+    else
+        line((step.flows ? "goto T" : "goto L") + to_string(b + 1) + ";");
+}
+
+void Printer::block(std::uint32_t b) {
+    const Block& block = program_.blocks[b];
+    const std::string number = to_string(b);
+    line("S" + number + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) + ";");
+    line("T" + number + ": mask = w.mask;");
+    line("L" + number + ": {");
+    for (std::uint32_t n = block.first; n < block.end; ++n) statement(b, n);
+    transfer(b, block.end - 1);
+    line("}");
+    // Behind a loop's last block: back to its head, or on.
+    for (std::uint32_t head = b + 1; head-- > 0;)
+        if (program_.blocks[head].head && program_.blocks[head].loop_end == b)
+            line("E" + to_string(head) + ": if (at == " + to_string(program_.blocks[head].first) +
+                 ") goto T" + to_string(head) + "; goto " + beyond(head) + ";");
+}
+
+void Printer::function(const std::string& name) {
+    text_ +=
+        "extern \"C\" __attribute__((visibility(\"default"
+        "\"))) const Code* " +
+        name + "(const Code* ip, Warp& w, std::byte* r, const Services& s) {\n";
+    line("const Code* const code = s.code; const Code* next;");
+    line("auto at = static_cast<std::uint32_t>(ip - code); std::uint32_t mask = w.mask;");
+    variables();
+    constants_of_warp();
+    enter();
+    // All entries come by here, also those whose place a compiler knows: by another way in, loops
+    // would be none to it.
+    line("dispatch: __asm__ volatile(\"\" : \"+r\"(at)); switch (at) {");
+    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)
+        if (program_.blocks[b].entry)
+            line("case " + to_string(program_.blocks[b].first) + ": goto T" + to_string(b) + ";");
+    line("default: goto leave; }");
+    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {
+        check_size(text_);
+        block(b);
+    }
+    leave();
+    text_ += "}\n";
+}
+
+std::string source_of(const Program& program, std::size_t n) {
+    std::string text = "namespace cupola::cpu::CUPOLA_ISA {\n";
+    Printer(program, text).function(name_of_kernel(n));
+    return text + "}  // namespace cupola::cpu::CUPOLA_ISA\n";
+}
+
+}  // namespace cupola::cpu::native

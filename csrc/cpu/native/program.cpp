@@ -1,0 +1,169 @@
+// csrc/cpu/native/program.cpp - registers of a kernel, and which of them have one value for all.
+#include "cpu/native/program.hpp"
+
+#include <algorithm>
+
+#include "cpu/exec/control.hpp"
+
+namespace cupola::cpu::native {
+
+using namespace exec;
+
+namespace {
+
+// A kernel beyond this takes the compiler minutes.
+constexpr std::size_t most_codes = 20000;
+// Branches may share a table of targets, and each has all of it.
+constexpr std::size_t most_targets = std::size_t{1} << 18;
+
+// Whether a special register has one value for the warp.
+bool special_is_same(unsigned which) {
+    using S = ptx::Special;
+    if (which >= static_cast<unsigned>(S::count))
+        return static_cast<Hidden>(which) == Hidden::shared_base ||
+               static_cast<Hidden>(which) == Hidden::parameter_base;
+    switch (static_cast<S>(which)) {
+        case S::tid_x:
+        case S::tid_y:
+        case S::tid_z:
+        case S::laneid:
+        case S::lanemask_eq:
+        case S::lanemask_le:
+        case S::lanemask_lt:
+        case S::lanemask_ge:
+        case S::lanemask_gt:
+            return false;
+        default:
+            return true;
+    }
+}
+
+}  // namespace
+
+std::string Register::name() const {
+    return (bytes == 0 ? "p" : same ? "u" : "v") + std::to_string(offset);
+}
+
+Program::Program(const KernelCode& decoded) : kernel(decoded), steps(decoded.code.size()) {
+    if (steps.size() > most_codes) throw Unprintable{"it has too many instructions"};
+    bool guarded = false;
+    std::size_t targets = 0;
+    for (std::uint32_t n = 0; n < steps.size(); ++n) {
+        describe(n);
+        Step& step = steps[n];
+        if (step.kind == Kind::guard_end) guarded = false;
+        step.guarded = guarded;
+        if (step.kind == Kind::guard_begin) guarded = true;
+        if (guarded && step.opaque) step.flows = step.retried = step.entered = false;
+        if (guarded && step.flows) throw Unprintable{"a guarded instruction that waits"};
+        targets += step.targets.size();
+        if (targets > most_targets) throw Unprintable{"it has too many branches"};
+    }
+    find_registers();
+    find_blocks();
+    find_loops();
+    find_same();
+    find_live();
+}
+
+const Register* Program::at(std::int32_t offset) const {
+    const auto found = by_offset_.find(offset);
+    return found == by_offset_.end() ? nullptr : &registers[found->second];
+}
+
+Register& Program::reg(std::int32_t offset) {
+    const auto [at, fresh] =
+        by_offset_.emplace(offset, static_cast<std::uint32_t>(registers.size()));
+    if (fresh) {
+        registers.emplace_back();
+        registers.back().offset = offset;
+        registers.back().bytes = 255;
+    }
+    return registers[at->second];
+}
+
+// What is read in two widths, or is too wide for a variable, stays in the register file.
+void Program::note(const Access& access, std::uint32_t n) {
+    if (access.offset == 0) return;
+    Register& r = reg(access.offset);
+    if (r.bytes == 255) r.bytes = access.bytes;
+    if (r.bytes != access.bytes) r.file = true;
+    if (access.bytes > 8) r.file = true;
+    if (access.write) {
+        ++r.writes;
+        r.definition = n;
+    }
+}
+
+void Program::find_registers() {
+    bool opaque = false;
+    for (std::uint32_t n = 0; n < steps.size(); ++n) {
+        opaque |= steps[n].opaque;
+        for (const Access& access : steps[n].accesses) note(access, n);
+    }
+    for (const ConstantLanes& c : kernel.constants) {
+        const auto found = by_offset_.find(c.offset);
+        if (found == by_offset_.end()) continue;
+        Register& r = registers[found->second];
+        r.value = c.value;
+        if (r.writes != 0) throw Unprintable{"a constant that is written"};
+        if (r.bytes == c.width && c.width <= 8)
+            r.constant = r.same = true;
+        else
+            r.file = true;
+    }
+    for (const auto& [which, offset] : kernel.specials) {
+        const auto found = by_offset_.find(offset);
+        if (found == by_offset_.end()) continue;
+        Register& r = registers[found->second];
+        r.special = true;
+        r.same = special_is_same(which) && r.writes == 0;
+        // Calls move the stack pointer where it lies.
+        if (static_cast<Hidden>(which) == Hidden::stack_pointer || r.writes != 0) r.file = true;
+    }
+    for (Register& r : registers) {
+        r.file |= opaque;
+        if (r.file && !r.constant) r.same = false;
+    }
+}
+
+// What is written once, by a function of values that never change, never changes: each lane that
+// reads it behind that place finds the same, whenever it was there.
+void Program::find_same() {
+    std::vector<std::uint32_t> work;
+    for (std::uint32_t n = 0; n < registers.size(); ++n)
+        if (registers[n].special && registers[n].same) same.push_back(n);
+    // In the order of code nearly all is found at once; what hostile code hides is left unfound.
+    unsigned rounds = 16;
+    for (bool changed = true; changed && rounds-- > 0;) {
+        changed = false;
+        for (std::uint32_t n = 0; n < steps.size(); ++n) {
+            const Step& step = steps[n];
+            if (step.guarded || (step.kind != Kind::lanes && step.kind != Kind::parameter))
+                continue;
+            bool can = true, fresh = false;
+            for (const Access& access : step.accesses) {
+                if (access.offset == 0) {
+                    can &= access.write;
+                    continue;
+                }
+                const Register& r = *at(access.offset);
+                if (access.write) {
+                    can &= r.writes == 1 && !r.file && !r.special && !r.constant;
+                    fresh |= !r.same;
+                } else {
+                    can &= r.same && !(r.file && !r.constant);
+                }
+            }
+            if (!can || !fresh) continue;
+            for (const Access& access : step.accesses)
+                if (access.write && access.offset != 0) {
+                    reg(access.offset).same = true;
+                    same.push_back(by_offset_.at(access.offset));
+                }
+            changed = true;
+        }
+    }
+}
+
+}  // namespace cupola::cpu::native

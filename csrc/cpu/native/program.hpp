@@ -1,0 +1,123 @@
+// csrc/cpu/native/program.hpp - what a decoded kernel does, as far as printing it takes: what each
+// Code reads and writes, blocks, loops, and which registers are alive between blocks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cpu/exec/kernel.hpp"
+#include "cpu/exec/origin.hpp"
+
+namespace cupola::cpu::native {
+
+using exec::Code;
+using exec::Handler;
+using exec::KernelCode;
+
+enum class Kind : std::uint8_t {
+    jump,
+    join,
+    branch,
+    guard_begin,
+    guard_end,
+    lanes,      // a function of one lane
+    logic,      // of predicates
+    parameter,  // load of a kernel's parameter
+    load,
+    store,
+    handler,  // all else: the interpreter's own function is called
+};
+
+// `bytes` of each lane, or for 0 a predicate.
+struct Access {
+    std::int32_t offset;
+    std::uint8_t bytes;
+    bool write;
+};
+
+struct Step {
+    Kind kind = Kind::handler;
+    exec::Origin origin;
+    bool known = false;    // there is an origin
+    bool guarded = false;  // between guard_begin and guard_end
+    bool flows = false;    // may go on elsewhere than behind itself
+    bool retried = false;  // lanes may wait, to run it again
+    bool entered = false;  // machine code is entered behind it
+    bool opaque = false;   // what it reads and writes is not known
+    std::vector<Access> accesses;
+    std::vector<std::uint32_t> targets;  // Codes that it leads to, beside the next
+    bool ends = false;                   // does not lead to the next
+};
+
+struct Register {
+    std::int32_t offset = 0;
+    std::uint8_t bytes = 0;
+    bool file = false;      // stays in the register file
+    bool constant = false;  // has `value` in all lanes
+    bool special = false;   // written when the warp starts
+    bool same = false;      // has one value in all lanes, which never changes
+    bool crosses = false;   // alive where a block begins
+    std::uint64_t value = 0;
+    std::uint32_t writes = 0, definition = 0;  // how often it is written, and where last
+    std::string name() const;                  // in printed code
+};
+
+struct Block {
+    std::uint32_t first = 0, end = 0;  // Codes
+    bool entry = false;                // machine code may be entered here
+    std::uint32_t loop_end = 0;        // of a loop's head: its last block
+    bool head = false;
+    std::int32_t loop = -1;                 // head of the innermost loop that it is in, or is
+    std::vector<std::uint32_t> successors;  // blocks
+    std::vector<bool> live;                 // registers, where it begins
+};
+
+class Program {
+  public:
+    // Throws Unprintable.
+    explicit Program(const KernelCode& kernel);
+
+    const KernelCode& kernel;
+    std::vector<Step> steps;  // one for each Code
+    std::vector<Register> registers;
+    std::vector<Block> blocks;
+    std::vector<std::uint32_t> same;  // registers whose value never changes, in order of need
+    std::vector<std::uint32_t> entries() const;  // Codes
+    bool waits() const { return entries().size() > 1; }
+
+    // nullptr: an offset that stands for nothing.
+    const Register* at(std::int32_t offset) const;
+    std::uint32_t block_at(std::uint32_t code) const { return block_of_[code]; }
+    bool is_leader(std::uint32_t code) const {
+        return code < steps.size() && blocks[block_of_[code]].first == code;
+    }
+
+  private:
+    void describe(std::uint32_t n);
+    void describe_control(std::uint32_t n);
+    void describe_row(std::uint32_t n);
+    bool describe_memory(std::uint32_t n);
+    void find_registers();
+    void note(const Access& access, std::uint32_t n);
+    void find_same();
+    void find_blocks();
+    void find_loops();
+    void find_live();
+    Register& reg(std::int32_t offset);
+
+    std::map<std::int32_t, std::uint32_t> by_offset_;
+    std::vector<std::uint32_t> block_of_;  // by Code
+    std::vector<std::uint32_t> returns_;   // Codes behind calls
+};
+
+// Why a kernel is not printed.
+struct Unprintable {
+    std::string why;
+};
+
+// The chapters whose rows printed code has as types: rows.hpp.
+bool is_printed(ptx::FormId form);
+
+}  // namespace cupola::cpu::native

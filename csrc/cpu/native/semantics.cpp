@@ -1,0 +1,25 @@
+// csrc/cpu/native/semantics.cpp - the semantics' text, taken into the library.
+#include "cpu/native/semantics.hpp"
+
+// What gather_headers() of csrc/recipe.py wrote.
+__asm__(
+    ".pushsection .rodata\n"
+    "cupola_semantics_begin:\n"
+    ".incbin \"" CUPOLA_SEMANTICS
+    "\"\n"
+    "cupola_semantics_end:\n"
+    ".popsection\n");
+
+extern "C" {
+__attribute__((visibility("hidden"))) extern const char cupola_semantics_begin[];
+__attribute__((visibility("hidden"))) extern const char cupola_semantics_end[];
+}
+
+namespace cupola::cpu::native {
+
+std::string_view semantics() {
+    return {cupola_semantics_begin,
+            static_cast<std::size_t>(cupola_semantics_end - cupola_semantics_begin)};
+}
+
+}  // namespace cupola::cpu::native

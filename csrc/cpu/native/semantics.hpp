@@ -1,0 +1,12 @@
+// csrc/cpu/native/semantics.hpp - the text of the instructions' semantics, as this library has
+// them.
+#pragma once
+
+#include <string_view>
+
+namespace cupola::cpu::native {
+
+// access.hpp with all that it includes, as one text: what printed kernels begin with.
+std::string_view semantics();
+
+}  // namespace cupola::cpu::native

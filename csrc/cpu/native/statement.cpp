@@ -1,0 +1,315 @@
+// csrc/cpu/native/statement.cpp - one instruction as a statement of C++: which lane function of the
+// table, and which variables.
+#include <cstdio>
+
+#include "cpu/native/print.hpp"
+
+namespace cupola::cpu::native {
+
+using ptx::Shape;
+using std::to_string;
+
+namespace {
+
+const char* chapter_name(unsigned chapter) {
+    switch (static_cast<ptx::ChapterId>(chapter)) {
+        case ptx::ChapterId::integer:
+            return "IntegerRows";
+        case ptx::ChapterId::real:
+            return "RealRows";
+        case ptx::ChapterId::compare:
+            return "CompareRows";
+        case ptx::ChapterId::convert:
+            return "ConvertRows";
+        default:
+            return "MoveRows";
+    }
+}
+
+std::string word_type(unsigned bytes) { return "std::uint" + to_string(8 * bytes) + "_t"; }
+
+std::string literal(std::uint64_t value, unsigned bytes) {
+    char text[64];
+    std::snprintf(text, sizeof text, "static_cast<%s>(0x%llxull)", word_type(bytes).c_str(),
+                  static_cast<unsigned long long>(value));
+    return text;
+}
+
+}  // namespace
+
+std::string Printer::temporary(unsigned bytes) {
+    const std::string name = "t" + to_string(temporaries_++);
+    line((bytes == 0 ? std::string("std::uint32_t ") : "Lanes<" + to_string(bytes) + "> ") + name +
+         ";");
+    return name;
+}
+
+std::string Printer::row(const Step& step) const {
+    const ptx::FormId form = step.origin.form;
+    const std::string name =
+        std::string(chapter_name(form.chapter())) + "::row<" + to_string(form.row()) + ">";
+    char bits[32];
+    std::snprintf(bits, sizeof bits, "0x%llxull",
+                  static_cast<unsigned long long>(step.origin.key.modifiers));
+    return name + ", ModsOf<" + name + ", " +
+           to_string(static_cast<unsigned>(step.origin.key.type)) + ", " +
+           to_string(static_cast<unsigned>(step.origin.key.type2)) + ", " + bits + ">";
+}
+
+std::string Printer::input(const Access& access) {
+    const Register* r = program_.at(access.offset);
+    if (access.bytes == 0) {
+        if (!r) return "predicate(0)";
+        if (r->constant) return r->value ? "predicate(all_lanes)" : "predicate(0)";
+        if (!r->file) return "predicate(" + r->name() + ")";
+        const std::string t = temporary(0);
+        line("fill(" + t + ", r, " + to_string(access.offset) + ");");
+        return "predicate(" + t + ")";
+    }
+    if (!r) return "one(" + literal(0, access.bytes) + ")";
+    if (r->constant) return "one(" + literal(r->value, access.bytes) + ")";
+    if (r->same) return "one(" + r->name() + ")";
+    if (!r->file) return "in(" + r->name() + ")";
+    const std::string t = temporary(access.bytes);
+    line("fill(" + t + ", r, " + to_string(access.offset) + ");");
+    return "in(" + t + ")";
+}
+
+std::string Printer::output(const Access& access, bool guarded, std::string& after) {
+    const Register* r = program_.at(access.offset);
+    if (r && !r->file)
+        return "out<" + std::string(masked(*r, guarded) ? "true" : "false") + ">(" + r->name() +
+               ")";
+    const std::string t = temporary(access.bytes);
+    if (!r) return "out<false>(" + t + ")";
+    line("fill(" + t + ", r, " + to_string(access.offset) + ");");
+    after += "spill(" + t + ", r, " + to_string(access.offset) + ");";
+    return "out<true>(" + t + ")";
+}
+
+std::string Printer::bits_output(const Access& p, const Access* q, bool guarded,
+                                 std::string& after) {
+    bool mask = false;
+    std::string names;
+    for (const Access* access : {&p, q}) {
+        if (!access || access->offset == 0) {
+            if (access == &p) names = temporary(0);
+            if (access == &p) line(names + " = 0;");
+            continue;
+        }
+        const Register& r = *program_.at(access->offset);
+        std::string name = r.name();
+        if (r.file) {
+            name = temporary(0);
+            line("fill(" + name + ", r, " + to_string(r.offset) + ");");
+            after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
+            mask = true;
+        }
+        mask |= masked(r, guarded);
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    return "bits<" + std::string(mask ? "true" : "false") + ">(" + names + ")";
+}
+
+void Printer::lanes(std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const ptx::Shapes& shapes = step.origin.form.form().shapes;
+    std::string text, after;
+    std::size_t next = 0;
+    for (unsigned k = 0; k < shapes.count; ++k) {
+        text += ", ";
+        if (shapes.list[k] == Shape::imm) {
+            text += "number(" +
+                    literal(static_cast<std::uint64_t>(program_.kernel.code[n].imm), 8) + ")";
+            continue;
+        }
+        const Access& access = step.accesses[next++];
+        if (!access.write) {
+            text += input(access);
+        } else if (access.bytes != 0) {
+            text += output(access, step.guarded, after);
+        } else {
+            const Access* second = shapes.list[k] == Shape::pq ? &step.accesses[next++] : nullptr;
+            text += bits_output(access, second, step.guarded, after);
+        }
+    }
+    line("map<" + row(step) + ">(mask" + text + ");" + after);
+}
+
+void Printer::logic(std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const ptx::FormId form = step.origin.form;
+    std::string text, after;
+    for (std::size_t k = 1; k < step.accesses.size(); ++k)
+        text += ", " + input(step.accesses[k]) + ".bits";
+    const std::string to = bits_output(step.accesses[0], nullptr, step.guarded, after);
+    line("logic<" + std::string(chapter_name(form.chapter())) + "::row<" + to_string(form.row()) +
+         ">>(mask, " + to + text + ");" + after);
+}
+
+// An instruction whose results are the same for all lanes for ever.
+void Printer::once(std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Code& c = program_.kernel.code[n];
+    if (step.kind == Kind::parameter) {
+        const Register& r = *program_.at(c.op[0]);
+        line(r.name() + " = parameter<" + word_type(r.bytes) + ">(w, " + to_string(c.imm) + ");");
+        return;
+    }
+    const ptx::Shapes& shapes = step.origin.form.form().shapes;
+    std::string text;
+    std::size_t next = 0;
+    for (unsigned k = 0; k < shapes.count; ++k) {
+        text += k ? ", " : "";
+        if (shapes.list[k] == Shape::imm) {
+            text += "number(" + literal(static_cast<std::uint64_t>(c.imm), 8) + ")";
+            continue;
+        }
+        const Access& access = step.accesses[next++];
+        const Access* second = shapes.list[k] == Shape::pq ? &step.accesses[next++] : nullptr;
+        const auto name = [&](const Access& a) {
+            return a.offset != 0 ? program_.at(a.offset)->name() : std::string("nowhere");
+        };
+        if (!access.write)
+            text += input(access);
+        else if (access.bytes != 0)
+            text += "one_out(" + name(access) + ")";
+        else
+            text += "bits_one(" + name(access) +
+                    (second && second->offset != 0 ? ", " + name(*second) : "") + ")";
+    }
+    line("{ std::uint32_t nowhere; (void)nowhere; once<" + row(step) + ">(" + text + "); }");
+}
+
+// By the interpreter's own function: what it reads is put into the register file, what it writes
+// is taken from there.
+void Printer::handler(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    std::string fills;
+    for (const Access& access : step.accesses) {
+        const Register* r = program_.at(access.offset);
+        if (!r || r->file || r->constant) continue;
+        const std::string where = ", r, " + to_string(r->offset) + ");";
+        if (r->same && r->bytes != 0) {
+            if (!r->special) line("spill_one(" + r->name() + where);
+            continue;
+        }
+        // Read or not: what is masked keeps its other lanes.
+        if (!r->special) line("spill(" + r->name() + where);
+        if (access.write) fills += "fill(" + r->name() + where;
+    }
+    if (step.guarded) line("s.set_mask(w, mask);");
+    line("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");
+    if (!fills.empty()) line(fills);
+    if (step.ends) {
+        away(b);
+    } else {
+        line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0)) {");
+        away(b);
+        line("}");
+    }
+    if (step.guarded) line("s.set_mask(w, outer);");
+}
+
+void Printer::memory(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Code& c = program_.kernel.code[n];
+    const bool load = step.kind == Kind::load;
+    line("{");
+    std::string values, after;
+    const unsigned bytes = ptx::bytes_of(step.origin.key.type);
+    const std::string address = input(step.accesses[0]);
+    for (std::size_t k = 1; k < step.accesses.size(); ++k) {
+        const Access& access = step.accesses[k];
+        values += ", ";
+        if (!load) {
+            values += input(access);
+            continue;
+        }
+        const Register* r = program_.at(access.offset);
+        if (r && !r->file) {
+            values += r->name();
+            continue;
+        }
+        const std::string t = temporary(access.bytes);
+        if (r) {
+            line("fill(" + t + ", r, " + to_string(r->offset) + ");");
+            after += "spill(" + t + ", r, " + to_string(r->offset) + ");";
+        }
+        values += t;
+    }
+    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
+    line("if (__builtin_expect(" + std::string(load ? "load" : "store") + "<" + word_type(bytes) +
+         ", Window::" + (space == ptx::Space::shared ? "shared" : "flat") + ">(w, mask, " +
+         to_string(c.slot) + ", " + address + ", " + to_string(c.imm) + values + "), 1)) {");
+    line(after);
+    line("} else {");
+    handler(b, n);
+    line("} }");
+}
+
+void Printer::statement(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Code& c = program_.kernel.code[n];
+    const auto is_same = [&] {
+        bool any = false;
+        for (const Access& access : step.accesses)
+            if (access.write && access.offset != 0) {
+                any = true;
+                if (!program_.at(access.offset)->same) return false;
+            }
+        return any;
+    };
+    switch (step.kind) {
+        case Kind::lanes:
+            if (is_same()) break;  // constants_of_warp
+            line("{");
+            lanes(n);
+            line("}");
+            break;
+        case Kind::logic:
+            line("{");
+            logic(n);
+            line("}");
+            break;
+        case Kind::parameter: {
+            if (is_same() || c.op[0] == 0) break;
+            const Register& r = *program_.at(c.op[0]);
+            const std::string value =
+                "parameter<" + word_type(r.bytes) + ">(w, " + to_string(c.imm) + ")";
+            if (r.file) {
+                handler(b, n);
+                break;
+            }
+            line("set_same<" + word_type(r.bytes) + ">(" + value + ", " +
+                 (masked(r, step.guarded) ? "mask" : "all_lanes") + ", " + r.name() + ");");
+            break;
+        }
+        case Kind::load:
+        case Kind::store:
+            memory(b, n);
+            break;
+        case Kind::guard_begin: {
+            line("{ const std::uint32_t outer = mask;");
+            const std::string p = input(step.accesses[0]);
+            const bool negate = (c.flags & exec::flag::negate) != 0;
+            line("mask &= " + std::string(negate ? "~" : "") + p + ".bits;");
+            line("if (mask != 0) {");
+            break;
+        }
+        case Kind::guard_end:
+            line("} mask = outer; }");
+            break;
+        case Kind::handler:
+            line("{");
+            handler(b, n);
+            line("}");
+            break;
+        case Kind::jump:
+        case Kind::join:
+        case Kind::branch:
+            break;  // transfer
+    }
+}
+
+}  // namespace cupola::cpu::native

@@ -1,0 +1,77 @@
+// csrc/cpu/user_object.cpp - counting references, and the last one's end.
+#include "cpu/user_object.hpp"
+
+#include <cstdio>
+
+#include "cpu/driver.hpp"
+#include "cpu/host_function.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+struct Farewell {
+    CUhostFn function;
+    void* data;
+};
+
+void* say(void* argument) {
+    const std::unique_ptr<Farewell> farewell(static_cast<Farewell*>(argument));
+    call_host([&] { farewell->function(farewell->data); });
+    return nullptr;
+}
+
+}  // namespace
+
+void UserObject::retain(unsigned count) {
+    std::lock_guard lock(mutex_);
+    programs_ += count;
+}
+
+void UserObject::release(unsigned count) {
+    {
+        std::lock_guard lock(mutex_);
+        require(count > 0 && count <= programs_);
+        programs_ -= count;
+        if (programs_ + graphs_ > 0) return;
+    }
+    end();
+}
+
+void UserObject::lend(unsigned count, bool move) {
+    std::lock_guard lock(mutex_);
+    require(!move || count <= programs_);
+    if (move) programs_ -= count;
+    graphs_ += count;
+}
+
+void UserObject::give_back(unsigned count) noexcept {
+    {
+        std::lock_guard lock(mutex_);
+        graphs_ -= count;
+        if (programs_ + graphs_ > 0) return;
+    }
+    end();
+}
+
+// Nobody is there to take an error: graphs end in destructors.
+void UserObject::end() noexcept {
+    try {
+        const auto keep = Driver::get().user_objects.remove(this);
+        auto farewell = std::make_unique<Farewell>(Farewell{destroy_, data_});
+        start_thread(&say, farewell.get());
+        [[maybe_unused]] const Farewell* given = farewell.release();  // it is the thread's now
+    } catch (...) {
+        std::fprintf(stderr,
+                     "cupola: a user object is not destroyed: no thread could be started\n");
+    }
+}
+
+bool UserReferences::drop(unsigned count) {
+    require(count > 0 && count <= count_);
+    if (count == count_) return true;
+    object_->give_back(count);
+    count_ -= count;
+    return false;
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,36 @@
+// csrc/ptx/video_words.hpp - the words that the table's rows on video are written in.
+#pragma once
+
+#include "ptx/form.hpp"
+
+namespace cupola::ptx {
+
+// In Instruction::modifiers of such a row; types are those of the result and of the first source.
+namespace video {
+inline constexpr Field b_signed{0, 1}, saturate{1, 1}, second{2, 2}, operation{4, 4}, compare{8, 3},
+    wrap{11, 1}, scale{12, 2}, plus_one{14, 1}, accumulate{15, 1};
+enum class Operation : std::uint8_t { add, sub, absdiff, min, max, shl, shr, average, set, mad };
+enum class Second : std::uint8_t { none, add, min, max };
+}  // namespace video
+
+namespace words {
+
+inline constexpr Axis b_type =
+    axis(video::b_signed, false, false, true, is("u32", 0), is("s32", 1));
+inline constexpr Axis b_type_unsigned = axis(video::b_signed, false, false, true, is("u32", 0));
+inline constexpr Axis saturate_video = axis(video::saturate, true, false, true, is("sat", 1));
+inline constexpr Axis second_operation =
+    axis(video::second, true, false, true, is("add", video::Second::add),
+         is("min", video::Second::min), is("max", video::Second::max));
+inline constexpr Axis shift_mode =
+    axis(video::wrap, false, false, true, is("clamp", 0), is("wrap", 1));
+inline constexpr Axis plus_one = axis(video::plus_one, true, false, true, is("po", 1));
+inline constexpr Axis scale_video =
+    axis(video::scale, true, false, true, is("shr7", 1), is("shr15", 2));
+inline constexpr Axis compare_video = axis(
+    video::compare, false, false, true, is("eq", Compare::eq), is("ne", Compare::ne),
+    is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt), is("ge", Compare::ge));
+inline constexpr Axis accumulate = axis(video::accumulate, true, false, true, is("add", 1));
+
+}  // namespace words
+}  // namespace cupola::ptx

@@ -1,0 +1,84 @@
+# cupola/command/run.py - python -m cupola run PROGRAM.py ...
+"""Runs a program of others on the driver that cupola would take."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HELP = "run a Python program of anybody's; without a GPU, on the CPU device"
+EPILOG = """\
+Where there is a GPU that can be used, the program runs as it is. On the CPU device it gets:
+  LD_LIBRARY_PATH   with the CPU device's folder first, so that libcuda.so.1 is found there
+  CUPOLA_DRIVER     cpu, for programs that use cupola
+  PYTHONPATH        with a folder first whose sitecustomize keeps nvJitLink from being found:
+                    it links machine code, and without it programs link through the driver
+  PATH              with a folder first whose nvcc makes PTX where a cubin is asked for
+All of it holds for processes that the program starts, too.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """All behind the options is the program's."""
+    parser.add_argument("--cpu", action="store_true", help="on the CPU device, GPU or not")
+    parser.add_argument(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM ...",
+        help="a file, or -- and what else python takes (-m module, -c text), and its arguments",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """The program's exit status."""
+    if options.program[:1] == ["--"]:
+        del options.program[0]
+    if not options.program:
+        raise OSError("run what? python -m cupola run PROGRAM.py ...")
+    if not (options.cpu or _on_cpu()):
+        return _call(options.program, dict(os.environ))
+    with tempfile.TemporaryDirectory(prefix="cupola-run-") as folder:
+        return _call(options.program, environment(Path(folder)))
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """This process's environment for programs on the CPU device; files for it go into `folder`."""
+    from cupola import paths
+
+    values = {**os.environ, "CUPOLA_DRIVER": "cpu"}
+    here = Path(__file__).parent
+    site = folder / "site"
+    site.mkdir()
+    shutil.copy(here / "run_site.py", site / "sitecustomize.py")
+    first = {
+        "LD_LIBRARY_PATH": Path(paths.cpu_driver()).parent,
+        "PYTHONPATH": site,
+    }
+    compiler = shutil.which("nvcc")
+    if compiler:
+        front = folder / "bin" / "nvcc"
+        front.parent.mkdir()
+        front.write_text(f"#!{sys.executable}\n" + (here / "run_nvcc.py").read_text())
+        front.chmod(0o755)
+        values["CUPOLA_RUN_NVCC"] = compiler
+        first["PATH"] = front.parent
+    for name, path in first.items():
+        rest = values.get(name)
+        values[name] = f"{path}{os.pathsep}{rest}" if rest else str(path)
+    return values
+
+
+def _on_cpu() -> bool:
+    import cupola
+
+    return cupola.driver.info().kind == "cpu"
+
+
+def _call(program: list[str], values: dict[str, str]) -> int:
+    status = subprocess.call([sys.executable, *program], env=values)
+    return status if status >= 0 else 128 - status  # as a shell tells a signal

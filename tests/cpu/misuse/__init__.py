@@ -1,0 +1,103 @@
+"""Misuse of the driver, case by case, and what the driver at hand answers.
+
+Each case is a call (or a few) that a program should not make. What NVIDIA's driver answered is
+kept in ``h200.json``; ``python -m tests.cpu.misuse FILE`` asks the driver that CUPOLA_TEST_DRIVER
+names. Cases run one after the other, in groups: one that ends its process (NVIDIA's driver follows
+some handles without a look) is recorded as "crash", and the next process goes on behind it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ..abi import *
+from . import devices, graphs, handles, mapping, memory, modules, streams  # noqa: F401
+from .world import CASES, NULL, World, out
+
+ROOT = Path(__file__).parents[3]
+RECORD = Path(__file__).with_name("h200.json")
+
+# Asked in a process that has not called cuInit.
+BEFORE = {
+    f"before cuInit: {name}": (name, arguments)
+    for name, *arguments in [
+        ("cuDriverGetVersion", out()),
+        ("cuGetErrorName", 0, out()),
+        ("cuDeviceGetCount", out()),
+        ("cuDeviceGet", out(), 0),
+        ("cuDeviceGetCount", NULL),
+        ("cuCtxGetCurrent", out()),
+        ("cuCtxSetCurrent", NULL),
+        ("cuCtxCreate_v2", out(), 0, 0),
+        ("cuMemAlloc_v2", out(), 16),
+        ("cuMemFree_v2", 0),
+        ("cuStreamQuery", 0),
+        ("cuModuleLoadData", out(), PTX),
+        ("cuGraphCreate", out(), 0),
+        ("cuPointerGetAttribute", out(), 2, 0),
+        ("cuProfilerStart",),
+        ("cuLaunchKernel", 0, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL),
+    ]
+}
+
+
+def answer(names):
+    """In the process that is started for it: one line a case, as it goes."""
+    early = names[0] in BEFORE
+    world = Driver() if early else World()
+    for name in names:
+        print(f"{name}\t", end="", flush=True)
+        if early:
+            function, arguments = BEFORE[name]
+            code = world.code(function, *arguments)
+        else:
+            try:
+                code = CASES[name](world)
+            except (Failed, AttributeError) as error:  # on the way there
+                code = str(error)
+        print(code, flush=True)
+        if not early and world.code("cuCtxSynchronize") != SUCCESS:
+            os._exit(0)  # what comes next is for a process that has a context
+    print("end", flush=True)
+    os._exit(0)
+
+
+def answers(names):
+    """Case to code, to "crash", or to what failed on the way."""
+    found, left = {}, list(names)
+    while left:
+        command = [sys.executable, "-m", "tests.cpu.misuse", "--each", json.dumps(left)]
+        try:
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=20)
+            lines, otherwise = done.stdout, "crash"
+        except subprocess.TimeoutExpired as late:
+            lines, otherwise = late.stdout, "hang"
+        before = len(left)
+        for line in lines.decode().splitlines():
+            if line == "end":
+                return found
+            name, _, answer = line.partition("\t")
+            left.remove(name)
+            found[name] = int(answer) if answer.isdecimal() else answer or otherwise
+        assert len(left) < before, done.stderr.decode()
+    return found
+
+
+def lone(name):
+    """A case that may spoil what comes after it has a process to itself."""
+    return name.startswith(("stale:", "invented:", "foreign:"))
+
+
+def ask():
+    together = [name for name in CASES if not lone(name)]
+    size = len(together) // 8 + 1
+    groups = [together[at : at + size] for at in range(0, len(together), size)]
+    groups += [[name] for name in CASES if lone(name)] + [list(BEFORE)]
+    found = {}
+    with ThreadPoolExecutor(8) as threads:
+        for answered in threads.map(answers, groups):
+            found |= answered
+    return {name: found[name] for name in [*CASES, *BEFORE]}

@@ -1,0 +1,126 @@
+"""Fatbins whose PTX is compressed, as nvcc makes them where nobody asks for another way."""
+
+import os
+import struct
+import subprocess
+from ctypes import byref, c_uint64, c_void_p
+
+import pytest
+
+from .abi import *
+
+SOURCE = """
+extern "C" __global__ void tenfold(int* x) { x[threadIdx.x] *= 10; }
+extern "C" __global__ void less(int* x) { x[threadIdx.x] -= 1; }
+"""
+LZ4, ZSTD = 0x2000, 0x8000
+
+
+@pytest.fixture(scope="module")
+def fatbin(tmp_path_factory):
+    """By the way of compressing: the fatbin's bytes."""
+    from cupola.build import toolkit
+
+    folder = tmp_path_factory.mktemp("fatbins")
+    source = folder / "kernels.cu"
+    source.write_text(SOURCE)
+
+    def make(mode):
+        target = folder / f"{mode}.fatbin"
+        if not target.exists():
+            code = "-gencode=arch=compute_75,code=compute_75"
+            command = [toolkit.find().nvcc, "-fatbin", code, f"--compress-mode={mode}"]
+            subprocess.run([*command, source, "-o", target], check=True)
+        return bytearray(target.read_bytes())
+
+    return make
+
+
+def flags(image):
+    return struct.unpack_from("<Q", image, 16 + 40)[0]
+
+
+def load(cuda, image):
+    module = c_void_p()
+    code = cuda.code("cuModuleLoadData", byref(module), bytes(image) + bytes(16))
+    return code, module.value
+
+
+@pytest.mark.parametrize("mode, flag", [("size", ZSTD), ("speed", LZ4), ("default", None)])
+def test_they_load(cuda, fatbin, mode, flag):
+    image = fatbin(mode)
+    if flag and not flags(image) & flag:
+        pytest.skip("this nvcc compresses in another way")
+    code, module = load(cuda, image)
+    assert code == SUCCESS
+    memory = cuda.alloc(128)
+    cuda.cuMemsetD32_v2(memory, 7, 32)
+    for name in ("tenfold", "less"):
+        cuda.launch(cuda.function(module, name), 1, 32, c_uint64(memory))
+    assert cuda.read(memory, 32) == [69] * 32
+    cuda.cuModuleUnload(module)
+    cuda.cuMemFree_v2(memory)
+
+
+@pytest.mark.parametrize("mode", ["size", "speed"])
+def test_damaged_ones_do_not(cuda, own, fatbin, mode):
+    """Whatever byte of the entry is spoilt, or how much is missing."""
+    image = fatbin(mode)
+    for at in range(16, len(image)):
+        for value in (0, 0xFF, image[at] ^ 1):
+            spoilt = bytearray(image)
+            spoilt[at] = value
+            code, module = load(cuda, spoilt)
+            if code == SUCCESS:
+                cuda.cuModuleUnload(module)
+
+
+def test_an_impossible_size(cuda, own, fatbin):
+    for size in (1 << 62, 1 << 40, 1 << 20, 0):
+        image = fatbin("size")
+        struct.pack_into("<Q", image, 16 + 56, size)
+        code, _ = load(cuda, image)
+        assert code != SUCCESS
+
+
+@pytest.mark.parametrize("mode", ["size", "speed"])
+def test_what_a_header_only_says_costs_no_memory(passes, own, fatbin, tmp_path, mode):
+    image, more = fatbin(mode), 1 << 20
+    packed = struct.unpack_from("<I", image, 16 + 16)[0]
+    struct.pack_into("<Q", image, 8, len(image) - 16 + more)
+    struct.pack_into("<Q", image, 16 + 8, struct.unpack_from("<Q", image, 16 + 8)[0] + more)
+    struct.pack_into("<I", image, 16 + 16, packed + more)
+    struct.pack_into("<Q", image, 16 + 56, 200 << 20)
+    (tmp_path / "kernels.fatbin").write_bytes(image + bytes(more))
+    passes(
+        f"""
+        import resource
+        image = open({str(tmp_path / "kernels.fatbin")!r}, "rb").read()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert cuda.code("cuModuleLoadData", byref(c_void_p()), image) == INVALID_IMAGE
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 << 10
+    """
+    )
+
+
+def test_without_the_library(script, own, fatbin, tmp_path):
+    """Another library by that name is not what it is taken for."""
+    image = fatbin("size")
+    if not flags(image) & ZSTD:
+        pytest.skip("this nvcc compresses in another way")
+    (tmp_path / "kernels.fatbin").write_bytes(image)
+    subprocess.run(
+        ["cc", "-shared", "-x", "c", "/dev/null", "-o", tmp_path / "libzstd.so.1"], check=True
+    )
+    done = script(
+        f"""
+        log, module = ctypes.create_string_buffer(1000), c_void_p()
+        options, values = (c_uint * 2)(5, 6), (c_void_p * 2)(ctypes.addressof(log), 1000)
+        image = open({str(tmp_path / "kernels.fatbin")!r}, "rb").read()
+        code = cuda.code("cuModuleLoadDataEx", byref(module), image, 2, options, values)
+        assert code == NOT_SUPPORTED, code
+        assert b"libzstd.so.1" in log.value and b"-no-compress" in log.value
+    """,
+        LD_LIBRARY_PATH=f"{tmp_path}{os.pathsep}{os.environ.get('LD_LIBRARY_PATH', '')}",
+    )
+    assert done.returncode == 0, done.stderr

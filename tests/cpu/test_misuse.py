@@ -1,0 +1,58 @@
+"""Misuse gets the error that NVIDIA's driver gives, recorded in misuse/h200.json."""
+
+import json
+
+import pytest
+
+from .misuse import CASES, RECORD, ask, lone
+
+# Where the CPU device says something else, and why.
+OTHERWISE = {
+    "cuThreadExchangeStreamCaptureMode: unknown": "there it takes any number for a mode",
+    "cuModuleLoad: a folder": "there it is out of memory",
+    "cuLibraryLoadData: nonsense": "there it is found out when a kernel is asked for",
+    "foreign: an event as a stream": "there a stream that never was is one whose context has ended",
+    **dict.fromkeys(
+        [
+            "cuGraphAddNode_v2: a conditional one without a handle",
+            "cuGraphConditionalHandleCreate: null",
+            "cuGraphConditionalHandleCreate: null graph",
+            "cuGraphConditionalHandleCreate: flags",
+        ],
+        "conditional nodes are not supported here",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def found(started):
+    return ask()
+
+
+def test_the_record_has_every_case(found):
+    assert set(json.loads(RECORD.read_text())) == set(found) and len(CASES) > 600
+    assert set(OTHERWISE) <= set(found)
+
+
+def test_answers_are_nvidias(found, started):
+    """A case whose process did not survive it there is an error, and no more, on the CPU device."""
+    wrong = {}
+    for case, there in json.loads(RECORD.read_text()).items():
+        here = found[case]
+        if started.nvidia and lone(case):
+            right = here != 0  # it depends on what lies where the object was
+        elif there == "crash":
+            right = started.nvidia or (isinstance(here, int) and here != 0)
+        else:
+            right = here == there or (case in OTHERWISE and not started.nvidia)
+        if not right:
+            wrong[case] = {"NVIDIA's": there, "this one": here}
+    assert wrong == {}
+
+
+def test_what_is_otherwise_is_so(found, started):
+    """No reason is kept for what agrees by now."""
+    if started.nvidia:
+        pytest.skip("it is about the CPU device")
+    record = json.loads(RECORD.read_text())
+    assert [case for case in OTHERWISE if found[case] == record[case]] == []

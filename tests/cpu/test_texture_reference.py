@@ -1,0 +1,161 @@
+"""Texture and surface references: variables of a module, bound by calls of the driver."""
+
+from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p
+
+import numpy as np
+import pytest
+
+from .abi import *
+from .texture import *
+
+TEXT = b"""
+.version 7.0
+.target sm_75
+.address_size 64
+.global .texref image;
+.global .surfref canvas;
+.visible .entry read(.param .u64 pout) {
+.reg .b64 %o, %x; .reg .b32 %r; .reg .f32 %f<6>;
+ld.param.u64 %o, [pout]; mov.u32 %r, %tid.x; cvt.rn.f32.u32 %f4, %r; add.f32 %f4, %f4, 0f3f000000;
+tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [image, {%f4}];
+mul.wide.u32 %x, %r, 4; add.u64 %o, %o, %x; st.global.f32 [%o], %f0; ret; }
+.visible .entry fetch(.param .u64 pout) {
+.reg .b64 %o, %x, %t; .reg .b32 %r; .reg .f32 %f<6>;
+ld.param.u64 %o, [pout]; mov.u32 %r, %tid.x;
+tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [image, {%r}];
+mul.wide.u32 %x, %r, 4; add.u64 %o, %o, %x; st.global.f32 [%o], %f0; ret; }
+.visible .entry twice() {
+.reg .b32 %r, %s; .reg .f32 %f;
+mov.u32 %r, %tid.x; shl.b32 %s, %r, 2; suld.b.1d.b32.trap {%r}, [canvas, {%s}]; mov.b32 %f, %r;
+add.f32 %f, %f, %f; mov.b32 %r, %f; sust.b.1d.b32.trap [canvas, {%s}], {%r}; ret; }
+\0"""
+
+
+@pytest.fixture
+def make(cuda):
+    made = Textures(lambda name, *a: getattr(cuda, name)(*a))
+    yield made
+    cuda.cuCtxSynchronize()
+    made.close()
+
+
+@pytest.fixture
+def module(cuda):
+    loaded = cuda.module(TEXT)
+    yield loaded
+    cuda.cuModuleUnload(loaded)
+
+
+@pytest.fixture
+def image(cuda, module):
+    handle = c_void_p()
+    cuda.cuModuleGetTexRef(byref(handle), module, b"image")
+    return handle
+
+
+def run(cuda, module, name, count=8):
+    out = cuda.alloc(4 * count)
+    cuda.launch(cuda.function(module, name), 1, count, c_uint64(out))
+    got = cuda.read(out, count, c_float)
+    cuda.cuMemFree_v2(out)
+    return got
+
+
+def numbers(count):
+    return np.arange(1, count + 1, dtype=np.float32)[:, None]
+
+
+def test_array(cuda, make, module, image):
+    first, second = make.array(numbers(8)), make.array(10 * numbers(8))
+    cuda.cuTexRefSetArray(image, first, 1)
+    assert run(cuda, module, "read") == [1, 2, 3, 4, 5, 6, 7, 8]
+    cuda.cuTexRefSetArray(image, second, 1)
+    cuda.cuTexRefSetFlags(image, 0)
+    assert run(cuda, module, "read") == [10, 20, 30, 40, 50, 60, 70, 80]
+    bound, form, channels = c_void_p(), c_int(), c_int()
+    cuda.cuTexRefGetArray(byref(bound), image)
+    cuda.cuTexRefGetFormat(byref(form), byref(channels), image)
+    assert (bound.value, form.value, channels.value) == (second.value, 0x20, 1)
+
+
+def test_how_it_is_read(cuda, make, module, image):
+    cuda.cuTexRefSetArray(image, make.array(numbers(4)), 1)
+    cuda.cuTexRefSetFlags(image, NORMALIZED)
+    cuda.cuTexRefSetAddressMode(image, 0, WRAP)
+    # Whole coordinates and a half are the middle, wherever one begins to count.
+    assert run(cuda, module, "read", 3) == [3, 3, 3]
+    cuda.cuTexRefSetFilterMode(image, LINEAR)
+    assert run(cuda, module, "read", 3) == [2.5, 2.5, 2.5]
+
+
+def test_line_in_memory(cuda, make, module, image):
+    memory, offset = make.memory(numbers(256)), c_size_t(99)
+    cuda.cuTexRefSetAddress_v2(byref(offset), image, memory, 1024)
+    assert offset.value == 0
+    assert run(cuda, module, "fetch", 4) == [1, 2, 3, 4]
+    assert cuda.code("cuTexRefSetAddress_v2", c_void_p(), image, memory + 16, 64) == INVALID_VALUE
+    cuda.cuTexRefSetAddress_v2(byref(offset), image, memory + 16, 64)
+    assert offset.value == 16
+    address = c_uint64()
+    cuda.cuTexRefGetAddress_v2(byref(address), image)
+
+
+def test_surface(cuda, make, module):
+    canvas, array, bound = c_void_p(), make.array(numbers(8), SURFACE), c_void_p()
+    cuda.cuModuleGetSurfRef(byref(canvas), module, b"canvas")
+    cuda.cuSurfRefSetArray(canvas, array, 0)
+    cuda.cuSurfRefGetArray(byref(bound), canvas)
+    assert bound.value == array.value
+    cuda.launch(cuda.function(module, "twice"), 1, 8)
+    cuda.cuCtxSynchronize()
+    assert (make.read(array, numbers(8)) == 2 * numbers(8)).all()
+    assert cuda.code("cuSurfRefSetArray", canvas, array, 1) == INVALID_VALUE
+
+
+def test_what_it_is_at_first(cuda, image):
+    number, channels, bias = c_int(-7), c_int(-7), c_float(-7)
+    for name, expected in (("FilterMode", 0), ("Flags", 0), ("MipmapFilterMode", 0)):
+        getattr(cuda, f"cuTexRefGet{name}")(byref(number), image)
+        assert number.value == expected
+    cuda.cuTexRefGetAddressMode(byref(number), image, 0)
+    assert number.value == CLAMP
+    cuda.cuTexRefGetFormat(byref(number), byref(channels), image)
+    assert (number.value, channels.value) == (0x20, 1)
+    cuda.cuTexRefGetMipmapLevelBias(byref(bias), image)
+    assert bias.value == 0
+    bound, address = c_void_p(), c_uint64()
+    assert cuda.code("cuTexRefGetArray", byref(bound), image) == INVALID_VALUE
+    assert cuda.code("cuTexRefGetAddress_v2", byref(address), image) == INVALID_VALUE
+
+
+def test_names(cuda, module):
+    handle, size = c_void_p(), c_size_t()
+    for name in (b"nothing", b"read"):
+        assert cuda.code("cuModuleGetTexRef", byref(handle), module, name) == NOT_FOUND
+    assert cuda.code("cuModuleGetGlobal_v2", byref(handle), byref(size), module, b"image") == 1
+
+
+def test_references_without_a_module(cuda, make):
+    handle = c_void_p()
+    cuda.cuTexRefCreate(byref(handle))
+    cuda.cuTexRefSetArray(handle, make.array(numbers(4)), 1)
+    cuda.cuTexRefDestroy(handle)
+
+
+def test_a_module_takes_its_references_along(cuda, own):
+    module, handle = cuda.module(TEXT), c_void_p()
+    cuda.cuModuleGetTexRef(byref(handle), module, b"image")
+    cuda.cuModuleUnload(module)
+    assert cuda.code("cuTexRefSetFlags", handle, 0) == INVALID_HANDLE
+
+
+def test_nothing_bound_is_a_fault(passes, own):
+    out = passes(
+        """
+        from tests.cpu.test_texture_reference import TEXT
+        module, out = cuda.module(TEXT), cuda.alloc(64)
+        cuda.launch(cuda.function(module, "read"), 1, 8, c_uint64(out))
+        print(cuda.code("cuCtxSynchronize"))
+    """
+    )
+    assert int(out) == ILLEGAL_ADDRESS

@@ -1,0 +1,151 @@
+# ruff: noqa: E501 - PTX text is wide
+"""Kernels that run interpreted and as machine code: run as a program, prints what each gives.
+
+``python -m ptx.native_kernels`` prints a line for each kernel: how it ran, and a hash of its
+results. The environment says how: CUPOLA_CPU_MODE.
+"""
+
+import ctypes
+import hashlib
+import random
+
+import numpy as np
+
+from . import test_rows
+from .driver import Driver, DriverError
+
+HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
+
+# Each has an array in, an array out, and a number; the blocks are of 96 threads.
+ENTRY = """.visible .entry {name}(.param .u64 pin, .param .u64 pout, .param .u32 pn) {{
+.reg .b64 %rd<16>; .reg .b32 %r<40>; .reg .f32 %f<16>; .reg .pred %p<16>;
+ld.param.u64 %rd1, [pin]; ld.param.u64 %rd2, [pout]; ld.param.u32 %r0, [pn];
+mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;
+mul.wide.u32 %rd3, %r4, 4; add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3;
+"""
+BODIES = {
+    "divergent": """ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 63; mov.u32 %r6, 0; mov.u32 %r7, 0;
+    OUTER: setp.ge.u32 %p0, %r7, %r5; @%p0 bra DONE; mov.u32 %r8, 0;
+    INNER: setp.gt.u32 %p1, %r8, %r7; @%p1 bra NEXT; mad.lo.u32 %r6, %r8, %r7, %r6; add.u32 %r8, %r8, 1; bra INNER;
+    NEXT: add.u32 %r7, %r7, 1; bra.uni OUTER;
+    DONE: activemask.b32 %r9; add.u32 %r6, %r6, %r9; st.global.u32 [%rd5], %r6;""",
+    "predicated": """ld.global.f32 %f1, [%rd4]; and.b32 %r5, %r1, 5; setp.eq.u32 %p0, %r5, 1; mov.f32 %f2, 0f3F800000;
+    @%p0 add.f32 %f2, %f2, %f1; @!%p0 mul.f32 %f2, %f2, 0f40490FDB; @%p0 ld.global.f32 %f3, [%rd4+4];
+    @!%p0 mov.f32 %f3, 0f40000000; fma.rn.f32 %f2, %f2, %f3, %f1; @!%p0 st.global.f32 [%rd5], %f2;
+    @%p0 st.global.u32 [%rd5], %r4;""",
+    "halves": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 1; setp.eq.u32 %p0, %r6, 0; @%p0 bra EVEN;
+    mul.lo.u32 %r7, %r5, 3; add.u32 %r7, %r7, 1; setp.gt.u32 %p1, %r1, 40; @%p1 bra LATE; bra MEET;
+    EVEN: shr.u32 %r7, %r5, 1; bra MEET; LATE: xor.b32 %r7, %r7, 0x55; MEET: shfl.sync.bfly.b32 %r8, %r7, 3, 31, -1;
+    vote.sync.ballot.b32 %r9, %p0, -1; add.u32 %r8, %r8, %r9; st.global.u32 [%rd5], %r8;""",
+    "tiles": """.shared .align 4 .b8 tile[384]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; mov.u32 %r7, 0; mov.u32 %r8, 0;
+    TILE: ld.global.u32 %r9, [%rd4]; add.u32 %r9, %r9, %r8; st.shared.u32 [%r6], %r9; bar.sync 0; mov.u32 %r10, 0; mov.u32 %r11, %r5;
+    SUM: ld.shared.u32 %r12, [%r11]; mad.lo.u32 %r7, %r12, %r10, %r7; add.u32 %r11, %r11, 4; add.u32 %r10, %r10, 1; setp.lt.u32 %p0, %r10, 96; @%p0 bra SUM;
+    bar.sync 0; add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, %r0; @%p1 bra TILE; bar.red.popc.u32 %r13, 0, %p0; add.u32 %r7, %r7, %r13; st.global.u32 [%rd5], %r7;""",
+    "halving": """.shared .align 4 .b8 part[512]; mov.u32 %r5, part; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; ld.global.u32 %r7, [%rd4]; st.shared.u32 [%r6], %r7;
+    mov.u32 %r8, 64; bar.sync 0; STEP: setp.ge.u32 %p0, %r1, %r8; add.u32 %r9, %r1, %r8; setp.ge.u32 %p1, %r9, 96; or.pred %p0, %p0, %p1; @%p0 bra SKIP;
+    shl.b32 %r10, %r8, 2; add.u32 %r10, %r10, %r6; ld.shared.u32 %r11, [%r10]; ld.shared.u32 %r12, [%r6]; add.u32 %r12, %r12, %r11; st.shared.u32 [%r6], %r12;
+    SKIP: bar.sync 0; shr.u32 %r8, %r8, 1; setp.ne.u32 %p2, %r8, 0; @%p2 bra STEP; ld.shared.u32 %r13, [%r5]; st.global.u32 [%rd5], %r13;""",
+    "counting": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 15; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd2, %rd6;
+    red.global.add.u32 [%rd6], 1; and.b32 %r7, %r5, 3; setp.eq.u32 %p0, %r7, 2; @%p0 atom.global.max.u32 %r8, [%rd6+64], %r5;""",
+    "lock": """and.b32 %r6, %r1, 3; mul.wide.u32 %rd6, %r6, 8; add.u64 %rd6, %rd2, %rd6;
+    AGAIN: atom.global.cas.b32 %r5, [%rd6], 0, 1; setp.ne.u32 %p0, %r5, 0; @%p0 bra AGAIN;
+    ld.volatile.global.u32 %r7, [%rd6+4]; add.u32 %r7, %r7, %r1; st.volatile.global.u32 [%rd6+4], %r7; membar.gl;
+    atom.global.exch.b32 %r5, [%rd6], 0;""",
+    "calling": """ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 7;
+    { .param .b32 a; .param .b32 r; st.param.b32 [a], %r5; call (r), fib, (a); ld.param.b32 %r6, [r]; }
+    st.global.u32 [%rd5], %r6;""",
+    "choosing": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 3; mov.u32 %r9, 0; LOOP: T: .branchtargets A, B, C, A; brx.idx %r6, T;
+    A: add.u32 %r7, %r5, 10; bra E; B: mul.lo.u32 %r7, %r5, 20; bra E; C: not.b32 %r7, %r5; E: add.u32 %r6, %r6, 1; and.b32 %r6, %r6, 3; add.u32 %r5, %r7, %r9;
+    add.u32 %r9, %r9, 1; setp.lt.u32 %p0, %r9, %r0; @%p0 bra LOOP; st.global.u32 [%rd5], %r5;""",
+    "leaving": """ld.global.u32 %r5, [%rd4]; setp.gt.u32 %p0, %r5, 0x60000000; @%p0 exit; rem.u32 %r6, %r5, 1000; div.u32 %r7, %r5, 7;
+    add.u32 %r6, %r6, %r7; cvt.rn.f32.u32 %f1, %r6; sqrt.rn.f32 %f1, %f1; add.rz.f32 %f1, %f1, 0f3F9D70A4; st.global.f32 [%rd5], %f1;""",
+    "vectors": """and.b32 %r9, %r4, 31; mul.wide.u32 %rd6, %r9, 16; add.u64 %rd6, %rd1, %rd6; ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd6]; add.u32 %r5, %r5, %r7;
+    mov.b64 %rd7, {%r5, %r6}; mul.lo.u64 %rd7, %rd7, 0x100000001b3; mov.b64 {%r5, %r6}, %rd7; xor.b32 %r5, %r5, %r6; st.global.u32 [%rd5], %r5;""",
+    "local": """.local .align 4 .b8 own[64]; and.b32 %r5, %r1, 15; shl.b32 %r5, %r5, 2; mov.u32 %r6, own; add.u32 %r6, %r6, %r5; st.local.u32 [%r6], %r4;
+    ld.local.u32 %r7, [own+4]; ld.local.u32 %r8, [%r6]; add.u32 %r7, %r7, %r8; st.global.u32 [%rd5], %r7;""",
+}  # fmt: skip
+FIB = """.func (.param .b32 out) fib(.param .b32 n) {
+.reg .b32 %r<8>; .reg .pred %p; ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; mov.u32 %r4, %r1;
+@%p bra DONE;
+{ .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 1; st.param.b32 [a], %r2; call (r), fib, (a); ld.param.b32 %r3, [r]; }
+{ .param .b32 a; .param .b32 r; sub.u32 %r2, %r1, 2; st.param.b32 [a], %r2; call (r), fib, (a); ld.param.b32 %r4, [r]; }
+add.u32 %r4, %r3, %r4; DONE: st.param.b32 [out], %r4; ret; }
+"""  # fmt: skip
+
+FAULTS = {
+    "beyond": "setp.eq.u32 %p0, %r4, 37; @%p0 add.u64 %rd4, %rd4, 0x7000000000; ld.global.u32 %r5, [%rd4]; st.global.u32 [%rd5], %r5;",
+    "misaligned": "add.u64 %rd4, %rd4, 2; ld.global.u32 %r5, [%rd4]; st.global.u32 [%rd5], %r5;",
+    "trapping": "setp.eq.u32 %p0, %r4, 40; @!%p0 bra ON; trap; ON: st.global.u32 [%rd5], %r4;",
+    "endless": "ON: add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, %r4; bra ON;",
+}  # fmt: skip
+
+
+def text_of(bodies):
+    entries = (ENTRY.format(name=name) + body + "\nret; }\n" for name, body in bodies.items())
+    return HEAD + FIB + "".join(entries)
+
+
+def row_kernels(every):
+    """One kernel of each n-th row of the table that computes on registers."""
+    kernels = []
+    for row in test_rows.COMPUTED[::every]:
+        for opcode, _, t, t2 in row.opcodes():
+            constant = 0xE8 if "imm" in row.shapes else None
+            if t != "b128":
+                number = len(kernels)
+                kernels.append(test_rows.Kernel(number, row, opcode, t, t2, constant))
+                break
+    return kernels
+
+
+def execution(module, name):
+    report = module.driver.library.cupola_cpu_execution
+    report.restype = ctypes.c_char_p
+    return report(module.function(name)).decode()
+
+
+def hashed(array):
+    return hashlib.sha256(array.tobytes()).hexdigest()[:16]
+
+
+def main(every):
+    driver = Driver()
+    module = driver.load(text_of(BODIES))
+    given = np.random.default_rng(7).integers(0, 1 << 31, 4096, np.uint32)
+    for name in BODIES:
+        out = np.zeros(4096, np.uint32)
+        module.run(name, 5, 96, [given.copy(), out, np.uint32(3)])
+        print(name, execution(module, name), hashed(out))
+    kernels = row_kernels(every)
+    module = driver.load(HEAD + "".join(kernel.text for kernel in kernels))
+    rng = random.Random(5)
+    for kernel in kernels:
+        data = [
+            test_rows.sources_of("b32" if k == "cc" else k, rng) & (1 if k == "cc" else -1)
+            for k in kernel.sources
+            for _ in range(test_rows.COUNT)
+        ]
+        out = np.zeros(test_rows.COUNT * len(kernel.results), np.uint64)
+        module.run(kernel.name, 4, test_rows.COUNT // 4, [np.array(data, np.uint64), out])
+        print(kernel.name, execution(module, kernel.name), hashed(out))
+    module = driver.load(text_of(FAULTS))
+    for name in FAULTS:
+        try:
+            module.run(name, 5, 96, [given.copy(), np.zeros(4096, np.uint32), np.uint32(3)])
+            print(name, "no fault")
+        except DriverError as error:
+            print(name, error.code, last_fault(driver))
+        driver.reset()
+        module = driver.load(text_of(FAULTS))
+
+
+def last_fault(driver):
+    driver.library.cupola_cpu_last_fault.restype = ctypes.c_char_p
+    text = driver.library.cupola_cpu_last_fault().decode()
+    return text.split(": 0x")[0]  # addresses differ from process to process
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(int(sys.argv[1]))

@@ -1,0 +1,101 @@
+# ruff: noqa: E501 - PTX text is wide
+"""What of the manual's index of instructions is in the table, and forms that stand for the rest."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import images
+import pytest
+
+from . import driver as ptx
+from . import manual, table
+
+TOP = ".version 9.0\n.target sm_90a\n.address_size 64\n"
+HEAD = """.visible .entry k(.param .u64 pa) { .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .b16 %h<8>; .reg .f32 %f<8>;
+.reg .f64 %g<8>; .reg .pred %p<8>; .reg .b128 %q<8>; """
+
+
+def entries():
+    """(section, name, wanted) of each instruction of the index."""
+    for entry in re.split(r"[|\n]", manual.INDEX):
+        section, *names = entry.split() or [None]
+        for name in names:
+            yield section, name.strip("[]"), not name.startswith("[")
+
+
+def sections():
+    """The table's rows: (section, mnemonic)."""
+    for path in sorted((table.PTX / "table").glob("*.inc")):
+        for line in path.read_text().splitlines():
+            if found := re.match(r'FORM\("([^"]+)".*"([0-9.]+)"\)$', line):
+                yield found[2], found[1]
+
+
+def begins(mnemonic, name):
+    """Whether a row's mnemonic is the name, or goes on from it; some have more in front of a word."""
+    return mnemonic == name or mnemonic.startswith(name + ".") or name.startswith(mnemonic + ".")
+
+
+def test_the_index_is_in_the_table():
+    rows = set(sections())
+    missing = [
+        f"{section} {name}"
+        for section, name, wanted in entries()
+        if wanted and not any(begins(m, name) and s == section for s, m in rows)
+    ]
+    print("\n".join(missing))
+    assert sorted(m.split()[1] for m in missing) == sorted(manual.ABSENT)
+
+
+def test_the_table_is_in_the_index():
+    """Each row's section is the manual's, of an instruction that begins as the row does."""
+    index = {}
+    for section, name, _ in entries():
+        index.setdefault(section, []).append(name)
+    strange = [
+        f"{section} {mnemonic}"
+        for section, mnemonic in sections()
+        if not any(begins(mnemonic, name) for name in index.get(section, []))
+    ]
+    assert not strange
+
+
+def text_of(form):
+    return TOP + HEAD + form + " ret; }\n"
+
+
+def test_forms(load):
+    """Those that stand for others are taken, but for the ones that are known to be absent."""
+    module_forms = [f for f in manual.FORMS if not f.startswith(manual.ABSENT_FORMS)]
+    kernels = [HEAD.replace(" k(", f" k{n}(") + f + " ret; }\n" for n, f in enumerate(module_forms)]
+    load(TOP + "".join(kernels))
+
+
+@pytest.mark.parametrize("form", [f for f in manual.FORMS if f.startswith(manual.ABSENT_FORMS)])
+def test_absent_forms_are_refused(form, driver):
+    if driver.on_hardware:
+        driver.load(text_of(form)).unload()
+        return
+    with pytest.raises(ptx.DriverError) as error:
+        driver.load(text_of(form))
+    assert error.value.code in (ptx.INVALID_PTX, ptx.UNSUPPORTED_VERSION)
+
+
+@pytest.mark.parametrize("form", manual.NEWER)
+def test_newer_forms_are_refused(form, driver):
+    with pytest.raises(ptx.DriverError):
+        driver.load(text_of(form))
+
+
+def test_ptxas_takes_the_forms(tmp_path):
+    ptxas = pathlib.Path(images.nvcc().nvcc).with_name("ptxas")
+    if not shutil.which(ptxas):
+        pytest.skip("no ptxas")
+    source = tmp_path / "forms.ptx"
+    kernels = [HEAD.replace(" k(", f" k{n}(") + f + " ret; }\n" for n, f in enumerate(manual.FORMS)]
+    source.write_text(TOP + "".join(kernels))
+    command = [ptxas, "-arch=sm_90a", "-O0", source, "-o", tmp_path / "forms.cubin"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

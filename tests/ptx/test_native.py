@@ -1,0 +1,113 @@
+"""Kernels as machine code: the interpreter's bits, its errors, and what is kept on disk."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+
+pytestmark = [
+    pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="of the CPU device alone"),
+    pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no compiler"),
+]
+
+
+def run(mode, cache, every=24, **more):
+    environment = {
+        **os.environ,
+        "CUPOLA_CPU_MODE": mode,
+        "CUPOLA_CACHE_DIR": str(cache),
+        "CUPOLA_CPU_TIMEOUT": "1",
+        "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
+        **more,
+    }
+    command = [sys.executable, "-m", "ptx.native_kernels", str(every)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def compiled(folder):
+    done = run("compile", folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_machine_code_agrees_with_the_interpreter(compiled, folder):
+    done = run("interpret", folder)
+    assert done.returncode == 0, done.stderr
+    interpreted = done.stdout.splitlines()
+    assert len(interpreted) > 20  # kernels, rows of the table, faults
+    assert [line.replace(" compiled ", " interpreted ") for line in compiled] == interpreted
+    assert all(" compiled " in line for line in compiled[:-4])  # the last ones are faults
+
+
+def test_faults_are_the_interpreters(compiled):
+    faults = {line.split()[0]: line for line in compiled[-4:]}
+    assert "700 kernel beyond, block (0,0,0), thread (37,0,0), PTX line" in faults["beyond"]
+    assert " 716 kernel misaligned" in faults["misaligned"]
+    assert " 719 kernel trapping" in faults["trapping"]
+    assert " 702 " in faults["endless"]
+
+
+def test_what_was_compiled_is_kept(compiled, folder):
+    kept = sorted((folder / "cpu").glob("*.so"))
+    assert kept and not [f for f in (folder / "cpu").iterdir() if f.suffix != ".so"]
+    # With a compiler that can't compile, what is there is all there is.
+    again = run("compile", folder)
+    assert again.stdout.splitlines() == compiled
+    assert sorted((folder / "cpu").glob("*.so")) == kept
+
+
+def test_what_others_could_have_written_is_not_loaded(compiled, folder):
+    for library in (folder / "cpu").glob("*.so"):
+        library.chmod(0o666)
+    damaged = min((folder / "cpu").glob("*.so"))
+    damaged.chmod(0o600)
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    done = run("compile", folder)
+    assert done.stdout.splitlines() == compiled, done.stderr
+    assert all(f.stat().st_mode & 0o777 == 0o600 for f in (folder / "cpu").iterdir())
+
+
+def test_without_a_compiler_nothing_is_compiled(tmp_path):
+    done = run("compile", tmp_path, PATH=str(tmp_path), CXX="")
+    assert done.returncode != 0 and "returned 221" in done.stderr
+
+
+TAKE_OVER = """
+import time, numpy as np
+from ptx import native_kernels as kernels
+from ptx.driver import Driver
+module = Driver().load(kernels.text_of({"k": kernels.BODIES["divergent"]}))
+given = np.random.default_rng(7).integers(0, 1 << 31, 96 * 512, np.uint32)
+results, until = [], time.monotonic() + 240
+while time.monotonic() < until:
+    how, out = kernels.execution(module, "k"), np.zeros(96 * 512, np.uint32)
+    module.run("k", 512, 96, [given, out, np.uint32(3)])
+    results.append((how, kernels.hashed(out)))
+    if how != "interpreted":
+        break
+assert results[0][0] == "interpreted" and results[-1][0] == "compiled", results[-1]
+assert len({hash for _, hash in results}) == 1
+"""
+
+
+def test_machine_code_takes_over_between_launches(tmp_path):
+    environment = {
+        **os.environ,
+        "CUPOLA_CPU_MODE": "auto",
+        "CUPOLA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
+    }
+    command = [sys.executable, "-c", TAKE_OVER]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

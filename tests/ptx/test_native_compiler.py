@@ -1,0 +1,278 @@
+"""The compiler's process, and the folder of what it made: what others may do to them."""
+
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import cupola.paths
+
+from . import test_native
+
+pytestmark = test_native.pytestmark
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+
+PROLOGUE = """
+import ctypes, os, signal, sys, threading, time
+import numpy as np
+from ptx.driver import Driver, DriverError
+from ptx.native_kernels import execution, text_of
+TEXT = text_of({"endure": "mov.u32 %r5, 0; ON: add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, %r0;"
+                          "@%p0 bra ON; st.global.u32 [%rd5], %r5;"})
+driver = Driver()
+driver.library.cupola_cpu_last_refusal.restype = ctypes.c_char_p
+def endure(module, rounds):
+    out = np.zeros(4096, np.uint32)
+    module.run("endure", 5, 96, [out, out, np.uint32(rounds)])
+    assert (out[:480] == rounds).all()
+def refusal():
+    try:
+        driver.load(TEXT).function("endure")
+    except DriverError as error:
+        assert error.code == 221, error
+        return driver.library.cupola_cpu_last_refusal().decode()
+    return "compiled"
+"""
+
+
+def run(program, mode, cache, **more):
+    environment = {
+        **os.environ,
+        "CUPOLA_CPU_MODE": mode,
+        "CUPOLA_CACHE_DIR": str(cache),
+        "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
+        **{name: str(value) for name, value in more.items()},
+    }
+    command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(program)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n")[:-1]
+
+
+def script(path, text):
+    path.write_text("#!/bin/sh\n" + textwrap.dedent(text))
+    path.chmod(0o700)
+    return path
+
+
+def real_compiler():
+    return next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))))
+
+
+def is_running(process):
+    try:
+        text = pathlib.Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_others_files_in_the_folder_stay(tmp_path):
+    folder = tmp_path / "cpu"
+    folder.mkdir(mode=0o700)
+    others = ["notes.txt", "n" * 80 + ".so", "a" * 64 + "-" + "g" * 64 + ".so", "7.cpp", "7.1.c"]
+    passing = ["7.1.cpp", "7.1.made", "7.1.made.log"]
+    for name in [*others, *passing, "8.1.cpp"]:
+        (folder / name).write_text("")
+        if name != "8.1.cpp":
+            os.utime(folder / name, (time.time() - 10000,) * 2)
+    assert run("print(refusal())", "compile", tmp_path) == ["compiled"]
+    left = {file.name for file in folder.iterdir()}
+    assert {*others, "8.1.cpp"} <= left and not left & set(passing)
+    assert len(left) == len(others) + 2
+
+
+def test_files_that_an_earlier_process_left_are_in_nobodys_way(tmp_path):
+    (tmp_path / "cpu").mkdir(mode=0o700)
+    program = """
+        for suffix in ("cpp", "made"):
+            open(f"{os.environ['CUPOLA_CACHE_DIR']}/cpu/{os.getpid()}.0.{suffix}", "w").close()
+        print(refusal())
+    """
+    assert run(program, "compile", tmp_path) == ["compiled"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "compile"])
+def test_compilers_end_with_the_program(tmp_path, mode):
+    compiler = script(tmp_path / "c++", f"echo $$ >> {tmp_path}/processes; exec sleep 100")
+    program = """
+        count = int(os.environ["COMPILERS"])
+        def work():
+            driver.make_current()
+            module = driver.load(TEXT)
+            for n in range(400):
+                endure(module, 3000)
+        for _ in range(count):
+            threading.Thread(target=work, daemon=True).start()
+        listed = os.environ["CXX"][:-3] + "processes"
+        while not os.path.exists(listed) or len(open(listed).read().split()) < count:
+            time.sleep(0.01)
+    """
+    began = time.monotonic()
+    count = 3 if mode == "compile" else 1  # in the background one is compiled at a time
+    run(program, mode, tmp_path, CXX=compiler, COMPILERS=count)
+    processes = (tmp_path / "processes").read_text().split()
+    while any(map(is_running, processes)) and time.monotonic() - began < 60:
+        time.sleep(0.01)
+    assert len(processes) == count and not any(map(is_running, processes))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+        """
+        def reap():
+            while True:
+                try:
+                    os.waitpid(-1, 0)
+                except ChildProcessError:
+                    time.sleep(0.001)
+        threading.Thread(target=reap, daemon=True).start()
+        """,
+    ],
+    ids=["ignored", "reaped"],
+)
+def test_without_the_compilers_status(tmp_path, program):
+    ending = textwrap.dedent(program) + "\nprint(refusal())"
+    assert run(ending, "compile", tmp_path / "good") == ["compiled"]
+    failing = script(tmp_path / "c++", "echo no such flag >&2; exit 1")
+    said = run(ending, "compile", tmp_path / "bad", CXX=failing)
+    assert "c++ failed: no such flag" in said[0]
+
+
+def test_the_programs_files_are_not_the_compilers(tmp_path):
+    compiler = script(
+        tmp_path / "c++", f'ls -l /proc/$$/fd > {tmp_path}/open; exec {real_compiler()} "$@"'
+    )
+    program = """
+        file = os.open(os.environ["CXX"] + ".mine", os.O_CREAT | os.O_RDWR)
+        os.set_inheritable(file, True)
+        print(refusal())
+    """
+    assert run(program, "compile", tmp_path, CXX=compiler) == ["compiled"]
+    listed = (tmp_path / "open").read_text()
+    assert "/dev/null" in listed and "c++.mine" not in listed
+
+
+def test_a_thread_that_cant_be_started(tmp_path):
+    source = tmp_path / "refusing.c"
+    source.write_text("""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <pthread.h>
+        int refuse = 0;
+        int pthread_create(pthread_t* a, const pthread_attr_t* b, void* (*c)(void*), void* d) {
+            int (*real)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) =
+                dlsym(RTLD_NEXT, "pthread_create");
+            return refuse ? EAGAIN : real(a, b, c, d);
+        }
+    """)
+    library = tmp_path / "refusing.so"
+    command = [real_compiler(), "-x", "c", "-w", "-shared", "-fPIC", source, "-o", library, "-ldl"]
+    subprocess.run(command, check=True)
+    program = """
+        module = driver.load(TEXT)
+        endure(module, 10)  # what runs it is there from here on
+        ctypes.c_int.in_dll(ctypes.CDLL(os.environ["LD_PRELOAD"]), "refuse").value = 1
+        while execution(module, "endure") == "interpreted":
+            endure(module, 3000)
+        print(execution(module, "endure"))
+    """
+    (said,) = run(program, "auto", tmp_path, LD_PRELOAD=library)
+    assert said == "there is no thread, or no memory, to compile it"
+
+
+def test_a_folder_that_others_can_exchange(tmp_path):
+    above = tmp_path / "above"
+    above.mkdir()
+    above.chmod(0o777)
+    (said,) = run("print(refusal())", "compile", above / "cache")
+    assert f"CUPOLA_CACHE_DIR={above}/cache: others can exchange what is in {above}" in said
+    above.chmod(0o1777)
+    assert run("print(refusal())", "compile", above / "cache") == ["compiled"]
+
+
+def test_what_was_named_is_not_replaced(tmp_path):
+    (said,) = run("print(refusal())", "compile", tmp_path, CXX="no-such-c++ -pipe")
+    assert "there is no C++ compiler CXX=no-such-c++ -pipe" in said
+    (tmp_path / "file").write_text("")
+    (said,) = run("print(refusal())", "compile", tmp_path / "file")
+    assert f"CUPOLA_CACHE_DIR={tmp_path}/file: " in said
+    assert run("print(refusal())", "compile", "none", TMPDIR=tmp_path) == ["compiled"]
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_program_with_more_rights_than_its_user(tmp_path):
+    groups = [group for group in [*os.getgroups(), 65534] if group != os.getgid()]
+    source, program = tmp_path / "more.c", tmp_path / "more"
+    source.write_text("""
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <string.h>
+        #include <sys/auxv.h>
+        int main(int count, char** words) {
+            void *driver = dlopen(words[1], RTLD_NOW), *context, *module, *function;
+            int (*init)(int) = dlsym(driver, "cuInit");
+            int (*retain)(void**, int) = dlsym(driver, "cuDevicePrimaryCtxRetain");
+            int (*current)(void*) = dlsym(driver, "cuCtxSetCurrent");
+            int (*load)(void**, const char*) = dlsym(driver, "cuModuleLoadData");
+            int (*get)(void**, void*, const char*) = dlsym(driver, "cuModuleGetFunction");
+            const char* (*why)() = dlsym(driver, "cupola_cpu_last_refusal");
+            if (init(0) || retain(&context, 0) || current(context)) return 1;
+            if (load(&module, ".version 8.0\\n.target sm_90\\n.address_size 64\\n"
+                              ".visible .entry none() { ret; }")) return 2;
+            int code = get(&function, module, "none");
+            printf("%d %d %s\\n", (int)getauxval(AT_SECURE), code, code ? why() : "");
+            return 0;
+        }
+    """)
+    subprocess.run([real_compiler(), "-x", "c", "-w", source, "-o", program, "-ldl"], check=True)
+    environment = {**os.environ, "CUPOLA_CPU_MODE": "compile", "CUPOLA_CACHE_DIR": str(tmp_path)}
+    command = [program, cupola.paths.cpu_driver()]
+    usual = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert usual.stdout == "0 0 \n"
+    try:
+        os.chown(program, -1, groups[0])
+        program.chmod(0o755 | stat.S_ISGID)
+    except PermissionError:
+        pytest.skip("no other group")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.stdout.startswith("0"):
+        pytest.skip("a file system without set-group-ID")
+    assert done.stdout.startswith("1 221 ") and "with more rights than its user's" in done.stdout
+
+
+def test_printing_ends_for_whatever_control_flow(tmp_path):
+    count = 3000
+    calls = "".join(
+        f"call f{n % 3}; add.u32 %r{n}, %r{n}, %r{(n * 7) % count};" for n in range(count)
+    )
+    functions = "".join(f".func f{n}() {{ bar.warp.sync -1; ret; }}\n" for n in range(3))
+    sums = "".join(f"add.u32 %r0, %r0, %r{n};" for n in range(count))
+    text = f"""
+        .version 8.0\n.target sm_90\n.address_size 64\n{functions}
+        .visible .entry many(.param .u64 out) {{
+        .reg .b32 %r<{count}>; .reg .b64 %rd; .reg .pred %p;
+        AGAIN: {calls} setp.ne.u32 %p, %r1, 0; @%p bra AGAIN; {sums}
+        ld.param.u64 %rd, [out]; st.global.u32 [%rd], %r0; ret; }}
+    """
+    (tmp_path / "many.ptx").write_text(text)
+    program = """
+        module = driver.load(open(os.environ["CUPOLA_CACHE_DIR"] + "/many.ptx").read())
+        driver.library.cupola_cpu_printed.restype = ctypes.c_char_p
+        began = time.monotonic()
+        printed = driver.library.cupola_cpu_printed(module.function("many")).decode()
+        print(time.monotonic() - began)
+        print(len(printed), printed[:100])
+    """
+    took, printed = run(program, "interpret", tmp_path)[:2]
+    assert float(took) < 20
+    assert " // not printed: it" in printed, printed
