@@ -12,9 +12,9 @@ std::shared_ptr<Library> Library::make(std::string_view bytes, JitOptions& optio
     Device* device = Driver::get().devices[0].get();
     if (!stack.empty() && stack.back()) device = &stack.back()->device();
     library->device_ = device->ordinal();
-    library->first_ = build_image(library->bytes_, *device, options, true);
-    for (const Kernel* kernel : library->first_->kernels()) {
-        library->kernels_.push_back(std::make_shared<LibraryKernel>(library, kernel->name()));
+    library->first_ = build_image(library->bytes_, *device, options);
+    for (std::string& name : kernel_names(*library->first_)) {
+        library->kernels_.push_back(std::make_shared<LibraryKernel>(library, std::move(name)));
         Driver::get().kernels.add(library->kernels_.back());
     }
     Driver::get().libraries.add(library);
@@ -38,16 +38,11 @@ std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context)
         std::shared_ptr<Image> image = first_;
         if (taken_ || context->device().ordinal() != device_) {
             JitOptions none(0, nullptr, nullptr);
-            image = build_image(bytes_, context->device(), none, true);
+            image = build_image(bytes_, context->device(), none);
         } else {
             taken_ = true;
         }
-        module = Module::make(context, std::move(image));
-        module->of_library = true;
-        for (auto& kernel : kernels_) {
-            const auto function = module->function(kernel->name());
-            function->attributes = kernel->attributes(function->kernel(), context->device());
-        }
+        module = Module::make(context, std::move(image), shared_from_this());
     }
     return module;
 }
@@ -65,7 +60,7 @@ std::shared_ptr<Library> LibraryKernel::library() const {
 }
 
 const Kernel& LibraryKernel::kernel(const Library& library) const {
-    return *library.description().kernel(name_);
+    return read_kernel(library.description(), name_);
 }
 
 std::shared_ptr<Function> LibraryKernel::function(const std::shared_ptr<Context>& context) {
@@ -90,8 +85,7 @@ void LibraryKernel::set(CUfunction_attribute attribute, int value, Device& devic
     const Kernel& which = kernel(*owner);
     attributes(which, device).set(attribute, value, which, device);
     owner->each_module([&](Module& module) {
-        const auto function = module.function(name_);
-        if (&function->device() == &device) function->set(attribute, value);
+        if (&module.context()->device() == &device) module.function(name_)->set(attribute, value);
     });
 }
 

@@ -31,10 +31,10 @@ class LibraryKernel {
     int get(CUfunction_attribute attribute, Device& device);
     void set(CUfunction_attribute attribute, int value, Device& device);
 
-  private:
-    friend class Library;
+    // What a function of it on the device begins with.
     FunctionAttributes& attributes(const Kernel& kernel, const Device& device);
 
+  private:
     const std::weak_ptr<Library> library_;
     const std::string name_;
     std::mutex mutex_;
@@ -43,7 +43,8 @@ class LibraryKernel {
 
 class Library : public std::enable_shared_from_this<Library> {
   public:
-    // A library that the driver's registry knows. Its PTX is checked here and now.
+    // A library that the driver's registry knows. Of much PTX a kernel
+    // is checked when it is first asked for, as in a module.
     static std::shared_ptr<Library> make(std::string_view bytes, JitOptions& options);
     explicit Library(std::string_view bytes) : bytes_(bytes) {}
     void close();

@@ -95,8 +95,7 @@ bool loads_eagerly() {
     return mode && std::string_view(mode) == "EAGER";
 }
 
-std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options,
-                                   bool whole) {
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options) {
     const int capability = device.capability().number;
     struct Finish {
         JitOptions& options;
@@ -121,7 +120,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         const image::Entry& entry = choose(entries, capability, alone, options);
         std::string unpacked;
         const std::string_view ptx = text_of(entry, unpacked, options);
-        if (!whole && ptx.size() >= much_ptx && !loads_eagerly())
+        if (ptx.size() >= much_ptx && !loads_eagerly())
             if (auto image = DeferredImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
         if (Driver::get().settings.mode == native::Mode::compile)
@@ -136,12 +135,25 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
     }
 }
 
+std::vector<std::string> kernel_names(const Image& image) {
+    if (const auto* deferred = dynamic_cast<const DeferredImage*>(&image)) return deferred->names();
+    std::vector<std::string> names;
+    for (const Kernel* kernel : image.kernels()) names.push_back(kernel->name());
+    return names;
+}
+
+const Kernel& read_kernel(const Image& image, const std::string& name) {
+    try {
+        const Kernel* kernel = image.kernel(name);
+        require(kernel != nullptr, CUDA_ERROR_NOT_FOUND);
+        return *kernel;
+    } catch (const ptx::Error& error) {
+        refuse(error);
+    }
+}
+
 Module::Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image)
-    : context_(std::move(context)), image_(std::move(image)) {
-    if (const auto* deferred = dynamic_cast<const DeferredImage*>(image_.get()))
-        names_ = deferred->names();
-    else
-        for (const Kernel* kernel : image_->kernels()) names_.push_back(kernel->name());
+    : context_(std::move(context)), image_(std::move(image)), names_(kernel_names(*image_)) {
     functions_.resize(names_.size());
     for (const Variable& v : image_->variables())
         if (v.role != Variable::Role::data && !references_)
@@ -149,9 +161,11 @@ Module::Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image)
     for (std::size_t n = 0; n < names_.size(); ++n) indices_.emplace(names_[n], n);
 }
 
-std::shared_ptr<Module> Module::make(std::shared_ptr<Context> context,
-                                     std::shared_ptr<Image> image) {
+std::shared_ptr<Module> Module::make(std::shared_ptr<Context> context, std::shared_ptr<Image> image,
+                                     const std::shared_ptr<Library>& library) {
     auto module = std::make_shared<Module>(std::move(context), std::move(image));
+    module->of_library_ = library != nullptr;
+    module->library_ = library;
     Driver::get().modules.add(module);
     return module;
 }
@@ -193,17 +207,14 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     require(!closed_, CUDA_ERROR_INVALID_HANDLE);
     auto& function = functions_[index];
     if (function) return function;
-    try {
-        const Kernel* kernel = image_->kernel(names_[index]);
-        require(kernel != nullptr, CUDA_ERROR_NOT_FOUND);
-        if (Driver::get().settings.mode == native::Mode::compile) compile_now(*kernel);
-        auto made = std::make_shared<Function>(*this, image_, *kernel);
-        Driver::get().functions.add(made);
-        function = std::move(made);
-    } catch (const ptx::Error& error) {
-        refuse(error);
-    }
-    return function;
+    const Kernel& kernel = read_kernel(*image_, names_[index]);
+    if (Driver::get().settings.mode == native::Mode::compile) compile_now(kernel);
+    auto made = std::make_shared<Function>(*this, image_, kernel);
+    if (const auto library = library_.lock())
+        made->attributes =
+            library->kernel(made->kernel().name())->attributes(kernel, made->device());
+    Driver::get().functions.add(made);
+    return function = std::move(made);
 }
 
 Function::Function(Module& module, std::shared_ptr<Image> image, const Kernel& kernel)

@@ -19,6 +19,7 @@ namespace cupola::cpu {
 class Context;
 class Device;
 class Function;
+class Library;
 class References;
 
 // The bytes a caller's address means: a fatbin (also behind the wrapper that nvcc makes), a cubin,
@@ -27,9 +28,11 @@ std::string_view image_at(const void* address);
 
 // The newest PTX in the bytes which the device takes, built. Throws Failure with the code that
 // NVIDIA's driver gives, and says why in the options' log.
-// Many kernels are read one by one when they are asked for, unless the `whole` is wanted.
-std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options,
-                                   bool whole = false);
+// Many kernels are read one by one when they are asked for.
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options);
+std::vector<std::string> kernel_names(const Image& image);
+// Reads the kernel now, where it was not. Fails with NOT_FOUND, or with what is wrong with it.
+const Kernel& read_kernel(const Image& image, const std::string& name);
 // Whether CUDA_MODULE_LOADING asks for everything at once.
 bool loads_eagerly();
 
@@ -39,7 +42,8 @@ class Module : public std::enable_shared_from_this<Module> {
 
     // A module that the driver's registry knows, with its functions.
     static std::shared_ptr<Module> make(std::shared_ptr<Context> context,
-                                        std::shared_ptr<Image> image);
+                                        std::shared_ptr<Image> image,
+                                        const std::shared_ptr<Library>& library = nullptr);
     // The handles die; what a queued launch needs lives on until it has run.
     void close();
     static void close_all(const Context& context);
@@ -52,7 +56,7 @@ class Module : public std::enable_shared_from_this<Module> {
     std::shared_ptr<Function> function(std::string_view name);  // NOT_FOUND, or what is wrong
     // Null where the image has neither textures nor surfaces.
     const std::shared_ptr<const References>& references() const { return references_; }
-    bool of_library = false;  // then cuModuleUnload is refused
+    bool of_library() const { return of_library_; }  // then cuModuleUnload is refused
 
   private:
     const std::shared_ptr<Context> context_;
@@ -60,6 +64,8 @@ class Module : public std::enable_shared_from_this<Module> {
 
     const std::shared_ptr<Image> image_;
     std::shared_ptr<const References> references_;
+    bool of_library_ = false;
+    std::weak_ptr<Library> library_;  // which knows its kernels' attributes
     std::vector<std::string> names_;
     std::unordered_map<std::string_view, std::size_t> indices_;
     std::mutex mutex_;

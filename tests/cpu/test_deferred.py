@@ -196,9 +196,75 @@ def test_an_error_in_one_kernel_is_found_with_it(cuda, mode):
     found = (c_void_p * (COUNT + 1))()
     enumerate_all = cuda.code("cuModuleEnumerateFunctions", found, COUNT + 1, module)
     assert enumerate_all == INVALID_PTX
-    library = c_void_p()  # which lists its kernels when it is loaded
-    assert cuda.code("cuLibraryLoadData", byref(library), text(more=BAD), None, None, 0, None,
-                     None, 0) == INVALID_PTX  # fmt: skip
+
+
+@pytest.fixture
+def library(cuda):
+    made = []
+
+    def load(ptx):
+        made.append(c_void_p())
+        cuda.cuLibraryLoadData(byref(made[-1]), ptx, None, None, 0, None, None, 0)
+        return made[-1]
+
+    yield load
+    for one in made:
+        cuda.cuLibraryUnload(one)
+
+
+def test_a_library_reads_kernels_as_a_module_does(cuda, mode, library):
+    loaded, count, kernel = library(text()), c_uint(), c_void_p()
+    cuda.cuLibraryGetKernelCount(byref(count), loaded)
+    assert count.value == COUNT
+    found, name, value = (c_void_p * COUNT)(), c_char_p(), c_int()
+    cuda.cuLibraryEnumerateKernels(found, COUNT, loaded)
+    names = {}
+    for one in found:
+        cuda.cuKernelGetName(byref(name), one)
+        names[name.value.decode()] = one
+    assert set(names) == {f"kernel_{n}" for n in range(COUNT)}
+    out = cuda.alloc(4)
+    for n in (5, 0, COUNT - 1):
+        cuda.cuLibraryGetKernel(byref(kernel), loaded, f"kernel_{n}".encode())
+        assert kernel.value == names[f"kernel_{n}"]
+        cuda.launch(kernel, 1, 1, c_uint64(out), c_uint(5))
+        cuda.cuCtxSynchronize()
+        assert cuda.read(out, 1)[0] == 2 * (n + 5) * 3
+    cuda.cuKernelGetAttribute(byref(value), 0, names["kernel_9"], 0)
+    assert value.value == 64  # max threads, of one that nobody had asked for
+    cuda.cuMemFree_v2(out)
+
+
+def test_attributes_of_a_kernel_reach_a_function_that_is_made_later(cuda, mode, library):
+    loaded, kernel, module, function = library(text()), c_void_p(), c_void_p(), c_void_p()
+    value, limit = c_int(), 50 << 10
+    cuda.cuLibraryGetModule(byref(module), loaded)
+    cuda.cuLibraryGetKernel(byref(kernel), loaded, b"kernel_8")
+    cuda.cuKernelSetAttribute(8, limit, kernel, 0)
+    if not cuda.nvidia:  # whose modules of libraries are empty to their caller
+        cuda.cuModuleGetFunction(byref(function), module, b"kernel_8")
+        cuda.cuFuncGetAttribute(byref(value), 8, function)
+        assert value.value == limit
+    cuda.cuKernelGetFunction(byref(function), kernel)
+    cuda.cuFuncGetAttribute(byref(value), 8, function)
+    assert value.value == limit
+
+
+def test_an_error_in_a_library_s_kernel_is_found_with_it(cuda, mode, library):
+    if cuda.nvidia:
+        pytest.skip("its compiler reads all PTX at once")
+    wrong, kernel, function = text(more=BAD), c_void_p(), c_void_p()
+    if mode == "EAGER":
+        code = cuda.code("cuLibraryLoadData", byref(kernel), wrong, None, None, 0, None, None, 0)
+        assert code == INVALID_PTX
+        return
+    loaded = library(wrong)
+    assert cuda.code("cuLibraryGetKernel", byref(kernel), loaded, b"bad") == INVALID_PTX
+    found = (c_void_p * (COUNT + 1))()
+    cuda.cuLibraryEnumerateKernels(found, COUNT + 1, loaded)
+    assert cuda.code("cuKernelGetFunction", byref(function), found[COUNT]) == INVALID_PTX
+    assert cuda.code("cuKernelGetAttribute", byref(c_int()), 0, found[COUNT], 0) == INVALID_PTX
+    assert cuda.code("cuKernelGetFunction", byref(function), found[0]) == SUCCESS
 
 
 @pytest.mark.parametrize(

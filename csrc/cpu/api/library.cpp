@@ -65,7 +65,10 @@ CUPOLA_API CUresult cuLibraryUnload(CUlibrary handle) {
 CUPOLA_API CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary library, const char* name) {
     return entry([&] {
         require(out && name);
-        *out = library_of(library)->kernel(name)->handle();
+        const auto owner = library_of(library);
+        const auto kernel = owner->kernel(name);
+        kernel->kernel(*owner);  // what is wrong with it is said now
+        *out = kernel->handle();
         return CUDA_SUCCESS;
     });
 }

@@ -53,7 +53,7 @@ CUPOLA_API CUresult cuModuleUnload(CUmodule handle) {
     return entry([&] {
         Context::current()->check();
         const auto module = module_of(handle);
-        require(!module->of_library, CUDA_ERROR_NOT_PERMITTED);
+        require(!module->of_library(), CUDA_ERROR_NOT_PERMITTED);
         module->close();
         return CUDA_SUCCESS;
     });
