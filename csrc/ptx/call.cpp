@@ -1,4 +1,6 @@
-// csrc/ptx/call.cpp - calls, direct and through a register, and the prototypes of the latter.
+// csrc/ptx/call.cpp - calls, direct and through a register, the prototypes of the latter, and other
+// names of functions.
+#include <algorithm>
 #include <utility>
 
 #include "ptx/parser.hpp"
@@ -122,6 +124,58 @@ std::uint32_t Parser::call_argument(Function& f) {
     if (!s || s->kind != Symbol::Kind::frame || f.frame[s->index].space != Space::param)
         fail(token, "an argument that is no .param variable", Error::Kind::unsupported_form);
     return s->index;
+}
+
+// .alias name, function: both are declared, and only the second one is defined.
+void Parser::alias() {
+    const auto declared = [&](const Token& at) {
+        const auto found = scopes_[0].names.find(expect_word("a function's name"));
+        if (found == scopes_[0].names.end() || found->second.kind != Symbol::Kind::function ||
+            module_.functions[found->second.index].entry)
+            fail(at, "'" + std::string(at.text) + "' is no function that was declared");
+        return found->second.index;
+    };
+    const Token& name = peek();
+    const std::uint32_t other = declared(name);
+    expect(',');
+    std::uint32_t index = declared(peek());
+    expect(';');
+    const auto known = aliases_.find(index);  // an alias itself
+    if (known != aliases_.end()) index = known->second;
+    const Function &mine = module_.functions[other], &its = module_.functions[index];
+    const auto agree = [&](const std::vector<std::uint32_t>& a,
+                           const std::vector<std::uint32_t>& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](auto x, auto y) {
+            return mine.frame[x].size == its.frame[y].size &&
+                   mine.frame[x].align == its.frame[y].align;
+        });
+    };
+    if (!agree(mine.formals, its.formals) || !agree(mine.results, its.results))
+        fail(name, "alias '" + mine.name + "' differs from function '" + its.name + "'");
+    if (mine.defined || other == index || !aliases_.emplace(other, index).second)
+        fail(name, "function '" + mine.name + "' is defined already");
+}
+
+// Nobody behind the parser knows the other names.
+void Parser::resolve_aliases() {
+    if (aliases_.empty()) return;
+    const auto resolve = [&](std::uint32_t& function) {
+        const auto at = aliases_.find(function);
+        if (at != aliases_.end()) function = at->second;
+    };
+    for (const auto& [other, index] : aliases_) {
+        const Function& mine = module_.functions[other];
+        if (mine.defined)
+            fail_line(mine.line, "function '" + mine.name + "' is an alias, and defined");
+        module_.functions[index].address_taken |= mine.address_taken;
+    }
+    for (Function& f : module_.functions) {
+        for (Call& c : f.calls) resolve(c.function);
+        for (Operand& o : f.operands)
+            if (o.kind == Operand::Kind::function) resolve(o.index);
+    }
+    for (Variable& v : module_.variables)
+        for (Relocation& r : v.relocations) resolve(r.function);
 }
 
 }  // namespace cupola::ptx

@@ -1,5 +1,7 @@
 // csrc/ptx/declare.cpp - declarations of variables, and their initialisers.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "ptx/parser.hpp"
 
@@ -144,7 +146,7 @@ void Parser::check_size(const Declared& d, const Token& at) const {
 void Parser::initialiser(Declared& d) {
     const Token& start = take();
     Variable& v = d.variable;
-    if (v.opaque != Opaque::none) return initialise_opaque(d);
+    if (v.opaque != Opaque::none) return skip_properties();
     if (v.space != Space::global && v.space != Space::constant)
         fail(start, "only .global and .const variables have initialisers");
     if (v.external) fail(start, "an extern variable has no initialiser");
@@ -165,18 +167,17 @@ void Parser::initialiser(Declared& d) {
     }
 }
 
-// { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }
-void Parser::initialise_opaque(Declared& d) {
-    struct Word {
-        std::string_view name;
-        int value;
-    };
-    static constexpr Word words[] = {
-        {"nearest", 0},       {"linear", 1},          {"wrap", 0},   {"clamp_ogl", 1},
-        {"clamp_to_edge", 1}, {"clamp_to_border", 3}, {"mirror", 2},
-    };
-    // Said of textures and surfaces, whose shape and format the driver's calls decide.
-    static constexpr std::string_view told[] = {
+// { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }: what a texture is like, its binding
+// says, as with NVIDIA's compiler; samplers of their own, which this is for, are refused where
+// used.
+void Parser::skip_properties() {
+    static constexpr std::string_view names[] = {
+        "filter_mode",
+        "normalized_coords",
+        "force_unnormalized_coords",
+        "addr_mode_0",
+        "addr_mode_1",
+        "addr_mode_2",
         "width",
         "height",
         "depth",
@@ -188,27 +189,15 @@ void Parser::initialise_opaque(Declared& d) {
         "memory_layout",
     };
     expect('{');
-    SamplerState& s = d.variable.sampler;
     do {
         const Token& token = peek();
         const std::string_view name = expect_word("a property");
+        if (std::find(std::begin(names), std::end(names), name) == std::end(names))
+            fail(token, "unknown property '" + std::string(name) + "'");
         expect('=');
-        int* to = name == "filter_mode"                 ? &s.filter
-                  : name == "normalized_coords"         ? &s.normalized
-                  : name == "force_unnormalized_coords" ? &s.force_unnormalized
-                  : name == "addr_mode_0"               ? &s.address[0]
-                  : name == "addr_mode_1"               ? &s.address[1]
-                  : name == "addr_mode_2"               ? &s.address[2]
-                                                        : nullptr;
-        bool known = to != nullptr;
-        for (const std::string_view each : told) known |= each == name;
-        if (!known) fail(token, "unknown property '" + std::string(name) + "'");
         const Token& value = take();
-        if (!to) continue;
-        if (value.kind == Token::Kind::integer) *to = value.value != 0;
-        for (const Word& word : words)
-            if (value.kind == Token::Kind::word && value.text == word.name) *to = word.value;
-        if (*to < 0) fail(value, "no value of '" + std::string(name) + "'");
+        if (value.kind != Token::Kind::integer && value.kind != Token::Kind::word)
+            fail(value, "no value of '" + std::string(name) + "'");
     } while (accept(','));
     expect('}');
 }

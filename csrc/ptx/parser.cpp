@@ -28,6 +28,7 @@ Parser::Parser(std::string_view source, std::vector<Token> tokens)
 Module Parser::run() {
     header();
     while (peek().kind != Token::Kind::end) module_statement();
+    resolve_aliases();
     return std::move(module_);
 }
 
@@ -171,6 +172,7 @@ void Parser::module_statement() {
         fail(token, "a directive is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
     if (token.text == ".entry") return function(prefix, true);
     if (token.text == ".func") return function(prefix, false);
+    if (token.text == ".alias") return alias();
     if (token.text == ".global") return module_variable(prefix, Space::global);
     if (token.text == ".const") return module_variable(prefix, Space::constant);
     if (token.text == ".shared") return module_variable(prefix, Space::shared);

@@ -72,7 +72,6 @@ class Parser {
     void dimensions(std::uint32_t (&out)[3]);
     void take_address(std::uint32_t function, const Token& at);
     std::uint32_t declare_function(Function& f, const Token& name);
-    void finish_functions();
 
     // declare.cpp: variables and their initialisers
     struct Declared {
@@ -88,7 +87,7 @@ class Parser {
     void initialiser(Declared& d);
     std::uint64_t initialise_level(Declared& d, std::size_t depth, std::uint64_t from);
     void initialise_one(Declared& d, std::uint64_t at);
-    void initialise_opaque(Declared& d);
+    void skip_properties();
     void initialise_address(Declared& d, std::uint64_t at);
     void check_size(const Declared& d, const Token& at) const;
 
@@ -108,6 +107,8 @@ class Parser {
     void check_direct(const Function& f, const Call& c, const Token& start);
     void check_indirect(const Function& f, const Call& c, const Token& start);
     std::uint32_t call_argument(Function& f);
+    void alias();
+    void resolve_aliases();
     void resolve_labels(Function& f);
     std::uint32_t add_frame(Function& f, Variable variable);
 
@@ -142,7 +143,7 @@ class Parser {
     std::vector<LabelReference> references_;  // of the function at hand; operands hold the index
     std::vector<Operand> operands_;           // of the instruction at hand
     std::unordered_map<std::string_view, std::vector<Candidate>> matched_;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> unresolved_calls_;  // function, line
+    std::unordered_map<std::uint32_t, std::uint32_t> aliases_;  // function, by its other name's
 };
 
 }  // namespace cupola::ptx

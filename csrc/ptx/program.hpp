@@ -26,16 +26,9 @@ struct Relocation {
 // surface, which nobody loads or stores.
 enum class Opaque : std::uint8_t { none, texture, sampler, surface };
 
-// What a sampler's or texture's initialiser says, by the numbers of CUDA; -1 where it says nothing.
-struct SamplerState {
-    int filter = -1, normalized = -1, force_unnormalized = -1;
-    int address[3] = {-1, -1, -1};
-};
-
 struct Variable {
     std::string name;
     Opaque opaque = Opaque::none;
-    SamplerState sampler;
     Space space = Space::global;
     Type type = Type::none;
     std::uint32_t align = 1;

@@ -100,6 +100,28 @@ def test_what_one_declares_another_defines(cuda, order):
     assert result(cuda, image) == 1000 + 2 * 20 + 7
 
 
+# `twice` by another name, which the other text knows it by; each has a `helper` of its own.
+ALIASED = """
+.func (.param .b32 result) helper (.param .b32 value);
+.alias helper, doubled;
+.visible .func (.param .b32 result) twice (.param .b32 value);
+.alias twice, doubled;
+.visible .global .align 4 .u32 shared_value = 20;
+"""
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_other_names_of_functions(cuda, order):
+    define = CALLED[CALLED.index(".func") : CALLED.index(".visible .func")]
+    aliased = define.replace("helper", "doubled") + ALIASED
+    with Link(cuda) as link:
+        for text in (CALLER, aliased)[::order]:
+            assert link.add(text) == SUCCESS
+        code, image = link.complete()
+        assert code == SUCCESS, link.log.value
+    assert result(cuda, image) == 1000 + 2 * 20 + 7
+
+
 def test_one_input_alone(cuda):
     with Link(cuda) as link:
         assert link.add(CALLED + CALLER.split(";", 2)[2].replace("hidden", "other").replace(

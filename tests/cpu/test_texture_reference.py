@@ -159,3 +159,22 @@ def test_nothing_bound_is_a_fault(passes, own):
     """
     )
     assert int(out) == ILLEGAL_ADDRESS
+
+
+def test_what_a_declaration_says_is_left_to_the_binding(cuda, make):
+    """As it is by NVIDIA's compiler, which makes the same machine code of it."""
+    said = b".global .texref image = { addr_mode_0 = mirror, filter_mode = linear, width = 3 };"
+    module = cuda.module(TEXT.replace(b".global .texref image;", said))
+    handle, mode = c_void_p(), c_int()
+    cuda.cuModuleGetTexRef(byref(handle), module, b"image")
+    cuda.cuTexRefSetArray(handle, make.array(numbers(4)), 1)
+    cuda.cuTexRefGetFilterMode(byref(mode), handle)
+    assert mode.value != LINEAR
+    assert run(cuda, module, "read", 6) == [1, 2, 3, 4, 4, 4]
+    cuda.cuModuleUnload(module)
+
+
+@pytest.mark.parametrize("said", [b"{ colour = 1 }", b"{ width }", b"{ width = }", b"{}", b"3"])
+def test_declarations_that_are_refused(cuda, said):
+    text = TEXT.replace(b"texref image;", b"texref image = " + said + b";")
+    assert cuda.code("cuModuleLoadData", byref(c_void_p()), text) == INVALID_PTX

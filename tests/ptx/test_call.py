@@ -45,6 +45,51 @@ def test_the_address_of_a_function(load):
     assert run(load, body + CALL + " END:") == expected
 
 
+ADDER = """.func (.param .b32 r) {name}(.param .b32 a) {{ .reg .b32 %r1; ld.param.u32 %r1, [a];
+add.u32 %r1, %r1, {more}; st.param.b32 [r], %r1; ret; }}
+"""
+DECLARED = ".func (.param .b32 r) {name}(.param .b32 a);\n"
+OTHER = """{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r0; call (r), other, (a); ld.param.b32 %r2, [r]; }
+{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r2; mov.u64 %rd3, other;
+proto: .callprototype (.param .b32 _) _ (.param .b32 _); call (r), %rd3, (a), proto; ld.param.b32 %r2, [r]; }
+{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r2; ld.global.u64 %rd3, [held];
+proto: .callprototype (.param .b32 _) _ (.param .b32 _); call (r), %rd3, (a), proto; ld.param.b32 %r2, [r]; }"""
+TOP = ".version 8.0\n.target sm_75\n.address_size 64\n"
+HELD = ".global .align 8 .u64 held = other;\n"
+ALIASED = {
+    "defined before": lambda f, d, k: f + d + ".alias other, plus;\n" + HELD + k,
+    "defined behind": lambda f, d, k: DECLARED.format(name="plus") + d + ".alias other, plus;\n" + HELD + k + f,
+    "named behind": lambda f, d, k: f + d + HELD + k + ".alias other, plus;\n",
+    "of an alias": lambda f, d, k: f + d + DECLARED.format(name="third") + ".alias third, plus;\n.alias other, third;\n" + HELD + k,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ALIASED)
+def test_another_name_of_a_function(order, load):
+    text = ALIASED[order](
+        ADDER.format(name="plus", more=7), DECLARED.format(name="other"), ENTRY + OTHER + TAIL
+    )
+    b = np.zeros(64, np.uint32)
+    load(TOP + text).run("k", 1, 64, [b])
+    assert list(b) == [i + 21 for i in range(64)]
+
+
+@pytest.mark.parametrize("text", [
+    ADDER.format(name="plus", more=7) + ".alias other, plus;",
+    DECLARED.format(name="other") + ".alias other, plus;",
+    ADDER.format(name="plus", more=7) + ADDER.format(name="other", more=1) + ".alias other, plus;",
+    ADDER.format(name="plus", more=7) + DECLARED.format(name="other") + ".alias other, plus;" + ADDER.format(name="other", more=1),
+    ADDER.format(name="plus", more=7) + ".func (.param .b64 r) other(.param .b32 a);\n.alias other, plus;",
+    ADDER.format(name="plus", more=7) + DECLARED.format(name="other") + ".alias other, plus;\n.alias other, plus;",
+    ADDER.format(name="plus", more=7) + ".alias plus, plus;",
+    ADDER.format(name="plus", more=7) + ".visible .entry other() { ret; }\n.alias other, plus;",
+])  # fmt: skip
+def test_other_names_that_are_refused(text, driver):
+    with pytest.raises(ptx.DriverError) as error:
+        driver.load(TOP + text + "\n.visible .entry k() { ret; }\n")
+    assert error.value.code == ptx.INVALID_PTX
+
+
 def test_lanes_meet_behind_the_call(load):
     # Where they meet of themselves, PTX doesn't say: a vote is where they have to.
     body = "and.b32 %r1, %r0, 1; setp.eq.u32 %p0, %r1, 0; mov.u64 %rd3, twice; @%p0 mov.u64 %rd3, sum; "
