@@ -304,6 +304,14 @@ inline constexpr Axis any_shared_from_global = axis(
     field::none, false, false, false, is("shared::cluster.global", 0), is("shared::cta.global", 0));
 inline constexpr Axis global_from_shared =
     axis(field::none, false, false, false, is("global.shared::cta", 0));
+inline constexpr Axis tile_operation =
+    axis(field::operation, false, true, false, is("add", Atomic::add), is("min", Atomic::min),
+         is("max", Atomic::max), is("inc", Atomic::inc), is("dec", Atomic::dec),
+         is("and", Atomic::and_), is("or", Atomic::or_), is("xor", Atomic::xor_));
+inline constexpr Axis space_map =
+    axis(field::space, true, false, false, is("global", Space::global),
+         is("shared::cta", Space::shared));
+inline constexpr Axis b1024 = axis(field::none, false, false, false, is("b1024", 0));
 inline constexpr Axis l2_global = axis(field::none, false, false, false, is("L2.global", 0));
 inline constexpr Axis tile_mode = axis(field::none, true, false, false, is("tile", 0));
 inline constexpr Axis bulk_group = axis(field::none, false, false, false, is("bulk_group", 0));

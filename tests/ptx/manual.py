@@ -49,9 +49,6 @@ ABSENT = {
     "multimem.ld_reduce": "needs multicast objects, which the device does not have",
     "multimem.st": "needs multicast objects",
     "multimem.red": "needs multicast objects",
-    "cp.reduce.async.bulk.tensor": "reductions of tiles",
-    "tensormap.replace": "changes of tensor maps in kernels",
-    "tensormap.cp_fenceproxy": "changes of tensor maps in kernels",
 }
 
 # Forms that stand for others like them, in a kernel with %r (32 bits), %d (64), %h (16), %f, %g
@@ -129,7 +126,7 @@ FORMS = [
 ]  # fmt: skip
 
 # Forms of FORMS that the CPU device refuses, by how they begin.
-ABSENT_FORMS = ("fma.rn.oob", "multimem.", "cp.reduce.async.bulk.tensor", "tensormap.", "cvt.pack.sat.s4", "cvt.pack.sat.u2")  # fmt: skip
+ABSENT_FORMS = ("fma.rn.oob", "multimem.", "cvt.pack.sat.s4", "cvt.pack.sat.u2")  # fmt: skip
 
 # Of newer devices than compute_90a: neither ptxas for sm_90a nor the CPU device takes them.
 NEWER = [

@@ -1,6 +1,7 @@
 // csrc/cpu/api/tensor_map.cpp - cu* entry points: descriptions of tensors, for copies of their
 // tiles.
 #include <cstring>
+#include <optional>
 
 #include "cpu/driver.hpp"
 #include "cpu/tensor_map.hpp"
@@ -9,30 +10,18 @@ using namespace cupola::cpu;
 
 namespace {
 
-unsigned element_bytes(CUtensorMapDataType type) {
+// The driver and PTX number types differently.
+std::optional<TensorMap::Element> element_of(CUtensorMapDataType type) {
     switch (type) {
-        case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-            return 1;
-        case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-        case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-        case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-            return 2;
-        case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-        case CU_TENSOR_MAP_DATA_TYPE_INT32:
-        case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-            return 4;
-        case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-        case CU_TENSOR_MAP_DATA_TYPE_INT64:
         case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-            return 8;
-        default:
-            return 0;  // those that change what is copied, and those of newer devices
+            return TensorMap::Element::f64;
+        case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+            return TensorMap::Element::bf16;
+        default:  // up to there they agree; the rest changes what is copied, or is of newer devices
+            if (type < CU_TENSOR_MAP_DATA_TYPE_UINT8 || type > CU_TENSOR_MAP_DATA_TYPE_FLOAT32)
+                return std::nullopt;
+            return static_cast<TensorMap::Element>(type);
     }
-}
-
-bool is_real(CUtensorMapDataType type) {
-    return type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 ||
-           type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 || type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
 }
 
 // Axes as the documentation bounds them.
@@ -51,7 +40,7 @@ bool describe(TensorMap& map, const cuuint64_t* sizes, const cuuint64_t* strides
         if (strides[n - 1] % 16 != 0 || strides[n - 1] >= std::uint64_t{1} << 40) return false;
         map.stride[n - 1] = strides[n - 1];
     }
-    return std::uint64_t{box[0]} * map.element % 16 == 0;
+    return std::uint64_t{box[0]} * map.element() % 16 == 0;
 }
 
 }  // namespace
@@ -72,20 +61,17 @@ CUPOLA_API CUresult cuTensorMapEncodeTiled(CUtensorMap* out, CUtensorMapDataType
         map.known = TensorMap::mark;
         map.address = reinterpret_cast<std::uintptr_t>(address);
         map.rank = static_cast<std::uint8_t>(rank);
-        map.element = static_cast<std::uint8_t>(element_bytes(type));
-        if (map.element == 0 || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
+        const auto element = element_of(type);
+        if (!element || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
             swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
             return CUDA_ERROR_NOT_SUPPORTED;
+        map.type = *element;
         if (!describe(map, sizes, strides, box, steps)) return CUDA_ERROR_INVALID_VALUE;
         map.swizzle = static_cast<std::uint8_t>(swizzle);
-        if (swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && box[0] * map.element > 16u << swizzle)
+        if (swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && box[0] * map.element() > 16u << swizzle)
             return CUDA_ERROR_INVALID_VALUE;
-        if (fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) {
-            if (!is_real(type)) return CUDA_ERROR_INVALID_VALUE;
-            map.fill = map.element == 2   ? TensorMap::nan16
-                       : map.element == 4 ? TensorMap::nan32
-                                          : TensorMap::nan64;
-        }
+        map.fill_nan = fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+        if (map.fill_nan && !map.real()) return CUDA_ERROR_INVALID_VALUE;
         std::memset(out, 0, sizeof *out);
         std::memcpy(out, &map, sizeof map);
         return CUDA_SUCCESS;

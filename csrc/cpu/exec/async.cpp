@@ -141,7 +141,16 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
         case AsyncKind::TensorLoad:
         case AsyncKind::TensorSend:
         case AsyncKind::TensorStore:
+        case AsyncKind::TensorReduce:
             tensor(i, kind);
+            break;
+        case AsyncKind::TensorReplace:
+            tensor_field(i, space);
+            break;
+        case AsyncKind::TensorCopyFence:
+            if (operand(i, 2).value != 128) fail(i.line, "a tensor map has 128 bytes");
+            emit(async_control.bulk, 0, global(0), shared(1), constant(4, 128));
+            emit("fence.sc.sys", 0);
             break;
         case AsyncKind::StoreAsync: {
             const ptx::Operand& value = operand(i, 1);
@@ -181,7 +190,8 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
 
 // The coordinates' registers stand in a table of the kernel's.
 void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
-    const bool store = kind == AsyncKind::TensorStore;
+    const bool reduces = kind == AsyncKind::TensorReduce;
+    const bool store = kind == AsyncKind::TensorStore || reduces;
     const ptx::Operand& place = operand(i, store ? 0 : 1);
     const ptx::Operand& at = f_->operands[static_cast<std::size_t>(place.value)];
     std::vector<std::int32_t> coordinates;
@@ -192,7 +202,8 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     const std::int32_t object = store ? 0 : host_address(operand(i, 2), ptx::Space::cluster_shared);
     const std::int32_t blocks =
         kind == AsyncKind::TensorSend ? source(operand(i, 3), Type::b16) : 0;
-    Code& code = emit(store                           ? tensor_control.store
+    Code& code = emit(reduces ? handlers_.find(i.form, Key{i.type, i.type2, i.modifiers})
+                      : store ? tensor_control.store
                       : kind == AsyncKind::TensorSend ? tensor_control.send
                                                       : tensor_control.load,
                       bytes, box, reg(place.index));
@@ -203,6 +214,30 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     kernel_->tables.push_back(std::move(coordinates));
     if (kind == AsyncKind::TensorLoad)
         emit(async_control.complete, 0, object, bytes).flags = flag::strong;
+}
+
+// tensormap.replace.tile.FIELD [map], [axis,] value
+void Decoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
+    static constexpr struct {
+        std::string_view name;
+        std::int64_t limit;  // of an axis, or else of a value that is written out
+    } fields[] = {
+        {"global_address", 0}, {"rank", 0},           {"box_dim", 4},   {"global_dim", 4},
+        {"global_stride", 3},  {"element_stride", 4}, {"elemtype", 12}, {"interleave_layout", 2},
+        {"swizzle_mode", 3},   {"fill_mode", 1},
+    };
+    const ptx::Form& form = i.form.form();
+    const std::string_view name = form.mnemonic.substr(form.mnemonic.rfind('.') + 1);
+    unsigned field = 0;
+    while (fields[field].name != name) ++field;
+    const bool axis = form.shapes.count == 3, written = form.shapes.list[1] == Shape::imm;
+    if (written && (operand(i, 1).value < 0 || operand(i, 1).value > fields[field].limit))
+        fail(i.line, std::string(name) + " does not go to " + std::to_string(operand(i, 1).value));
+    const std::int32_t address = host_address(operand(i, 0), space);
+    const std::int32_t value = source(operand(i, axis ? 2 : 1), i.type);
+    Code& code = emit(tensor_control.replace, 0, address, value);
+    code.flags = flag::strong;
+    code.imm = static_cast<std::int64_t>(field) | (axis ? operand(i, 1).value << 8 : 0);
 }
 
 // op: as mbarrier_handler() has them; a count that is not written is 1.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cpu/exec/code.hpp"
+#include "cpu/tensor_map.hpp"
 
 namespace cupola::cpu::exec {
 
@@ -42,6 +43,9 @@ enum class AsyncKind : std::uint8_t {
     TensorLoad,
     TensorSend,
     TensorStore,
+    TensorReduce,
+    TensorReplace,
+    TensorCopyFence,
 };
 
 // op: [0] result, [1] generic address of the object, [2] count, state or parity. nullptr: the kind
@@ -66,8 +70,28 @@ extern const AsyncControl async_control;
 // has the coordinates' registers.
 struct TensorControl {
     Handler load, store, send;
+    // op: [1] generic address of the map, [2] what is put there; imm: Field, and above it the axis.
+    Handler replace;
+    enum class Field : std::uint8_t {
+        global_address,
+        rank,
+        box_dim,
+        global_dim,
+        global_stride,
+        element_stride,
+        elemtype,
+        interleave_layout,
+        swizzle_mode,
+        fill_mode,
+    };
 };
 extern const TensorControl tensor_control;
+
+// Joins elements in global memory with others. False: there is no such operation on the type.
+using ReduceElements = bool (*)(TensorMap::Element type, std::byte* to, const std::byte* from,
+                                std::size_t bytes);
+// op as of a store.
+const Code* reduce_tile(const Code* ip, Warp& w, std::byte* r, ReduceElements reduce);
 
 // The place of a block of the cluster that is where an address is in another one; of what is no
 // place or block of it 0.

@@ -128,6 +128,7 @@ class Decoder {
     void asynchronous(const ptx::Instruction& i);
     void mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space);
     void tensor(const ptx::Instruction& i, AsyncKind kind);
+    void tensor_field(const ptx::Instruction& i, ptx::Space space);
     std::int32_t host_address(const ptx::Operand& m, ptx::Space space);
 
     // decode_texture.cpp

@@ -1,5 +1,5 @@
 // csrc/cpu/exec/tensor.cpp - copies of a tensor's tiles: what a map describes, between global
-// memory and a box in shared memory, whose places may be swizzled.
+// memory and a box in shared memory, whose places may be swizzled; and changes of maps.
 #include <algorithm>
 #include <cstring>
 
@@ -23,11 +23,11 @@ class Tile {
         if (!bytes) return false;
         std::memcpy(&map_, bytes, sizeof map_);
         bool sound = map_.known == TensorMap::mark && map_.rank == coordinates.size() &&
-                     map_.swizzle <= 3 && map_.element != 0 && map_.element <= 8 &&
-                     (map_.element & (map_.element - 1)) == 0;
+                     map_.swizzle <= 3 && map_.interleave == 0 && map_.element() != 0;
         for (unsigned n = 0; sound && n < map_.rank; ++n)
             sound = map_.box[n] != 0 && map_.box[n] <= 256 && map_.step[n] != 0;
-        if (!sound || map_.box[0] * map_.element % chunk != 0) {
+        element_ = map_.element();
+        if (!sound || map_.box[0] * element_ % chunk != 0) {
             w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
                             "no tensor map of as many axes", map_.rank);
             return false;
@@ -43,12 +43,13 @@ class Tile {
         return all;
     }
 
-    // Copies between the box at a shared address and the tensor.
-    bool copy(std::uint64_t box, bool to_box) {
+    // Copies between the box at a shared address and the tensor, whose elements are joined with
+    // what is stored where there is a `reduce`.
+    bool copy(std::uint64_t box, bool to_box, ReduceElements reduce = nullptr) {
         if (!block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, to_box)) return false;
         std::uint32_t place[5] = {};
         for (std::uint64_t row = box;; row += row_bytes()) {
-            if (!copy_row(row, place, to_box)) return false;
+            if (!copy_row(row, place, to_box, reduce)) return false;
             unsigned n = 1;
             while (n < map_.rank && ++place[n] == count(n)) place[n++] = 0;
             if (n >= map_.rank) return true;
@@ -56,7 +57,7 @@ class Tile {
     }
 
   private:
-    std::uint32_t row_bytes() const { return map_.box[0] * map_.element; }
+    std::uint32_t row_bytes() const { return map_.box[0] * element_; }
     std::uint32_t count(unsigned n) const {
         return (map_.box[n] + map_.step[n] - 1) / map_.step[n];
     }
@@ -66,7 +67,8 @@ class Tile {
         return reinterpret_cast<std::byte*>(address ^ (address >> 7 & mask) << 4);
     }
 
-    bool copy_row(std::uint64_t row, const std::uint32_t (&place)[5], bool to_box) {
+    bool copy_row(std::uint64_t row, const std::uint32_t (&place)[5], bool to_box,
+                  ReduceElements reduce) {
         std::uint64_t address = map_.address;
         bool inside = true;
         for (unsigned n = 1; n < map_.rank; ++n) {
@@ -83,12 +85,12 @@ class Tile {
                                               map_.box[0])
                    : 0;
         std::byte line[256 * 8];
-        const auto offset = static_cast<std::size_t>(first) * map_.element;
-        const auto length = static_cast<std::size_t>(last - first) * map_.element;
+        const auto offset = static_cast<std::size_t>(first) * element_;
+        const auto length = static_cast<std::size_t>(last - first) * element_;
         std::byte* memory = nullptr;
         if (length != 0) {
-            address += static_cast<std::uint64_t>(from_[0] + first) * map_.element;
-            memory = block_of(w_).reach(w_, ip_, lane_, address, length, map_.element, !to_box);
+            address += static_cast<std::uint64_t>(from_[0] + first) * element_;
+            memory = block_of(w_).reach(w_, ip_, lane_, address, length, element_, !to_box);
             if (!memory) return false;
         }
         if (to_box) {
@@ -99,24 +101,32 @@ class Tile {
             std::byte* shared = swizzled(row + n);
             std::memcpy(to_box ? shared : line + n, to_box ? line + n : shared, chunk);
         }
-        if (!to_box && length != 0) std::memcpy(memory, line + offset, length);
+        if (to_box || length == 0) return true;
+        if (!reduce) {
+            std::memcpy(memory, line + offset, length);
+        } else if (!reduce(map_.type, memory, line + offset, length)) {
+            w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
+                            "no reduction of the tensor's type",
+                            static_cast<std::uint64_t>(map_.type));
+            return false;
+        }
         return true;
     }
 
     void fill(std::byte* line) const {
-        if (map_.fill == TensorMap::zeros) {
+        if (!map_.fill_nan || !map_.real()) {
             std::memset(line, 0, row_bytes());
             return;
         }
         std::memset(line, 0xff, row_bytes());
-        for (unsigned n = map_.element - 1u; n < row_bytes(); n += map_.element)
-            line[n] = std::byte{0x7f};
+        for (unsigned n = element_ - 1; n < row_bytes(); n += element_) line[n] = std::byte{0x7f};
     }
 
     Warp& w_;
     const Code* ip_;
     unsigned lane_;
     TensorMap map_;
+    unsigned element_ = 0;  // bytes
     std::int32_t from_[5] = {};
 };
 
@@ -165,12 +175,76 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
     });
 }
 
+// imm: the field, and which axis it is of, as Decoder::asynchronous() puts them together.
+[[gnu::noinline]] const Code* replace_field(const Code* ip, Warp& w, std::byte* r) {
+    using Field = TensorControl::Field;
+    const auto* address = at<const std::uint64_t>(r, ip->op[1]);
+    const auto* wide = at<const std::uint64_t>(r, ip->op[2]);
+    const auto* narrow = at<const std::uint32_t>(r, ip->op[2]);
+    const auto axis = static_cast<unsigned>(ip->imm >> 8);
+    const auto field = static_cast<Field>(ip->imm & 255);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        TensorMap map;
+        std::byte* memory = block_of(w).reach(w, ip, lane, address[lane], sizeof map, 64, true);
+        if (!memory) return stop_faulted(w);
+        std::memcpy(&map, memory, sizeof map);
+        if (map.known != TensorMap::mark) {
+            w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane, "no tensor map",
+                           address[lane]);
+            return stop_faulted(w);
+        }
+        const auto byte = [&] { return static_cast<std::uint8_t>(std::min(narrow[lane], 255u)); };
+        switch (field) {
+            case Field::global_address:
+                map.address = wide[lane];
+                break;
+            case Field::rank:  // is told as one less
+                map.rank = byte() == 255 ? byte() : static_cast<std::uint8_t>(byte() + 1);
+                break;
+            case Field::box_dim:
+                map.box[axis] = narrow[lane];
+                break;
+            case Field::global_dim:
+                map.size[axis] = narrow[lane];
+                break;
+            case Field::global_stride:
+                map.stride[axis] = wide[lane];
+                break;
+            case Field::element_stride:  // of the innermost axis it has no effect
+                if (axis != 0) map.step[axis] = byte();
+                break;
+            case Field::elemtype:
+                map.type = static_cast<TensorMap::Element>(byte());
+                break;
+            case Field::interleave_layout:
+                map.interleave = byte();
+                break;
+            case Field::swizzle_mode:
+                map.swizzle = byte();
+                break;
+            case Field::fill_mode:
+                map.fill_nan = byte();
+                break;
+        }
+        std::memcpy(memory, &map, sizeof map);
+    }
+    return ip + 1;
+}
+
 }  // namespace
+
+const Code* reduce_tile(const Code* ip, Warp& w, std::byte* r, ReduceElements reduce) {
+    const auto* box = at<const std::uint64_t>(r, ip->op[1]);
+    return each_tile(
+        ip, w, r, [&](Tile& tile, unsigned lane) { return tile.copy(box[lane], false, reduce); });
+}
 
 const TensorControl tensor_control{
     &threaded<&load_tile>,
     &threaded<&store_tile>,
     &threaded<&send_tile>,
+    &threaded<&replace_field>,
 };
 
 }  // namespace cupola::cpu::exec

@@ -33,6 +33,8 @@ using CreatePolicy = Lowered;
 using TensorLoad = Lowered;
 using TensorSend = Lowered;
 using TensorStore = Lowered;
+using TensorReplace = Lowered;
+using TensorCopyFence = Lowered;
 
 Handler find_async(unsigned row, const Key& key) {
     return ChapterBinding<ptx::table::async

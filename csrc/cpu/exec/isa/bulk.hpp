@@ -1,7 +1,8 @@
-// csrc/cpu/exec/isa/bulk.hpp - reductions of whole stretches of memory: a lane's stretch is taken
-// element by element, atomic against other blocks where it lies in global memory.
+// csrc/cpu/exec/isa/bulk.hpp - reductions of whole stretches of memory and of tensors' tiles: a
+// lane's are taken element by element, atomic against other blocks where they lie in global memory.
 #pragma once
 
+#include "cpu/exec/async.hpp"
 #include "cpu/exec/isa/atomic.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
@@ -28,6 +29,53 @@ struct BulkReduce {
             }
         }
         return ip + 1;
+    }
+    template <class M>
+    static Handler handler(const Key&) {
+        return &threaded<&body<M>>;
+    }
+};
+
+template <ptx::Atomic Op, class T>
+bool reduce_elements_of(std::byte* to, const std::byte* from, std::size_t bytes) {
+    for (std::size_t n = 0; n < bytes; n += sizeof(T)) {
+        T x;
+        std::memcpy(&x, from + n, sizeof x);
+        update<false, T>(reinterpret_cast<std::uint64_t>(to + n),
+                         [x](T now) { return updated<Op>(now, x); });
+    }
+    return true;
+}
+
+template <ptx::Atomic Op>
+bool reduce_elements(TensorMap::Element type, std::byte* to, const std::byte* from,
+                     std::size_t bytes) {
+    using A = ptx::Atomic;
+    using Element = TensorMap::Element;
+    constexpr bool counts = Op == A::inc || Op == A::dec;
+    constexpr bool bits = Op == A::and_ || Op == A::or_ || Op == A::xor_;
+    if (type == Element::u32) return reduce_elements_of<Op, std::uint32_t>(to, from, bytes);
+    if constexpr (!counts) {
+        if (type == Element::s32) return reduce_elements_of<Op, std::int32_t>(to, from, bytes);
+        if (type == Element::u64) return reduce_elements_of<Op, std::uint64_t>(to, from, bytes);
+        if (type == Element::s64) return reduce_elements_of<Op, std::int64_t>(to, from, bytes);
+    }
+    if constexpr (!counts && !bits) {
+        if (type == Element::f16) return reduce_elements_of<Op, Lane<Type::f16>>(to, from, bytes);
+        if (type == Element::bf16) return reduce_elements_of<Op, Lane<Type::bf16>>(to, from, bytes);
+    }
+    if constexpr (Op == A::add) {
+        if (type == Element::f32) return reduce_elements_of<Op, float>(to, from, bytes);
+        if (type == Element::f64) return reduce_elements_of<Op, double>(to, from, bytes);
+    }
+    return false;
+}
+
+struct TensorReduce {
+    using Whole = void;
+    template <class M>
+    static const Code* body(const Code* ip, Warp& w, std::byte* r) {
+        return exec::reduce_tile(ip, w, r, &reduce_elements<M::atomic>);
     }
     template <class M>
     static Handler handler(const Key&) {
