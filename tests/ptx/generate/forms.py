@@ -1,0 +1,129 @@
+"""Which rows of the instruction table random programs are made of, and why others are not."""
+
+from .. import narrow, reference, table
+
+assert narrow  # its references count, too
+LOWERED = {"set", "setp", "lop3"}
+
+# Chapters whose instructions need objects, descriptors or fragments made for them.
+CHAPTERS = {
+    "matrix": "fragments over a whole warp: their bits are recorded case by case",
+    "texture": "needs textures: their bits are recorded case by case",
+    "async": "what is copied when is open until it is waited for: tests of its own",
+}
+MNEMONICS = {
+    "activemask": "which lanes are together is the device's choice",
+    "alloca": "addresses of the stack are the device's choice",
+    "stacksave": "addresses of the stack are the device's choice",
+    "stackrestore": "addresses of the stack are the device's choice",
+    "trap": "ends the launch",
+    "brkpt": "ends the launch",
+    "setmaxnreg.inc.sync.aligned": "wants a launch made for it",
+    "setmaxnreg.dec.sync.aligned": "wants a launch made for it",
+    "griddepcontrol.launch_dependents": "wants a launch made for it",
+    "griddepcontrol.wait": "wants a launch made for it",
+    "barrier.cluster.arrive": "wants a launch made for it",
+    "barrier.cluster.wait": "wants a launch made for it",
+    "mapa": "wants a launch made for it",
+    "getctarank": "wants a launch made for it",
+    "shfl": "not for this target: it names no lanes",
+    "vote": "not for this target: it names no lanes",
+    "vote.ballot": "not for this target: it names no lanes",
+    "pmevent": "counts on a profiler",
+    "pmevent.mask": "counts on a profiler",
+    "prefetch.tensormap": "needs a tensor map",
+    "prefetch.const.tensormap": "needs a tensor map",
+    "prefetch.param.tensormap": "needs a tensor map",
+    "tanh.approx": "approximate",
+    "bar.arrive": "threads wait for others than all: tests of its own",
+    "barrier.arrive": "threads wait for others than all: tests of its own",
+    "barrier.cta.arrive": "threads wait for others than all: tests of its own",
+    "fence.proxy": "orders what programs here don't do",
+    "membar.proxy.alias": "orders what programs here don't do",
+}
+# Made by statements of `memory`, `warp` and `program` rather than drawn from the table.
+COMPOSED = {
+    "ld", "ld.global", "ldu", "st", "prefetch", "prefetchu.L1", "isspacep", "cvta", "cvta.to",
+    "atom", "red", "bra", "brx.idx", "call", "ret", "exit", "nanosleep", "membar", "fence",
+    "bar.sync", "bar.cta.sync", "barrier.sync", "barrier.cta.sync", "bar.red.popc", "bar.red",
+    "barrier.red.popc", "barrier.red", "barrier.cta.red.popc", "barrier.cta.red", "bar.warp.sync",
+    "vote.sync", "vote.ballot.sync", "vote.sync.ballot", "match.any.sync", "match.all.sync",
+    "redux.sync", "shfl.sync", "elect.sync",
+}  # fmt: skip
+
+
+def excluded(row):
+    """Why no program has the row; None where one may have it."""
+    if row.chapter in CHAPTERS:
+        return CHAPTERS[row.chapter]
+    if row.mnemonic in MNEMONICS:
+        return MNEMONICS[row.mnemonic]
+    if ".approx" in row.mnemonic or row.mnemonic == "div.full":
+        return "approximate"
+    if row.mnemonic.startswith("fence.") and row.mnemonic not in COMPOSED:
+        return "orders what programs here don't do"
+    return None
+
+
+def carries(row):
+    """Whether it has to do with the condition code: only in chains."""
+    return "cc_in" in row.shapes or "cc_out" in row.shapes
+
+
+def drawn():
+    """The rows that compute on registers, by chapter."""
+    rows = {}
+    for row in table.rows():
+        computes = row.semantics in reference.FUNCTIONS or row.mnemonic in LOWERED
+        wanted = computes or row.chapter == "video" or (row.mnemonic == "mov" and row.types)
+        if wanted and not excluded(row) and row.mnemonic not in COMPOSED:
+            rows.setdefault(row.chapter, []).append(row)
+    return rows
+
+
+def spelled(row, rng):
+    """A spelling: (opcode, modifiers by axis, type, second type). The rounding of additions and
+    products is always written: without, NVIDIA's compiler may make one operation of two.
+    """
+    named = {}
+    for a in row.axes:
+        free = a.optional and a.name not in ("rnd", "rn", "second_operation")
+        if a.name in ("sat_implied", "cache_hint") or (free and rng.random() < 0.5):
+            named[a.name] = None
+        else:
+            named[a.name] = rng.choice(a.choices)
+    if row.chapter == "video" and named.get("accumulate") and named.get("saturate_video"):
+        named["saturate_video"] = None  # they exclude each other
+    t = rng.choice(row.types) if row.types else None
+    t2 = rng.choice(row.types2) if row.types2 else None
+    front = [named[a.name] for a in row.axes if named[a.name] and not a.trailing]
+    back = [named[a.name] for a in row.axes if named[a.name] and a.trailing]
+    parts = [row.mnemonic, *front, *(x for x in (t, t2) if x), *back]
+    return ".".join(parts), named, t, t2
+
+
+def nan_is_open(row, named, t):
+    """Whether the bits of a NaN that comes out are the device's choice."""
+    if row.mnemonic in ("copysign", "selp", "slct", "mov"):
+        return False
+    same = row.semantics == "ConvertReal" and t in (*row.types2, "f16")
+    sign = "AbsReal" in row.semantics or "NegReal" in row.semantics
+    return t == "f64" or sign or bool(named.get("xorsign")) or same
+
+
+# Operands for which the manual leaves the result open are kept away from it: by semantics and, for
+# some, size; the place among the sources, and an instruction that makes the operand harmless.
+GUARDS = {
+    ("Div", None): {1: "or.b{n} {to}, {of}, 1"},
+    ("Rem", None): {1: "or.b{n} {to}, {of}, 1"},
+    ("Bfe", None): {1: "and.b32 {to}, {of}, 0xff", 2: "and.b32 {to}, {of}, 0xff"},
+    ("Bfi", None): {2: "and.b32 {to}, {of}, 0xff", 3: "and.b32 {to}, {of}, 0xff"},
+    ("Fns", None): {1: "and.b32 {to}, {of}, 31", 2: "shr.s32 {to}, {of}, 1"},
+    ("mad", None): {2: "and.b32 {to}, {of}, 0x3fffffff"},  # vmad beyond 32 bits
+}
+
+
+def guards(row, t):
+    return GUARDS.get((row.semantics, None)) or GUARDS.get(
+        (row.semantics, t and reference.size(t)), {}
+    )
