@@ -2,6 +2,8 @@
 
     python -m ptx.fuzz record FILE.npz --programs 100000 --jobs 16
     python -m ptx.fuzz compare FILE.npz
+    python -m ptx.fuzz keep FILE.npz recorded/DEVICE-programs.npz --count 500
+    python -m ptx.fuzz minimise NUMBER corpus/NAME.ptx --other libcuda.so.1
     python -m ptx.fuzz show NUMBER
 
 Run in the folder tests; CUPOLA_TEST_DRIVER names the driver's library, by default it is cupola's
@@ -12,13 +14,15 @@ import argparse
 import concurrent.futures
 import multiprocessing
 import os
+import pathlib
 import sys
 import time
 
 import numpy as np
 
 from .driver import Driver, DriverError
-from .generate import batch
+from .generate import batch, kept
+from .generate import minimise as small
 from .record_matrix import device_name
 
 _driver = None
@@ -116,6 +120,33 @@ def compare(options):
     return bool(differing) or compared != programs
 
 
+def keep(options):
+    """Of a record, a part that stays in the tree, text and all."""
+    with np.load(options.file) as data:
+        kept.keep({name: data[name] for name in data}, options.count, options.into)
+
+
+def minimise(options):
+    """A program that differs between the CPU device and another driver, or its other way of
+    running kernels, as small as it can be.
+    """
+    other = {"CUPOLA_TEST_DRIVER": options.other}
+    if options.other in ("interpret", "compile"):
+        other = {"CUPOLA_CPU_MODE": options.other}
+    found = small.minimised(options.number, ({}, other))
+    if found is None:
+        sys.exit(f"program {options.number} gives the same on both")
+    program, (here, there) = found
+    if isinstance(here, str) or isinstance(there, str):
+        sys.exit(f"{program.text()}\n{here}\n{there}")
+    at = np.flatnonzero(here != there)[0]
+    values = f"was {here.flat[at]:#x}, on {options.other} {there.flat[at]:#x}"
+    why = f"program {options.number}: word {at} {values}"
+    digest = int(batch.digests(there)[0])
+    kept.write_case(options.into, program, options.other, digest, why)
+    print(options.into.read_text())
+
+
 def show(options):
     print(batch.of_seeds([options.number])[0])
 
@@ -133,6 +164,16 @@ def main():
         command.add_argument("--seconds", type=float, default=86400)
         if function is record:
             command.add_argument("--batch", type=int, default=50, help="programs a module")
+    command = commands.add_parser("keep")
+    command.set_defaults(run=keep)
+    command.add_argument("file")
+    command.add_argument("into")
+    command.add_argument("--count", type=int, default=500)
+    command = commands.add_parser("minimise")
+    command.set_defaults(run=minimise)
+    command.add_argument("number", type=int)
+    command.add_argument("into", type=pathlib.Path)
+    command.add_argument("--other", required=True, help="a library, or interpret or compile")
     command = commands.add_parser("show")
     command.set_defaults(run=show)
     command.add_argument("number", type=int)

@@ -1,13 +1,24 @@
-"""Random programs: NVIDIA's assembler takes them, and they have every row that they can have."""
+"""Random programs: what an H200 left of them, interpreted and as machine code; NVIDIA's assembler
+takes them, and they have every row of the table that they can have.
+"""
 
+import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from . import table
-from .generate import batch, forms
+from .generate import batch, forms, kept
+from .generate.minimise import everywhere, shrink
+from .generate.program import Program
+
+HERE = pathlib.Path(__file__).resolve().parent
+RECORDED = sorted((HERE / "recorded").glob("*-programs.npz"))
+CORPUS = sorted((HERE / "corpus").glob("*.ptx"))
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +61,57 @@ def test_nvidias_assembler_takes_them(tmp_path):
     command = ["ptxas", "-arch=sm_90", "-O1", str(file), "-o", str(tmp_path / "programs.cubin")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda f: f.stem)
+def test_recorded_programs(file, driver):
+    device, modules = kept.load(file)
+    differing, programs = [], 0
+    for text, launches, digests in modules:
+        got = batch.digests(batch.run(driver, text, launches))
+        differing += [x.name for x, a, b in zip(launches, got, digests, strict=True) if a != b]
+        programs += len(launches)
+    assert programs >= 500
+    assert not differing, f"other than {device}"
+
+
+@pytest.mark.parametrize("file", CORPUS, ids=lambda f: f.stem)
+def test_corpus(file, driver):
+    text, launch, digest = kept.read_case(file)
+    assert int(batch.digests(batch.run(driver, text, [launch]))[0]) == digest
+
+
+COMPILER = shutil.which("g++") or shutil.which("c++")
+
+
+@pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="of the CPU device alone")
+@pytest.mark.skipif(not COMPILER, reason="no compiler")
+def test_machine_code_agrees(tmp_path):
+    # What a compiler makes of it without optimising is enough, and there in a tenth of the time.
+    plain = tmp_path / "plain"
+    plain.write_text(f'#!/bin/sh\nexec {COMPILER} "$@" -O0\n')
+    plain.chmod(0o700)
+
+    def run(command, mode, *more):
+        environment = {
+            **os.environ,
+            "CXX": str(plain),
+            "CUPOLA_CACHE_DIR": str(tmp_path),
+            "CUPOLA_CPU_MODE": mode,
+            "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")]),
+        }
+        words = [sys.executable, "-m", "ptx.fuzz", command, str(tmp_path / "digests.npz"), *more]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("record", "interpret", "--programs", "16", "--batch", "16", "--jobs", "1")
+    assert "16 programs" in run("compare", "compile", "--jobs", "1")
+
+
+def test_a_program_is_made_small():
+    program = next(p for p in map(Program, range(100)) if "shfl.sync" in p.text())
+    before = sum(len(b.statements) for b in everywhere(program.blocks()))
+    small = shrink(program, lambda p: "shfl.sync" in p.text())
+    after = sum(len(b.statements) for b in everywhere(small.blocks()))
+    assert "shfl.sync" in small.text() and after < before and after <= 3

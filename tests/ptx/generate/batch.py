@@ -3,6 +3,7 @@
 import ctypes
 import random
 import zlib
+from collections import namedtuple
 from ctypes import byref, c_size_t, c_uint, c_uint64, c_void_p
 
 import numpy as np
@@ -12,6 +13,8 @@ from .program import HEAD, RECORD, THREADS, Program
 
 WORDS = THREADS * RECORD // 8 + 16  # of each program: its threads' records, then cells
 COLUMNS = RECORD // 8 + 1
+# What running a program takes: a Program has it, too.
+Launch = namedtuple("Launch", "name grid block_shape")
 
 
 def word(rng):

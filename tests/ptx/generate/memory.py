@@ -24,6 +24,9 @@ SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
 class Memory(Instructions):
+    # Whether it is a last statement of threads that leave: no barrier is behind it.
+    leaving = False
+
     def registers(self, t, count, to):
         """Registers that are loaded or stored, as they are written, and all together."""
         bits = width(t)
@@ -98,7 +101,7 @@ class Memory(Instructions):
         rng, k = self.rng, self.rng.randrange(CELLS)
         operation, kind = CELL_KINDS[k].split(".")
         value = self.some(reference.size(kind)) if operation not in ("inc", "dec") else "1000"
-        space = rng.choice((".global", ".shared", ".shared::cta", ""))
+        space = rng.choice((".global", "") + (".shared", ".shared::cta") * (not self.leaving))
         address = f"[%cells+{8 * k}]" if space in (".global", "") else f"[cells+{8 * k}]"
         order = rng.choice(("", "", ".relaxed.gpu", ".relaxed.cta", ".acq_rel.gpu", ".release.sys"))
         if rng.random() < 0.7:

@@ -85,6 +85,7 @@ class Program(Warp):
         self.threads = math.prod(self.block_shape)
         self.base = rng.randrange(0, BASES, 2)
         self.whole = self.threads % 32 == 0  # whether all lanes of each warp are there
+        self.left = False  # whether threads may have left: what they stored no barrier orders
         self.functions = []
         if rng.random() < 0.25:
             count = rng.choice((1, 1, 2))
@@ -111,14 +112,15 @@ class Program(Warp):
                 out.append(self.parted(self.operation))
             elif pick == "shuffle":
                 out.append(self.shuffle() if self.whole else self.operation())
-            elif pick in ("barrier", "exchange"):
+            elif pick == "barrier" or (pick == "exchange" and not self.left):
                 out.append(getattr(self, pick)())
             elif pick == "rounds":
                 body = Block(self.converged(rng.randint(2, 6), depth + 1))
                 out.append(Loop(f"%c{depth}", str(rng.randint(1, 3)), body, together=True))
             elif pick == "leave" and depth == 0:
-                self.whole = False
-                body = Block(self.apart(rng.randint(0, 2), 2))
+                self.whole, self.left, self.leaving = False, True, True
+                body = Block(self.apart(rng.randint(0, 3), 2))
+                self.leaving = False
                 out.append(Leave(self.some(1), rng.choice(("exit", "ret")), body))
             else:
                 out.append(self.anywhere(pick, depth, self.apart, together=True))
