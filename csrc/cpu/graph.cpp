@@ -11,14 +11,20 @@ namespace cupola::cpu {
 
 CUgraphNodeType type_of(const Work& work) {
     static constexpr CUgraphNodeType types[] = {
-        CU_GRAPH_NODE_TYPE_KERNEL,      CU_GRAPH_NODE_TYPE_MEMCPY,
-        CU_GRAPH_NODE_TYPE_MEMSET,      CU_GRAPH_NODE_TYPE_HOST,
-        CU_GRAPH_NODE_TYPE_GRAPH,       CU_GRAPH_NODE_TYPE_EMPTY,
-        CU_GRAPH_NODE_TYPE_WAIT_EVENT,  CU_GRAPH_NODE_TYPE_EVENT_RECORD,
-        CU_GRAPH_NODE_TYPE_MEM_ALLOC,   CU_GRAPH_NODE_TYPE_MEM_FREE,
-        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+        CU_GRAPH_NODE_TYPE_KERNEL,       CU_GRAPH_NODE_TYPE_MEMCPY,
+        CU_GRAPH_NODE_TYPE_MEMSET,       CU_GRAPH_NODE_TYPE_HOST,
+        CU_GRAPH_NODE_TYPE_GRAPH,        CU_GRAPH_NODE_TYPE_EMPTY,
+        CU_GRAPH_NODE_TYPE_WAIT_EVENT,   CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+        CU_GRAPH_NODE_TYPE_MEM_ALLOC,    CU_GRAPH_NODE_TYPE_MEM_FREE,
+        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_CONDITIONAL};
     static_assert(std::size(types) == std::variant_size_v<Work>);
     return types[work.index()];
+}
+
+std::vector<std::shared_ptr<Graph>> inner_graphs(const Work& work) {
+    if (const auto* child = std::get_if<ChildGraph>(&work)) return {child->graph};
+    if (const auto* node = std::get_if<ConditionalNode>(&work)) return node->bodies;
+    return {};
 }
 
 std::mutex& Graph::mutex() {
@@ -39,7 +45,7 @@ void Graph::forget() {
     Driver& driver = Driver::get();
     for (auto& node : nodes_) {
         driver.nodes.remove(node.get());
-        if (auto* child = std::get_if<ChildGraph>(&node->work)) child->graph->forget();
+        for (const auto& inner : inner_graphs(node->work)) inner->forget();
     }
     driver.graphs.remove(this);
 }
@@ -49,7 +55,7 @@ Node& Graph::add(Work work, const std::vector<Node*>& before) {
     auto node = std::make_shared<Node>();
     node->graph = this;
     node->work = std::move(work);
-    if (auto* child = std::get_if<ChildGraph>(&node->work)) child->graph->owner = node.get();
+    for (const auto& inner : inner_graphs(node->work)) inner->owner = node.get();
     Node& added = *node;
     if (known_) Driver::get().nodes.add(node);
     nodes_.push_back(std::move(node));
@@ -60,7 +66,7 @@ Node& Graph::add(Work work, const std::vector<Node*>& before) {
 void Graph::remove(Node& node) {
     for (Node* other : std::vector<Node*>(node.before)) unlink(*other, node);
     for (Node* other : std::vector<Node*>(node.after)) unlink(node, *other);
-    if (auto* child = std::get_if<ChildGraph>(&node.work)) child->graph->forget();
+    for (const auto& inner : inner_graphs(node.work)) inner->forget();
     Driver::get().nodes.remove(&node);
     const auto it = std::find_if(nodes_.begin(), nodes_.end(),
                                  [&](const auto& mine) { return mine.get() == &node; });
@@ -84,10 +90,13 @@ void Graph::unlink(Node& from, Node& to) {
 std::shared_ptr<Graph> Graph::clone(bool known) const {
     auto copy = known ? make() : std::make_shared<Graph>();
     copy->objects = objects;
+    copy->conditions = conditions;
     std::map<const Node*, Node*> twins;
     for (const auto& node : nodes_) {
         Work work = node->work;
         if (auto* child = std::get_if<ChildGraph>(&work)) child->graph = child->graph->clone(known);
+        if (auto* choice = std::get_if<ConditionalNode>(&work))
+            for (auto& body : choice->bodies) body = body->clone(known);
         Node& twin = copy->add(std::move(work), {});
         twin.origin = node->handle();
         twins[node.get()] = &twin;
@@ -117,8 +126,17 @@ std::vector<Node*> Graph::sorted() const {
 bool Graph::holds(const Graph& graph) const {
     if (&graph == this) return true;
     return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-        const auto* child = std::get_if<ChildGraph>(&node->work);
-        return child && child->graph->holds(graph);
+        const auto inner = inner_graphs(node->work);
+        return std::any_of(inner.begin(), inner.end(),
+                           [&](const auto& each) { return each->holds(graph); });
+    });
+}
+
+bool Graph::has_conditions() const {
+    return !conditions.empty() || std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+        const auto inner = inner_graphs(node->work);
+        return std::any_of(inner.begin(), inner.end(),
+                           [](const auto& each) { return each->has_conditions(); });
     });
 }
 

@@ -12,6 +12,7 @@
 
 #include "cpu/copy.hpp"
 #include "cpu/cuda.hpp"
+#include "cpu/graph_conditional.hpp"
 #include "cpu/graph_memory.hpp"
 #include "cpu/launch.hpp"
 #include "cpu/memory_operation.hpp"
@@ -46,9 +47,11 @@ struct FreeNode {
     std::shared_ptr<GraphMemory> memory;
 };
 using Work = std::variant<KernelCall, Copy, Fill, HostCall, ChildGraph, EmptyNode, WaitNode,
-                          RecordNode, AllocateNode, FreeNode, MemoryOperations>;
+                          RecordNode, AllocateNode, FreeNode, MemoryOperations, ConditionalNode>;
 
 CUgraphNodeType type_of(const Work& work);
+// The graphs that a node has: a child, or the bodies of a conditional one.
+std::vector<std::shared_ptr<Graph>> inner_graphs(const Work& work);
 
 struct Node {
     CUgraphNode handle() { return reinterpret_cast<CUgraphNode>(this); }
@@ -85,8 +88,10 @@ class Graph : public std::enable_shared_from_this<Graph> {
     std::vector<Node*> sorted() const;
     // Whether the graph is in this one, at any depth.
     bool holds(const Graph& graph) const;
+    bool has_conditions() const;  // likewise
 
-    Node* owner = nullptr;                                 // of a child graph: the node that has it
+    Node* owner = nullptr;  // of a child graph or a body: the node that has it
+    std::vector<std::shared_ptr<Conditional>> conditions;  // as objects
     std::vector<std::shared_ptr<UserReferences>> objects;  // which copies have, too
 
   private:
@@ -110,12 +115,17 @@ class GraphExec {
     std::mutex mutex;  // of what follows
 
   private:
-    void list(const Graph& graph);
+    void list(const Graph& graph, std::vector<Node*>& order);
+    void list_bodies(const ConditionalNode& node);
+    Makers makers(const Graph& body, Stream& stream) const;
+    std::vector<Makers> bodies(const ConditionalNode& node, Stream& stream) const;
     void allocate();
 
     const unsigned long long flags_;
     std::shared_ptr<Graph> graph_;
     std::vector<Node*> order_;  // child graphs' nodes in place of their node
+    std::map<const Graph*, std::vector<Node*>> bodies_;  // likewise, of conditional nodes
+    std::vector<std::shared_ptr<Conditional>> conditions_;
     std::map<CUgraphNode, Node*> by_origin_;
     Mark last_;  // launches run one after another
 };

@@ -52,6 +52,14 @@ struct Comparison {
                 return differ(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, &given);
         if (const auto* child = std::get_if<ChildGraph>(&ours.work))
             return run(*child->graph, *std::get<ChildGraph>(given.work).graph);
+        if (const auto* choice = std::get_if<ConditionalNode>(&ours.work)) {
+            const auto& other = std::get<ConditionalNode>(given.work);
+            if (choice->condition != other.condition || choice->kind != other.kind ||
+                choice->bodies.size() != other.bodies.size())
+                return differ(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, &given);
+            for (std::size_t n = 0; n < choice->bodies.size(); ++n)
+                if (const auto result = run(*choice->bodies[n], *other.bodies[n])) return result;
+        }
         // Other kernels have these addresses.
         if (const auto* made = std::get_if<AllocateNode>(&ours.work))
             if (made->memory != std::get<AllocateNode>(given.work).memory)
@@ -64,11 +72,19 @@ struct Comparison {
 void take_over(const Graph& mine, const Graph& theirs) {
     for (std::size_t i = 0; i < mine.nodes().size(); ++i) {
         Node &ours = *mine.nodes()[i], &given = *theirs.nodes()[i];
-        if (const auto* child = std::get_if<ChildGraph>(&ours.work))
-            take_over(*child->graph, *std::get<ChildGraph>(given.work).graph);
-        else
-            ours.work = given.work;
+        const auto inner = inner_graphs(ours.work), other = inner_graphs(given.work);
+        for (std::size_t n = 0; n < inner.size(); ++n) take_over(*inner[n], *other[n]);
+        if (inner.empty()) ours.work = given.work;
     }
+}
+
+// Of what computes; null of the rest.
+std::unique_ptr<Operation> plain_operation(const Work& work, Stream& stream) {
+    if (const auto* kernel = std::get_if<KernelCall>(&work))
+        return grid_operation(KernelCall(*kernel), stream.priority());
+    if (const auto* copy = std::get_if<Copy>(&work)) return copy_operation(*copy, stream);
+    if (const auto* fill = std::get_if<Fill>(&work)) return fill_operation(*fill, stream);
+    return nullptr;
 }
 
 struct Recorded {
@@ -81,19 +97,58 @@ struct Recorded {
 
 GraphExec::GraphExec(const Graph& graph, unsigned long long flags)
     : flags_(flags), graph_(graph.clone(false)) {
-    list(*graph_);
+    list(*graph_, order_);
 }
 
-void GraphExec::list(const Graph& graph) {
+void GraphExec::list(const Graph& graph, std::vector<Node*>& order) {
     const auto sorted = graph.sorted();
     require(sorted.size() == graph.nodes().size());
     for (Node* node : sorted) {
         by_origin_[node->origin] = node;
         if (const auto* child = std::get_if<ChildGraph>(&node->work))
-            list(*child->graph);
+            list(*child->graph, order);
         else
-            order_.push_back(node);
+            order.push_back(node);
+        if (const auto* choice = std::get_if<ConditionalNode>(&node->work)) list_bodies(*choice);
     }
+    conditions_.insert(conditions_.end(), graph.conditions.begin(), graph.conditions.end());
+}
+
+// A body is run by the stream's work in its own turn: it has kernels, copies and fills alone.
+void GraphExec::list_bodies(const ConditionalNode& choice) {
+    for (const auto& body : choice.bodies) {
+        auto& order = bodies_[body.get()];
+        list(*body, order);
+        for (const Node* node : order) {
+            const Work& work = node->work;
+            require(std::holds_alternative<KernelCall>(work) ||
+                        std::holds_alternative<Copy>(work) || std::holds_alternative<Fill>(work) ||
+                        std::holds_alternative<EmptyNode>(work) ||
+                        std::holds_alternative<ConditionalNode>(work),
+                    CUDA_ERROR_NOT_SUPPORTED);
+        }
+    }
+}
+
+// As they are now: what runs later is not changed with the graph.
+Makers GraphExec::makers(const Graph& body, Stream& stream) const {
+    Makers all;
+    for (const Node* node : bodies_.at(&body)) {
+        if (!node->enabled) continue;
+        if (const auto* choice = std::get_if<ConditionalNode>(&node->work))
+            all.push_back([choice = *choice, inner = bodies(*choice, stream)] {
+                return conditional_operation(choice, inner);
+            });
+        else if (!std::holds_alternative<EmptyNode>(node->work))
+            all.push_back([work = node->work, &stream] { return plain_operation(work, stream); });
+    }
+    return all;
+}
+
+std::vector<Makers> GraphExec::bodies(const ConditionalNode& choice, Stream& stream) const {
+    std::vector<Makers> all;
+    for (const auto& body : choice.bodies) all.push_back(makers(*body, stream));
+    return all;
 }
 
 Node& GraphExec::node(CUgraphNode origin) {
@@ -142,20 +197,19 @@ CUgraphExecUpdateResult GraphExec::update(const Graph& graph, CUgraphExecUpdateR
 void GraphExec::launch(Stream& stream) {
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Recorded> recorded;
+    if (!conditions_.empty())
+        operations.push_back(task([conditions = conditions_](CUresult) {
+            for (const auto& condition : conditions) condition->begin();
+        }));
     for (Node* node : order_) {
         if (!node->enabled) continue;
-        std::unique_ptr<Operation> operation;
-        if (const auto* kernel = std::get_if<KernelCall>(&node->work)) {
-            operation = grid_operation(KernelCall(*kernel), stream.priority());
-        } else if (const auto* copy = std::get_if<Copy>(&node->work)) {
-            operation = copy_operation(*copy, stream);
-        } else if (const auto* fill = std::get_if<Fill>(&node->work)) {
-            operation = fill_operation(*fill, stream);
+        std::unique_ptr<Operation> operation = plain_operation(node->work, stream);
+        if (const auto* choice = std::get_if<ConditionalNode>(&node->work)) {
+            operation = conditional_operation(*choice, bodies(*choice, stream));
         } else if (const auto* host = std::get_if<HostCall>(&node->work)) {
             operation = host_operation(host->function, host->data);
         } else if (const auto* wait = std::get_if<WaitNode>(&node->work)) {
             operation = wait->event->wait_operation(stream);
-            if (!operation) continue;
         } else if (const auto* record = std::get_if<RecordNode>(&node->work)) {
             auto made = std::make_shared<Event::Record>();
             made->mark.stream = stream.shared_from_this();
@@ -163,10 +217,8 @@ void GraphExec::launch(Stream& stream) {
             recorded.push_back({record->event, std::move(made), operations.size()});
         } else if (const auto* words = std::get_if<MemoryOperations>(&node->work)) {
             operation = memory_operation(*words);
-        } else {
-            continue;
         }
-        operations.push_back(std::move(operation));
+        if (operation) operations.push_back(std::move(operation));
     }
     allocate();
     // Memory that the graph allocates or frees is there for this launch, whatever becomes of the

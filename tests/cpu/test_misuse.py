@@ -12,15 +12,6 @@ OTHERWISE = {
     "cuModuleLoad: a folder": "there it is out of memory",
     "cuLibraryLoadData: nonsense": "there it is found out when a kernel is asked for",
     "foreign: an event as a stream": "there a stream that never was is one whose context has ended",
-    **dict.fromkeys(
-        [
-            "cuGraphAddNode_v2: a conditional one without a handle",
-            "cuGraphConditionalHandleCreate: null",
-            "cuGraphConditionalHandleCreate: null graph",
-            "cuGraphConditionalHandleCreate: flags",
-        ],
-        "conditional nodes are not supported here",
-    ),
 }
 
 

@@ -92,8 +92,9 @@ void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
 }
 
 const char* title(const Node& node) {
-    static const char* const names[] = {"kernel", "copy",   "fill",     "host", "graph", "empty",
-                                        "wait",   "record", "allocate", "free", "words"};
+    static const char* const names[] = {"kernel",   "copy",  "fill",  "host",
+                                        "graph",    "empty", "wait",  "record",
+                                        "allocate", "free",  "words", "conditional"};
     return names[node.work.index()];
 }
 
@@ -107,9 +108,9 @@ void print(std::FILE* file, const Graph& graph) {
                          grid.z, block.x, block.y, block.z);
         }
         std::fprintf(file, "\"];\n");
-        if (const auto* child = std::get_if<ChildGraph>(&node->work)) {
-            std::fprintf(file, "  subgraph cluster_%p {\n", static_cast<void*>(node.get()));
-            print(file, *child->graph);
+        for (const auto& inner : inner_graphs(node->work)) {
+            std::fprintf(file, "  subgraph cluster_%p {\n", static_cast<void*>(inner.get()));
+            print(file, *inner);
             std::fprintf(file, "  }\n");
         }
     }
@@ -140,6 +141,7 @@ CUPOLA_API CUresult cuGraphClone(CUgraph* out, CUgraph graph) {
     return locked([&] {
         require(out);
         const auto whole = graph_of(graph);
+        require(!whole->has_conditions(), CUDA_ERROR_NOT_SUPPORTED);
         // Memory that a graph allocates is at one address, and one graph's.
         for (const auto& node : whole->nodes())
             require(!std::holds_alternative<AllocateNode>(node->work) &&

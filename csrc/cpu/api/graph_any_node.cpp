@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/launch.hpp"
 
@@ -92,7 +93,47 @@ Node& switchable(GraphExec& exec, CUgraphNode handle) {
     return node;
 }
 
+// The bodies are graphs that the node has, empty at first.
+CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                         CUDA_CONDITIONAL_NODE_PARAMS& it) {
+    return add_node(node, graph, before, count, [&](Graph& to) {
+        const unsigned most = it.type == CU_GRAPH_COND_TYPE_IF      ? 2
+                              : it.type == CU_GRAPH_COND_TYPE_WHILE ? 1
+                                                                    : ~0u;
+        require(it.type >= CU_GRAPH_COND_TYPE_IF && it.type <= CU_GRAPH_COND_TYPE_SWITCH);
+        require(it.size > 0 && it.size <= most);
+        const auto found =
+            std::find_if(to.conditions.begin(), to.conditions.end(),
+                         [&](const auto& condition) { return condition->handle() == it.handle; });
+        require(found != to.conditions.end() && !(*found)->taken);
+        require(!it.ctx || it.ctx == (*found)->context()->handle());
+        ConditionalNode made;
+        made.condition = *found;
+        made.kind = it.type;
+        made.handles = std::make_shared<std::vector<CUgraph>>();
+        for (unsigned n = 0; n < it.size; ++n) {
+            made.bodies.push_back(Graph::make());
+            made.handles->push_back(made.bodies.back()->handle());
+        }
+        made.condition->taken = true;
+        it.phGraph_out = made.handles->data();
+        return made;
+    });
+}
+
 }  // namespace
+
+CUPOLA_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* out, CUgraph graph,
+                                                   CUcontext context, unsigned int initial,
+                                                   unsigned int flags) {
+    return locked([&] {
+        require(out && !(flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT));
+        const auto of = Driver::get().graphs.get(graph, CUDA_ERROR_INVALID_VALUE);
+        of->conditions.push_back(std::make_shared<Conditional>(
+            Context::from(context), initial, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0));
+        *out = of->conditions.back()->handle();
+    });
+}
 
 CUPOLA_API CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                    size_t count, CUgraphNodeParams* it) {
@@ -131,8 +172,9 @@ CUPOLA_API CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgra
                                                 older<CUDA_BATCH_MEM_OP_NODE_PARAMS>(it->memOp));
             case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
             case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-            case CU_GRAPH_NODE_TYPE_CONDITIONAL:
                 return CUDA_ERROR_NOT_SUPPORTED;
+            case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+                return add_conditional(node, graph, before, count, it->conditional);
             default:
                 return CUDA_ERROR_INVALID_VALUE;
         }

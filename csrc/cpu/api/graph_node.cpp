@@ -334,6 +334,7 @@ CUPOLA_API CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
     return add_node(node, graph, before, count, [&](Graph& to) {
         const auto what = Driver::get().graphs.get(child, CUDA_ERROR_INVALID_VALUE);
         require(!what->holds(to));
+        require(!what->has_conditions(), CUDA_ERROR_NOT_SUPPORTED);
         return ChildGraph{what->clone(true)};
     });
 }

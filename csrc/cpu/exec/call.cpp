@@ -83,6 +83,7 @@ void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::
         {"__assertfail", {8, 8, 4, 8, 8}, 4, false, control.assertion},
         {"malloc", {8}, 8, true, control.allocate},
         {"free", {8}, 0, false, control.release},
+        {"cudaGraphSetConditional", {8, 4}, 0, false, control.set_condition},
     };
     const Known* known = nullptr;
     for (const Known& each : list)

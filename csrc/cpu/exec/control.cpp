@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "cpu/conditional.hpp"
 #include "cpu/exec/block.hpp"
 #include "cpu/exec/print.hpp"
 
@@ -279,6 +280,31 @@ template <bool Wall, class T, unsigned Shift>
     return ip + 1;
 }
 
+// cudaGraphSetConditional(handle, value)
+[[gnu::noinline]] const Code* set_condition(const Code* ip, Warp& w, std::byte*) {
+    BlockState& block = block_of(w);
+    const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
+    const std::uint32_t* sp = stack_pointers(w);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+        const std::byte* frame = block.local_of(w, lane) + sp[lane];
+        std::uint64_t handle = 0;
+        std::uint32_t value = 0;
+        std::memcpy(&handle, frame + site.arguments[0].from, 8);
+        std::memcpy(&value, frame + site.arguments[1].from, 4);
+        auto* const word = reinterpret_cast<ConditionalWord*>(block.reach(
+            w, ip, lane, handle, sizeof(ConditionalWord), alignof(ConditionalWord), true));
+        if (!word) return stop_faulted(w);
+        if (word->known != ConditionalWord::mark) {
+            block.fault(w, ip, Fault::Kind::illegal_address, lane,
+                        "cudaGraphSetConditional of what is no handle", handle);
+            return stop_faulted(w);
+        }
+        __atomic_store_n(&word->value, value, __ATOMIC_RELAXED);
+    }
+    return ip + 1;
+}
+
 // Time that a thread gives away is for the others: the next branch backwards ends the turn.
 const Code* sleep(const Code* ip, Warp& w, std::byte*) {
     w.budget = 0;
@@ -366,6 +392,7 @@ const Control control{
     &threaded<&call_indirect>,
     &threaded<&allocate>,
     &threaded<&release>,
+    &threaded<&set_condition>,
 };
 
 void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,

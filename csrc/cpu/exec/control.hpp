@@ -18,7 +18,7 @@ struct Control {
     Handler print, assertion;
     Handler sleep;
     Handler call_indirect;
-    Handler allocate, release;
+    Handler allocate, release, set_condition;
 };
 extern const Control control;
 

@@ -1,0 +1,66 @@
+// csrc/cpu/graph_conditional.cpp - where conditions lie, and what runs by them.
+#include "cpu/graph_conditional.hpp"
+
+#include <new>
+#include <utility>
+
+#include "cpu/context.hpp"
+#include "cpu/driver.hpp"
+
+namespace cupola::cpu {
+
+// In memory that device code reaches and the program does not free.
+Conditional::Conditional(std::shared_ptr<Context> context, unsigned initial, bool assign)
+    : context_(std::move(context)), initial_(initial), assign_(assign) {
+    Allocation like;
+    like.device = context_->device().ordinal();
+    like.module = true;
+    address_ = Driver::get().memory.allocate(like, sizeof(ConditionalWord), 0,
+                                             context_->device().budget());
+    new (reinterpret_cast<void*>(address_)) ConditionalWord;
+}
+
+Conditional::~Conditional() {
+    if (Driver::state() == CUDA_SUCCESS)
+        Driver::get().memory.release(address_, context_->device().budget());
+}
+
+unsigned Conditional::value() const { return __atomic_load_n(&word().value, __ATOMIC_RELAXED); }
+
+void Conditional::begin() {
+    if (assign_) __atomic_store_n(&word().value, initial_, __ATOMIC_RELAXED);
+}
+
+std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
+                                                 std::vector<Makers> bodies) {
+    return task([condition = node.condition, kind = node.kind,
+                 bodies = std::move(bodies)](CUresult status) {
+        const Context& context = *condition->context();
+        const auto goes_on = [&] {
+            return context.alive() && context.error() == CUDA_SUCCESS &&
+                   Driver::state() == CUDA_SUCCESS;
+        };
+        const auto run = [&](const Makers& body) {
+            for (const auto& make : body)
+                if (goes_on()) make()->run(CUDA_SUCCESS);
+        };
+        if (status != CUDA_SUCCESS) return;
+        const unsigned value = condition->value();
+        switch (kind) {
+            case CU_GRAPH_COND_TYPE_IF:  // the second body, where there is one, is the "else"
+                if (value != 0)
+                    run(bodies[0]);
+                else if (bodies.size() > 1)
+                    run(bodies[1]);
+                break;
+            case CU_GRAPH_COND_TYPE_WHILE:
+                while (condition->value() != 0 && goes_on()) run(bodies[0]);
+                break;
+            case CU_GRAPH_COND_TYPE_SWITCH:
+                if (value < bodies.size()) run(bodies[value]);
+                break;
+        }
+    });
+}
+
+}  // namespace cupola::cpu

@@ -1,0 +1,350 @@
+"""Conditional nodes of graphs: bodies that run once, again, or by number."""
+
+import ctypes
+import os
+import pathlib
+import struct
+from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
+
+import pytest
+
+from .abi import *
+from .test_graph_nodes import CHILD, HOST, Graph, params
+
+CONDITIONAL, IF, WHILE, SWITCH, ASSIGN = 13, 0, 1, 2, 1
+TEXT = """
+.version 8.3
+.target sm_75
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+// Writes the next number into the list, whose first word counts them.
+.visible .entry note(.param .u64 list, .param .u32 number) {
+    .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p;
+    mov.u32 %r0, %tid.x; setp.ne.u32 %p, %r0, 0; @%p bra END;
+    ld.param.u64 %rd0, [list]; ld.param.u32 %r1, [number];
+    ld.global.u32 %r2, [%rd0]; add.u32 %r2, %r2, 1; st.global.u32 [%rd0], %r2;
+    mul.wide.u32 %rd1, %r2, 4; add.u64 %rd1, %rd0, %rd1; st.global.u32 [%rd1], %r1;
+    END: ret;
+}
+.visible .entry choose(.param .u64 handle, .param .u32 value) {
+    .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .pred %p;
+    mov.u32 %r0, %tid.x; setp.ne.u32 %p, %r0, 0; @%p bra END;
+    ld.param.u64 %rd0, [handle]; ld.param.u32 %r1, [value];
+    { .param .b64 a; .param .b32 b; st.param.b64 [a], %rd0; st.param.b32 [b], %r1;
+    call.uni cudaGraphSetConditional, (a, b); }
+    END: ret;
+}
+// One less in the word; the condition is what is left.
+.visible .entry less(.param .u64 word, .param .u64 handle) {
+    .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .pred %p;
+    mov.u32 %r0, %tid.x; setp.ne.u32 %p, %r0, 0; @%p bra END;
+    ld.param.u64 %rd0, [word]; ld.param.u64 %rd1, [handle];
+    ld.global.u32 %r1, [%rd0]; sub.u32 %r1, %r1, 1; st.global.u32 [%rd0], %r1;
+    { .param .b64 a; .param .b32 b; st.param.b64 [a], %rd1; st.param.b32 [b], %r1;
+    call.uni cudaGraphSetConditional, (a, b); }
+    END: ret;
+}
+.visible .entry fault() { .reg .b64 %rd; mov.u64 %rd, 8; st.global.u32 [%rd], 0; ret; }
+"""
+
+
+def linked(cuda):
+    """On NVIDIA's driver the function is in CUDA's device library."""
+    if not cuda.nvidia:
+        return TEXT.encode() + b"\0"
+    home = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    library = next(home.glob("**/libcudadevrt.a"), None)
+    if not library:
+        pytest.skip("no libcudadevrt.a")
+    state, image, size, none = c_void_p(), c_void_p(), c_size_t(), c_void_p()
+    cuda.cuLinkCreate_v2(0, none, none, byref(state))
+    data = TEXT.encode() + b"\0"
+    cuda.cuLinkAddData_v2(state, 1, data, len(data), b"text", 0, none, none)
+    cuda.cuLinkAddFile_v2(state, 4, os.fsencode(library), 0, none, none)
+    cuda.cuLinkComplete(state, byref(image), byref(size))
+    return ctypes.string_at(image, size.value)
+
+
+class Body(Graph):
+    """A graph that a node has."""
+
+    def __init__(self, owner, handle):
+        self.cuda, self.context, self.kept = owner.cuda, owner.context, owner.kept
+        self.handle = c_void_p(handle)
+
+
+class Conditions(Graph):
+    """A graph with conditions, and a list that its kernels note numbers in."""
+
+    def __init__(self, cuda, module, numbers):
+        super().__init__(cuda)
+        self.module, self.numbers = module, numbers
+
+    def condition(self, initial=0, flags=ASSIGN, graph=None):
+        handle = c_uint64()
+        self.cuda.cuGraphConditionalHandleCreate(
+            byref(handle), graph or self.handle, c_uint64(self.context), initial, flags
+        )
+        return handle.value
+
+    def choice(self, graph, handle, kind, size=1, after=()):
+        data = struct.pack("QiIQQ", handle, kind, size, 0, self.context)
+        node, given = graph.add(CONDITIONAL, data, after)
+        bodies = struct.unpack_from("Q", bytes(given.data), 16)[0]
+        return node, [Body(self, b) for b in (c_uint64 * size).from_address(bodies)]
+
+    def run_kernel(self, graph, name, *arguments, after=()):
+        return graph.kernel(self.cuda.function(self.module, name), *arguments, after=after)
+
+    def note(self, graph, number, after=()):
+        return self.run_kernel(graph, "note", c_uint64(self.numbers), c_uint(number), after=after)
+
+    def noted(self):
+        count = self.cuda.read(self.numbers, 1)[0]
+        found = self.cuda.read(self.numbers, count + 1)[1:]
+        self.cuda.cuMemsetD32_v2(self.numbers, 0, 1)
+        return found
+
+
+@pytest.fixture
+def graph(cuda):
+    module, numbers = cuda.module(linked(cuda)), cuda.alloc(4096)
+    cuda.cuMemsetD32_v2(numbers, 0, 1)
+    made = Conditions(cuda, module, numbers)
+    yield made
+    cuda.cuGraphDestroy(made.handle)
+    cuda.cuMemFree_v2(numbers)
+    cuda.cuModuleUnload(module)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, [2, 9]), (1, [1, 9]), (7, [1, 9])])
+def test_if_and_else(graph, value, expected):
+    handle = graph.condition()
+    chosen = graph.run_kernel(graph, "choose", c_uint64(handle), c_uint(value))
+    node, (then, other) = graph.choice(graph, handle, IF, 2, [chosen])
+    graph.note(then, 1)
+    graph.note(other, 2)
+    graph.note(graph, 9, [node])
+    ready = graph.ready()
+    for _ in range(2):
+        graph.cuda.cuGraphLaunch(ready, 0)
+        graph.cuda.cuCtxSynchronize()
+        assert graph.noted() == expected
+    graph.cuda.cuGraphExecDestroy(ready)
+
+
+def test_without_an_else(graph):
+    handle = graph.condition(0)
+    _, (then,) = graph.choice(graph, handle, IF)
+    graph.note(then, 1)
+    graph.run()
+    assert graph.noted() == []
+
+
+def test_a_default_is_given_again_at_each_launch(graph):
+    """A launch leaves zero in the condition."""
+    handle = graph.condition(1)
+    node, (then,) = graph.choice(graph, handle, IF)
+    graph.note(then, 5)
+    graph.run_kernel(graph, "choose", c_uint64(handle), c_uint(0), after=[node])
+    ready = graph.ready()
+    for _ in range(3):
+        graph.cuda.cuGraphLaunch(ready, 0)
+    graph.cuda.cuCtxSynchronize()
+    assert graph.noted() == [5, 5, 5]
+    graph.cuda.cuGraphExecDestroy(ready)
+
+
+def test_what_is_no_default_is_kept(graph):
+    handle = graph.condition(1, flags=0)
+    first = graph.run_kernel(graph, "choose", c_uint64(handle), c_uint(3))
+    _, bodies = graph.choice(graph, handle, SWITCH, 4, [first])
+    for n, body in enumerate(bodies):
+        graph.note(body, n)
+    graph.run()
+    assert graph.noted() == [3]
+
+
+@pytest.mark.parametrize("value", [0, 1, 2, 3, 4, 0xFFFFFFFF])
+def test_switch(graph, value):
+    handle = graph.condition(value)
+    node, bodies = graph.choice(graph, handle, SWITCH, 3)
+    for n, body in enumerate(bodies):
+        graph.note(body, 10 + n)
+    graph.note(graph, 1, [node])
+    graph.run()
+    assert graph.noted() == ([10 + value] if value < 3 else []) + [1]
+
+
+def test_while_with_an_if_inside(graph):
+    """Counts down from six; where the count is two, copies and fills as well."""
+    cuda, word = graph.cuda, graph.cuda.alloc(16)
+    cuda.cuMemsetD32_v2(word, 6, 1)
+    again, once = graph.condition(1), None
+    _, (loop,) = graph.choice(graph, again, WHILE)
+    once = graph.condition(1, graph=loop.handle)
+    counted = graph.run_kernel(loop, "less", c_uint64(word), c_uint64(again))
+    noted = graph.note(loop, 4, [counted])
+    inner, (then,) = graph.choice(loop, once, IF, 1, [noted])
+    filled = then.fill(word + 4, 77, 1)
+    copied = then.copy(word + 8, word + 4, 4, [filled])
+    graph.note(then, 8, [copied])
+    graph.run_kernel(loop, "choose", c_uint64(once), c_uint(0), after=[inner])
+    graph.run()
+    assert graph.noted() == [4, 8, 4, 4, 4, 4, 4]
+    assert cuda.read(word, 3) == [0, 77, 77]
+    cuda.cuMemFree_v2(word)
+
+
+def test_a_body_by_capture(graph):
+    cuda, word, stream = graph.cuda, graph.cuda.alloc(4), graph.cuda.stream(NON_BLOCKING)
+    cuda.cuMemsetD32_v2(word, 3, 1)
+    handle, out = graph.condition(1), c_void_p()
+    _, (loop,) = graph.choice(graph, handle, WHILE)
+    cuda.cuStreamBeginCaptureToGraph(stream, loop.handle, None, None, 0, 0)
+    for name, arguments in [("less", (word, handle)), ("note", (graph.numbers, 6))]:
+        last = c_uint if name == "note" else c_uint64
+        cuda.launch(
+            cuda.function(graph.module, name), 1, 32, c_uint64(arguments[0]), last(arguments[1]),
+            stream=stream,
+        )  # fmt: skip
+    cuda.cuStreamEndCapture(stream, byref(out))
+    assert out.value == loop.handle.value
+    graph.run()
+    assert graph.noted() == [6, 6, 6]
+    cuda.cuStreamDestroy_v2(stream)
+    cuda.cuMemFree_v2(word)
+
+
+def test_a_condition_of_a_capture(graph):
+    """The node is put into a graph that a stream captures."""
+    cuda, stream = graph.cuda, graph.cuda.stream(NON_BLOCKING)
+    status, captured, before, count = c_int(), c_void_p(), c_void_p(), c_size_t()
+    note = cuda.function(graph.module, "note")
+    cuda.cuStreamBeginCapture_v2(stream, 0)
+    cuda.launch(note, 1, 32, c_uint64(graph.numbers), c_uint(1), stream=stream)
+    cuda.cuStreamGetCaptureInfo_v2(
+        stream, byref(status), None, byref(captured), byref(before), byref(count)
+    )
+    handle = graph.condition(1, graph=captured)
+    nodes = (c_void_p * count.value).from_address(before.value)
+    inside = Body(graph, captured.value)
+    node, (then,) = graph.choice(inside, handle, IF, 1, list(nodes))
+    graph.note(then, 2)
+    cuda.cuStreamUpdateCaptureDependencies(stream, byref(c_void_p(node)), c_size_t(1), c_uint(1))
+    cuda.launch(note, 1, 32, c_uint64(graph.numbers), c_uint(3), stream=stream)
+    cuda.cuStreamEndCapture(stream, byref(captured))
+    inside.run()
+    assert graph.noted() == [1, 2, 3]
+    cuda.cuGraphDestroy(captured)
+    cuda.cuStreamDestroy_v2(stream)
+
+
+def test_kernels_of_bodies_are_changed_in_place(graph):
+    handle = graph.condition(1)
+    _, (then,) = graph.choice(graph, handle, IF)
+    node = graph.note(then, 5)
+    ready = graph.ready()
+    other = Graph(graph.cuda)
+    graph.run_kernel(other, "note", c_uint64(graph.numbers), c_uint(6))
+    graph.cuda.cuGraphExecKernelNodeSetParams_v2(ready, c_void_p(node), byref(other.kept[-1]))
+    graph.cuda.cuGraphLaunch(ready, 0)
+    graph.cuda.cuCtxSynchronize()
+    assert graph.noted() == [6]
+    graph.cuda.cuGraphKernelNodeSetParams_v2(c_void_p(node), byref(other.kept[-1]))
+    graph.cuda.cuGraphExecDestroy(ready)
+    graph.run()
+    assert graph.noted() == [6]
+    graph.cuda.cuGraphDestroy(other.handle)
+
+
+def code_of(graph, handle, kind, size):
+    data = params(CONDITIONAL, struct.pack("QiIQQ", handle, kind, size, 0, graph.context))
+    return graph.cuda.code(
+        "cuGraphAddNode_v2", byref(c_void_p()), graph.handle, None, None, 0, byref(data)
+    )
+
+
+def test_mistakes(graph):
+    cuda, handle = graph.cuda, graph.condition()
+    assert code_of(graph, handle, IF, 0) == code_of(graph, handle, IF, 3) == INVALID_VALUE
+    assert code_of(graph, handle, WHILE, 2) == code_of(graph, handle, SWITCH, 0) == INVALID_VALUE
+    assert code_of(graph, handle, 3, 1) == INVALID_VALUE
+    node, (then,) = graph.choice(graph, handle, IF)
+    assert code_of(graph, handle, IF, 1) == INVALID_VALUE  # a condition is one node's
+    kind = c_int()
+    cuda.cuGraphNodeGetType(c_void_p(node), byref(kind))
+    assert kind.value == CONDITIONAL
+    assert cuda.code("cuGraphDestroy", then.handle) == INVALID_VALUE
+    assert cuda.code("cuGraphClone", byref(c_void_p()), graph.handle) != SUCCESS
+    whole = Graph(cuda)
+    given = params(CHILD, struct.pack("Q", graph.handle.value))
+    assert (
+        cuda.code("cuGraphAddNode_v2", byref(c_void_p()), whole.handle, None, None, 0, byref(given))
+        != SUCCESS
+    )
+    cuda.cuGraphDestroy(whole.handle)
+
+
+def test_a_host_function_can_t_be_in_a_body(graph, own):
+    _, (then,) = graph.choice(graph, graph.condition(1), IF)
+    function = HostFunction(lambda _: None)
+    then.add(HOST, struct.pack("QQ", ctypes.cast(function, c_void_p).value, 0))
+    code = graph.cuda.code("cuGraphInstantiateWithFlags", byref(c_void_p()), graph.handle, 0)
+    assert code == NOT_SUPPORTED
+
+
+def test_a_picture(graph, tmp_path):
+    _, (then,) = graph.choice(graph, graph.condition(1), IF)
+    graph.note(then, 1)
+    path = tmp_path / "graph.dot"
+    graph.cuda.cuGraphDebugDotPrint(graph.handle, os.fsencode(path), 0)
+    assert "note" in path.read_text()
+
+
+ENDS = """
+from tests.cpu.test_graph_conditional import *
+module, numbers = cuda.module(TEXT.encode() + b"\\0"), cuda.alloc(64)
+cuda.cuMemsetD32_v2(numbers, 0, 1)
+graph = Conditions(cuda, module, numbers)
+handle = graph.condition(1)
+_, (loop,) = graph.choice(graph, handle, WHILE)
+"""
+
+
+def test_a_fault_ends_a_loop(passes, own):
+    passes(
+        ENDS
+        + """
+graph.run_kernel(loop, "fault")
+ready = graph.ready()
+cuda.cuGraphLaunch(ready, 0)
+assert cuda.code("cuCtxSynchronize") == ILLEGAL_ADDRESS
+"""
+    )
+
+
+def test_what_is_no_condition_is_a_fault(passes, own):
+    passes(
+        ENDS
+        + """
+cuda.launch(cuda.function(module, "choose"), 1, 1, c_uint64(numbers), c_uint(1))
+assert cuda.code("cuCtxSynchronize") == ILLEGAL_ADDRESS
+"""
+    )
+
+
+def test_an_endless_loop_ends_with_its_context(passes, own):
+    passes(
+        """
+context = c_void_p()
+cuda.cuCtxCreate_v2(byref(context), 0, 0)
+"""
+        + ENDS
+        + """
+graph.run_kernel(loop, "choose", c_uint64(handle), c_uint(1))
+ready = graph.ready()
+cuda.cuGraphLaunch(ready, 0)
+cuda.cuCtxDestroy_v2(context)
+"""
+    )
