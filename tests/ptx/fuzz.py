@@ -11,8 +11,9 @@ CPU device, whose CUPOLA_CPU_MODE says how it runs kernels.
 """
 
 import argparse
-import concurrent.futures
+import faulthandler
 import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import sys
@@ -25,105 +26,151 @@ from .generate import batch, kept
 from .generate import minimise as small
 from .record_matrix import device_name
 
-_driver = None
+PATIENCE = 60  # seconds for a module: then it is a failure
 
 
-def work(first, count):
-    """One module: (first program, checksum of the text, digests, columns, error)."""
-    global _driver
+# Of each program: its number, a checksum of its text, a digest of what it leaves, and 16 bits for
+# each word that a thread leaves, which tell where a difference lies.
+RESULT = np.dtype(
+    [("number", "u4"), ("text", "u4"), ("digest", "u8"), ("columns", "u2", (batch.COLUMNS,))]
+)
+
+
+def work(driver, first, count):
+    """Results of one module; or an error."""
     text, programs = batch.of_seeds(range(first, first + count))
-    nothing = np.zeros(count, np.uint64), np.zeros((count, batch.COLUMNS), np.uint16)
     try:
-        _driver = _driver or Driver()
-        memory = batch.run(_driver, text, programs)
-    except DriverError as error:
-        if _driver:
-            _driver.reset()
-        return first, batch.checksum(text), *nothing, str(error)
-    return first, batch.checksum(text), batch.digests(memory), batch.columns(memory), ""
+        memory = batch.run(driver, text, programs)
+    except DriverError as failure:
+        driver.reset()
+        return str(failure)
+    results = np.zeros(count, RESULT)
+    results["number"] = range(first, first + count)
+    results["text"] = [batch.checksum(p.text()) for p in programs]
+    results["digest"], results["columns"] = batch.digests(memory), batch.columns(memory)
+    return results
+
+
+def serve(connection):
+    """What a process does: modules, one by one."""
+    faulthandler.enable()
+    driver = Driver()
+    while True:
+        connection.send(work(driver, *connection.recv()))
+
+
+class Worker:
+    """A process with a driver of its own, since a driver may end it."""
+
+    def __init__(self):
+        self.task, self.process = None, None
+
+    def give(self, task):
+        if self.process is None:
+            context = multiprocessing.get_context("spawn")
+            self.connection, far = context.Pipe()
+            self.process = context.Process(target=serve, args=(far,), daemon=True)
+            self.process.start()
+            far.close()
+        self.task, self.since = task, time.monotonic()
+        self.connection.send(task)
+
+    def take(self):
+        """The result; None where there is none yet."""
+        late = time.monotonic() - self.since > PATIENCE
+        if not self.connection.poll() and self.process.is_alive() and not late:
+            return None
+        try:
+            return self.connection.recv() if self.connection.poll() else self.end(late)
+        except EOFError:
+            return self.end(late)
+
+    def end(self, late):
+        self.process.kill()
+        self.process.join()
+        why = "took too long" if late else f"ended the process ({self.process.exitcode})"
+        self.process = None
+        return why
 
 
 def run(first, programs, size, jobs, seconds):
-    """Results of all modules that were done in that time, in order."""
-    begun, results = time.monotonic(), []
-    starts = range(first, first + programs, size)
-    context = multiprocessing.get_context("spawn")
-    pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context)
-    futures = [pool.submit(work, at, min(size, first + programs - at)) for at in starts]
-    try:
-        left = seconds - (time.monotonic() - begun)
-        for future in concurrent.futures.as_completed(futures, timeout=left):
-            results.append(future.result())
-            if results[-1][-1]:
-                print(f"module of program {results[-1][0]}: {results[-1][-1]}", flush=True)
-    except concurrent.futures.TimeoutError:
-        print(f"stopped after {seconds} s: {len(results)} of {len(futures)} modules", flush=True)
-        for process in pool._processes.values():  # one of them may wait for ever
-            process.kill()
-    pool.shutdown(cancel_futures=True)
-    return sorted(results, key=lambda r: r[0]), time.monotonic() - begun
+    """Results of all programs that were done in that time, and those that failed with the error.
+    A module that fails is tried again program by program.
+    """
+    begun, results, failed = time.monotonic(), [], {}
+    workers = [Worker() for _ in range(jobs)]
+    waiting = [(n, min(size, first + programs - n)) for n in range(first, first + programs, size)]
+    waiting.reverse()
+    while waiting or any(w.task for w in workers):
+        if time.monotonic() - begun > seconds:
+            print(f"stopped after {seconds} s", flush=True)
+            break
+        for worker in workers:
+            if worker.task and (result := worker.take()) is not None:
+                (at, count), worker.task = worker.task, None
+                if not isinstance(result, str):
+                    results.append(result)
+                elif count > 1:
+                    waiting += [(n, 1) for n in range(at, at + count)]
+                else:
+                    failed[at] = result.strip()
+            if not worker.task and waiting:
+                worker.give(waiting.pop())
+        multiprocessing.connection.wait([w.connection for w in workers if w.task], timeout=1)
+    for worker in workers:
+        if worker.process:
+            worker.process.kill()
+    for number, error in failed.items():
+        print(f"program {number}: {error}", flush=True)
+    results = np.sort(np.concatenate([np.zeros(0, RESULT), *results]), order="number")
+    return results, failed, time.monotonic() - begun
 
 
 def record(options):
-    results, took = run(
-        options.first, options.programs, options.batch, options.jobs, options.seconds
-    )
+    where = options.first, options.programs, options.batch, options.jobs, options.seconds
+    results, failed, took = run(*where)
     device = device_name(Driver())
-    good = [r for r in results if not r[-1]]
-    np.savez_compressed(
-        options.file,
-        device=device,
-        size=options.batch,
-        first=np.array([r[0] for r in good]),
-        counts=np.array([len(r[2]) for r in good]),
-        checksums=np.array([r[1] for r in good], np.uint32),
-        digests=np.concatenate([r[2] for r in good]),
-        columns=np.concatenate([r[3] for r in good]),
-    )
-    done = sum(len(r[2]) for r in good)
-    print(f"{device}: {done} programs in {took:.1f} s, {len(results) - len(good)} modules failed")
-    return done != options.programs
+    parts = {name: results[name] for name in RESULT.names}
+    np.savez_compressed(options.file, device=device, **parts)
+    print(f"{device}: {len(results)} programs in {took:.1f} s, {len(failed)} failed")
+    return len(results) != options.programs
+
+
+def load(file):
+    """What was recorded: (device, results)."""
+    with np.load(file) as data:
+        results = np.zeros(len(data["number"]), RESULT)
+        for name in RESULT.names:
+            results[name] = data[name]
+        return str(data["device"]), results
 
 
 def compare(options):
     """Runs the same programs here."""
-    with np.load(options.file) as file:
-        there = {name: file[name] for name in file}
-    counts, size = there["counts"], int(there["size"])
-    at = np.concatenate([[0], np.cumsum(counts)])
-    places = {int(f): i for i, f in enumerate(there["first"])}
-    first = options.first if options.first is not None else min(places)
-    programs = options.programs or max(places) + size - first
-    results, took = run(first, programs, size, options.jobs, options.seconds)
-    compared, differing = 0, []
-    for begin, checksum, digests, columns, error in results:
-        i = places.get(begin)
-        if i is None:
-            continue
-        if error:
-            differing.append((begin, "the module", error.splitlines()[0]))
-            continue
-        if checksum != there["checksums"][i]:
-            sys.exit(f"module of program {begin} has another text than when it was recorded")
-        part = slice(at[i], at[i + 1])
-        compared += len(digests)
-        for k in np.flatnonzero(digests != there["digests"][part]):
-            where = np.flatnonzero(columns[k] != there["columns"][part][k])
-            differing.append((begin + int(k), "words", where.tolist()))
-    for line in differing:
-        print(*line)
+    device, there = load(options.file)
+    first = options.first if options.first is not None else int(there["number"].min())
+    programs = options.programs or int(there["number"].max()) + 1 - first
+    here, failed, took = run(first, programs, options.batch, options.jobs, options.seconds)
+    _, i, j = np.intersect1d(here["number"], there["number"], return_indices=True)
+    here, there = here[i], there[j]
+    if (other := here["number"][here["text"] != there["text"]]).size:
+        sys.exit(f"programs {other[:5]}... have another text than when they were recorded")
+    differing = np.flatnonzero(here["digest"] != there["digest"])
+    for k in differing:
+        words = np.flatnonzero(here["columns"][k] != there["columns"][k])
+        print(f"program {here['number'][k]} differs in words {words.tolist()}")
     mode = os.environ.get("CUPOLA_CPU_MODE", "")
     print(
-        f"{compared} programs of {there['device']} and of {device_name(Driver())} {mode}: "
-        f"{len(differing)} differ ({took:.1f} s here)"
+        f"{len(here)} programs of {device} and of {device_name(Driver())} {mode}: "
+        f"{len(differing)} differ, {len(failed)} failed ({took:.1f} s here)"
     )
-    return bool(differing) or compared != programs
+    return bool(len(differing) or failed or len(here) != programs)
 
 
 def keep(options):
     """Of a record, a part that stays in the tree, text and all."""
-    with np.load(options.file) as data:
-        kept.keep({name: data[name] for name in data}, options.count, options.into)
+    device, results = load(options.file)
+    kept.keep(device, results[: options.count], options.into)
 
 
 def minimise(options):
@@ -162,8 +209,7 @@ def main():
         command.add_argument("--programs", type=int, default=1000 if function is record else None)
         command.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
         command.add_argument("--seconds", type=float, default=86400)
-        if function is record:
-            command.add_argument("--batch", type=int, default=50, help="programs a module")
+        command.add_argument("--batch", type=int, default=50, help="programs a module")
     command = commands.add_parser("keep")
     command.set_defaults(run=keep)
     command.add_argument("file")

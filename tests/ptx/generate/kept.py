@@ -2,7 +2,6 @@
 the instruction table changes.
 """
 
-import io
 import json
 import lzma
 
@@ -10,35 +9,28 @@ import numpy as np
 
 from . import batch
 
+MODULE = 50  # programs
 
-def keep(results, count, file):
-    """The first so many programs of a record (of ``ptx.fuzz record``), with their text."""
-    texts, launches, digests, at = [], [], [], 0
-    for first, checksum, size in zip(
-        results["first"], results["checksums"], results["counts"], strict=True
-    ):
-        if len(digests) >= count:
-            break
-        text, programs = batch.of_seeds(range(int(first), int(first) + int(size)))
-        if batch.checksum(text) != checksum:
-            raise SystemExit(f"program {first} is another one than when it was recorded")
+
+def keep(device, results, file):
+    """Programs of a record (of ``ptx.fuzz record``), with their text."""
+    texts, launches = [], []
+    for at in range(0, len(results), MODULE):
+        part = results[at : at + MODULE]
+        text, programs = batch.of_seeds(part["number"].tolist())
+        if [batch.checksum(p.text()) for p in programs] != part["text"].tolist():
+            raise SystemExit(f"programs from {part['number'][0]} on are not those recorded")
         texts.append(text)
         launches.append([(p.name, p.grid, p.block_shape) for p in programs])
-        digests += results["digests"][at : at + size].tolist()
-        at += size
     held = json.dumps({"texts": texts, "launches": launches}).encode()
-    np.savez(
-        file,
-        device=results["device"],
-        programs=np.frombuffer(lzma.compress(held, preset=9), np.uint8),
-        digests=np.array(digests, np.uint64),
-    )
+    packed = np.frombuffer(lzma.compress(held, preset=9), np.uint8)
+    np.savez(file, device=device, programs=packed, digests=results["digest"])
 
 
 def load(file):
     """(device, modules): of each module its text, launches and digests."""
     with np.load(file) as data:
-        held = json.load(io.BytesIO(lzma.decompress(data["programs"].tobytes())))
+        held = json.loads(lzma.decompress(data["programs"].tobytes()))
         digests, device = data["digests"], str(data["device"])
     modules = []
     for text, launches in zip(held["texts"], held["launches"], strict=True):
