@@ -21,7 +21,7 @@ PACKAGE = ROOT / "package" / "cupola"
 # What a launch goes through. The others are compiled with less effort: it saves a third of their
 # time, and costs a call of theirs 1 % of its instructions, or 5 % at most.
 HURRIED = {"launch", "kernel", "elementwise", "graph_exec", "_argument", "_dimensions", "_foreign"}
-UNHURRIED = ("-O1", "-finline-small-functions", "-Wno-ignored-optimization-argument")
+UNHURRIED = ("-Og", "-finline-small-functions", "-Wno-ignored-optimization-argument")
 # What Cython puts into each module otherwise, once.
 SHARED = "cupola._shared"
 

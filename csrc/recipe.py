@@ -30,16 +30,17 @@ DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapp
 # by itself it would return from each handler instead of jumping to the next.
 FAST, HASTY = ("-O3",), ("-O1", "-foptimize-sibling-calls")
 # So many sources of a folder are compiled as one: most of a source's time is that of its headers.
-TOGETHER = 8
-# These declare the driver's functions in their own way.
-APART = {"csrc/cpu/symbols.cpp"}
-# Seconds that these take, about, to begin with them.
+TOGETHER = 24
+# Seconds that these take, about, to begin with them; the longest have objects of their own.
 WEIGHTS = {
-    "csrc/cpu/exec/isa/convert.cpp": 8,
-    "csrc/cpu/exec/isa/real.cpp": 6,
-    "csrc/cpu/exec/isa/integer.cpp": 4,
-    "csrc/cpu/exec/isa/compare.cpp": 3,
+    "csrc/cpu/exec/isa/convert.cpp": 12,
+    "csrc/cpu/exec/isa/real.cpp": 8,
+    "csrc/cpu/exec/isa/integer.cpp": 5,
+    "csrc/cpu/exec/isa/compare.cpp": 4,
+    "csrc/cpu/exec/isa/sync.cpp": 4,
 }
+# And this declares the driver's functions in its own way.
+APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
@@ -239,9 +240,7 @@ class Recipe:
         # the linker keeps the first, which has to run everywhere.
         for isa, march, wanted in instruction_sets(self.build.architectures.asks_for_all()):
             options = (*flags, *(fast if wanted else hasty), f"-DCUPOLA_ISA={isa}", *march)
-            objects += [
-                self._object([source], options, toolkit, folder=isa) for source in isa_sources
-            ]
+            objects += self._objects(isa_sources, options, toolkit, folder=isa)
         return objects
 
     def _objects(
@@ -297,7 +296,7 @@ class Recipe:
             label=label,
             inputs=(*before, *inputs),
             key=(*flags, *includes, f"CUDA {toolkit.release}"),
-            weight=WEIGHTS.get(str(source), 0.5 * len(sources)),
+            weight=sum(WEIGHTS.get(str(path), 0.5) for path in sources),
         )
 
     def _semantics(self) -> Any:

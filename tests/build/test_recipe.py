@@ -120,18 +120,21 @@ def test_sources_are_compiled_together_and_tools_see_each(recipe):
             assert len({path.rpartition("/")[0] for path in paths}) == 1
 
 
-@pytest.mark.parametrize("folder", ["runtime", "image", "ptx", "cpu", "cpu/api", "cpu/exec"])
+@pytest.mark.parametrize(
+    "folder",
+    ["runtime", "image", "ptx", "cpu", "cpu/api", "cpu/exec", "cpu/exec/isa", "cpu/native"],
+)
 def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
     """Else which files may be compiled together would depend on how many there are."""
     sources = [path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc" / folder).glob("*.cpp")]
     sources = sorted(set(sources) - recipe.APART)
     assert sources
     compiler = native.Compiler.find()
-    defined = ("BUILD_ID", "VERSION", "KERNELS_FATBIN", "ARRAYS_IMAGE")
+    defined = ("BUILD_ID", "VERSION", "KERNELS_FATBIN", "ARRAYS_IMAGE", "SEMANTICS")
     includes = [f"-isystem{path}" for path in toolkit.find().include]
     command = [*compiler.command, *compiler.flags, "-fsyntax-only", "-Icsrc", "-Icsrc/include"]
     command += [*includes, *(native.define(f"CUPOLA_{name}", "") for name in defined)]
-    command += [word for path in sources for word in ("-include", path)]
+    command += ["-DCUPOLA_ISA=oldest", *(w for path in sources for w in ("-include", path))]
     done = subprocess.run(
         [*command, "-x", "c++", "/dev/null"], cwd=ROOT, capture_output=True, text=True
     )

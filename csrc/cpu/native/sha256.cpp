@@ -20,9 +20,9 @@ constexpr std::uint32_t round_constants[64] = {
 
 constexpr std::uint32_t rotated(std::uint32_t x, unsigned n) { return x >> n | x << (32 - n); }
 
-using State = std::array<std::uint32_t, 8>;
+using HashState = std::array<std::uint32_t, 8>;
 
-void absorb(State& state, const unsigned char* block) {
+void absorb(HashState& state, const unsigned char* block) {
     std::uint32_t w[64];
     for (unsigned i = 0; i < 16; ++i)
         w[i] = std::uint32_t{block[4 * i]} << 24 | std::uint32_t{block[4 * i + 1]} << 16 |
@@ -32,7 +32,7 @@ void absorb(State& state, const unsigned char* block) {
         w[i] = w[i - 16] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[i - 7] +
                (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
     }
-    State s = state;
+    HashState s = state;
     for (unsigned i = 0; i < 64; ++i) {
         const std::uint32_t sum1 = rotated(s[4], 6) ^ rotated(s[4], 11) ^ rotated(s[4], 25);
         const std::uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
@@ -47,8 +47,8 @@ void absorb(State& state, const unsigned char* block) {
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
-    State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    HashState state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
     const std::size_t whole = bytes.size() / 64 * 64;
     for (std::size_t at = 0; at < whole; at += 64) absorb(state, data + at);

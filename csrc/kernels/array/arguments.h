@@ -15,9 +15,9 @@ struct Flat {
 };
 
 // How many a thread of that kernel loads at once, and how often: 16 bytes, but of elements of one
-// byte 8 by two loads, since each is as much code as an element of any other size.
+// byte by four loads, since each element of a pack is as much code as one of any other size.
 constexpr unsigned flat_pack(unsigned size) { return size == 1 ? 4 : 16 / size; }
-constexpr unsigned flat_packs(unsigned size) { return size == 1 ? 2 : 1; }
+constexpr unsigned flat_packs(unsigned size) { return size == 1 ? 4 : 1; }
 
 constexpr int most_axes = 8, few_axes = 5;
 

@@ -2,6 +2,9 @@
 //
 // Integers wrap, so they are computed without a sign where that makes no difference. Real ones
 // round once each; this is compiled with --fmad=false, so that no two become one.
+//
+// `words` does the same to all the narrow integers of a word, where that is fewer instructions than
+// taking them out one by one: `tops` has the highest bit of each.
 #pragma once
 
 #include "types.cuh"
@@ -23,6 +26,9 @@ struct add {
         else
             return static_cast<T>(unsigned_of<T>(x) + unsigned_of<T>(y));
     }
+    __device__ static u32 words(u32 x, u32 y, u32 tops) {
+        return ((x & ~tops) + (y & ~tops)) ^ ((x ^ y) & tops);
+    }
 };
 
 struct subtract {
@@ -32,6 +38,9 @@ struct subtract {
             return {x.real - y.real, x.imag - y.imag};
         else
             return static_cast<T>(unsigned_of<T>(x) - unsigned_of<T>(y));
+    }
+    __device__ static u32 words(u32 x, u32 y, u32 tops) {
+        return ((x | tops) - (y & ~tops)) ^ (~(x ^ y) & tops);
     }
 };
 
@@ -235,24 +244,28 @@ struct bitwise_and {
     __device__ static T of(T x, T y) {
         return x & y;
     }
+    __device__ static u32 words(u32 x, u32 y, u32) { return x & y; }
 };
 struct bitwise_or {
     template <class T>
     __device__ static T of(T x, T y) {
         return x | y;
     }
+    __device__ static u32 words(u32 x, u32 y, u32) { return x | y; }
 };
 struct bitwise_xor {
     template <class T>
     __device__ static T of(T x, T y) {
         return x ^ y;
     }
+    __device__ static u32 words(u32 x, u32 y, u32) { return x ^ y; }
 };
 struct invert {
     template <class T>
     __device__ static T of(T x, T) {
         return ~x;
     }
+    __device__ static u32 words(u32 x, u32, u32) { return ~x; }
 };
 
 // By as many bits as there are, and more, nothing is left but the sign. A narrow type's bits beyond

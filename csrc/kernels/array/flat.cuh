@@ -71,20 +71,64 @@ __device__ void store_pack(unsigned long long address, const P& value) {
     *reinterpret_cast<Bits*>(address) = bits;
 }
 
-// One operation on pairs of elements; the same for all threads, so it is chosen once for all.
+// Whether an operation is done to whole words of narrow integers, in packs of n.
+template <class Operation, class S, int n, class = void>
+constexpr bool by_words = false;
+template <class Operation, class S, int n>
+constexpr bool by_words<Operation, S, n, std::void_t<decltype(Operation::words(0, 0, 0))>> =
+    std::is_integral_v<S> && sizeof(S) < sizeof(u32) && n * sizeof(S) % sizeof(u32) == 0;
+
+template <class Operation, class S, int n, class C>
+__device__ Pack<S, n> of_words(int form, C scalar, const Pack<S, n>& x, const Pack<S, n>& y) {
+    constexpr bool bytes = sizeof(S) == 1;
+    constexpr u32 tops = bytes ? 0x80808080u : 0x80008000u;
+    const u32 all = bytes ? (scalar & 0xff) * 0x01010101u : (scalar & 0xffff) * 0x00010001u;
+    u32 first[n * sizeof(S) / sizeof(u32)], second[n * sizeof(S) / sizeof(u32)];
+    memcpy(first, &x, sizeof x);
+    memcpy(second, &y, sizeof y);
+#pragma unroll
+    for (int i = 0; i < n * sizeof(S) / sizeof(u32); ++i)
+        first[i] = Operation::words(form == first_scalar ? all : first[i],
+                                    form == second_scalar ? all : second[i], tops);
+    Pack<S, n> out;
+    memcpy(&out, first, sizeof out);
+    return out;
+}
+
+// The second becomes the first, and so on.
+template <class P, int packs>
+__device__ void shift(P (&all)[packs]) {
+#pragma unroll
+    for (int k = 1; k < packs; ++k) all[k - 1] = all[k];
+}
+
+// One operation on pairs of elements; the same for all threads, so it is chosen once for all. Packs
+// come one after the other into the same registers: unrolled, each would be code of its own, for
+// every operation.
 template <class Class, class Arguments, class S, class R, int n, int packs>
-__device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
-                        const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
+__device__ void compute(const Arguments& a, Pack<S, n> (&x)[packs], Pack<S, n> (&y)[packs],
+                        Pack<R, n> (&out)[packs]) {
     using C = computed<S>;
     const C scalar = scalar_of<C>(a.scalar);
     Class::template choose<C>(a.operation, [&](auto operation) {
+        if constexpr (by_words<decltype(operation), S, n>) {
 #pragma unroll
-        for (int k = 0; k < packs; ++k) {
+            for (int k = 0; k < packs; ++k)
+                out[k] = of_words<decltype(operation)>(a.form, scalar, x[k], y[k]);
+        } else {
+#pragma unroll 1
+            for (int k = 0; k < packs; ++k) {
+                Pack<R, n> made;
 #pragma unroll
-            for (int i = 0; i < n; ++i) {
-                const C first = a.form == first_scalar ? scalar : convert<C>(x[k].at[i]);
-                const C second = a.form == second_scalar ? scalar : convert<C>(y[k].at[i]);
-                out[k].at[i] = store<R>(operation.of(first, second));
+                for (int i = 0; i < n; ++i) {
+                    const C first = a.form == first_scalar ? scalar : convert<C>(x[0].at[i]);
+                    const C second = a.form == second_scalar ? scalar : convert<C>(y[0].at[i]);
+                    made.at[i] = store<R>(operation.of(first, second));
+                }
+                shift(x);
+                shift(y);
+                shift(out);
+                out[packs - 1] = made;
             }
         }
     });
