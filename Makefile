@@ -12,6 +12,8 @@ WHEELS ?= dist
 wheel: export CUPOLA_ARCHITECTURES ?= all
 # How long each fuzzer runs.
 FUZZ_SECONDS ?= 60
+# How many random programs run interpreted and as machine code; some seconds each.
+FUZZ_PROGRAMS ?= 100
 
 CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.cpp' -o -name '*.hpp' -o \
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
@@ -105,10 +107,15 @@ sanitize: build
 	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
 	@$(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
 
-# What takes minutes: millions of calls that must leave nothing behind, on this machine's driver.
+# What takes minutes: millions of calls that must leave nothing behind, on this machine's driver,
+# and random programs as machine code.
 sweep: build
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak \
 	    tests/install/test_install.py::test_wheel_from_a_source_distribution tests/programs $(PYTEST)
+	@mkdir -p build/fuzz && cd tests && programs="$(CURDIR)/build/fuzz/programs.npz" && \
+	    python="$(CURDIR)/$(BIN)/python" && \
+	    CUPOLA_CPU_MODE=interpret $$python -m ptx.fuzz record $$programs --programs $(FUZZ_PROGRAMS) && \
+	    CUPOLA_CPU_MODE=compile $$python -m ptx.fuzz compare $$programs
 
 clean:
 	rm -rf build dist $(VENV) package/*.egg-info package/cupola/lib package/cupola/include \

@@ -54,6 +54,12 @@ CUPOLA_REQUIRE_PEERS=1 part tests "${pytest[@]}" --driver=cuda --ignore=tests/cp
 CUPOLA_TEST_DRIVER=libcuda.so.1 part tests-abi "${pytest[@]}" --driver=cuda tests/cpu tests/ptx &
 finish
 
+# Random programs: what they leave here, and on the CPU device.
+programs=$results/programs-$device-$revision.npz
+CUPOLA_TEST_DRIVER=libcuda.so.1 CUDA_CACHE_DISABLE=1 part programs-recorded \
+    env -C tests "$python" -m ptx.fuzz record "$programs" --programs 20000 &&
+    part programs-compared env -C tests "$python" -m ptx.fuzz compare "$programs"
+
 sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
 # Calls that fail are how the driver is asked where a parameter list ends and whose an address is;
 # cupola checks the result of each, so memcheck reports only what kernels do.
