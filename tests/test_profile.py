@@ -464,3 +464,18 @@ def test_nsys_shows_the_ranges(driver, tmp_path):
         if answer.returncode:
             pytest.skip(f"nsys does not work here: {answer.stderr.strip()[-200:]}")
     assert "mine" in answer.stdout and "saxpy" in answer.stdout
+
+
+@pytest.mark.cuda_only("Nsight Compute profiles NVIDIA's driver")
+def test_ncu_shows_the_ranges(driver):
+    ncu = shutil.which("ncu")
+    if ncu is None:
+        pytest.skip("ncu is not installed")
+    command = [ncu, "--nvtx", "--nvtx-include", "mine/", "--section", "LaunchStats"]
+    answer = subprocess.run(
+        [*command, sys.executable, "-c", RANGES], capture_output=True, text=True
+    )
+    if "ERR_NVGPUCTRPERM" in answer.stdout:
+        pytest.skip("this user may not read the GPU's counters")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "saxpy" in answer.stdout and "mine" in answer.stdout, answer.stdout
