@@ -26,7 +26,8 @@ from .generate import batch, kept
 from .generate import minimise as small
 from .record_matrix import device_name
 
-PATIENCE = 60  # seconds for a module: then it is a failure
+# Seconds for a module: then it is a failure. A compiler for the host takes its time.
+PATIENCE = 3600 if os.environ.get("CUPOLA_CPU_MODE") == "compile" else 60
 
 
 # Of each program: its number, a checksum of its text, a digest of what it leaves, and 16 bits for
