@@ -1,8 +1,7 @@
 # ruff: noqa: E501 - PTX text is wide
 """Reductions of a tensor's tiles, and tensor maps that kernels change."""
 
-import ctypes
-from ctypes import c_uint64, c_void_p
+from ctypes import c_uint64
 
 import numpy as np
 import pytest
@@ -21,36 +20,13 @@ tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.sync.align
 """
 
 
-@pytest.fixture
-def memory(driver):
-    """Gives the device's address of a copy of an array, and a function that reads it back."""
-    taken = []
-
-    def place(a):
-        at = c_uint64()
-        driver("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(a.nbytes))
-        taken.append(at)
-        driver("cuMemcpyHtoD_v2", at, c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
-
-        def read():
-            back = np.empty_like(a)
-            driver("cuMemcpyDtoH_v2", c_void_p(back.ctypes.data), at, ctypes.c_size_t(a.nbytes))
-            return back
-
-        return at.value, read
-
-    yield place
-    for at in taken:
-        driver.library.cuMemFree_v2(at)
-
-
 def reduction(op, size):
-    """Joins box's bytes, which come from memory, with the tile at (4, 2)."""
+    """Joins box's bytes, which come from memory, with the tile at (8, 2)."""
     return f""".version 8.6\n.target sm_90\n.address_size 64
     .visible .entry k(.param .align 64 .b8 map[128], .param .u64 pbox) {{
     .shared .align 128 .b8 box[{size}]; .reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .pred %p<2>;
     mov.b64 %rd0, map; cvta.param.u64 %rd0, %rd0; ld.param.u64 %rd1, [pbox]; cvta.to.global.u64 %rd1, %rd1;
-    mov.u32 %r0, %tid.x; mov.u32 %r1, box; mov.u32 %r4, 4; mov.u32 %r5, 2;
+    mov.u32 %r0, %tid.x; mov.u32 %r1, box; mov.u32 %r4, 8; mov.u32 %r5, 2;
     shl.b32 %r2, %r0, 2; LOOP: add.u32 %r3, %r1, %r2; cvt.u64.u32 %rd2, %r2; add.u64 %rd2, %rd1, %rd2; ld.global.u32 %r6, [%rd2]; st.shared.u32 [%r3], %r6;
     add.u32 %r2, %r2, 256; setp.lt.u32 %p0, %r2, {size}; @%p0 bra LOOP;
     fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p0, %r0, 0; @%p0 bra END;
@@ -84,8 +60,8 @@ def test_reductions(op, kind, load, driver, memory):
     assert code == 0
     load(reduction(op, b.nbytes)).run("k", 1, 64, [Map.from_buffer_copy(tensor), b])
     expected = a.copy()
-    rows, columns = 8 - 2, min(wide, 16 - 4)
-    expected[2:, 4 : 4 + columns] = JOINED[op](a[2:, 4 : 4 + columns], b[:rows, :columns])
+    rows, columns = 8 - 2, min(wide, 16 - 8)
+    expected[2:, 8 : 8 + columns] = JOINED[op](a[2:, 8 : 8 + columns], b[:rows, :columns])
     assert (read() == expected).all()
 
 

@@ -2,6 +2,7 @@
 """Video instructions: every form over special and random values, against the manual's pseudo-code."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -17,6 +18,21 @@ COVERED += " ".join(
     for name in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax")
     for n in (2, 4)
 )
+
+# Where NVIDIA's compiler departs from the manual, as an H200 shows: it makes 32-bit instructions of
+# the scalar forms, so that
+# - what does not fit a signed number of 32 bits on the way is cut, or compared as a signed one;
+# - vshl with .sat or a second min or max, and vshr with a second operation, give something else;
+# - vset's second min and max compare signed numbers where the sources are signed;
+# - a part of the destination is not what the manual says.
+DEPARTS = re.compile(
+    r"vshl\S*\.(sat|min|max)|vshr\S*\.(add|min|max)|vset\.\S*\.(min|max)|v[a-z]+\.\S+ %r3\.[bh]"
+)
+
+
+def fits(numbers):
+    return all(-(1 << 31) <= n < 1 << 31 for n in numbers)
+
 
 COUNT = 64
 SPECIAL = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00010001, 0x7F80FF00]  # fmt: skip
@@ -98,6 +114,7 @@ def scalar(rng):
             )
             return finish(t, False, "u32", c, second, into)
 
+        run.inner = lambda x, y, c: ()
         return f"vset.{kinds[1]}.{kinds[2]}.{op}{dot} {tail}", run
     if name in ("vshl", "vshr"):
         mode = rng.choice(["clamp", "wrap"])
@@ -107,12 +124,17 @@ def scalar(rng):
             n = n & 31 if mode == "wrap" else min(n, 32)
             return finish(p << n if name == "vshl" else p >> n, sat, kinds[0], c, second, into)
 
+        run.inner = lambda x, y, c: ()
         return f"{name}.{kinds[0]}.{kinds[1]}.u32{'.sat' * sat}.{mode}{dot} {tail}", run
 
-    def run(x, y, c):
-        t = OPERATIONS[name](part(x, sel[0], kinds[1]), part(y, sel[1], kinds[2]))
-        return finish(t, sat, kinds[0], c, second, into)
+    def inner(x, y, c):
+        p, q = part(x, sel[0], kinds[1]), part(y, sel[1], kinds[2])
+        return p, q, OPERATIONS[name](p, q)
 
+    def run(x, y, c):
+        return finish(inner(x, y, c)[-1], sat, kinds[0], c, second, into)
+
+    run.inner = inner
     return f"{name}.{'.'.join(kinds)}{'.sat' * sat}{dot} {tail}", run
 
 
@@ -126,20 +148,19 @@ def product(rng):
     signed = "s32" in (a_kind, b_kind) or bool(minus)
     dtype = "s32" if signed else "u32"
 
-    def total(x, y, c):
-        p = part(x, sel[0], a_kind) * part(y, sel[1], b_kind)
+    def inner(x, y, c):
+        a, b = part(x, sel[0], a_kind), part(y, sel[1], b_kind)
         c = number(c, 32, "s32" if signed else "u32")
-        if minus in ("a", "b"):
-            p = -p
-        elif minus == "c":
+        p = -a * b if minus in ("a", "b") else a * b
+        if minus == "c":
             c = -c
-        return p + c + po
+        return a, b, c, p, p + c + po
 
     def run(x, y, c):
-        t = total(x, y, c) >> {"": 0, ".shr7": 7, ".shr15": 15}[scale]
+        t = inner(x, y, c)[-1] >> {"": 0, ".shr7": 7, ".shr15": 15}[scale]
         return (clamp(t, 32, dtype) if sat else t) & 0xFFFFFFFF
 
-    run.fits = lambda x, y, c: total(x, y, c) == clamp(total(x, y, c), 32, dtype)
+    run.inner = inner
     a, b = (
         f"{'-' * (minus == m)}%r{n}" + (s and f".{s}")
         for n, (m, s) in enumerate(zip("ab", sel, strict=True))
@@ -199,13 +220,9 @@ def simd(rng):
 def test_forms(make, seed, driver, load):
     rng = random.Random(f"{make.__name__}{seed}")
     cases = [make(rng) for _ in range(120)]
-    if driver.on_hardware:
-        # NVIDIA's compiler makes of a part of the destination what the manual does not say.
-        cases = [
-            c
-            for c in cases
-            if make is simd or (".b" not in c[0].split(",")[0] and ".h" not in c[0].split(",")[0])
-        ]
+    scalars_depart = driver.on_hardware and make is not simd
+    if scalars_depart:
+        cases = [c for c in cases if not DEPARTS.match(c[0])]
     text = ".version 8.6\n.target sm_90\n.address_size 64\n"
     for n, (code, _) in enumerate(cases):
         text += f""".visible .entry k{n}(.param .u64 pa, .param .u64 pb) {{ .reg .b64 %rd<4>; .reg .b32 %r<8>;
@@ -224,9 +241,9 @@ def test_forms(make, seed, driver, load):
         out = np.zeros(COUNT, np.uint32)
         module.run(f"k{n}", 1, COUNT, [np.array(a, np.uint32), out])
         expected = [run(*values) for values in zip(*a, strict=True)]
-        if make is product and driver.on_hardware:  # there a sum of more than 32 bits is cut
+        if scalars_depart:
             expected = [
-                e if run.fits(*values) else None
+                e if fits(run.inner(*values)) else None
                 for e, values in zip(expected, zip(*a, strict=True), strict=True)
             ]
         for i, (e, g) in enumerate(zip(expected, out, strict=True)):

@@ -46,7 +46,8 @@ class Tile {
     // Copies between the box at a shared address and the tensor, whose elements are joined with
     // what is stored where there is a `reduce`.
     bool copy(std::uint64_t box, bool to_box, ReduceElements reduce = nullptr) {
-        if (!block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, to_box)) return false;
+        if (!lies_well(to_box) || !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, to_box))
+            return false;
         std::uint32_t place[5] = {};
         for (std::uint64_t row = box;; row += row_bytes()) {
             if (!copy_row(row, place, to_box, reduce)) return false;
@@ -57,6 +58,18 @@ class Tile {
     }
 
   private:
+    // As an H200 has it: a tile begins at whole 16 bytes of its rows, and one that is stored begins
+    // nowhere before the tensor.
+    bool lies_well(bool loads) const {
+        const bool before =
+            !loads && std::any_of(from_, from_ + map_.rank, [](auto at) { return at < 0; });
+        if (!before && static_cast<std::uint32_t>(from_[0]) * element_ % chunk == 0) return true;
+        w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
+                        before ? "a tile is stored that begins before the tensor"
+                               : "a tile that does not begin at whole 16 bytes",
+                        static_cast<std::uint32_t>(from_[0]));
+        return false;
+    }
     std::uint32_t row_bytes() const { return map_.box[0] * element_; }
     std::uint32_t count(unsigned n) const {
         return (map_.box[n] + map_.step[n] - 1) / map_.step[n];
