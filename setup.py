@@ -52,7 +52,7 @@ for module in (
     "translator",
 ):
     importlib.import_module(f"_cupola_build.{module}")
-recipe = load("_cupola_recipe", ROOT / "csrc" / "recipe.py")
+recipe = load("_cupola_recipe", ROOT / "csrc" / "recipe.py", ROOT / "csrc")
 VERSION = re.search(r'^__version__ = "(.+)"$', (PACKAGE / "version.py").read_text(), re.M)[1]
 
 
@@ -78,7 +78,7 @@ class BuildExt(setuptools_build_ext):
             print(chosen.note, flush=True)
         steps = work.steps(toolkit, chosen)
         apart = recipe.Recipe(build, ROOT, VERSION, apart=True)
-        recipe.write_compile_commands(apart.steps(toolkit, chosen), ROOT)
+        recipe.packing.write_compile_commands(apart.steps(toolkit, chosen), ROOT)
         steps += work.declaration_steps()
         for ext in self.extensions:
             steps += self._module(work, ext, translator)

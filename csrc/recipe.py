@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import re
-import shlex
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from . import packing, processors
 
 BUILD = Path("build")
 ARRAYS = BUILD / "kernels" / "arrays.bin"
@@ -47,10 +46,6 @@ PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] =
 SYSTEM = ("-ldl",)
 if PORTABLE:
     SYSTEM = ("-Wl,--no-as-needed", "-l:libdl.so.2", "-l:libpthread.so.0", "-Wl,--as-needed")
-# Each level of the instruction set, and by what it is known: as in csrc/cpu/exec/isa.cpp.
-AVX2 = {"avx2", "fma", "bmi1", "bmi2"}
-AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-X86_LEVELS = {"x86-64-v2": set(), "x86-64-v3": AVX2, "x86-64-v4": AVX2 | AVX512}
 
 
 @dataclass(frozen=True)
@@ -174,8 +169,8 @@ class Recipe:
         texts, fatbins = [step.target for step in ptx], [step.target for step in code]
         pack = self.build.step.Step(
             target=ARRAYS,
-            inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), Path(__file__)),
-            action=lambda: pack_arrays(self.build, self.root, texts, fatbins),
+            inputs=(*texts, *fatbins, Path(self.build.ptx.__file__), Path(packing.__file__)),
+            action=lambda: packing.pack_arrays(self.build, self.root, ARRAYS, texts, fatbins),
             key=("arrays 2",),
             label=f"pack {ARRAYS.name}",
         )
@@ -238,7 +233,9 @@ class Recipe:
         ]
         # A newer processor's objects come last: of an inline function that several objects hold,
         # the linker keeps the first, which has to run everywhere.
-        for isa, march, wanted in instruction_sets(self.build.architectures.asks_for_all()):
+        for isa, march, wanted in processors.instruction_sets(
+            self.build.architectures.asks_for_all()
+        ):
             options = (*flags, *(fast if wanted else hasty), f"-DCUPOLA_ISA={isa}", *march)
             objects += self._objects(isa_sources, options, toolkit, folder=isa)
         return objects
@@ -305,11 +302,11 @@ class Recipe:
 
         def write() -> None:
             (self.root / SEMANTICS).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / SEMANTICS).write_text(gather_headers(self.root / "csrc"))
+            (self.root / SEMANTICS).write_text(packing.gather_headers(self.root / "csrc"))
 
         return self.build.step.Step(
             target=SEMANTICS,
-            inputs=(*headers, Path(__file__)),
+            inputs=(*headers, Path(packing.__file__)),
             action=write,
             key=("semantics 1",),
             label=f"gather {SEMANTICS.name}",
@@ -342,89 +339,3 @@ class Recipe:
         return self.compiler.shared_library(
             target, [], soname="libcuda.so", flags=flags, inputs=[library]
         )
-
-
-def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    """Names (CUPOLA_ISA), compiler flags and whether it is to be quick, the oldest processor first.
-
-    Each takes a good part of a build. So what is not to be quick `everywhere` has this machine's
-    own, and the oldest, so that it runs everywhere.
-    """
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        yield "generic", (), True
-        return
-    features = processor_features()
-    own = [level for level in X86_LEVELS if features >= X86_LEVELS[level]]
-    for level in X86_LEVELS:
-        wanted = everywhere or level == own[-1]
-        if wanted or level == "x86-64-v2":
-            yield level.replace("-", "_"), (f"-march={level}",), wanted
-
-
-def processor_features() -> set[str]:
-    """What Linux says that this processor can do."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return set()
-    line = next((line for line in text.splitlines() if line.startswith("flags")), "")
-    return set(line.partition(":")[2].split())
-
-
-def pack_arrays(build: Any, root: Path, texts: Sequence[Path], fatbins: Sequence[Path]) -> None:
-    """Write ``ARRAYS``, as csrc/runtime/array_kernels.cpp reads it: a table, then the pieces."""
-    kernels = [
-        (name, group, text.encode() + b"\0")
-        for group, path in enumerate(texts)
-        for name, text in build.ptx.cut((root / path).read_text()).items()
-    ]
-    # Those of a template, for one type after the other, are near enough for a wheel's compression.
-    kernels.sort(key=lambda kernel: (kernel[1], kernel[0].rpartition("_")[0], len(kernel[2])))
-    codes = [(root / path).read_bytes() for path in fatbins] or [b""] * len(texts)
-    head = struct.calcsize("=16sQQ") + 16 * len(codes) + 72 * len(kernels)
-    pieces, end = [], -head % 16 + head
-
-    def place(data: bytes) -> bytes:
-        nonlocal end
-        where = struct.pack("=QQ", end if data else 0, len(data))
-        pieces.append(data + bytes(-len(data) % 16))
-        end += len(pieces[-1])
-        return where
-
-    table = struct.pack("=16sQQ", b"cupola arrays", len(codes), len(kernels))
-    table += b"".join(map(place, codes))
-    for name, group, text in kernels:
-        table += struct.pack("=48sQ", name.encode(), group) + place(text)
-    (root / ARRAYS).write_bytes(table + bytes(-head % 16) + b"".join(pieces))
-
-
-def gather_headers(csrc: Path, first: str = "cpu/native/access.hpp") -> str:
-    """A header and all that it includes of csrc, as one text; system headers stay as they are."""
-    seen: set[str] = set()
-
-    def lines(name: str) -> Iterator[str]:
-        if name in seen and name.endswith(".hpp"):
-            return
-        seen.add(name)
-        for line in (csrc / name).read_text().splitlines():
-            if included := re.match(r'\s*#\s*include\s*"([^"]+)"', line):
-                yield from lines(included[1])
-            elif line.strip() and not re.match(r"\s*//|\s*#\s*pragma once", line):
-                yield line
-
-    return "\n".join(lines(first)) + "\n"
-
-
-def write_compile_commands(steps: Sequence[Any], root: Path) -> None:
-    """build/compile_commands.json, for clang-tidy and editors: each source once."""
-    entries: dict[str, dict[str, str]] = {}
-    for step in steps:
-        if step.depfile and step.inputs[0].suffix == ".cpp":
-            source = str(step.inputs[0])
-            command = {"directory": str(root), "command": shlex.join(step.command)}
-            entries.setdefault(source, {"file": source, **command})
-    text = json.dumps(list(entries.values()), indent=1)
-    path = root / BUILD / "compile_commands.json"
-    if not path.is_file() or path.read_text() != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)

@@ -43,7 +43,7 @@ def part_of(include, path):
 
 def test_every_folder_has_its_arrows():
     folders = {path.name for path in CSRC.iterdir() if path.is_dir()}
-    folders.discard("__pycache__")  # Python's, of recipe.py
+    folders.discard("__pycache__")  # Python's, of the recipe
     assert folders == set(ARROWS)
 
 

@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(
+        path.stem, path, submodule_search_locations=[str(path.parent)]
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
@@ -33,13 +35,13 @@ def recipe():
 def test_newer_processors_objects_come_last(recipe):
     work = recipe.Recipe(cupola.build, ROOT, "1")
     targets = [made.target.as_posix() for made in work.device_objects(toolkit.find())]
-    order = [isa for isa, *_ in recipe.instruction_sets(False)]
+    order = [isa for isa, *_ in recipe.processors.instruction_sets(False)]
     ranks = [
         next((i + 1 for i, isa in enumerate(order) if f"/{isa}/" in target), 0)
         for target in targets
     ]
     assert ranks == sorted(ranks) and set(ranks) == set(range(len(order) + 1))
-    every = [isa for isa, *_ in recipe.instruction_sets(True)]
+    every = [isa for isa, *_ in recipe.processors.instruction_sets(True)]
     if platform.machine() == "x86_64":
         assert every == ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
     assert order[0] == every[0] and set(order) <= set(every) and len(order) <= 2
@@ -59,11 +61,11 @@ def test_newer_processors_objects_come_last(recipe):
     ],
 )
 def test_a_build_for_this_machine_has_its_level_and_the_oldest(recipe, monkeypatch, features, made):
-    monkeypatch.setattr(recipe, "processor_features", lambda: set(features.split()))
-    assert [isa for isa, *_ in recipe.instruction_sets(False)] == made
-    quick = [isa for isa, _, wanted in recipe.instruction_sets(False) if wanted]
+    monkeypatch.setattr(recipe.processors, "processor_features", lambda: set(features.split()))
+    assert [isa for isa, *_ in recipe.processors.instruction_sets(False)] == made
+    quick = [isa for isa, _, wanted in recipe.processors.instruction_sets(False) if wanted]
     assert quick == made[-1:]
-    assert all(wanted for *_, wanted in recipe.instruction_sets(True))
+    assert all(wanted for *_, wanted in recipe.processors.instruction_sets(True))
 
 
 LONG = """
@@ -141,10 +143,10 @@ def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
     assert done.returncode == 0, done.stderr
 
 
-def test_arrays_are_packed_anew_by_another_recipe(recipe):
+def test_arrays_are_packed_anew_by_another_packer(recipe):
     work = recipe.Recipe(cupola.build, ROOT, "1")
     *_, pack = work.array_steps(toolkit.find(), architectures.Architectures((), 75))
-    assert {path.name for path in pack.inputs} >= {"ptx.py", "recipe.py"}
+    assert {path.name for path in pack.inputs} >= {"ptx.py", "packing.py"}
 
 
 def test_the_build_id_follows_headers_declarations_and_version(recipe, tmp_path, monkeypatch):

@@ -1,0 +1,74 @@
+# csrc/packing.py - files that a build writes itself: the arrays' image, the text that kernels' C++
+# begins with, what tools read.
+"""What `recipe.py` makes without a compiler."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def pack_arrays(
+    build: Any, root: Path, target: Path, texts: Sequence[Path], fatbins: Sequence[Path]
+) -> None:
+    """Write `target`, as csrc/runtime/array_kernels.cpp reads it: a table, then the pieces."""
+    kernels = [
+        (name, group, text.encode() + b"\0")
+        for group, path in enumerate(texts)
+        for name, text in build.ptx.cut((root / path).read_text()).items()
+    ]
+    # Those of a template, for one type after the other, are near enough for a wheel's compression.
+    kernels.sort(key=lambda kernel: (kernel[1], kernel[0].rpartition("_")[0], len(kernel[2])))
+    codes = [(root / path).read_bytes() for path in fatbins] or [b""] * len(texts)
+    head = struct.calcsize("=16sQQ") + 16 * len(codes) + 72 * len(kernels)
+    pieces, end = [], -head % 16 + head
+
+    def place(data: bytes) -> bytes:
+        nonlocal end
+        where = struct.pack("=QQ", end if data else 0, len(data))
+        pieces.append(data + bytes(-len(data) % 16))
+        end += len(pieces[-1])
+        return where
+
+    table = struct.pack("=16sQQ", b"cupola arrays", len(codes), len(kernels))
+    table += b"".join(map(place, codes))
+    for name, group, text in kernels:
+        table += struct.pack("=48sQ", name.encode(), group) + place(text)
+    (root / target).write_bytes(table + bytes(-head % 16) + b"".join(pieces))
+
+
+def gather_headers(csrc: Path, first: str = "cpu/native/access.hpp") -> str:
+    """A header and all that it includes of csrc, as one text; system headers stay as they are."""
+    seen: set[str] = set()
+
+    def lines(name: str) -> Iterator[str]:
+        if name in seen and name.endswith(".hpp"):
+            return
+        seen.add(name)
+        for line in (csrc / name).read_text().splitlines():
+            if included := re.match(r'\s*#\s*include\s*"([^"]+)"', line):
+                yield from lines(included[1])
+            elif line.strip() and not re.match(r"\s*//|\s*#\s*pragma once", line):
+                yield line
+
+    return "\n".join(lines(first)) + "\n"
+
+
+def write_compile_commands(steps: Sequence[Any], root: Path) -> None:
+    """build/compile_commands.json, for clang-tidy and editors: each source once."""
+    entries: dict[str, dict[str, str]] = {}
+    for step in steps:
+        if step.depfile and step.inputs[0].suffix == ".cpp":
+            source = str(step.inputs[0])
+            command = {"directory": str(root), "command": shlex.join(step.command)}
+            entries.setdefault(source, {"file": source, **command})
+    text = json.dumps(list(entries.values()), indent=1)
+    path = root / "build" / "compile_commands.json"
+    if not path.is_file() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
