@@ -6,6 +6,7 @@
 #include "cpu/array.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
+#include "cpu/log.hpp"
 #include "cpu/module.hpp"
 #include "cpu/stream.hpp"
 
@@ -24,6 +25,12 @@ struct ThreadStream {
     std::shared_ptr<Stream> stream;
 };
 thread_local std::vector<ThreadStream> thread_streams;
+
+std::unique_ptr<Operation> waiting_for(Mark work) {
+    auto operation = task([](CUresult) {});
+    operation->waits.push_back(std::move(work));
+    return operation;
+}
 
 }  // namespace
 
@@ -75,12 +82,15 @@ void Context::close() {
     }
     std::lock_guard lock(mutex_);
     legacy_.reset();
+    before_ = {};
     streams_.clear();
 }
 
 void Context::poison(CUresult code, std::string text) {
     int none = CUDA_SUCCESS;
-    if (error_.compare_exchange_strong(none, code)) Driver::get().set_last_fault(std::move(text));
+    if (!error_.compare_exchange_strong(none, code)) return;
+    Log::get().error(text);
+    Driver::get().set_last_fault(std::move(text));
 }
 
 std::shared_ptr<Stream> Context::legacy() {
@@ -112,11 +122,28 @@ std::shared_ptr<Stream> Context::per_thread() {
 }
 
 void Context::add(const std::shared_ptr<Stream>& stream) {
-    std::lock_guard lock(mutex_);
-    streams_.erase(std::remove_if(streams_.begin(), streams_.end(),
-                                  [](const auto& weak) { return weak.expired(); }),
-                   streams_.end());
-    streams_.push_back(stream);
+    Mark before;
+    {
+        std::lock_guard lock(mutex_);
+        streams_.erase(std::remove_if(streams_.begin(), streams_.end(),
+                                      [](const auto& weak) { return weak.expired(); }),
+                       streams_.end());
+        streams_.push_back(stream);
+        if (before_.stream && before_.stream->done(before_.ticket)) before_ = {};
+        before = before_;
+    }
+    if (before.stream) stream->submit(waiting_for(std::move(before)));
+}
+
+void Context::begin_behind(Mark work) {
+    {
+        std::lock_guard lock(mutex_);
+        if (before_.stream)
+            work.stream->submit(waiting_for(before_));  // those to come wait for both
+        work.ticket = work.stream->submitted();
+        before_ = work;
+    }
+    for (const auto& stream : streams()) stream->submit(waiting_for(work));
 }
 
 std::vector<std::shared_ptr<Stream>> Context::streams() {

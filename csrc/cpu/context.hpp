@@ -10,6 +10,7 @@
 #include "cpu/cuda.hpp"
 #include "cpu/failure.hpp"
 #include "cpu/heap.hpp"
+#include "cpu/operation.hpp"
 
 namespace cupola::cpu {
 
@@ -45,6 +46,8 @@ class Context : public std::enable_shared_from_this<Context> {
     // all see one order.
     std::mutex& submission() { return submission_; }
     std::vector<std::shared_ptr<Stream>> streams();
+    // All streams, and those to come, wait for this work, which is no stream's of the program.
+    void begin_behind(Mark work);
     // Waits for all work put on any stream before the call.
     void synchronize();
 
@@ -80,6 +83,7 @@ class Context : public std::enable_shared_from_this<Context> {
     std::mutex submission_;
     std::mutex mutex_;
     std::shared_ptr<Stream> legacy_;
+    Mark before_;  // what a new stream begins behind; its stream is null where there is nothing
     std::vector<std::weak_ptr<Stream>> streams_;
     std::uint64_t generation_ = 0;  // of open(): a thread's own stream belongs to one
     std::size_t limits_[CU_LIMIT_MAX] = {};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cpu/failure.hpp"
+#include "cpu/log.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -35,6 +36,7 @@ void refuse(const ptx::Error& error) {
 }
 
 void refuse(CUresult code, std::string text) {
+    Log::get().error(text);
     refusal() = std::move(text);
     fail(code);
 }

@@ -1,5 +1,6 @@
 // csrc/cpu/api/context_work.cpp - cu* entry points: use counts of contexts, their share of the
 // device, events of all their work.
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
@@ -71,6 +72,24 @@ CUPOLA_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
         context->add(behind);
         behind->submit(std::move(all));
         what->record(*behind);
+        return CUDA_SUCCESS;
+    });
+}
+
+// A stream of its own waits for the event, and all others for that.
+CUPOLA_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent event) {
+    return entry([&] {
+        const auto what = Event::from(event);
+        const auto context = Context::from(handle);
+        context->check();
+        what->require_uncaptured();
+        Capture::forbid(*context);
+        const auto gate =
+            std::make_shared<Stream>(context, CU_STREAM_NON_BLOCKING, 0, Stream::Kind::created);
+        auto wait = what->wait_operation(*gate);
+        if (!wait) return CUDA_SUCCESS;  // it is done
+        const auto ticket = gate->submit(std::move(wait));
+        context->begin_behind({gate, ticket});
         return CUDA_SUCCESS;
     });
 }

@@ -5,6 +5,8 @@
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
 
+#undef cuMemcpy3DBatchAsync
+
 using namespace cupola::cpu;
 
 namespace {
@@ -85,6 +87,59 @@ CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, boo
     copy.destination = side(to, copy);
     copy.source = side(from, copy);
     return cupola::cpu::copy(copy, *on, wait);
+}
+
+// Bytes of a texel of an array, nothing of memory.
+std::size_t element_of(const CUmemcpy3DOperand& it) {
+    return it.type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? Array::from(it.op.array.array)->format().size()
+                                                   : 0;
+}
+
+// Lengths are in elements; those of memory are packed where they are zero.
+Place operand_place(const CUmemcpy3DOperand& it, std::size_t element, const CUextent3D& extent) {
+    const auto bytes = [&](std::size_t elements) {
+        std::size_t product = 0;
+        require(!__builtin_mul_overflow(elements, element, &product));
+        return product;
+    };
+    if (it.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        const CUoffset3D& from = it.op.array.offset;
+        return {CU_MEMORYTYPE_ARRAY, nullptr, 0, bytes(from.x), from.y, from.z, 0, 0,
+                it.op.array.array};
+    }
+    require(it.type == CU_MEMCPY_OPERAND_TYPE_POINTER && it.op.ptr.ptr);
+    const std::size_t row = it.op.ptr.rowLength ? it.op.ptr.rowLength : extent.width;
+    const std::size_t rows = it.op.ptr.layerHeight ? it.op.ptr.layerHeight : extent.height;
+    require(row >= extent.width && rows >= extent.height);
+    return {CU_MEMORYTYPE_UNIFIED, nullptr, it.op.ptr.ptr, 0, 0, 0, bytes(row), rows, nullptr};
+}
+
+CUresult batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed,
+               unsigned long long flags, CUstream handle) {
+    return entry([&] {
+        if (failed) *failed = SIZE_MAX;
+        require(handle && handle != CU_STREAM_LEGACY);  // of no default stream, as documented
+        require(count > 0 && list && flags == 0);
+        for (size_t n = 0; n < count; ++n) {
+            const CUDA_MEMCPY3D_BATCH_OP& it = list[n];
+            if (failed) *failed = n;
+            require(it.extent.width && it.extent.height && it.extent.depth);
+            require(it.srcAccessOrder >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM &&
+                    it.srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+            const std::size_t to = element_of(it.dst), from = element_of(it.src);
+            require(!to || !from || to == from);
+            const std::size_t element = to ? to : from ? from : 1;
+            Copy copy;
+            require(!__builtin_mul_overflow(it.extent.width, element, &copy.width));
+            copy.height = it.extent.height;
+            copy.depth = it.extent.depth;
+            const CUresult code = run(copy, operand_place(it.dst, element, it.extent),
+                                      operand_place(it.src, element, it.extent), handle, false);
+            if (code != CUDA_SUCCESS) return code;
+        }
+        if (failed) *failed = SIZE_MAX;
+        return CUDA_SUCCESS;
+    });
 }
 
 CUresult rectangle(const CUDA_MEMCPY2D* it, CUstream stream, bool wait) {
@@ -194,4 +249,22 @@ CUPOLA_API CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* it, CUstream s
 }
 CUPOLA_API CUresult cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER* it, CUstream stream) {
     return peer_box(it, Stream::per_thread(stream), false);
+}
+
+CUPOLA_API CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed,
+                                         unsigned long long flags, CUstream stream) {
+    return batch(count, list, failed, flags, stream);
+}
+CUPOLA_API CUresult cuMemcpy3DBatchAsync_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_OP* list,
+                                              size_t* failed, unsigned long long flags,
+                                              CUstream stream) {
+    return batch(count, list, failed, flags, Stream::per_thread(stream));
+}
+CUPOLA_API CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* list,
+                                            unsigned long long flags, CUstream stream) {
+    return batch(count, list, nullptr, flags, stream);
+}
+CUPOLA_API CUresult cuMemcpy3DBatchAsync_v2_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_OP* list,
+                                                 unsigned long long flags, CUstream stream) {
+    return batch(count, list, nullptr, flags, Stream::per_thread(stream));
 }

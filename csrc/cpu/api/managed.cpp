@@ -2,6 +2,7 @@
 //
 // Managed memory of this device is where the host has it. What is asked for is checked, and there
 // is nothing to do.
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/memory.hpp"
@@ -49,6 +50,39 @@ CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation place, CUstre
         });
         return CUDA_SUCCESS;
     });
+}
+
+// Each range has the place of the last index that is not beyond it. Without places nothing is
+// prefetched: what a range held may stay as it was, since nothing is promised of it.
+CUresult ranges(const CUdeviceptr* addresses, const size_t* sizes, size_t count,
+                const CUmemLocation* places, const size_t* firsts, size_t kinds,
+                unsigned long long flags, CUstream stream) {
+    return entry([&] {
+        require(stream && stream != CU_STREAM_LEGACY);  // of no default stream, as documented
+        require(addresses && sizes && count > 0 && flags == 0);
+        Capture::forbid(*Stream::from(stream));
+        if (places || firsts || kinds)
+            require(places && firsts && kinds > 0 && kinds <= count && firsts[0] == 0);
+        for (size_t n = 0; n < kinds; ++n) {
+            require(n == 0 || (firsts[n] > firsts[n - 1] && firsts[n] < count));
+            require_place(places[n]);
+        }
+        for (size_t n = 0; n < count; ++n) require_managed(addresses[n], sizes[n]);
+        for (size_t n = 0, kind = 0; kinds > 0 && n < count; ++n) {
+            if (kind + 1 < kinds && firsts[kind + 1] == n) ++kind;
+            Driver::get().advice.change(addresses[n], addresses[n] + sizes[n], [&](Advice& it) {
+                it.prefetched = Advice::Place{places[kind].type, places[kind].id};
+            });
+        }
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult prefetched_ranges(const CUdeviceptr* addresses, const size_t* sizes, size_t count,
+                           const CUmemLocation* places, const size_t* firsts, size_t kinds,
+                           unsigned long long flags, CUstream stream) {
+    if (kinds == 0) return CUDA_ERROR_INVALID_VALUE;
+    return ranges(addresses, sizes, count, places, firsts, kinds, flags, stream);
 }
 
 void take(Advice& it, CUmem_advise advice, CUmemLocation place) {
@@ -108,6 +142,43 @@ CUPOLA_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes
                                                CUmemLocation place, unsigned int flags,
                                                CUstream stream) {
     return cuMemPrefetchAsync_v2(address, bytes, place, flags, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t count,
+                                            CUmemLocation* places, size_t* firsts, size_t kinds,
+                                            unsigned long long flags, CUstream stream) {
+    return prefetched_ranges(addresses, sizes, count, places, firsts, kinds, flags, stream);
+}
+CUPOLA_API CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr* addresses, size_t* sizes,
+                                                 size_t count, CUmemLocation* places,
+                                                 size_t* firsts, size_t kinds,
+                                                 unsigned long long flags, CUstream stream) {
+    return prefetched_ranges(addresses, sizes, count, places, firsts, kinds, flags,
+                             Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemDiscardBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t count,
+                                           unsigned long long flags, CUstream stream) {
+    return ranges(addresses, sizes, count, nullptr, nullptr, 0, flags, stream);
+}
+CUPOLA_API CUresult cuMemDiscardBatchAsync_ptsz(CUdeviceptr* addresses, size_t* sizes, size_t count,
+                                                unsigned long long flags, CUstream stream) {
+    return cuMemDiscardBatchAsync(addresses, sizes, count, flags, Stream::per_thread(stream));
+}
+
+CUPOLA_API CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes,
+                                                      size_t count, CUmemLocation* places,
+                                                      size_t* firsts, size_t kinds,
+                                                      unsigned long long flags, CUstream stream) {
+    return prefetched_ranges(addresses, sizes, count, places, firsts, kinds, flags, stream);
+}
+CUPOLA_API CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr* addresses, size_t* sizes,
+                                                           size_t count, CUmemLocation* places,
+                                                           size_t* firsts, size_t kinds,
+                                                           unsigned long long flags,
+                                                           CUstream stream) {
+    return prefetched_ranges(addresses, sizes, count, places, firsts, kinds, flags,
+                             Stream::per_thread(stream));
 }
 
 CUPOLA_API CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,

@@ -1,0 +1,102 @@
+// csrc/cpu/log.cpp - keeping lines, and telling them.
+#include "cpu/log.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+#include "cpu/failure.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+constexpr char left_out[] = "[older lines are left out]\n";
+
+// [time][thread][CUDA][E] text, in one line
+std::string log_line(const std::string& text) {
+    std::timespec now{};
+    std::timespec_get(&now, TIME_UTC);
+    std::tm parts{};
+    localtime_r(&now.tv_sec, &parts);
+    char head[64];
+    std::snprintf(head, sizeof head, "[%02d:%02d:%02d.%03ld][%ld][CUDA][E] ", parts.tm_hour,
+                  parts.tm_min, parts.tm_sec, now.tv_nsec / 1000000, syscall(SYS_gettid));
+    std::string line = head;
+    for (std::size_t n = 0; n < text.size(); ++n) {
+        if (text[n] != '\n') {
+            line += text[n];
+            continue;
+        }
+        while (n + 1 < text.size() && text[n + 1] == ' ') ++n;
+        line += ": ";
+    }
+    return line;
+}
+
+}  // namespace
+
+Log& Log::get() {
+    static Log* const log = new Log;
+    return *log;
+}
+
+void Log::error(const std::string& text) {
+    std::string line = log_line(text);
+    std::vector<std::shared_ptr<Listener>> told;
+    {
+        std::lock_guard lock(mutex_);
+        bytes_ += line.size() + 1;
+        lines_.push_back(line);
+        ++next_;
+        while (bytes_ > room && lines_.size() > 1) {
+            bytes_ -= lines_.front().size() + 1;
+            lines_.pop_front();
+        }
+        for (const auto& [handle, listener] : listeners_) told.push_back(listener);
+    }
+    for (const auto& listener : told)
+        listener->call(listener->data, CU_LOG_LEVEL_ERROR, line.data(), line.size());
+}
+
+CUlogsCallbackHandle Log::add(CUlogsCallback call, void* data) {
+    auto listener = std::make_shared<Listener>(Listener{call, data});
+    std::lock_guard lock(mutex_);
+    auto* const handle = listener.get();
+    listeners_.emplace(handle, std::move(listener));
+    return reinterpret_cast<CUlogsCallbackHandle>(handle);
+}
+
+void Log::remove(CUlogsCallbackHandle handle) {
+    std::lock_guard lock(mutex_);
+    require(listeners_.erase(handle) == 1);
+}
+
+std::uint32_t Log::next() const {
+    std::lock_guard lock(mutex_);
+    return next_;
+}
+
+std::string Log::lines(std::uint32_t* from, std::size_t most) const {
+    std::lock_guard lock(mutex_);
+    const std::size_t wanted = from ? next_ - *from : lines_.size();
+    std::size_t first = lines_.size() - std::min(wanted, lines_.size()), bytes = 0;
+    bool whole = wanted <= lines_.size();
+    for (std::size_t n = first; n < lines_.size(); ++n) bytes += lines_[n].size() + 1;
+    const bool any = bytes > 0;
+    const auto total = [&] { return bytes + (whole ? 0 : sizeof left_out - 1); };
+    while (first < lines_.size() && total() > most) {
+        whole = false;
+        bytes -= lines_[first++].size() + 1;
+    }
+    require(!any || first < lines_.size());
+    if (from) *from = next_;
+    std::string text = any && !whole ? left_out : "";
+    for (; first < lines_.size(); ++first) text += lines_[first] + '\n';
+    return text;
+}
+
+}  // namespace cupola::cpu

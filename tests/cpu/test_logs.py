@@ -1,0 +1,107 @@
+"""What the driver has to say beside the results of calls."""
+
+import ctypes
+from ctypes import byref, c_size_t, c_uint, c_void_p
+
+import pytest
+
+from .abi import *
+
+LogCallback = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_int, c_void_p, c_size_t)
+BAD = b".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k() { %s; ret; }\0"
+
+
+def refused(cuda, what=b"frobnicate"):
+    assert cuda.code("cuModuleLoadData", byref(c_void_p()), BAD % what) != SUCCESS
+
+
+def dumped(cuda, iterator, room=4096):
+    text, size = ctypes.create_string_buffer(room), c_size_t(room)
+    code = cuda.code("cuLogsDumpToMemory", iterator, text, byref(size), 0)
+    assert code == INVALID_VALUE or len(text.value) == size.value
+    return code, text.value.decode()
+
+
+def test_lines_go_on_from_an_iterator(cuda, own):
+    iterator = c_uint()
+    cuda.cuLogsCurrent(byref(iterator), 0)
+    assert dumped(cuda, byref(iterator)) == (SUCCESS, "")
+    refused(cuda, b"frobnicate")
+    refused(cuda, b"twiddle")
+    again = c_uint(iterator.value)
+    code, text = dumped(cuda, byref(iterator))
+    assert code == SUCCESS and text.count("\n") == 2
+    first, second = text.splitlines()
+    assert "line 4" in first and "frobnicate" in first and "[CUDA][E]" in first
+    assert "twiddle" in second
+    assert dumped(cuda, byref(iterator)) == (SUCCESS, "")
+    # The latest lines are those that are told where there is not room for all.
+    code, text = dumped(cuda, byref(again), len(second) + 40)
+    assert code == SUCCESS and text.splitlines()[1:] == [second]
+    cuda.cuLogsCurrent(byref(again), 0)
+    refused(cuda)
+    assert dumped(cuda, byref(again), 8) == (INVALID_VALUE, "")
+    assert "frobnicate" in dumped(cuda, byref(again))[1]  # it was not passed over
+    assert "twiddle" in dumped(cuda, None, 30000)[1]
+
+
+def test_lines_go_to_a_file(cuda, own, tmp_path):
+    iterator, path = c_uint(), tmp_path / "log"
+    cuda.cuLogsCurrent(byref(iterator), 0)
+    refused(cuda)
+    cuda.cuLogsDumpToFile(byref(iterator), str(path).encode(), 0)
+    assert path.read_text().count("[E]") == 1
+    cuda.cuLogsDumpToFile(byref(iterator), str(path).encode(), 0)
+    assert path.read_text() == ""
+
+
+def test_older_lines_go(cuda, own):
+    iterator = c_uint()
+    cuda.cuLogsCurrent(byref(iterator), 0)
+    for n in range(400):
+        refused(cuda, b"twiddle%d" % n)
+    code, text = dumped(cuda, byref(iterator), 1 << 16)
+    lines = text.splitlines()
+    assert code == SUCCESS and len(text) < 26000
+    assert "left out" in lines[0] and "twiddle399" in lines[-1] and len(lines) < 400
+
+
+def test_callbacks(cuda, own):
+    heard, handle = [], c_void_p()
+
+    @LogCallback
+    def listen(data, level, message, length):
+        heard.append((data, level, ctypes.string_at(message, length).decode()))
+
+    cuda.cuLogsRegisterCallback(listen, c_void_p(42), byref(handle))
+    refused(cuda)
+    cuda.cuLogsUnregisterCallback(handle)
+    refused(cuda)
+    ((data, level, message),) = heard
+    assert (data, level) == (42, 0) and "frobnicate" in message
+    assert cuda.code("cuLogsUnregisterCallback", handle) == INVALID_VALUE
+
+
+def test_faults_of_kernels_are_told(passes, own):
+    passes(
+        """
+from ctypes import create_string_buffer
+kernel = cuda.function(cuda.module(), "store")
+cuda.launch(kernel, 1, 1, c_uint64(64), c_uint(1))
+cuda.code("cuCtxSynchronize")
+text, size = create_string_buffer(4096), c_size_t(4096)
+assert cuda.code("cuLogsDumpToMemory", None, text, byref(size), 0) == SUCCESS
+assert b"kernel store" in text.value, text.value
+"""
+    )
+
+
+@pytest.mark.parametrize("flags", [0, 1])
+def test_mistakes(cuda, flags):
+    wrong = {"cuLogsCurrent": (None, flags), "cuLogsRegisterCallback": (None, None, None)}
+    wrong["cuLogsDumpToMemory"] = (None, None, byref(c_size_t(5)), flags)
+    wrong["cuLogsDumpToFile"] = (None, None, flags)
+    for name, arguments in wrong.items():
+        assert cuda.code(name, *arguments) == INVALID_VALUE, name
+    if flags:
+        assert cuda.code("cuLogsCurrent", byref(c_uint()), flags) == INVALID_VALUE
