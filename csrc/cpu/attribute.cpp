@@ -112,6 +112,8 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
         case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
         case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
             return 1;
+        case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
+            return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
         default:
             break;
     }

@@ -86,7 +86,7 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
     like.capacity = round_up(std::max<std::size_t>(size, 1), align);
     require(budget.take(like.capacity), CUDA_ERROR_OUT_OF_MEMORY);
     void* memory = nullptr;
-    if (like.kind == Allocation::Kind::device && !like.module) {
+    if ((like.kind == Allocation::Kind::device && !like.module) || like.shareable) {
         like.mapped = in_pages(like.capacity);
         memory = own_pages(like.mapped);
     }

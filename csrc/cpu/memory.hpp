@@ -16,12 +16,12 @@
 #include "cpu/cuda.hpp"
 #include "cpu/execute.hpp"
 #include "cpu/range_table.hpp"
+#include "cpu/shared_file.hpp"
 
 namespace cupola::cpu {
 
 class Context;
 class Pool;
-class SharedFile;
 class WorkGate;
 
 struct Allocation {
@@ -38,6 +38,7 @@ struct Allocation {
     std::uint64_t id = 0;  // never used twice
     bool sync_memops = false;
     bool module = false;                     // a module's variables: not the program's to free
+    bool shareable = false;                  // of a pool's memory: other processes may be given it
     std::size_t mapped = 0;                  // bytes of pages of its own; 0: of the host's heap
     std::shared_ptr<const SharedFile> file;  // what the pages are, where processes share them
     unsigned opened = 0;                     // of what another process gave: how often
@@ -83,9 +84,11 @@ class MemoryMap final : public AddressSpace {
     std::vector<Allocation> owned_by(const Context* context) const;
 
     // Makes the allocation that holds an address one which other processes may open; what by.
-    std::shared_ptr<const SharedFile> share(std::uintptr_t address, WorkGate& gate);
+    std::shared_ptr<const SharedFile> share(std::uintptr_t address, WorkGate& gate,
+                                            const SharedFile::Number& owner = {});
     // Memory of another process. `like` says whose it is here; opened again, it is what it was.
-    std::uintptr_t open(Allocation like, const void* name);
+    // INVALID_VALUE where it has another owner.
+    std::uintptr_t open(Allocation like, const void* name, const SharedFile::Number& owner = {});
     // Takes back one opening; true where none is left but one, with which the memory goes.
     bool last_opened(std::uintptr_t begin);
 

@@ -37,6 +37,33 @@ std::shared_ptr<Pool> Pool::make(Device& device, std::size_t limit, bool is_defa
     return pool;
 }
 
+std::shared_ptr<Pool> Pool::make_shareable(Device& device, std::size_t limit) {
+    auto file =
+        SharedFile::make(SharedFile::Use::pool, sizeof(SharedFile::Number), device.ordinal());
+    auto pool = std::make_shared<Pool>(device, limit, false, std::move(file));
+    Driver::get().pools.add(pool);
+    return pool;
+}
+
+std::shared_ptr<Pool> Pool::open(int descriptor) {
+    auto file = SharedFile::adopt(SharedFile::Use::pool, descriptor);
+    // The other process may see more devices than this one.
+    const auto& devices = Driver::get().devices;
+    const auto ordinal = static_cast<std::size_t>(file->device());
+    Device& device = *devices[ordinal < devices.size() ? ordinal : 0];
+    auto pool = std::make_shared<Pool>(device, 0, false, std::move(file), true);
+    Driver::get().pools.add(pool);
+    return pool;
+}
+
+void Pool::close_imported(std::uintptr_t begin) {
+    Driver& driver = Driver::get();
+    const auto found = driver.memory.at(begin);
+    if (found && found->begin == begin && found->kind == Allocation::Kind::imported &&
+        driver.memory.last_opened(begin))
+        driver.memory.release(begin, driver.budget(*found));
+}
+
 void Pool::retire() {
     std::lock_guard lock(mutex_);
     if (used_ > 0) self_ = shared_from_this();
@@ -61,6 +88,7 @@ std::uintptr_t Pool::reuse(Stream& stream, std::size_t size) {
 }
 
 std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
+    require(!imported_);
     MemoryMap& memory = Driver::get().memory;
     const std::size_t capacity =
         (size + MemoryMap::alignment - 1) / MemoryMap::alignment * MemoryMap::alignment;
@@ -72,6 +100,7 @@ std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
         like.kind = Allocation::Kind::pool;
         like.device = device_.ordinal();
         like.pool = this;
+        like.shareable = file_ != nullptr;
         try {
             require(!limit_ || reserved_ + capacity <= limit_, CUDA_ERROR_OUT_OF_MEMORY);
             begin = memory.allocate(like, capacity, MemoryMap::alignment, device_.budget());

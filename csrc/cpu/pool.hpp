@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "cpu/cuda.hpp"
+#include "cpu/shared_file.hpp"
 
 namespace cupola::cpu {
 
@@ -23,13 +24,27 @@ class Pool : public std::enable_shared_from_this<Pool> {
   public:
     // A pool that the driver's registry knows. `limit` of 0: as much as the device has.
     static std::shared_ptr<Pool> make(Device& device, std::size_t limit, bool is_default);
-    Pool(Device& device, std::size_t limit, bool is_default)
-        : device_(device), limit_(limit), default_(is_default) {}
+    // One whose memory other processes may be given; and such a one as another process has it,
+    // which gives no memory of its own.
+    static std::shared_ptr<Pool> make_shareable(Device& device, std::size_t limit);
+    static std::shared_ptr<Pool> open(int descriptor);
+    Pool(Device& device, std::size_t limit, bool is_default,
+         std::unique_ptr<const SharedFile> file = nullptr, bool imported = false)
+        : device_(device),
+          limit_(limit),
+          default_(is_default),
+          file_(std::move(file)),
+          imported_(imported) {}
     ~Pool();
 
     CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
     Device& device() const { return device_; }
     bool is_default() const { return default_; }
+    bool imported() const { return imported_; }
+    // Null where it is shared with nobody. Its number is that of the pool.
+    const SharedFile* file() const { return file_.get(); }
+    // What ends the program's use of memory that it got by an imported pool.
+    static void close_imported(std::uintptr_t begin);
 
     std::uintptr_t allocate(Stream& stream, std::size_t size);
     // `begin` is an allocation of this pool that the program has.
@@ -59,6 +74,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
     Device& device_;
     const std::size_t limit_;
     const bool default_;
+    const std::unique_ptr<const SharedFile> file_;
+    const bool imported_;
 
     std::mutex mutex_;
     std::shared_ptr<Pool> self_;  // once retired, while allocations are left

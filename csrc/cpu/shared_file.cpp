@@ -38,13 +38,15 @@ bool labelled(const std::string& path) {
 
 std::size_t in_pages(std::size_t bytes) { return (bytes + page() - 1) / page() * page(); }
 
-std::unique_ptr<SharedFile> SharedFile::make(Use use, std::size_t size, int device) {
+std::unique_ptr<SharedFile> SharedFile::make(Use use, std::size_t size, int device,
+                                             const Number& owner) {
     Text text{};
     std::memcpy(text.magic, magic, sizeof magic);
     text.use = static_cast<std::uint32_t>(use);
     text.process = getpid();
     text.size = size;
     text.device = device;
+    text.owner = owner;
     require(getrandom(&text.number, sizeof text.number, 0) == sizeof text.number,
             CUDA_ERROR_OPERATING_SYSTEM);
     const int descriptor = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);

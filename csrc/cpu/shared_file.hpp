@@ -21,7 +21,9 @@ class SharedFile {
     using Number = std::array<std::uint64_t, 2>;
 
     // Of so many bytes, zero at first. OUT_OF_MEMORY where the host has no more memory or files.
-    static std::unique_ptr<SharedFile> make(Use use, std::size_t size, int device = 0);
+    // `owner`: the number of the pool that it is a piece of.
+    static std::unique_ptr<SharedFile> make(Use use, std::size_t size, int device = 0,
+                                            const Number& owner = {});
     // Another process's. INVALID_VALUE where the bytes are no such name, INVALID_CONTEXT where they
     // name this process's own, INVALID_HANDLE where there is no such file (any more).
     static std::unique_ptr<SharedFile> open(Use use, const void* name);
@@ -39,6 +41,7 @@ class SharedFile {
     std::size_t size() const { return text_.size; }
     std::size_t length() const;  // in whole pages
     const Number& number() const { return text_.number; }
+    const Number& owner() const { return text_.owner; }
     int device() const { return text_.device; }  // as the process that made it counts
     int descriptor() const { return descriptor_; }
 
@@ -52,7 +55,7 @@ class SharedFile {
         std::uint64_t size;
         std::int32_t descriptor;  // of that process
         std::int32_t device;
-        std::uint32_t zero[4];
+        Number owner;
     };
     static_assert(sizeof(Text) == name_size);
 

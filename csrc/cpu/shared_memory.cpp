@@ -29,14 +29,16 @@ struct Mapping {
 }  // namespace
 
 // The content moves while nothing runs that could change it. The address stays.
-std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkGate& gate) {
+std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkGate& gate,
+                                                   const SharedFile::Number& owner) {
     std::lock_guard once(sharing_);
     const auto before = at(address);
-    require(before && before->kind == Allocation::Kind::device && !before->module);
+    const bool pooled = before && before->shareable;
+    require(pooled || (before && before->kind == Allocation::Kind::device && !before->module));
     require(before->mapped != 0, CUDA_ERROR_OUT_OF_MEMORY);
     if (before->file) return before->file;
-    const std::shared_ptr<const SharedFile> file =
-        SharedFile::make(SharedFile::Use::memory, before->size);
+    const std::shared_ptr<const SharedFile> file = SharedFile::make(
+        SharedFile::Use::memory, pooled ? before->capacity : before->size, before->device, owner);
     Mapping fresh(*file);
     gate.quietly([&] {
         std::unique_lock lock(mutex_);
@@ -44,7 +46,7 @@ std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkG
         require(now != table_.end() && now->second.id == before->id);  // else freed meanwhile
         Allocation& allocation = now->second;
         auto* const place = reinterpret_cast<void*>(allocation.begin);
-        std::memcpy(fresh.memory, place, allocation.size);
+        std::memcpy(fresh.memory, place, file->size());
         require(mremap(fresh.memory, fresh.length, fresh.length, MREMAP_MAYMOVE | MREMAP_FIXED,
                        place) == place,
                 CUDA_ERROR_OUT_OF_MEMORY);
@@ -54,8 +56,9 @@ std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkG
     return file;
 }
 
-std::uintptr_t MemoryMap::open(Allocation like, const void* name) {
+std::uintptr_t MemoryMap::open(Allocation like, const void* name, const SharedFile::Number& owner) {
     std::shared_ptr<const SharedFile> file = SharedFile::open(SharedFile::Use::memory, name);
+    require(file->owner() == owner);
     std::lock_guard once(sharing_);
     {
         std::unique_lock lock(mutex_);

@@ -200,7 +200,7 @@ CUPOLA_API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
     return entry([&] {
         Device& device = Driver::get().device(ordinal);
         auto pool = Driver::get().pools.get(handle, CUDA_ERROR_INVALID_VALUE);
-        require(&pool->device() == &device);
+        require(&pool->device() == &device && !pool->imported());
         device.set_pool(std::move(pool));
         return CUDA_SUCCESS;
     });

@@ -129,7 +129,7 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
         const auto find = [&] {
             const auto found = driver.memory.at(address);
             require(found && found->begin == address && !found->on_host() && !found->module &&
-                    found->kind != Allocation::Kind::imported &&
+                    (found->kind != Allocation::Kind::imported || found->pool) &&
                     found->kind != Allocation::Kind::mapped);
             return *found;
         };
@@ -141,6 +141,8 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
         if (found.kind == Allocation::Kind::managed) driver.advice.forget(found.begin, found.end());
         if (found.kind == Allocation::Kind::pool)
             const_cast<Pool*>(found.pool)->free_now(address);
+        else if (found.kind == Allocation::Kind::imported)
+            Pool::close_imported(address);
         else if (found.kind == Allocation::Kind::graph)
             require(GraphMemory::at(address)->give());
         else

@@ -1,6 +1,8 @@
 // csrc/cpu/api/pool.cpp - cu* entry points: memory pools and stream-ordered allocation.
 #include "cpu/pool.hpp"
 
+#include <climits>
+
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -72,8 +74,12 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
         Driver& driver = Driver::get();
         const auto found = driver.memory.at(address);
         require(found && found->begin == address && !found->on_host() && !found->module &&
-                found->kind != Allocation::Kind::imported &&
+                (found->kind != Allocation::Kind::imported || found->pool) &&
                 found->kind != Allocation::Kind::mapped);
+        if (found->kind == Allocation::Kind::imported) {
+            stream->submit(task([address](CUresult) { Pool::close_imported(address); }));
+            return CUDA_SUCCESS;
+        }
         if (found->kind == Allocation::Kind::graph) {
             const auto memory = GraphMemory::at(address);
             require(memory->give());
@@ -107,9 +113,12 @@ CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* pro
         constexpr unsigned known =
             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
         require((properties->handleTypes & ~known) == 0);
-        require(properties->handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
+        require(!(properties->handleTypes & CU_MEM_HANDLE_TYPE_FABRIC), CUDA_ERROR_NOT_SUPPORTED);
         Device& device = Driver::get().device(properties->location.id);
-        *out = Pool::make(device, properties->maxSize, false)->handle();
+        const auto pool = properties->handleTypes == CU_MEM_HANDLE_TYPE_NONE
+                              ? Pool::make(device, properties->maxSize, false)
+                              : Pool::make_shareable(device, properties->maxSize);
+        *out = pool->handle();
         return CUDA_SUCCESS;
     });
 }
@@ -181,27 +190,55 @@ CUPOLA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool po
     });
 }
 
-// No pool is one that other processes may open: cuMemPoolCreate refuses to make such.
+// ---- pools that processes share ---------------------------------------------------------------
 
-CUPOLA_API CUresult cuMemPoolExportToShareableHandle(void*, CUmemoryPool pool,
-                                                     CUmemAllocationHandleType,
-                                                     unsigned long long) {
+CUPOLA_API CUresult cuMemPoolExportToShareableHandle(void* out, CUmemoryPool handle,
+                                                     CUmemAllocationHandleType type,
+                                                     unsigned long long flags) {
     return entry([&] {
-        pool_of(pool);
-        return CUDA_ERROR_INVALID_VALUE;
+        const auto pool = pool_of(handle);
+        require(out && flags == 0 && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        require(pool->file() && !pool->imported());
+        *static_cast<int*>(out) = pool->file()->duplicate();
+        return CUDA_SUCCESS;
     });
 }
 
-CUPOLA_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void*,
-                                                       CUmemAllocationHandleType,
-                                                       unsigned long long) {
-    return entry([&] { return pool ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_INVALID_VALUE; });
+// The handle is a descriptor in the place of a pointer.
+CUPOLA_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* out, void* handle,
+                                                       CUmemAllocationHandleType type,
+                                                       unsigned long long flags) {
+    return entry([&] {
+        require(out && flags == 0 && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        const auto descriptor = reinterpret_cast<std::uintptr_t>(handle);
+        require(descriptor <= INT_MAX, CUDA_ERROR_UNKNOWN);
+        *out = Pool::open(static_cast<int>(descriptor))->handle();
+        return CUDA_SUCCESS;
+    });
 }
 
-CUPOLA_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData*, CUdeviceptr) {
-    return entry([] { return CUDA_ERROR_INVALID_VALUE; });
+static_assert(sizeof(CUmemPoolPtrExportData) == SharedFile::name_size);
+
+CUPOLA_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* out, CUdeviceptr address) {
+    return entry([&] {
+        Driver& driver = Driver::get();
+        const auto found = driver.memory.at(address);
+        require(out && found && found->begin == address && found->shareable);
+        driver.memory.share(address, driver.gate, found->pool->file()->number())->name(out);
+        return CUDA_SUCCESS;
+    });
 }
 
-CUPOLA_API CUresult cuMemPoolImportPointer(CUdeviceptr*, CUmemoryPool, CUmemPoolPtrExportData*) {
-    return entry([] { return CUDA_ERROR_INVALID_VALUE; });
+CUPOLA_API CUresult cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool handle,
+                                           CUmemPoolPtrExportData* data) {
+    return entry([&] {
+        const auto pool = pool_of(handle);
+        require(out && data && pool->imported());
+        Allocation like;
+        like.device = pool->device().ordinal();
+        like.context = Context::usable().get();
+        like.pool = pool.get();
+        *out = Driver::get().memory.open(like, data, pool->file()->number());
+        return CUDA_SUCCESS;
+    });
 }
