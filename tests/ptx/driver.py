@@ -57,11 +57,12 @@ class Driver:
         self.make_current()
 
     def load(self, text):
+        """PTX, or machine code as bytes."""
         log = ctypes.create_string_buffer(8192)
         options = (c_int * 2)(5, 6)  # CU_JIT_ERROR_LOG_BUFFER, its size
         values = (c_void_p * 2)(ctypes.addressof(log), 8192)
         module = c_void_p()
-        data = ctypes.create_string_buffer(text.encode())
+        data = ctypes.create_string_buffer(text if isinstance(text, bytes) else text.encode())
         code = self.library.cuModuleLoadDataEx(byref(module), data, c_uint(2), options, values)
         if code:
             raise DriverError("cuModuleLoadDataEx", code, log.value.decode(errors="replace"))

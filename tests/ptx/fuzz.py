@@ -16,7 +16,9 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -37,11 +39,26 @@ RESULT = np.dtype(
 )
 
 
-def work(driver, first, count):
-    """Results of one module; or an error."""
+def assembled(text, command):
+    """Machine code: NVIDIA's driver compiles for one process at a time, its assembler for all."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        source, target = (
+            pathlib.Path(folder, "programs.ptx"),
+            pathlib.Path(folder, "programs.cubin"),
+        )
+        source.write_text(text)
+        words = [*command.split(), os.fspath(source), "-o", os.fspath(target)]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode:
+            raise DriverError(command, done.returncode, done.stderr)
+        return target.read_bytes()
+
+
+def work(driver, first, count, command, expected):
+    """Results of one module, and what programs left that gave others than expected; or an error."""
     text, programs = batch.of_seeds(range(first, first + count))
     try:
-        memory = batch.run(driver, text, programs)
+        memory = batch.run(driver, assembled(text, command) if command else text, programs)
     except DriverError as failure:
         driver.reset()
         return str(failure)
@@ -49,7 +66,8 @@ def work(driver, first, count):
     results["number"] = range(first, first + count)
     results["text"] = [batch.checksum(p.text()) for p in programs]
     results["digest"], results["columns"] = batch.digests(memory), batch.columns(memory)
-    return results
+    other = [] if expected is None else np.flatnonzero(results["digest"] != expected)
+    return results, {first + int(k): memory[k] for k in other}
 
 
 def serve(connection):
@@ -94,47 +112,71 @@ class Worker:
         return why
 
 
-def run(first, programs, size, jobs, seconds):
+class Run:
     """Results of all programs that were done in that time, and those that failed with the error.
     A module that fails is tried again program by program.
     """
-    begun, results, failed = time.monotonic(), [], {}
-    workers = [Worker() for _ in range(jobs)]
-    waiting = [(n, min(size, first + programs - n)) for n in range(first, first + programs, size)]
-    waiting.reverse()
-    while waiting or any(w.task for w in workers):
-        if time.monotonic() - begun > seconds:
-            print(f"stopped after {seconds} s", flush=True)
-            break
+
+    def __init__(self, options, first, programs, expected=None):
+        self.begun, self.results, self.failed, self.memory = time.monotonic(), [], {}, {}
+        self.options, self.first, self.expected = options, first, expected
+        size, end = options.batch, first + programs
+        self.waiting = [(n, min(size, end - n)) for n in range(first, end, size)][::-1]
+        workers = [Worker() for _ in range(options.jobs)]
+        while self.waiting or any(w.task for w in workers):
+            if time.monotonic() - self.begun > options.seconds:
+                print(f"stopped after {options.seconds} s", flush=True)
+                break
+            for worker in workers:
+                self.turn(worker)
+            busy = [w.connection for w in workers if w.task]
+            multiprocessing.connection.wait(busy, timeout=1)
         for worker in workers:
-            if worker.task and (result := worker.take()) is not None:
-                (at, count), worker.task = worker.task, None
-                if not isinstance(result, str):
-                    results.append(result)
-                elif count > 1:
-                    waiting += [(n, 1) for n in range(at, at + count)]
-                else:
-                    failed[at] = result.strip()
-            if not worker.task and waiting:
-                worker.give(waiting.pop())
-        multiprocessing.connection.wait([w.connection for w in workers if w.task], timeout=1)
-    for worker in workers:
-        if worker.process:
-            worker.process.kill()
-    for number, error in failed.items():
-        print(f"program {number}: {error}", flush=True)
-    results = np.sort(np.concatenate([np.zeros(0, RESULT), *results]), order="number")
-    return results, failed, time.monotonic() - begun
+            if worker.process:
+                worker.process.kill()
+        for number, error in sorted(self.failed.items()):
+            print(f"program {number}: {error}", flush=True)
+        self.results = np.concatenate([np.zeros(0, RESULT), *self.results])
+        self.results.sort(order="number")
+        self.took = time.monotonic() - self.begun
+
+    def turn(self, worker):
+        """Takes what a worker has, and gives it the next module."""
+        if worker.task and (result := worker.take()) is not None:
+            (at, count, *_), worker.task = worker.task, None
+            if not isinstance(result, str):
+                self.results.append(result[0])
+                self.memory.update(result[1])
+            elif count > 1:
+                self.waiting += [(n, 1) for n in range(at, at + count)]
+            else:
+                self.failed[at] = result.strip()
+        if not worker.task and self.waiting:
+            at, count = self.waiting.pop()
+            expected = self.expected
+            if expected is not None:
+                expected = expected[at - self.first : at - self.first + count]
+            worker.give((at, count, self.options.assemble, expected))
 
 
 def record(options):
-    where = options.first, options.programs, options.batch, options.jobs, options.seconds
-    results, failed, took = run(*where)
+    expected = None
+    if options.beside:
+        there = load(options.beside)[1]
+        begin = np.searchsorted(there["number"], options.first)
+        expected = there["digest"][begin : begin + options.programs]
+        assert len(expected) == options.programs, "not all of these programs were recorded"
+    run = Run(options, options.first, options.programs, expected)
     device = device_name(Driver())
-    parts = {name: results[name] for name in RESULT.names}
+    parts = {name: run.results[name] for name in RESULT.names}
+    if options.beside:  # what programs left that give others than there
+        differing = sorted(run.memory)
+        parts["differing"] = np.array(differing, np.uint32)
+        parts["memory"] = np.array([run.memory[n] for n in differing[:500]], np.uint64)
+        print(f"{len(differing)} differ from {options.beside}: {differing[:50]}")
     np.savez_compressed(options.file, device=device, **parts)
-    print(f"{device}: {len(results)} programs in {took:.1f} s, {len(failed)} failed")
-    return len(results) != options.programs
+    print(f"{device}: {len(run.results)} programs in {run.took:.1f} s, {len(run.failed)} failed")
+    return len(run.results) != options.programs
 
 
 def load(file):
@@ -151,7 +193,8 @@ def compare(options):
     device, there = load(options.file)
     first = options.first if options.first is not None else int(there["number"].min())
     programs = options.programs or int(there["number"].max()) + 1 - first
-    here, failed, took = run(first, programs, options.batch, options.jobs, options.seconds)
+    run = Run(options, first, programs)
+    here = run.results
     _, i, j = np.intersect1d(here["number"], there["number"], return_indices=True)
     here, there = here[i], there[j]
     if (other := here["number"][here["text"] != there["text"]]).size:
@@ -163,9 +206,9 @@ def compare(options):
     mode = os.environ.get("CUPOLA_CPU_MODE", "")
     print(
         f"{len(here)} programs of {device} and of {device_name(Driver())} {mode}: "
-        f"{len(differing)} differ, {len(failed)} failed ({took:.1f} s here)"
+        f"{len(differing)} differ, {len(run.failed)} failed ({run.took:.1f} s here)"
     )
-    return bool(len(differing) or failed or len(here) != programs)
+    return bool(len(differing) or run.failed or len(here) != programs)
 
 
 def keep(options):
@@ -211,6 +254,9 @@ def main():
         command.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
         command.add_argument("--seconds", type=float, default=86400)
         command.add_argument("--batch", type=int, default=50, help="programs a module")
+        command.add_argument("--assemble", default="", help="by this, as in 'ptxas -arch=sm_90'")
+        if function is record:
+            command.add_argument("--beside", help="a record: keep what differs from it")
     command = commands.add_parser("keep")
     command.set_defaults(run=keep)
     command.add_argument("file")

@@ -108,9 +108,9 @@ class Instructions:
                     of = to
                 operands.append(of)
                 number += 1
-        text = f"{self.guard()}{opcode} {', '.join(operands)};"
-        if "%z0" in text:  # what is stored behind it would be what was not computed
-            text = text[text.index(opcode) :]
+        # A byte that is not computed would be stored behind.
+        always = row.mnemonic in forms.UNGUARDED or "%z0" in operands
+        text = f"{'' if always else self.guard()}{opcode} {', '.join(operands)};"
         return Piece(*before, text, *after)
 
     def result(self, row, named, shape, kind, wider, after):

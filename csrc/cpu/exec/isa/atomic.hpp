@@ -47,7 +47,14 @@ T updated(T old, T b) {
         return old == 0 || old > b ? b : static_cast<T>(old - 1);
 }
 
-// f32 additions in global memory flush denormals, which is what red and atom do on hardware.
+// f32 additions in global memory flush denormals, as they do on hardware; not in shared memory.
+template <ptx::Atomic Op, class T>
+T updated_as(T old, T b, bool flushes) {
+    if constexpr (Op == ptx::Atomic::add && std::is_same_v<T, float>)
+        if (flushes) return flushed(updated<Op>(flushed(old), flushed(b)));
+    return updated<Op>(old, b);
+}
+
 template <bool Private, class T, class F>
 T update(std::uint64_t address, F change) {
     using Word = Raw<sizeof(T)>;
@@ -82,8 +89,11 @@ struct AtomicAs {
                                                      [x, y](T now) { return now == x ? y : now; });
             } else {
                 (void)c;
-                old = update<W == Window::shared, T>(
-                    w.address[i], [x](T now) { return updated<M::atomic>(now, x); });
+                const bool global = W == Window::flat && w.address[i] - w.block->shared >=
+                                                             std::uint64_t{w.block->shared_bytes};
+                old = update<W == Window::shared, T>(w.address[i], [x, global](T now) {
+                    return updated_as<M::atomic>(now, x, global);
+                });
             }
             if constexpr (Returns) at<T>(r, ip->op[0])[i] = old;
         }

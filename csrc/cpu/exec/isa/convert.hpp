@@ -72,9 +72,7 @@ D clamped(T y) {
     constexpr T least = static_cast<T>(L::min());
     const bool inside = y >= least && y < above;
     const D out = y > 0 ? L::max() : L::min();
-    const D nan = Long && sizeof(D) >= 4
-                      ? static_cast<D>(std::make_unsigned_t<D>(1) << (bits_of<D> - 1))
-                      : D(0);
+    const D nan = Long ? static_cast<D>(std::make_unsigned_t<D>(1) << (bits_of<D> - 1)) : D(0);
     const D in = static_cast<D>(inside ? y : T(0));
     return y != y ? nan : inside ? in : out;
 }
@@ -202,7 +200,8 @@ struct ConvertTensor {
         std::uint32_t up = 0;
         if constexpr (M::round == ptx::Round::rna) up = 0x1000;
         if constexpr (M::round == ptx::Round::rn) up = 0x0fff + (rest >> 13 & 1);
-        std::uint32_t made = (rest + up) & kept;
+        std::uint32_t made = rest + up;
+        made = (made > 0x7fffffffu ? 0x7fffffffu : made) & kept;
         if constexpr (M::satfinite) made -= (made & infinity) == infinity ? last : 0;
         made |= sign;
         if constexpr (M::round == ptx::Round::rna) {
