@@ -21,6 +21,14 @@ Registry<Link>& links() {
     return *all;
 }
 
+// CUDA's library of device functions. What of it there is, the device has itself; the rest is
+// missing when the link is completed.
+bool is_device_library(CUjitInputType type, std::string_view bytes) {
+    constexpr std::string_view magic = "!<arch>\n", member = "cuda_device_runtime.o/";
+    return type == CU_JIT_INPUT_LIBRARY && bytes.substr(0, magic.size()) == magic &&
+           bytes.find(member) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::shared_ptr<Link> Link::make(unsigned count, CUjit_option* options, void** values) {
@@ -47,6 +55,7 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
     std::lock_guard lock(mutex_);
     const std::string title = std::string("cupola: ") + (name && *name ? name : "an input") + ": ";
     require(type >= CU_JIT_INPUT_CUBIN && type < CU_JIT_NUM_INPUT_TYPES);
+    if (is_device_library(type, bytes)) return;
     if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
         refuse(CUDA_ERROR_NOT_SUPPORTED,
                title + "the CPU device links PTX, and fatbins with PTX in them, not machine code");

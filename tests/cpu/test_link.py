@@ -122,6 +122,29 @@ def test_other_names_of_functions(cuda, order):
     assert result(cuda, image) == 1000 + 2 * 20 + 7
 
 
+DEVICE_LIBRARY = b"!<arch>\n" + b"//".ljust(48) + b"24        `\ncuda_device_runtime.o/\n\n"
+CALL = """
+.extern .func {name}(.param .b64 first, .param .b32 second);
+.visible .entry run(.param .u64 out) {{
+    .reg .b64 %rd<2>; ld.param.u64 %rd0, [out];
+    {{ .param .b64 a; .param .b32 b; st.param.b64 [a], %rd0; st.param.b32 [b], 1;
+      call.uni {name}, (a, b); }}
+    ret;
+}}
+"""
+
+
+def test_the_library_of_device_functions(cuda, own):
+    """It adds nothing: what it would define is there, or is missed in the end."""
+    for name, expected in (("cudaGraphSetConditional", SUCCESS), ("cudaOfNoSuchName", INVALID_PTX)):
+        with Link(cuda) as link:
+            assert link.add(CALL.format(name=name)) == SUCCESS
+            assert link.add(DEVICE_LIBRARY, kind=4) == SUCCESS
+            assert link.complete()[0] == expected
+    with Link(cuda) as link:
+        assert link.add(DEVICE_LIBRARY.replace(b"runtime", b"another"), kind=4) == NOT_SUPPORTED
+
+
 def test_one_input_alone(cuda):
     with Link(cuda) as link:
         assert link.add(CALLED + CALLER.split(";", 2)[2].replace("hidden", "other").replace(

@@ -19,7 +19,7 @@ def dumped(cuda, iterator, room=4096):
     text, size = ctypes.create_string_buffer(room), c_size_t(room)
     code = cuda.code("cuLogsDumpToMemory", iterator, text, byref(size), 0)
     assert code == INVALID_VALUE or len(text.value) == size.value
-    return code, text.value.decode()
+    return code, text.value.decode(errors="replace")
 
 
 def test_lines_go_on_from_an_iterator(cuda, own):
