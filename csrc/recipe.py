@@ -221,6 +221,7 @@ class Recipe:
         isa_sources = self.sources("cpu/exec/isa/*.cpp")
         readers = self.sources("ptx/**/*.cpp", "image/**/*.cpp", *self.oldest)
         driver, engine = self.sources("cpu/*.cpp", "cpu/api/*.cpp"), self.sources("cpu/exec/*.cpp")
+        checks = self.sources("cpu/watch/*.cpp")
         native = self.sources("cpu/native/*.cpp")
         semantics = {"CUPOLA_SEMANTICS": SEMANTICS}
         values = {name: path.as_posix() for name, path in semantics.items()}
@@ -228,6 +229,7 @@ class Recipe:
             self._semantics(),
             *self._objects(readers, flags, toolkit, folder="device"),
             *self._objects(driver, (*flags, *calm), toolkit, folder="device"),
+            *self._objects(checks, flags, toolkit, folder="device"),
             *self._objects(native, (*flags, *calm), toolkit, values, semantics, folder="device"),
             *self._objects(engine, (*flags, *fast), toolkit, folder="device"),
         ]

@@ -52,7 +52,7 @@ def of_the_build(setup: ModuleType) -> tuple[object, list[object], list[str]]:
     found = setup.build.native.Compiler.find(environment)
     compiler = dataclasses.replace(found, variant="slice")
     toolkit = setup.build.toolkit.find()
-    readers = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/")
+    readers = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/", "csrc/cpu/watch/")
     objects = []
     for chosen, flags, wanted in ((compiler, (FLAGS,), True), (None, (), False)):
         work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, chosen)

@@ -77,9 +77,11 @@ void move(const Copy& copy) {
     auto* to = reinterpret_cast<std::byte*>(copy.destination.address);
     const auto* from = reinterpret_cast<const std::byte*>(copy.source.address);
     for (std::size_t z = 0; z < copy.depth; ++z)
-        for (std::size_t y = 0; y < copy.height; ++y)
-            std::memmove(to + z * copy.destination.slice + y * copy.destination.pitch,
-                         from + z * copy.source.slice + y * copy.source.pitch, copy.width);
+        for (std::size_t y = 0; y < copy.height; ++y) {
+            std::byte* const row = to + z * copy.destination.slice + y * copy.destination.pitch;
+            std::memmove(row, from + z * copy.source.slice + y * copy.source.pitch, copy.width);
+            Driver::get().memory.wrote(reinterpret_cast<std::uintptr_t>(row), copy.width);
+        }
 }
 
 // Contiguous rows are one row, and one call.
@@ -122,6 +124,8 @@ void run(const Fill& fill) {
             default:
                 fill_row(row, fill.value, fill.width);
         }
+        Driver::get().memory.wrote(reinterpret_cast<std::uintptr_t>(row),
+                                   fill.width * fill.element);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "cpu/context.hpp"
 #include "cpu/pool.hpp"
+#include "cpu/watch/findings.hpp"
 
 namespace cupola::cpu {
 
@@ -34,7 +35,7 @@ void stay_loaded() {
 Driver::Driver(const Settings& read)
     : settings(read),
       host_memory(read.memory),
-      scheduler(read.threads, read.timeout),
+      scheduler(read.checks.watching() ? 1 : read.threads, read.timeout),
       executors(read.threads) {
     for (int ordinal = 0; ordinal < settings.devices; ++ordinal)
         devices.push_back(std::make_unique<Device>(ordinal, settings));
@@ -52,6 +53,8 @@ CUresult Driver::initialize(unsigned flags) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }
+    // Machine code is not looked at.
+    if (settings.checks.any()) settings.mode = native::Mode::interpret;
     stay_loaded();
     auto* driver = new Driver(settings);
     instance.store(driver, std::memory_order_release);
@@ -75,6 +78,7 @@ void Driver::shutdown() {
     native::stop();
     get().executors.stop();
     get().scheduler.stop();
+    watch::summarise();
 }
 
 Device& Driver::device(CUdevice ordinal) {

@@ -58,7 +58,7 @@ class Driver {
 
     Settings settings;
     std::vector<std::unique_ptr<Device>> devices;
-    MemoryMap memory;
+    MemoryMap memory{settings.checks};
     VirtualMemory virtual_memory{memory};
     AdviceMap advice;
     Budget host_memory;  // pinned memory is bounded like a device's

@@ -19,8 +19,14 @@
 #include <vector>
 
 #include "cpu/texture.hpp"
+#include "cpu/watch/checks.hpp"
 
 namespace cupola::cpu {
+
+namespace watch {
+class GridWatch;
+class Unwritten;
+}  // namespace watch
 
 struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
@@ -38,6 +44,8 @@ class AddressSpace {
   public:
     virtual ~AddressSpace() = default;
     virtual Range find(std::uintptr_t address) const = 0;  // empty where nothing is mapped
+    // Where an address lies beside the nearest allocation, in words.
+    virtual std::string neighbour(std::uintptr_t address) const = 0;
 };
 
 // What malloc and free of device code work on. Called from many threads at once.
@@ -129,10 +137,17 @@ struct Launch {
     std::function<void(std::string_view)> print;  // device printf, one call a formatted string
     std::uint64_t grid_id = 0;
     const TextureSpace* textures = nullptr;
+    watch::Checks checks;
+    std::shared_ptr<watch::GridWatch> watch;  // where its accesses are looked at
+    watch::Unwritten* unwritten = nullptr;    // of global memory
     // What the module's texture and surface variables were bound to when the grid was launched.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
     Range workspace;  // of a cooperative grid: what its blocks count each other in
 };
+
+namespace watch {
+std::shared_ptr<GridWatch> watch_grid(const Launch& launch);
+}  // namespace watch
 
 // Runs clusters of one launch, one after another; where the launch has none, each block is one.
 // The blocks of a cluster take turns on one thread at a time, which may change between turns. Each

@@ -176,6 +176,8 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.memory = &Driver::get().memory;
     launch.heap = &call.context->heap();
     launch.textures = &Driver::get().textures;
+    launch.checks = Driver::get().settings.checks;
+    launch.unwritten = &Driver::get().memory.unwritten;
     if (function->references()) launch.references = function->references()->bound();
     launch.grid_id = ++last_grid;
     launch.print = [printed = &operation->grid.printed](std::string_view text) {

@@ -16,6 +16,7 @@ namespace cupola::cpu {
 namespace {
 
 constexpr std::size_t huge = std::size_t{2} << 20;
+constexpr std::size_t most_freed = 1024;  // are remembered
 
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
@@ -76,7 +77,8 @@ bool Budget::take(std::size_t bytes) {
     return true;
 }
 
-MemoryMap::MemoryMap() : ranges_([this](std::function<void()> free) { retire(std::move(free)); }) {}
+MemoryMap::MemoryMap(const watch::Checks& checks)
+    : checks_(checks), ranges_([this](std::function<void()> free) { retire(std::move(free)); }) {}
 
 std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_t align,
                                    Budget& budget) {
@@ -87,7 +89,8 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
     require(budget.take(like.capacity), CUDA_ERROR_OUT_OF_MEMORY);
     void* memory = nullptr;
     if ((like.kind == Allocation::Kind::device && !like.module) || like.shareable) {
-        like.mapped = in_pages(like.capacity);
+        // What is checked has no neighbour that a wild access could be taken for one of.
+        like.mapped = in_pages(like.capacity + (checks_.memory ? MemoryMap::alignment : 0));
         memory = own_pages(like.mapped);
     }
     if (!memory) {  // then it can't be shared
@@ -99,13 +102,37 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
         fail(CUDA_ERROR_OUT_OF_MEMORY);
     }
     like.begin = reinterpret_cast<std::uintptr_t>(memory);
-    // A pool keeps ranges of which the program sees parts; device code may reach the whole.
-    const std::size_t reach = like.kind == Allocation::Kind::pool ? like.capacity : size;
     std::unique_lock lock(mutex_);
     like.id = ++last_id_;
+    like.reachable = false;
+    // A pool keeps ranges of which the program sees parts; device code may reach the whole.
+    if (like.kind != Allocation::Kind::pool)
+        reach(like, size);
+    else if (!exact())
+        reach(like, like.capacity);
     table_.emplace(like.begin, like);
-    ranges_.insert({like.begin, like.begin + reach, true});
     return like.begin;
+}
+
+void MemoryMap::reach(Allocation& allocation, std::size_t size) {
+    allocation.reachable = true;
+    ranges_.insert({allocation.begin, allocation.begin + size, true});
+    const bool fresh = allocation.kind == Allocation::Kind::device ||
+                       allocation.kind == Allocation::Kind::pool ||
+                       allocation.kind == Allocation::Kind::graph;
+    // What processes share may have been written by another.
+    if (checks_.init && fresh && !allocation.module && !allocation.file)
+        unwritten.add(allocation.begin, size);
+}
+
+void MemoryMap::unreach(Allocation& allocation) {
+    if (!std::exchange(allocation.reachable, false)) return;
+    if (checks_.init) unwritten.remove(allocation.begin);
+    if (checks_.memory) {
+        freed_.push_back(ranges_.find(allocation.begin));
+        if (freed_.size() > most_freed) freed_.pop_front();
+    }
+    ranges_.erase(allocation.begin);
 }
 
 void MemoryMap::release(std::uintptr_t begin, Budget& budget) {
@@ -115,7 +142,7 @@ void MemoryMap::release(std::uintptr_t begin, Budget& budget) {
         const auto it = table_.find(begin);
         gone = std::move(it->second);
         table_.erase(it);
-        ranges_.erase(begin);
+        unreach(gone);
     }
     retire([gone = std::move(gone), &budget] {
         auto* const memory = reinterpret_cast<void*>(gone.begin);
@@ -220,11 +247,21 @@ void MemoryMap::hand_out(std::uintptr_t begin, std::size_t size, const Context* 
     allocation.size = size;
     allocation.context = context;
     allocation.id = ++last_id_;
+    if (!exact()) return;
+    reach(allocation, size);
 }
 
 void MemoryMap::take_back(std::uintptr_t begin) {
     std::unique_lock lock(mutex_);
     table_.at(begin).size = 0;
+}
+
+void MemoryMap::withdraw(std::uintptr_t begin) {
+    if (!exact()) return;
+    std::unique_lock lock(mutex_);
+    const auto it = table_.find(begin);
+    if (it == table_.end() || !it->second.reachable) return;
+    unreach(it->second);
 }
 
 void MemoryMap::retire(std::function<void()> free) {

@@ -17,6 +17,7 @@
 #include "cpu/execute.hpp"
 #include "cpu/range_table.hpp"
 #include "cpu/shared_file.hpp"
+#include "cpu/watch/unwritten.hpp"
 
 namespace cupola::cpu {
 
@@ -39,6 +40,7 @@ struct Allocation {
     bool sync_memops = false;
     bool module = false;                     // a module's variables: not the program's to free
     bool shareable = false;                  // of a pool's memory: other processes may be given it
+    bool reachable = true;                   // device code may reach it now
     std::size_t mapped = 0;                  // bytes of pages of its own; 0: of the host's heap
     std::shared_ptr<const SharedFile> file;  // what the pages are, where processes share them
     unsigned opened = 0;                     // of what another process gave: how often
@@ -68,7 +70,7 @@ class MemoryMap final : public AddressSpace {
   public:
     static constexpr std::size_t alignment = 512;  // as NVIDIA's driver aligns
 
-    MemoryMap();
+    explicit MemoryMap(const watch::Checks& checks);
 
     // Takes memory from `budget` and from the host; OUT_OF_MEMORY where either has none. `like`
     // says everything but where and how much.
@@ -106,7 +108,18 @@ class MemoryMap final : public AddressSpace {
     void hand_out(std::uintptr_t begin, std::size_t size, const Context* context);
     void take_back(std::uintptr_t begin);
 
+    // A stream has come to the free of what a pool keeps.
+    void withdraw(std::uintptr_t begin);
+    // Device code reaches of a pool's ranges just what the program has, and only as long.
+    bool exact() const { return checks_.memory || checks_.init; }
+    // A copy or a fill has written there.
+    void wrote(std::uintptr_t address, std::size_t bytes) {
+        if (checks_.init) unwritten.wrote(address, bytes);
+    }
+    watch::Unwritten unwritten;  // where `init` is checked
+
     Range find(std::uintptr_t address) const override { return ranges_.find(address); }
+    std::string neighbour(std::uintptr_t address) const override;
 
     // Calls `step` when no grid is left that may use what was found in the map till now.
     void when_unused(std::function<void()> step) { retire(std::move(step)); }
@@ -127,12 +140,17 @@ class MemoryMap final : public AddressSpace {
 
   private:
     void retire(std::function<void()> free);
+    void reach(Allocation& allocation, std::size_t size);
+    void unreach(Allocation& allocation);
+
+    const watch::Checks checks_;
 
     mutable std::shared_mutex mutex_;
     std::map<std::uintptr_t, Allocation> table_;
     std::uint64_t last_id_ = 0;
     RangeTable ranges_;
-    std::mutex sharing_;  // of share and open, taken first
+    std::deque<Range> freed_;  // the latest last, where memory is checked
+    std::mutex sharing_;       // of share and open, taken first
 
     std::mutex pins_mutex_;
     std::multiset<std::uint64_t> pins_;

@@ -65,6 +65,7 @@ Outcome write(const Parameters& it) {
     const MemoryMap::Pin pin(memory);
     const CUdeviceptr address = it.writeValue.address;
     if (!memory.reaches(address, wide(it) ? 8 : 4, true)) return Outcome::gone;
+    memory.wrote(address, wide(it) ? 8 : 4);
     if (wide(it))
         __atomic_store_n(reinterpret_cast<std::uint64_t*>(address), it.writeValue.value64,
                          __ATOMIC_RELEASE);

@@ -82,7 +82,9 @@ Pool::~Pool() {
 std::uintptr_t Pool::reuse(Stream& stream, std::size_t size) {
     std::uintptr_t begin = 0;
     const auto mine = pending_.find(&stream);
-    if (mine != pending_.end()) begin = take_fitting(mine->second, size);
+    // What kernels may still use is not another allocation as long as that is looked at.
+    if (mine != pending_.end() && !Driver::get().memory.exact())
+        begin = take_fitting(mine->second, size);
     if (!begin) begin = take_fitting(spare_, size);
     return begin;
 }
@@ -165,6 +167,7 @@ void Pool::reached(std::uintptr_t begin, std::uint64_t turn) {
         if (mine->second.empty()) pending_.erase(mine);
     }
     block.pending = nullptr;
+    Driver::get().memory.withdraw(begin);
     spare_.emplace(block.capacity, begin);
 }
 
@@ -179,6 +182,7 @@ void Pool::free_now(std::uintptr_t begin) {
     used_ -= it->second.capacity;
     last = last_reference();
     Driver::get().memory.take_back(begin);
+    Driver::get().memory.withdraw(begin);
     spare_.emplace(it->second.capacity, begin);
 }
 

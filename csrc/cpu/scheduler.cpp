@@ -106,6 +106,7 @@ void Scheduler::run(Grid& grid) {
         const auto at = reinterpret_cast<std::uintptr_t>(grid.workspace);
         grid.launch.workspace = {at, at + sizeof grid.workspace, true};
     }
+    if (grid.launch.checks.watching()) grid.launch.watch = watch::watch_grid(grid.launch);
     const bool limited = timeout_ > 0;
     Active::iterator self;
     {

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace cupola::cpu {
@@ -83,6 +84,30 @@ bool known_mode(const char* name, native::Mode& out, std::string& error) {
     return false;
 }
 
+// Words with commas between them.
+bool known_checks(const char* name, watch::Checks& out, std::string& error) {
+    const char* text = variable(name);
+    if (!text) return true;
+    const std::string_view all = text;
+    for (std::size_t from = 0; from <= all.size();) {
+        const std::size_t comma = std::min(all.find(',', from), all.size());
+        const std::string_view word = all.substr(from, comma - from);
+        const bool every = word == "all";
+        if (!every && word != "memory" && word != "race" && word != "init" && word != "sync") {
+            error = std::string(name) + "='" + text +
+                    "': memory, race, init, sync, several of them with commas between, or all is "
+                    "wanted";
+            return false;
+        }
+        out.memory |= every || word == "memory";
+        out.race |= every || word == "race";
+        out.init |= every || word == "init";
+        out.sync |= every || word == "sync";
+        from = comma + 1;
+    }
+    return true;
+}
+
 int available_cores() {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -115,7 +140,8 @@ bool Settings::read(Settings& settings, std::string& error) {
            whole("CUPOLA_CPU_THREADS", 1, 1024, settings.threads, error) &&
            known_mode("CUPOLA_CPU_MODE", settings.mode, error) &&
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
-           seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error);
+           seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error) &&
+           known_checks("CUPOLA_CPU_CHECK", settings.checks, error);
 }
 
 }  // namespace cupola::cpu

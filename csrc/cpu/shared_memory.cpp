@@ -51,6 +51,7 @@ std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkG
                        place) == place,
                 CUDA_ERROR_OUT_OF_MEMORY);
         fresh.release();
+        unwritten.remove(allocation.begin);  // others may write it, who can't be seen
         allocation.file = file;
     });
     return file;

@@ -124,7 +124,7 @@ def test_sources_are_compiled_together_and_tools_see_each(recipe):
 
 @pytest.mark.parametrize(
     "folder",
-    ["runtime", "image", "ptx", "cpu", "cpu/api", "cpu/exec", "cpu/exec/isa", "cpu/native"],
+    ["runtime", "image", "ptx", "cpu", "cpu/api", "cpu/exec", "cpu/exec/isa", "cpu/native", "cpu/watch"],
 )
 def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
     """Else which files may be compiled together would depend on how many there are."""

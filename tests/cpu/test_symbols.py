@@ -113,6 +113,7 @@ OWN = {
     "cupola_cpu_execution",
     "cupola_cpu_last_fault",
     "cupola_cpu_last_refusal",
+    "cupola_cpu_findings",
     "cupola_cpu_printed",
 }
 

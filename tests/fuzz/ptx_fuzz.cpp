@@ -10,6 +10,7 @@
 #include "cpu/execute.hpp"
 #include "ptx/error.hpp"
 #include "ptx/link.hpp"
+#include "ptx/source_line.hpp"
 
 namespace {
 
@@ -84,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     Bounded memory(1 << 20);
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     bool built = false;
+    cupola::ptx::source_line(text, static_cast<std::uint32_t>(size % 64));
     try {
         const auto image = cupola::cpu::Image::build(text, memory_of(memory));
         built = true;

@@ -85,7 +85,7 @@ def test_writes_and_addresses_handed_on(wide, load):
     mapa.shared::cluster.u32 %r7, cells, %r1; setp.eq.u32 %p0, %r0, 0; mapa.shared::cluster.u32 %r8, cells, %r6;
     @%p0 st.shared::cluster.u32 [%r8], %r7;
     """ + SYNC + """
-    ld.shared.u32 %r9, [cells]; barrier.sync 0; add.u32 %r9, %r9, %r5; add.u32 %r11, %r3, 7000;
+    ld.shared.u32 %r9, [cells]; """ + SYNC + """ add.u32 %r9, %r9, %r5; add.u32 %r11, %r3, 7000;
     """ + ("""cvt.u64.u32 %rd3, %r9; st.release.cluster.shared::cluster.u32 [%rd3], %r11;""" if wide
            else "st.shared::cluster.u32 [%r9], %r11;") + SYNC + "ld.shared.u32 %r10, [%r4];"  # fmt: skip
     assert (run(load, body) == held() + 7000).all()

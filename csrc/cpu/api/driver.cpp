@@ -8,6 +8,7 @@
 #include "cpu/jit.hpp"
 #include "cpu/module.hpp"
 #include "cpu/symbols.hpp"
+#include "cpu/watch/findings.hpp"
 
 using namespace cupola::cpu;
 
@@ -37,6 +38,9 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
 // log to write to: cuModuleGetFunction of a kernel that is read when it is asked for. Empty where
 // there was none; valid until the thread is refused once more.
 CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_refusal().c_str(); }
+
+// How many different findings CUPOLA_CPU_CHECK has led to so far.
+CUPOLA_API unsigned long long cupola_cpu_findings(void) { return watch::findings(); }
 
 // How a kernel's launches run from now on: "compiled", "interpreted", or why there is no machine
 // code of it. Valid until the calling thread asks again; nullptr where that is no function.

@@ -42,7 +42,8 @@ template <bool Compares>
     const auto* address = at<const std::uint64_t>(r, ip->op[1]);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        std::byte* memory = block_of(w).reach(w, ip, lane, address[lane], 16, 16, true);
+        std::byte* memory =
+            block_of(w).reach(w, ip, lane, address[lane], 16, 16, watch::Touch::atomic);
         if (!memory) return stop_faulted(w);
         const Wide128 b = at<const Wide128>(r, ip->op[2])[lane];
         Wide128 old;

@@ -15,6 +15,7 @@ const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std
     }
     BarrierState& b = barriers_[id];
     barriers_used_ = true;
+    if (watch_) watch_->arrive(w, ip, id, count, b.come[w.index], b.threads);
     b.come[w.index] |= w.mask;
     b.threads += static_cast<std::uint32_t>(__builtin_popcount(w.mask));
     b.count = count;
@@ -46,11 +47,13 @@ bool BlockState::complete(unsigned id) const {
 }
 
 void BlockState::release(unsigned id) {
+    if (watch_) watch_->complete(id, barriers_[id].count);
     wake(static_cast<std::int32_t>(id));
     barriers_[id] = BarrierState{};
 }
 
 void BlockState::wake(std::int32_t barrier) {
+    if (watch_ && barrier == cluster_barrier) watch_->cluster_passed();
     for (unsigned n = 0; n < warp_count_; ++n) {
         Warp& w = warps_.get()[n];
         unsigned kept = 0;
@@ -63,6 +66,7 @@ void BlockState::wake(std::int32_t barrier) {
             if (barrier != cluster_barrier) {
                 const BarrierState& b = barriers_[barrier];
                 write_barrier_result(w, waiting, b.yes, b.threads);
+                if (watch_) watch_->pass(w, waiting.mask, barrier);
             }
             make_ready(w, waiting.mask, waiting.pc);
             if (w.status == Status::blocked) w.status = Status::ready;
@@ -72,6 +76,7 @@ void BlockState::wake(std::int32_t barrier) {
 }
 
 const Code* BlockState::exit_lanes(Warp& w) {
+    if (watch_) watch_->exited(w);
     w.live &= ~w.mask;
     if (w.live == 0) --live_warps_;
     cluster_.exited();

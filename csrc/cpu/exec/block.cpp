@@ -32,8 +32,11 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
                        std::uint64_t own)
     : launch_(launch),
       kernel_(static_cast<const KernelCode&>(*launch.kernel)),
-      native_(kernel_.native->ready.load(std::memory_order_acquire)),
-      code_(native_ ? native_->code.data() : kernel_.code.data()),
+      native_(launch.watch ? nullptr : kernel_.native->ready.load(std::memory_order_acquire)),
+      watch_(launch.watch ? std::make_unique<watch::BlockWatch>(*launch.watch, *this) : nullptr),
+      code_(watch_    ? launch.watch->code.data()
+            : native_ ? native_->code.data()
+                      : kernel_.code.data()),
       cluster_(cluster),
       rank_(rank),
       company_(launch.cooperative || cluster.size() > 1),
@@ -119,6 +122,10 @@ void BlockState::enter(Warp& w) {
         w.status = Status::ready;
     }
     if (native_) return run_native(ip, w);
+    if (watch_) {
+        while (ip && ip != &halt) ip = watch_->step(ip, w);
+        return;
+    }
     while (ip) ip = ip->run(ip, w, w.registers);
 }
 
@@ -151,6 +158,7 @@ void BlockState::begin(Dim3 block) {
         w.live = threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
         w.status = Status::yielded;
     }
+    if (watch_) watch_->begin(block);
 }
 
 BlockState::Turn BlockState::turn() {
@@ -163,6 +171,7 @@ BlockState::Turn BlockState::turn() {
         moved = true;
         if (w.status == Status::faulted) return Turn::faulted;
         if (w.status == Status::done) free_files_.push_back(w.registers);
+        if (watch_ && done()) watch_->end();
     }
     return moved ? Turn::moved : Turn::stuck;
 }
@@ -185,6 +194,7 @@ void BlockState::give_up() {
         if (w.status != Status::blocked) continue;
         const Waiting& waiting = w.waiting[0];
         const bool cluster = waiting.barrier == cluster_barrier;
+        if (watch_) watch_->stuck();
         fault(w, waiting.code, Fault::Kind::illegal_instruction,
               static_cast<unsigned>(__builtin_ctz(waiting.mask)),
               cluster ? "deadlock: threads never reach the barrier of the cluster, of blocks"

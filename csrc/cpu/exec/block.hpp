@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cpu/exec/kernel.hpp"
+#include "cpu/watch/watch.hpp"
 
 namespace cupola::cpu::exec {
 
@@ -75,6 +76,13 @@ class BlockState final : public Block {
     ClusterState& cluster_state() const { return cluster_; }
     unsigned rank() const { return rank_; }
     unsigned warp_count() const { return warp_count_; }
+    // Looks on where that was asked for; else nullptr.
+    watch::BlockWatch* watch() const { return watch_.get(); }
+    // Of what is no plain load, store or atomic, which are seen by themselves.
+    void touch(const Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+               std::uint64_t bytes, watch::Touch how) const {
+        if (watch_) watch_->touch(w, ip, lane, address, bytes, how);
+    }
     Warp& warp(unsigned n) { return warps_.get()[n]; }
 
     TextureView* texture(std::uint64_t handle) { return textures_.find(handle, launch_); }
@@ -84,13 +92,16 @@ class BlockState final : public Block {
                           bool waits, std::uint32_t yes);
     const Code* exit_lanes(Warp& w);
     void wake(std::int32_t barrier);  // those that wait at it
+    // Words for a thread of a block, and for a line of the PTX with its line of the source.
+    std::string thread_text(const Dim3& block, unsigned thread) const;
+    std::string line_text(std::uint32_t line) const;
     void fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
                     const std::string& what);
 
     // memory.cpp: a lane's memory of any size, nullptr where it may not have it: then a fault has
     // been noted. `align` is a power of two.
     std::byte* reach(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
-                     std::uint64_t bytes, std::uint64_t align, bool write);
+                     std::uint64_t bytes, std::uint64_t align, watch::Touch how);
     // The end of what may be read from here on, 0 where nothing may.
     std::uintptr_t readable_until(const Warp& w, unsigned lane, std::uintptr_t address) const;
     std::byte* local_of(const Warp& w, unsigned lane) const {
@@ -106,12 +117,15 @@ class BlockState final : public Block {
     bool complete(unsigned id) const;
     void release(unsigned id);
     void release_complete();
+    void wild_access(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                     std::uint64_t bytes, bool write);
     Range range_around(const Warp& w, unsigned lane, std::uint64_t address,
                        std::uint64_t bytes) const;
 
     const Launch& launch_;
     const KernelCode& kernel_;
     const Native* const native_;  // nullptr: interpreted
+    const std::unique_ptr<watch::BlockWatch> watch_;
     const Code* const code_;
     ClusterState& cluster_;
     const unsigned rank_;

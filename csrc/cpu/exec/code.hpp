@@ -43,7 +43,8 @@ inline constexpr std::uint8_t address32 = 1;  // the address register has 32 bit
 inline constexpr std::uint8_t strong = 2;     // volatile, relaxed, acquire, release
 inline constexpr std::uint8_t acquire = 4;
 inline constexpr std::uint8_t release = 8;
-inline constexpr std::uint8_t negate = 16;  // branch on a false predicate
+inline constexpr std::uint8_t negate = 16;   // branch on a false predicate
+inline constexpr std::uint8_t aligned = 32;  // barrier: a warp's lanes come by one instruction
 }  // namespace flag
 
 // Lanes that stand at one place and may run.

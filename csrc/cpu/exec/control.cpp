@@ -292,8 +292,9 @@ template <bool Wall, class T, unsigned Shift>
         std::uint32_t value = 0;
         std::memcpy(&handle, frame + site.arguments[0].from, 8);
         std::memcpy(&value, frame + site.arguments[1].from, 4);
-        auto* const word = reinterpret_cast<ConditionalWord*>(block.reach(
-            w, ip, lane, handle, sizeof(ConditionalWord), alignof(ConditionalWord), true));
+        auto* const word = reinterpret_cast<ConditionalWord*>(
+            block.reach(w, ip, lane, handle, sizeof(ConditionalWord), alignof(ConditionalWord),
+                        watch::Touch::atomic));
         if (!word) return stop_faulted(w);
         if (word->known != ConditionalWord::mark) {
             block.fault(w, ip, Fault::Kind::illegal_address, lane,

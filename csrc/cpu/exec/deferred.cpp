@@ -100,6 +100,7 @@ class Deferred final : public DeferredImage {
             if (module.functions[f].entry && module.functions[f].defined)
                 decoded_[n] =
                     Decoder(module, source_->view(), placement, graph, handlers_).decode(f);
+        if (decoded_[n]) decoded_[n]->source = source_->view();
         if (!decoded_[n])
             throw ptx::Error(ptx::Error::Kind::invalid, outline_.entries[n].piece.line, "",
                              "kernel '" + names_[n] + "' is not defined");

@@ -12,7 +12,9 @@ namespace {
 
 class ModuleImage final : public Image {
   public:
-    ModuleImage(std::string_view source, Memory memory) : placed_(std::move(memory)) {
+    ModuleImage(std::string_view source, Memory memory)
+        : placed_(std::move(memory)),
+          source_(source.find(".file") == std::string_view::npos ? "" : source) {
         const ptx::Module module = ptx::parse(source);
         placed_.place(module, source);
         const CallGraph graph(module);
@@ -24,6 +26,7 @@ class ModuleImage final : public Image {
                 Decoder(module, source, placed_.placement(), graph, handlers).decode(n));
         }
         for (const auto& kernel : kernels_) {
+            kernel->source = source_;
             list_.push_back(kernel.get());
             by_name_.emplace(kernel->name(), kernel.get());
         }
@@ -41,6 +44,7 @@ class ModuleImage final : public Image {
 
   private:
     Placed placed_;
+    const std::string source_;  // where a fault's line is looked up
     std::vector<std::unique_ptr<KernelCode>> kernels_;
     std::vector<const Kernel*> list_;
     std::unordered_map<std::string, const Kernel*> by_name_;

@@ -361,6 +361,8 @@ void Decoder::barrier(const ptx::Instruction& i) {
     Code code;
     code.line = i.line;
     code.flags = flag::strong;
+    if (form.mnemonic.substr(0, 4) == "bar." || field::aligned.get(i.modifiers) != 0)
+        code.flags |= flag::aligned;
     code.run = form.mnemonic.find("arrive") != std::string_view::npos ? control.barrier_arrive
                                                                       : control.barrier;
     BarrierKind kind = BarrierKind::plain;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -95,6 +96,8 @@ struct KernelCode final : Kernel {
     std::uint32_t cluster_limit = 0;
     bool cluster_explicit = false;
     int version = 0, sm = 0;
+    std::string_view
+        source;  // the PTX text, which the image keeps; or nothing where it names no files
 
     std::vector<Code> code;
     std::uint32_t file_bytes = 0;  // of a warp's registers

@@ -26,24 +26,29 @@ std::uint64_t address_in(const Code* ip, const MatrixOperation& op, const std::b
 // been noted.
 bool reach(const Code* ip, Warp& w, const MatrixOperation& op, std::uint32_t who, unsigned bytes,
            bool write) {
-    Block& b = *w.block;
+    BlockState& b = block_of(w);
     if (op.space != ptx::Space::shared) {
         const std::uint32_t mask = w.mask;
         w.mask = who;
         const bool reached = who == 0 || b.resolve(w, ip, bytes, write);
         w.mask = mask;
-        return reached;
+        if (!reached) return false;
     }
     for (; who != 0; who &= who - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(who));
-        const std::uint64_t x = w.address[lane];
-        const bool outside = x >= b.shared_bytes || b.shared_bytes - x < bytes;
-        if (outside || (x & (bytes - 1)) != 0) {
-            b.fault(w, ip, outside ? Fault::Kind::illegal_address : Fault::Kind::misaligned_address,
-                    lane, "shared memory", x);
-            return false;
+        if (op.space == ptx::Space::shared) {
+            const std::uint64_t x = w.address[lane];
+            const bool outside = x >= b.shared_bytes || b.shared_bytes - x < bytes;
+            if (outside || (x & (bytes - 1)) != 0) {
+                b.fault(w, ip,
+                        outside ? Fault::Kind::illegal_address : Fault::Kind::misaligned_address,
+                        lane, "shared memory", x);
+                return false;
+            }
+            w.address[lane] = x + b.shared;
         }
-        w.address[lane] = x + b.shared;
+        b.touch(w, ip, lane, w.address[lane], bytes,
+                write ? watch::Touch::write : watch::Touch::read);
     }
     return true;
 }

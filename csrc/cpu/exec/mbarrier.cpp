@@ -50,7 +50,7 @@ class Held {
   public:
     Held(Warp& w, const Code* ip, unsigned lane, std::uint64_t address, bool fresh = false) {
         BlockState& block = block_of(w);
-        memory_ = block.reach(w, ip, lane, address, 8, 8, true);
+        memory_ = block.reach(w, ip, lane, address, 8, 8, watch::Touch::signal);
         if (!memory_) return;
         std::memcpy(&b.bits, memory_, 8);
         const std::uint64_t offset = address - block.Block::cluster;
@@ -203,10 +203,11 @@ template <bool Parity, bool Waits>
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         const std::uint32_t read = (none >> lane & 1) ? 0 : size[lane] < bytes ? size[lane] : bytes;
-        std::byte* d = block.reach(w, ip, lane, to[lane], bytes, bytes, true);
+        std::byte* d = block.reach(w, ip, lane, to[lane], bytes, bytes, watch::Touch::write);
         if (!d) return stop_faulted(w);
         if (read != 0) {
-            const std::byte* s = block.reach(w, ip, lane, from[lane], read, bytes, false);
+            const std::byte* s =
+                block.reach(w, ip, lane, from[lane], read, bytes, watch::Touch::read);
             if (!s) return stop_faulted(w);
             std::memmove(d, s, read);
         }

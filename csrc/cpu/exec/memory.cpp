@@ -1,8 +1,11 @@
 // csrc/cpu/exec/memory.cpp - addresses looked up the slow way, and the text of a fault.
 #include <cinttypes>
 #include <cstdio>
+#include <string_view>
 
-#include "cpu/exec/block.hpp"
+#include "cpu/exec/cluster.hpp"
+#include "cpu/watch/findings.hpp"
+#include "ptx/source_line.hpp"
 
 namespace cupola::cpu::exec {
 namespace {
@@ -33,8 +36,7 @@ bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
         if (found.end <= found.begin ||
             !within(address, bytes, found.begin, found.end - found.begin) ||
             (write && !found.writable)) {
-            fault(w, ip, Fault::Kind::illegal_address, lane,
-                  write ? "illegal address, written" : "illegal address, read", address);
+            wild_access(w, ip, lane, address, bytes, write);
             return false;
         }
         cached = found;
@@ -63,7 +65,8 @@ Range BlockState::range_around(const Warp& w, unsigned lane, std::uint64_t addre
 }
 
 std::byte* BlockState::reach(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
-                             std::uint64_t bytes, std::uint64_t align, bool write) {
+                             std::uint64_t bytes, std::uint64_t align, watch::Touch how) {
+    const bool write = how != watch::Touch::read;
     if (address & (align - 1)) {
         fault(w, ip, Fault::Kind::misaligned_address, lane, "misaligned address", address);
         return nullptr;
@@ -73,14 +76,14 @@ std::byte* BlockState::reach(Warp& w, const Code* ip, unsigned lane, std::uint64
     for (std::uint64_t left = bytes; left != 0;) {
         const Range found = range_around(w, lane, from, 1);
         if (from < found.begin || from >= found.end || (write && !found.writable)) {
-            fault(w, ip, Fault::Kind::illegal_address, lane,
-                  write ? "illegal address, written" : "illegal address, read", from);
+            wild_access(w, ip, lane, from, left, write);
             return nullptr;
         }
         const std::uint64_t here = found.end - from < left ? found.end - from : left;
         from += here;
         left -= here;
     }
+    touch(w, ip, lane, address, bytes, how);
     return reinterpret_cast<std::byte*>(address);
 }
 
@@ -91,7 +94,8 @@ bool BlockState::bulk(Warp& w, const Code* ip, unsigned lane, std::uint64_t addr
               "a bulk copy of bytes that are no multiple of 16", bytes);
         return false;
     }
-    return reach(w, ip, lane, address, bytes, 16, write) != nullptr;
+    return reach(w, ip, lane, address, bytes, 16,
+                 write ? watch::Touch::write : watch::Touch::read) != nullptr;
 }
 
 std::uintptr_t BlockState::readable_until(const Warp& w, unsigned lane,
@@ -113,25 +117,57 @@ bool BlockState::is_constant(std::uintptr_t address) const {
 void BlockState::fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,
                        std::uint64_t address) {
     char text[200];
+    const std::string_view where = what;
+    std::string limit;
+    if (where == "shared memory") limit = ", of " + std::to_string(shared_bytes) + " bytes";
+    if (where == "local memory") limit = ", of " + std::to_string(local_bytes) + " bytes";
     const bool plain = kind == Fault::Kind::trap || kind == Fault::Kind::stopped;
     if (plain)
         std::snprintf(text, sizeof text, "%s", what);
     else if (kind == Fault::Kind::illegal_address || kind == Fault::Kind::misaligned_address)
-        std::snprintf(text, sizeof text, "%s: 0x%" PRIx64, what, address);
+        std::snprintf(text, sizeof text, "%s: 0x%" PRIx64 "%s", what, address, limit.c_str());
     else
         std::snprintf(text, sizeof text, "%s (%" PRIu64 ")", what, address);
     fault_text(w, ip, kind, lane, text);
 }
 
+void BlockState::wild_access(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                             std::uint64_t bytes, bool write) {
+    const std::uint64_t offset = address - shared;
+    const bool in_shared = offset < cluster_.stride();
+    char text[120];
+    std::snprintf(text, sizeof text, "illegal address, %s: 0x%" PRIx64 ", %" PRIu64 " bytes, ",
+                  write ? "written" : "read", address, bytes);
+    fault_text(w, ip, Fault::Kind::illegal_address, lane,
+               text + (in_shared ? "at " + std::to_string(offset) + " of the block's " +
+                                       std::to_string(shared_bytes) + " bytes of shared memory"
+                       : launch_.memory ? launch_.memory->neighbour(address)
+                                        : "nothing is allocated"));
+}
+
+std::string BlockState::thread_text(const Dim3& block, unsigned thread) const {
+    const unsigned x = launch_.block.x, y = launch_.block.y;
+    char text[120];
+    std::snprintf(text, sizeof text, "block (%u,%u,%u), thread (%u,%u,%u)", block.x, block.y,
+                  block.z, thread % x, thread / x % y, thread / x / y);
+    return text;
+}
+
+std::string BlockState::line_text(std::uint32_t line) const {
+    const std::string source = ptx::source_line(kernel_.source, line);
+    return "PTX line " + std::to_string(line) + (source.empty() ? "" : " (" + source + ")");
+}
+
 void BlockState::fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
                             const std::string& what) {
-    const unsigned thread = w.index * lanes + lane;
-    const unsigned x = launch_.block.x, y = launch_.block.y;
-    char where[200];
-    std::snprintf(where, sizeof where,
-                  ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: ", block_.x, block_.y,
-                  block_.z, thread % x, thread / x % y, thread / x / y, ip->line);
-    fault_ = Fault{kind, "kernel " + kernel_.name() + where + what};
+    const std::string thread = thread_text(block_, w.index * lanes + lane),
+                      line = line_text(ip->line);
+    fault_ = Fault{kind, "kernel " + kernel_.name() + ", " + thread + ", " + line + ": " + what};
+    const bool memory =
+        kind == Fault::Kind::illegal_address || kind == Fault::Kind::misaligned_address;
+    if (launch_.checks.memory && memory &&
+        watch::is_news("memory " + kernel_.name() + " " + std::to_string(ip->line)))
+        watch::write("memory: " + what, {"kernel " + kernel_.name() + ", " + line, thread});
 }
 
 }  // namespace cupola::cpu::exec

@@ -40,7 +40,13 @@ bool release_gathered(Warp& w, bool force) {
             if (b.barrier < 0 && (warp_barrier ? b.pc != b.code : b.code == a.code)) come |= b.mask;
         }
         if (!force && (a.want & w.live & ~come) != 0) continue;
-        if (force) w.lenient = true;
+        watch::BlockWatch* const watch = block_of(w).watch();
+        if (force) {
+            w.lenient = true;
+            if (watch) watch->forced(w, a);
+        } else if (watch && warp_barrier) {
+            watch->let_go(w, a, come);
+        }
         const Code* code = a.code;
         const std::uint32_t released = force ? a.mask : come;
         unsigned kept = 0;

@@ -12,6 +12,10 @@ namespace {
 
 constexpr unsigned chunk = 16;  // bytes that stay together
 
+constexpr watch::Touch touches(bool write) {
+    return write ? watch::Touch::write : watch::Touch::read;
+}
+
 // A lane's copy: the map, where its box begins, and how its rows lie in memory.
 class Tile {
   public:
@@ -19,7 +23,8 @@ class Tile {
 
     // False: a fault has been noted.
     bool begin(std::uint64_t map, const std::vector<std::int32_t>& coordinates, std::byte* r) {
-        const std::byte* bytes = block_of(w_).reach(w_, ip_, lane_, map, sizeof map_, 16, false);
+        const std::byte* bytes =
+            block_of(w_).reach(w_, ip_, lane_, map, sizeof map_, 16, watch::Touch::read);
         if (!bytes) return false;
         std::memcpy(&map_, bytes, sizeof map_);
         bool sound = map_.known == TensorMap::mark && map_.rank == coordinates.size() &&
@@ -46,7 +51,8 @@ class Tile {
     // Copies between the box at a shared address and the tensor, whose elements are joined with
     // what is stored where there is a `reduce`.
     bool copy(std::uint64_t box, bool to_box, ReduceElements reduce = nullptr) {
-        if (!lies_well(to_box) || !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, to_box))
+        if (!lies_well(to_box) ||
+            !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, touches(to_box)))
             return false;
         std::uint32_t place[5] = {};
         for (std::uint64_t row = box;; row += row_bytes()) {
@@ -103,7 +109,8 @@ class Tile {
         std::byte* memory = nullptr;
         if (length != 0) {
             address += static_cast<std::uint64_t>(from_[0] + first) * element_;
-            memory = block_of(w_).reach(w_, ip_, lane_, address, length, element_, !to_box);
+            memory = block_of(w_).reach(w_, ip_, lane_, address, length, element_,
+                                        reduce ? watch::Touch::atomic : touches(!to_box));
             if (!memory) return false;
         }
         if (to_box) {
@@ -199,7 +206,8 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         TensorMap map;
-        std::byte* memory = block_of(w).reach(w, ip, lane, address[lane], sizeof map, 64, true);
+        std::byte* memory =
+            block_of(w).reach(w, ip, lane, address[lane], sizeof map, 64, watch::Touch::atomic);
         if (!memory) return stop_faulted(w);
         std::memcpy(&map, memory, sizeof map);
         if (map.known != TensorMap::mark) {

@@ -98,7 +98,9 @@ __device__ void mixed(const Mixed& a) {
     C x[n], y[n];
 #pragma unroll
     for (int j = 0; j < n; ++j) {
-        const Places at = places(a, min(first + j * blockDim.x, last));
+        // Behind the end its own first element once more: others' may be written by now.
+        const unsigned i = first + j * blockDim.x;
+        const Places at = places(a, i <= last ? i : first);
         out[j] = at.out;
         from_x[j] = at.x;
         from_y[j] = at.y;

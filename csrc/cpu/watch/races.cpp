@@ -1,0 +1,95 @@
+// csrc/cpu/watch/races.cpp - looking an access up beside those before it.
+#include "cpu/watch/races.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cupola::cpu::watch {
+
+Races::Cell& Races::cell(std::uintptr_t address) {
+    constexpr std::uintptr_t bytes = word * words;
+    const std::uintptr_t at = address / bytes;
+    if (!last_ || at != last_at_) {
+        std::unique_ptr<Page>& page = pages_[at];
+        if (!page) page = std::make_unique<Page>();
+        last_ = page.get();
+        last_at_ = at;
+    }
+    return (*last_)[address % bytes / word];
+}
+
+template <class F>
+void Races::each_cell(std::uintptr_t address, std::size_t bytes, F f) {
+    for (std::size_t done = 0; done < bytes;) {
+        const std::uintptr_t at = address + done;
+        Cell& whole = cell(at);
+        const std::size_t here = std::min(word - at % word, bytes - done);
+        if (here != word && !whole.bytes) {
+            whole.bytes = std::make_unique<std::array<Cell, word>>();
+            for (std::size_t n = 0; n < word; ++n) {
+                Cell& part = (*whole.bytes)[n];
+                part.plain = whole.plain;
+                part.strong = whole.strong;
+                part.valued = whole.valued;
+                part.value = whole.value >> 8 * n & 0xff;
+                part.read[0] = whole.read[0];
+                part.read[1] = whole.read[1];
+            }
+        }
+        if (!whole.bytes) {
+            f(whole, done, word);
+        } else {
+            for (std::size_t n = 0; n < here; ++n)
+                f((*whole.bytes)[at % word + n], done + n, std::size_t{1});
+        }
+        done += here;
+    }
+}
+
+void Races::read(std::uintptr_t address, std::size_t bytes, const Access& now,
+                 const Ordered& ordered, const Race& race) {
+    each_cell(address, bytes, [&](Cell& cell, std::size_t, std::size_t) {
+        if (cell.plain.made && !ordered(cell.plain)) race(cell.plain, true);
+        if (cell.strong.made && !cell.strong.atomic && !now.strong && !ordered(cell.strong))
+            race(cell.strong, true);
+        // Those that this one comes after are no longer needed: who comes after this one comes
+        // after them.
+        if (!cell.read[0].made || ordered(cell.read[0]))
+            cell.read[0] = now;
+        else
+            cell.read[1] = now;
+    });
+}
+
+void Races::write(std::uintptr_t address, std::size_t bytes, const std::byte* value,
+                  const Access& now, const Ordered& ordered, const Race& race) {
+    each_cell(address, bytes, [&](Cell& cell, std::size_t offset, std::size_t size) {
+        std::uint32_t written = 0;
+        if (value) std::memcpy(&written, value + offset, size);
+        const bool same = value && cell.valued && written == cell.value;
+        if (cell.plain.made && !same && !ordered(cell.plain)) race(cell.plain, true);
+        if (cell.strong.made && !now.strong && !ordered(cell.strong)) race(cell.strong, true);
+        for (Access& read : cell.read) {
+            if (read.made && !now.atomic && !(read.strong && now.strong) && !ordered(read))
+                race(read, false);
+            read.made = false;
+        }
+        if (now.strong) {
+            cell.strong = now;
+        } else {
+            cell.plain = now;
+            cell.value = written;
+            cell.valued = value != nullptr;
+        }
+    });
+}
+
+void Races::forget(std::uintptr_t begin, std::size_t size) {
+    constexpr std::uintptr_t bytes = word * words;
+    const auto first = pages_.lower_bound(begin / bytes);
+    const auto last = pages_.upper_bound((begin + size - 1) / bytes);
+    pages_.erase(first, last);
+    last_ = nullptr;
+}
+
+}  // namespace cupola::cpu::watch

@@ -1,0 +1,158 @@
+// csrc/cpu/watch/sync.cpp - barriers and operations of a warp: who knows what after them, and who
+// should have come and did not.
+#include <cstdio>
+
+#include "cpu/exec/cluster.hpp"
+#include "cpu/watch/findings.hpp"
+#include "cpu/watch/watch.hpp"
+
+namespace cupola::cpu::watch {
+namespace {
+
+using exec::Code;
+using exec::Warp;
+
+template <class F>
+void each_named(std::uint32_t mask, F f) {
+    for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(__builtin_ctz(mask)));
+}
+
+std::string mask_text(std::uint32_t mask) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%08x", mask);
+    return text;
+}
+
+}  // namespace
+
+void BlockWatch::report_sync(const Warp& w, const Code* ip, std::uint32_t who,
+                             const std::string& what, std::vector<std::string> more) {
+    if (!grid_.launch.checks.sync || !is_news(grid_.key("sync", ip->line))) return;
+    const auto lane = static_cast<unsigned>(__builtin_ctz(who));
+    more.insert(more.begin(), {"kernel " + grid_.kernel.name() + ", " + block_.line_text(ip->line),
+                               thread_text(number_, thread(w, lane))});
+    write("sync: " + what, more);
+}
+
+// Lanes come to a barrier of the block, `before` of which came there earlier, and `others` threads
+// of all.
+void BlockWatch::arrive(const Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
+                        std::uint32_t before, std::uint32_t others) {
+    Barrier& barrier = barriers_[id];
+    if (barrier.by.empty()) barrier.by.resize(block_.warp_count());
+    if (before != 0 && barrier.by[w.index] != ip && (ip->flags & exec::flag::aligned) &&
+        (barrier.by[w.index]->flags & exec::flag::aligned))
+        report_sync(w, ip, w.mask,
+                    "threads of a warp come to barrier " + std::to_string(id) +
+                        " by different instructions",
+                    {"others of the warp came by " + block_.line_text(barrier.by[w.index]->line)});
+    barrier.by[w.index] = ip;
+    const auto here = static_cast<std::uint32_t>(__builtin_popcount(w.mask));
+    if (count != 0 && others + here > count)
+        report_sync(w, ip, w.mask,
+                    std::to_string(others + here) + " threads come to barrier " +
+                        std::to_string(id) + ", which is of " + std::to_string(count));
+    each_named(w.mask, [&](unsigned lane) { clocks_.join(barrier.meeting, thread(w, lane)); });
+}
+
+// All have come. At a barrier of the whole block those that exited before count as come, as they
+// do for a GPU.
+void BlockWatch::complete(std::uint32_t id, std::uint32_t count) {
+    Barrier& barrier = barriers_[id];
+    Meeting& meeting = barrier.meeting;
+    if (count == 0) meeting.add(gone_);
+    barrier.outcome = meeting.outcome();
+    meeting.clear();
+    barrier.by.clear();
+}
+
+void BlockWatch::pass(const Warp& w, std::uint32_t mask, std::int32_t barrier) {
+    const Known& outcome = barriers_[barrier].outcome;
+    each_named(mask, [&](unsigned lane) { clocks_.learn(thread(w, lane), outcome); });
+}
+
+void BlockWatch::exited(const Warp& w) {
+    each_named(w.mask, [&](unsigned lane) { clocks_.join(gone_, thread(w, lane)); });
+}
+
+void BlockWatch::synchronised(const Warp& w, std::uint32_t mask) {
+    Meeting meeting;
+    each_named(mask, [&](unsigned lane) { clocks_.join(meeting, thread(w, lane)); });
+    const Known outcome = meeting.outcome();
+    each_named(mask, [&](unsigned lane) { clocks_.learn(thread(w, lane), outcome); });
+}
+
+void BlockWatch::cluster_passed() {
+    const auto letter = grid_.letters.find(block_.exec::Block::cluster);
+    if (letter == grid_.letters.end()) return;
+    const Dim3& shape = grid_.launch.block;
+    for (unsigned n = 0; n < shape.x * shape.y * shape.z; ++n) clocks_.take(letter->second, n);
+}
+
+// The mask of an operation of the warp names its own lane, and lanes that are there to come.
+void BlockWatch::check_members(const Warp& w, const Code* ip, const Use& use) {
+    if (!grid_.launch.checks.sync) return;
+    const auto* named = reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
+    each_named(w.mask, [&](unsigned lane) {
+        const std::uint32_t mask = named[lane];
+        if ((mask >> lane & 1) == 0)
+            report_sync(w, ip, 1u << lane,
+                        "the mask " + mask_text(mask) + " doesn't name the thread's own lane " +
+                            std::to_string(lane));
+        else
+            check_gone(w, ip, 1u << lane, mask);
+    });
+}
+
+// Lanes that waited for each other at a barrier of the warp go on.
+void BlockWatch::let_go(const Warp& w, const exec::Waiting& waiting, std::uint32_t come) {
+    synchronised(w, come);
+    check_gone(w, waiting.code, waiting.mask, waiting.want);
+}
+
+void BlockWatch::check_gone(const Warp& w, const Code* ip, std::uint32_t who, std::uint32_t named) {
+    if (const std::uint32_t gone = named & ~w.live; gone != 0)
+        report_sync(w, ip, who,
+                    "the mask " + mask_text(named) + " names lane " +
+                        std::to_string(__builtin_ctz(gone)) + ", which has exited");
+}
+
+// Lanes are let go that wait for others of their warp, who wait elsewhere.
+void BlockWatch::forced(const Warp& w, const exec::Waiting& waiting) {
+    const std::uint32_t missing = waiting.want & w.live & ~waiting.mask;
+    std::vector<std::string> more;
+    for (unsigned k = 0; k < w.waiting_count; ++k) {
+        const exec::Waiting& other = w.waiting[k];
+        if (other.code == waiting.code || (other.mask & missing) == 0) continue;
+        more.push_back("lanes " + mask_text(other.mask & missing) + " wait at " +
+                       block_.line_text(other.code->line));
+    }
+    report_sync(w, waiting.code, waiting.mask,
+                "lanes " + mask_text(waiting.mask) + " wait for lanes " + mask_text(missing) +
+                    ", which don't come",
+                more);
+}
+
+// Nobody can go on: threads wait at barriers that the others never reach.
+void BlockWatch::stuck() {
+    for (unsigned n = 0; n < block_.warp_count(); ++n) {
+        const Warp& w = block_.warp(n);
+        for (unsigned k = 0; k < w.waiting_count; ++k) {
+            const exec::Waiting& waiting = w.waiting[k];
+            report_sync(w, waiting.code, waiting.mask,
+                        "threads wait at a barrier that others never reach: the block is stuck");
+        }
+    }
+}
+
+// Threads came to a barrier by which nobody else ever passed.
+void BlockWatch::end() {
+    for (std::uint32_t id = 0; id < 16; ++id)
+        for (unsigned n = 0; n < barriers_[id].by.size(); ++n)
+            if (const Code* const by = barriers_[id].by[n])
+                return report_sync(
+                    block_.warp(n), by, 1,
+                    "the block ends, and barrier " + std::to_string(id) + " was never complete");
+}
+
+}  // namespace cupola::cpu::watch

@@ -1,0 +1,54 @@
+// csrc/cpu/watch/use.cpp - telling instructions apart by the rows of the table that their handlers
+// were found for.
+#include "cpu/watch/use.hpp"
+
+#include "cpu/exec/control.hpp"
+#include "cpu/exec/origin.hpp"
+
+namespace cupola::cpu::watch {
+namespace {
+
+using exec::Code;
+using Kind = Use::Kind;
+
+bool begins_with(std::string_view text, std::string_view with) {
+    return text.substr(0, with.size()) == with;
+}
+
+Kind kind_of(std::string_view mnemonic) {
+    if (mnemonic == "ld" || mnemonic == "ld.global" || mnemonic == "ldu") return Kind::load;
+    if (mnemonic == "st") return Kind::store;
+    if (mnemonic == "atom" || mnemonic == "red") return Kind::atomic;
+    if (begins_with(mnemonic, "membar") || begins_with(mnemonic, "fence")) return Kind::fence;
+    if (mnemonic == "bar.warp.sync") return Kind::warp_barrier;
+    if (begins_with(mnemonic, "cp.reduce")) return Kind::bulk_atomic;
+    for (const std::string_view name : {"shfl.sync", "vote.", "match.", "redux.sync", "elect.sync"})
+        if (begins_with(mnemonic, name)) return Kind::warp_operation;
+    return Kind::none;
+}
+
+std::uint8_t members_of(std::string_view mnemonic) {
+    if (mnemonic == "bar.warp.sync") return 0;
+    if (mnemonic == "shfl.sync") return 5;
+    return mnemonic == "match.all.sync" ? 3 : 2;
+}
+
+}  // namespace
+
+Use use_of(const Code& code) {
+    Use use;
+    if (code.run == exec::cluster_control.arrive) {
+        use.kind = Kind::cluster_arrive;
+        return use;
+    }
+    exec::Origin origin{};
+    if (!exec::find_origin(code.run, origin)) return use;
+    const std::string_view mnemonic = origin.form.form().mnemonic;
+    use.kind = kind_of(mnemonic);
+    use.bytes = static_cast<std::uint8_t>(ptx::bytes_of(origin.key.type));
+    if (use.kind == Kind::warp_barrier || use.kind == Kind::warp_operation)
+        use.members = members_of(mnemonic);
+    return use;
+}
+
+}  // namespace cupola::cpu::watch

@@ -1,0 +1,257 @@
+// csrc/cpu/watch/watch.cpp - which memory an instruction touched, and what the checks say to it.
+#include "cpu/watch/watch.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <utility>
+
+#include "cpu/exec/cluster.hpp"
+#include "cpu/watch/findings.hpp"
+#include "ptx/source_line.hpp"
+
+namespace cupola::cpu::watch {
+namespace {
+
+using exec::Code;
+using exec::lanes;
+using exec::Warp;
+using Kind = Use::Kind;
+
+const Code* come_back(const Code* ip, Warp&, std::byte*) { return ip; }
+
+template <class F>
+void each_lane_of(std::uint32_t mask, F f) {
+    for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(__builtin_ctz(mask)));
+}
+
+std::string bytes_text(std::uint64_t bytes, std::uint64_t address) {
+    char text[80];
+    std::snprintf(text, sizeof text, "%" PRIu64 " byte%s at 0x%" PRIx64, bytes,
+                  bytes == 1 ? "" : "s", address);
+    return text;
+}
+
+}  // namespace
+
+GridWatch::GridWatch(const Launch& running)
+    : launch(running),
+      kernel(static_cast<const exec::KernelCode&>(*running.kernel)),
+      code(kernel.code) {
+    for (Code& each : code) {
+        handlers.push_back(each.run);
+        uses.push_back(use_of(each));
+        each.run = &come_back;
+    }
+}
+
+const std::string& GridWatch::place(std::uint32_t line) {
+    const auto [at, fresh] = places_.try_emplace(line);
+    if (fresh) at->second = ptx::source_line(kernel.source, line);
+    if (at->second.empty()) at->second = std::to_string(line);
+    return at->second;
+}
+
+std::string GridWatch::key(const char* check, std::uint32_t line, std::uint32_t other) {
+    std::string first = place(line), second = other != 0 ? place(other) : std::string();
+    if (second < first) std::swap(first, second);
+    return std::string(check) + " " + kernel.name() + " " + first + " " + second;
+}
+
+BlockWatch::BlockWatch(GridWatch& grid, exec::BlockState& block) : grid_(grid), block_(block) {}
+
+void BlockWatch::begin(Dim3 block) {
+    const Dim3 &all = grid_.launch.grid, &shape = grid_.launch.block;
+    index_ = block;
+    number_ = (block.z * all.y + block.y) * all.x + block.x;
+    clocks_.begin(number_, shape.x * shape.y * shape.z);
+    gone_.clear();
+    for (Barrier& barrier : barriers_) barrier = {};
+    // Shared memory is another than that of the block before.
+    const std::uintptr_t first = block_.shared;
+    grid_.races.forget(first, block_.cluster_stride);
+    grid_.unwritten.add(first, block_.shared_bytes);
+    grid_.letters.erase(grid_.letters.lower_bound(first),
+                        grid_.letters.lower_bound(first + block_.cluster_stride));
+}
+
+unsigned BlockWatch::thread(const Warp& w, unsigned lane) const { return w.index * lanes + lane; }
+
+bool BlockWatch::is_own(std::uint64_t address) const {
+    const Dim3& shape = grid_.launch.block;
+    const std::uint64_t warps = (std::uint64_t{shape.x} * shape.y * shape.z + lanes - 1) / lanes;
+    return address - block_.local < warps * lanes * block_.local_bytes ||
+           address - block_.parameters < block_.parameter_bytes;
+}
+
+bool BlockWatch::is_shared(std::uint64_t address) const {
+    return address - block_.exec::Block::cluster < block_.cluster_bytes;
+}
+
+const Code* BlockWatch::step(const Code* ip, Warp& w) {
+    const auto n = static_cast<std::size_t>(ip - grid_.code.data());
+    const Use& use = grid_.uses[n];
+    const std::uint32_t mask = w.mask;
+    if (use.kind == Kind::warp_operation || use.kind == Kind::warp_barrier)
+        check_members(w, ip, use);
+    const Code* next = grid_.handlers[n](ip, w, w.registers);
+    if (use.kind == Kind::none || w.status == exec::Status::faulted) return next;
+    look(w, ip, use, mask);
+    return next;
+}
+
+void BlockWatch::look(const Warp& w, const Code* ip, const Use& use, std::uint32_t mask) {
+    const bool strong = (ip->flags & exec::flag::strong) != 0;
+    switch (use.kind) {
+        case Kind::load:
+        case Kind::store:
+        case Kind::atomic: {
+            const Touch how = use.kind == Kind::load    ? Touch::read
+                              : use.kind == Kind::store ? Touch::write
+                                                        : Touch::atomic;
+            const unsigned count = use.kind == Kind::atomic ? 1 : ip->count;
+            each_lane_of(mask, [&](unsigned lane) {
+                std::byte value[64];
+                if (use.kind == Kind::store)
+                    for (unsigned k = 0; k < count; ++k)
+                        std::copy_n(w.registers + ip->op[k] + lane * use.bytes, use.bytes,
+                                    value + k * use.bytes);
+                touch_plain(w, ip, lane, w.address[lane], std::uint64_t{count} * use.bytes, how,
+                            strong, use.kind == Kind::store ? value : nullptr);
+            });
+            break;
+        }
+        case Kind::fence:
+            each_lane_of(mask, [&](unsigned lane) { clocks_.fence(thread(w, lane)); });
+            break;
+        case Kind::warp_barrier: {
+            // Those that go on at once; others wait, and are seen when they are let go.
+            const std::uint32_t on = w.status == exec::Status::ready ? w.mask & mask : 0;
+            const auto* named =
+                reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
+            for (std::uint32_t left = on; left != 0;) {
+                std::uint32_t group = 0;
+                each_lane_of(left, [&](unsigned lane) {
+                    if (named[lane] == named[__builtin_ctz(left)]) group |= 1u << lane;
+                });
+                synchronised(w, group);
+                left &= ~group;
+            }
+            break;
+        }
+        case Kind::cluster_arrive: {
+            Letter& letter = grid_.letters[block_.exec::Block::cluster];
+            each_lane_of(mask,
+                         [&](unsigned lane) { clocks_.leave(letter, thread(w, lane), true); });
+            break;
+        }
+        default:
+            break;
+    }
+}
+
+void BlockWatch::touch(const Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                       std::uint64_t bytes, Touch how) {
+    if (how == Touch::signal) {
+        if (grid_.launch.checks.race) signal(w, ip, lane, address, true, true, true);
+        grid_.unwritten.wrote(address, bytes);
+        return;
+    }
+    const Use& use = grid_.uses[static_cast<std::size_t>(ip - grid_.code.data())];
+    const bool atomic =
+        how == Touch::atomic || (use.kind == Kind::bulk_atomic && how == Touch::write);
+    touch_plain(w, ip, lane, address, bytes, atomic ? Touch::atomic : how,
+                atomic || (ip->flags & exec::flag::strong) != 0, nullptr);
+}
+
+void BlockWatch::touch_plain(const Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
+                             std::uint64_t bytes, Touch how, bool strong, const std::byte* value) {
+    if (is_own(address)) return;
+    if (grid_.launch.checks.init) {
+        Unwritten& unwritten = is_shared(address) ? grid_.unwritten : *grid_.launch.unwritten;
+        const Unwritten::Place place =
+            how == Touch::write ? Unwritten::Place{} : unwritten.first(address, bytes);
+        if (place.address != 0 && is_news(grid_.key("init", ip->line)))
+            write("init: " + bytes_text(bytes, address) + " read, and never written since " +
+                      (is_shared(address) ? "the block began" : "it was allocated"),
+                  {"kernel " + grid_.kernel.name() + ", " + block_.line_text(ip->line),
+                   thread_text(number_, thread(w, lane)), place_text(place.address)});
+        if (how != Touch::read) unwritten.wrote(address, bytes);
+    }
+    if (!grid_.launch.checks.race) return;
+    Access now = access(w, ip, lane, strong);
+    now.atomic = how == Touch::atomic;
+    const auto ordered = [this, me = now.thread](const Access& before) {
+        return clocks_.knows(me, before.block, before.thread, before.time);
+    };
+    struct Met {
+        const Access& now;
+        std::uint64_t address, bytes;
+        bool writes;
+    } met{now, address, bytes, how != Touch::read};
+    const auto race = [this, &met](const Access& before, bool wrote) {
+        report_race(met.now, met.writes, before, wrote, met.address, met.bytes);
+    };
+    // What it waited for comes before it, what it tells of too.
+    if (strong) signal(w, ip, lane, address, how != Touch::write, false, false);
+    if (met.writes)
+        grid_.races.write(address, bytes, value, now, ordered, race);
+    else
+        grid_.races.read(address, bytes, now, ordered, race);
+    if (strong && met.writes)
+        signal(w, ip, lane, address, false, true, (ip->flags & exec::flag::release) != 0);
+}
+
+void BlockWatch::signal(const Warp& w, const Code*, unsigned lane, std::uint64_t address,
+                        bool takes, bool leaves, bool all) {
+    const unsigned me = thread(w, lane);
+    if (takes)
+        if (const auto letter = grid_.letters.find(address); letter != grid_.letters.end())
+            clocks_.take(letter->second, me);
+    if (leaves) clocks_.leave(grid_.letters[address], me, all);
+}
+
+Access BlockWatch::access(const Warp& w, const Code* ip, unsigned lane, bool strong) const {
+    Access now;
+    now.block = number_;
+    now.thread = static_cast<std::uint16_t>(thread(w, lane));
+    now.made = true;
+    now.strong = strong;
+    now.time = clocks_.now(now.thread);
+    now.line = ip->line;
+    return now;
+}
+
+void BlockWatch::report_race(const Access& now, bool writes, const Access& before, bool wrote,
+                             std::uint64_t address, std::uint64_t bytes) {
+    if (!is_news(grid_.key("race", now.line, before.line))) return;
+    const char* const kind = writes && wrote ? "write-write" : "read-write";
+    const bool shared = is_shared(address);
+    write(std::string("race: ") + kind + " in " + (shared ? "shared" : "global") + " memory, " +
+              bytes_text(bytes, address),
+          {"kernel " + grid_.kernel.name(),
+           thread_text(number_, now.thread) + (writes ? " writes, " : " reads, ") +
+               block_.line_text(now.line),
+           thread_text(before.block, before.thread) + (wrote ? " wrote, " : " read, ") +
+               block_.line_text(before.line),
+           place_text(address)});
+}
+
+std::string BlockWatch::place_text(std::uint64_t address) const {
+    if (!is_shared(address)) return grid_.launch.memory->neighbour(address);
+    const std::uint64_t offset = address - block_.exec::Block::cluster;
+    return "byte " + std::to_string(offset % block_.cluster_stride) + " of a block's " +
+           std::to_string(block_.shared_bytes) + " of shared memory";
+}
+
+std::string BlockWatch::thread_text(std::uint32_t block, unsigned thread) const {
+    const Dim3& all = grid_.launch.grid;
+    return block_.thread_text({block % all.x, block / all.x % all.y, block / all.x / all.y},
+                              thread);
+}
+
+std::shared_ptr<GridWatch> watch_grid(const Launch& launch) {
+    return std::make_shared<GridWatch>(launch);
+}
+
+}  // namespace cupola::cpu::watch
