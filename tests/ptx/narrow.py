@@ -21,7 +21,7 @@ def convert_tensor(m, t, t2, a):
         return (0x7FFFE000,)
     if v == fl.NAN or (v == fl.INF and m.get("finite")):
         # An H200 rounds such bits as a number's, and takes what is then too large down.
-        made = a + 0x1000 & ~0x1FFF & 0x7FFFFFFF
+        made = min((a & 0x7FFFFFFF) + 0x1000, 0x7FFFFFFF) & ~0x1FFF
         return (a & 1 << 31 | made - (0x2000 if m.get("finite") and made >> 23 == 0xFF else 0),)
     if m.get("relu") and sign:
         return (0,)

@@ -681,8 +681,7 @@ def integral(x, mode):
 def real_to_integer(m, t, t2, a):
     sign, v = fl.decode(t2, source(m, t2, a))
     if v == fl.NAN:
-        # Zero, save where 64 bits take part: what the manual leaves to the device.
-        return (None if "64" in (t + t2) else 0,)
+        return (1 << (size(t) - 1) if "64" in t + t2 else 0,)
     if v == fl.INF:
         return (cut(t, limits(t)[0 if sign else 1]),)
     return (cut(t, clamp(t, integral(fl.signed(sign, v), m["rnd_integral"]))),)

@@ -174,6 +174,19 @@ def test_atomics(space, op, kind, function, returns, load):
     assert b[0] == function.reduce(np.concatenate([start, a]), dtype=dtype)
 
 
+def test_denormals_are_flushed_where_f32_are_added_in_global_memory(load):
+    body = """
+    .shared .align 16 .b8 cells[16]; mov.u32 %r1, 0x00000003; mov.u32 %r2, 0x80000002; mov.u64 %rd2, cells;
+    cvta.shared.u64 %rd2, %rd2; st.shared.u32 [cells], %r1; st.shared.u32 [cells+4], %r1;
+    atom.global.add.f32 %r3, [%rd1], %r2; atom.relaxed.gpu.add.f32 %r3, [%rd1+4], %r2;
+    atom.global.add.v2.f32 {%r3, %r4}, [%rd1+8], {%r2, %r1};
+    atom.shared.add.f32 %r3, [cells], %r1; atom.add.f32 %r3, [%rd2+4], %r1;
+    ld.shared.v2.b32 {%r3, %r4}, [cells]; st.global.v2.b32 [%rd1+16], {%r3, %r4};"""
+    b = np.array([0, 1, 0x80000001, 0x3F800000, 0, 0], np.uint32)
+    load(HEAD + body + "ret; }\n").run("k", 1, 1, [np.zeros(1), b])
+    assert list(b) == [0, 0, 0x80000000, 0x3F800000, 6, 6]
+
+
 def test_inc_dec_exchange_compare(load):
     b = np.array([0, 5, 7, 9], np.uint32)
     body = """

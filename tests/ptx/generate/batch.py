@@ -8,13 +8,28 @@ from ctypes import byref, c_size_t, c_uint, c_uint64, c_void_p
 
 import numpy as np
 
-from ..test_rows import FLOATS, INTEGERS
 from .program import HEAD, RECORD, THREADS, Program
 
 WORDS = THREADS * RECORD // 8 + 16  # of each program: its threads' records, then cells
 COLUMNS = RECORD // 8 + 1
 # What running a program takes: a Program has it, too.
 Launch = namedtuple("Launch", "name grid block_shape")
+
+# Special values. What was recorded depends on them: they stay as they are.
+INTEGERS = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256]
+FLOATS = {
+    "f32": [0, 1, 0x7FFFFF, 0x800000, 0x33800000, 0x3EFFFFFF, 0x3F000000, 0x3F7FFFFF, 0x3F800000,
+            0x3F800001, 0x3FC00000, 0x40200000, 0x4B800000, 0x4F000000, 0x5F000000, 0x7F7FFFFF,
+            0x7F800000, 0x7FC00000, 0x7F800001],
+    "f64": [0, 1, 0xFFFFFFFFFFFFF, 1 << 52, 0x3E70000000000000, 0x3FE0000000000000,
+            0x3FF0000000000000, 0x3FF0000000000001, 0x3FF8000000000000, 0x4004000000000000,
+            0x41E0000000000000, 0x43E0000000000000, 0x47EFFFFFE0000000, 0x36A0000000000000,
+            0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FF8000000000000, 0x40EFFE0000000000],
+    "f16": [0, 1, 0x3FF, 0x400, 0x3800, 0x3BFF, 0x3C00, 0x3C01, 0x3E00, 0x4100, 0x7BFF, 0x7C00,
+            0x7E00],
+    "bf16": [0, 1, 0x7F, 0x80, 0x3F00, 0x3F7F, 0x3F80, 0x3F81, 0x3FC0, 0x4020, 0x7F7F, 0x7F80,
+             0x7FC0],
+}  # fmt: skip
 
 
 def word(rng):
