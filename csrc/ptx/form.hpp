@@ -293,6 +293,9 @@ inline constexpr Axis priority =
          is("L2::evict_first", 0), is("L2::evict_unchanged", 0));
 inline constexpr Axis second_priority =
     axis(field::none, true, false, false, is("L2::evict_first", 0), is("L2::evict_unchanged", 0));
+// Numbers of 2 and 4 bits: how many, and 8 more of signed ones.
+inline constexpr Axis few_bits =
+    axis(field::mode, false, true, false, is("u2", 2), is("u4", 4), is("s2", 10), is("s4", 12));
 inline constexpr Axis with_b32 = axis(field::none, false, false, true, is("b32", 0));
 inline constexpr Axis shared_from_global =
     axis(field::none, false, false, false, is("shared.global", 0), is("shared::cta.global", 0));

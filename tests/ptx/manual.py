@@ -126,7 +126,7 @@ FORMS = [
 ]  # fmt: skip
 
 # Forms of FORMS that the CPU device refuses, by how they begin.
-ABSENT_FORMS = ("fma.rn.oob", "multimem.", "cvt.pack.sat.s4", "cvt.pack.sat.u2")  # fmt: skip
+ABSENT_FORMS = ("fma.rn.oob", "multimem.")  # fmt: skip
 
 # Of newer devices than compute_90a: neither ptxas for sm_90a nor the CPU device takes them.
 NEWER = [

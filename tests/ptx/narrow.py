@@ -13,6 +13,14 @@ def convert_pack_more(m, t, t2, a, b, c):
     return (c << 16 & 0xFFFF0000 | low,)
 
 
+@define("ConvertPackFew")
+def convert_pack_few(m, t, t2, a, b, c):
+    kind, bits = m["few_bits"][0], int(m["few_bits"][1])
+    low, high = (0, 2**bits - 1) if kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    first, second = (max(low, min(high, value("s32", x))) % 2**bits for x in (a, b))
+    return (c << 2 * bits & 0xFFFFFFFF | first << bits | second,)
+
+
 @define("ConvertTensor")
 def convert_tensor(m, t, t2, a):
     """tf32 has f32's exponents and f16's precision."""

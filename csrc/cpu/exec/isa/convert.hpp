@@ -189,6 +189,22 @@ struct ConvertPackMore {
     }
 };
 
+// As the one above, of 2 or 4 bits each.
+struct ConvertPackFew {
+    template <class M>
+    static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b, std::uint32_t c) {
+        constexpr unsigned bits = M::raw_mode & 7;
+        constexpr bool sign = (M::raw_mode & 8) != 0;
+        constexpr std::int32_t top = (1 << (sign ? bits - 1 : bits)) - 1,
+                               bottom = sign ? -top - 1 : 0;
+        const auto kept = [](std::int32_t x) {
+            const std::int32_t within = x < bottom ? bottom : x > top ? top : x;
+            return static_cast<std::uint32_t>(within) & ((1u << bits) - 1);
+        };
+        d = c << 2 * bits | kept(a) << bits | kept(b);
+    }
+};
+
 // tf32: the upper 19 bits of an f32, by adding what carries into them. What becomes of NaN is what
 // an H200 does: .rna knows none, the others make one of it.
 struct ConvertTensor {
