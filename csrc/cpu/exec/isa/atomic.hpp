@@ -91,9 +91,8 @@ struct AtomicAs {
                 (void)c;
                 const bool global = W == Window::flat && w.address[i] - w.block->shared >=
                                                              std::uint64_t{w.block->shared_bytes};
-                old = update<W == Window::shared, T>(w.address[i], [x, global](T now) {
-                    return updated_as<M::atomic>(now, x, global);
-                });
+                old = update<W == Window::shared, T>(
+                    w.address[i], [&](T now) { return updated_as<M::atomic>(now, x, global); });
             }
             if constexpr (Returns) at<T>(r, ip->op[0])[i] = old;
         }
