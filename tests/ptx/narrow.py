@@ -28,8 +28,8 @@ def convert_tensor(m, t, t2, a):
     if v == fl.NAN and "rn_rz" in m:
         return (0x7FFFE000,)
     if v == fl.NAN or (v == fl.INF and m.get("finite")):
-        # An H200 rounds such bits as a number's, and takes what is then too large down.
-        made = min((a & 0x7FFFFFFF) + 0x1000, 0x7FFFFFFF) & ~0x1FFF
+        # An H200 cuts such bits off, and takes what is too large down.
+        made = a & 0x7FFFE000
         return (a & 1 << 31 | made - (0x2000 if m.get("finite") and made >> 23 == 0xFF else 0),)
     if m.get("relu") and sign:
         return (0,)

@@ -69,10 +69,14 @@ class Memory(Instructions):
         elif pick < 0.3:
             cache = rng.choice((".wb", ".cg", ".cs", ".wt") if store else (".ca", ".cg", ".cs"))
         vector = f".v{count}" if count > 1 else ""
+        data, before = self.registers(t, count, not store), ()
+        if store and reference.size(t) == 8:
+            # Of what floating point was computed in, NVIDIA's compiler (13.0) stores another byte.
+            vector, data = "", "%t0"
+            before = (f"xor.b32 %t0, {self.some(32)}, 0x55;",)
         opcode = f"{word}{order}{written}{cache}{vector}.{t}"
-        data = self.registers(t, count, not store)
         operands = f"{address}, {data}" if store else f"{data}, {address}"
-        return Piece(f"{self.guard()}{opcode} {operands};")
+        return Piece(*before, f"{self.guard()}{opcode} {operands};")
 
     def lookup(self):
         """A load from the table, or from constants, at a place that the data says."""

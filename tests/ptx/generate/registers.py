@@ -100,7 +100,8 @@ class Instructions:
             elif shape in OUTPUTS:
                 operands.append(self.result(row, named, shape, kind, wider, after))
             else:
-                of = self.source(shape, kind, wider)
+                constants = row.semantics not in forms.NEVER_CONSTANT
+                of = self.source(shape, kind, wider) if constants else self.some(width(kind))
                 if number in guards:
                     to = SCRATCH[width(kind)] + str(number)
                     text = guards[number].format(n=width(kind), to=to, of=of)
