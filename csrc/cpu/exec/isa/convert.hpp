@@ -214,10 +214,10 @@ struct ConvertTensor {
         const auto bits = bit_cast<std::uint32_t>(a);
         const std::uint32_t sign = bits & 0x80000000u, rest = bits & 0x7fffffffu;
         std::uint32_t up = 0;
-        if constexpr (M::round == ptx::Round::rna) up = 0x1000;
+        // What is no number is cut off, not rounded.
+        if constexpr (M::round == ptx::Round::rna) up = rest > infinity ? 0 : 0x1000;
         if constexpr (M::round == ptx::Round::rn) up = 0x0fff + (rest >> 13 & 1);
-        std::uint32_t made = rest + up;
-        made = (made > 0x7fffffffu ? 0x7fffffffu : made) & kept;
+        std::uint32_t made = (rest + up) & kept;
         if constexpr (M::satfinite) made -= (made & infinity) == infinity ? last : 0;
         made |= sign;
         if constexpr (M::round == ptx::Round::rna) {
