@@ -102,6 +102,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
 class GraphExec {
   public:
     GraphExec(const Graph& graph, unsigned long long flags);
+    ~GraphExec();
+    GraphExec(const GraphExec&) = delete;
+    GraphExec& operator=(const GraphExec&) = delete;
 
     CUgraphExec handle() { return reinterpret_cast<CUgraphExec>(this); }
     void launch(Stream& stream);
@@ -117,8 +120,8 @@ class GraphExec {
   private:
     void list(const Graph& graph, std::vector<Node*>& order);
     void list_bodies(const ConditionalNode& node);
-    Makers makers(const Graph& body, Stream& stream) const;
-    std::vector<Makers> bodies(const ConditionalNode& node, Stream& stream) const;
+    Steps steps(const Graph& body, Stream& stream) const;
+    std::vector<Steps> bodies(const ConditionalNode& node, Stream& stream) const;
     void allocate();
 
     const unsigned long long flags_;

@@ -32,34 +32,40 @@ void Conditional::begin() {
 }
 
 std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
-                                                 std::vector<Makers> bodies) {
+                                                 std::vector<Steps> bodies) {
     return task([condition = node.condition, kind = node.kind,
                  bodies = std::move(bodies)](CUresult status) {
-        const Context& context = *condition->context();
+        Context& context = *condition->context();
         const auto goes_on = [&] {
             return context.alive() && context.error() == CUDA_SUCCESS &&
                    Driver::state() == CUDA_SUCCESS;
         };
-        const auto run = [&](const Makers& body) {
-            for (const auto& make : body)
-                if (goes_on()) make()->run(CUDA_SUCCESS);
+        const auto run = [&](const Steps& body) {
+            for (const auto& step : body)
+                if (goes_on()) step();
+        };
+        const auto choose = [&] {
+            const unsigned value = condition->value();
+            switch (kind) {
+                case CU_GRAPH_COND_TYPE_IF:  // the second body, where there is one, is the "else"
+                    if (value != 0)
+                        run(bodies[0]);
+                    else if (bodies.size() > 1)
+                        run(bodies[1]);
+                    break;
+                case CU_GRAPH_COND_TYPE_WHILE:
+                    while (condition->value() != 0 && goes_on()) run(bodies[0]);
+                    break;
+                case CU_GRAPH_COND_TYPE_SWITCH:
+                    if (value < bodies.size()) run(bodies[value]);
+                    break;
+            }
+            return CUDA_SUCCESS;
         };
         if (status != CUDA_SUCCESS) return;
-        const unsigned value = condition->value();
-        switch (kind) {
-            case CU_GRAPH_COND_TYPE_IF:  // the second body, where there is one, is the "else"
-                if (value != 0)
-                    run(bodies[0]);
-                else if (bodies.size() > 1)
-                    run(bodies[1]);
-                break;
-            case CU_GRAPH_COND_TYPE_WHILE:
-                while (condition->value() != 0 && goes_on()) run(bodies[0]);
-                break;
-            case CU_GRAPH_COND_TYPE_SWITCH:
-                if (value < bodies.size()) run(bodies[value]);
-                break;
-        }
+        // No call is there to be told: the thread is the stream's.
+        if (const CUresult code = guarded(choose); code != CUDA_SUCCESS)
+            context.poison(code, "the body of a conditional node could not be run");
     });
 }
 

@@ -1,6 +1,7 @@
 // csrc/cpu/graph_conditional.hpp - conditions of graphs, and nodes that run other graphs by them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -27,7 +28,8 @@ class Conditional {
     unsigned value() const;
     void begin();  // of a launch
 
-    bool taken = false;  // by a node, which is the only one
+    bool taken = false;                     // by a node, which is the only one
+    std::atomic<bool> instantiated{false};  // cuda.h: by one executable graph at a time
 
   private:
     ConditionalWord& word() const { return *reinterpret_cast<ConditionalWord*>(address_); }
@@ -45,11 +47,11 @@ struct ConditionalNode {
     std::shared_ptr<std::vector<CUgraph>> handles;  // of the bodies, as the program reads them
 };
 
-// What makes the work of each of a graph's nodes, in their order: a body may run many times.
-using Makers = std::vector<std::function<std::unique_ptr<Operation>()>>;
+// The work of each of a graph's nodes, in their order: a body may run many times.
+using Steps = std::vector<std::function<void()>>;
 
 // `bodies` as the node has them.
 std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
-                                                 std::vector<Makers> bodies);
+                                                 std::vector<Steps> bodies);
 
 }  // namespace cupola::cpu

@@ -98,6 +98,16 @@ struct Recorded {
 GraphExec::GraphExec(const Graph& graph, unsigned long long flags)
     : flags_(flags), graph_(graph.clone(false)) {
     list(*graph_, order_);
+    // Each condition is one word, which no second executable graph may have.
+    std::size_t taken = 0;
+    while (taken < conditions_.size() && !conditions_[taken]->instantiated.exchange(true)) ++taken;
+    if (taken == conditions_.size()) return;
+    while (taken > 0) conditions_[--taken]->instantiated = false;
+    fail(CUDA_ERROR_NOT_SUPPORTED);
+}
+
+GraphExec::~GraphExec() {
+    for (const auto& condition : conditions_) condition->instantiated = false;
 }
 
 void GraphExec::list(const Graph& graph, std::vector<Node*>& order) {
@@ -131,23 +141,30 @@ void GraphExec::list_bodies(const ConditionalNode& choice) {
 }
 
 // As they are now: what runs later is not changed with the graph.
-Makers GraphExec::makers(const Graph& body, Stream& stream) const {
-    Makers all;
+Steps GraphExec::steps(const Graph& body, Stream& stream) const {
+    Steps all;
     for (const Node* node : bodies_.at(&body)) {
         if (!node->enabled) continue;
-        if (const auto* choice = std::get_if<ConditionalNode>(&node->work))
-            all.push_back([choice = *choice, inner = bodies(*choice, stream)] {
-                return conditional_operation(choice, inner);
+        if (std::holds_alternative<EmptyNode>(node->work)) continue;
+        if (const auto* kernel = std::get_if<KernelCall>(&node->work)) {
+            all.push_back([call = *kernel, priority = stream.priority()] {  // a grid runs once
+                grid_operation(KernelCall(call), priority)->run(CUDA_SUCCESS);
             });
-        else if (!std::holds_alternative<EmptyNode>(node->work))
-            all.push_back([work = node->work, &stream] { return plain_operation(work, stream); });
+            continue;
+        }
+        // Copies and fills are checked here, by the launch, as those outside of bodies are.
+        const auto* choice = std::get_if<ConditionalNode>(&node->work);
+        const std::shared_ptr<Operation> work =
+            choice ? conditional_operation(*choice, bodies(*choice, stream))
+                   : plain_operation(node->work, stream);
+        all.push_back([work] { work->run(CUDA_SUCCESS); });
     }
     return all;
 }
 
-std::vector<Makers> GraphExec::bodies(const ConditionalNode& choice, Stream& stream) const {
-    std::vector<Makers> all;
-    for (const auto& body : choice.bodies) all.push_back(makers(*body, stream));
+std::vector<Steps> GraphExec::bodies(const ConditionalNode& choice, Stream& stream) const {
+    std::vector<Steps> all;
+    for (const auto& body : choice.bodies) all.push_back(steps(*body, stream));
     return all;
 }
 

@@ -240,6 +240,40 @@ def test_a_condition_of_a_capture(graph):
     cuda.cuStreamDestroy_v2(stream)
 
 
+@pytest.mark.parametrize("kind", ["copy", "fill"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_memory_of_a_body_that_is_gone(graph, own, kind, deep):
+    """The launch is refused, as where the node is in no body, and the context goes on."""
+    cuda, word, source = graph.cuda, graph.cuda.alloc(64), graph.cuda.alloc(64)
+    _, (then,) = graph.choice(graph, graph.condition(1), IF)
+    if deep:
+        _, (then,) = graph.choice(then, graph.condition(1, graph=then.handle), IF)
+    if kind == "copy":
+        then.copy(word, source, 64)
+    else:
+        then.fill(word, 7, 16)
+    ready = graph.ready()
+    cuda.cuGraphLaunch(ready, 0)
+    cuda.cuMemFree_v2(word)
+    assert cuda.code("cuGraphLaunch", ready, 0) == INVALID_VALUE
+    cuda.cuCtxSynchronize()
+    cuda.cuGraphExecDestroy(ready)
+    cuda.cuMemFree_v2(source)
+
+
+def test_one_instantiation_at_a_time(graph, own):
+    """They would share the condition."""
+    _, (then,) = graph.choice(graph, graph.condition(1), IF)
+    graph.note(then, 5)
+    graph.choice(then, graph.condition(1, graph=then.handle), IF)
+    ready, code = graph.ready(), graph.cuda.code
+    refused = code("cuGraphInstantiateWithFlags", byref(c_void_p()), graph.handle, 0)
+    assert refused == NOT_SUPPORTED
+    graph.cuda.cuGraphExecDestroy(ready)
+    graph.run()
+    assert graph.noted() == [5]
+
+
 def test_kernels_of_bodies_are_changed_in_place(graph):
     handle = graph.condition(1)
     _, (then,) = graph.choice(graph, handle, IF)
