@@ -139,11 +139,19 @@ void MemoryMap::release(std::uintptr_t begin, Budget& budget) {
     Allocation gone;
     {
         std::unique_lock lock(mutex_);
-        const auto it = table_.find(begin);
-        gone = std::move(it->second);
-        table_.erase(it);
-        unreach(gone);
+        gone = take_out(table_.find(begin));
     }
+    discard(std::move(gone), budget);
+}
+
+Allocation MemoryMap::take_out(std::map<std::uintptr_t, Allocation>::iterator at) {
+    Allocation gone = std::move(at->second);
+    table_.erase(at);
+    unreach(gone);
+    return gone;
+}
+
+void MemoryMap::discard(Allocation gone, Budget& budget) {
     retire([gone = std::move(gone), &budget] {
         auto* const memory = reinterpret_cast<void*>(gone.begin);
         if (gone.mapped)

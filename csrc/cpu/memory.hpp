@@ -43,7 +43,10 @@ struct Allocation {
     bool reachable = true;                   // device code may reach it now
     std::size_t mapped = 0;                  // bytes of pages of its own; 0: of the host's heap
     std::shared_ptr<const SharedFile> file;  // what the pages are, where processes share them
-    unsigned opened = 0;                     // of what another process gave: how often
+    // Of what another process gave: how often the program has opened it, and how many of these
+    // openings work may still use.
+    unsigned opened = 0, held = 0;
+    std::shared_ptr<const Pool> importer;  // which it came by
 
     std::uintptr_t end() const { return begin + size; }
     bool on_host() const { return kind == Kind::host || kind == Kind::registered; }
@@ -91,8 +94,10 @@ class MemoryMap final : public AddressSpace {
     // Memory of another process. `like` says whose it is here; opened again, it is what it was.
     // INVALID_VALUE where it has another owner.
     std::uintptr_t open(Allocation like, const void* name, const SharedFile::Number& owner = {});
-    // Takes back one opening; true where none is left but one, with which the memory goes.
-    bool last_opened(std::uintptr_t begin);
+    // Takes back one opening from the program, INVALID_VALUE where it has none: what allocation
+    // that is. Then, when no work uses it by that opening any more, the memory goes with the last.
+    std::uint64_t close(std::uintptr_t begin);
+    void drop_closed(std::uintptr_t begin, std::uint64_t id, Budget& budget);
 
     // A piece that the program mapped (virtual_memory.hpp). `flags` of such a range is the access
     // that it is open to; none at first.
@@ -142,6 +147,8 @@ class MemoryMap final : public AddressSpace {
     void retire(std::function<void()> free);
     void reach(Allocation& allocation, std::size_t size);
     void unreach(Allocation& allocation);
+    Allocation take_out(std::map<std::uintptr_t, Allocation>::iterator at);  // with the lock
+    void discard(Allocation gone, Budget& budget);                           // without it
 
     const watch::Checks checks_;
 

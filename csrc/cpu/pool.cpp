@@ -56,14 +56,6 @@ std::shared_ptr<Pool> Pool::open(int descriptor) {
     return pool;
 }
 
-void Pool::close_imported(std::uintptr_t begin) {
-    Driver& driver = Driver::get();
-    const auto found = driver.memory.at(begin);
-    if (found && found->begin == begin && found->kind == Allocation::Kind::imported &&
-        driver.memory.last_opened(begin))
-        driver.memory.release(begin, driver.budget(*found));
-}
-
 void Pool::retire() {
     std::lock_guard lock(mutex_);
     if (used_ > 0) self_ = shared_from_this();

@@ -43,8 +43,6 @@ class Pool : public std::enable_shared_from_this<Pool> {
     bool imported() const { return imported_; }
     // Null where it is shared with nobody. Its number is that of the pool.
     const SharedFile* file() const { return file_.get(); }
-    // What ends the program's use of memory that it got by an imported pool.
-    static void close_imported(std::uintptr_t begin);
 
     std::uintptr_t allocate(Stream& stream, std::size_t size);
     // `begin` is an allocation of this pool that the program has.

@@ -69,6 +69,7 @@ std::uintptr_t MemoryMap::open(Allocation like, const void* name, const SharedFi
                 continue;
             require(allocation.context == like.context, CUDA_ERROR_INVALID_CONTEXT);
             ++allocation.opened;
+            ++allocation.held;
             return begin;
         }
     }
@@ -76,7 +77,7 @@ std::uintptr_t MemoryMap::open(Allocation like, const void* name, const SharedFi
     like.kind = Allocation::Kind::imported;
     like.size = file->size();
     like.mapped = file->length();
-    like.opened = 1;
+    like.opened = like.held = 1;
     like.begin = reinterpret_cast<std::uintptr_t>(mapping.memory);
     like.file = std::move(file);
     std::unique_lock lock(mutex_);
@@ -86,15 +87,25 @@ std::uintptr_t MemoryMap::open(Allocation like, const void* name, const SharedFi
     return mapping.release();
 }
 
-bool MemoryMap::last_opened(std::uintptr_t begin) {
+std::uint64_t MemoryMap::close(std::uintptr_t begin) {
     std::unique_lock lock(mutex_);
     const auto it = table_.find(begin);
-    require(it != table_.end() && it->second.kind == Allocation::Kind::imported);
-    if (it->second.opened > 1) {
-        --it->second.opened;
-        return false;
+    require(it != table_.end() && it->second.kind == Allocation::Kind::imported &&
+            it->second.opened > 0);
+    --it->second.opened;
+    return it->second.id;
+}
+
+// It may have gone with its context before.
+void MemoryMap::drop_closed(std::uintptr_t begin, std::uint64_t id, Budget& budget) {
+    Allocation gone;
+    {
+        std::unique_lock lock(mutex_);
+        const auto it = table_.find(begin);
+        if (it == table_.end() || it->second.id != id || --it->second.held > 0) return;
+        gone = take_out(it);
     }
-    return true;
+    discard(std::move(gone), budget);
 }
 
 }  // namespace cupola::cpu

@@ -41,13 +41,9 @@ CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
     return entry([&] {
         const auto& context = Context::usable();
         Driver& driver = Driver::get();
-        const auto found = driver.memory.at(address);
-        require(found && found->begin == address && found->kind == Allocation::Kind::imported);
-        if (driver.memory.last_opened(address)) {
-            context->synchronize();
-            if (driver.memory.last_opened(address))
-                driver.memory.release(address, driver.budget(*found));
-        }
+        const std::uint64_t id = driver.memory.close(address);
+        context->synchronize();
+        driver.memory.drop_closed(address, id, context->device().budget());
         return context->error();
     });
 }

@@ -142,7 +142,7 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
         if (found.kind == Allocation::Kind::pool)
             const_cast<Pool*>(found.pool)->free_now(address);
         else if (found.kind == Allocation::Kind::imported)
-            Pool::close_imported(address);
+            driver.memory.drop_closed(address, driver.memory.close(address), driver.budget(found));
         else if (found.kind == Allocation::Kind::graph)
             require(GraphMemory::at(address)->give());
         else

@@ -82,7 +82,8 @@ CUresult put_known(void* data, CUpointer_attribute attribute, const Allocation& 
             put<bool>(data, true);
             break;
         case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-            put<std::uint64_t>(data, CU_MEM_HANDLE_TYPE_NONE);
+            put<std::uint64_t>(data, of.shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                                                  : CU_MEM_HANDLE_TYPE_NONE);
             break;
         case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
             put<unsigned>(data, of.kind == Allocation::Kind::mapped

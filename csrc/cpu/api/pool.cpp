@@ -77,7 +77,10 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
                 (found->kind != Allocation::Kind::imported || found->pool) &&
                 found->kind != Allocation::Kind::mapped);
         if (found->kind == Allocation::Kind::imported) {
-            stream->submit(task([address](CUresult) { Pool::close_imported(address); }));
+            stream->submit(task([address, id = driver.memory.close(address), &driver,
+                                 &budget = driver.budget(*found)](CUresult) {
+                driver.memory.drop_closed(address, id, budget);
+            }));
             return CUDA_SUCCESS;
         }
         if (found->kind == Allocation::Kind::graph) {
@@ -238,6 +241,7 @@ CUPOLA_API CUresult cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool handle
         like.device = pool->device().ordinal();
         like.context = Context::usable().get();
         like.pool = pool.get();
+        like.importer = pool;
         *out = Driver::get().memory.open(like, data, pool->file()->number());
         return CUDA_SUCCESS;
     });
