@@ -45,10 +45,10 @@ void Link::destroy(CUlinkState handle) {
 
 void Link::refuse(CUresult code, std::string why) {
     if (!std::exchange(told_, true)) {  // the buffers' sizes are overwritten by their lengths
-        options_.errors = std::move(why);
+        options_.errors = why;
         options_.finish();
     }
-    fail(code);
+    cpu::refuse(code, std::move(why));
 }
 
 void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {

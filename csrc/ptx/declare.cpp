@@ -189,6 +189,7 @@ void Parser::skip_properties() {
         "memory_layout",
     };
     expect('{');
+    if (accept('}')) return;
     do {
         const Token& token = peek();
         const std::string_view name = expect_word("a property");

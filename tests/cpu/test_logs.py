@@ -55,6 +55,15 @@ def test_lines_go_to_a_file(cuda, own, tmp_path):
     assert path.read_text() == ""
 
 
+def test_a_file_without_room(cuda, own):
+    """What could not be written is still to be read."""
+    iterator = c_uint()
+    cuda.cuLogsCurrent(byref(iterator), 0)
+    refused(cuda)
+    assert cuda.code("cuLogsDumpToFile", byref(iterator), b"/dev/full", 0) == INVALID_VALUE
+    assert "frobnicate" in dumped(cuda, byref(iterator))[1]
+
+
 def test_older_lines_go(cuda, own):
     iterator = c_uint()
     cuda.cuLogsCurrent(byref(iterator), 0)
@@ -82,6 +91,15 @@ def test_callbacks(cuda, own):
     assert cuda.code("cuLogsUnregisterCallback", handle) == INVALID_VALUE
 
 
+def test_refusals_of_links_are_told(cuda, own):
+    iterator, state, none = c_uint(), c_void_p(), c_void_p()
+    cuda.cuLogsCurrent(byref(iterator), 0)
+    cuda.cuLinkCreate_v2(0, none, none, byref(state))
+    assert cuda.code("cuLinkAddData_v2", state, 1, b"none", 5, b"a", 0, none, none) != SUCCESS
+    cuda.cuLinkDestroy(state)
+    assert "a: it is no PTX" in dumped(cuda, byref(iterator))[1]
+
+
 def test_faults_of_kernels_are_told(passes, own):
     passes(
         """
@@ -103,5 +121,4 @@ def test_mistakes(cuda, flags):
     wrong["cuLogsDumpToFile"] = (None, None, flags)
     for name, arguments in wrong.items():
         assert cuda.code(name, *arguments) == INVALID_VALUE, name
-    if flags:
-        assert cuda.code("cuLogsCurrent", byref(c_uint()), flags) == INVALID_VALUE
+    assert cuda.code("cuLogsCurrent", byref(c_uint()), flags) == SUCCESS

@@ -174,7 +174,11 @@ def test_what_a_declaration_says_is_left_to_the_binding(cuda, make):
     cuda.cuModuleUnload(module)
 
 
-@pytest.mark.parametrize("said", [b"{ colour = 1 }", b"{ width }", b"{ width = }", b"{}", b"3"])
+def test_a_declaration_that_says_nothing(cuda):
+    cuda.cuModuleUnload(cuda.module(TEXT.replace(b"texref image;", b"texref image = {};")))
+
+
+@pytest.mark.parametrize("said", [b"{ colour = 1 }", b"{ width }", b"{ width = }", b"{ , }", b"3"])
 def test_declarations_that_are_refused(cuda, said):
     text = TEXT.replace(b"texref image;", b"texref image = " + said + b";")
     assert cuda.code("cuModuleLoadData", byref(c_void_p()), text) == INVALID_PTX

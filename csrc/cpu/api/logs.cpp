@@ -24,9 +24,9 @@ CUPOLA_API CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle handle) {
     });
 }
 
-CUPOLA_API CUresult cuLogsCurrent(CUlogIterator* out, unsigned int flags) {
+CUPOLA_API CUresult cuLogsCurrent(CUlogIterator* out, unsigned int) {
     return guarded([&] {
-        require(out && flags == 0);
+        require(out);  // the flags are not looked at, as by NVIDIA's driver
         *out = Log::get().next();
         return CUDA_SUCCESS;
     });
@@ -36,11 +36,13 @@ CUPOLA_API CUresult cuLogsDumpToFile(CUlogIterator* iterator, const char* path,
                                      unsigned int flags) {
     return guarded([&] {
         require(path && flags == 0);
-        const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "w"),
-                                                                   &std::fclose);
+        std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "w"), &std::fclose);
         require(file != nullptr);
-        const std::string text = Log::get().lines(iterator, SIZE_MAX);
+        std::uint32_t after = iterator ? *iterator : 0;
+        const std::string text = Log::get().lines(iterator ? &after : nullptr, SIZE_MAX);
         require(std::fwrite(text.data(), 1, text.size(), file.get()) == text.size());
+        require(std::fclose(file.release()) == 0);  // only this writes the last of it
+        if (iterator) *iterator = after;
         return CUDA_SUCCESS;
     });
 }
