@@ -58,6 +58,8 @@ bool reduce_elements(TensorMap::Element type, std::byte* to, const std::byte* fr
     if constexpr (!counts) {
         if (type == Element::s32) return reduce_elements_of<Op, std::int32_t>(to, from, bytes);
         if (type == Element::u64) return reduce_elements_of<Op, std::uint64_t>(to, from, bytes);
+    }
+    if constexpr (Op == A::min || Op == A::max) {  // an H200 takes `and` of s64 for no instruction
         if (type == Element::s64) return reduce_elements_of<Op, std::int64_t>(to, from, bytes);
     }
     if constexpr (!counts && !bits) {
