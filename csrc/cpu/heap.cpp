@@ -49,6 +49,7 @@ std::uintptr_t Heap::allocate(std::uint64_t bytes) {
     used_.emplace(begin, size);
     free_.erase(it);
     if (whole > size) free_.emplace(begin + size, whole - size);
+    Driver::get().memory.allocated_piece(begin, bytes);
     return begin;
 }
 
@@ -56,6 +57,7 @@ bool Heap::release(std::uintptr_t address) {
     std::lock_guard lock(mutex_);
     const auto it = used_.find(address);
     if (it == used_.end()) return false;
+    Driver::get().memory.freed_piece(address);
     const auto [at, fresh] = free_.emplace(it->first, it->second);
     used_.erase(it);
     const auto join = [this](auto first, auto second) {
@@ -78,6 +80,7 @@ bool Heap::made() {
 void Heap::reset() {
     std::lock_guard lock(mutex_);
     made_ = false;
+    for (const auto& [begin, bytes] : used_) Driver::get().memory.freed_piece(begin);
     used_.clear();
     free_.clear();
 }

@@ -121,6 +121,14 @@ class MemoryMap final : public AddressSpace {
     void wrote(std::uintptr_t address, std::size_t bytes) {
         if (checks_.init) unwritten.wrote(address, bytes);
     }
+    // Device code's malloc has given a piece of the heap, which nobody has written since, or its
+    // free has taken one back.
+    void allocated_piece(std::uintptr_t begin, std::size_t bytes) {
+        if (checks_.init) unwritten.add(begin, bytes);
+    }
+    void freed_piece(std::uintptr_t begin) {
+        if (checks_.init) unwritten.remove(begin);
+    }
     watch::Unwritten unwritten;  // where `init` is checked
 
     Range find(std::uintptr_t address) const override { return ranges_.find(address); }

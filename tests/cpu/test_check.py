@@ -96,7 +96,7 @@ def reports():
     @functools.cache
     def run(check, setting):
         ptx = images.compiled(
-            f"check-{check}.ptx", FOLDER / f"{check}.cu", "-ptx", "-lineinfo", "-arch=compute_80"
+            f"check-{check}.ptx", FOLDER / f"{check}.cu", "-ptx", "-lineinfo", "-arch=compute_90"
         )
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, ptx, *(c.shape for c in cases(check).values())],

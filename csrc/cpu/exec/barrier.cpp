@@ -53,7 +53,7 @@ void BlockState::release(unsigned id) {
 }
 
 void BlockState::wake(std::int32_t barrier) {
-    if (watch_ && barrier == cluster_barrier) watch_->cluster_passed();
+    if (watch_ && barrier == cluster_barrier) watch_->cluster_complete();
     for (unsigned n = 0; n < warp_count_; ++n) {
         Warp& w = warps_.get()[n];
         unsigned kept = 0;
@@ -63,7 +63,9 @@ void BlockState::wake(std::int32_t barrier) {
                 w.waiting[kept++] = waiting;
                 continue;
             }
-            if (barrier != cluster_barrier) {
+            if (barrier == cluster_barrier) {
+                if (watch_) watch_->cluster_passed(w, waiting.mask);
+            } else {
                 const BarrierState& b = barriers_[barrier];
                 write_barrier_result(w, waiting, b.yes, b.threads);
                 if (watch_) watch_->pass(w, waiting.mask, barrier);

@@ -260,6 +260,7 @@ template <bool Wall, class T, unsigned Shift>
         std::memcpy(&bytes, frame + site.arguments[0].from, 8);
         const std::uint64_t got = heap ? heap->allocate(bytes) : 0;
         std::memcpy(frame + site.results[0].to, &got, 8);
+        if (block.watch() && got != 0) block.watch()->allocated(got, rounded(bytes, 4));
     });
     return ip + 1;
 }

@@ -121,14 +121,13 @@ void Clocks::leave(Letter& letter, unsigned thread, bool all) {
     if (mine != letter.blocks.end()) raise(times, *mine->second);
     letter.blocks[block_] = std::make_shared<const Times>(std::move(times));
     if (known->far) raise(letter.blocks, *known->far);
-    ++letter.version;
+    letter.version = ++versions_;
 }
 
 void Clocks::take(const Letter& letter, unsigned thread) {
     Thread& t = threads_[thread];
-    if (letter.version == 0 || (t.taken == &letter && t.version == letter.version)) return;
-    t.taken = &letter;
-    t.version = letter.version;
+    if (t.taken == letter.version) return;
+    t.taken = letter.version;
     Knowledge known = *t.known;
     Far far = known.far ? *known.far : Far();
     for (const auto& [block, times] : letter.blocks) {

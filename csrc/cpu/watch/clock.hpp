@@ -39,12 +39,14 @@ class Meeting {
 // What is left at an address for whoever reads it: by block, its own among them.
 struct Letter {
     Far blocks;
-    std::uint64_t version = 0;
+    std::uint64_t version = 0;  // of all letters of a grid each has its own
 };
 
 // The clocks of a block's threads.
 class Clocks {
   public:
+    // `versions`: how many letters have been left in the grid.
+    explicit Clocks(std::uint64_t& versions) : versions_(versions) {}
     void begin(std::uint32_t block, unsigned threads);
     Time now(unsigned thread) const { return threads_[thread].time; }
     bool knows(unsigned thread, std::uint32_t block, unsigned other, Time time) const;
@@ -62,10 +64,10 @@ class Clocks {
     struct Thread {
         Known known, fenced;
         Time time = 1, fenced_time = 0;
-        const Letter* taken = nullptr;
-        std::uint64_t version = 0;
+        std::uint64_t taken = 0;  // version of the letter that was taken last
     };
 
+    std::uint64_t& versions_;
     std::uint32_t block_ = 0;
     std::vector<Thread> threads_;
 };

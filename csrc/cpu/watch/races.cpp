@@ -86,9 +86,19 @@ void Races::write(std::uintptr_t address, std::size_t bytes, const std::byte* va
 
 void Races::forget(std::uintptr_t begin, std::size_t size) {
     constexpr std::uintptr_t bytes = word * words;
-    const auto first = pages_.lower_bound(begin / bytes);
-    const auto last = pages_.upper_bound((begin + size - 1) / bytes);
-    pages_.erase(first, last);
+    const std::uintptr_t end = begin + size;
+    auto page = pages_.lower_bound(begin / bytes);
+    while (page != pages_.end() && page->first * bytes < end) {
+        const std::uintptr_t here = page->first * bytes;
+        const std::uintptr_t from = std::max(begin, here), to = std::min(end, here + bytes);
+        if (to - from == bytes) {
+            page = pages_.erase(page);
+            continue;
+        }
+        for (std::uintptr_t at = from; at < to; at += word)
+            (*page->second)[at % bytes / word] = Cell();
+        ++page;
+    }
     last_ = nullptr;
 }
 

@@ -38,7 +38,7 @@ class Races {
     // do no harm to each other.
     void write(std::uintptr_t address, std::size_t bytes, const std::byte* value, const Access& now,
                const Ordered& ordered, const Race& race);
-    // Whatever was there is other memory now.
+    // Whatever was there is other memory now. Of whole words.
     void forget(std::uintptr_t begin, std::size_t size);
 
   private:

@@ -25,9 +25,13 @@ std::string mask_text(std::uint32_t mask) {
 
 }  // namespace
 
-void BlockWatch::report_sync(const Warp& w, const Code* ip, std::uint32_t who,
-                             const std::string& what, std::vector<std::string> more) {
-    if (!grid_.launch.checks.sync || !is_news(grid_.key("sync", ip->line))) return;
+// Asked before there are words for it: these take looking through the kernel's text.
+bool BlockWatch::is_sync_news(const Code* ip) {
+    return grid_.launch.checks.sync && is_news(grid_.key("sync", ip->line));
+}
+
+void BlockWatch::write_sync(const Warp& w, const Code* ip, std::uint32_t who,
+                            const std::string& what, std::vector<std::string> more) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(who));
     more.insert(more.begin(), {"kernel " + grid_.kernel.name() + ", " + block_.line_text(ip->line),
                                thread_text(number_, thread(w, lane))});
@@ -41,17 +45,17 @@ void BlockWatch::arrive(const Warp& w, const Code* ip, std::uint32_t id, std::ui
     Barrier& barrier = barriers_[id];
     if (barrier.by.empty()) barrier.by.resize(block_.warp_count());
     if (before != 0 && barrier.by[w.index] != ip && (ip->flags & exec::flag::aligned) &&
-        (barrier.by[w.index]->flags & exec::flag::aligned))
-        report_sync(w, ip, w.mask,
-                    "threads of a warp come to barrier " + std::to_string(id) +
-                        " by different instructions",
-                    {"others of the warp came by " + block_.line_text(barrier.by[w.index]->line)});
+        (barrier.by[w.index]->flags & exec::flag::aligned) && is_sync_news(ip))
+        write_sync(w, ip, w.mask,
+                   "threads of a warp come to barrier " + std::to_string(id) +
+                       " by different instructions",
+                   {"others of the warp came by " + block_.line_text(barrier.by[w.index]->line)});
     barrier.by[w.index] = ip;
     const auto here = static_cast<std::uint32_t>(__builtin_popcount(w.mask));
-    if (count != 0 && others + here > count)
-        report_sync(w, ip, w.mask,
-                    std::to_string(others + here) + " threads come to barrier " +
-                        std::to_string(id) + ", which is of " + std::to_string(count));
+    if (count != 0 && others + here > count && is_sync_news(ip))
+        write_sync(w, ip, w.mask,
+                   std::to_string(others + here) + " threads come to barrier " +
+                       std::to_string(id) + ", which is of " + std::to_string(count));
     each_named(w.mask, [&](unsigned lane) { clocks_.join(barrier.meeting, thread(w, lane)); });
 }
 
@@ -82,11 +86,14 @@ void BlockWatch::synchronised(const Warp& w, std::uint32_t mask) {
     each_named(mask, [&](unsigned lane) { clocks_.learn(thread(w, lane), outcome); });
 }
 
-void BlockWatch::cluster_passed() {
-    const auto letter = grid_.letters.find(block_.exec::Block::cluster);
-    if (letter == grid_.letters.end()) return;
-    const Dim3& shape = grid_.launch.block;
-    for (unsigned n = 0; n < shape.x * shape.y * shape.z; ++n) clocks_.take(letter->second, n);
+void BlockWatch::cluster_complete() {
+    GridWatch::ClusterBarrier& barrier = grid_.clusters[block_.exec::Block::cluster];
+    barrier.passed = barrier.come;
+}
+
+void BlockWatch::cluster_passed(const Warp& w, std::uint32_t mask) {
+    const Letter& letter = grid_.clusters[block_.exec::Block::cluster].passed;
+    each_named(mask, [&](unsigned lane) { clocks_.take(letter, thread(w, lane)); });
 }
 
 // The mask of an operation of the warp names its own lane, and lanes that are there to come.
@@ -95,12 +102,12 @@ void BlockWatch::check_members(const Warp& w, const Code* ip, const Use& use) {
     const auto* named = reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
     each_named(w.mask, [&](unsigned lane) {
         const std::uint32_t mask = named[lane];
-        if ((mask >> lane & 1) == 0)
-            report_sync(w, ip, 1u << lane,
-                        "the mask " + mask_text(mask) + " doesn't name the thread's own lane " +
-                            std::to_string(lane));
-        else
+        if ((mask >> lane & 1) != 0)
             check_gone(w, ip, 1u << lane, mask);
+        else if (is_sync_news(ip))
+            write_sync(w, ip, 1u << lane,
+                       "the mask " + mask_text(mask) + " doesn't name the thread's own lane " +
+                           std::to_string(lane));
     });
 }
 
@@ -111,14 +118,15 @@ void BlockWatch::let_go(const Warp& w, const exec::Waiting& waiting, std::uint32
 }
 
 void BlockWatch::check_gone(const Warp& w, const Code* ip, std::uint32_t who, std::uint32_t named) {
-    if (const std::uint32_t gone = named & ~w.live; gone != 0)
-        report_sync(w, ip, who,
-                    "the mask " + mask_text(named) + " names lane " +
-                        std::to_string(__builtin_ctz(gone)) + ", which has exited");
+    if (const std::uint32_t gone = named & ~w.live; gone != 0 && is_sync_news(ip))
+        write_sync(w, ip, who,
+                   "the mask " + mask_text(named) + " names lane " +
+                       std::to_string(__builtin_ctz(gone)) + ", which has exited");
 }
 
 // Lanes are let go that wait for others of their warp, who wait elsewhere.
 void BlockWatch::forced(const Warp& w, const exec::Waiting& waiting) {
+    if (!is_sync_news(waiting.code)) return;
     const std::uint32_t missing = waiting.want & w.live & ~waiting.mask;
     std::vector<std::string> more;
     for (unsigned k = 0; k < w.waiting_count; ++k) {
@@ -127,10 +135,10 @@ void BlockWatch::forced(const Warp& w, const exec::Waiting& waiting) {
         more.push_back("lanes " + mask_text(other.mask & missing) + " wait at " +
                        block_.line_text(other.code->line));
     }
-    report_sync(w, waiting.code, waiting.mask,
-                "lanes " + mask_text(waiting.mask) + " wait for lanes " + mask_text(missing) +
-                    ", which don't come",
-                more);
+    write_sync(w, waiting.code, waiting.mask,
+               "lanes " + mask_text(waiting.mask) + " wait for lanes " + mask_text(missing) +
+                   ", which don't come",
+               more);
 }
 
 // Nobody can go on: threads wait at barriers that the others never reach.
@@ -139,8 +147,9 @@ void BlockWatch::stuck() {
         const Warp& w = block_.warp(n);
         for (unsigned k = 0; k < w.waiting_count; ++k) {
             const exec::Waiting& waiting = w.waiting[k];
-            report_sync(w, waiting.code, waiting.mask,
-                        "threads wait at a barrier that others never reach: the block is stuck");
+            if (is_sync_news(waiting.code))
+                write_sync(w, waiting.code, waiting.mask,
+                           "threads wait at a barrier that others never reach: the block is stuck");
         }
     }
 }
@@ -149,10 +158,13 @@ void BlockWatch::stuck() {
 void BlockWatch::end() {
     for (std::uint32_t id = 0; id < 16; ++id)
         for (unsigned n = 0; n < barriers_[id].by.size(); ++n)
-            if (const Code* const by = barriers_[id].by[n])
-                return report_sync(
-                    block_.warp(n), by, 1,
-                    "the block ends, and barrier " + std::to_string(id) + " was never complete");
+            if (const Code* const by = barriers_[id].by[n]) {
+                if (is_sync_news(by))
+                    write_sync(block_.warp(n), by, 1,
+                               "the block ends, and barrier " + std::to_string(id) +
+                                   " was never complete");
+                return;
+            }
 }
 
 }  // namespace cupola::cpu::watch

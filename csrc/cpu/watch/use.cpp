@@ -37,8 +37,9 @@ std::uint8_t members_of(std::string_view mnemonic) {
 
 Use use_of(const Code& code) {
     Use use;
-    if (code.run == exec::cluster_control.arrive) {
-        use.kind = Kind::cluster_arrive;
+    const exec::ClusterControl& cluster = exec::cluster_control;
+    if (code.run == cluster.arrive || code.run == cluster.wait) {
+        use.kind = code.run == cluster.arrive ? Kind::cluster_arrive : Kind::cluster_wait;
         return use;
     }
     exec::Origin origin{};

@@ -17,6 +17,7 @@ struct Use {
         warp_barrier,
         warp_operation,  // shfl, vote, match, redux, elect
         cluster_arrive,
+        cluster_wait,
         bulk_atomic,  // a reduction of a whole stretch
     };
     Kind kind = Kind::none;

@@ -58,21 +58,25 @@ std::string GridWatch::key(const char* check, std::uint32_t line, std::uint32_t 
     return std::string(check) + " " + kernel.name() + " " + first + " " + second;
 }
 
-BlockWatch::BlockWatch(GridWatch& grid, exec::BlockState& block) : grid_(grid), block_(block) {}
+BlockWatch::BlockWatch(GridWatch& grid, exec::BlockState& block)
+    : grid_(grid), block_(block), clocks_(grid.versions) {}
 
 void BlockWatch::begin(Dim3 block) {
     const Dim3 &all = grid_.launch.grid, &shape = grid_.launch.block;
-    index_ = block;
     number_ = (block.z * all.y + block.y) * all.x + block.x;
     clocks_.begin(number_, shape.x * shape.y * shape.z);
     gone_.clear();
     for (Barrier& barrier : barriers_) barrier = {};
     // Shared memory is another than that of the block before.
     const std::uintptr_t first = block_.shared;
-    grid_.races.forget(first, block_.cluster_stride);
+    allocated(first, block_.cluster_stride);
     grid_.unwritten.add(first, block_.shared_bytes);
-    grid_.letters.erase(grid_.letters.lower_bound(first),
-                        grid_.letters.lower_bound(first + block_.cluster_stride));
+    grid_.clusters.erase(first);
+}
+
+void BlockWatch::allocated(std::uintptr_t begin, std::uint64_t bytes) {
+    grid_.races.forget(begin, bytes);
+    grid_.letters.erase(grid_.letters.lower_bound(begin), grid_.letters.lower_bound(begin + bytes));
 }
 
 unsigned BlockWatch::thread(const Warp& w, unsigned lane) const { return w.index * lanes + lane; }
@@ -140,11 +144,14 @@ void BlockWatch::look(const Warp& w, const Code* ip, const Use& use, std::uint32
             break;
         }
         case Kind::cluster_arrive: {
-            Letter& letter = grid_.letters[block_.exec::Block::cluster];
+            Letter& letter = grid_.clusters[block_.exec::Block::cluster].come;
             each_lane_of(mask,
                          [&](unsigned lane) { clocks_.leave(letter, thread(w, lane), true); });
             break;
         }
+        case Kind::cluster_wait:
+            cluster_passed(w, mask & ~w.arrived);  // others wait
+            break;
         default:
             break;
     }
@@ -153,7 +160,7 @@ void BlockWatch::look(const Warp& w, const Code* ip, const Use& use, std::uint32
 void BlockWatch::touch(const Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
                        std::uint64_t bytes, Touch how) {
     if (how == Touch::signal) {
-        if (grid_.launch.checks.race) signal(w, ip, lane, address, true, true, true);
+        if (grid_.launch.checks.race) signal(w, lane, address, true, true, true);
         grid_.unwritten.wrote(address, bytes);
         return;
     }
@@ -193,17 +200,17 @@ void BlockWatch::touch_plain(const Warp& w, const Code* ip, unsigned lane, std::
         report_race(met.now, met.writes, before, wrote, met.address, met.bytes);
     };
     // What it waited for comes before it, what it tells of too.
-    if (strong) signal(w, ip, lane, address, how != Touch::write, false, false);
+    if (strong) signal(w, lane, address, how != Touch::write, false, false);
     if (met.writes)
         grid_.races.write(address, bytes, value, now, ordered, race);
     else
         grid_.races.read(address, bytes, now, ordered, race);
     if (strong && met.writes)
-        signal(w, ip, lane, address, false, true, (ip->flags & exec::flag::release) != 0);
+        signal(w, lane, address, false, true, (ip->flags & exec::flag::release) != 0);
 }
 
-void BlockWatch::signal(const Warp& w, const Code*, unsigned lane, std::uint64_t address,
-                        bool takes, bool leaves, bool all) {
+void BlockWatch::signal(const Warp& w, unsigned lane, std::uint64_t address, bool takes,
+                        bool leaves, bool all) {
     const unsigned me = thread(w, lane);
     if (takes)
         if (const auto letter = grid_.letters.find(address); letter != grid_.letters.end())

@@ -17,7 +17,6 @@
 
 namespace cupola::cpu::exec {
 class BlockState;
-class ClusterState;
 struct KernelCode;
 }  // namespace cupola::cpu::exec
 
@@ -40,7 +39,13 @@ class GridWatch {
 
     Races races;
     std::map<std::uintptr_t, Letter> letters;  // by the address that they were left at
-    Unwritten unwritten;                       // of shared memory
+    std::uint64_t versions = 0;                // of letters
+    // Of a cluster's barrier: what those leave who come, and what was left when all had come.
+    struct ClusterBarrier {
+        Letter come, passed;
+    };
+    std::map<std::uintptr_t, ClusterBarrier> clusters;  // by where their shared memory begins
+    Unwritten unwritten;                                // of shared memory
 
     // Of a finding: lines of the PTX that come of one line of the source are one.
     std::string key(const char* check, std::uint32_t line, std::uint32_t other = 0);
@@ -62,6 +67,8 @@ class BlockWatch {
     // What a lane touches by an instruction that is no plain access.
     void touch(const exec::Warp& w, const exec::Code* ip, unsigned lane, std::uint64_t address,
                std::uint64_t bytes, Touch how);
+    // malloc has given whole words that may have been another's before.
+    void allocated(std::uintptr_t begin, std::uint64_t bytes);
 
     // sync.cpp: the barriers of the block and the warp
     void arrive(const exec::Warp& w, const exec::Code* ip, std::uint32_t id, std::uint32_t count,
@@ -73,7 +80,8 @@ class BlockWatch {
     void let_go(const exec::Warp& w, const exec::Waiting& waiting, std::uint32_t come);
     void forced(const exec::Warp& w, const exec::Waiting& waiting);
     void stuck();
-    void cluster_passed();
+    void cluster_complete();  // all have come to the cluster's barrier
+    void cluster_passed(const exec::Warp& w, std::uint32_t mask);
 
   private:
     struct Barrier {
@@ -88,15 +96,16 @@ class BlockWatch {
     void touch_plain(const exec::Warp& w, const exec::Code* ip, unsigned lane,
                      std::uint64_t address, std::uint64_t bytes, Touch how, bool strong,
                      const std::byte* value);
-    void signal(const exec::Warp& w, const exec::Code* ip, unsigned lane, std::uint64_t address,
-                bool takes, bool leaves, bool all);
+    void signal(const exec::Warp& w, unsigned lane, std::uint64_t address, bool takes, bool leaves,
+                bool all);
     void check_members(const exec::Warp& w, const exec::Code* ip, const Use& use);
     void check_gone(const exec::Warp& w, const exec::Code* ip, std::uint32_t who,
                     std::uint32_t named);
     void report_race(const Access& now, bool writes, const Access& before, bool wrote,
                      std::uint64_t address, std::uint64_t bytes);
-    void report_sync(const exec::Warp& w, const exec::Code* ip, std::uint32_t who,
-                     const std::string& what, std::vector<std::string> more = {});
+    bool is_sync_news(const exec::Code* ip);
+    void write_sync(const exec::Warp& w, const exec::Code* ip, std::uint32_t who,
+                    const std::string& what, std::vector<std::string> more = {});
     bool is_own(std::uint64_t address) const;  // a thread's own memory, or a parameter
     bool is_shared(std::uint64_t address) const;
     std::string place_text(std::uint64_t address) const;
@@ -105,7 +114,6 @@ class BlockWatch {
     GridWatch& grid_;
     exec::BlockState& block_;
     std::uint32_t number_ = 0;
-    Dim3 index_;
     Clocks clocks_;
     Meeting gone_;  // what threads knew as they exited
     Barrier barriers_[16];

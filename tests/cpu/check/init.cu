@@ -103,3 +103,20 @@ CASE(asynchronous_copy, 1, 1) {
     y[0] = dynamic[3];
 }
 CASE(variable_of_the_module, 1, 32) { x[tid] = zero[tid]; }
+CASE(heap_never_written, 1, 1) {
+    auto* piece = static_cast<volatile int*>(malloc(64));
+    x[0] = piece[9];  // init
+    free(const_cast<int*>(piece));
+}
+CASE(heap_written_by_another, 2, 1) {
+    auto* piece = static_cast<volatile int*>(malloc(64));
+    if (bid == 0) *piece = 1;
+    if (bid == 1) x[0] = *piece;  // init
+    free(const_cast<int*>(piece));
+}
+CASE(heap_written, 2, 1) {
+    auto* piece = static_cast<volatile int*>(malloc(64));
+    *piece = 1;
+    x[bid] = *piece;
+    free(const_cast<int*>(piece));
+}

@@ -285,6 +285,52 @@ CASE(asynchronous_copy_and_barrier, 1, 64) {
     __syncthreads();
     y[tid] = dynamic[tid ^ 32];
 }
+CASE(heap_used_again, 2, 1) {
+    auto* piece = static_cast<volatile int*>(malloc(40));
+    *piece = x[bid];
+    y[bid] = *piece;
+    free(const_cast<int*>(piece));
+}
+CASE(heap_of_a_neighbour, 1, 2) {
+    __shared__ char* other;
+    if (tid == 0) other = static_cast<char*>(malloc(16));
+    __syncthreads();
+    other[8] = tid;  // race
+    free(malloc(16));
+    if (tid == 0) free(other);
+}
+CASE(cluster_barrier, 1, 64) {
+    dynamic[tid] = x[tid];
+    BARRIER("barrier.cluster.arrive;");
+    BARRIER("barrier.cluster.wait;");
+    y[tid] = dynamic[tid ^ 32];
+}
+// Threads that come to the wait when all have arrived long ago.
+template <bool Waits>
+__device__ __forceinline__ void late(int* x, int* y) {
+    dynamic[tid] = x[tid];  // race before_the_cluster_wait
+    BARRIER("barrier.cluster.arrive;");
+    if (tid >= 32) {
+#pragma unroll 1
+        for (int i = 0; i < 9; ++i) __nanosleep(1);
+        if (Waits) BARRIER("barrier.cluster.wait;");
+        y[tid] = dynamic[tid - 32];  // race before_the_cluster_wait
+        if (!Waits) BARRIER("barrier.cluster.wait;");
+    } else {
+        BARRIER("barrier.cluster.wait;");
+    }
+}
+CASE(before_the_cluster_wait, 1, 64) {
+    late<false>(x, y);  // race?
+}
+CASE(late_at_the_cluster_wait, 1, 64) { late<true>(x, y); }
+CASE(first_word_is_no_cluster_barrier, 1, 64) {
+    volatile int* first = dynamic;
+    if (tid < 32) dynamic[tid + 1] = x[tid];  // race
+    BARRIER("barrier.cluster.arrive;");
+    if (tid >= 32) y[tid] = *first + dynamic[tid - 31];  // race
+    BARRIER("barrier.cluster.wait;");
+}
 CASE(exited_before_the_barrier, 1, 64) {
     __shared__ int s[64];
     s[tid] = x[tid];
