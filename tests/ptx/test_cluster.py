@@ -105,6 +105,22 @@ def test_atomics(how, load):
     assert (run(load, body) == expected).all()
 
 
+@pytest.mark.parametrize("how", [
+    "atom.shared::cluster.add.f32 %r11, [%r7], %r12;", "red.shared::cluster.add.f32 [%r7], %r12;",
+    "cvt.u64.u32 %rd3, %r7; cvta.shared::cluster.u64 %rd4, %rd3; atom.add.f32 %r11, [%rd4], %r12;",
+])  # fmt: skip
+def test_denormals_are_added_in_the_shared_memory_of_another(how, load):
+    body = (
+        "st.shared.u32 [%r4], 3;"
+        + SYNC
+        + "mapa.shared::cluster.u32 %r7, %r4, %r6; mov.b32 %r12, 4;"
+        + how
+        + SYNC
+        + "ld.shared.u32 %r10, [%r4];"
+    )
+    assert (run(load, body) == 7).all()
+
+
 def test_order_and_scope_behind_the_operation(load):
     """As the libraries of CUDA C++ write them."""
     text = """.version 8.6\n.target sm_75\n.address_size 64\n

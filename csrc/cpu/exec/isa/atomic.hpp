@@ -89,8 +89,8 @@ struct AtomicAs {
                                                      [x, y](T now) { return now == x ? y : now; });
             } else {
                 (void)c;
-                const bool global = W == Window::flat && w.address[i] - w.block->shared >=
-                                                             std::uint64_t{w.block->shared_bytes};
+                const bool global =
+                    W == Window::flat && w.address[i] - w.block->cluster >= w.block->cluster_bytes;
                 old = update<W == Window::shared, T>(
                     w.address[i], [&](T now) { return updated_as<M::atomic>(now, x, global); });
             }
