@@ -3,7 +3,7 @@
     python -m ptx.fuzz record FILE.npz --programs 100000 --jobs 16
     python -m ptx.fuzz compare FILE.npz
     python -m ptx.fuzz keep FILE.npz recorded/DEVICE-programs.npz --count 500
-    python -m ptx.fuzz minimise NUMBER corpus/NAME.ptx --other libcuda.so.1
+    python -m ptx.fuzz minimise NUMBER FILE.ptx --other libcuda.so.1
     python -m ptx.fuzz show NUMBER
 
 Run in the folder tests; CUPOLA_TEST_DRIVER names the driver's library, by default it is cupola's
@@ -41,7 +41,7 @@ RESULT = np.dtype(
 
 def assembled(text, command):
     """Machine code: NVIDIA's driver compiles for one process at a time, its assembler for all."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         source, target = (
             pathlib.Path(folder, "programs.ptx"),
             pathlib.Path(folder, "programs.cubin"),

@@ -46,6 +46,7 @@ def write_case(file, program, device, digest, why):
     shape = ",".join(map(str, program.block_shape))
     about = [f"// {line}" for line in why.splitlines()]
     about += [f"// launch {program.name} {program.grid} {shape}", f"// {device}: {digest:#018x}"]
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(about) + "\n" + batch.HEAD + program.text())
 
 
