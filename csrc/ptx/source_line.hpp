@@ -9,7 +9,7 @@
 namespace cupola::ptx {
 
 // "scan.cu:12", with where it was inlined; empty where the text does not say. Read off the text
-// when somebody asks: a module that runs well pays nothing.
+// when somebody asks, who has to keep it: a module that runs well pays memory for that, no time.
 std::string source_line(std::string_view text, std::uint32_t line);
 
 }  // namespace cupola::ptx

@@ -65,7 +65,9 @@ ALIASED = {
 
 
 @pytest.mark.parametrize("order", ALIASED)
-def test_another_name_of_a_function(order, load):
+def test_another_name_of_a_function(order, driver, load):
+    if driver.on_hardware and order == "of an alias":
+        pytest.skip("NVIDIA's driver takes the module, and then has no kernel of it (error 999)")
     text = ALIASED[order](
         ADDER.format(name="plus", more=7), DECLARED.format(name="other"), ENTRY + OTHER + TAIL
     )
@@ -85,6 +87,8 @@ def test_another_name_of_a_function(order, load):
     ADDER.format(name="plus", more=7) + ".visible .entry other() { ret; }\n.alias other, plus;",
 ])  # fmt: skip
 def test_other_names_that_are_refused(text, driver):
+    if driver.on_hardware and text.rstrip().endswith("}"):
+        pytest.skip("NVIDIA's compiler takes a definition behind the name's alias")
     with pytest.raises(ptx.DriverError) as error:
         driver.load(TOP + text + "\n.visible .entry k() { ret; }\n")
     assert error.value.code == ptx.INVALID_PTX

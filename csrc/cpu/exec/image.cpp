@@ -44,7 +44,8 @@ class ModuleImage final : public Image {
 
   private:
     Placed placed_;
-    const std::string source_;  // where a fault's line is looked up
+    // Where a fault's line is looked up: a copy of the text, where it names files.
+    const std::string source_;
     std::vector<std::unique_ptr<KernelCode>> kernels_;
     std::vector<const Kernel*> list_;
     std::unordered_map<std::string, const Kernel*> by_name_;
