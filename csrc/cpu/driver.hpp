@@ -14,6 +14,7 @@
 #include "cpu/device.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/failure.hpp"
+#include "cpu/log.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/registry.hpp"
 #include "cpu/scheduler.hpp"
@@ -102,7 +103,7 @@ extern thread_local bool in_host_function;
 
 // Runs the body of an entry point: a result for every way out, and no C++ exception beyond it.
 template <class Body>
-CUresult guarded(Body&& body) {
+CUresult result_of(Body&& body) {
     try {
         return body();
     } catch (const Failure& failure) {
@@ -114,6 +115,14 @@ CUresult guarded(Body&& body) {
     } catch (...) {
         return CUDA_ERROR_UNKNOWN;
     }
+}
+
+// And tells what there is to tell, when everything is let go.
+template <class Body>
+CUresult guarded(Body&& body) {
+    const CUresult result = result_of(body);
+    Log::tell();
+    return result;
 }
 
 template <class Body>

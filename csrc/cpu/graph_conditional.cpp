@@ -64,7 +64,7 @@ std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
         };
         if (status != CUDA_SUCCESS) return;
         // No call is there to be told: the thread is the stream's.
-        if (const CUresult code = guarded(choose); code != CUDA_SUCCESS)
+        if (const CUresult code = result_of(choose); code != CUDA_SUCCESS)
             context.poison(code, "the body of a conditional node could not be run");
     });
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 #include <vector>
 
 #include "cpu/failure.hpp"
@@ -37,7 +38,20 @@ std::string log_line(const std::string& text) {
     return line;
 }
 
+std::vector<std::string>& untold() {
+    thread_local std::vector<std::string> lines;
+    return lines;
+}
+
+// The callbacks that the thread is in.
+std::vector<const void*>& inside() {
+    thread_local std::vector<const void*> listeners;
+    return listeners;
+}
+
 }  // namespace
+
+thread_local bool Log::due = false;
 
 Log& Log::get() {
     static Log* const log = new Log;
@@ -46,20 +60,58 @@ Log& Log::get() {
 
 void Log::error(const std::string& text) {
     std::string line = log_line(text);
-    std::vector<std::shared_ptr<Listener>> told;
+    std::lock_guard lock(mutex_);
+    if (!listeners_.empty()) {
+        untold().push_back(line);
+        due = true;
+    }
+    bytes_ += line.size() + 1;
+    lines_.push_back(std::move(line));
+    ++next_;
+    while (bytes_ > room && lines_.size() > 1) {
+        bytes_ -= lines_.front().size() + 1;
+        lines_.pop_front();
+    }
+}
+
+// While it is there the thread is inside a callback, which it may leave by unwinding.
+class Log::Call {
+  public:
+    Call(Log& log, Listener& listener) : log_(log), listener_(listener) {
+        inside().push_back(&listener);
+    }
+    ~Call() {
+        inside().pop_back();
+        std::lock_guard lock(log_.mutex_);
+        --listener_.running;
+        log_.left_.notify_all();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+  private:
+    Log& log_;
+    Listener& listener_;
+};
+
+void Log::tell_due() {
+    due = false;
+    std::vector<std::string> lines = std::exchange(untold(), {});
+    std::vector<std::shared_ptr<Listener>> all;
     {
         std::lock_guard lock(mutex_);
-        bytes_ += line.size() + 1;
-        lines_.push_back(line);
-        ++next_;
-        while (bytes_ > room && lines_.size() > 1) {
-            bytes_ -= lines_.front().size() + 1;
-            lines_.pop_front();
-        }
-        for (const auto& [handle, listener] : listeners_) told.push_back(listener);
+        for (const auto& [handle, listener] : listeners_) all.push_back(listener);
     }
-    for (const auto& listener : told)
-        listener->call(listener->data, CU_LOG_LEVEL_ERROR, line.data(), line.size());
+    for (std::string& line : lines)
+        for (const auto& listener : all) {
+            {
+                std::lock_guard lock(mutex_);
+                if (listeners_.count(listener.get()) == 0) continue;
+                ++listener->running;
+            }
+            const Call call(*this, *listener);
+            listener->call(listener->data, CU_LOG_LEVEL_ERROR, line.data(), line.size());
+        }
 }
 
 CUlogsCallbackHandle Log::add(CUlogsCallback call, void* data) {
@@ -71,8 +123,13 @@ CUlogsCallbackHandle Log::add(CUlogsCallback call, void* data) {
 }
 
 void Log::remove(CUlogsCallbackHandle handle) {
-    std::lock_guard lock(mutex_);
-    require(listeners_.erase(handle) == 1);
+    std::unique_lock lock(mutex_);
+    const auto it = listeners_.find(handle);
+    require(it != listeners_.end());
+    const std::shared_ptr<Listener> listener = it->second;
+    listeners_.erase(it);
+    const auto mine = std::count(inside().begin(), inside().end(), listener.get());
+    left_.wait(lock, [&] { return listener->running == static_cast<unsigned>(mine); });
 }
 
 std::uint32_t Log::next() const {

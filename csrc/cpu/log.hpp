@@ -2,6 +2,7 @@
 // and what a kernel did wrong. It is kept for the program to read, and told to who asked for it.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -18,10 +19,16 @@ class Log {
     static constexpr std::size_t room = 25600;  // bytes, as cuda.h says; older lines go
 
     static Log& get();
+    // The program is told only by `tell`, since its callbacks may call the driver.
     void error(const std::string& text);
+    // Called where the thread holds nothing of the driver's.
+    static void tell() {
+        if (__builtin_expect(due, 0)) get().tell_due();
+    }
 
     CUlogsCallbackHandle add(CUlogsCallback call, void* data);
-    void remove(CUlogsCallbackHandle handle);  // INVALID_VALUE where it is none
+    // Waits until other threads are out of it; INVALID_VALUE where it is none.
+    void remove(CUlogsCallbackHandle handle);
 
     // Lines are numbered; the number of the next.
     std::uint32_t next() const;
@@ -34,8 +41,14 @@ class Log {
     struct Listener {
         CUlogsCallback call;
         void* data;
+        unsigned running = 0;
     };
+    class Call;
+    void tell_due();
+
+    static thread_local bool due;  // the thread has lines to tell
     mutable std::mutex mutex_;
+    std::condition_variable left_;
     std::deque<std::string> lines_;
     std::size_t bytes_ = 0;
     std::uint32_t next_ = 0;  // goes round

@@ -150,8 +150,11 @@ void Stream::attend() {
                 run(batch);
                 batch = next;
             }
-            std::lock_guard lock(mutex_);
-            running_ = false;
+            {
+                std::lock_guard lock(mutex_);
+                running_ = false;
+            }
+            Log::tell();  // who is told may wait for this stream
             continue;
         }
         // The next launch often follows at once; then nobody need be woken.

@@ -1,6 +1,8 @@
 """What the driver has to say beside the results of calls."""
 
 import ctypes
+import threading
+import time
 from ctypes import byref, c_size_t, c_uint, c_void_p
 
 import pytest
@@ -89,6 +91,67 @@ def test_callbacks(cuda, own):
     ((data, level, message),) = heard
     assert (data, level) == (42, 0) and "frobnicate" in message
     assert cuda.code("cuLogsUnregisterCallback", handle) == INVALID_VALUE
+
+
+def test_a_callback_may_call_the_driver(cuda, own):
+    """It holds nothing; a line of its own is told when that call ends."""
+    heard, handle = [], c_void_p()
+
+    @LogCallback
+    def listen(data, level, message, length):
+        heard.append(ctypes.string_at(message, length))
+        cuda.cuCtxSynchronize()
+        cuda.cuModuleUnload(cuda.module())
+        if len(heard) < 3:
+            refused(cuda, b"twiddle")
+        else:
+            cuda.cuLogsUnregisterCallback(handle)  # from within: nobody is waited for
+
+    cuda.cuLogsRegisterCallback(listen, None, byref(handle))
+    refused(cuda)
+    refused(cuda)
+    assert [b"twiddle" in line for line in heard] == [False, True, True]
+
+
+def test_a_callback_that_runs_is_waited_for(cuda, own):
+    handle, entered, ended = c_void_p(), threading.Event(), []
+
+    @LogCallback
+    def listen(data, level, message, length):
+        entered.set()
+        time.sleep(0.2)
+        ended.append(1)
+
+    def work():
+        cuda.cuCtxSetCurrent(context)
+        refused(cuda)
+
+    context = c_void_p()
+    cuda.cuCtxGetCurrent(byref(context))
+    cuda.cuLogsRegisterCallback(listen, None, byref(handle))
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert entered.wait(20)
+    cuda.cuLogsUnregisterCallback(handle)
+    assert ended == [1]
+    thread.join()
+
+
+def test_a_fault_is_told_to_one_who_waits_for_the_stream(passes, own):
+    passes(
+        """
+from tests.cpu.test_logs import LogCallback
+told = threading.Event()
+@LogCallback
+def listen(data, level, message, length):
+    cuda.code("cuCtxSynchronize")
+    told.set()
+cuda.cuLogsRegisterCallback(listen, None, byref(c_void_p()))
+cuda.launch(cuda.function(cuda.module(), "store"), 1, 1, c_uint64(64), c_uint(1))
+cuda.code("cuCtxSynchronize")
+assert told.wait(20)
+"""
+    )
 
 
 def test_refusals_of_links_are_told(cuda, own):
