@@ -1,7 +1,9 @@
 """The CPU device beside loops in C++: eight kernels, interpreted and compiled, on one thread and on
 all, in one run.
 
-python benchmarks/bench_cpu_device.py [--out FILE]
+python benchmarks/bench_cpu_device.py [--out FILE] [--others PYTHON]
+
+PYTHON is an interpreter that has pyopencl (with PoCL), numba and numba-cuda: eight_others.py.
 """
 
 import argparse
@@ -98,8 +100,11 @@ def serve(ptx):
     """Runs each kernel here, and prints seconds and results' sums: one process for each mode."""
     import cupola
 
+    start = time.perf_counter()
     module = cupola.load(ptx)
-    answer = {}
+    for name in cases():
+        module[name]  # mode "compile" does so here
+    answer = {"loading": [time.perf_counter() - start, 0.0]}
     for name, case in cases().items():
         out = cupola.to_device(result_of(name, case))
         passed = [
@@ -129,6 +134,18 @@ def device(ptx, mode, threads):
     return json.loads(done.stdout)
 
 
+def other(python, which, threads):
+    environment = {**os.environ, "POCL_MAX_PTHREAD_COUNT": str(threads)}
+    environment["NUMBA_NUM_THREADS"] = str(threads)
+    if which == "simulator":
+        environment["NUMBA_ENABLE_CUDASIM"] = "1"
+    command = [python, str(HERE / "eight_others.py"), which]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
 def processor():
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -140,36 +157,61 @@ def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def measure():
+def row_of(name, seconds, expected, answers, ratios):
+    cells = []
+    for kind, answer in answers.items():
+        if name not in answer:
+            cells.append("")
+            continue
+        took, total = answer[name]
+        if name != "reduction" and abs(total - expected) > 1e-3 * abs(expected):
+            sys.exit(f"{name}: {total} by {kind}, {expected} by the loop")
+        ratios[kind].append(took / seconds)
+        cells.append(f"{took * 1e3:.2f} ({took / seconds:.2f})")
+    return f"| {name} | {seconds * 1e3:.2f} | {' | '.join(cells)} |"
+
+
+def measure(others):
     cores = len(os.sched_getaffinity(0))
     lines = [
         f"# Eight kernels on the CPU device: {processor()}, {cores} cores",
         "",
         "Milliseconds, medians of five; `benchmarks/bench_cpu_device.py` made this. The loops are",
-        f"{' '.join(FLAGS[:2])}; in brackets: times as long as the loop on as many threads.",
+        f"{' '.join(FLAGS[:2])}; in brackets: times as long as the loop on as many threads. Other",
+        f"programs kept {os.getloadavg()[0]:.1f} processors busy when it began.",
         "",
     ]
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["CUPOLA_CACHE_DIR"] = str(Path(folder) / "cache")
         ptx, path = build(Path(folder))
         library = ctypes.CDLL(str(path))
         for threads in (1, cores):
-            modes = {m: device(ptx, m, threads) for m in ("interpret", "compile")}
-            ratios = {m: [] for m in modes}
+            answers = {m: device(ptx, m, threads) for m in ("interpret", "compile")}
+            if threads == 1:
+                loading = answers["compile"]["loading"][0]
+                lines += [f"The eight were compiled in {loading:.1f} s.", ""]
+            if others:
+                answers |= {which: other(others, which, threads) for which in ("opencl", "numba")}
+            ratios = {kind: [] for kind in answers}
+            titles = {"interpret": "interpreted", "compile": "compiled"}
+            titles |= {"opencl": "OpenCL (PoCL)", "numba": "Numba, parallel"}
+            names = " | ".join(titles[kind] for kind in answers)
             lines += [f"## {threads} thread{'s' if threads > 1 else ''}", ""]
-            lines += ["| kernel | C++ loop | interpreted | compiled |", "| --- | --- | --- | --- |"]
+            lines += [f"| kernel | C++ loop | {names} |", "| --- " * (len(answers) + 2) + "|"]
             for name, case in cases().items():
                 seconds, out = loops(library, name, case, threads)
                 expected = float(out.astype(np.float64).sum())
-                cells = []
-                for mode, answer in modes.items():
-                    took, total = answer[name]
-                    if name != "reduction" and abs(total - expected) > 1e-3 * abs(expected):
-                        sys.exit(f"{name}: {total} in mode {mode}, {expected} by the loop")
-                    ratios[mode].append(took / seconds)
-                    cells.append(f"{took * 1e3:.2f} ({took / seconds:.2f})")
-                lines.append(f"| {name} | {seconds * 1e3:.2f} | {' | '.join(cells)} |")
+                lines.append(row_of(name, seconds, expected, answers, ratios))
             means = " | ".join(f"{mean(r):.2f}" for r in ratios.values())
             lines += [f"| geometric mean | 1.00 | {means} |", ""]
+        if others:
+            slow = other(others, "simulator", 1)["mandelbrot"][0]
+            quick = answers["compile"]["mandelbrot"][0]
+            lines += [
+                f"numba-cuda's simulator would take {slow:.0f} s for `mandelbrot`, as 32 x 32"
+                f" pixels tell: {slow / quick:,.0f} times as long as machine code.",
+                "",
+            ]
     return "\n".join(lines)
 
 
@@ -177,11 +219,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--serve")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--others", help="an interpreter with pyopencl, numba and numba-cuda")
     chosen = parser.parse_args()
     if chosen.serve:
         serve(chosen.serve)
     else:
-        text = measure()
+        text = measure(chosen.others)
         print(text)
         if chosen.out:
             chosen.out.write_text(text)

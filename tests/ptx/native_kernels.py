@@ -63,7 +63,31 @@ BODIES = {
     mov.b64 %rd7, {%r5, %r6}; mul.lo.u64 %rd7, %rd7, 0x100000001b3; mov.b64 {%r5, %r6}, %rd7; xor.b32 %r5, %r5, %r6; st.global.u32 [%rd5], %r5;""",
     "local": """.local .align 4 .b8 own[64]; and.b32 %r5, %r1, 15; shl.b32 %r5, %r5, 2; mov.u32 %r6, own; add.u32 %r6, %r6, %r5; st.local.u32 [%r6], %r4;
     ld.local.u32 %r7, [own+4]; ld.local.u32 %r8, [%r6]; add.u32 %r7, %r7, %r8; st.global.u32 [%rd5], %r7;""",
+    "lines": """mov.u32 %r5, 95; sub.u32 %r6, %r5, %r1; mad.lo.u32 %r6, %r2, 96, %r6; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r7, [%rd6];
+    mul.wide.u32 %rd7, %r4, 8; add.u64 %rd7, %rd1, %rd7; ld.global.v2.u32 {%r8, %r9}, [%rd7]; ld.global.u32 %r10, [%rd1+64]; cvt.u64.u32 %rd8, %r4; add.u64 %rd8, %rd1, %rd8;
+    ld.global.u8 %r11, [%rd8+3]; mul.wide.u32 %rd9, %r4, 16; add.u64 %rd9, %rd1, %rd9; ld.global.u32 %r12, [%rd9+4]; mov.u32 %r13, %tid.y; shl.b32 %r14, %r13, 6; add.u32 %r14, %r14, %r1;
+    mul.wide.u32 %rd10, %r14, 4; add.u64 %rd10, %rd10, %rd1; ld.global.u32 %r15, [%rd10+256]; ld.global.u32 %r16, [%rd10+260]; xor.b32 %r7, %r7, %r8; add.u32 %r7, %r7, %r9;
+    mad.lo.u32 %r7, %r7, 3, %r10; add.u32 %r7, %r7, %r11; xor.b32 %r7, %r7, %r12; add.u32 %r7, %r7, %r15; mad.lo.u32 %r7, %r7, 5, %r16; st.global.u32 [%rd5], %r7;""",
+    "around_the_end": """.shared .align 4 .b8 tile[384]; mov.u32 %r5, tile; mov.u32 %r9, 0; shl.b32 %r6, %r1, 2; sub.u32 %r6, %r6, 64; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6+64], %r4; bar.sync 0;
+    setp.lt.u32 %p0, %r1, 40; @%p0 bra SKIP; sub.u32 %r7, %r1, 40; mul.wide.u32 %rd6, %r7, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r9, [%rd6];
+    SKIP: sub.u32 %r8, %r1, 72; cvt.u64.u32 %rd7, %r8; setp.ge.u32 %p1, %r1, 72; @!%p1 mov.u64 %rd7, 5; shl.b64 %rd7, %rd7, 2; add.u64 %rd7, %rd7, %rd1; ld.global.u32 %r10, [%rd7];
+    ld.shared.u32 %r11, [%r6+64]; add.u32 %r9, %r9, %r10; xor.b32 %r9, %r9, %r11; st.global.u32 [%rd5], %r9;""",
+    "partly": """.shared .align 4 .b8 tile[1024]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r1; mov.u32 %r13, 0; st.shared.u32 [%r6+512], %r13; bar.sync 0; mov.u32 %r13, 7;
+    mul.lo.u32 %r7, %r0, 17; setp.ge.u32 %p0, %r1, %r7; @%p0 bra BEHIND; ld.global.u32 %r8, [%rd4]; and.b32 %r9, %r8, 92; add.u32 %r9, %r5, %r9; atom.shared.add.u32 %r13, [%r9], 1; red.shared.max.u32 [%r6+512], %r8;
+    BEHIND: bar.sync 0; @%p0 bra AFTER; and.b32 %r10, %r6, 380; add.u32 %r10, %r5, %r10; ld.shared.u32 %r10, [%r10]; and.b32 %r10, %r10, 124; add.u32 %r10, %r5, %r10; ld.shared.u32 %r10, [%r10]; add.u32 %r13, %r13, %r10;
+    AFTER: vote.sync.ballot.b32 %r11, %p0, -1; add.u32 %r13, %r13, %r11; ld.shared.u32 %r12, [%r6+512]; xor.b32 %r13, %r13, %r12; ld.shared.u32 %r14, [%r6]; xor.b32 %r13, %r13, %r14; st.global.u32 [%rd5], %r13;""",
+    "bins": """.shared .align 8 .b8 bins[512]; mov.u32 %r5, bins; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r1; bar.sync 0; ld.global.u32 %r7, [%rd4]; and.b32 %r8, %r7, 60; add.u32 %r8, %r5, %r8;
+    atom.shared.add.u32 %r9, [%r8], 1; atom.shared.cas.b32 %r10, [%r8+64], 7, %r4; atom.shared.exch.b32 %r10, [%r8+128], %r10; and.b32 %r11, %r1, 3; setp.eq.u32 %p0, %r11, 1; @%p0 atom.shared.inc.u32 %r10, [%r8], 5;
+    mov.f32 %f1, 0f3F800000; atom.shared.add.f32 %f2, [%r8+192], %f1; bar.sync 0; ld.shared.u32 %r12, [%r6]; add.u32 %r12, %r12, %r10; setp.eq.u32 %p1, %r4, %r1; @%p1 st.global.u32 [%rd5], %r12;
+    atom.global.add.u64 %rd6, [%rd2+8192], 3; st.shared.u64 [%r5], %rd6; popc.b64 %r13, %rd6; setp.gt.u32 %p2, %r1, 90; @%p2 st.global.u32 [%rd5], %r12;""",
+    "nans": """ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd4+4]; shl.b32 %r5, %r4, 20; or.b32 %r5, %r5, 0x7f800001; mov.b32 %f3, %r5; mul.f32 %f4, %f1, %f3; fma.rn.f32 %f5, %f4, %f2, %f4; setp.lt.f32 %p0, %f4, %f5;
+    sub.f32 %f6, %f5, %f5; div.rn.f32 %f7, %f6, %f4; sqrt.rn.f32 %f8, %f7; add.f32 %f9, %f1, %f3; mov.b32 %r6, %f9; add.f32 %f10, %f9, %f8; abs.f32 %f11, %f10; selp.f32 %f12, %f11, %f8, %p0; mov.b32 %r7, %f12;
+    xor.b32 %r6, %r6, %r7; st.global.u32 [%rd5], %r6;""",
+    "going_on": """mov.u32 %r5, 0; mov.u32 %r6, %r4; mov.u32 %r9, 3000; FAR: mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r7, [%rd6]; mov.u32 %r10, 0;
+    NEAR: add.u32 %r5, %r5, %r7; add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 40; @%p1 bra NEAR; add.u32 %r6, %r6, 480; rem.u32 %r6, %r6, 4096; sub.u32 %r9, %r9, 1; setp.gt.u32 %p0, %r9, %r1; @%p0 bra FAR; st.global.u32 [%rd5], %r5;""",
 }  # fmt: skip
+# Blocks of other shapes than one of 96 threads, by threads of x, y and z.
+SHAPES = {"lines": [(16, 6), (24, 4), (8, 4, 3), (40,)]}
 FIB = """.func (.param .b32 out) fib(.param .b32 n) {
 .reg .b32 %r<8>; .reg .pred %p; ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; mov.u32 %r4, %r1;
 @%p bra DONE;
@@ -76,6 +100,8 @@ FAULTS = {
     "beyond": "setp.eq.u32 %p0, %r4, 37; @%p0 add.u64 %rd4, %rd4, 0x7000000000; ld.global.u32 %r5, [%rd4]; st.global.u32 [%rd5], %r5;",
     "misaligned": "add.u64 %rd4, %rd4, 2; ld.global.u32 %r5, [%rd4]; st.global.u32 [%rd5], %r5;",
     "trapping": "setp.eq.u32 %p0, %r4, 40; @!%p0 bra ON; trap; ON: st.global.u32 [%rd5], %r4;",
+    "beyond_the_end": ".shared .align 4 .b8 tile[64]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r4; ret;",
+    "a_hole": "mul.wide.u32 %rd6, %r4, 1073741824; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "endless": "ON: add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, %r4; bra ON;",
 }  # fmt: skip
 
@@ -116,6 +142,10 @@ def main(every):
         out = np.zeros(4096, np.uint32)
         module.run(name, 5, 96, [given.copy(), out, np.uint32(3)])
         print(name, execution(module, name), hashed(out))
+        for shape in SHAPES.get(name, ()):
+            out = np.zeros(4096, np.uint32)
+            module.run(name, 3, shape, [given.copy(), out, np.uint32(3)])
+            print(name, shape, execution(module, name), hashed(out))
     kernels = row_kernels(every)
     module = driver.load(HEAD + "".join(kernel.text for kernel in kernels))
     rng = random.Random(5)

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from .native_kernels import FAULTS
+
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 
 pytestmark = [
@@ -47,15 +49,19 @@ def test_machine_code_agrees_with_the_interpreter(compiled, folder):
     interpreted = done.stdout.splitlines()
     assert len(interpreted) > 20  # kernels, rows of the table, faults
     assert [line.replace(" compiled ", " interpreted ") for line in compiled] == interpreted
-    assert all(" compiled " in line for line in compiled[:-4])  # the last ones are faults
+    assert all(
+        " compiled " in line for line in compiled[: -len(FAULTS)]
+    )  # the last ones are faults
 
 
 def test_faults_are_the_interpreters(compiled):
-    faults = {line.split()[0]: line for line in compiled[-4:]}
+    faults = {line.split()[0]: line for line in compiled[-len(FAULTS) :]}
     assert "700 kernel beyond, block (0,0,0), thread (37,0,0), PTX line" in faults["beyond"]
     assert " 716 kernel misaligned" in faults["misaligned"]
     assert " 719 kernel trapping" in faults["trapping"]
     assert " 702 " in faults["endless"]
+    assert " 700 " in faults["beyond_the_end"] and "thread (16,0,0)" in faults["beyond_the_end"]
+    assert " 700 " in faults["a_hole"] and "thread (1,0,0)" in faults["a_hole"]
 
 
 def test_what_was_compiled_is_kept(compiled, folder):

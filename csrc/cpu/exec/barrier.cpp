@@ -17,9 +17,23 @@ const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std
     barriers_used_ = true;
     if (watch_) watch_->arrive(w, ip, id, count, b.come[w.index], b.threads);
     b.come[w.index] |= w.mask;
-    b.threads += static_cast<std::uint32_t>(__builtin_popcount(w.mask));
+    b.threads +=
+        w.mask == all_lanes ? lanes : static_cast<std::uint32_t>(__builtin_popcount(w.mask));
     b.count = count;
     b.yes += static_cast<std::uint32_t>(__builtin_popcount(yes & w.mask));
+    const bool plain = static_cast<BarrierKind>(ip->count) == BarrierKind::plain;
+    if (waits && plain && w.mask == w.live && w.waiting_count == 0 && !watch_) {
+        // A whole warp: the last one goes straight on, the others have nothing else to do.
+        w.forced = 0;
+        if (complete(id)) {
+            release(id);
+            return ip + 1;
+        }
+        w.waiting[w.waiting_count++] = {w.mask, ip + 1, ip, static_cast<std::int32_t>(id), 0};
+        w.status = Status::blocked;
+        w.mask = 0;
+        return &halt;
+    }
     if (waits) {
         w.waiting[w.waiting_count++] = {w.mask, ip + 1, ip, static_cast<std::int32_t>(id), 0};
         if (complete(id)) release(id);
@@ -32,7 +46,8 @@ const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std
 // A warp counts in whole: lanes that have exited count with those that came.
 bool BlockState::complete(unsigned id) const {
     const BarrierState& b = barriers_[id];
-    if (b.threads == 0) return false;
+    // Each live thread that has come is among `threads`, which counts those that left since, too.
+    if (b.threads == 0 || (b.count == 0 && b.threads < live_threads_)) return false;
     std::uint32_t come = 0;
     for (unsigned n = 0; n < warp_count_; ++n) {
         const std::uint32_t live = warps_.get()[n].live;
@@ -57,6 +72,13 @@ void BlockState::wake(std::int32_t barrier) {
     for (unsigned n = 0; n < warp_count_; ++n) {
         Warp& w = warps_.get()[n];
         unsigned kept = 0;
+        // The usual case, a whole warp that waits: it goes on as one that had yielded does.
+        const bool whole = w.status == Status::blocked && w.waiting_count == 1 &&
+                           w.ready_count == 0 && w.waiting[0].barrier == barrier;
+        if (whole) {
+            w.resume = {w.waiting[0].mask, w.waiting[0].pc};
+            w.forced = 0;
+        }
         for (unsigned k = 0; k < w.waiting_count; ++k) {
             const Waiting waiting = w.waiting[k];
             if (waiting.barrier != barrier) {
@@ -70,6 +92,10 @@ void BlockState::wake(std::int32_t barrier) {
                 write_barrier_result(w, waiting, b.yes, b.threads);
                 if (watch_) watch_->pass(w, waiting.mask, barrier);
             }
+            if (whole) {
+                w.status = Status::yielded;
+                continue;
+            }
             make_ready(w, waiting.mask, waiting.pc);
             if (w.status == Status::blocked) w.status = Status::ready;
         }
@@ -80,6 +106,7 @@ void BlockState::wake(std::int32_t barrier) {
 const Code* BlockState::exit_lanes(Warp& w) {
     if (watch_) watch_->exited(w);
     w.live &= ~w.mask;
+    live_threads_ -= static_cast<std::uint32_t>(__builtin_popcount(w.mask));
     if (w.live == 0) --live_warps_;
     cluster_.exited();
     if (barriers_used_) release_complete();

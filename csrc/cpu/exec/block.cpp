@@ -63,6 +63,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     ranges_.resize(kernel_.slots + 1);
     ranges = ranges_.data();
     returns_.resize(kernel_.call_depth ? warp_count_ : 0);
+    for (const auto& each : kernel_.specials)
+        (special_lasts(each.first, native_ != nullptr) ? lasting_ : changing_).push_back(each);
     // Divided once, not for every block.
     threads_of_.resize(warp_count_);
     const Dim3& shape = launch.block;
@@ -74,17 +76,29 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     }
 }
 
-// Registers of a warp that has ended serve the next one: they are still in the cache.
+std::byte* BlockState::new_file(unsigned index) {
+    files_.push_back(pages(kernel_.file_bytes));
+    std::byte* const file = files_.back().get();
+    std::memset(file, 0, kernel_.file_bytes);
+    for (const auto& c : kernel_.constants) write_constant(file, c);
+    write_specials(lasting_, index, file);
+    return file;
+}
+
+// Interpreted, registers of a warp that has ended serve the next one: they are still in the cache.
+// Machine code has little in them, and reads as vectors what differs from warp to warp: that stays,
+// as a vector which has just been written piece by piece cannot be read before all that was written
+// earlier has reached the cache.
 void BlockState::start(Warp& w, unsigned index) {
-    if (free_files_.empty()) {
-        files_.push_back(pages(kernel_.file_bytes));
-        std::byte* file = files_.back().get();
-        std::memset(file, 0, kernel_.file_bytes);
-        for (const auto& c : kernel_.constants) write_constant(file, c);
-        free_files_.push_back(file);
+    if (native_) {
+        if (own_files_.empty()) own_files_.resize(warp_count_);
+        if (!own_files_[index]) own_files_[index] = new_file(index);
+        w.registers = own_files_[index];
+    } else {
+        if (free_files_.empty()) free_files_.push_back(new_file(index));
+        w.registers = free_files_.back();
+        free_files_.pop_back();
     }
-    w.registers = free_files_.back();
-    free_files_.pop_back();
     w.block = this;
     w.index = static_cast<std::uint8_t>(index);
     const unsigned first = index * lanes;
@@ -100,7 +114,7 @@ void BlockState::start(Warp& w, unsigned index) {
         w.returns = returns_[index].get();
         for (auto& depth : w.depth) depth = 0;
     }
-    write_specials(w);
+    write_specials(changing_, index, w.registers);
     w.resume = {w.live, code_};
     w.status = Status::yielded;
 }
@@ -145,10 +159,13 @@ void BlockState::begin(Dim3 block) {
     block_ = block;
     fault_.reset();
     live_warps_ = warp_count_;
-    for (auto& b : barriers_) b = BarrierState{};
+    live_threads_ = threads_;
+    if (barriers_used_)
+        for (auto& b : barriers_) b = BarrierState{};
     barriers_used_ = false;
     free_files_.clear();
-    for (const auto& file : files_) free_files_.push_back(file.get());
+    if (!native_)
+        for (const auto& file : files_) free_files_.push_back(file.get());
     for (unsigned n = 0; n < warp_count_; ++n) {
         Warp& w = warps_.get()[n];
         const unsigned first = n * lanes;
@@ -170,7 +187,7 @@ BlockState::Turn BlockState::turn() {
         enter(w);
         moved = true;
         if (w.status == Status::faulted) return Turn::faulted;
-        if (w.status == Status::done) free_files_.push_back(w.registers);
+        if (w.status == Status::done && !native_) free_files_.push_back(w.registers);
         if (watch_ && done()) watch_->end();
     }
     return moved ? Turn::moved : Turn::stuck;
@@ -201,180 +218,6 @@ void BlockState::give_up() {
                       : "deadlock: threads of the block never reach barrier",
               cluster ? cluster_.size() : static_cast<std::uint64_t>(waiting.barrier));
         return;
-    }
-}
-
-void BlockState::write_specials(Warp& w) {
-    using S = ptx::Special;
-    const Dim3 &b = launch_.block, &g = launch_.grid, &c = launch_.cluster;
-    for (const auto& [special, offset] : kernel_.specials) {
-        std::byte* file = w.registers;
-        const auto each = [&, to = offset](auto value) {
-            using T = decltype(value(0u));
-            for (unsigned i = 0; i < lanes; ++i) at<T>(file, to)[i] = value(i);
-        };
-        const auto same = [&](std::uint32_t value) { each([value](unsigned) { return value; }); };
-        const unsigned first = w.index * lanes;
-        if (special >= static_cast<unsigned>(S::count)) {
-            switch (static_cast<Hidden>(special)) {
-                case Hidden::shared_base:
-                    each([&](unsigned) { return std::uint64_t{shared}; });
-                    break;
-                case Hidden::local_base:
-                    each([&](unsigned i) { return local + (first + i) * local_bytes; });
-                    break;
-                case Hidden::parameter_base:
-                    each([&](unsigned) { return std::uint64_t{parameters}; });
-                    break;
-                case Hidden::local_top:
-                    same(kernel_.local_top);
-                    break;
-                case Hidden::stack_pointer:
-                case Hidden::count:
-                    same(0);
-                    break;
-            }
-            continue;
-        }
-        switch (static_cast<S>(special)) {
-            case S::tid_x:
-                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[w.index].x,
-                            sizeof threads_of_[0].x);
-                break;
-            case S::tid_y:
-                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[w.index].y,
-                            sizeof threads_of_[0].y);
-                break;
-            case S::tid_z:
-                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[w.index].z,
-                            sizeof threads_of_[0].z);
-                break;
-            case S::ntid_x:
-                same(b.x);
-                break;
-            case S::ntid_y:
-                same(b.y);
-                break;
-            case S::ntid_z:
-                same(b.z);
-                break;
-            case S::ctaid_x:
-                same(block_.x);
-                break;
-            case S::ctaid_y:
-                same(block_.y);
-                break;
-            case S::ctaid_z:
-                same(block_.z);
-                break;
-            case S::nctaid_x:
-                same(g.x);
-                break;
-            case S::nctaid_y:
-                same(g.y);
-                break;
-            case S::nctaid_z:
-                same(g.z);
-                break;
-            case S::laneid:
-                each([](unsigned i) { return std::uint32_t{i}; });
-                break;
-            case S::warpid:
-                same(w.index);
-                break;
-            case S::nwarpid:
-                same(warp_count_);
-                break;
-            case S::nsmid:
-                same(1);
-                break;
-            case S::gridid:
-                each([&](unsigned) { return std::uint64_t{launch_.grid_id}; });
-                break;
-            case S::lanemask_eq:
-                each([](unsigned i) { return 1u << i; });
-                break;
-            case S::lanemask_le:
-                each([](unsigned i) { return (2u << i) - 1; });
-                break;
-            case S::lanemask_lt:
-                each([](unsigned i) { return (1u << i) - 1; });
-                break;
-            case S::lanemask_ge:
-                each([](unsigned i) { return ~((1u << i) - 1); });
-                break;
-            case S::lanemask_gt:
-                each([](unsigned i) { return ~((2u << i) - 1); });
-                break;
-            case S::dynamic_smem_size:
-                same(launch_.dynamic_shared);
-                break;
-            case S::total_smem_size:
-                same(static_cast<std::uint32_t>(shared_bytes));
-                break;
-            case S::aggr_smem_size:
-                same(static_cast<std::uint32_t>(shared_bytes));
-                break;
-            case S::current_graph_exec:
-            case S::performance64:
-                each([](unsigned) { return std::uint64_t{0}; });
-                break;
-            case S::cluster_ctaid_x:
-                same(rank_ % c.x);
-                break;
-            case S::cluster_ctaid_y:
-                same(rank_ / c.x % c.y);
-                break;
-            case S::cluster_ctaid_z:
-                same(rank_ / c.x / c.y);
-                break;
-            case S::cluster_nctaid_x:
-                same(c.x);
-                break;
-            case S::cluster_nctaid_y:
-                same(c.y);
-                break;
-            case S::cluster_nctaid_z:
-                same(c.z);
-                break;
-            case S::clusterid_x:
-                same(cluster_.id().x);
-                break;
-            case S::clusterid_y:
-                same(cluster_.id().y);
-                break;
-            case S::clusterid_z:
-                same(cluster_.id().z);
-                break;
-            case S::nclusterid_x:
-                same(g.x / c.x);
-                break;
-            case S::nclusterid_y:
-                same(g.y / c.y);
-                break;
-            case S::nclusterid_z:
-                same(g.z / c.z);
-                break;
-            case S::cluster_ctarank:
-                same(rank_);
-                break;
-            case S::cluster_nctarank:
-                same(cluster_.size());
-                break;
-            case S::is_explicit_cluster:
-                bits_at(file, offset) = launch_.explicit_cluster ? all_lanes : 0;
-                break;
-            // Where the driver says to cooperative groups that a grid is a cooperative one.
-            case S::envreg1:
-                same(static_cast<std::uint32_t>(std::uint64_t{launch_.workspace.begin} >> 32));
-                break;
-            case S::envreg2:
-                same(static_cast<std::uint32_t>(launch_.workspace.begin));
-                break;
-            default:
-                same(0);
-                break;  // smid: there is one multiprocessor as far as a block can tell
-        }
     }
 }
 

@@ -69,7 +69,8 @@ class BlockState final : public Block {
     }
     // Costs of backward branches. Short where blocks wait for each other, so that those that only
     // look whether others have come do not keep these waiting.
-    std::int32_t turn_length() const { return company_ ? 1 << 11 : 1 << 14; }
+    // Machine code has more done in the same time.
+    std::int32_t turn_length() const { return company_ ? 1 << 11 : native_ ? 1 << 17 : 1 << 14; }
     const KernelCode& kernel() const { return kernel_; }
     const Code* code() const { return code_; }  // where its warps stand
     const Launch& launch() const { return launch_; }
@@ -111,7 +112,9 @@ class BlockState final : public Block {
 
   private:
     void start(Warp& w, unsigned index);
-    void write_specials(Warp& w);
+    std::byte* new_file(unsigned index);
+    using Specials = std::vector<std::pair<unsigned, std::int32_t>>;
+    void write_specials(const Specials& specials, unsigned index, std::byte* file);
     void enter(Warp& w);
     void run_native(const Code* ip, Warp& w) const;
     bool complete(unsigned id) const;
@@ -130,20 +133,24 @@ class BlockState final : public Block {
     ClusterState& cluster_;
     const unsigned rank_;
     const bool company_;
-    unsigned threads_, warp_count_, live_warps_ = 0;
+    unsigned threads_, warp_count_, live_warps_ = 0, live_threads_ = 0;
     Aligned<Warp> warps_;
     std::vector<Aligned<std::byte>> files_;  // registers, one for each warp that is under way
-    std::vector<std::byte*> free_files_;
+    std::vector<std::byte*> free_files_, own_files_;  // of machine code each warp's own
     Aligned<std::byte> local_memory_;
     std::vector<std::unique_ptr<Return[]>> returns_;
     std::vector<Range> ranges_;
     std::vector<ThreadIndices> threads_of_;  // by warp
+    Specials lasting_, changing_;            // for as long as a register file; from warp to warp
     TextureViews textures_;
     BarrierState barriers_[16];
     bool barriers_used_ = false;
     Dim3 block_;
     std::optional<Fault> fault_;
 };
+
+// special.cpp
+bool special_lasts(unsigned special, bool of_one_warp);
 
 inline BlockState& block_of(Warp& w) { return static_cast<BlockState&>(*w.block); }
 

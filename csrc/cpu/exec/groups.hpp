@@ -8,6 +8,10 @@ namespace cupola::cpu::exec {
 
 [[gnu::always_inline]] inline void mask_lanes(Warp& w, std::uint32_t mask) {
     w.mask = mask;
+    if (mask == all_lanes) {
+        for (auto& each : w.lane_mask) each = -1;
+        return;
+    }
     for (unsigned i = 0; i < lanes; ++i) w.lane_mask[i] = -static_cast<std::int32_t>(mask >> i & 1);
 }
 

@@ -1,45 +1,13 @@
-// csrc/cpu/native/access.hpp - loads and stores of printed code: addresses that follow each other
-// over the lanes, or are the same, become one access with one check. All else is left to the
-// instruction's handler, faults too.
+// csrc/cpu/native/access.hpp - loads and stores of printed code: where an address has a line, one
+// check and a vector's or a scalar's access; else lane by lane. What may not be followed is left to
+// the instruction's handler, faults too.
 #pragma once
 
-#include "cpu/native/lanes.hpp"
+#include "cpu/native/line.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// 32 addresses as vectors: a loop over half a warp would be unrolled rather than made one.
-inline constexpr unsigned words = vector_bytes / 8, vectors = lanes / words;
-using Words __attribute__((vector_size(vector_bytes))) = std::uint64_t;
-static_assert(vectors >= 2, "a half of a warp is whole vectors");
-
-// Addresses as the instruction means them: base and offset, of 32 bits or 64.
-template <class O>
-struct Addresses;
-template <>
-struct Addresses<Reads<8>> {
-    Words x[vectors];
-    Addresses(Reads<8> o, std::int64_t offset) {
-        for (unsigned k = 0; k < vectors; ++k) {
-            __builtin_memcpy(&x[k], &o.v.v[k], vector_bytes);
-            x[k] += static_cast<std::uint64_t>(offset);
-        }
-    }
-};
-template <>
-struct Addresses<Reads<4>> {
-    Words x[vectors];
-    Addresses(Reads<4> o, std::int64_t offset) {
-        using Low __attribute__((vector_size(vector_bytes / 2))) = std::uint32_t;
-        for (unsigned k = 0; k < vectors; ++k) {
-            Low low;
-            __builtin_memcpy(&low,
-                             reinterpret_cast<const std::byte*>(o.v.v) + k * (vector_bytes / 2),
-                             vector_bytes / 2);
-            low += static_cast<std::uint32_t>(offset);
-            x[k] = __builtin_convertvector(low, Words);
-        }
-    }
-};
+inline constexpr unsigned half = lanes / 2;
 
 // Whether `bytes` from an address of the window on may be followed; then where they lie.
 template <Window W>
@@ -57,41 +25,45 @@ CUPOLA_INLINE bool reach(const Warp& w, std::uint32_t slot, std::uint64_t from, 
     }
 }
 
-struct Steps {
-    alignas(64) std::uint64_t of[lanes] = {};
-    constexpr explicit Steps(unsigned step) {
-        for (unsigned i = 0; i < lanes; ++i) of[i] = i % (lanes / 2) * std::uint64_t{step};
-    }
+// Where what a block accesses along a line lies, in the order of the halves.
+struct Near {
+    std::uint64_t low, high;
+    bool holds;
 };
-template <unsigned Step>
-inline constexpr Steps steps{Step};
-
-// Whether each half of a warp has one address and steps of it, as blocks of 16 columns do.
-template <unsigned Step>
-CUPOLA_INLINE bool in_halves(const Words (&x)[vectors]) {
-    const std::uint64_t first[2] = {x[0][0], x[vectors / 2][0]};
-    Words off = {};
-    for (unsigned k = 0; k < vectors; ++k) {
-        Words step;
-        __builtin_memcpy(&step, steps<Step>.of + k * words, vector_bytes);
-        off |= x[k] ^ (step + first[k / (vectors / 2)]);
-    }
-    std::uint64_t any = 0;
-    for (unsigned i = 0; i < words; ++i) any |= off[i];
-    return any == 0;
+template <Window W, class V, std::int64_t S>
+CUPOLA_INLINE Near near(const Warp& w, std::uint32_t slot, Line<V, S> line, std::int64_t offset,
+                        std::uint64_t bytes, unsigned align, bool write) {
+    const std::uint64_t a = static_cast<V>(line.low + static_cast<V>(offset)),
+                        b = static_cast<V>(line.high + static_cast<V>(offset));
+    const std::uint64_t first = a < b ? a : b, last = a < b ? b : a;
+    std::uint64_t host;
+    // Addresses of 32 bits begin anew at the end.
+    const bool holds = line.holds && (a | b) % align == 0 &&
+                       last - first < std::uint64_t{1} << 40 &&
+                       (sizeof(V) > 4 || last + bytes <= std::uint64_t{1} << 32) &&
+                       reach<W>(w, slot, first, last - first + bytes, write, host);
+    return {host - first + a, host - first + b, holds};
+}
+template <Window W, class V>
+CUPOLA_INLINE Near near(const Warp& w, std::uint32_t slot, One<V> address, std::int64_t offset,
+                        std::uint64_t bytes, unsigned align, bool write) {
+    return near<W>(w, slot, Line<V, 0>{address.value, address.value, true}, offset, bytes, align,
+                   write);
 }
 
-// Whether active lane i's address is the first one's and i steps: then what lane 0's would be.
-template <unsigned Step>
-CUPOLA_INLINE bool in_line(const std::uint64_t* x, std::uint32_t mask, std::uint64_t& first) {
-    const auto lane = static_cast<unsigned>(__builtin_ctz(mask));
-    first = x[lane] - lane * std::uint64_t{Step};
-    std::uint64_t off = 0;
-    for (unsigned i = 0; i < lanes; ++i) {
-        const std::uint64_t apart = x[i] ^ (first + i * std::uint64_t{Step});
-        off |= (mask & lane_bits.of[i]) != 0 ? apart : 0;
-    }
-    return off == 0;
+// Fetches what is likely to be accessed soon. A warp has its whole turn before the next one, so
+// that the memory's own prefetching sees no stream: in a loop the place is where it will be some
+// rounds on, elsewhere where warps to come will be.
+CUPOLA_INLINE void fetch_ahead(Near near) {
+    constexpr std::uint64_t later = 2048;
+    __builtin_prefetch(reinterpret_cast<const void*>(near.low + later), 1);
+    __builtin_prefetch(reinterpret_cast<const void*>(near.high + later), 1);
+}
+CUPOLA_INLINE void fetch_ahead(Near near, std::uint64_t& before) {
+    const std::uint64_t later = 4 * (near.low - before);
+    before = near.low;
+    __builtin_prefetch(reinterpret_cast<const void*>(near.low + later));
+    __builtin_prefetch(reinterpret_cast<const void*>(near.high + later));
 }
 
 template <class T>
@@ -122,90 +94,88 @@ template <class T, unsigned K>
 CUPOLA_INLINE void take_halves(std::uint64_t low, std::uint64_t high, Lanes<sizeof(T)>& v) {
     const T a = fetch<T>(low + K * sizeof(T)), b = fetch<T>(high + K * sizeof(T));
     alignas(64) T made[lanes];
-    for (unsigned i = 0; i < lanes; ++i) made[i] = i < lanes / 2 ? a : b;
+    for (unsigned i = 0; i < lanes; ++i) made[i] = i < half ? a : b;
     collect_lanes(made, v);
 }
 
-// What a warp does seldom is compiled once for all places. `memory` has count elements of each
-// lane.
-template <class T, Window W, unsigned Count>
-[[gnu::noinline]] bool load_masked(const Warp& w, std::uint32_t mask, std::uint32_t slot,
-                                   const std::uint64_t* x, T* memory) {
-    constexpr unsigned bytes = Count * sizeof(T);
-    std::uint64_t first, host;
-    if (in_line<0>(x, mask, first)) {
-        if (first % bytes != 0 || !reach<W>(w, slot, first, bytes, false, host)) return false;
-        T value[Count];
-        for (unsigned k = 0; k < Count; ++k) value[k] = fetch<T>(host + k * sizeof(T));
-        for (std::uint32_t m = mask; m != 0; m &= m - 1)
-            __builtin_memcpy(memory + Count * static_cast<unsigned>(__builtin_ctz(m)), value,
-                             bytes);
-        return true;
+// ---- lane by lane -------------------------------------------------------------------------
+// Compiled once for all places; `memory` has Count elements of each lane.
+
+// Host addresses of the active lanes, for inactive ones the first active one's.
+template <Window W, class V>
+CUPOLA_INLINE bool reach_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
+                              const V* address, std::int64_t offset, unsigned bytes, bool write,
+                              std::uint64_t* host) {
+    alignas(64) V x[lanes], here[lanes], first[lanes];
+    for (unsigned i = 0; i < lanes; ++i) x[i] = static_cast<V>(address[i] + static_cast<V>(offset));
+    const V base = x[__builtin_ctz(mask)];
+    for (auto& each : first) each = base;
+    select(mask, x, first, here);
+    V low = base, high = base, all = 0;
+    for (unsigned i = 0; i < lanes; ++i) {
+        low = here[i] < low ? here[i] : low;
+        high = here[i] > high ? here[i] : high;
+        all |= here[i];
     }
-    if (!in_line<bytes>(x, mask, first)) return false;
-    const auto low = static_cast<unsigned>(__builtin_ctz(mask));
-    const auto high = lanes - static_cast<unsigned>(__builtin_clz(mask));
-    if (first % bytes != 0 ||
-        !reach<W>(w, slot, first + low * bytes, (high - low) * bytes, false, host))
+    std::uint64_t from;
+    if (all % bytes != 0 || high - low >= std::uint64_t{1} << 40 ||
+        !reach<W>(w, slot, low, std::uint64_t{high - low} + bytes, write, from))
         return false;
-    host -= low * bytes;
-    for (std::uint32_t m = mask; m != 0; m &= m - 1) {
-        const auto i = static_cast<unsigned>(__builtin_ctz(m));
-        __builtin_memcpy(memory + i * Count, reinterpret_cast<const void*>(host + i * bytes),
-                         bytes);
-    }
+    from -= low;
+    for (unsigned i = 0; i < lanes; ++i) host[i] = from + here[i];
     return true;
 }
-template <class T, Window W, unsigned Count>
-[[gnu::noinline]] bool store_masked(const Warp& w, std::uint32_t mask, std::uint32_t slot,
-                                    const std::uint64_t* x, const T* memory) {
-    constexpr unsigned bytes = Count * sizeof(T);
-    std::uint64_t first, host;
-    if (!in_line<bytes>(x, mask, first)) return false;
-    const auto low = static_cast<unsigned>(__builtin_ctz(mask));
-    const auto high = lanes - static_cast<unsigned>(__builtin_clz(mask));
-    if (first % bytes != 0 ||
-        !reach<W>(w, slot, first + low * bytes, (high - low) * bytes, true, host))
+
+template <class T, Window W, unsigned Count, class V>
+[[gnu::noinline]] bool load_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
+                                 const V* address, std::int64_t offset, T* memory) {
+    alignas(64) std::uint64_t host[lanes];
+    if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), false, host))
         return false;
-    host -= low * bytes;
-    for (std::uint32_t m = mask; m != 0; m &= m - 1) {
-        const auto i = static_cast<unsigned>(__builtin_ctz(m));
-        __builtin_memcpy(reinterpret_cast<void*>(host + i * bytes), memory + i * Count, bytes);
-    }
+    for (unsigned k = 0; k < Count; ++k)
+        for (unsigned i = 0; i < lanes; ++i)
+            memory[i * Count + k] = *reinterpret_cast<const T*>(host[i] + k * sizeof(T));
     return true;
+}
+template <class T, Window W, unsigned Count, class V>
+[[gnu::noinline]] bool store_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
+                                  const V* address, std::int64_t offset, const T* memory) {
+    alignas(64) std::uint64_t host[lanes];
+    if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), true, host)) return false;
+    const auto one = [&](unsigned i) {
+        for (unsigned k = 0; k < Count; ++k)
+            *reinterpret_cast<T*>(host[i] + k * sizeof(T)) = memory[i * Count + k];
+    };
+    if (mask == all_lanes)
+        for (unsigned i = 0; i < lanes; ++i) one(i);
+    else
+        for (std::uint32_t m = mask; m != 0; m &= m - 1)
+            one(static_cast<unsigned>(__builtin_ctz(m)));
+    return true;
+}
+
+// ---- loads --------------------------------------------------------------------------------
+
+template <class T, unsigned Count, unsigned K>
+CUPOLA_INLINE void take_masked(const T* memory, std::uint32_t mask, Lanes<sizeof(T)>& v) {
+    Lanes<sizeof(T)> made;
+    take_element<T, Count, K>(memory, made);
+    alignas(64) T x[lanes], old[lanes], now[lanes];
+    spread(made, x);
+    spread(v, old);
+    select(mask, x, old, now);
+    collect_lanes(now, v);
 }
 
 template <class T, Window W, std::size_t... K, class A, class... D>
 CUPOLA_INLINE bool load_as(std::index_sequence<K...>, const Warp& w, std::uint32_t mask,
                            std::uint32_t slot, A address, std::int64_t offset, D&... to) {
-    constexpr unsigned count = sizeof...(D), bytes = count * sizeof(T), half = lanes / 2;
-    const Addresses<A> addresses(address, offset);
-    const std::uint64_t x0 = addresses.x[0][0], x1 = addresses.x[vectors / 2][0];
+    constexpr unsigned count = sizeof...(D);
     alignas(64) T memory[lanes * count];
-    if (__builtin_expect(mask != all_lanes, 0)) {
-        alignas(64) std::uint64_t x[lanes];
-        __builtin_memcpy(x, addresses.x, sizeof x);
-        (put_element<T, count, K>(to, memory), ...);
-        if (!load_masked<T, W, count>(w, mask, slot, x, memory)) return false;
-        (take_element<T, count, K>(memory, to), ...);
-        return true;
-    }
-    std::uint64_t low, high;
-    if ((x0 | x1) % bytes != 0) return false;
-    if (in_halves<bytes>(addresses.x)) {
-        if (!reach<W>(w, slot, x0, half * bytes, false, low) ||
-            !reach<W>(w, slot, x1, half * bytes, false, high))
-            return false;
-        __builtin_memcpy(memory, reinterpret_cast<const void*>(low), sizeof memory / 2);
-        __builtin_memcpy(memory + half * count, reinterpret_cast<const void*>(high),
-                         sizeof memory / 2);
-        (take_element<T, count, K>(memory, to), ...);
-        return true;
-    }
-    if (!in_halves<0>(addresses.x) || !reach<W>(w, slot, x0, bytes, false, low) ||
-        !reach<W>(w, slot, x1, bytes, false, high))
-        return false;
-    (take_halves<T, K>(low, high, to), ...);
+    alignas(64) OperandWord<A> x[lanes];
+    spread(address.v, x);
+    if (!load_each<T, W, count>(w, mask, slot, x, offset, memory)) return false;
+    (take_masked<T, count, K>(memory, mask, to), ...);
     return true;
 }
 template <class T, Window W, std::size_t... K, class V, class... D>
@@ -227,6 +197,38 @@ CUPOLA_INLINE bool load(const Warp& w, std::uint32_t mask, std::uint32_t slot, A
     return load_as<T, W>(std::index_sequence_for<D...>(), w, mask, slot, address, offset, to...);
 }
 
+// All lanes, along a line that has been checked.
+template <class T, std::int64_t S, std::size_t... K, class... D>
+CUPOLA_INLINE void load_along(std::index_sequence<K...>, Near near, std::int64_t offset, D&... to) {
+    constexpr unsigned count = sizeof...(D);
+    const std::uint64_t low = near.low + static_cast<std::uint64_t>(offset),
+                        high = near.high + static_cast<std::uint64_t>(offset);
+    if constexpr (S == 0) {
+        (take_halves<T, K>(low, high, to), ...);
+    } else {
+        alignas(64) T memory[lanes * count];
+        __builtin_memcpy(memory, reinterpret_cast<const void*>(low), sizeof memory / 2);
+        __builtin_memcpy(memory + half * count, reinterpret_cast<const void*>(high),
+                         sizeof memory / 2);
+        (take_element<T, count, K>(memory, to), ...);
+    }
+}
+template <class T, std::int64_t S, class... D>
+CUPOLA_INLINE void load_near(Near near, std::int64_t offset, D&... to) {
+    load_along<T, S>(std::index_sequence_for<D...>(), near, offset, to...);
+}
+template <class T, std::size_t... K, class... D>
+CUPOLA_INLINE void load_one(std::index_sequence<K...>, std::uint64_t from, D&... to) {
+    (set_same<T>(fetch<T>(from + K * sizeof(T)), all_lanes, to), ...);
+}
+template <class T, std::int64_t S, class... D>
+CUPOLA_INLINE void load_same(Near near, std::int64_t offset, D&... to) {
+    load_one<T>(std::index_sequence_for<D...>(), near.low + static_cast<std::uint64_t>(offset),
+                to...);
+}
+
+// ---- stores -------------------------------------------------------------------------------
+
 template <class T>
 CUPOLA_INLINE Lanes<sizeof(T)> all_of(T value) {
     Lanes<sizeof(T)> v;
@@ -245,35 +247,62 @@ CUPOLA_INLINE Lanes<sizeof(T)> lanes_of(One<T> o) {
 template <class T, Window W, std::size_t... K, class A, class... S>
 CUPOLA_INLINE bool store_as(std::index_sequence<K...>, const Warp& w, std::uint32_t mask,
                             std::uint32_t slot, A address, std::int64_t offset, S... from) {
-    constexpr unsigned count = sizeof...(S), bytes = count * sizeof(T), half = lanes / 2;
-    const Addresses<A> addresses(address, offset);
-    const std::uint64_t x0 = addresses.x[0][0], x1 = addresses.x[vectors / 2][0];
+    constexpr unsigned count = sizeof...(S);
     alignas(64) T memory[lanes * count];
     (put_element<T, count, K>(lanes_of<T>(from), memory), ...);
-    if (__builtin_expect(mask != all_lanes, 0)) {
-        alignas(64) std::uint64_t x[lanes];
-        __builtin_memcpy(x, addresses.x, sizeof x);
-        return store_masked<T, W, count>(w, mask, slot, x, memory);
-    }
-    std::uint64_t low, high;
-    if ((x0 | x1) % bytes != 0 || !in_halves<bytes>(addresses.x) ||
-        !reach<W>(w, slot, x0, half * bytes, true, low) ||
-        !reach<W>(w, slot, x1, half * bytes, true, high))
-        return false;
-    __builtin_memcpy(reinterpret_cast<void*>(low), memory, sizeof memory / 2);
-    __builtin_memcpy(reinterpret_cast<void*>(high), memory + half * count, sizeof memory / 2);
-    return true;
-}
-// To one address for all lanes: the last one's value stays, which is the handler's affair.
-template <class T, Window W, std::size_t... K, class V, class... S>
-CUPOLA_INLINE bool store_as(std::index_sequence<K...>, const Warp&, std::uint32_t, std::uint32_t,
-                            One<V>, std::int64_t, S...) {
-    return false;
+    alignas(64) OperandWord<A> x[lanes];
+    spread(lanes_of<OperandWord<A>>(address), x);
+    return store_each<T, W, count>(w, mask, slot, x, offset, memory);
 }
 template <class T, Window W, class A, class... S>
 CUPOLA_INLINE bool store(const Warp& w, std::uint32_t mask, std::uint32_t slot, A address,
                          std::int64_t offset, S... from) {
     return store_as<T, W>(std::index_sequence_for<S...>(), w, mask, slot, address, offset, from...);
+}
+
+template <class T, std::size_t... K, class... V>
+CUPOLA_INLINE void store_along(std::index_sequence<K...>, Near near, std::int64_t offset,
+                               V... from) {
+    constexpr unsigned count = sizeof...(V);
+    alignas(64) T memory[lanes * count];
+    (put_element<T, count, K>(lanes_of<T>(from), memory), ...);
+    __builtin_memcpy(reinterpret_cast<void*>(near.low + static_cast<std::uint64_t>(offset)), memory,
+                     sizeof memory / 2);
+    __builtin_memcpy(reinterpret_cast<void*>(near.high + static_cast<std::uint64_t>(offset)),
+                     memory + half * count, sizeof memory / 2);
+}
+template <class T, std::int64_t S, class... V>
+CUPOLA_INLINE void store_near(Near near, std::int64_t offset, V... from) {
+    store_along<T>(std::index_sequence_for<V...>(), near, offset, from...);
+}
+
+// ---- atomics ------------------------------------------------------------------------------
+
+// A is an instance of AtomicAs.
+template <class A, Window W, class V>
+[[gnu::noinline]] bool atomic_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
+                                   const V* address, std::int64_t offset, const typename A::T* b,
+                                   const typename A::T* c, typename A::T* d) {
+    alignas(64) std::uint64_t host[lanes];
+    if (!reach_each<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, host))
+        return false;
+    A::in_turn(*w.block, mask, host, b, c, d);
+    return true;
+}
+template <class A, Window W, class X, class B, class C>
+CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot, X address,
+                          std::int64_t offset, B first, C second,
+                          Lanes<sizeof(typename A::T)>& made) {
+    using T = typename A::T;
+    alignas(64) OperandWord<X> x[lanes];
+    alignas(64) T b[lanes], c[lanes], d[lanes];
+    spread(lanes_of<OperandWord<X>>(address), x);
+    spread(lanes_of<OperandWord<B>>(first), b);
+    spread(lanes_of<OperandWord<C>>(second), c);
+    spread(made, d);
+    if (!atomic_each<A, W>(w, mask, slot, x, offset, b, c, d)) return false;
+    collect_lanes(d, made);
+    return true;
 }
 
 }  // namespace cupola::cpu::CUPOLA_ISA

@@ -127,6 +127,9 @@ void Program::find_loops() {
     std::vector<std::uint32_t> open;
     for (std::uint32_t b = 0; b < count; ++b) {
         while (!open.empty() && blocks[open.back()].loop_end < b) open.pop_back();
+        // Where a turn ends in a loop: the outermost head is no way into another loop.
+        if (blocks[b].head && open.empty() && !blocks[b].entry)
+            blocks[b].entry = blocks[b].resumed = true;
         if (blocks[b].head) open.push_back(b);
         blocks[b].loop = open.empty() ? -1 : static_cast<std::int32_t>(open.back());
     }
@@ -137,6 +140,11 @@ std::vector<std::uint32_t> Program::entries() const {
     for (const Block& block : blocks)
         if (block.entry) out.push_back(block.first);
     return out;
+}
+
+bool Program::waits() const {
+    return std::any_of(blocks.begin() + 1, blocks.end(),
+                       [](const Block& block) { return block.entry && !block.resumed; });
 }
 
 // Backwards over each block until nothing changes. A guarded write leaves the others' values.

@@ -40,6 +40,28 @@ CUPOLA_INLINE void collect_lanes(const T* from, Lanes<sizeof(T)>& to) {
         __builtin_memcpy(&to.v[k], reinterpret_cast<const std::byte*>(from) + k * L::size, L::size);
 }
 
+// Intrinsics: of a plain loop compilers make one step for each element.
+template <class V>
+CUPOLA_INLINE bool is_zero(V v) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64)
+        return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)) ==
+               0;
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(V) == 32)
+        return _mm256_testz_si256(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)) != 0;
+#endif
+#if defined(__SSE4_1__)
+    if constexpr (sizeof(V) == 16)
+        return _mm_testz_si128(reinterpret_cast<__m128i>(v), reinterpret_cast<__m128i>(v)) != 0;
+#endif
+    std::uint64_t words[sizeof(V) / 8], any = 0;
+    __builtin_memcpy(words, &v, sizeof v);
+    for (const std::uint64_t each : words) any |= each;
+    return any == 0;
+}
+
 // ---- the register file --------------------------------------------------------------------
 
 template <unsigned E>
@@ -86,6 +108,18 @@ template <class T>
 CUPOLA_INLINE One<T> one(T value) {
     return {value};
 }
+template <class O>
+struct OperandWordOf;
+template <unsigned E>
+struct OperandWordOf<Reads<E>> {
+    using type = Bytes<E>;
+};
+template <class T>
+struct OperandWordOf<One<T>> {
+    using type = T;
+};
+template <class O>
+using OperandWord = typename OperandWordOf<O>::type;
 struct Predicate {
     std::uint32_t bits;
 };

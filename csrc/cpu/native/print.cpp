@@ -47,6 +47,11 @@ std::string Printer::beyond(std::uint32_t b) const {
 }
 
 void Printer::variables() {
+    std::uint32_t accesses = 1;
+    for (const Step& step : program_.steps)
+        accesses += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
+    line("std::uint64_t before[" + to_string(accesses) +
+         "] = {};");  // where accesses in loops were
     for (const Register& r : program_.registers) {
         if (r.file || r.constant) continue;
         if (r.bytes == 0)
@@ -73,14 +78,28 @@ void Printer::constants_of_warp() {
         done = r.definition;
         once(r.definition);
     }
+    // Lines: first of the indices of threads, then of what is computed from them.
+    for (const Register& r : program_.registers) {
+        if (!r.special || r.file || r.same) continue;
+        line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
+        if (r.fixed)
+            line("const auto l" + to_string(r.offset) + " = line_of<" + to_string(r.step) + ">(" +
+                 r.name() + ");");
+    }
+    for (const std::uint32_t n : program_.fixed) {
+        const Register& r = program_.registers[n];
+        std::int64_t step;
+        line(derived(r.definition, "l" + to_string(r.offset), step));
+    }
 }
 
 // What a lane needs that goes on at a block's beginning, put into the register file or taken out.
 std::string Printer::alive(std::uint32_t b, const char* verb) const {
     std::string text;
+    const bool put = std::string(verb) == "spill";
     for (std::uint32_t n = 0; n < program_.registers.size(); ++n) {
         const Register& r = program_.registers[n];
-        if (program_.blocks[b].live[n] && is_moved(r))
+        if (program_.blocks[b].live[n] && is_moved(r) && !(r.steady && put))
             text += std::string(verb) + "(" + r.name() + ", r, " + to_string(r.offset) + "); ";
     }
     return text;
@@ -94,9 +113,6 @@ void Printer::keep_constants() {
 }
 
 void Printer::enter() {
-    for (const Register& r : program_.registers)
-        if (r.special && !r.file && !r.same)
-            line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     line("if (at == 0) {");
     // What is read before it is written is what it was.
     line(alive(0, "fill"));
@@ -124,7 +140,7 @@ void Printer::leave() {
     line("if (w.status == Status::done || w.status == Status::faulted) return nullptr;");
     line("keep:");
     for (const Register& r : program_.registers)
-        if (r.crosses && is_moved(r))
+        if (r.crosses && is_moved(r) && !r.steady)
             line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     if (!program_.waits()) keep_constants();
     line("return next;");
@@ -159,6 +175,35 @@ void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t 
     away(b);
 }
 
+// Whether a branch leads around the next block, which others cannot come to on the way and which
+// nobody waits in.
+bool Printer::is_short(std::uint32_t b, std::uint32_t to) const {
+    constexpr std::uint32_t most_codes = 12;
+    const auto& blocks = program_.blocks;
+    if (b + 2 >= blocks.size() || blocks[b + 2].first != to) return false;
+    const Block& next = blocks[b + 1];
+    if (next.end - next.first > most_codes || next.entry || next.head) return false;
+    for (std::uint32_t n = next.first; n < next.end; ++n) {
+        const Step& step = program_.steps[n];
+        if (step.flows || step.ends || step.retried || step.kind == Kind::branch) return false;
+    }
+    return true;
+}
+
+// Lanes that do not take a short branch run what it leads around while the others wait, without
+// parting.
+void Printer::around(std::uint32_t b, std::uint32_t to) {
+    const Block& next = program_.blocks[b + 1];
+    line("if (code + " + to_string(next.first) + " < w.limit) {");
+    line("const std::uint32_t outer = mask; mask &= ~taken; {");
+    partly_ = true;
+    for (std::uint32_t n = next.first; n < next.end; ++n) statement(b, n);
+    partly_ = false;
+    line("} mask = outer;");
+    go(b, to, false, program_.blocks[b].end - 1);
+    line("}");
+}
+
 void Printer::transfer(std::uint32_t b, std::uint32_t n) {
     const Step& step = program_.steps[n];
     const Code& c = program_.kernel.code[n];
@@ -172,6 +217,7 @@ void Printer::transfer(std::uint32_t b, std::uint32_t n) {
         go(b, n + 1, false, n);
         line("}");
         line("if (taken != mask) {");
+        if (is_short(b, to)) around(b, to);
         line("next = part(w, taken, code + " + to_string(to) + ", code + " + to_string(n + 1) +
              ", s.arrive);");
         if (c.target <= 0 && c.cost != 0)
@@ -201,7 +247,18 @@ void Printer::block(std::uint32_t b) {
     line("S" + number + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) + ";");
     line("T" + number + ": mask = w.mask;");
     line("L" + number + ": {");
-    for (std::uint32_t n = block.first; n < block.end; ++n) statement(b, n);
+    plan(b);
+    if (!groups_.empty()) {
+        std::string holds = "mask == all_lanes";
+        for (const Group& group : groups_) holds += " && " + group.name + ".holds";
+        line("if (__builtin_expect(" + holds + ", 1)) {");
+        full_ = true;
+        statements(b);
+        full_ = false;
+        line("} else {");
+    }
+    statements(b);
+    if (!groups_.empty()) line("}");
     transfer(b, block.end - 1);
     line("}");
     // Behind a loop's last block: back to its head, or on.

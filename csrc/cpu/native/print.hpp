@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,30 +32,67 @@ class Printer {
     void block(std::uint32_t b);
     void transfer(std::uint32_t b, std::uint32_t n);
     void go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n);
+    bool is_short(std::uint32_t b, std::uint32_t to) const;
+    void around(std::uint32_t b, std::uint32_t to);
     std::string behind(std::uint32_t b) const;
     std::string beyond(std::uint32_t b) const;
     void away(std::uint32_t b);
 
+    // near.cpp: lines of addresses, and the checks of accesses that have them
+    void plan(std::uint32_t b);
+    std::string derived(std::uint32_t n, const std::string& name, std::int64_t& step);
+    std::string line_of(const Access& access, std::int64_t& step);
+    void note_access(std::uint32_t n);
+    void note_written(std::uint32_t n, const std::string& name, std::int64_t step);
+    void check_groups(std::uint32_t b);
+
     // statement.cpp: one Code each
+    void statements(std::uint32_t b);
     void statement(std::uint32_t b, std::uint32_t n);
     void lanes(std::uint32_t n);
     void logic(std::uint32_t n);
     void once(std::uint32_t n);
     void memory(std::uint32_t b, std::uint32_t n);
+    void begin_anew(const Register& r, const Step& step);
+    void atomic(std::uint32_t b, std::uint32_t n);
+    void ballot(std::uint32_t b, std::uint32_t n);
     void handler(std::uint32_t b, std::uint32_t n);
     std::string row(const Step& step) const;
     std::string input(const Access& access);
     std::string output(const Access& access, bool guarded, std::string& after);
     std::string bits_output(const Access& p, const Access* q, bool guarded, std::string& after);
-    bool masked(const Register& r, bool guarded) const { return guarded || r.crosses; }
+    bool guarded(const Step& step) const { return step.guarded || partly_; }
+    bool masked(const Register& r, bool guarded) const { return guarded || (r.crosses && !full_); }
 
     void line(const std::string& text) { text_ += "    " + text + "\n"; }
     std::string temporary(unsigned bytes);
 
     const Program& program_;
     std::string& text_;
-    std::uint32_t temporaries_ = 0;
+    std::uint32_t temporaries_ = 0, places_ = 0;
+    // Of the block at hand: registers whose value has a line in a variable, and those that are
+    // other than where the block began.
+    struct Line {
+        std::string name;
+        std::int64_t step;
+    };
+    std::map<std::int32_t, Line> lines_;
+    std::set<std::int32_t> written_;
+    // Accesses whose addresses are one line and constants, with one check for all of them.
+    struct Group {
+        std::string line, name;
+        bool same, shared, write;
+        std::uint32_t slot;
+        std::int64_t begin, end;  // offsets that are accessed
+        std::int64_t align, step;
+    };
+    std::vector<Group> groups_;
+    std::map<std::uint32_t, std::size_t> group_of_;  // by Code
+    bool partly_ = false;  // what is printed runs for a part of the running lanes
+    bool full_ = false;    // what is printed runs where all lanes are active and the checks hold
 };
+
+std::string word_type(unsigned bytes);
 
 // A kernel as source, which others may follow: its function is `name_of_kernel(n)`. Throws
 // Unprintable.

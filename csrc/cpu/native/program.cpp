@@ -38,6 +38,15 @@ bool special_is_same(unsigned which) {
     }
 }
 
+// What it rises by from lane to lane, where blocks have usual shapes.
+bool special_has_step(unsigned which, std::int64_t& step) {
+    using S = ptx::Special;
+    if (which >= static_cast<unsigned>(S::count)) return false;
+    const auto s = static_cast<S>(which);
+    step = s == S::tid_x || s == S::laneid ? 1 : 0;
+    return step == 1 || s == S::tid_y || s == S::tid_z;
+}
+
 }  // namespace
 
 std::string Register::name() const {
@@ -63,7 +72,11 @@ Program::Program(const KernelCode& decoded) : kernel(decoded), steps(decoded.cod
     find_blocks();
     find_loops();
     find_same();
+    find_steps();
+    find_fixed();
     find_live();
+    find_steady();
+    find_any_nan();
 }
 
 const Register* Program::at(std::int32_t offset) const {
@@ -93,6 +106,7 @@ void Program::note(const Access& access, std::uint32_t n) {
         ++r.writes;
         r.definition = n;
     }
+    r.read |= !access.write;
 }
 
 void Program::find_registers() {
@@ -118,12 +132,42 @@ void Program::find_registers() {
         Register& r = registers[found->second];
         r.special = true;
         r.same = special_is_same(which) && r.writes == 0;
+        r.stepped = special_has_step(which, r.step) && r.writes == 0;
         // Calls move the stack pointer where it lies.
         if (static_cast<Hidden>(which) == Hidden::stack_pointer || r.writes != 0) r.file = true;
     }
     for (Register& r : registers) {
         r.file |= opaque;
         if (r.file && !r.constant) r.same = false;
+    }
+}
+
+// Arithmetic on f32 gives one NaN. Where all that reads a result is arithmetic, which makes that of
+// any NaN, or a comparison, it need not be made before.
+void Program::find_any_nan() {
+    const auto is_arithmetic = [](const Step& step) {
+        if (!step.known || step.kind != Kind::lanes || step.origin.key.type != ptx::Type::f32 ||
+            !is_printed(step.origin.form))
+            return false;
+        const std::string_view m = step.origin.form.form().mnemonic;
+        return m == "add" || m == "sub" || m == "mul" || m == "fma" || m == "mad" || m == "div" ||
+               m == "sqrt" || m == "rcp";
+    };
+    std::vector<bool> told(registers.size(), false);
+    for (std::uint32_t r = 0; r < registers.size(); ++r) told[r] = registers[r].file;
+    for (const Step& step : steps) {
+        const bool compares = step.known && step.kind == Kind::lanes &&
+                              step.origin.key.type == ptx::Type::f32 &&
+                              step.origin.form.form().mnemonic == "setp";
+        if (compares || is_arithmetic(step)) continue;
+        for (const Access& access : step.accesses)
+            if (!access.write && access.offset != 0) told[by_offset_.at(access.offset)] = true;
+    }
+    for (Step& step : steps) {
+        if (!is_arithmetic(step)) continue;
+        for (const Access& access : step.accesses)
+            if (access.write && access.offset != 0)
+                step.any_nan = !told[by_offset_.at(access.offset)];
     }
 }
 

@@ -27,6 +27,8 @@ enum class Kind : std::uint8_t {
     parameter,  // load of a kernel's parameter
     load,
     store,
+    atomic,
+    ballot,
     handler,  // all else: the interpreter's own function is called
 };
 
@@ -46,6 +48,7 @@ struct Step {
     bool retried = false;  // lanes may wait, to run it again
     bool entered = false;  // machine code is entered behind it
     bool opaque = false;   // what it reads and writes is not known
+    bool any_nan = false;  // nobody tells a NaN of its result from another
     std::vector<Access> accesses;
     std::vector<std::uint32_t> targets;  // Codes that it leads to, beside the next
     bool ends = false;                   // does not lead to the next
@@ -59,14 +62,20 @@ struct Register {
     bool special = false;   // written when the warp starts
     bool same = false;      // has one value in all lanes, which never changes
     bool crosses = false;   // alive where a block begins
+    bool fixed = false;     // never changes, and its line is computed once
+    bool steady = false;    // never changes, and is put into the register file where it is written
+    bool stepped = false;   // each half of the warp has one value and steps of it, it seems
+    std::int64_t step = 0;
     std::uint64_t value = 0;
     std::uint32_t writes = 0, definition = 0;  // how often it is written, and where last
-    std::string name() const;                  // in printed code
+    bool read = false;
+    std::string name() const;  // in printed code
 };
 
 struct Block {
     std::uint32_t first = 0, end = 0;  // Codes
     bool entry = false;                // machine code may be entered here
+    bool resumed = false;              // as the head of a loop, by a warp whose turn had ended
     std::uint32_t loop_end = 0;        // of a loop's head: its last block
     bool head = false;
     std::int32_t loop = -1;                 // head of the innermost loop that it is in, or is
@@ -83,9 +92,13 @@ class Program {
     std::vector<Step> steps;  // one for each Code
     std::vector<Register> registers;
     std::vector<Block> blocks;
-    std::vector<std::uint32_t> same;  // registers whose value never changes, in order of need
+    std::vector<std::uint32_t> same;   // registers whose value never changes, in order of need
+    std::vector<std::uint32_t> fixed;  // and those that have a line, which never changes
+    // What lane numbers an instruction's result rises by where its sources rise by `steps`, which
+    // are as many as it reads. False: it is no such instruction, or there is no such number.
+    bool step_of(std::uint32_t n, const std::vector<std::int64_t>& steps, std::int64_t& step) const;
     std::vector<std::uint32_t> entries() const;  // Codes
-    bool waits() const { return entries().size() > 1; }
+    bool waits() const;                          // lanes wait in it, for others
 
     // nullptr: an offset that stands for nothing.
     const Register* at(std::int32_t offset) const;
@@ -102,6 +115,10 @@ class Program {
     void find_registers();
     void note(const Access& access, std::uint32_t n);
     void find_same();
+    void find_steps();
+    void find_fixed();
+    void find_steady();
+    void find_any_nan();
     void find_blocks();
     void find_loops();
     void find_live();

@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "cpu/exec/isa/atomic.hpp"
 #include "cpu/exec/isa/bits.hpp"
 #include "cpu/exec/isa/compare.hpp"
 #include "cpu/exec/isa/convert.hpp"
@@ -48,5 +49,9 @@ constexpr Bits fixed_bits(Bits bits) {
 }
 template <class Row, unsigned T, unsigned T2, Bits B>
 using ModsOf = Mods<static_cast<Type>(T), static_cast<Type>(T2), fixed_bits<Row>(B)>;
+template <class M>
+struct AnyNan : M {
+    static constexpr bool any_nan = true;
+};
 
 }  // namespace cupola::cpu::CUPOLA_ISA

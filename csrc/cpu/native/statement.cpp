@@ -26,8 +26,6 @@ const char* chapter_name(unsigned chapter) {
     }
 }
 
-std::string word_type(unsigned bytes) { return "std::uint" + to_string(8 * bytes) + "_t"; }
-
 std::string literal(std::uint64_t value, unsigned bytes) {
     char text[64];
     std::snprintf(text, sizeof text, "static_cast<%s>(0x%llxull)", word_type(bytes).c_str(),
@@ -36,6 +34,8 @@ std::string literal(std::uint64_t value, unsigned bytes) {
 }
 
 }  // namespace
+
+std::string word_type(unsigned bytes) { return "std::uint" + to_string(8 * bytes) + "_t"; }
 
 std::string Printer::temporary(unsigned bytes) {
     const std::string name = "t" + to_string(temporaries_++);
@@ -51,9 +51,10 @@ std::string Printer::row(const Step& step) const {
     char bits[32];
     std::snprintf(bits, sizeof bits, "0x%llxull",
                   static_cast<unsigned long long>(step.origin.key.modifiers));
-    return name + ", ModsOf<" + name + ", " +
-           to_string(static_cast<unsigned>(step.origin.key.type)) + ", " +
-           to_string(static_cast<unsigned>(step.origin.key.type2)) + ", " + bits + ">";
+    const std::string mods =
+        "ModsOf<" + name + ", " + to_string(static_cast<unsigned>(step.origin.key.type)) + ", " +
+        to_string(static_cast<unsigned>(step.origin.key.type2)) + ", " + bits + ">";
+    return name + ", " + (step.any_nan ? "AnyNan<" + mods + ">" : mods);
 }
 
 std::string Printer::input(const Access& access) {
@@ -77,6 +78,10 @@ std::string Printer::input(const Access& access) {
 
 std::string Printer::output(const Access& access, bool guarded, std::string& after) {
     const Register* r = program_.at(access.offset);
+    if (r && r->steady) {
+        line("fill(" + r->name() + ", r, " + to_string(r->offset) + ");");
+        after += "spill(" + r->name() + ", r, " + to_string(r->offset) + ");";
+    }
     if (r && !r->file)
         return "out<" + std::string(masked(*r, guarded) ? "true" : "false") + ">(" + r->name() +
                ")";
@@ -104,6 +109,10 @@ std::string Printer::bits_output(const Access& p, const Access* q, bool guarded,
             line("fill(" + name + ", r, " + to_string(r.offset) + ");");
             after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
             mask = true;
+        }
+        if (r.steady) {
+            line("fill(" + name + ", r, " + to_string(r.offset) + ");");
+            after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
         }
         mask |= masked(r, guarded);
         names += (names.empty() ? "" : ", ") + name;
@@ -195,10 +204,11 @@ void Printer::handler(std::uint32_t b, std::uint32_t n) {
             continue;
         }
         // Read or not: what is masked keeps its other lanes.
-        if (!r->special) line("spill(" + r->name() + where);
+        const bool keeps = !access.write || masked(*r, step.guarded);
+        if (!r->special && keeps) line("spill(" + r->name() + where);
         if (access.write) fills += "fill(" + r->name() + where;
     }
-    if (step.guarded) line("s.set_mask(w, mask);");
+    if (guarded(step)) line("s.set_mask(w, mask);");
     line("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");
     if (!fills.empty()) line(fills);
     if (step.ends) {
@@ -208,44 +218,12 @@ void Printer::handler(std::uint32_t b, std::uint32_t n) {
         away(b);
         line("}");
     }
-    if (step.guarded) line("s.set_mask(w, outer);");
+    if (guarded(step)) line("s.set_mask(w, outer);");
 }
 
-void Printer::memory(std::uint32_t b, std::uint32_t n) {
-    const Step& step = program_.steps[n];
-    const Code& c = program_.kernel.code[n];
-    const bool load = step.kind == Kind::load;
-    line("{");
-    std::string values, after;
-    const unsigned bytes = ptx::bytes_of(step.origin.key.type);
-    const std::string address = input(step.accesses[0]);
-    for (std::size_t k = 1; k < step.accesses.size(); ++k) {
-        const Access& access = step.accesses[k];
-        values += ", ";
-        if (!load) {
-            values += input(access);
-            continue;
-        }
-        const Register* r = program_.at(access.offset);
-        if (r && !r->file) {
-            values += r->name();
-            continue;
-        }
-        const std::string t = temporary(access.bytes);
-        if (r) {
-            line("fill(" + t + ", r, " + to_string(r->offset) + ");");
-            after += "spill(" + t + ", r, " + to_string(r->offset) + ");";
-        }
-        values += t;
-    }
-    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
-    line("if (__builtin_expect(" + std::string(load ? "load" : "store") + "<" + word_type(bytes) +
-         ", Window::" + (space == ptx::Space::shared ? "shared" : "flat") + ">(w, mask, " +
-         to_string(c.slot) + ", " + address + ", " + to_string(c.imm) + values + "), 1)) {");
-    line(after);
-    line("} else {");
-    handler(b, n);
-    line("} }");
+void Printer::statements(std::uint32_t b) {
+    const Block& block = program_.blocks[b];
+    for (std::uint32_t n = block.first; n < block.end; ++n) statement(b, n);
 }
 
 void Printer::statement(std::uint32_t b, std::uint32_t n) {
@@ -299,6 +277,16 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
         }
         case Kind::guard_end:
             line("} mask = outer; }");
+            break;
+        case Kind::atomic:
+            line("{");
+            atomic(b, n);
+            line("}");
+            break;
+        case Kind::ballot:
+            line("{");
+            ballot(b, n);
+            line("}");
             break;
         case Kind::handler:
             line("{");

@@ -154,6 +154,8 @@ void Program::describe_row(std::uint32_t n) {
     }
     if (sync && form.shapes.count != 0 && form.mnemonic != "activemask")
         step.flows = step.retried = true;
+    if (sync && (form.mnemonic == "vote.sync.ballot" || form.mnemonic == "vote.ballot.sync"))
+        step.kind = Kind::ballot;
     bool wide = false;
     for (const Access& access : step.accesses) wide |= access.bytes > 8;
     if (by_lane && !directed(key) && !wide) step.kind = Kind::lanes;
@@ -178,6 +180,10 @@ bool Program::describe_memory(std::uint32_t n) {
         step.accesses.push_back({c.op[1], bytes, false});
         if (swaps) step.accesses.push_back({c.op[2], bytes, false});
         if (m == "atom") step.accesses.push_back({c.op[0], bytes, true});
+        const auto space = static_cast<ptx::Space>(field::space.get(key.modifiers));
+        if (bytes <= 8 && !(c.flags & (flag::acquire | flag::release)) &&
+            space != ptx::Space::local)
+            step.kind = Kind::atomic;
         return true;
     }
     for (unsigned k = 0; k < c.count; ++k) step.accesses.push_back({c.op[k], bytes, load});

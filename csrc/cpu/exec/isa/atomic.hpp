@@ -73,29 +73,37 @@ T update(std::uint64_t address, F change) {
 template <Window W, class M, bool Returns>
 struct AtomicAs {
     using T = Lane<M::type>;
-    [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
-        Pattern pattern;
-        if (!place<W>(ip, w, r + ip->op[4], sizeof(T), true, pattern)) return stop_faulted(w);
-        if (ip->flags & flag::release) std::atomic_thread_fence(std::memory_order_release);
-        const T* b = at<const T>(r, ip->op[1]);
-        const T* c = at<const T>(r, ip->op[2]);
-        for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-            const auto i = static_cast<unsigned>(__builtin_ctz(m));
+    // `address`: the host's.
+    static void in_turn(const Block& block, std::uint32_t mask, const std::uint64_t* address,
+                        const T* b, const T* c, T* d) {
+        const auto one = [=, &block](unsigned i) {
             const T x = b[i];
             T old;
             if constexpr (M::atomic == ptx::Atomic::cas) {
                 const T y = c[i];
-                old = update<W == Window::shared, T>(w.address[i],
+                old = update<W == Window::shared, T>(address[i],
                                                      [x, y](T now) { return now == x ? y : now; });
             } else {
                 (void)c;
                 const bool global =
-                    W == Window::flat && w.address[i] - w.block->cluster >= w.block->cluster_bytes;
+                    W == Window::flat && address[i] - block.cluster >= block.cluster_bytes;
                 old = update<W == Window::shared, T>(
-                    w.address[i], [&](T now) { return updated_as<M::atomic>(now, x, global); });
+                    address[i], [&](T now) { return updated_as<M::atomic>(now, x, global); });
             }
-            if constexpr (Returns) at<T>(r, ip->op[0])[i] = old;
-        }
+            if constexpr (Returns) d[i] = old;
+        };
+        if (mask == all_lanes)
+            for (unsigned i = 0; i < lanes; ++i) one(i);
+        else
+            for (std::uint32_t m = mask; m != 0; m &= m - 1)
+                one(static_cast<unsigned>(__builtin_ctz(m)));
+    }
+    [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
+        Pattern pattern;
+        if (!place<W>(ip, w, r + ip->op[4], sizeof(T), true, pattern)) return stop_faulted(w);
+        if (ip->flags & flag::release) std::atomic_thread_fence(std::memory_order_release);
+        in_turn(*w.block, w.mask, w.address, at<const T>(r, ip->op[1]), at<const T>(r, ip->op[2]),
+                at<T>(r, ip->op[0]));
         if (ip->flags & flag::acquire) std::atomic_thread_fence(std::memory_order_acquire);
         return ip + 1;
     }

@@ -9,9 +9,15 @@ namespace cupola::cpu::CUPOLA_ISA {
 struct Popc {
     template <class M, class T>
     static void lane(std::uint32_t& d, T a) {
-        d = static_cast<std::uint32_t>(sizeof(T) == 8
-                                           ? __builtin_popcountll(a)
-                                           : __builtin_popcount(static_cast<std::uint32_t>(a)));
+        // Sums of neighbouring bits, which a compiler makes vector code of.
+        T x = a;
+        x = static_cast<T>(x - (x >> 1 & static_cast<T>(0x5555555555555555u)));
+        x = static_cast<T>((x & static_cast<T>(0x3333333333333333u)) +
+                           (x >> 2 & static_cast<T>(0x3333333333333333u)));
+        x = static_cast<T>((x + (x >> 4)) & static_cast<T>(0x0f0f0f0f0f0f0f0fu));
+        for (unsigned shift = 8; shift < bits_of<T>; shift *= 2)
+            x = static_cast<T>(x + (x >> shift));
+        d = static_cast<std::uint32_t>(x & 127);
     }
 };
 template <class T>

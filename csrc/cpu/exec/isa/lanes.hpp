@@ -219,6 +219,8 @@ struct Mods {
     static constexpr auto atomic = static_cast<ptx::Atomic>(field::operation.get(B));
     static constexpr auto mode = static_cast<ptx::Mode>(field::mode.get(B));
     static constexpr unsigned raw_mode = field::mode.get(B);
+    // Whether a NaN may be any NaN: nothing that reads it tells them apart.
+    static constexpr bool any_nan = false;
     static constexpr bool directed =
         round == ptx::Round::rz || round == ptx::Round::rm || round == ptx::Round::rp;
 };

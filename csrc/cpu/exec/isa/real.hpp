@@ -43,7 +43,7 @@ T finished(T x) {
     if constexpr (M::ftz && sizeof(T) == 4) x = flushed(x);
     if constexpr (M::sat) return x > T(0) ? (x < T(1) ? x : T(1)) : T(0);
     if constexpr (M::relu) x = x <= T(0) ? T(0) : x;  // -0 too
-    return canonical(x);
+    return M::any_nan ? x : canonical(x);
 }
 
 // f16 and bf16 compute in double, where add, mul and fma are exact or rounded to odd, so that one

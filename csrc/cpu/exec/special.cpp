@@ -1,0 +1,206 @@
+// csrc/cpu/exec/special.cpp - special registers: what a warp's register file has of them.
+#include <cstring>
+
+#include "cpu/exec/cluster.hpp"
+
+namespace cupola::cpu::exec {
+
+// Whether a special register has one value for all blocks that a block's state serves, and no code
+// that writes it: in a register file that one warp has, or that all have in turn.
+bool special_lasts(unsigned special, bool of_one_warp) {
+    using S = ptx::Special;
+    if (special >= static_cast<unsigned>(S::count))
+        return static_cast<Hidden>(special) == Hidden::shared_base ||
+               static_cast<Hidden>(special) == Hidden::parameter_base;
+    switch (static_cast<S>(special)) {
+        case S::tid_x:
+        case S::tid_y:
+        case S::tid_z:
+        case S::warpid:
+            return of_one_warp;
+        case S::ctaid_x:
+        case S::ctaid_y:
+        case S::ctaid_z:
+        case S::clusterid_x:
+        case S::clusterid_y:
+        case S::clusterid_z:
+            return false;
+        default:
+            return true;
+    }
+}
+
+void BlockState::write_specials(const Specials& specials, unsigned index, std::byte* file) {
+    using S = ptx::Special;
+    const Dim3 &b = launch_.block, &g = launch_.grid, &c = launch_.cluster;
+    for (const auto& [special, offset] : specials) {
+        const auto each = [&, to = offset](auto value) {
+            using T = decltype(value(0u));
+            for (unsigned i = 0; i < lanes; ++i) at<T>(file, to)[i] = value(i);
+        };
+        const auto same = [&](std::uint32_t value) { each([value](unsigned) { return value; }); };
+        const unsigned first = index * lanes;
+        if (special >= static_cast<unsigned>(S::count)) {
+            switch (static_cast<Hidden>(special)) {
+                case Hidden::shared_base:
+                    each([&](unsigned) { return std::uint64_t{shared}; });
+                    break;
+                case Hidden::local_base:
+                    each([&](unsigned i) { return local + (first + i) * local_bytes; });
+                    break;
+                case Hidden::parameter_base:
+                    each([&](unsigned) { return std::uint64_t{parameters}; });
+                    break;
+                case Hidden::local_top:
+                    same(kernel_.local_top);
+                    break;
+                case Hidden::stack_pointer:
+                case Hidden::count:
+                    same(0);
+                    break;
+            }
+            continue;
+        }
+        switch (static_cast<S>(special)) {
+            case S::tid_x:
+                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[index].x,
+                            sizeof threads_of_[0].x);
+                break;
+            case S::tid_y:
+                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[index].y,
+                            sizeof threads_of_[0].y);
+                break;
+            case S::tid_z:
+                std::memcpy(at<std::uint32_t>(file, offset), threads_of_[index].z,
+                            sizeof threads_of_[0].z);
+                break;
+            case S::ntid_x:
+                same(b.x);
+                break;
+            case S::ntid_y:
+                same(b.y);
+                break;
+            case S::ntid_z:
+                same(b.z);
+                break;
+            case S::ctaid_x:
+                same(block_.x);
+                break;
+            case S::ctaid_y:
+                same(block_.y);
+                break;
+            case S::ctaid_z:
+                same(block_.z);
+                break;
+            case S::nctaid_x:
+                same(g.x);
+                break;
+            case S::nctaid_y:
+                same(g.y);
+                break;
+            case S::nctaid_z:
+                same(g.z);
+                break;
+            case S::laneid:
+                each([](unsigned i) { return std::uint32_t{i}; });
+                break;
+            case S::warpid:
+                same(index);
+                break;
+            case S::nwarpid:
+                same(warp_count_);
+                break;
+            case S::nsmid:
+                same(1);
+                break;
+            case S::gridid:
+                each([&](unsigned) { return std::uint64_t{launch_.grid_id}; });
+                break;
+            case S::lanemask_eq:
+                each([](unsigned i) { return 1u << i; });
+                break;
+            case S::lanemask_le:
+                each([](unsigned i) { return (2u << i) - 1; });
+                break;
+            case S::lanemask_lt:
+                each([](unsigned i) { return (1u << i) - 1; });
+                break;
+            case S::lanemask_ge:
+                each([](unsigned i) { return ~((1u << i) - 1); });
+                break;
+            case S::lanemask_gt:
+                each([](unsigned i) { return ~((2u << i) - 1); });
+                break;
+            case S::dynamic_smem_size:
+                same(launch_.dynamic_shared);
+                break;
+            case S::total_smem_size:
+                same(static_cast<std::uint32_t>(shared_bytes));
+                break;
+            case S::aggr_smem_size:
+                same(static_cast<std::uint32_t>(shared_bytes));
+                break;
+            case S::current_graph_exec:
+            case S::performance64:
+                each([](unsigned) { return std::uint64_t{0}; });
+                break;
+            case S::cluster_ctaid_x:
+                same(rank_ % c.x);
+                break;
+            case S::cluster_ctaid_y:
+                same(rank_ / c.x % c.y);
+                break;
+            case S::cluster_ctaid_z:
+                same(rank_ / c.x / c.y);
+                break;
+            case S::cluster_nctaid_x:
+                same(c.x);
+                break;
+            case S::cluster_nctaid_y:
+                same(c.y);
+                break;
+            case S::cluster_nctaid_z:
+                same(c.z);
+                break;
+            case S::clusterid_x:
+                same(cluster_.id().x);
+                break;
+            case S::clusterid_y:
+                same(cluster_.id().y);
+                break;
+            case S::clusterid_z:
+                same(cluster_.id().z);
+                break;
+            case S::nclusterid_x:
+                same(g.x / c.x);
+                break;
+            case S::nclusterid_y:
+                same(g.y / c.y);
+                break;
+            case S::nclusterid_z:
+                same(g.z / c.z);
+                break;
+            case S::cluster_ctarank:
+                same(rank_);
+                break;
+            case S::cluster_nctarank:
+                same(cluster_.size());
+                break;
+            case S::is_explicit_cluster:
+                bits_at(file, offset) = launch_.explicit_cluster ? all_lanes : 0;
+                break;
+            // Where the driver says to cooperative groups that a grid is a cooperative one.
+            case S::envreg1:
+                same(static_cast<std::uint32_t>(std::uint64_t{launch_.workspace.begin} >> 32));
+                break;
+            case S::envreg2:
+                same(static_cast<std::uint32_t>(launch_.workspace.begin));
+                break;
+            default:
+                same(0);
+                break;  // smid: there is one multiprocessor as far as a block can tell
+        }
+    }
+}
+
+}  // namespace cupola::cpu::exec

@@ -1,0 +1,132 @@
+// csrc/cpu/native/near.cpp - what a block computes before its first instruction: lines of
+// addresses, and whether all that is accessed along them may be.
+#include <algorithm>
+
+#include "cpu/native/print.hpp"
+
+namespace cupola::cpu::native {
+
+using std::to_string;
+
+// The line of an operand as an expression, "" where it has none.
+std::string Printer::line_of(const Access& access, std::int64_t& step) {
+    const Register* r = program_.at(access.offset);
+    step = 0;
+    if (!r || r->constant || r->same) return input(access);
+    step = r->step;
+    if (r->fixed) return "l" + to_string(r->offset);
+    const auto found = lines_.find(r->offset);
+    if (found != lines_.end()) {
+        step = found->second.step;
+        return found->second.name;
+    }
+    if (!r->stepped || written_.count(r->offset) != 0) return "";
+    const std::string name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
+    line("const auto " + name + " = line_of<" + to_string(step) + ">(" + r->name() + ");");
+    lines_[r->offset] = {name, step};
+    return name;
+}
+
+// A variable for the line of an instruction's result; "" where there is none.
+std::string Printer::derived(std::uint32_t n, const std::string& name, std::int64_t& step) {
+    const Step& s = program_.steps[n];
+    std::vector<std::int64_t> steps;
+    std::string text;
+    unsigned read = 0, written = 0;
+    for (const Access& access : s.accesses) {
+        if (access.write) {
+            written = access.bytes;
+            continue;
+        }
+        const std::string operand = line_of(access, step);
+        if (operand.empty()) return "";
+        text += (text.empty() ? "" : ", ") + operand;
+        steps.push_back(step);
+        read = read == 0 || access.bytes < read ? access.bytes : read;
+    }
+    if (!program_.step_of(n, steps, step)) return "";
+    return "const auto " + name + " = line<" + row(s) + ", " + word_type(written) + ", " +
+           to_string(step) + ", " + (written > read ? "true" : "false") + ">(" + text + ");";
+}
+
+// What an instruction has written has its new line, or none.
+void Printer::note_written(std::uint32_t n, const std::string& name, std::int64_t step) {
+    for (const Access& access : program_.steps[n].accesses) {
+        if (!access.write || access.offset == 0) continue;
+        lines_.erase(access.offset);
+        written_.insert(access.offset);
+        if (!name.empty()) lines_[access.offset] = {name, step};
+    }
+}
+
+// Puts an access with those of the same line, where it is of neighbours or of one place.
+void Printer::note_access(std::uint32_t n) {
+    const Step& s = program_.steps[n];
+    const exec::Code& c = program_.kernel.code[n];
+    const bool write = s.kind == Kind::store;
+    const std::int64_t bytes = std::int64_t{ptx::bytes_of(s.origin.key.type)} * c.count;
+    std::int64_t step = 0;
+    const std::string line = line_of(s.accesses[0], step);
+    const bool same = line.compare(0, 4, "one(") == 0;
+    if (line.empty() || (step != 0 && step != bytes) || (step == 0 && write)) return;
+    const auto space = static_cast<ptx::Space>(ptx::field::space.get(s.origin.key.modifiers));
+    const bool shared = space == ptx::Space::shared;
+    const std::int64_t end = c.imm + (step == 0 ? bytes : bytes * (exec::lanes / 2));
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+        Group& g = groups_[k];
+        if (g.line != line || g.shared != shared) continue;
+        const std::int64_t begin = std::min(g.begin, c.imm), align = std::max(g.align, bytes);
+        if (std::max(g.end, end) - begin > 4096 || (c.imm - g.begin) % align != 0) continue;
+        g = {line,  g.name, same, shared, write || g.write, g.slot, begin, std::max(g.end, end),
+             align, step};
+        group_of_[n] = k;
+        return;
+    }
+    group_of_[n] = groups_.size();
+    groups_.push_back({line, "g" + to_string(temporaries_++), same, shared, write, c.slot, c.imm,
+                       end, bytes, step});
+}
+
+void Printer::check_groups(std::uint32_t b) {
+    for (const Group& g : groups_) {
+        line("const auto " + g.name + " = near<Window::" + (g.shared ? "shared" : "flat") +
+             ">(w, " + to_string(g.slot) + ", " + g.line + ", " + to_string(g.begin) + ", " +
+             to_string(g.end - g.begin) + ", " + to_string(g.align) + ", " +
+             (g.write ? "true" : "false") + ");");
+        if (g.shared || g.step == 0) continue;
+        if (program_.blocks[b].loop < 0)
+            line("fetch_ahead(" + g.name + ");");
+        else
+            line("fetch_ahead(" + g.name + ", before[" + to_string(places_++) + "]);");
+    }
+}
+
+void Printer::plan(std::uint32_t b) {
+    const Block& block = program_.blocks[b];
+    lines_.clear();
+    written_.clear();
+    groups_.clear();
+    group_of_.clear();
+    for (std::uint32_t n = block.first; n < block.end; ++n) {
+        const Step& s = program_.steps[n];
+        std::string name;
+        std::int64_t step = 0;
+        if (!s.guarded && (s.kind == Kind::load || s.kind == Kind::store)) note_access(n);
+        if (!s.guarded && s.kind == Kind::lanes) {
+            const Access* to = nullptr;
+            for (const Access& access : s.accesses)
+                if (access.write) to = &access;
+            const Register* r = to ? program_.at(to->offset) : nullptr;
+            if (r && r->stepped && !r->same && !r->fixed) {
+                name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
+                const std::string text = derived(n, name, step);
+                if (text.empty()) name.clear();
+                line(text);
+            }
+        }
+        note_written(n, name, step);
+    }
+    check_groups(b);
+}
+
+}  // namespace cupola::cpu::native

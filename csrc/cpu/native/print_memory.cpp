@@ -1,0 +1,111 @@
+// csrc/cpu/native/print_memory.cpp - loads, stores, atomics and votes as statements of C++, each
+// with the handler's way for what printed code does not do.
+#include <cstdio>
+
+#include "cpu/native/print.hpp"
+
+namespace cupola::cpu::native {
+
+using std::to_string;
+
+// What is not masked need not be kept for its other lanes: a compiler would keep it through all of
+// the function.
+void Printer::begin_anew(const Register& r, const Step& step) {
+    bool needed = masked(r, step.guarded);
+    for (const Access& access : step.accesses) needed |= !access.write && access.offset == r.offset;
+    if (!needed) line(r.name() + " = {};");
+}
+
+void Printer::memory(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Code& c = program_.kernel.code[n];
+    const bool load = step.kind == Kind::load;
+    const auto group = group_of_.find(n);
+    const bool near = full_ && group != group_of_.end();
+    const unsigned bytes = ptx::bytes_of(step.origin.key.type);
+    line("{");
+    std::string values, after;
+    const std::string address = near ? "" : input(step.accesses[0]);
+    for (std::size_t k = 1; k < step.accesses.size(); ++k) {
+        const Access& access = step.accesses[k];
+        values += ", ";
+        if (!load) {
+            values += input(access);
+            continue;
+        }
+        const Register* r = program_.at(access.offset);
+        if (r && !r->file) {
+            values += r->name();
+            if (!near) begin_anew(*r, step);
+            continue;
+        }
+        const std::string t = temporary(access.bytes);
+        if (r) {
+            line("fill(" + t + ", r, " + to_string(r->offset) + ");");
+            after += "spill(" + t + ", r, " + to_string(r->offset) + ");";
+        }
+        values += t;
+    }
+    const std::string what = std::string(load ? "load" : "store");
+    if (near) {
+        const Group& g = groups_[group->second];
+        line(what + (g.same ? "_same<" : "_near<") + word_type(bytes) + ", " + to_string(g.step) +
+             ">(" + g.name + ", " + to_string(c.imm - g.begin) + values + ");" + after + "}");
+        return;
+    }
+    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
+    line("if (__builtin_expect(" + what + "<" + word_type(bytes) +
+         ", Window::" + (space == ptx::Space::shared ? "shared" : "flat") + ">(w, mask, " +
+         to_string(c.slot) + ", " + address + ", " + to_string(c.imm) + values + "), 1)) {");
+    line(after);
+    line("} else {");
+    handler(b, n);
+    line("} }");
+}
+
+// Lane after lane, without the interpreter's way there.
+void Printer::atomic(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Code& c = program_.kernel.code[n];
+    const auto& accesses = step.accesses;
+    const bool made = accesses.back().write;
+    const std::size_t sources = accesses.size() - (made ? 2 : 1);
+    const Register* to = made ? program_.at(accesses.back().offset) : nullptr;
+    if (to && to->file && to->read) return handler(b, n);
+    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
+    const unsigned bytes = ptx::bytes_of(step.origin.key.type);
+    char bits[32];
+    std::snprintf(bits, sizeof bits, "0x%llxull",
+                  static_cast<unsigned long long>(ptx::field::operation.put(
+                      ptx::field::operation.get(step.origin.key.modifiers))));
+    const std::string window = space == ptx::Space::shared ? "Window::shared" : "Window::flat";
+    const bool wanted = to && to->read;
+    const std::string address = input(accesses[0]), first = input(accesses[1]),
+                      second = sources == 2 ? input(accesses[2]) : first;
+    if (wanted) begin_anew(*to, step);
+    const std::string result = wanted ? to->name() : temporary(bytes);
+    line("if (__builtin_expect(!atomic<AtomicAs<" + window + ", Mods<static_cast<Type>(" +
+         to_string(static_cast<unsigned>(step.origin.key.type)) + "), Type::none, " + bits + ">, " +
+         (wanted ? "true" : "false") + ">, " + window + ">(w, mask, " + to_string(c.slot) + ", " +
+         address + ", " + to_string(c.imm) + ", " + first + ", " + second + ", " + result +
+         "), 0)) {");
+    handler(b, n);
+    line("}");
+}
+
+// Where all lanes are here and take part, there is nobody to wait for.
+void Printer::ballot(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Register* to = program_.at(step.accesses[0].offset);
+    const Register* members = program_.at(step.accesses[2].offset);
+    if (!to || to->file || !members || !(members->constant || members->same)) return handler(b, n);
+    const std::string p = input(step.accesses[1]);
+    line("if (__builtin_expect(mask == all_lanes && " + input(step.accesses[2]) +
+         ".value == all_lanes, 1)) {");
+    line("set_same<std::uint32_t>(" + p + ".bits, all_lanes, " + to->name() + ");");
+    line("} else {");
+    handler(b, n);
+    line("}");
+}
+
+}  // namespace cupola::cpu::native
