@@ -152,6 +152,7 @@ def ranges(cuda):
 @pytest.mark.parametrize("suffix", ["", "_ptsz"])
 def test_prefetches(cuda, ranges, stream, name, suffix):
     cuda.cuMemsetD8_v2(ranges.addresses[0], 7, 64 << 10)
+    cuda.cuCtxSynchronize()  # the stream waits for no other
     assert ranges.code(name + suffix, stream) == SUCCESS
     cuda.cuStreamSynchronize(stream)
     assert [prefetched(cuda, a, 64 << 10) for a in ranges.addresses] == [0, -1, -1]
