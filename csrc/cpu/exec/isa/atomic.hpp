@@ -76,7 +76,7 @@ struct AtomicAs {
     // `address`: the host's.
     static void in_turn(const Block& block, std::uint32_t mask, const std::uint64_t* address,
                         const T* b, const T* c, T* d) {
-        const auto one = [=, &block](unsigned i) {
+        const auto one = [&](unsigned i) {
             const T x = b[i];
             T old;
             if constexpr (M::atomic == ptx::Atomic::cas) {
