@@ -80,7 +80,7 @@ def test_boxes_of_arrays(cuda, copies, suffix):
     handles = []
     for _ in range(2):
         handles.append(c_void_p())
-        shape = struct.pack("QQQiII", 8, 4, 3, UINT32, 1, 0)
+        shape = struct.pack("QQQiII4x", 8, 4, 3, UINT32, 1, 0)
         cuda.cuArray3DCreate_v2(byref(handles[-1]), ctypes.create_string_buffer(shape))
     first, second = (h.value for h in handles)
     call = f"cuMemcpy3DBatchAsync_v2{suffix}"
