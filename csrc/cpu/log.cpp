@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/failure.hpp"
+#include "cpu/driver.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -43,11 +43,7 @@ std::vector<std::string>& untold() {
     return lines;
 }
 
-// The callbacks that the thread is in.
-std::vector<const void*>& inside() {
-    thread_local std::vector<const void*> listeners;
-    return listeners;
-}
+thread_local unsigned inside = 0;  // so many callbacks is the thread in
 
 }  // namespace
 
@@ -77,11 +73,9 @@ void Log::error(const std::string& text) {
 // While it is there the thread is inside a callback, which it may leave by unwinding.
 class Log::Call {
   public:
-    Call(Log& log, Listener& listener) : log_(log), listener_(listener) {
-        inside().push_back(&listener);
-    }
+    Call(Log& log, Listener& listener) : log_(log), listener_(listener) { ++inside; }
     ~Call() {
-        inside().pop_back();
+        --inside;
         std::lock_guard lock(log_.mutex_);
         --listener_.running;
         log_.left_.notify_all();
@@ -96,6 +90,14 @@ class Log::Call {
 
 void Log::tell_due() {
     due = false;
+    // What could not be told is still to be read; the result of the driver's call stands.
+    result_of([this] {
+        tell_untold();
+        return CUDA_SUCCESS;
+    });
+}
+
+void Log::tell_untold() {
     std::vector<std::string> lines = std::exchange(untold(), {});
     std::vector<std::shared_ptr<Listener>> all;
     {
@@ -110,7 +112,11 @@ void Log::tell_due() {
                 ++listener->running;
             }
             const Call call(*this, *listener);
-            listener->call(listener->data, CU_LOG_LEVEL_ERROR, line.data(), line.size());
+            // One that throws does not keep the line from others.
+            result_of([&] {
+                listener->call(listener->data, CU_LOG_LEVEL_ERROR, line.data(), line.size());
+                return CUDA_SUCCESS;
+            });
         }
 }
 
@@ -128,8 +134,7 @@ void Log::remove(CUlogsCallbackHandle handle) {
     require(it != listeners_.end());
     const std::shared_ptr<Listener> listener = it->second;
     listeners_.erase(it);
-    const auto mine = std::count(inside().begin(), inside().end(), listener.get());
-    left_.wait(lock, [&] { return listener->running == static_cast<unsigned>(mine); });
+    if (inside == 0) left_.wait(lock, [&] { return listener->running == 0; });
 }
 
 std::uint32_t Log::next() const {

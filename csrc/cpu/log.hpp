@@ -27,7 +27,8 @@ class Log {
     }
 
     CUlogsCallbackHandle add(CUlogsCallback call, void* data);
-    // Waits until other threads are out of it; INVALID_VALUE where it is none.
+    // Waits until other threads are out of it, but not within a callback: two that remove each
+    // other would wait for ever. INVALID_VALUE where it is none.
     void remove(CUlogsCallbackHandle handle);
 
     // Lines are numbered; the number of the next.
@@ -45,6 +46,7 @@ class Log {
     };
     class Call;
     void tell_due();
+    void tell_untold();
 
     static thread_local bool due;  // the thread has lines to tell
     mutable std::mutex mutex_;

@@ -137,6 +137,64 @@ def test_a_callback_that_runs_is_waited_for(cuda, own):
     thread.join()
 
 
+def test_callbacks_that_remove_each_other(passes, own):
+    """Each is in its own callback, and neither waits for the other to leave."""
+    passes(
+        """
+from tests.cpu.test_logs import LogCallback, refused
+handles, meeting = [c_void_p(), c_void_p()], threading.Barrier(2)
+
+def callback(mine):
+    def listen(data, level, message, length):
+        if threading.current_thread() is threads[mine]:
+            meeting.wait(20)
+            cuda.cuLogsUnregisterCallback(handles[1 - mine])
+            meeting.wait(20)  # both are still inside
+    return LogCallback(listen)
+
+def work():
+    cuda.cuCtxSetCurrent(context)
+    refused(cuda)
+
+callbacks = [callback(n) for n in range(2)]
+threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+for listen, handle in zip(callbacks, handles):
+    cuda.cuLogsRegisterCallback(listen, None, byref(handle))
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(30)
+    assert not thread.is_alive()
+for handle in handles:
+    assert cuda.code("cuLogsUnregisterCallback", handle) == INVALID_VALUE
+"""
+    )
+
+
+def test_an_exception_of_a_callback_goes_nowhere(passes, own):
+    """Nor does it change the result of the call, or keep a line from other callbacks."""
+    passes(
+        """
+from tests.cpu.test_logs import BAD, LogCallback
+throws = ctypes.CDLL("libstdc++.so.6")._ZSt17__throw_bad_allocv
+heard, handles = [], [c_void_p() for _ in range(3)]
+listen = LogCallback(lambda *_: heard.append(1))
+for callback, handle in zip((throws, listen, throws), handles):
+    cuda.cuLogsRegisterCallback(callback, None, byref(handle))
+first = cuda.code("cuModuleLoadData", byref(c_void_p()), BAD % b"frobnicate")
+for handle in handles:
+    cuda.cuLogsUnregisterCallback(handle)
+assert heard == [1]
+assert first == cuda.code("cuModuleLoadData", byref(c_void_p()), BAD % b"frobnicate")
+
+cuda.cuLogsRegisterCallback(throws, None, byref(handles[0]))
+cuda.launch(cuda.function(cuda.module(), "store"), 1, 1, c_uint64(64), c_uint(1))
+assert cuda.code("cuCtxSynchronize") == ILLEGAL_ADDRESS
+time.sleep(0.2)  # a stream's thread has told it
+"""
+    )
+
+
 def test_a_fault_is_told_to_one_who_waits_for_the_stream(passes, own):
     passes(
         """
