@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-JOBS := $(shell nproc)
 # More for pytest, as in `make test PYTEST="-k saxpy --driver=cpu"`.
 PYTEST ?=
 RESULTS ?= build/results
@@ -17,7 +16,6 @@ FUZZ_PROGRAMS ?= 100
 
 CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.cpp' -o -name '*.hpp' -o \
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
-TIDY_SOURCES = $(shell find csrc -name '*.cpp')
 
 .DEFAULT_GOAL := build
 .PHONY: demo build docs wheel test lint lint-python lint-cython lint-format lint-cpp format bench gpu \
@@ -80,8 +78,7 @@ lint-format: $(VENV)/lint
 
 lint-cpp: $(VENV)/lint
 	@$(BIN)/python setup.py --quiet plan
-	@echo "clang-tidy" && printf '%s\n' $(TIDY_SOURCES) | \
-	    xargs -P $(JOBS) -n 1 $(BIN)/python tools/tidy.py $(BIN)/clang-tidy
+	@echo "clang-tidy" && $(BIN)/python tools/tidy.py $(BIN)/clang-tidy
 
 format: $(VENV)/lint
 	@$(BIN)/ruff check --quiet --fix-only . && $(BIN)/ruff format --quiet .
