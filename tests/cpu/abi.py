@@ -116,6 +116,13 @@ class Driver:
         self.cuModuleGetFunction(byref(function), module, name.encode())
         return function.value
 
+    def kernels(self, module):
+        count = c_uint()
+        self.cuModuleGetFunctionCount(byref(count), module)
+        functions = (c_void_p * count.value)()
+        self.cuModuleEnumerateFunctions(functions, count.value, module)
+        return list(functions)
+
     # -- work -----------------------------------------------------------------------------
 
     def launch_code(self, function, grid, block, *arguments, stream=0, shared=0):

@@ -29,7 +29,13 @@ def cuda(started):
 
 @pytest.fixture(scope="session")
 def module(started):
-    return started.module()
+    """With all its functions loaded: NVIDIA's driver would load each at its first launch, which
+    waits for what is under way, as for a kernel that only the one being launched lets end.
+    """
+    module = started.module()
+    for function in started.kernels(module):
+        started.cuFuncLoad(function)
+    return module
 
 
 @pytest.fixture

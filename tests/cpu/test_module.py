@@ -49,11 +49,8 @@ def test_functions_by_name(cuda, module):
 
 
 def test_functions_enumerated(cuda, module):
-    count, name, seen = c_uint(), c_char_p(), set()
-    cuda.cuModuleGetFunctionCount(byref(count), module)
-    functions = (c_void_p * count.value)()
-    cuda.cuModuleEnumerateFunctions(functions, count.value, module)
-    for function in functions:
+    name, seen = c_char_p(), set()
+    for function in cuda.kernels(module):
         cuda.cuFuncGetName(byref(name), function)
         seen.add(name.value.decode())
     assert seen == NAMES
