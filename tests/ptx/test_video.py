@@ -24,10 +24,10 @@ COVERED += " ".join(
 # - what does not fit a signed number of 32 bits on the way is cut, or compared as a signed one;
 # - vshl with .sat or a second min or max, and vshr with a second operation, give something else;
 # - vset's second min and max compare signed numbers where the sources are signed;
-# - a second min or max of an unsigned result of signed numbers gives something else;
+# - a second min or max of an unsigned result of numbers of which one is signed gives something else;
 # - a part of the destination is not what the manual says.
 DEPARTS = re.compile(
-    r"vshl\S*\.(sat|min|max)|vshr\S*\.(add|min|max)|vset\.\S*\.(min|max)|v[a-z]+\.u32\.s32\.[us]32(\.sat)?\.(min|max)"
+    r"vshl\S*\.(sat|min|max)|vshr\S*\.(add|min|max)|vset\.\S*\.(min|max)|v[a-z]+\.u32\.(s32\.[us]32|u32\.s32)(\.sat)?\.(min|max)"
     r"|v[a-z]+\.\S+ %r3\.[bh]"
 )
 
