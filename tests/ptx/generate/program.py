@@ -89,7 +89,9 @@ class Program(Warp):
         self.functions = []
         if rng.random() < 0.25:
             count = rng.choice((1, 1, 2))
+            self.indirect = count > 1
             bodies = [Block(self.inside(rng.randint(3, 8), 0)) for _ in range(count)]
+            self.indirect = False
             self.functions = [(f"f{seed}_{i}", body) for i, body in enumerate(bodies)]
         self.body = Block(self.converged(rng.randint(6, 18), 0))
 
