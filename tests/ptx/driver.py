@@ -56,14 +56,15 @@ class Driver:
         self("cuDevicePrimaryCtxRetain", byref(self.context), self.device)
         self.make_current()
 
-    def load(self, text):
-        """PTX, or machine code as bytes."""
+    def load(self, text, level=4):
+        """PTX, or machine code as bytes; a compiler's level of optimising."""
         log = ctypes.create_string_buffer(8192)
-        options = (c_int * 2)(5, 6)  # CU_JIT_ERROR_LOG_BUFFER, its size
-        values = (c_void_p * 2)(ctypes.addressof(log), 8192)
+        # CU_JIT_ERROR_LOG_BUFFER, its size, CU_JIT_OPTIMIZATION_LEVEL
+        options = (c_int * 3)(5, 6, 7)
+        values = (c_void_p * 3)(ctypes.addressof(log), 8192, level)
         module = c_void_p()
         data = ctypes.create_string_buffer(text if isinstance(text, bytes) else text.encode())
-        code = self.library.cuModuleLoadDataEx(byref(module), data, c_uint(2), options, values)
+        code = self.library.cuModuleLoadDataEx(byref(module), data, c_uint(3), options, values)
         if code:
             raise DriverError("cuModuleLoadDataEx", code, log.value.decode(errors="replace"))
         return Module(self, module)

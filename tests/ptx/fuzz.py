@@ -7,7 +7,9 @@
     python -m ptx.fuzz show NUMBER
 
 Run in the folder tests; CUPOLA_TEST_DRIVER names the driver's library, by default it is cupola's
-CPU device, whose CUPOLA_CPU_MODE says how it runs kernels.
+CPU device, whose CUPOLA_CPU_MODE says how it runs kernels. On hardware --assemble "ptxas
+-arch=sm_90 -O0" is quickest, and without optimising, which goes wrong for one program of 250 that
+reads registers as other types than they were computed as.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """Random programs: what an H200 left of them, interpreted and as machine code; NVIDIA's assembler
-takes them, and they have every row of the table that they can have.
+takes them, and they have every row of the table that they can have. The small ones are those that
+NVIDIA's compiler (13.0) makes other bits of when it optimises; without, an H200 left these.
 """
 
 import os
@@ -70,7 +71,7 @@ def test_recorded_programs(file, driver):
         got = batch.digests(batch.run(driver, text, launches))
         differing += [x.name for x, a, b in zip(launches, got, digests, strict=True) if a != b]
         programs += len(launches)
-    assert programs >= 500
+    assert programs >= 300
     assert not differing, f"other than {device}"
 
 

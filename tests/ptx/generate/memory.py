@@ -3,6 +3,8 @@ all read one table; and all add to cells of global and shared memory, each of wh
 operation, so that the order doesn't matter. Nobody reads a cell before the end.
 """
 
+import re
+
 from .. import reference, table
 from .registers import POOL, SCRATCH, Instructions, width
 from .tree import Piece
@@ -69,11 +71,18 @@ class Memory(Instructions):
         elif pick < 0.3:
             cache = rng.choice((".wb", ".cg", ".cs", ".wt") if store else (".ca", ".cg", ".cs"))
         vector = f".v{count}" if count > 1 else ""
-        data, before = self.registers(t, count, not store), ()
+        data, before = self.registers(t, count, not store), []
+        # Of a register that floating point was computed in, NVIDIA's compiler (13.0) stores no
+        # part, but what it converts it to.
         if store and reference.size(t) == 8:
-            # Of what floating point was computed in, NVIDIA's compiler (13.0) stores another byte.
             vector, data = "", "%t0"
-            before = (f"xor.b32 %t0, {self.some(32)}, 0x55;",)
+            before = [f"xor.b32 %t0, {self.some(32)}, 0x55;"]
+        elif store and t[0] in "usb":
+            bits = 64 if "%d" in data else 32
+            names = re.findall(r"%[rd]\d", data) if reference.size(t) < bits else []
+            for i, name in enumerate(names):
+                before.append(f"xor.b{bits} {SCRATCH[bits]}{i}, {name}, 0x55;")
+                data = data.replace(name, f"{SCRATCH[bits]}{i}", 1)
         opcode = f"{word}{order}{written}{cache}{vector}.{t}"
         operands = f"{address}, {data}" if store else f"{data}, {address}"
         return Piece(*before, f"{self.guard()}{opcode} {operands};")
