@@ -163,9 +163,11 @@ def test_what_is_not_enabled_is_left_out(cuda, graph, memory):
     cuda.cuGraphNodeGetEnabled(ready, second, byref(enabled))
     assert enabled.value == 0
     cuda.cuGraphLaunch(ready, 0)
+    cuda.cuCtxSynchronize()
     assert cuda.read(memory, 2) == [1, 1]
     cuda.cuGraphNodeSetEnabled(ready, second, 1)
     cuda.cuGraphLaunch(ready, 0)
+    cuda.cuCtxSynchronize()
     assert cuda.read(memory, 2) == [2, 1]
     cuda.cuGraphExecDestroy(ready)
 
