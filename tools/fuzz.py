@@ -1,13 +1,12 @@
 # tools/fuzz.py - run each fuzzer of tests/fuzz for a while; `make fuzz`, and a slice in the tests.
 """Fuzzers (tests/fuzz/*.cpp, each with LLVMFuzzerTestOneInput) against the CPU device's code.
 
-They are linked with all of its objects, under libFuzzer, AddressSanitizer and UBSan, and start
-from the seeds in tests/fuzz/seeds/NAME where there are any.  What they find that is new stays in
-build/fuzz/NAME; an input that broke something is named in the output, and the exit status is 1.
+They are linked with what reads untrusted bytes, under libFuzzer, AddressSanitizer and UBSan, and
+start from the seeds in tests/fuzz/seeds/NAME where there are any.  What they find that is new stays
+in build/fuzz/NAME; an input that broke something is named in the output, and the exit status is 1.
 
 With ``--slice``, for a machine without libFuzzer: by the C++ compiler of the build, under the same
-sanitizers, with seeds that are mutated the same way every time (tests/fuzz/standalone).  What reads
-untrusted bytes is instrumented; the lane functions, which only run kernels, are the build's own.
+sanitizers, with seeds that are mutated the same way every time (tests/fuzz/standalone).
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = ("-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
+FLAGS = ("-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
+# Comparisons are not traced: it would be a third of the time, and seeds have the words.
+UNTRACED = ("-fno-sanitize-coverage=trace-cmp",)
 
 
 def setup_module() -> ModuleType:
@@ -35,53 +36,81 @@ def setup_module() -> ModuleType:
 
 
 def of_libfuzzer(setup: ModuleType) -> tuple[object, list[object], list[str]]:
-    """The compiler, objects of the whole CPU device, and flags for the link."""
+    """The compiler, further objects for every program, and flags for the link."""
     environment = {"CXX": "clang++", **os.environ, "CUPOLA_SANITIZE": "address,undefined"}
     found = setup.build.native.Compiler.find(environment)
     compiler = dataclasses.replace(
-        found, flags=(*found.flags, "-fsanitize=fuzzer-no-link"), variant="fuzz"
+        found, flags=(*found.flags, "-fsanitize=fuzzer-no-link", *UNTRACED), variant="fuzz"
     )
-    work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
-    objects = work.device_objects(setup.build.toolkit.find(), FLAGS)
-    return compiler, objects, ["-fsanitize=fuzzer"]
+    # On another machine than this the programs run by themselves.
+    return compiler, [], ["-fsanitize=fuzzer", "-static-libstdc++", "-static-libgcc"]
 
 
 def of_the_build(setup: ModuleType) -> tuple[object, list[object], list[str]]:
-    """The same with the build's compiler, and what only runs kernels as the build made it."""
+    """The same with the build's compiler."""
     environment = {**os.environ, "CUPOLA_SANITIZE": "address,undefined"}
     found = setup.build.native.Compiler.find(environment)
     compiler = dataclasses.replace(found, variant="slice")
+    main = Path("tests/fuzz/standalone/main.cpp")
+    target = Path("build/native/slice/fuzz/main.o")
+    return compiler, [compiler.object(main, target, FLAGS)], []
+
+
+def readers(setup: ModuleType, compiler: object) -> list[object]:
+    """Objects of what reads untrusted bytes, and of the lane functions as the build has them.
+
+    These only run kernels.  With counters of their own they would be most of what libFuzzer looks
+    at after each input.
+    """
     toolkit = setup.build.toolkit.find()
-    readers = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/", "csrc/cpu/watch/")
+    folders = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/", "csrc/cpu/watch/")
     objects = []
-    for chosen, flags, wanted in ((compiler, (FLAGS,), True), (None, (), False)):
+    for chosen, flags, lanes in ((compiler, (FLAGS,), False), (None, (), True)):
         work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, chosen)
         for step in work.device_objects(toolkit, *flags):
             source = step.inputs[0].as_posix()
-            reads = source.startswith(readers) and not source.startswith("csrc/cpu/exec/isa/")
-            if reads if wanted else source.startswith("csrc/cpu/exec/isa/"):
+            if source.startswith(folders) and lanes == source.startswith("csrc/cpu/exec/isa/"):
                 objects.append(step)
-    main = Path("tests/fuzz/standalone/main.cpp")
-    target = Path("build/native/slice/fuzz/main.o")
-    return compiler, [*objects, compiler.object(main, target, FLAGS)], []
+    return objects
+
+
+def archive(setup: ModuleType, target: Path, objects: list[object]) -> object:
+    """Of which each fuzzer takes what it calls: the less it has, the more inputs it runs."""
+    files = [str(step.target) for step in objects]
+
+    def write() -> None:
+        target.unlink(missing_ok=True)
+        subprocess.run(["ar", "qcs", str(target), *files], check=True)
+
+    return setup.build.step.Step(
+        target=target,
+        inputs=tuple(step.target for step in objects),
+        action=write,
+        key=("archive 1", *files),
+        label=f"archive {target.name}",
+    )
 
 
 def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
     """Build them all; their programs."""
-    compiler, objects, flags = of_the_build(setup) if short else of_libfuzzer(setup)
-    folder = ROOT / "build" / "native" / compiler.variant / "fuzz"
-    steps, programs = list(objects), []
+    compiler, more, flags = of_the_build(setup) if short else of_libfuzzer(setup)
+    folder = Path("build") / "native" / compiler.variant / "fuzz"
+    device = readers(setup, compiler)
+    library = archive(setup, folder / "device.a", device)
+    steps, programs = [*more, *device, library], []
     for source in sorted((ROOT / "tests" / "fuzz").glob("*.cpp")):
-        target = (folder / source.stem).relative_to(ROOT)
-        files = [str(step.target) for step in objects]
+        target = folder / source.stem
         own = compiler.object(
             source.relative_to(ROOT), target.with_suffix(".o"), (*FLAGS, "-Icsrc", "-Icsrc/include")
         )
         link = [*compiler.command, *compiler.link_flags, *flags, "-o", str(target)]
         program = setup.build.step.Step(
             target=target,
-            inputs=(own.target, *(step.target for step in objects)),
-            command=(*link, str(own.target), *files, "-ldl"),
+            inputs=(own.target, library.target, *(step.target for step in more)),
+            command=(
+                *(*link, str(own.target), *(str(step.target) for step in more)),
+                *(str(library.target), "-ldl"),
+            ),
             label=f"link {target.name}",
         )
         steps += [own, program]
@@ -107,7 +136,9 @@ def run(program: Path, seconds: int) -> bool:
         "-verbosity=0",
         f"-artifact_prefix={corpus}-",
     ]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    # Of where memory came from a few frames will do: each allocation pays for the others.
+    environment = {"ASAN_OPTIONS": "malloc_context_size=4", **os.environ}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 
 
 def run_slice(program: Path, seconds: int) -> bool:

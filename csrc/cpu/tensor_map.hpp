@@ -1,5 +1,5 @@
-// csrc/cpu/tensor_map.hpp - what a tensor map of the CPU device holds: cuTensorMapEncodeTiled
-// writes it, kernels read it from wherever a program has put its 128 bytes.
+// csrc/cpu/tensor_map.hpp - what a tensor map of the CPU device holds: cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col write it, kernels read it from wherever a program has put its 128 bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,18 @@ struct TensorMap {
 
     std::uint64_t known = 0;  // mark, or it is none
     std::uint64_t address = 0;
-    std::uint64_t stride[4] = {};  // bytes, of all axes but the first
-    std::uint32_t size[5] = {}, box[5] = {};
+    std::uint64_t stride[4] = {};             // bytes, of all axes but the first
+    std::uint32_t size[5] = {}, box[5] = {};  // of columns: channels, pixels
+    // Of columns: where pixels begin and end, beyond the tensor's first and last, on all axes but
+    // those of channels and of images.
+    std::int16_t lower[3] = {}, upper[3] = {};
     std::uint8_t step[5] = {};
     std::uint8_t rank = 0;
     Element type = Element::u8;
     std::uint8_t swizzle = 0;     // bits of an address that are changed, above the lowest four
     std::uint8_t interleave = 0;  // none but 0 is supported
     std::uint8_t fill_nan = 0;    // what is outside of a tensor of reals: NaNs, or else zeros
+    bool columns = false;         // what is copied at once: a column of pixels, or else a tile
 
     bool real() const {
         return type == Element::f16 || type == Element::f32 || type == Element::f64 ||

@@ -29,6 +29,7 @@ enum class Shape : std::uint8_t {
     number,   // floating-point constant
     vd,       // destination of 32 bits, or parts of it that a selector names
     tensor,   // [tensor map, {coordinates}]
+    shift,    // source vector of 16 bits, one for each of a tensor's axes but the first and last
     va,       // source of 32 bits, or parts of it; may be negated
     m,        // memory [address]
     dv,       // destination register or vector of T, registers may be wider
@@ -109,7 +110,8 @@ inline constexpr Shape d = Shape::d, dw = Shape::dw, d32 = Shape::d32, dr = Shap
                        dpack = Shape::dpack, apack = Shape::apack, address = Shape::address,
                        label = Shape::label, cc_in = Shape::cc_in, cc_out = Shape::cc_out,
                        fd = Shape::fd, fa = Shape::fa, fb = Shape::fb, fc = Shape::fc,
-                       md = Shape::md, vd = Shape::vd, va = Shape::va, tensor = Shape::tensor;
+                       md = Shape::md, vd = Shape::vd, va = Shape::va, tensor = Shape::tensor,
+                       shift = Shape::shift;
 
 template <class E>
 constexpr Axis::Choice is(std::string_view text, E value) {
@@ -317,6 +319,12 @@ inline constexpr Axis space_map =
 inline constexpr Axis b1024 = axis(field::none, false, false, false, is("b1024", 0));
 inline constexpr Axis l2_global = axis(field::none, false, false, false, is("L2.global", 0));
 inline constexpr Axis tile_mode = axis(field::none, true, false, false, is("tile", 0));
+// Columns of pixels, from tensors that have an axis of channels, some of pixels, and one of images.
+inline constexpr Axis image_rank =
+    axis(field::vector, false, false, false, is("3d", 3), is("4d", 4), is("5d", 5));
+inline constexpr Axis im2col = axis(field::mode, false, false, false, is("im2col", 1));
+inline constexpr Axis im2col_no_offs =
+    axis(field::mode, false, false, false, is("im2col_no_offs", 1));
 inline constexpr Axis bulk_group = axis(field::none, false, false, false, is("bulk_group", 0));
 inline constexpr Axis to_several =
     axis(field::none, false, false, false, is("multicast::cluster", 0));

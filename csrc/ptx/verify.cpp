@@ -106,6 +106,8 @@ class Check {
                            : "a register is wanted";
             case Shape::tensor:
                 return tensor(o);
+            case Shape::shift:
+                return shift(o);
             case Shape::va:
                 return source(o, Type::b32, false);
             case Shape::number:
@@ -201,6 +203,17 @@ class Check {
             return "a vector of " + std::to_string(wanted) + " coordinates is wanted";
         for (unsigned n = 0; n < wanted; ++n) {
             std::string wrong = source(here_.function.operands[at.index + n], Type::s32, false);
+            if (!wrong.empty()) return wrong;
+        }
+        return {};
+    }
+
+    std::string shift(const Operand& o) const {
+        const unsigned wanted = field::vector.get(c_.modifiers) - 2;
+        if (o.kind != Kind::vector || o.count != wanted)
+            return "a vector of " + std::to_string(wanted) + " offsets is wanted";
+        for (unsigned n = 0; n < wanted; ++n) {
+            std::string wrong = source(here_.function.operands[o.index + n], Type::b16, false);
             if (!wrong.empty()) return wrong;
         }
         return {};

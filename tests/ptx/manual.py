@@ -98,7 +98,10 @@ FORMS = [
     "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.noftz.bf16 [%d1], [%r1], %r2, %d2;", "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.dec.u32 [%r1], [%r2], %r3, [%r4];",
     "cp.async.bulk.prefetch.L2.global.L2::cache_hint [%d1], %r1, %d2;", "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 1;",
     "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2, %r3}], [%r4];", "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%d1, {%r2}], [%r1];",
-    "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d1, {%r1}];", "tensormap.replace.tile.rank.global.b1024.b32 [%d1], 3;",
+    "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d1, {%r1}];", "cp.async.bulk.prefetch.tensor.5d.L2.global.im2col [%d1, {%r1, %r2, %r3, %r4, %r5}], {%h1, %h2, %h3};",
+    "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint [%r1], [%d1, {%r2, %r3, %r4}], [%r5], {%h1}, %d2;",
+    "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1, {%r2, %r3, %r4, %r5}], [%r6], {%h1, %h2}, %h3;",
+    "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group [%d1, {%r2, %r3, %r4}], [%r1];", "cp.reduce.async.bulk.tensor.5d.global.shared::cta.add.im2col_no_offs.bulk_group [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r1];", "tensormap.replace.tile.rank.global.b1024.b32 [%d1], 3;",
     "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], [%d2], 128;",
     # threads together
     "bar.red.popc.u32 %r1, 1, 64, !%p1;", "barrier.cta.red.or.aligned.pred %p1, 2, %p2;", "barrier.cta.arrive.aligned 1, 64;", "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;",

@@ -1,6 +1,7 @@
 // csrc/cpu/api/tensor_map.cpp - cu* entry points: descriptions of tensors, for copies of their
 // tiles.
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 
 #include "cpu/driver.hpp"
@@ -24,23 +25,50 @@ std::optional<TensorMap::Element> element_of(CUtensorMapDataType type) {
     }
 }
 
-// Axes as the documentation bounds them.
-bool describe(TensorMap& map, const cuuint64_t* sizes, const cuuint64_t* strides,
-              const cuuint32_t* box, const cuuint32_t* steps) {
+// What tiles and columns have in common.
+struct Request {
+    CUtensorMap* out;
+    CUtensorMapDataType type;
+    cuuint32_t rank;
+    void* address;
+    const cuuint64_t *sizes, *strides;
+    const cuuint32_t* steps;
+    CUtensorMapInterleave interleave;
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapFloatOOBfill fill;
+};
+
+// The tensor as the documentation bounds it; what is taken of it is in the map already.
+void describe(TensorMap& map, const Request& asked) {
+    require(asked.out && reinterpret_cast<std::uintptr_t>(asked.out) % 64 == 0 && asked.address &&
+            reinterpret_cast<std::uintptr_t>(asked.address) % 16 == 0 && asked.sizes &&
+            asked.steps && (asked.rank == 1 || asked.strides));
+    map.known = TensorMap::mark;
+    map.address = reinterpret_cast<std::uintptr_t>(asked.address);
+    map.rank = static_cast<std::uint8_t>(asked.rank);
+    const auto element = element_of(asked.type);
+    require(element && asked.interleave == CU_TENSOR_MAP_INTERLEAVE_NONE &&
+                asked.swizzle <= CU_TENSOR_MAP_SWIZZLE_128B,
+            CUDA_ERROR_NOT_SUPPORTED);
+    map.type = *element;
+    constexpr auto most = std::uint64_t{1} << 32;
     for (unsigned n = 0; n < map.rank; ++n) {
-        if (sizes[n] == 0 || sizes[n] > std::uint64_t{1} << 32 || box[n] == 0 || box[n] > 256 ||
-            steps[n] == 0 || steps[n] > 8)
-            return false;
+        require(asked.sizes[n] != 0 && asked.sizes[n] <= most && asked.steps[n] != 0 &&
+                asked.steps[n] <= 8);
         // A size of 2^32 is held as one less: no coordinate goes there.
-        map.size[n] =
-            static_cast<std::uint32_t>(sizes[n] == std::uint64_t{1} << 32 ? ~0u : sizes[n]);
-        map.box[n] = box[n];
-        map.step[n] = n == 0 ? std::uint8_t{1} : static_cast<std::uint8_t>(steps[n]);
+        map.size[n] = static_cast<std::uint32_t>(asked.sizes[n] == most ? ~0u : asked.sizes[n]);
+        map.step[n] = n == 0 ? std::uint8_t{1} : static_cast<std::uint8_t>(asked.steps[n]);
         if (n == 0) continue;
-        if (strides[n - 1] % 16 != 0 || strides[n - 1] >= std::uint64_t{1} << 40) return false;
-        map.stride[n - 1] = strides[n - 1];
+        require(asked.strides[n - 1] % 16 == 0 && asked.strides[n - 1] < std::uint64_t{1} << 40);
+        map.stride[n - 1] = asked.strides[n - 1];
     }
-    return std::uint64_t{box[0]} * map.element() % 16 == 0;
+    require(std::uint64_t{map.box[0]} * map.element() % 16 == 0);
+    map.swizzle = static_cast<std::uint8_t>(asked.swizzle);
+    require(map.swizzle == 0 || map.box[0] * map.element() <= 16u << map.swizzle);
+    map.fill_nan = asked.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    require(!map.fill_nan || map.real());
+    std::memset(asked.out, 0, sizeof *asked.out);
+    std::memcpy(asked.out, &map, sizeof map);
 }
 
 }  // namespace
@@ -53,27 +81,41 @@ CUPOLA_API CUresult cuTensorMapEncodeTiled(CUtensorMap* out, CUtensorMapDataType
                                            CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
                                            CUtensorMapFloatOOBfill fill) {
     return entry([&] {
-        if (!out || reinterpret_cast<std::uintptr_t>(out) % 64 != 0 || rank == 0 || rank > 5 ||
-            !address || reinterpret_cast<std::uintptr_t>(address) % 16 != 0 || !sizes || !box ||
-            !steps || (rank > 1 && !strides))
-            return CUDA_ERROR_INVALID_VALUE;
+        require(rank != 0 && rank <= 5 && box);
         TensorMap map;
-        map.known = TensorMap::mark;
-        map.address = reinterpret_cast<std::uintptr_t>(address);
-        map.rank = static_cast<std::uint8_t>(rank);
-        const auto element = element_of(type);
-        if (!element || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
-            swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
-            return CUDA_ERROR_NOT_SUPPORTED;
-        map.type = *element;
-        if (!describe(map, sizes, strides, box, steps)) return CUDA_ERROR_INVALID_VALUE;
-        map.swizzle = static_cast<std::uint8_t>(swizzle);
-        if (swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && box[0] * map.element() > 16u << swizzle)
-            return CUDA_ERROR_INVALID_VALUE;
-        map.fill_nan = fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
-        if (map.fill_nan && !map.real()) return CUDA_ERROR_INVALID_VALUE;
-        std::memset(out, 0, sizeof *out);
-        std::memcpy(out, &map, sizeof map);
+        for (unsigned n = 0; n < rank; ++n) {
+            require(box[n] != 0 && box[n] <= 256);
+            map.box[n] = box[n];
+        }
+        describe(map, {out, type, rank, address, sizes, strides, steps, interleave, swizzle, fill});
+        return CUDA_SUCCESS;
+    });
+}
+
+CUPOLA_API CUresult cuTensorMapEncodeIm2col(CUtensorMap* out, CUtensorMapDataType type,
+                                            cuuint32_t rank, void* address, const cuuint64_t* sizes,
+                                            const cuuint64_t* strides, const int* lower,
+                                            const int* upper, cuuint32_t channels,
+                                            cuuint32_t pixels, const cuuint32_t* steps,
+                                            CUtensorMapInterleave interleave,
+                                            CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                            CUtensorMapFloatOOBfill fill) {
+    return entry([&] {
+        require(rank >= 3 && rank <= 5 && lower && upper && sizes && channels != 0 &&
+                channels <= 256 && pixels != 0 && pixels <= 1024);
+        TensorMap map;
+        map.columns = true;
+        map.box[0] = channels;
+        map.box[1] = pixels;
+        const int most = rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4;
+        for (unsigned n = 0; n < rank - 2; ++n) {
+            for (const int corner : {lower[n], upper[n]}) require(corner >= -most && corner < most);
+            // Some pixels have to be between the corners.
+            require(lower[n] < static_cast<std::int64_t>(sizes[n + 1]) + upper[n]);
+            map.lower[n] = static_cast<std::int16_t>(lower[n]);
+            map.upper[n] = static_cast<std::int16_t>(upper[n]);
+        }
+        describe(map, {out, type, rank, address, sizes, strides, steps, interleave, swizzle, fill});
         return CUDA_SUCCESS;
     });
 }

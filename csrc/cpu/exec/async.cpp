@@ -200,8 +200,12 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     const std::int32_t box = host_address(operand(i, store ? 1 : 0), ptx::Space::cluster_shared);
     const std::int32_t bytes = store ? 0 : temporary(4);
     const std::int32_t object = store ? 0 : host_address(operand(i, 2), ptx::Space::cluster_shared);
+    const auto& shapes = i.form.form().shapes;
+    const bool shifted = shapes.count > 3 && shapes.list[3] == Shape::shift;
+    for (unsigned n = 0; shifted && n < operand(i, 3).count; ++n)
+        coordinates.push_back(source(f_->operands[operand(i, 3).index + n], Type::b16));
     const std::int32_t blocks =
-        kind == AsyncKind::TensorSend ? source(operand(i, 3), Type::b16) : 0;
+        kind == AsyncKind::TensorSend ? source(operand(i, shifted ? 4 : 3), Type::b16) : 0;
     Code& code = emit(reduces ? handlers_.find(i.form, Key{i.type, i.type2, i.modifiers})
                       : store ? tensor_control.store
                       : kind == AsyncKind::TensorSend ? tensor_control.send
@@ -211,6 +215,8 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     code.op[5] = blocks;
     code.flags = flag::strong;
     code.imm = static_cast<std::int64_t>(kernel_->tables.size());
+    if (field::mode.get(i.modifiers) != 0) code.imm |= TensorControl::columns;
+    if (shifted) code.imm |= TensorControl::shifted;
     kernel_->tables.push_back(std::move(coordinates));
     if (kind == AsyncKind::TensorLoad)
         emit(async_control.complete, 0, object, bytes).flags = flag::strong;

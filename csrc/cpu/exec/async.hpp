@@ -67,8 +67,10 @@ extern const AsyncControl async_control;
 
 // tensor.cpp. op: [0] bytes that were loaded, [1] generic address of the box, [2] of the tensor
 // map, [4] of an mbarrier and [5] which blocks of the cluster; imm: which of the kernel's tables
-// has the coordinates' registers.
+// has the coordinates' registers, and where `shifted` those of what is added to them;
+// `columns` where the map has to be one of columns.
 struct TensorControl {
+    static constexpr std::int64_t columns = std::int64_t{1} << 32, shifted = columns << 1;
     Handler load, store, send;
     // op: [1] generic address of the map, [2] what is put there; imm: Field, and above it the axis.
     Handler replace;

@@ -1,5 +1,6 @@
-// csrc/cpu/exec/tensor.cpp - copies of a tensor's tiles: what a map describes, between global
-// memory and a box in shared memory, whose places may be swizzled; and changes of maps.
+// csrc/cpu/exec/tensor.cpp - copies of a tensor's tiles, or of columns of its pixels: what a map
+// describes, between global memory and a box in shared memory, whose places may be swizzled; and
+// changes of maps.
 #include <algorithm>
 #include <cstring>
 
@@ -27,23 +28,33 @@ class Tile {
             block_of(w_).reach(w_, ip_, lane_, map, sizeof map_, 16, watch::Touch::read);
         if (!bytes) return false;
         std::memcpy(&map_, bytes, sizeof map_);
-        bool sound = map_.known == TensorMap::mark && map_.rank == coordinates.size() &&
+        const bool columns = (ip_->imm & TensorControl::columns) != 0;
+        const unsigned shifts = (ip_->imm & TensorControl::shifted) != 0 ? pixel_axes() : 0;
+        bool sound = map_.known == TensorMap::mark && map_.columns == columns &&
+                     map_.rank + shifts == coordinates.size() && map_.rank <= 5 &&
                      map_.swizzle <= 3 && map_.interleave == 0 && map_.element() != 0;
         for (unsigned n = 0; sound && n < map_.rank; ++n)
-            sound = map_.box[n] != 0 && map_.box[n] <= 256 && map_.step[n] != 0;
+            sound = (columns && n > 1) ||
+                    (map_.box[n] != 0 && map_.box[n] <= (columns && n == 1 ? 1024u : 256u));
+        for (unsigned n = 0; sound && n < map_.rank; ++n) sound = map_.step[n] != 0;
         element_ = map_.element();
         if (!sound || map_.box[0] * element_ % chunk != 0) {
-            w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
-                            "no tensor map of as many axes", map_.rank);
+            w_.block->fault(
+                w_, ip_, Fault::Kind::illegal_instruction, lane_,
+                columns ? "no map of columns of as many axes" : "no map of tiles of as many axes",
+                map_.rank);
             return false;
         }
         for (unsigned n = 0; n < map_.rank; ++n)
             from_[n] = at<const std::int32_t>(r, coordinates[n])[lane_];
+        for (unsigned n = 0; n < shifts; ++n)
+            shift_[n] = at<const std::int16_t>(r, coordinates[map_.rank + n])[lane_];
         return true;
     }
 
     std::uint32_t bytes() const {
         std::uint32_t all = row_bytes();
+        if (map_.columns) return all * map_.box[1];
         for (unsigned n = 1; n < map_.rank; ++n) all *= count(n);
         return all;
     }
@@ -54,21 +65,25 @@ class Tile {
         if (!lies_well(to_box) ||
             !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, touches(to_box)))
             return false;
-        std::uint32_t place[5] = {};
-        for (std::uint64_t row = box;; row += row_bytes()) {
-            if (!copy_row(row, place, to_box, reduce)) return false;
-            unsigned n = 1;
-            while (n < map_.rank && ++place[n] == count(n)) place[n++] = 0;
-            if (n >= map_.rank) return true;
+        std::int64_t at[5];
+        std::copy_n(from_, 5, at);
+        const std::uint64_t end = box + bytes();
+        for (std::uint64_t row = box; row != end; row += row_bytes()) {
+            if (!copy_row(row, at, to_box, reduce)) return false;
+            if (map_.columns)
+                next_pixel(at);
+            else
+                next_row(at);
         }
+        return true;
     }
 
   private:
     // As an H200 has it: a tile begins at whole 16 bytes of its rows, and one that is stored begins
     // nowhere before the tensor.
     bool lies_well(bool loads) const {
-        const bool before =
-            !loads && std::any_of(from_, from_ + map_.rank, [](auto at) { return at < 0; });
+        const bool before = !loads && !map_.columns &&
+                            std::any_of(from_, from_ + map_.rank, [](auto at) { return at < 0; });
         if (!before && static_cast<std::uint32_t>(from_[0]) * element_ % chunk == 0) return true;
         w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
                         before ? "a tile is stored that begins before the tensor"
@@ -80,19 +95,36 @@ class Tile {
     std::uint32_t count(unsigned n) const {
         return (map_.box[n] + map_.step[n] - 1) / map_.step[n];
     }
+    unsigned pixel_axes() const { return map_.rank < 2 ? 0 : map_.rank - 2u; }
+
+    void next_row(std::int64_t (&at)[5]) const {
+        for (unsigned n = 1; n < map_.rank; ++n) {
+            at[n] += map_.step[n];
+            if (at[n] < from_[n] + std::int64_t{count(n)} * map_.step[n]) return;
+            at[n] = from_[n];
+        }
+    }
+    // Behind the last pixel of a row comes the first of the next one, and so on to the next image.
+    void next_pixel(std::int64_t (&at)[5]) const {
+        for (unsigned n = 1; n <= pixel_axes(); ++n) {
+            at[n] += map_.step[n];
+            if (at[n] < std::int64_t{map_.size[n]} + map_.upper[n - 1]) return;
+            at[n] = map_.lower[n - 1];
+        }
+        ++at[map_.rank - 1];
+    }
     // Bits 4 and up of a shared address are changed by those from bit 7 on.
     std::byte* swizzled(std::uint64_t address) const {
         const std::uint64_t mask = (std::uint64_t{1} << map_.swizzle) - 1;
         return reinterpret_cast<std::byte*>(address ^ (address >> 7 & mask) << 4);
     }
 
-    bool copy_row(std::uint64_t row, const std::uint32_t (&place)[5], bool to_box,
+    bool copy_row(std::uint64_t row, const std::int64_t (&at)[5], bool to_box,
                   ReduceElements reduce) {
         std::uint64_t address = map_.address;
         bool inside = true;
         for (unsigned n = 1; n < map_.rank; ++n) {
-            const std::int64_t index =
-                std::int64_t{from_[n]} + std::int64_t{place[n]} * map_.step[n];
+            const std::int64_t index = at[n] + (n <= pixel_axes() ? shift_[n - 1] : 0);
             inside = inside && index >= 0 && index < std::int64_t{map_.size[n]};
             address += static_cast<std::uint64_t>(index) * map_.stride[n - 1];
         }
@@ -148,12 +180,13 @@ class Tile {
     TensorMap map_;
     unsigned element_ = 0;  // bytes
     std::int32_t from_[5] = {};
+    std::int16_t shift_[3] = {};
 };
 
 // f(tile, lane) for each active lane.
 template <class F>
 const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
-    const auto& coordinates = block_of(w).kernel().tables[static_cast<std::size_t>(ip->imm)];
+    const auto& coordinates = block_of(w).kernel().tables[static_cast<std::uint32_t>(ip->imm)];
     const auto* map = at<const std::uint64_t>(r, ip->op[2]);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
