@@ -124,7 +124,7 @@ void GraphExec::list(const Graph& graph, std::vector<Node*>& order) {
     conditions_.insert(conditions_.end(), graph.conditions.begin(), graph.conditions.end());
 }
 
-// A body is run by the stream's work in its own turn: it has kernels, copies and fills alone.
+// What cuda.h allows a body to have; NVIDIA's driver refuses the rest here, not as it is added.
 void GraphExec::list_bodies(const ConditionalNode& choice) {
     for (const auto& body : choice.bodies) {
         auto& order = bodies_[body.get()];
@@ -135,7 +135,7 @@ void GraphExec::list_bodies(const ConditionalNode& choice) {
                         std::holds_alternative<Copy>(work) || std::holds_alternative<Fill>(work) ||
                         std::holds_alternative<EmptyNode>(work) ||
                         std::holds_alternative<ConditionalNode>(work),
-                    CUDA_ERROR_NOT_SUPPORTED);
+                    CUDA_ERROR_INVALID_VALUE);
         }
     }
 }

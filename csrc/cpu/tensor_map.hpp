@@ -6,6 +6,9 @@
 
 namespace cupola::cpu {
 
+// What stands in place of halves that are outside of a tensor, if NaNs are asked for.
+inline constexpr std::uint16_t outside = 0x7ff7;
+
 struct TensorMap {
     static constexpr std::uint64_t mark = 0x70616d726f736e74;
     // As tensormap.replace numbers them; what comes after bf16 changes what is copied, and is not

@@ -128,6 +128,7 @@ inline constexpr Axis sat_implied = axis(field::none, true, false, false, is("sa
 inline constexpr Axis finite = axis(field::satfinite, true, true, false, is("satfinite", 1));
 inline constexpr Axis finite_always =
     axis(field::satfinite, false, true, false, is("satfinite", 1));
+inline constexpr Axis oob = axis(field::none, false, false, false, is("oob", 0));
 inline constexpr Axis relu = axis(field::relu, true, true, false, is("relu", 1));
 inline constexpr Axis nan = axis(field::nan, true, true, false, is("NaN", 1));
 inline constexpr Axis xorsign = axis(field::xorsign, true, true, false, is("xorsign.abs", 1));

@@ -129,7 +129,7 @@ FORMS = [
 ]  # fmt: skip
 
 # Forms of FORMS that the CPU device refuses, by how they begin.
-ABSENT_FORMS = ("fma.rn.oob", "multimem.")  # fmt: skip
+ABSENT_FORMS = ("multimem.",)  # fmt: skip
 
 # Of newer devices than compute_90a: neither ptxas for sm_90a nor the CPU device takes them.
 NEWER = [

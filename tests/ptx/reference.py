@@ -356,11 +356,27 @@ def minus(x):
     return x[0] ^ 1, x[1]
 
 
+def inside(run, t):
+    """A factor that stands for what is outside of a tensor makes +0, in each half by itself."""
+    halves = (0, 16) if t.endswith("x2") else (0,)
+
+    def guarded(m, t, t2, *sources):
+        (out,) = run(m, t, t2, *sources)
+        for at in halves:
+            if any(s >> at & 0x7FFF == 0x7FF7 for s in sources[:2]):
+                out &= ~(0xFFFF << at)
+        return (out,)
+
+    return guarded
+
+
 ONE = (0, Fraction(1))
 reals("AddReal", lambda t, s, r: fl.total(t, s, r))
 reals("SubReal", lambda t, s, r: fl.total(t, [s[0], minus(s[1])], r))
 reals("MulReal", lambda t, s, r: fl.encode(t, *fl.product(*s), r))
 reals("FmaReal", lambda t, s, r: fl.total(t, [fl.product(s[0], s[1]), s[2]], r))
+for _name, _type in (("{}", "f16"), ("Pairwise<{}>", "f16x2")):
+    FUNCTIONS[_name.format("FmaInside")] = inside(FUNCTIONS[_name.format("FmaReal")], _type)
 reals("DivReal", lambda t, s, r: fl.quotient(t, s[0], s[1], r))
 reals("RcpReal", lambda t, s, r: fl.quotient(t, ONE, s[0], r))
 reals("SqrtReal", lambda t, s, r: fl.root(t, s[0], r))

@@ -227,6 +227,7 @@ def test_every_row_has_a_test():
     from . import (
         test_async,
         test_cluster,
+        test_columns,
         test_control,
         test_matrix,
         test_memory,
@@ -239,7 +240,8 @@ def test_every_row_has_a_test():
     )
 
     modules = (test_async, test_cluster, test_control, test_matrix, test_memory, test_stack)
-    chapters = (test_tensor, test_tensor_changes, test_texture, test_video, test_warp)
+    tensors = (test_columns, test_tensor, test_tensor_changes)
+    chapters = (*tensors, test_texture, test_video, test_warp)
     texts = "".join(m.COVERED for m in (*modules, *chapters))
     missing = [
         f"{r.chapter}:{r.line} {r.mnemonic}"

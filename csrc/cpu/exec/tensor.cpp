@@ -80,8 +80,15 @@ class Tile {
 
   private:
     // As an H200 has it: a tile begins at whole 16 bytes of its rows, and one that is stored begins
-    // nowhere before the tensor.
+    // nowhere before the tensor; a column begins at a pixel between the corners.
     bool lies_well(bool loads) const {
+        for (unsigned n = 1; map_.columns && n <= pixel_axes(); ++n) {
+            if (from_[n] >= map_.lower[n - 1] && from_[n] < end(n)) continue;
+            w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
+                            "a column that does not begin between the corners",
+                            static_cast<std::uint32_t>(from_[n]));
+            return false;
+        }
         const bool before = !loads && !map_.columns &&
                             std::any_of(from_, from_ + map_.rank, [](auto at) { return at < 0; });
         if (!before && static_cast<std::uint32_t>(from_[0]) * element_ % chunk == 0) return true;
@@ -97,6 +104,10 @@ class Tile {
     }
     unsigned pixel_axes() const { return map_.rank < 2 ? 0 : map_.rank - 2u; }
 
+    std::int64_t end(unsigned axis) const {  // of pixels
+        return std::int64_t{map_.size[axis]} + map_.upper[axis - 1];
+    }
+
     void next_row(std::int64_t (&at)[5]) const {
         for (unsigned n = 1; n < map_.rank; ++n) {
             at[n] += map_.step[n];
@@ -108,10 +119,10 @@ class Tile {
     void next_pixel(std::int64_t (&at)[5]) const {
         for (unsigned n = 1; n <= pixel_axes(); ++n) {
             at[n] += map_.step[n];
-            if (at[n] < std::int64_t{map_.size[n]} + map_.upper[n - 1]) return;
+            if (at[n] < end(n)) return;
             at[n] = map_.lower[n - 1];
         }
-        ++at[map_.rank - 1];
+        at[map_.rank - 1] += map_.step[map_.rank - 1];
     }
     // Bits 4 and up of a shared address are changed by those from bit 7 on.
     std::byte* swizzled(std::uint64_t address) const {
@@ -170,8 +181,8 @@ class Tile {
             std::memset(line, 0, row_bytes());
             return;
         }
-        std::memset(line, 0xff, row_bytes());
-        for (unsigned n = element_ - 1; n < row_bytes(); n += element_) line[n] = std::byte{0x7f};
+        // By the same 16 bits in all types, as an H200 does; fma.oob knows them.
+        for (unsigned n = 0; n < row_bytes(); n += 2) std::memcpy(line + n, &cpu::outside, 2);
     }
 
     Warp& w_;

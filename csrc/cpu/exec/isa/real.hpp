@@ -8,6 +8,7 @@
 
 #include "cpu/exec/isa/bind.hpp"
 #include "cpu/exec/isa/narrow.hpp"
+#include "cpu/tensor_map.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
@@ -160,6 +161,18 @@ struct FmaReal {
         } else {
             d = finished<M>(x);
         }
+    }
+};
+
+// A factor that a copy has put in place of what is outside of a tensor makes +0 of the result.
+struct FmaInside {
+    template <class M, class T>
+    static void lane(T& d, T a, T b, T c) {
+        const auto is_outside = [](T x) {
+            return (bit_cast<std::uint16_t>(x) & 0x7fff) == cpu::outside;
+        };
+        FmaReal::lane<M>(d, a, b, c);
+        if (is_outside(a) || is_outside(b)) d = bit_cast<T>(std::uint16_t{0});
     }
 };
 
