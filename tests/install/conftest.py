@@ -95,7 +95,8 @@ class Place:
         return other
 
     def hide_nvcc(self):
-        """Take the machine's nvcc away from everything that is called after this."""
+        """Take the machine's nvcc away from everything that is called after this, and its code."""
+        shutil.rmtree(self.source / "build" / "kernels", ignore_errors=True)
         for variable in TOOLKIT_VARIABLES:
             self.environment.pop(variable, None)
         folders = self.environment["PATH"].split(os.pathsep)
@@ -125,9 +126,10 @@ GENERATED = ("build", "dist", ".venv", ".git", "package/cupola/lib", "package/cu
 
 
 def copy_checkout(target, objects):
-    """The sources; and objects that this checkout's own build made, to save their minutes.
+    """The sources; and what this checkout's own build compiled, to save its minutes.
 
-    The image is always compiled anew; libraries and modules are always linked anew.
+    Libraries and modules are always linked anew; images are compiled anew where the compiler is
+    another (Place.hide_nvcc) or the architectures are.
     """
 
     def ignore(folder, names):
@@ -141,7 +143,7 @@ def copy_checkout(target, objects):
         ]
 
     shutil.copytree(ROOT, target, ignore=ignore)
-    for name in ("native/release", "cython", "python/release") if objects else ():
+    for name in ("kernels", "native/release", "cython", "python/release") if objects else ():
         made = ROOT / "build" / name
         if made.is_dir():
             unwanted = shutil.ignore_patterns("lib", "*.so", "*.so.made")
