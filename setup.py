@@ -46,6 +46,7 @@ for module in (
     "error",
     "image",
     "native",
+    "processors",
     "ptx",
     "step",
     "toolkit",

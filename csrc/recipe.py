@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import packing, processors
+from . import packing
 
 BUILD = Path("build")
 ARRAYS = BUILD / "kernels" / "arrays.bin"
@@ -235,7 +235,7 @@ class Recipe:
         ]
         # A newer processor's objects come last: of an inline function that several objects hold,
         # the linker keeps the first, which has to run everywhere.
-        for isa, march, wanted in processors.instruction_sets(
+        for isa, march, wanted in self.build.processors.instruction_sets(
             self.build.architectures.asks_for_all()
         ):
             options = (*flags, *(fast if wanted else hasty), f"-DCUPOLA_ISA={isa}", *march)

@@ -208,7 +208,9 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     auto& function = functions_[index];
     if (function) return function;
     const Kernel& kernel = read_kernel(*image_, names_[index]);
-    if (Driver::get().settings.mode == native::Mode::compile) compile_now(kernel);
+    const native::Mode mode = Driver::get().settings.mode;
+    if (mode == native::Mode::ahead || mode == native::Mode::automatic) native::take_ahead(kernel);
+    if (mode == native::Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (const auto library = library_.lock())
         made->attributes =

@@ -74,13 +74,13 @@ bool known_mode(const char* name, native::Mode& out, std::string& error) {
     const char* text = variable(name);
     if (!text) return true;
     for (const auto& [word, meant] :
-         {std::pair("interpret", native::Mode::interpret),
+         {std::pair("interpret", native::Mode::interpret), std::pair("ahead", native::Mode::ahead),
           std::pair("compile", native::Mode::compile), std::pair("auto", native::Mode::automatic)})
         if (std::strcmp(text, word) == 0) {
             out = meant;
             return true;
         }
-    error = std::string(name) + "='" + text + "': interpret, compile or auto is wanted";
+    error = std::string(name) + "='" + text + "': interpret, ahead, compile or auto is wanted";
     return false;
 }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import mmap
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from cupola import manifest as manifests
@@ -120,7 +121,31 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
         # What lies in an archive is a text to the compiler, without a folder of its own.
         source = Path(place) if os.path.isfile(place) else image.decode()
         return compiler.compile(source, name=place, device=device)
+    look_ahead(place)
     return Module(image, place, manifest, device)
+
+
+def look_ahead(place: str) -> None:
+    """Have the CPU device take kernels' machine code from beside an image, where that is."""
+    from cupola.build import processors
+
+    stem = os.path.splitext(os.path.abspath(place))[0]
+    if not any(os.path.exists(f"{stem}.{level}.so") for level in processors.NAMES):
+        return
+    from cupola import driver
+
+    about = driver.info()
+    if about.kind != "cpu":
+        return
+    import ctypes
+
+    add = ctypes.CDLL(about.path).cupola_cpu_add_ahead
+    add.restype = ctypes.c_char_p
+    objection = add(os.fsencode(stem))
+    if objection:
+        warnings.warn(
+            f"{os.fsdecode(objection)}; its kernels are interpreted", RuntimeWarning, stacklevel=3
+        )
 
 
 def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:

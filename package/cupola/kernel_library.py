@@ -105,11 +105,13 @@ class KernelLibrary:
         self._given.clear()
 
     def _load(self, index: int) -> Module:
+        from cupola import images
         from cupola.module import Module
 
         if self._found is None:
             self._found = self._search()
         image, manifest, place = self._found
+        images.look_ahead(place)
         return Module(image, place, manifest, index)
 
     def _search(self) -> tuple[Any, Any, str]:

@@ -12,7 +12,7 @@ import pytest
 
 import cupola.build
 from cupola import paths
-from cupola.build import architectures, native, step, toolkit  # noqa: F401 - attributes of cupola.build
+from cupola.build import architectures, native, processors, step, toolkit  # noqa: F401 - attributes of cupola.build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,13 +35,13 @@ def recipe():
 def test_newer_processors_objects_come_last(recipe):
     work = recipe.Recipe(cupola.build, ROOT, "1")
     targets = [made.target.as_posix() for made in work.device_objects(toolkit.find())]
-    order = [isa for isa, *_ in recipe.processors.instruction_sets(False)]
+    order = [isa for isa, *_ in processors.instruction_sets(False)]
     ranks = [
         next((i + 1 for i, isa in enumerate(order) if f"/{isa}/" in target), 0)
         for target in targets
     ]
     assert ranks == sorted(ranks) and set(ranks) == set(range(len(order) + 1))
-    every = [isa for isa, *_ in recipe.processors.instruction_sets(True)]
+    every = [isa for isa, *_ in processors.instruction_sets(True)]
     if platform.machine() == "x86_64":
         assert every == ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
     assert order[0] == every[0] and set(order) <= set(every) and len(order) <= 2
@@ -60,12 +60,12 @@ def test_newer_processors_objects_come_last(recipe):
         ("avx512f avx512bw avx512cd avx512dq avx512vl", ["x86_64_v2"]),
     ],
 )
-def test_a_build_for_this_machine_has_its_level_and_the_oldest(recipe, monkeypatch, features, made):
-    monkeypatch.setattr(recipe.processors, "processor_features", lambda: set(features.split()))
-    assert [isa for isa, *_ in recipe.processors.instruction_sets(False)] == made
-    quick = [isa for isa, _, wanted in recipe.processors.instruction_sets(False) if wanted]
+def test_a_build_for_this_machine_has_its_level_and_the_oldest(monkeypatch, features, made):
+    monkeypatch.setattr(processors, "processor_features", lambda: set(features.split()))
+    assert [isa for isa, *_ in processors.instruction_sets(False)] == made
+    quick = [isa for isa, _, wanted in processors.instruction_sets(False) if wanted]
     assert quick == made[-1:]
-    assert all(wanted for *_, wanted in recipe.processors.instruction_sets(True))
+    assert all(wanted for *_, wanted in processors.instruction_sets(True))
 
 
 LONG = """

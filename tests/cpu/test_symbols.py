@@ -109,10 +109,12 @@ def test_works_before_init(passes):
 
 
 OWN = {
+    "cupola_cpu_add_ahead",
     "cupola_cpu_device",
     "cupola_cpu_execution",
     "cupola_cpu_last_fault",
     "cupola_cpu_last_refusal",
+    "cupola_cpu_make_ahead",
     "cupola_cpu_findings",
     "cupola_cpu_printed",
 }

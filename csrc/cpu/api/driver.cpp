@@ -1,12 +1,15 @@
 // csrc/cpu/api/driver.cpp - cu* entry points: initialisation, version, errors, symbols, profiler.
 #include "cpu/driver.hpp"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
 #include "cpu/jit.hpp"
 #include "cpu/module.hpp"
+#include "cpu/native/ahead.hpp"
 #include "cpu/symbols.hpp"
 #include "cpu/watch/findings.hpp"
 
@@ -61,6 +64,37 @@ CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
+}
+
+// Has machine code made ahead of time of kernels, for one level of this kind of processor
+// ("x86-64-v3"): a library, which is to be named STEM.LEVEL.so. `without` gets a line for each
+// kernel that is left out, and why; or why there is no library. Valid until the thread asks again.
+CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t count,
+                                          const char* level, const char* library,
+                                          const char** without) {
+    thread_local std::string text;
+    text.clear();
+    return entry([&] {
+        require(level && library && without && (functions || count == 0));
+        *without = text.c_str();
+        std::vector<std::shared_ptr<Function>> held;
+        std::vector<const Kernel*> kernels;
+        for (size_t n = 0; n < count; ++n) {
+            held.push_back(Function::from(functions[n]));
+            kernels.push_back(&held.back()->kernel());
+        }
+        const bool made = native::make_ahead(kernels, level, library, text);
+        *without = text.c_str();
+        return made ? CUDA_SUCCESS : CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+    });
+}
+
+// Has kernels that are asked for from now on taken from STEM.LEVEL.so, where that is there for this
+// processor and was made of just them. Returns why a library that is there is not loaded, or "".
+CUPOLA_API const char* cupola_cpu_add_ahead(const char* stem) {
+    thread_local std::string text;
+    text = stem ? native::add_ahead(stem) : "";
+    return text.c_str();
 }
 
 // ---- cu* --------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ std::int32_t Decoder::host_address(const ptx::Operand& m, ptx::Space space) {
         if (shared != in_window(space))
             fail(line_, "'" + module_.variables[m.index].name +
                             "' does not lie in the space that is accessed");
-        from = constant(8, variable_address(m.index));
+        from = address_of(m.index, 0, 8);
     } else {
         from = constant(8, 0);
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -142,7 +143,8 @@ class Decoder {
     std::int32_t temporary(unsigned width);
     std::int32_t temporary_predicate();
     std::int32_t reg(std::uint32_t index);
-    std::int32_t constant(unsigned width, std::uint64_t value);
+    std::int32_t constant(unsigned width, std::uint64_t value, bool placed = false);
+    std::int32_t address_of(std::uint32_t variable, std::uint64_t offset, unsigned width);
     std::int32_t special(unsigned which, unsigned width);
     std::int32_t source(const ptx::Operand& o, ptx::Type type);
     std::int32_t relaxed_source(const ptx::Operand& o, ptx::Type type);
@@ -182,7 +184,7 @@ class Decoder {
     std::uint32_t line_ = 0;
     std::uint32_t file_ = 0;  // bytes of the register file so far
     std::uint32_t predicate_file_ = 0, predicates_left_ = 0;
-    std::map<std::pair<unsigned, std::uint64_t>, std::int32_t> constants_;
+    std::map<std::tuple<unsigned, std::uint64_t, bool>, std::int32_t> constants_;
     std::map<unsigned, std::int32_t> specials_;
     std::vector<std::int32_t> temporaries_[5];  // predicates, and by width 1-2, 4, 8, 16
     std::size_t temporaries_used_[5] = {};

@@ -51,7 +51,7 @@ std::int32_t Decoder::texture_handle(const Operand& o) {
     if (o.base == Operand::Kind::reg) return reg(o.index);
     const ptx::Variable& v = module_.variables[o.index];
     if (v.external) fail(line_, "extern variable '" + v.name + "' is nowhere defined", true);
-    return constant(8, placement_.addresses[o.index]);
+    return constant(8, placement_.addresses[o.index], true);
 }
 
 void Decoder::texture(const ptx::Instruction& i) {

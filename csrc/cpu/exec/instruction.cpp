@@ -270,7 +270,7 @@ ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code&
             const bool shared = space == ptx::Space::shared || space == ptx::Space::cluster_shared;
             if ((v.space == ptx::Space::shared) != shared)
                 fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
-            code.op[4] = constant(8, variable_address(m.index));
+            code.op[4] = address_of(m.index, 0, 8);
             code.imm = m.value;
             break;
         }

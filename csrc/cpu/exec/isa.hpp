@@ -2,6 +2,8 @@
 // choice among them.
 #pragma once
 
+#include <vector>
+
 #include "cpu/exec/code.hpp"
 #include "ptx/table.hpp"
 
@@ -33,5 +35,8 @@ struct Isa {
 
 // The best that this processor runs.
 const Isa& isa();
+// Levels that code may be compiled for which this processor runs, as -march calls them, the best
+// first; where a host has one form alone, its name.
+std::vector<const char*> levels();
 
 }  // namespace cupola::cpu::exec

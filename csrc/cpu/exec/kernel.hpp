@@ -31,6 +31,7 @@ struct ConstantLanes {
     std::int32_t offset;
     std::uint32_t width;
     std::uint64_t value;
+    bool placed = false;  // where something lies in this process: another value in the next
 };
 
 // Bytes in a thread's local memory, relative to the caller's stack pointer.

@@ -23,4 +23,10 @@ struct Services {
 // Runs from an entry on; returns where to go on by handlers, or nullptr where the warp leaves.
 using NativeRun = const Code* (*)(const Code* ip, Warp& w, std::byte* registers, const Services&);
 
+// What a library that was made ahead of time has of each kernel.
+struct Ahead {
+    char key[65];  // of the source that it was made of
+    NativeRun run;
+};
+
 }  // namespace cupola::cpu::exec

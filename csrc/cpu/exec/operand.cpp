@@ -96,11 +96,11 @@ std::int32_t Decoder::reg(std::uint32_t index) {
     return offset;
 }
 
-std::int32_t Decoder::constant(unsigned width, std::uint64_t value) {
-    const auto [at, fresh] = constants_.emplace(std::make_pair(width, value), 0);
+std::int32_t Decoder::constant(unsigned width, std::uint64_t value, bool placed) {
+    const auto [at, fresh] = constants_.emplace(std::make_tuple(width, value, placed), 0);
     if (fresh) {
         at->second = width == 0 ? allocate_predicate() : allocate(width);
-        kernel_->constants.push_back({at->second, width, value});
+        kernel_->constants.push_back({at->second, width, value, placed});
     }
     return at->second;
 }
@@ -123,6 +123,13 @@ std::uint64_t Decoder::variable_address(std::uint32_t variable) const {
     if (v.space == ptx::Space::shared) return shared_at_.at(variable);
     if (v.external) fail(line_, "extern variable '" + v.name + "' is nowhere defined", true);
     return placement_.addresses[variable];
+}
+
+// What lies in shared memory does so at the same place in every process.
+std::int32_t Decoder::address_of(std::uint32_t variable, std::uint64_t offset, unsigned width) {
+    const std::uint64_t at = variable_address(variable) + offset;
+    return constant(width, width == 4 ? at & 0xffffffffu : at,
+                    module_.variables[variable].space != ptx::Space::shared);
 }
 
 std::int32_t Decoder::frame_address(std::uint32_t variable, std::int64_t offset, unsigned width) {
@@ -156,18 +163,15 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
         case Kind::real:
         case Kind::single:
             return constant(width, bits_in(o, type));
-        case Kind::variable: {
-            const std::uint64_t at =
-                variable_address(o.index) + static_cast<std::uint64_t>(o.value);
-            return constant(width, width == 4 ? at & 0xffffffffu : at);
-        }
+        case Kind::variable:
+            return address_of(o.index, static_cast<std::uint64_t>(o.value), width);
         case Kind::frame:
             return frame_address(o.index, o.value, width);
         case Kind::function:
             if (!module_.functions[o.index].defined)
                 fail(line_, "function '" + module_.functions[o.index].name + "' is nowhere defined",
                      true);
-            return constant(width, placement_.functions[o.index]);
+            return constant(width, placement_.functions[o.index], true);
         case Kind::special:
             break;
         default:

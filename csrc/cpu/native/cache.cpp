@@ -31,27 +31,35 @@ bool is_own(const struct stat& about) {
     return about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Why a real path is no folder that this user alone decides about; empty where it is. Whoever may
-// rename in a folder above decides too: those are to be this user's, root's or whose the root
-// folder is (in a container that may be somebody else), and what others may write has to be sticky.
-std::string objection_to(const std::string& folder) {
+// This user's, root's, or whose the root folder is: in a container that may be somebody else.
+bool is_trusted(const struct stat& about, const struct stat& root) {
+    return about.st_uid == geteuid() || about.st_uid == 0 || about.st_uid == root.st_uid;
+}
+
+// Whoever may rename in a folder above a real path decides about what is there, too: those are to
+// be trusted, and what others may write has to be sticky.
+std::string objection_above(const std::string& path) {
     struct stat about, root;
-    if (lstat(folder.c_str(), &about) != 0) return folder + ": " + std::strerror(errno);
-    if (!S_ISDIR(about.st_mode)) return folder + " is no folder";
-    if (!is_own(about)) return folder + " is not this user's alone";
-    if (access(folder.c_str(), W_OK) != 0) return folder + " can't be written";
     if (lstat("/", &root) != 0) return std::string("/: ") + std::strerror(errno);
-    for (std::size_t at = folder.size(); (at = folder.rfind('/', at - 1)) != std::string::npos;) {
-        const std::string above = at == 0 ? "/" : folder.substr(0, at);
+    for (std::size_t at = path.size(); (at = path.rfind('/', at - 1)) != std::string::npos;) {
+        const std::string above = at == 0 ? "/" : path.substr(0, at);
         if (lstat(above.c_str(), &about) != 0) return above + ": " + std::strerror(errno);
-        const bool trusted =
-            about.st_uid == geteuid() || about.st_uid == 0 || about.st_uid == root.st_uid;
         const bool open = (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-        if (!trusted || (open && (about.st_mode & S_ISVTX) == 0))
+        if (!is_trusted(about, root) || (open && (about.st_mode & S_ISVTX) == 0))
             return "others can exchange what is in " + above;
         if (at == 0) break;
     }
     return "";
+}
+
+// Why a real path is no folder that this user alone decides about; empty where it is.
+std::string objection_to(const std::string& folder) {
+    struct stat about;
+    if (lstat(folder.c_str(), &about) != 0) return folder + ": " + std::strerror(errno);
+    if (!S_ISDIR(about.st_mode)) return folder + " is no folder";
+    if (!is_own(about)) return folder + " is not this user's alone";
+    if (access(folder.c_str(), W_OK) != 0) return folder + " can't be written";
+    return objection_above(folder);
 }
 
 std::string real_path(const std::string& folder) {
@@ -117,6 +125,17 @@ bool is_passing(std::string_view name) {
 }
 
 }  // namespace
+
+std::string objection_to_installed(const std::string& file) {
+    const std::string path = real_path(file);
+    struct stat about, root;
+    if (lstat(path.c_str(), &about) != 0) return path + ": " + std::strerror(errno);
+    if (lstat("/", &root) != 0) return std::string("/: ") + std::strerror(errno);
+    if (!S_ISREG(about.st_mode)) return path + " is no file";
+    if (!is_trusted(about, root) || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return "others can write " + path;
+    return objection_above(path);
+}
 
 Cache::Cache() {
     if (std::string folder = usual_folder(); !folder.empty()) {

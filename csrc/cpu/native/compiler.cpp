@@ -116,7 +116,7 @@ Compiler Compiler::find() {
     return found;
 }
 
-std::vector<std::string> flags() {
+std::vector<std::string> flags(const std::string& level) {
     // As csrc/recipe.py's, by which the interpreter was built.
     std::vector<std::string> all = {"-std=c++17",
                                     "-O3",
@@ -133,20 +133,25 @@ std::vector<std::string> flags() {
     for (const char* function : {"sin", "cos", "exp2", "log2", "tanh"})
         for (const char* width : {"", "f"})
             all.push_back(std::string("-fno-builtin-") + function + width);
-    // As csrc/recipe.py names the levels: x86_64_v4 for -march=x86-64-v4.
-    std::string level = exec::isa().name;
-    if (level.compare(0, 7, "x86_64_") == 0) {
-        for (char& c : level) c = c == '_' ? '-' : c;
-        all.push_back("-march=" + level);
-        if (level == "x86-64-v4") all.push_back("-mprefer-vector-width=512");
-    }
+    if (!level.empty()) all.push_back("-march=" + level);
+    // Lanes are written as one type and read as another of their size: there by intrinsics, which
+    // may do so, elsewhere by loops, of which GCC would make other bits.
+    all.push_back(level == "x86-64-v4" ? "-mprefer-vector-width=512" : "-fno-strict-aliasing");
     return all;
 }
 
-bool compile(const Compiler& compiler, const std::string& source, const std::string& library,
-             bool slowly, std::string& why) {
+std::string own_level() {
+    // As csrc/recipe.py names the levels: x86_64_v4 for -march=x86-64-v4.
+    std::string level = exec::isa().name;
+    if (level.compare(0, 7, "x86_64_") != 0) return "";
+    for (char& c : level) c = c == '_' ? '-' : c;
+    return level;
+}
+
+bool compile(const Compiler& compiler, const std::string& level, const std::string& source,
+             const std::string& library, bool slowly, std::string& why) {
     std::vector<std::string> words = compiler.command;
-    for (const auto& flag : flags()) words.push_back(flag);
+    for (const auto& flag : flags(level)) words.push_back(flag);
     for (const char* word : {"-x", "c++", "-o"}) words.push_back(word);
     words.push_back(library);
     words.push_back(source);

@@ -16,13 +16,16 @@ struct Compiler {
     bool there() const { return !command.empty(); }
 };
 
-// How sources become a library for this processor: the flags that semantics are built with.
-std::vector<std::string> flags();
+// How sources become a library: the flags that semantics are built with. `level` is what -march
+// takes, "x86-64-v3"; or empty, where a host has one form alone.
+std::vector<std::string> flags(const std::string& level);
+// That of this device's own handlers.
+std::string own_level();
 
 // Compiles a source to a library. Waits for it, and says why where it fails. `slowly`: with what
 // the processor has to spare.
-bool compile(const Compiler& compiler, const std::string& source, const std::string& library,
-             bool slowly, std::string& why);
+bool compile(const Compiler& compiler, const std::string& level, const std::string& source,
+             const std::string& library, bool slowly, std::string& why);
 // Ends what is being compiled: the process is about to end.
 void stop_compiling();
 

@@ -17,6 +17,7 @@
 
 #include "cpu/exec/kernel.hpp"
 #include "cpu/executor.hpp"
+#include "cpu/native/ahead.hpp"
 #include "cpu/native/cache.hpp"
 #include "cpu/native/compiler.hpp"
 #include "cpu/native/print.hpp"
@@ -49,6 +50,13 @@ std::unique_ptr<Native> frame_of(const Program& program) {
     native->services = {
         native->code.data(), native->handlers.data(), &halt, &arrive, &expire, &set_mask};
     return native;
+}
+
+// Launches take it from now on.
+void publish(NativeSlot& slot, std::unique_ptr<Native> made) {
+    slot.made = std::move(made);
+    slot.ready.store(slot.made.get(), std::memory_order_release);
+    slot.state.store(State::ready, std::memory_order_release);
 }
 
 // Kernels that are compiled as one source. What it needs of them is copied: they may be gone.
@@ -131,7 +139,8 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
     // Never destroyed: the background goes on while the process ends.
     static const auto& compiler = *new Compiler(Compiler::find());
     std::string about;
-    for (const auto& flag : flags()) about += flag + " ";
+    const std::string level = own_level();
+    for (const auto& flag : flags(level)) about += flag + " ";
     // Without a compiler what one has made before would do, but whose it is cannot be told.
     if (!compiler.there()) {
         why = compiler.missing;
@@ -157,7 +166,7 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
         return nullptr;
     }
     unlink(library.c_str());
-    const bool done = compile(compiler, source, library, slowly, why);
+    const bool done = compile(compiler, level, source, library, slowly, why);
     void* loaded = nullptr;
     if (done && cache().keep(key, library)) {
         loaded = cache().load(key);
@@ -183,9 +192,7 @@ void finish(Job& job, bool slowly) try {
             continue;
         }
         job.frames[n]->run = reinterpret_cast<NativeRun>(run);
-        slot.made = std::move(job.frames[n]);
-        slot.ready.store(slot.made.get(), std::memory_order_release);
-        slot.state.store(State::ready, std::memory_order_release);
+        publish(slot, std::move(job.frames[n]));
     }
 } catch (const std::exception& error) {
     give_up(job, error.what());
@@ -226,6 +233,25 @@ void make_now(const std::vector<const Kernel*>& kernels) {
     for (const Kernel* kernel : kernels)
         while (static_cast<const KernelCode*>(kernel)->native->state.load() == State::making)
             usleep(1000);
+}
+
+void take_ahead(const Kernel& kernel) {
+    const auto& code = static_cast<const KernelCode&>(kernel);
+    NativeSlot& slot = *code.native;
+    State none = State::none;
+    if (!is_ahead(code.name()) || !slot.state.compare_exchange_strong(none, State::making)) return;
+    try {
+        const Program program(code);
+        if (const NativeRun run = find_ahead(code.name(), source_of(program, 0))) {
+            auto frame = frame_of(program);
+            frame->run = run;
+            publish(slot, std::move(frame));
+            return;
+        }
+    } catch (const Unprintable&) {  // as kernels are that nobody made ahead
+    } catch (const std::exception&) {
+    }
+    slot.state.store(State::none);
 }
 
 void took(const Kernel& kernel, std::uint64_t nanoseconds) {

@@ -10,10 +10,13 @@ namespace cupola::cpu::native {
 
 enum class Mode {
     interpret,  // never
+    ahead,      // where it was compiled when the program was built
     compile,    // before a kernel is first launched; the launch fails where that can't be
     automatic,  // in the background, once a kernel has taken some time
 };
 
+// Takes what was made of the kernel ahead of time, where there is such.
+void take_ahead(const Kernel& kernel);
 // Has machine code of these kernels made, all in one piece, and waits for it. What can't be is
 // noted with the kernel.
 void make_now(const std::vector<const Kernel*>& kernels);

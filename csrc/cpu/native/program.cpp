@@ -121,10 +121,12 @@ void Program::find_registers() {
         Register& r = registers[found->second];
         r.value = c.value;
         if (r.writes != 0) throw Unprintable{"a constant that is written"};
-        if (r.bytes == c.width && c.width <= 8)
-            r.constant = r.same = true;
-        else
+        if (r.bytes != c.width || c.width > 8)
             r.file = true;
+        else if (c.placed)  // what is printed is the same in every process
+            r.special = r.same = true;
+        else
+            r.constant = r.same = true;
     }
     for (const auto& [which, offset] : kernel.specials) {
         const auto found = by_offset_.find(offset);

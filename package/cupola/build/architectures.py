@@ -15,6 +15,8 @@ ALL = (75, 80, 86, 89, 90, 100, 120)
 PTX = 75  # the oldest: newer devices and the CPU device start from it
 VARIABLE = "CUPOLA_ARCHITECTURES"
 
+CPU = "cpu"  # in a list: machine code for hosts, too
+
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
 
 
@@ -73,12 +75,23 @@ def choose(
         older = [n for n in wanted if n < ptx]
         note = f"left out of {source}: {_names(older)} (older than PTX compute_{ptx})"
         return Architectures(tuple(n for n in wanted if n >= ptx), ptx, note if older else "")
-    if wanted[0] < ptx:
+    if wanted and wanted[0] < ptx:
         raise BuildError(
             f"{source}={text}: sm_{wanted[0]} is older than the PTX that the sources are made "
             f"for, compute_{ptx}"
         )
     return Architectures(tuple(wanted), ptx)
+
+
+def hosts(environment: Mapping[str, str] | None = None, *, otherwise: str = "native") -> str:
+    """For which levels of this machine's kind kernels become machine code for the CPU device:
+    ``all``, ``native`` (this machine's own), or none; ``cpu`` where a list asks for all of them.
+    """
+    text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
+    text = text or otherwise.strip().lower()
+    if text in ("all", "native"):
+        return text
+    return CPU if CPU in _words(text) else ""
 
 
 def asks_for_all(environment: Mapping[str, str] | None = None) -> bool:
@@ -88,14 +101,20 @@ def asks_for_all(environment: Mapping[str, str] | None = None) -> bool:
 
 def _parse(text: str, source: str) -> list[int]:
     numbers = []
-    for word in text.split(","):
-        if not re.fullmatch(r"[1-9]\d{1,2}", word.strip()):
+    for word in _words(text):
+        if word == CPU:
+            continue
+        if not re.fullmatch(r"[1-9]\d{1,2}", word):
             raise BuildError(
-                f"{source}={text}: {word.strip()!r} is no architecture; "
-                "write 'all', 'native' or numbers such as '75,90'"
+                f"{source}={text}: {word!r} is no architecture; "
+                "write 'all', 'native' or a list such as '75,90,cpu'"
             )
         numbers.append(int(word))
     return sorted(set(numbers))
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
 
 
 def _cut(wanted: Iterable[int], supported: set[int], what: str, ptx: int) -> Architectures:

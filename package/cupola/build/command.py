@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from setuptools import Command, Distribution
 
-from . import architectures, library, source_distribution, step, toolkit
+from . import ahead, architectures, library, processors, source_distribution, step, toolkit
 from .error import BuildError
 from .kernels import Kernels
 from .native import place
@@ -97,11 +97,8 @@ class BuildKernels(Command):
             text = "there is an extension module of that name"
             raise kernels.wrong("library", kernels.library, text)
         compiler = toolkit.find()
-        wheel = "bdist_wheel" in self.distribution.commands
         chosen = architectures.choose(
-            compiler.architectures(),
-            otherwise=kernels.architectures or ("all" if wheel else "native"),
-            ptx=kernels.ptx,
+            compiler.architectures(), otherwise=self._otherwise(kernels), ptx=kernels.ptx
         )
         print(f"{kernels.library}: {chosen}, by {compiler}", flush=True)
         if chosen.note:
@@ -114,7 +111,18 @@ class BuildKernels(Command):
             self.root,
             self._work(kernels),
             package=f"{metadata.get_name()} {metadata.get_version()}",
+            levels=self._levels(kernels),
         )
+
+    def _otherwise(self, kernels: Kernels) -> str:
+        wheel = "bdist_wheel" in self.distribution.commands
+        return kernels.architectures or ("all" if wheel else "native")
+
+    def _levels(self, kernels: Kernels) -> tuple[str, ...]:
+        """For which hosts there is machine code, for the CPU device."""
+        hosts = architectures.hosts(otherwise=self._otherwise(kernels))
+        there = ahead.possible(asked=hosts == architectures.CPU)
+        return processors.levels(hosts) if there else ()
 
     def _extensions(self) -> list[str]:
         """Full names of the project's extension modules."""
@@ -146,7 +154,8 @@ class BuildKernels(Command):
         """(what is made, where a build has it, where it is beside the sources)."""
         for kernels in self.libraries:
             built = Path(self.build_lib, *kernels.package.split("."))
-            for made in library.products(kernels, self._work(kernels)):
+            levels = self._levels(kernels)
+            for made in library.products(kernels, self._work(kernels), levels):
                 yield made, built / made.name, self._package_folder(kernels) / made.name
 
     def get_outputs(self) -> list[str]:
@@ -164,7 +173,7 @@ class BuildKernels(Command):
         for kernels in self.libraries:
             folder = self._package_folder(kernels)
             if library.made_here(kernels, folder):
-                yield from library.products(kernels, folder)
+                yield from library.products(kernels, folder, processors.NAMES)
 
     def get_source_files(self) -> list[str]:
         """What a source distribution has to hold."""

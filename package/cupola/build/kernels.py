@@ -55,7 +55,8 @@ class Kernels:
     architectures : str, or sequence of str or int, optional
         ``"all"``, ``"native"`` (PTX and the devices present), or a list as ``["75", "90"]``; by
         default ``"all"`` in a wheel and ``"native"`` otherwise. The environment's
-        CUPOLA_ARCHITECTURES goes first. PTX is always made.
+        CUPOLA_ARCHITECTURES goes first. PTX is always made; ``"cpu"`` in a list, and both words,
+        mean machine code for the CPU device, too.
     ptx : str or int
         The oldest architecture that the sources compile for, which PTX is made of.
     relocatable : bool, optional

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import image
+from . import ahead, image
 from .architectures import Architectures
 from .kernels import Kernels
 from .step import Step
@@ -44,10 +44,12 @@ def steps(
     work: Path,
     *,
     package: str = "",
+    levels: Sequence[str] = (),
 ) -> list[Step]:
     """Steps which make, in the folder ``work``, the library's files; ``products`` names them.
 
-    ``package`` is what the manifest names: the distribution and its version.
+    ``package`` is what the manifest names: the distribution and its version. ``levels``: for which
+    hosts machine code for the CPU device is made.
     """
     made = {path.suffix: path for path in products(kernels, work)}
     manifest = made[".json"]
@@ -80,12 +82,18 @@ def steps(
             quiet=True,
         )
 
-    return [*compiled, write(".py", partial(module_text, kernels)), write(".pyi", stub)]
+    return [
+        *compiled,
+        write(".py", partial(module_text, kernels)),
+        write(".pyi", stub),
+        *ahead.steps(made[".fatbin"], manifest, levels, title=kernels.library),
+    ]
 
 
-def products(kernels: Kernels, folder: Path) -> list[Path]:
+def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list[Path]:
     """The library's files in the folder of its package."""
-    return [folder / (kernels.name + suffix) for suffix in SUFFIXES]
+    suffixes = [*SUFFIXES, *(f".{level}.so" for level in levels)]
+    return [folder / (kernels.name + suffix) for suffix in suffixes]
 
 
 def in_the_way(kernels: Kernels, folder: Path) -> Path | None:

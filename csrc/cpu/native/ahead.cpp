@@ -1,0 +1,151 @@
+// csrc/cpu/native/ahead.cpp - making and finding code that is compiled ahead of time.
+//
+// A library exports, for each kernel, an exec::Ahead by the kernel's name. Its key is a hash of the
+// printed source, in which the PTX and all that was decided on the way from it are, of the
+// semantics' text and of the flags: so what was made of another PTX, or by another version, is not
+// found. Which compiler made it is not asked: where it is found there may be none.
+#include "cpu/native/ahead.hpp"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <mutex>
+
+#include "cpu/exec/isa.hpp"
+#include "cpu/exec/kernel.hpp"
+#include "cpu/native/cache.hpp"
+#include "cpu/native/compiler.hpp"
+#include "cpu/native/print.hpp"
+#include "cpu/native/semantics.hpp"
+#include "cpu/native/sha256.hpp"
+
+namespace cupola::cpu::native {
+namespace {
+
+// Bytes of source. A compiler takes some 10 s for 32 KiB of it, and more than in proportion beyond.
+constexpr std::size_t most_ahead = 64 * 1024;
+
+struct Loaded {
+    void* library;
+    std::string path, level;
+};
+
+struct Known {
+    std::mutex mutex;
+    std::vector<Loaded> libraries;
+};
+Known& known() {
+    static auto* one = new Known;
+    return *one;
+}
+
+std::string symbol_of(const std::string& kernel) { return "cupola_ahead_" + kernel; }
+
+std::string march_of(const std::string& level) {
+    return level.compare(0, 7, "x86-64-") == 0 ? level : "";
+}
+
+std::string key_of(const std::string& level, const std::string& source) {
+    static const auto* semantics_hash = new std::string(sha256(semantics()));
+    std::string about;
+    for (const auto& flag : flags(march_of(level))) about += flag + " ";
+    return sha256(about + "\n" + *semantics_hash + "\n" + source);
+}
+
+const exec::Ahead* entry_of(const Loaded& loaded, const std::string& kernel) {
+    return static_cast<const exec::Ahead*>(dlsym(loaded.library, symbol_of(kernel).c_str()));
+}
+
+// A kernel's source under a number, and what it is found by.
+std::string numbered(const Kernel& kernel, const std::string& level, std::size_t n) {
+    const Program program(static_cast<const exec::KernelCode&>(kernel));
+    const std::string source = source_of(program, 0), name = name_of_kernel(n);
+    if (source.size() > most_ahead)
+        throw Unprintable{"it would take long to compile (" + std::to_string(source.size() >> 10) +
+                          " KiB of C++)"};
+    std::string text = n == 0 ? "" : "#define " + name_of_kernel(0) + " " + name + "\n";
+    text += source;
+    text += n == 0 ? "" : "#undef " + name_of_kernel(0) + "\n";
+    // Declared first: a constant is nobody else's otherwise.
+    const std::string entry = "const cupola::cpu::exec::Ahead " + symbol_of(kernel.name());
+    return text + "extern \"C\" __attribute__((visibility(\"default\"))) " + entry + ";\n" + entry +
+           " = {\"" + key_of(level, source) + "\", cupola::cpu::CUPOLA_ISA::" + name + "};\n";
+}
+
+}  // namespace
+
+bool make_ahead(const std::vector<const Kernel*>& kernels, const std::string& level,
+                const std::string& library, std::string& without) {
+    without.clear();
+    const Compiler compiler = Compiler::find();
+    if (!compiler.there()) {
+        without = compiler.missing;
+        return false;
+    }
+    std::string text{semantics()};
+    std::size_t n = 0;
+    for (const Kernel* kernel : kernels) {
+        try {
+            text += numbered(*kernel, level, n);
+            ++n;
+        } catch (const Unprintable& no) {
+            without += kernel->name() + ": " + no.why + "\n";
+        }
+    }
+    const std::string source = library + ".cpp";
+    std::ofstream out(source, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    if (!out) {
+        without = source + " can't be written";
+        return false;
+    }
+    const bool done = compile(compiler, march_of(level), source, library, false, without);
+    unlink(source.c_str());
+    return done;
+}
+
+std::string add_ahead(const std::string& stem) {
+    for (const char* level : exec::levels()) {
+        const std::string path = stem + "." + level + ".so";
+        struct stat about;
+        if (stat(path.c_str(), &about) != 0) continue;
+        Known& all = known();
+        std::lock_guard lock(all.mutex);
+        for (const Loaded& each : all.libraries)
+            if (each.path == path) return "";
+        if (const std::string objection = objection_to_installed(path); !objection.empty())
+            return path + " is not loaded: " + objection;
+        void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (!library) {
+            const char* text = dlerror();
+            return path + " is not loaded: " + (text ? text : "dlopen failed");
+        }
+        all.libraries.push_back({library, path, level});
+        return "";
+    }
+    return "";
+}
+
+bool is_ahead(const std::string& kernel) {
+    Known& all = known();
+    std::lock_guard lock(all.mutex);
+    for (const Loaded& each : all.libraries)
+        if (entry_of(each, kernel)) return true;
+    return false;
+}
+
+exec::NativeRun find_ahead(const std::string& kernel, const std::string& source) {
+    Known& all = known();
+    std::lock_guard lock(all.mutex);
+    for (const Loaded& each : all.libraries)
+        if (const exec::Ahead* entry = entry_of(each, kernel))
+            if (std::memcmp(entry->key, key_of(each.level, source).c_str(), sizeof entry->key) == 0)
+                return entry->run;
+    return nullptr;
+}
+
+}  // namespace cupola::cpu::native
