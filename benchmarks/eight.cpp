@@ -97,8 +97,34 @@ void loop_histogram(const unsigned* in, unsigned* out, int n, int threads) {
         for (int b = 0; b < 256; ++b) out[b] += all[256 * t + b];
 }
 
-// Blocks of 256 keys, eight bits at a time.
+// Blocks of 256 keys, a bit at a time, as the kernel does.
 void loop_radix(const unsigned* in, unsigned* out, int blocks, int threads) {
+    spread(blocks, threads, [=](int begin, int end) {
+        unsigned first[256], second[256];
+        for (int block = begin; block < end; ++block) {
+            std::memcpy(first, in + 256 * block, sizeof first);
+            unsigned *from = first, *to = second;
+            for (int bit = 0; bit < 32; ++bit) {
+                unsigned zeros = 0, ones = 0;
+                for (int i = 0; i < 256; ++i) ones += from[i] >> bit & 1;
+                ones = 256 - ones;  // where they begin
+                for (int i = 0; i < 256; ++i) {
+                    const unsigned one = from[i] >> bit & 1;
+                    to[one ? ones : zeros] = from[i];
+                    ones += one;
+                    zeros += 1 - one;
+                }
+                unsigned* const before = from;
+                from = to;
+                to = before;
+            }
+            std::memcpy(out + 256 * block, from, sizeof first);
+        }
+    });
+}
+
+// The same by eight bits at a time, which a loop would rather do.
+void loop_radix_by_bytes(const unsigned* in, unsigned* out, int blocks, int threads) {
     spread(blocks, threads, [=](int begin, int end) {
         unsigned first[256], second[256];
         for (int block = begin; block < end; ++block) {

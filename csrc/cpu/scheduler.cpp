@@ -27,6 +27,7 @@ Grid::~Grid() = default;
 
 Dim3 Grid::first_block(std::uint64_t cluster) const {
     const Dim3& shape = launch.cluster;
+    if (cluster < clusters_x) return {static_cast<std::uint32_t>(cluster) * shape.x, 0, 0};
     const std::uint64_t x = clusters_x, y = clusters_y;
     return {static_cast<std::uint32_t>(cluster % x) * shape.x,
             static_cast<std::uint32_t>(cluster / x % y) * shape.y,

@@ -1,6 +1,7 @@
 // csrc/cpu/exec/barrier.cpp - a block's barriers: who has come, and who goes on.
 #include "cpu/exec/cluster.hpp"
 #include "cpu/exec/control.hpp"
+#include "cpu/exec/groups.hpp"
 
 namespace cupola::cpu::exec {
 
@@ -14,14 +15,14 @@ const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std
         return stop_faulted(w);
     }
     BarrierState& b = barriers_[id];
-    barriers_used_ = true;
+    used_barriers_ |= 1u << id;
+    awaited = true;
     if (watch_) watch_->arrive(w, ip, id, count, b.come[w.index], b.threads);
     b.come[w.index] |= w.mask;
-    b.threads +=
-        w.mask == all_lanes ? lanes : static_cast<std::uint32_t>(__builtin_popcount(w.mask));
+    b.threads += count_lanes(w.mask);
     b.count = count;
-    b.yes += static_cast<std::uint32_t>(__builtin_popcount(yes & w.mask));
     const bool plain = static_cast<BarrierKind>(ip->count) == BarrierKind::plain;
+    if (!plain) b.yes += count_lanes(yes & w.mask);
     if (waits && plain && w.mask == w.live && w.waiting_count == 0 && !watch_) {
         // A whole warp: the last one goes straight on, the others have nothing else to do.
         w.forced = 0;
@@ -47,9 +48,9 @@ const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std
 bool BlockState::complete(unsigned id) const {
     const BarrierState& b = barriers_[id];
     // Each live thread that has come is among `threads`, which counts those that left since, too.
-    if (b.threads == 0 || (b.count == 0 && b.threads < live_threads_)) return false;
+    if (b.threads == 0 || (b.count == 0 && b.threads < live_threads)) return false;
     std::uint32_t come = 0;
-    for (unsigned n = 0; n < warp_count_; ++n) {
+    for (unsigned n = 0; n < warp_count; ++n) {
         const std::uint32_t live = warps_.get()[n].live;
         const bool whole = (live & ~b.come[n]) == 0;
         if (b.count == 0) {
@@ -69,33 +70,27 @@ void BlockState::release(unsigned id) {
 
 void BlockState::wake(std::int32_t barrier) {
     if (watch_ && barrier == cluster_barrier) watch_->cluster_complete();
-    for (unsigned n = 0; n < warp_count_; ++n) {
+    for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
-        unsigned kept = 0;
         // The usual case, a whole warp that waits: it goes on as one that had yielded does.
         const bool whole = w.status == Status::blocked && w.waiting_count == 1 &&
                            w.ready_count == 0 && w.waiting[0].barrier == barrier;
         if (whole) {
+            pass(w, w.waiting[0], barrier);
             w.resume = {w.waiting[0].mask, w.waiting[0].pc};
             w.forced = 0;
+            w.waiting_count = 0;
+            w.status = Status::yielded;
+            continue;
         }
+        unsigned kept = 0;
         for (unsigned k = 0; k < w.waiting_count; ++k) {
             const Waiting waiting = w.waiting[k];
             if (waiting.barrier != barrier) {
                 w.waiting[kept++] = waiting;
                 continue;
             }
-            if (barrier == cluster_barrier) {
-                if (watch_) watch_->cluster_passed(w, waiting.mask);
-            } else {
-                const BarrierState& b = barriers_[barrier];
-                write_barrier_result(w, waiting, b.yes, b.threads);
-                if (watch_) watch_->pass(w, waiting.mask, barrier);
-            }
-            if (whole) {
-                w.status = Status::yielded;
-                continue;
-            }
+            pass(w, waiting, barrier);
             make_ready(w, waiting.mask, waiting.pc);
             if (w.status == Status::blocked) w.status = Status::ready;
         }
@@ -103,19 +98,33 @@ void BlockState::wake(std::int32_t barrier) {
     }
 }
 
+// Lanes go on behind a barrier, with its result.
+void BlockState::pass(Warp& w, const Waiting& waiting, std::int32_t barrier) {
+    if (barrier == cluster_barrier) {
+        if (watch_) watch_->cluster_passed(w, waiting.mask);
+        return;
+    }
+    const BarrierState& b = barriers_[barrier];
+    if (static_cast<BarrierKind>(waiting.code->count) != BarrierKind::plain)
+        write_barrier_result(w, waiting, b.yes, b.threads);
+    if (watch_) watch_->pass(w, waiting.mask, barrier);
+}
+
 const Code* BlockState::exit_lanes(Warp& w) {
     if (watch_) watch_->exited(w);
     w.live &= ~w.mask;
-    live_threads_ -= static_cast<std::uint32_t>(__builtin_popcount(w.mask));
-    if (w.live == 0) --live_warps_;
+    live_threads -= count_lanes(w.mask);
+    if (w.live == 0) --live_warps;
     cluster_.exited();
-    if (barriers_used_) release_complete();
+    if (used_barriers_ != 0) release_complete();
     return pick(w);
 }
 
 void BlockState::release_complete() {
-    for (unsigned id = 0; id < 16; ++id)
+    for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
+        const auto id = static_cast<unsigned>(__builtin_ctz(used));
         if (complete(id)) release(id);
+    }
 }
 
 }  // namespace cupola::cpu::exec

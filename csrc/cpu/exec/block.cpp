@@ -1,5 +1,6 @@
 // csrc/cpu/exec/block.cpp - running a block: its warps in turn until all have ended.
 #include "cpu/exec/cluster.hpp"
+#include "cpu/exec/groups.hpp"
 
 #include <cstring>
 #include <new>
@@ -40,12 +41,12 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
       cluster_(cluster),
       rank_(rank),
       company_(launch.cooperative || cluster.size() > 1),
-      threads_(launch.block.x * launch.block.y * launch.block.z),
-      warp_count_((threads_ + lanes - 1) / lanes) {
-    void* p = std::aligned_alloc(alignof(Warp), sizeof(Warp) * warp_count_);
+      threads_(launch.block.x * launch.block.y * launch.block.z) {
+    warp_count = (threads_ + lanes - 1) / lanes;
+    void* p = std::aligned_alloc(alignof(Warp), sizeof(Warp) * warp_count);
     if (!p) throw std::bad_alloc();
     warps_.reset(static_cast<Warp*>(p));
-    for (unsigned n = 0; n < warp_count_; ++n) new (warps_.get() + n) Warp;
+    for (unsigned n = 0; n < warp_count; ++n) new (warps_.get() + n) Warp;
     shared = cluster.shared_of(rank);
     shared_bytes = own;
     std::memset(reinterpret_cast<void*>(shared), 0, shared_bytes);
@@ -55,20 +56,22 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     local_bytes = kernel_.stack_bytes;
     // calloc leaves large stacks untouched until a thread uses its own.
     local_memory_.reset(static_cast<std::byte*>(
-        std::calloc(std::size_t{warp_count_} * lanes * local_bytes + 64, 1)));
+        std::calloc(std::size_t{warp_count} * lanes * local_bytes + 64, 1)));
     if (!local_memory_) throw std::bad_alloc();
     local = rounded(reinterpret_cast<std::uintptr_t>(local_memory_.get()), 16);
     parameters = reinterpret_cast<std::uintptr_t>(launch.parameters.data());
     parameter_bytes = launch.parameters.size();
     ranges_.resize(kernel_.slots + 1);
     ranges = ranges_.data();
-    returns_.resize(kernel_.call_depth ? warp_count_ : 0);
-    for (const auto& each : kernel_.specials)
+    returns_.resize(kernel_.call_depth ? warp_count : 0);
+    for (const auto& each : kernel_.specials) {
+        if (native_ && index_dimension(each.first) >= 0) continue;  // it looks itself
         (special_lasts(each.first, native_ != nullptr) ? lasting_ : changing_).push_back(each);
+    }
     // Divided once, not for every block.
-    threads_of_.resize(warp_count_);
+    threads_of_.resize(warp_count);
     const Dim3& shape = launch.block;
-    for (unsigned n = 0; n < warp_count_ * lanes; ++n) {
+    for (unsigned n = 0; n < warp_count * lanes; ++n) {
         ThreadIndices& t = threads_of_[n / lanes];
         t.x[n % lanes] = n % shape.x;
         t.y[n % lanes] = n / shape.x % shape.y;
@@ -91,7 +94,7 @@ std::byte* BlockState::new_file(unsigned index) {
 // earlier has reached the cache.
 void BlockState::start(Warp& w, unsigned index) {
     if (native_) {
-        if (own_files_.empty()) own_files_.resize(warp_count_);
+        if (own_files_.empty()) own_files_.resize(warp_count);
         if (!own_files_[index]) own_files_[index] = new_file(index);
         w.registers = own_files_[index];
     } else {
@@ -101,8 +104,7 @@ void BlockState::start(Warp& w, unsigned index) {
     }
     w.block = this;
     w.index = static_cast<std::uint8_t>(index);
-    const unsigned first = index * lanes;
-    w.live = threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+    w.live = lanes_of(index);
     w.forced = 0;
     w.turn = 0;
     w.budget = turn_length();
@@ -122,12 +124,9 @@ void BlockState::start(Warp& w, unsigned index) {
 void BlockState::enter(Warp& w) {
     const Code* ip;
     if (w.status == Status::yielded) {
-        set_mask(w, w.resume.mask);
+        mask_lanes(w, w.resume.mask);
         ip = w.resume.pc;
-        // The limit follows from who is ready.
-        w.limit = w.forced > 0        ? nullptr
-                  : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc
-                                      : reinterpret_cast<const Code*>(~std::uintptr_t{0});
+        limit_lanes(w);
         w.status = Status::ready;
         ip = w.ready_count > 0 ? arrive(w, ip) : ip;
     } else {
@@ -144,35 +143,49 @@ void BlockState::enter(Warp& w) {
 }
 
 // Between two entries of machine code, instruction by instruction.
-void BlockState::run_native(const Code* ip, Warp& w) const {
+void BlockState::run_native(const Code* ip, Warp& first) {
     const Native& native = *native_;
+    at_work = &first;
     while (ip && ip != &halt) {
+        Warp* w = at_work;
         if (native.entry[static_cast<std::size_t>(ip - code_)]) {
-            ip = native.run(ip, w, w.registers, native.services);
+            ip = native.run(ip, *w, w->registers, native.services);
             if (!ip) return;
+            w = at_work;
         }
-        ip = native.handlers[static_cast<std::size_t>(ip - code_)](ip, w, w.registers);
+        ip = native.handlers[static_cast<std::size_t>(ip - code_)](ip, *w, w->registers);
     }
 }
 
+// Threads that a warp begins with.
+std::uint32_t BlockState::lanes_of(unsigned index) const {
+    const unsigned first = index * lanes;
+    return threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+}
+
 void BlockState::begin(Dim3 block) {
-    block_ = block;
+    index_of_block[0] = block.x;
+    index_of_block[1] = block.y;
+    index_of_block[2] = block.z;
     fault_.reset();
-    live_warps_ = warp_count_;
-    live_threads_ = threads_;
-    if (barriers_used_)
-        for (auto& b : barriers_) b = BarrierState{};
-    barriers_used_ = false;
+    live_warps = warp_count;
+    live_threads = threads_;
+    for (; used_barriers_ != 0; used_barriers_ &= used_barriers_ - 1)
+        barriers_[__builtin_ctz(used_barriers_)] = BarrierState{};
+    awaited = false;
     free_files_.clear();
     if (!native_)
         for (const auto& file : files_) free_files_.push_back(file.get());
-    for (unsigned n = 0; n < warp_count_; ++n) {
+    for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
-        const unsigned first = n * lanes;
+        w.arrived = 0;
+        if (native_) {
+            start(w, n);
+            continue;
+        }
         w.registers = nullptr;
         w.waiting_count = w.ready_count = 0;
-        w.arrived = 0;
-        w.live = threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
+        w.live = lanes_of(n);
         w.status = Status::yielded;
     }
     if (watch_) watch_->begin(block);
@@ -180,13 +193,13 @@ void BlockState::begin(Dim3 block) {
 
 BlockState::Turn BlockState::turn() {
     bool moved = false;
-    for (unsigned n = 0; n < warp_count_; ++n) {
+    for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
         if (w.status == Status::done || w.status == Status::blocked) continue;
         if (!w.registers) start(w, n);
         enter(w);
         moved = true;
-        if (w.status == Status::faulted) return Turn::faulted;
+        if (fault_) return Turn::faulted;
         if (w.status == Status::done && !native_) free_files_.push_back(w.registers);
         if (watch_ && done()) watch_->end();
     }
@@ -194,7 +207,7 @@ BlockState::Turn BlockState::turn() {
 }
 
 bool BlockState::force() {
-    for (unsigned n = 0; n < warp_count_; ++n) {
+    for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
         if (w.status == Status::blocked && force_ready(w)) return true;
     }
@@ -206,7 +219,7 @@ void BlockState::give_up() {
         fault(warps_.get()[0], code_, Fault::Kind::stopped, 0, "the launch was stopped", 0);
         return;
     }
-    for (unsigned n = 0; n < warp_count_; ++n) {
+    for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
         if (w.status != Status::blocked) continue;
         const Waiting& waiting = w.waiting[0];

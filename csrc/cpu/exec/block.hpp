@@ -49,7 +49,7 @@ class BlockState final : public Block {
     // Gives each warp that can go on a turn.
     enum class Turn { moved, stuck, faulted };
     Turn turn();
-    bool done() const { return live_warps_ == 0; }
+    bool done() const { return live_warps == 0; }
     // Where all are stuck: lets lanes go that wait for others of their warp, or notes the fault.
     bool force();
     void give_up();
@@ -65,7 +65,7 @@ class BlockState final : public Block {
     bool stopped() const { return launch_.stop && launch_.stop->load(std::memory_order_relaxed); }
     // Whether anybody waits for the warp's turn to end: other warps, or blocks that share a thread.
     bool others_live(const Warp& w) const {
-        return company_ || live_warps_ > (w.live != 0 ? 1u : 0u);
+        return company_ || live_warps > (w.live != 0 ? 1u : 0u);
     }
     // Costs of backward branches. Short where blocks wait for each other, so that those that only
     // look whether others have come do not keep these waiting.
@@ -76,7 +76,6 @@ class BlockState final : public Block {
     const Launch& launch() const { return launch_; }
     ClusterState& cluster_state() const { return cluster_; }
     unsigned rank() const { return rank_; }
-    unsigned warp_count() const { return warp_count_; }
     // Looks on where that was asked for; else nullptr.
     watch::BlockWatch* watch() const { return watch_.get(); }
     // Of what is no plain load, store or atomic, which are seen by themselves.
@@ -116,10 +115,12 @@ class BlockState final : public Block {
     using Specials = std::vector<std::pair<unsigned, std::int32_t>>;
     void write_specials(const Specials& specials, unsigned index, std::byte* file);
     void enter(Warp& w);
-    void run_native(const Code* ip, Warp& w) const;
+    void run_native(const Code* ip, Warp& w);
+    std::uint32_t lanes_of(unsigned index) const;
     bool complete(unsigned id) const;
     void release(unsigned id);
     void release_complete();
+    void pass(Warp& w, const Waiting& waiting, std::int32_t barrier);
     void wild_access(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
                      std::uint64_t bytes, bool write);
     Range range_around(const Warp& w, unsigned lane, std::uint64_t address,
@@ -133,7 +134,7 @@ class BlockState final : public Block {
     ClusterState& cluster_;
     const unsigned rank_;
     const bool company_;
-    unsigned threads_, warp_count_, live_warps_ = 0, live_threads_ = 0;
+    const unsigned threads_;
     Aligned<Warp> warps_;
     std::vector<Aligned<std::byte>> files_;  // registers, one for each warp that is under way
     std::vector<std::byte*> free_files_, own_files_;  // of machine code each warp's own
@@ -144,8 +145,7 @@ class BlockState final : public Block {
     Specials lasting_, changing_;            // for as long as a register file; from warp to warp
     TextureViews textures_;
     BarrierState barriers_[16];
-    bool barriers_used_ = false;
-    Dim3 block_;
+    std::uint32_t used_barriers_ = 0;  // a bit for each, since the block began
     std::optional<Fault> fault_;
 };
 

@@ -83,15 +83,20 @@ ClusterRunner::Progress ClusterState::stuck() {
     return Progress::faulted;
 }
 
+void ClusterState::use_barrier() {
+    used_ = true;
+    for (const auto& block : blocks_) block->awaited = true;
+}
+
 bool ClusterState::release_if_complete() {
     news_ = false;
     for (const auto& block : blocks_)
-        for (unsigned n = 0; n < block->warp_count(); ++n) {
+        for (unsigned n = 0; n < block->warp_count; ++n) {
             const Warp& w = block->warp(n);
             if ((w.live & ~w.arrived) != 0) return false;
         }
     for (const auto& block : blocks_) {
-        for (unsigned n = 0; n < block->warp_count(); ++n) block->warp(n).arrived = 0;
+        for (unsigned n = 0; n < block->warp_count; ++n) block->warp(n).arrived = 0;
         block->wake(cluster_barrier);
     }
     return true;

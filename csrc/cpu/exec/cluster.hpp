@@ -29,7 +29,7 @@ class ClusterState final : public ClusterRunner {
     }
     // Lanes have exited: they count as come.
     void exited() { news_ = used_; }
-    void use_barrier() { used_ = true; }
+    void use_barrier();
 
   private:
     bool release_if_complete();

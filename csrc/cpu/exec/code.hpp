@@ -72,9 +72,10 @@ enum class Status : std::uint8_t { ready, done, blocked, yielded, faulted };
 struct Block;
 
 struct Warp {
-    alignas(64) std::int32_t lane_mask[lanes];  // 0 or -1, the same as mask
-    alignas(64) std::uint64_t address[lanes];   // of the access at hand
+    alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1, as `masked` says
+    alignas(64) std::uint64_t address[lanes];        // of the access at hand
     std::uint32_t mask = 0;
+    std::uint32_t masked = 0;     // what lane_mask says: the mask, where lanes run
     std::uint32_t outer = 0;      // the mask around a guarded instruction
     std::uint32_t live = 0;       // lanes that have not exited
     const Code* limit = nullptr;  // a branch to here or beyond looks for waiting lanes
@@ -109,7 +110,12 @@ struct Block {
     std::uint64_t local_bytes = 0;
     std::uintptr_t parameters = 0;
     std::uint64_t parameter_bytes = 0;
-    Range* ranges = nullptr;  // cached, one for each access of the kernel
+    Range* ranges = nullptr;               // cached, one for each access of the kernel
+    std::uint32_t index_of_block[3] = {};  // %ctaid
+    unsigned warp_count = 0, live_warps = 0, live_threads = 0;
+    // Whether somebody has come to a barrier: an exit may be what completes it.
+    bool awaited = false;
+    Warp* at_work = nullptr;  // the warp that machine code has left
 
     // Checks every active lane's address one by one. False: a fault has been noted.
     virtual bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) = 0;

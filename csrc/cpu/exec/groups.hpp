@@ -8,11 +8,18 @@ namespace cupola::cpu::exec {
 
 [[gnu::always_inline]] inline void mask_lanes(Warp& w, std::uint32_t mask) {
     w.mask = mask;
+    if (w.masked == mask) return;  // of most warps it never changes
+    w.masked = mask;
     if (mask == all_lanes) {
         for (auto& each : w.lane_mask) each = -1;
         return;
     }
     for (unsigned i = 0; i < lanes; ++i) w.lane_mask[i] = -static_cast<std::int32_t>(mask >> i & 1);
+}
+
+// Without a call where the processor is not known to have an instruction for it.
+[[gnu::always_inline]] inline std::uint32_t count_lanes(std::uint32_t mask) {
+    return mask == all_lanes ? lanes : static_cast<std::uint32_t>(__builtin_popcount(mask));
 }
 
 // The lowest place at which somebody waits to run; where the order of code does not count, any.

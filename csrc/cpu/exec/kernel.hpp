@@ -26,6 +26,9 @@ enum class Hidden : std::uint8_t {
     count,
 };
 
+// Which of %ctaid a special register is, -1: none.
+int index_dimension(unsigned special);
+
 // 32 equal lanes of `width` bytes, or for width 0 the 32 bits of a predicate.
 struct ConstantLanes {
     std::int32_t offset;

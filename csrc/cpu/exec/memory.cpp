@@ -160,7 +160,9 @@ std::string BlockState::line_text(std::uint32_t line) const {
 
 void BlockState::fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
                             const std::string& what) {
-    const std::string thread = thread_text(block_, w.index * lanes + lane),
+    const std::string thread =
+                          thread_text({index_of_block[0], index_of_block[1], index_of_block[2]},
+                                      w.index * lanes + lane),
                       line = line_text(ip->line);
     fault_ = Fault{kind, "kernel " + kernel_.name() + ", " + thread + ", " + line + ": " + what};
     const bool memory =

@@ -14,13 +14,16 @@ namespace cupola::cpu::exec {
 struct Services {
     const Code* code = nullptr;         // places, one for each of the kernel's Codes
     const Handler* handlers = nullptr;  // does the instruction at a place, and says where to go on
-    const Code* halt = nullptr;         // where a warp stands that leaves
+    const std::uint8_t* entry = nullptr;  // whether machine code may begin at a place
+    const Code* halt = nullptr;           // where a warp stands that leaves
     const Code* (*arrive)(Warp& w, const Code* at) = nullptr;
     const Code* (*expire)(Warp& w, const Code* at) = nullptr;
     void (*set_mask)(Warp& w, std::uint32_t mask) = nullptr;
 };
 
 // Runs from an entry on; returns where to go on by handlers, or nullptr where the warp leaves.
+// Those behind it in the block may have had their turns then, as long as they are whole: where one
+// leaves that stands at no entry, `w` is not the warp that `ip` belongs to.
 using NativeRun = const Code* (*)(const Code* ip, Warp& w, std::byte* registers, const Services&);
 
 // What a library that was made ahead of time has of each kernel.

@@ -30,6 +30,30 @@ bool special_lasts(unsigned special, bool of_one_warp) {
     }
 }
 
+int index_dimension(unsigned special) {
+    using S = ptx::Special;
+    const auto first = static_cast<unsigned>(S::ctaid_x);
+    static_assert(static_cast<unsigned>(S::ctaid_z) == first + 2);
+    return special >= first && special < first + 3 ? static_cast<int>(special - first) : -1;
+}
+
+namespace {
+
+void write_same(std::byte* to, std::uint32_t value) {
+    using Four __attribute__((vector_size(16))) = std::uint32_t;
+    const Four all = {value, value, value, value};
+    for (unsigned k = 0; k < lanes / 4; ++k) std::memcpy(to + 16 * k, &all, 16);
+}
+
+// From block to block often the same. No instruction writes it.
+void write_index(std::byte* to, std::uint32_t value) {
+    std::uint32_t before;
+    std::memcpy(&before, to, sizeof before);
+    if (before != value) write_same(to, value);
+}
+
+}  // namespace
+
 void BlockState::write_specials(const Specials& specials, unsigned index, std::byte* file) {
     using S = ptx::Special;
     const Dim3 &b = launch_.block, &g = launch_.grid, &c = launch_.cluster;
@@ -38,7 +62,7 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
             using T = decltype(value(0u));
             for (unsigned i = 0; i < lanes; ++i) at<T>(file, to)[i] = value(i);
         };
-        const auto same = [&](std::uint32_t value) { each([value](unsigned) { return value; }); };
+        const auto same = [&, to = offset](std::uint32_t value) { write_same(file + to, value); };
         const unsigned first = index * lanes;
         if (special >= static_cast<unsigned>(S::count)) {
             switch (static_cast<Hidden>(special)) {
@@ -84,13 +108,13 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
                 same(b.z);
                 break;
             case S::ctaid_x:
-                same(block_.x);
+                write_index(file + offset, index_of_block[0]);
                 break;
             case S::ctaid_y:
-                same(block_.y);
+                write_index(file + offset, index_of_block[1]);
                 break;
             case S::ctaid_z:
-                same(block_.z);
+                write_index(file + offset, index_of_block[2]);
                 break;
             case S::nctaid_x:
                 same(g.x);
@@ -108,7 +132,7 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
                 same(index);
                 break;
             case S::nwarpid:
-                same(warp_count_);
+                same(warp_count);
                 break;
             case S::nsmid:
                 same(1);

@@ -60,7 +60,7 @@ CUPOLA_INLINE void fetch_ahead(Near near) {
     __builtin_prefetch(reinterpret_cast<const void*>(near.high + later), 1);
 }
 CUPOLA_INLINE void fetch_ahead(Near near, std::uint64_t& before) {
-    const std::uint64_t later = 4 * (near.low - before);
+    const std::uint64_t later = 8 * (near.low - before);
     before = near.low;
     __builtin_prefetch(reinterpret_cast<const void*>(near.low + later));
     __builtin_prefetch(reinterpret_cast<const void*>(near.high + later));
@@ -101,14 +101,23 @@ CUPOLA_INLINE void take_halves(std::uint64_t low, std::uint64_t high, Lanes<size
 // ---- lane by lane -------------------------------------------------------------------------
 // Compiled once for all places; `memory` has Count elements of each lane.
 
-// Host addresses of the active lanes, for inactive ones the first active one's.
+// Where the active lanes' elements lie, from one address on; for inactive lanes, where some lane's
+// may be.
+struct Places {
+    std::uint64_t from;
+    alignas(64) std::uint32_t of[lanes];
+    template <class T>
+    T* at(unsigned lane, unsigned k = 0) const {
+        return reinterpret_cast<T*>(from + of[lane]) + k;
+    }
+};
 template <Window W, class V>
 CUPOLA_INLINE bool reach_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
                               const V* address, std::int64_t offset, unsigned bytes, bool write,
-                              std::uint64_t* host) {
+                              Places& places) {
     alignas(64) V x[lanes], here[lanes], first[lanes];
     for (unsigned i = 0; i < lanes; ++i) x[i] = static_cast<V>(address[i] + static_cast<V>(offset));
-    const V base = x[__builtin_ctz(mask)];
+    const V base = W == Window::shared ? 0 : x[__builtin_ctz(mask)];
     for (auto& each : first) each = base;
     select(mask, x, first, here);
     V low = base, high = base, all = 0;
@@ -117,34 +126,31 @@ CUPOLA_INLINE bool reach_each(const Warp& w, std::uint32_t mask, std::uint32_t s
         high = here[i] > high ? here[i] : high;
         all |= here[i];
     }
-    std::uint64_t from;
-    if (all % bytes != 0 || high - low >= std::uint64_t{1} << 40 ||
-        !reach<W>(w, slot, low, std::uint64_t{high - low} + bytes, write, from))
+    if (all % bytes != 0 || high - low >= std::uint64_t{1} << 32 ||
+        !reach<W>(w, slot, low, std::uint64_t{high - low} + bytes, write, places.from))
         return false;
-    from -= low;
-    for (unsigned i = 0; i < lanes; ++i) host[i] = from + here[i];
+    for (unsigned i = 0; i < lanes; ++i) places.of[i] = static_cast<std::uint32_t>(here[i] - low);
     return true;
 }
 
 template <class T, Window W, unsigned Count, class V>
 [[gnu::noinline]] bool load_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
                                  const V* address, std::int64_t offset, T* memory) {
-    alignas(64) std::uint64_t host[lanes];
-    if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), false, host))
+    Places places;
+    if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), false, places))
         return false;
     for (unsigned k = 0; k < Count; ++k)
-        for (unsigned i = 0; i < lanes; ++i)
-            memory[i * Count + k] = *reinterpret_cast<const T*>(host[i] + k * sizeof(T));
+        for (unsigned i = 0; i < lanes; ++i) memory[i * Count + k] = *places.at<const T>(i, k);
     return true;
 }
 template <class T, Window W, unsigned Count, class V>
 [[gnu::noinline]] bool store_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
                                   const V* address, std::int64_t offset, const T* memory) {
-    alignas(64) std::uint64_t host[lanes];
-    if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), true, host)) return false;
+    Places places;
+    if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), true, places))
+        return false;
     const auto one = [&](unsigned i) {
-        for (unsigned k = 0; k < Count; ++k)
-            *reinterpret_cast<T*>(host[i] + k * sizeof(T)) = memory[i * Count + k];
+        for (unsigned k = 0; k < Count; ++k) *places.at<T>(i, k) = memory[i * Count + k];
     };
     if (mask == all_lanes)
         for (unsigned i = 0; i < lanes; ++i) one(i);
@@ -156,15 +162,21 @@ template <class T, Window W, unsigned Count, class V>
 
 // ---- loads --------------------------------------------------------------------------------
 
-template <class T, unsigned Count, unsigned K>
-CUPOLA_INLINE void take_masked(const T* memory, std::uint32_t mask, Lanes<sizeof(T)>& v) {
-    Lanes<sizeof(T)> made;
-    take_element<T, Count, K>(memory, made);
+template <class T>
+CUPOLA_INLINE void take_some(const Lanes<sizeof(T)>& made, std::uint32_t mask,
+                             Lanes<sizeof(T)>& v) {
     alignas(64) T x[lanes], old[lanes], now[lanes];
     spread(made, x);
     spread(v, old);
     select(mask, x, old, now);
     collect_lanes(now, v);
+}
+
+template <class T, unsigned Count, unsigned K>
+CUPOLA_INLINE void take_masked(const T* memory, std::uint32_t mask, Lanes<sizeof(T)>& v) {
+    Lanes<sizeof(T)> made;
+    take_element<T, Count, K>(memory, made);
+    take_some<T>(made, mask, v);
 }
 
 template <class T, Window W, std::size_t... K, class A, class... D>
@@ -216,6 +228,18 @@ CUPOLA_INLINE void load_along(std::index_sequence<K...>, Near near, std::int64_t
 template <class T, std::int64_t S, class... D>
 CUPOLA_INLINE void load_near(Near near, std::int64_t offset, D&... to) {
     load_along<T, S>(std::index_sequence_for<D...>(), near, offset, to...);
+}
+// Some lanes, along a line that holds for all.
+template <class T, std::int64_t S, std::size_t... K, class... D>
+CUPOLA_INLINE void load_some_along(std::index_sequence<K...> each, Near near, std::int64_t offset,
+                                   std::uint32_t mask, D&... to) {
+    Lanes<sizeof(T)> made[sizeof...(D)];
+    load_along<T, S>(each, near, offset, made[K]...);
+    (take_some<T>(made[K], mask, to), ...);
+}
+template <class T, std::int64_t S, class... D>
+CUPOLA_INLINE void load_some(Near near, std::int64_t offset, std::uint32_t mask, D&... to) {
+    load_some_along<T, S>(std::index_sequence_for<D...>(), near, offset, mask, to...);
 }
 template <class T, std::size_t... K, class... D>
 CUPOLA_INLINE void load_one(std::index_sequence<K...>, std::uint64_t from, D&... to) {
@@ -276,6 +300,24 @@ CUPOLA_INLINE void store_near(Near near, std::int64_t offset, V... from) {
     store_along<T>(std::index_sequence_for<V...>(), near, offset, from...);
 }
 
+template <class T, std::size_t... K, class... V>
+CUPOLA_INLINE void store_some_along(std::index_sequence<K...>, Near near, std::int64_t offset,
+                                    std::uint32_t mask, V... from) {
+    constexpr unsigned count = sizeof...(V), bytes = count * sizeof(T);
+    alignas(64) T memory[lanes * count];
+    (put_element<T, count, K>(lanes_of<T>(from), memory), ...);
+    for (; mask != 0; mask &= mask - 1) {
+        const auto i = static_cast<unsigned>(__builtin_ctz(mask));
+        const std::uint64_t begin = i < half ? near.low : near.high;
+        const std::uint64_t to = begin + static_cast<std::uint64_t>(offset) + i % half * bytes;
+        __builtin_memcpy(reinterpret_cast<void*>(to), memory + i * count, bytes);
+    }
+}
+template <class T, std::int64_t S, class... V>
+CUPOLA_INLINE void store_some(Near near, std::int64_t offset, std::uint32_t mask, V... from) {
+    store_some_along<T>(std::index_sequence_for<V...>(), near, offset, mask, from...);
+}
+
 // ---- atomics ------------------------------------------------------------------------------
 
 // A is an instance of AtomicAs.
@@ -283,9 +325,11 @@ template <class A, Window W, class V>
 [[gnu::noinline]] bool atomic_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
                                    const V* address, std::int64_t offset, const typename A::T* b,
                                    const typename A::T* c, typename A::T* d) {
-    alignas(64) std::uint64_t host[lanes];
-    if (!reach_each<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, host))
+    Places places;
+    if (!reach_each<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, places))
         return false;
+    alignas(64) std::uint64_t host[lanes];
+    for (unsigned i = 0; i < lanes; ++i) host[i] = places.from + places.of[i];
     A::in_turn(*w.block, mask, host, b, c, d);
     return true;
 }

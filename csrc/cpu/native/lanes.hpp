@@ -62,6 +62,33 @@ CUPOLA_INLINE bool is_zero(V v) {
     return any == 0;
 }
 
+// ---- warps --------------------------------------------------------------------------------
+
+// Whether the running lanes are all that the warp has, and nobody cares that they exit: then it
+// has ended.
+CUPOLA_INLINE bool ends_whole(Warp& w, std::uint32_t mask) {
+    Block& b = *w.block;
+    if (mask != w.live || w.ready_count + w.waiting_count != 0 || b.awaited) return false;
+    w.live = w.mask = 0;
+    w.status = Status::done;
+    b.live_threads -= count_lanes(mask);
+    --b.live_warps;
+    return true;
+}
+
+// The warp behind it, where that can have its turn at once: as a whole, from an entry on.
+CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {
+    if (w->index + 1u >= w->block->warp_count) return nullptr;
+    Warp* const next = w + 1;
+    if (next->status != Status::yielded || next->ready_count != 0) return nullptr;
+    at = static_cast<std::uint32_t>(next->resume.pc - s.code);
+    if (s.entry[at] == 0) return nullptr;
+    mask_lanes(*next, next->resume.mask);
+    limit_lanes(*next);
+    next->status = Status::ready;
+    return next;
+}
+
 // ---- the register file --------------------------------------------------------------------
 
 template <unsigned E>

@@ -47,8 +47,13 @@ std::unique_ptr<Native> frame_of(const Program& program) {
         code.run = &stay;
     }
     for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
-    native->services = {
-        native->code.data(), native->handlers.data(), &halt, &arrive, &expire, &set_mask};
+    native->services = {native->code.data(),
+                        native->handlers.data(),
+                        native->entry.data(),
+                        &halt,
+                        &arrive,
+                        &expire,
+                        &set_mask};
     return native;
 }
 

@@ -27,6 +27,34 @@ std::string Printer::line_of(const Access& access, std::int64_t& step) {
     return name;
 }
 
+// Lines that never change, as far as a block's addresses need them: first of the indices of
+// threads, then of what is computed from them. Each block has its own, since a warp that waits is
+// entered again behind that, and most blocks need few; around a loop a compiler keeps them.
+void Printer::fixed_lines(std::uint32_t b) {
+    const Block& block = program_.blocks[b];
+    std::set<std::int32_t> needed;
+    const auto need = [&](std::uint32_t n) {
+        for (const Access& access : program_.steps[n].accesses) {
+            const Register* r = access.write ? nullptr : program_.at(access.offset);
+            if (r && r->fixed) needed.insert(r->offset);
+        }
+    };
+    for (std::uint32_t n = block.first; n < block.end; ++n) need(n);
+    for (auto each = program_.fixed.rbegin(); each != program_.fixed.rend(); ++each)
+        if (needed.count(program_.registers[*each].offset) != 0)
+            need(program_.registers[*each].definition);
+    for (const Register& r : program_.registers)
+        if (r.special && needed.count(r.offset) != 0)
+            line("const auto l" + to_string(r.offset) + " = line_of<" + to_string(r.step) + ">(" +
+                 r.name() + ");");
+    for (const std::uint32_t n : program_.fixed) {
+        const Register& r = program_.registers[n];
+        std::int64_t step;
+        if (needed.count(r.offset) != 0)
+            line(derived(r.definition, "l" + to_string(r.offset), step));
+    }
+}
+
 // A variable for the line of an instruction's result; "" where there is none.
 std::string Printer::derived(std::uint32_t n, const std::string& name, std::int64_t& step) {
     const Step& s = program_.steps[n];
@@ -107,6 +135,7 @@ void Printer::plan(std::uint32_t b) {
     written_.clear();
     groups_.clear();
     group_of_.clear();
+    fixed_lines(b);
     for (std::uint32_t n = block.first; n < block.end; ++n) {
         const Step& s = program_.steps[n];
         std::string name;

@@ -47,50 +47,56 @@ std::string Printer::beyond(std::uint32_t b) const {
 }
 
 void Printer::variables() {
+    for (const Register& r : program_.registers) {
+        if (r.file || r.constant || is_of_block(r)) continue;
+        if (r.bytes == 0)
+            line("std::uint32_t " + r.name() + ";");
+        else if (r.same)
+            line(word_type(r.bytes) + " " + r.name() + ";");
+        else
+            line("Lanes<" + to_string(r.bytes) + "> " + r.name() + ";");
+    }
+}
+
+// What has one value for as long as the block lives.
+void Printer::constants_of_block() {
     std::uint32_t accesses = 1;
     for (const Step& step : program_.steps)
         accesses += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
     line("std::uint64_t before[" + to_string(accesses) +
          "] = {};");  // where accesses in loops were
     for (const Register& r : program_.registers) {
-        if (r.file || r.constant) continue;
-        if (r.bytes == 0)
-            line("std::uint32_t " + r.name() + ";");
-        else if (r.same)
-            line("std::uint" + to_string(8 * r.bytes) + "_t " + r.name() + ";");
-        else
-            line("Lanes<" + to_string(r.bytes) + "> " + r.name() + ";");
+        if (r.file || !is_of_block(r)) continue;
+        line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
+        if (r.index >= 0)
+            line(r.name() + " = w.block->index_of_block[" + to_string(r.index) + "];");
+    }
+    same(false);
+}
+
+// What has one value in all lanes for ever.
+void Printer::same(bool of_warp) {
+    for (const std::uint32_t n : program_.same) {
+        const Register& r = program_.registers[n];
+        if (r.special && r.of_warp == of_warp)
+            line(std::string(r.bytes == 0 ? "fill(" : "fill_one(") + r.name() + ", r, " +
+                 to_string(r.offset) + ");");
+    }
+    std::uint32_t done = nobody;
+    for (const std::uint32_t n : program_.same) {
+        const Register& r = program_.registers[n];
+        if (r.special || r.of_warp != of_warp || r.definition == done) continue;
+        done = r.definition;
+        once(r.definition);
     }
 }
 
 // What has one value for as long as the warp lives.
 void Printer::constants_of_warp() {
-    for (const std::uint32_t n : program_.same) {
-        const Register& r = program_.registers[n];
-        if (!r.special) continue;
-        line(std::string(r.bytes == 0 ? "fill(" : "fill_one(") + r.name() + ", r, " +
-             to_string(r.offset) + ");");
-    }
-    std::uint32_t done = nobody;
-    for (const std::uint32_t n : program_.same) {
-        const Register& r = program_.registers[n];
-        if (r.special || r.definition == done) continue;
-        done = r.definition;
-        once(r.definition);
-    }
-    // Lines: first of the indices of threads, then of what is computed from them.
-    for (const Register& r : program_.registers) {
-        if (!r.special || r.file || r.same) continue;
-        line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
-        if (r.fixed)
-            line("const auto l" + to_string(r.offset) + " = line_of<" + to_string(r.step) + ">(" +
-                 r.name() + ");");
-    }
-    for (const std::uint32_t n : program_.fixed) {
-        const Register& r = program_.registers[n];
-        std::int64_t step;
-        line(derived(r.definition, "l" + to_string(r.offset), step));
-    }
+    same(true);
+    for (const Register& r : program_.registers)
+        if (r.special && !r.file && !r.same)
+            line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
 }
 
 // What a lane needs that goes on at a block's beginning, put into the register file or taken out.
@@ -116,6 +122,10 @@ void Printer::enter() {
     line("if (at == 0) {");
     // What is read before it is written is what it was.
     line(alive(0, "fill"));
+    for (const Register& r : program_.registers)
+        if (r.file && r.index >= 0)
+            line("spill_one(w.block->index_of_block[" + to_string(r.index) + "], r, " +
+                 to_string(r.offset) + ");");
     if (program_.waits()) keep_constants();
     line("} else {");
     // Where nobody waits, what the running lanes need is all.
@@ -137,13 +147,17 @@ void Printer::leave() {
     line("leave: next = code + at;");
     line("goto keep;");
     line("halted: next = nullptr;");
-    line("if (w.status == Status::done || w.status == Status::faulted) return nullptr;");
+    line("if (w.status == Status::done) goto turned;");
+    line("if (w.status == Status::faulted) return nullptr;");
     line("keep:");
     for (const Register& r : program_.registers)
         if (r.crosses && is_moved(r) && !r.steady)
             line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     if (!program_.waits()) keep_constants();
-    line("return next;");
+    line("w.block->at_work = each; return next;");
+    // The warp has ended, or waits for others of the block, and nothing of it is here.
+    line("turned: each = following(each, s, at);");
+    line("if (!each) return nullptr;");
 }
 
 // The running lanes are others now, or stand elsewhere.
@@ -151,7 +165,7 @@ void Printer::away(std::uint32_t b) {
     const Block& block = program_.blocks[b];
     if (program_.steps[block.end - 1].entered && b + 1 < program_.blocks.size())
         line("if (w.status == Status::blocked && w.ready_count == 0 && w.waiting_count == 1) { " +
-             alive(b + 1, "spill") + "return nullptr; }");
+             alive(b + 1, "spill") + "goto turned; }");
     line("if (!next || next == s.halt) goto halted;");
     line("at = static_cast<std::uint32_t>(next - code); goto " + behind(b) + ";");
 }
@@ -274,7 +288,10 @@ void Printer::function(const std::string& name) {
         "\"))) const Code* " +
         name + "(const Code* ip, Warp& w, std::byte* r, const Services& s) {\n";
     line("const Code* const code = s.code; const Code* next;");
-    line("auto at = static_cast<std::uint32_t>(ip - code); std::uint32_t mask = w.mask;");
+    line("auto at = static_cast<std::uint32_t>(ip - code);");
+    constants_of_block();
+    line("for (Warp* each = &w;;) {");
+    line("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
     variables();
     constants_of_warp();
     enter();
@@ -290,7 +307,7 @@ void Printer::function(const std::string& name) {
         block(b);
     }
     leave();
-    text_ += "}\n";
+    text_ += "    }\n}\n";
 }
 
 std::string source_of(const Program& program, std::size_t n) {

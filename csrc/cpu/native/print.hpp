@@ -20,7 +20,9 @@ class Printer {
   private:
     // print.cpp: the frame, and where control goes
     void variables();
+    void constants_of_block();
     void constants_of_warp();
+    void same(bool of_warp);
     void enter();
     std::string alive(std::uint32_t b, const char* verb) const;
     void keep_constants();
@@ -28,6 +30,7 @@ class Printer {
     static bool is_moved(const Register& r) {
         return !r.file && !r.constant && !r.special && !r.same;
     }
+    static bool is_of_block(const Register& r) { return r.same && !r.constant && !r.of_warp; }
     void leave();
     void block(std::uint32_t b);
     void transfer(std::uint32_t b, std::uint32_t n);
@@ -40,6 +43,7 @@ class Printer {
 
     // near.cpp: lines of addresses, and the checks of accesses that have them
     void plan(std::uint32_t b);
+    void fixed_lines(std::uint32_t b);
     std::string derived(std::uint32_t n, const std::string& name, std::int64_t& step);
     std::string line_of(const Access& access, std::int64_t& step);
     void note_access(std::uint32_t n);

@@ -21,7 +21,7 @@ void Printer::memory(std::uint32_t b, std::uint32_t n) {
     const Code& c = program_.kernel.code[n];
     const bool load = step.kind == Kind::load;
     const auto group = group_of_.find(n);
-    const bool near = full_ && group != group_of_.end();
+    const bool lined = group != group_of_.end(), near = full_ && lined;
     const unsigned bytes = ptx::bytes_of(step.origin.key.type);
     line("{");
     std::string values, after;
@@ -52,6 +52,14 @@ void Printer::memory(std::uint32_t b, std::uint32_t n) {
         line(what + (g.same ? "_same<" : "_near<") + word_type(bytes) + ", " + to_string(g.step) +
              ">(" + g.name + ", " + to_string(c.imm - g.begin) + values + ");" + after + "}");
         return;
+    }
+    // Where lanes are away, the line may be there all the same.
+    if (lined) {
+        const Group& g = groups_[group->second];
+        line("if (" + g.name + ".holds) {");
+        line(what + "_some<" + word_type(bytes) + ", " + to_string(g.step) + ">(" + g.name + ", " +
+             to_string(c.imm - g.begin) + ", mask" + values + ");" + after);
+        line("} else");
     }
     const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
     line("if (__builtin_expect(" + what + "<" + word_type(bytes) +

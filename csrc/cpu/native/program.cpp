@@ -132,8 +132,10 @@ void Program::find_registers() {
         const auto found = by_offset_.find(offset);
         if (found == by_offset_.end()) continue;
         Register& r = registers[found->second];
-        r.special = true;
+        r.index = index_dimension(which);
+        r.special = r.index < 0;
         r.same = special_is_same(which) && r.writes == 0;
+        r.of_warp = which == static_cast<unsigned>(ptx::Special::warpid);
         r.stepped = special_has_step(which, r.step) && r.writes == 0;
         // Calls move the stack pointer where it lies.
         if (static_cast<Hidden>(which) == Hidden::stack_pointer || r.writes != 0) r.file = true;
@@ -187,7 +189,7 @@ void Program::find_same() {
             const Step& step = steps[n];
             if (step.guarded || (step.kind != Kind::lanes && step.kind != Kind::parameter))
                 continue;
-            bool can = true, fresh = false;
+            bool can = true, fresh = false, of_warp = false;
             for (const Access& access : step.accesses) {
                 if (access.offset == 0) {
                     can &= access.write;
@@ -199,12 +201,14 @@ void Program::find_same() {
                     fresh |= !r.same;
                 } else {
                     can &= r.same && !(r.file && !r.constant);
+                    of_warp |= r.of_warp;
                 }
             }
             if (!can || !fresh) continue;
             for (const Access& access : step.accesses)
                 if (access.write && access.offset != 0) {
                     reg(access.offset).same = true;
+                    reg(access.offset).of_warp = of_warp;
                     same.push_back(by_offset_.at(access.offset));
                 }
             changed = true;

@@ -29,6 +29,7 @@ enum class Kind : std::uint8_t {
     store,
     atomic,
     ballot,
+    exit,
     handler,  // all else: the interpreter's own function is called
 };
 
@@ -61,8 +62,10 @@ struct Register {
     bool constant = false;  // has `value` in all lanes
     bool special = false;   // written when the warp starts
     bool same = false;      // has one value in all lanes, which never changes
+    bool of_warp = false;   // and in each warp another
+    int index = -1;         // which of %ctaid it is
     bool crosses = false;   // alive where a block begins
-    bool fixed = false;     // never changes, and its line is computed once
+    bool fixed = false;     // never changes, nor does its line
     bool steady = false;    // never changes, and is put into the register file where it is written
     bool stepped = false;   // each half of the warp has one value and steps of it, it seems
     std::int64_t step = 0;

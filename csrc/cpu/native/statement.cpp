@@ -288,6 +288,9 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
             ballot(b, n);
             line("}");
             break;
+        case Kind::exit:
+            line("if (ends_whole(w, mask)) goto turned;");
+            [[fallthrough]];
         case Kind::handler:
             line("{");
             handler(b, n);

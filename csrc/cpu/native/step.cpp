@@ -236,6 +236,7 @@ void Program::describe_control(std::uint32_t n) {
     } else if (h == control.call_end) {
         saved(true);
     } else if (h == control.ret || h == control.exit || h == control.trap || h == control.brkpt) {
+        if (h == control.exit) step.kind = Kind::exit;
         step.flows = step.ends = true;
     } else if (h == control.barrier || h == control.barrier_arrive) {
         const auto kind = static_cast<BarrierKind>(c.count);

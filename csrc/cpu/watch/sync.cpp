@@ -43,7 +43,7 @@ void BlockWatch::write_sync(const Warp& w, const Code* ip, std::uint32_t who,
 void BlockWatch::arrive(const Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
                         std::uint32_t before, std::uint32_t others) {
     Barrier& barrier = barriers_[id];
-    if (barrier.by.empty()) barrier.by.resize(block_.warp_count());
+    if (barrier.by.empty()) barrier.by.resize(block_.warp_count);
     if (before != 0 && barrier.by[w.index] != ip && (ip->flags & exec::flag::aligned) &&
         (barrier.by[w.index]->flags & exec::flag::aligned) && is_sync_news(ip))
         write_sync(w, ip, w.mask,
@@ -143,7 +143,7 @@ void BlockWatch::forced(const Warp& w, const exec::Waiting& waiting) {
 
 // Nobody can go on: threads wait at barriers that the others never reach.
 void BlockWatch::stuck() {
-    for (unsigned n = 0; n < block_.warp_count(); ++n) {
+    for (unsigned n = 0; n < block_.warp_count; ++n) {
         const Warp& w = block_.warp(n);
         for (unsigned k = 0; k < w.waiting_count; ++k) {
             const exec::Waiting& waiting = w.waiting[k];
