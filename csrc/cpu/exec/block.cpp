@@ -66,7 +66,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     returns_.resize(kernel_.call_depth ? warp_count : 0);
     for (const auto& each : kernel_.specials) {
         if (native_ && index_dimension(each.first) >= 0) continue;  // it looks itself
-        (special_lasts(each.first, native_ != nullptr) ? lasting_ : changing_).push_back(each);
+        const bool lasts = special_lasts(each.first, native_ != nullptr, kernel_.call_depth != 0);
+        (lasts ? lasting_ : changing_).push_back(each);
     }
     // Divided once, not for every block.
     threads_of_.resize(warp_count);

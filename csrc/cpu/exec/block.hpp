@@ -150,7 +150,7 @@ class BlockState final : public Block {
 };
 
 // special.cpp
-bool special_lasts(unsigned special, bool of_one_warp);
+bool special_lasts(unsigned special, bool of_one_warp, bool calls);
 
 inline BlockState& block_of(Warp& w) { return static_cast<BlockState&>(*w.block); }
 

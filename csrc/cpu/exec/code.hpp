@@ -71,29 +71,30 @@ enum class Status : std::uint8_t { ready, done, blocked, yielded, faulted };
 
 struct Block;
 
+// What every turn looks at comes first, in two lines of the cache.
 struct Warp {
-    alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1, as `masked` says
-    alignas(64) std::uint64_t address[lanes];        // of the access at hand
-    std::uint32_t mask = 0;
+    alignas(64) std::uint32_t mask = 0;
     std::uint32_t masked = 0;     // what lane_mask says: the mask, where lanes run
     std::uint32_t outer = 0;      // the mask around a guarded instruction
     std::uint32_t live = 0;       // lanes that have not exited
     const Code* limit = nullptr;  // a branch to here or beyond looks for waiting lanes
     std::int32_t budget = 0;      // backward branches before others get a turn
     std::int32_t forced = 0;      // branches for which the order of code does not count
+    Block* block = nullptr;
+    std::byte* registers = nullptr;
+    unsigned ready_count = 0, waiting_count = 0;
     std::uint32_t turn = 0;
     bool lenient = false;  // the next warp operation takes whatever lanes there are
     Status status = Status::ready;
-    std::uint8_t index = 0;  // in the block
-    unsigned ready_count = 0, waiting_count = 0;
-    Group ready[lanes + 1];  // sorted, lowest place last
-    Group resume;            // of a warp that has yielded
-    Waiting waiting[lanes];
-    Block* block = nullptr;
-    std::byte* registers = nullptr;
+    std::uint8_t index = 0;     // in the block
+    Group resume;               // of a warp that has yielded
     Return* returns = nullptr;  // [lane][depth]
-    std::uint32_t depth[lanes];
     std::uint32_t arrived = 0;  // lanes that have come to the cluster's barrier in this phase
+    alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1, as `masked` says
+    alignas(64) std::uint64_t address[lanes];        // of the access at hand
+    Waiting waiting[lanes];
+    Group ready[lanes + 1];  // sorted, lowest place last
+    std::uint32_t depth[lanes];
 };
 
 // How lanes' addresses lie to each other.

@@ -7,11 +7,19 @@ namespace cupola::cpu::exec {
 
 // Whether a special register has one value for all blocks that a block's state serves, and no code
 // that writes it: in a register file that one warp has, or that all have in turn.
-bool special_lasts(unsigned special, bool of_one_warp) {
+bool special_lasts(unsigned special, bool of_one_warp, bool calls) {
     using S = ptx::Special;
-    if (special >= static_cast<unsigned>(S::count))
-        return static_cast<Hidden>(special) == Hidden::shared_base ||
-               static_cast<Hidden>(special) == Hidden::parameter_base;
+    if (special >= static_cast<unsigned>(S::count)) switch (static_cast<Hidden>(special)) {
+            case Hidden::shared_base:
+            case Hidden::parameter_base:
+                return true;
+            case Hidden::local_base:
+                return of_one_warp;
+            case Hidden::stack_pointer:
+                return !calls;
+            default:
+                return false;
+        }
     switch (static_cast<S>(special)) {
         case S::tid_x:
         case S::tid_y:

@@ -328,9 +328,8 @@ template <class A, Window W, class V>
     Places places;
     if (!reach_each<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, places))
         return false;
-    alignas(64) std::uint64_t host[lanes];
-    for (unsigned i = 0; i < lanes; ++i) host[i] = places.from + places.of[i];
-    A::in_turn(*w.block, mask, host, b, c, d);
+    A::in_turn(
+        *w.block, mask, [&](unsigned i) { return places.from + places.of[i]; }, b, c, d);
     return true;
 }
 template <class A, Window W, class X, class B, class C>

@@ -73,22 +73,23 @@ T update(std::uint64_t address, F change) {
 template <Window W, class M, bool Returns>
 struct AtomicAs {
     using T = Lane<M::type>;
-    // `address`: the host's.
-    static void in_turn(const Block& block, std::uint32_t mask, const std::uint64_t* address,
-                        const T* b, const T* c, T* d) {
+    // `address`: the host's, of a lane.
+    template <class Address>
+    static void in_turn(const Block& block, std::uint32_t mask, Address address, const T* b,
+                        const T* c, T* d) {
         const auto one = [&](unsigned i) {
             const T x = b[i];
             T old;
             if constexpr (M::atomic == ptx::Atomic::cas) {
                 const T y = c[i];
-                old = update<W == Window::shared, T>(address[i],
+                old = update<W == Window::shared, T>(address(i),
                                                      [x, y](T now) { return now == x ? y : now; });
             } else {
                 (void)c;
                 const bool global =
-                    W == Window::flat && address[i] - block.cluster >= block.cluster_bytes;
+                    W == Window::flat && address(i) - block.cluster >= block.cluster_bytes;
                 old = update<W == Window::shared, T>(
-                    address[i], [&](T now) { return updated_as<M::atomic>(now, x, global); });
+                    address(i), [&](T now) { return updated_as<M::atomic>(now, x, global); });
             }
             if constexpr (Returns) d[i] = old;
         };
@@ -102,8 +103,9 @@ struct AtomicAs {
         Pattern pattern;
         if (!place<W>(ip, w, r + ip->op[4], sizeof(T), true, pattern)) return stop_faulted(w);
         if (ip->flags & flag::release) std::atomic_thread_fence(std::memory_order_release);
-        in_turn(*w.block, w.mask, w.address, at<const T>(r, ip->op[1]), at<const T>(r, ip->op[2]),
-                at<T>(r, ip->op[0]));
+        in_turn(
+            *w.block, w.mask, [&](unsigned i) { return w.address[i]; }, at<const T>(r, ip->op[1]),
+            at<const T>(r, ip->op[2]), at<T>(r, ip->op[0]));
         if (ip->flags & flag::acquire) std::atomic_thread_fence(std::memory_order_acquire);
         return ip + 1;
     }
