@@ -132,7 +132,9 @@ bool Parser::skip_debug() {
         return true;
     }
     if (at_directive(".section")) {
-        while (peek().kind != Token::Kind::end && !at_mark('{')) take();
+        take();
+        take();  // its name
+        if (!at_mark('{')) fail(peek(), "'{' is wanted behind a section's name");
         skip_braces();
         return true;
     }
