@@ -133,10 +133,10 @@ std::vector<std::string> flags(const std::string& level) {
     for (const char* function : {"sin", "cos", "exp2", "log2", "tanh"})
         for (const char* width : {"", "f"})
             all.push_back(std::string("-fno-builtin-") + function + width);
+    // Lanes are written as one type and read as another of their size.
+    all.push_back("-fno-strict-aliasing");
     if (!level.empty()) all.push_back("-march=" + level);
-    // Lanes are written as one type and read as another of their size: there by intrinsics, which
-    // may do so, elsewhere by loops, of which GCC would make other bits.
-    all.push_back(level == "x86-64-v4" ? "-mprefer-vector-width=512" : "-fno-strict-aliasing");
+    if (level == "x86-64-v4") all.push_back("-mprefer-vector-width=512");
     return all;
 }
 
