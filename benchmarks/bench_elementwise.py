@@ -88,7 +88,8 @@ def cases(n):
     yield Case("sqrt(x)", "sqrt", (x,), out)
     yield Case("sin(x)", "sin", (x,), out)
     yield Case("x < y", "less", (x, y), truth)
-    yield Case("x + y, int8", "add", (small, y.view(np.int8)), small_out)
+    for text, name in (("x + y", "add"), ("x * y", "multiply"), ("maximum(x, y)", "maximum")):
+        yield Case(f"{text}, int8", name, (small, y.view(np.int8)), small_out)
     yield Case("x + y from the second element on", "add", (x[1:], y[1:]), out[1:])
     yield Case("x + y, one element further", "add", (x[1:], y[:-1]), out[1:])
     yield Case("x[::2] + y[::2]", "add", (x[::2], y[::2]), out[: n // 2])
