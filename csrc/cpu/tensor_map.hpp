@@ -28,7 +28,7 @@ struct TensorMap {
     std::uint8_t swizzle = 0;     // bits of an address that are changed, above the lowest four
     std::uint8_t interleave = 0;  // none but 0 is supported
     std::uint8_t fill_nan = 0;    // what is outside of a tensor of reals: NaNs, or else zeros
-    bool columns = false;         // what is copied at once: a column of pixels, or else a tile
+    std::uint8_t columns = 0;     // what is copied at once: a column of pixels, or else a tile
 
     bool real() const {
         return type == Element::f16 || type == Element::f32 || type == Element::f64 ||

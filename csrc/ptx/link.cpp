@@ -114,8 +114,7 @@ class Unit {
             return;
         }
         if (is(at_, ".section")) {
-            while (!mark(need(at_), '{')) ++at_;
-            at_ = behind_braces(at_);
+            at_ = behind_braces(at_ + 2);  // behind its name
             return;
         }
         Statement s{};

@@ -276,3 +276,27 @@ def test_printing_ends_for_whatever_control_flow(tmp_path):
     took, printed = run(program, "interpret", tmp_path)[:2]
     assert float(took) < 20
     assert " // not printed: it" in printed, printed
+
+
+@pytest.mark.parametrize("guard", ["", "@%p "])
+def test_an_index_of_blocks_is_there_for_instructions_of_unknown_operands(tmp_path, guard):
+    """The size of a copy, here: machine code has the index in no variable."""
+    text = f"""
+        .version 8.0\n.target sm_90\n.address_size 64
+        .visible .entry copies(.param .u64 in, .param .u64 out) {{
+        .reg .b32 %r<4>; .reg .b64 %rd<3>; .reg .pred %p; .shared .align 4 .b8 word[4];
+        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, word;
+        mov.u32 %r2, %nctaid.x; setp.ne.u32 %p, %r2, 0;
+        {guard}cp.async.ca.shared.global [%r1], [%rd1], 4, %ctaid.x; cp.async.wait_all;
+        ld.shared.u32 %r3, [%r1]; red.global.add.u32 [%rd2], %r3; ret; }}
+    """
+    (tmp_path / "copies.ptx").write_text(text)
+    program = """
+        module = driver.load(open(os.environ["CUPOLA_CACHE_DIR"] + "/copies.ptx").read())
+        out = np.zeros(1, np.uint32)
+        module.run("copies", 4, 1, [np.array([0x01010101], np.uint32), out])
+        print(hex(out[0]))
+    """
+    # A block copies as many bytes as it has blocks before it.
+    for mode in ("interpret", "compile"):
+        assert run(program, mode, tmp_path) == [hex(0x1 + 0x101 + 0x10101)], mode

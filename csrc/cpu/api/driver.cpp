@@ -93,8 +93,11 @@ CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t co
 // processor and was made of just them. Returns why a library that is there is not loaded, or "".
 CUPOLA_API const char* cupola_cpu_add_ahead(const char* stem) {
     thread_local std::string text;
-    text = stem ? native::add_ahead(stem) : "";
-    return text.c_str();
+    const CUresult added = result_of([&] {
+        text = stem ? native::add_ahead(stem) : "";
+        return CUDA_SUCCESS;
+    });
+    return added == CUDA_SUCCESS ? text.c_str() : "no memory for a list of libraries";
 }
 
 // ---- cu* --------------------------------------------------------------------------------------

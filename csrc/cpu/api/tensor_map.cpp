@@ -104,13 +104,14 @@ CUPOLA_API CUresult cuTensorMapEncodeIm2col(CUtensorMap* out, CUtensorMapDataTyp
         require(rank >= 3 && rank <= 5 && lower && upper && sizes && channels != 0 &&
                 channels <= 256 && pixels != 0 && pixels <= 1024);
         TensorMap map;
-        map.columns = true;
+        map.columns = 1;
         map.box[0] = channels;
         map.box[1] = pixels;
         const int most = rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4;
         for (unsigned n = 0; n < rank - 2; ++n) {
             for (const int corner : {lower[n], upper[n]}) require(corner >= -most && corner < most);
             // Some pixels have to be between the corners.
+            require(sizes[n + 1] <= std::uint64_t{1} << 32);
             require(lower[n] < static_cast<std::int64_t>(sizes[n + 1]) + upper[n]);
             map.lower[n] = static_cast<std::int16_t>(lower[n]);
             map.upper[n] = static_cast<std::int16_t>(upper[n]);

@@ -30,7 +30,7 @@ class Tile {
         std::memcpy(&map_, bytes, sizeof map_);
         const bool columns = (ip_->imm & TensorControl::columns) != 0;
         const unsigned shifts = (ip_->imm & TensorControl::shifted) != 0 ? pixel_axes() : 0;
-        bool sound = map_.known == TensorMap::mark && map_.columns == columns &&
+        bool sound = map_.known == TensorMap::mark && (map_.columns != 0) == columns &&
                      map_.rank + shifts == coordinates.size() && map_.rank <= 5 &&
                      map_.swizzle <= 3 && map_.interleave == 0 && map_.element() != 0;
         for (unsigned n = 0; sound && n < map_.rank; ++n)
@@ -48,7 +48,7 @@ class Tile {
         for (unsigned n = 0; n < map_.rank; ++n)
             from_[n] = at<const std::int32_t>(r, coordinates[n])[lane_];
         for (unsigned n = 0; n < shifts; ++n)
-            shift_[n] = at<const std::int16_t>(r, coordinates[map_.rank + n])[lane_];
+            shift_[n] = at<const std::uint16_t>(r, coordinates[map_.rank + n])[lane_];
         return true;
     }
 
@@ -191,7 +191,7 @@ class Tile {
     TensorMap map_;
     unsigned element_ = 0;  // bytes
     std::int32_t from_[5] = {};
-    std::int16_t shift_[3] = {};
+    std::uint16_t shift_[3] = {};
 };
 
 // f(tile, lane) for each active lane.

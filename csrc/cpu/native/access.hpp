@@ -36,7 +36,7 @@ CUPOLA_INLINE Near near(const Warp& w, std::uint32_t slot, Line<V, S> line, std:
     const std::uint64_t a = static_cast<V>(line.low + static_cast<V>(offset)),
                         b = static_cast<V>(line.high + static_cast<V>(offset));
     const std::uint64_t first = a < b ? a : b, last = a < b ? b : a;
-    std::uint64_t host;
+    std::uint64_t host = 0;
     // Addresses of 32 bits begin anew at the end.
     const bool holds = line.holds && (a | b) % align == 0 &&
                        last - first < std::uint64_t{1} << 40 &&

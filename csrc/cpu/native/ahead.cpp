@@ -7,6 +7,7 @@
 #include "cpu/native/ahead.hpp"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,15 +111,19 @@ bool make_ahead(const std::vector<const Kernel*>& kernels, const std::string& le
 
 std::string add_ahead(const std::string& stem) {
     for (const char* level : exec::levels()) {
-        const std::string path = stem + "." + level + ".so";
+        // What is checked is what is loaded: a link could lead elsewhere by then.
+        const std::string path = real_path(stem + "." + level + ".so");
         struct stat about;
-        if (stat(path.c_str(), &about) != 0) continue;
+        if (lstat(path.c_str(), &about) != 0 || S_ISLNK(about.st_mode)) continue;
+        if (getauxval(AT_SECURE) != 0)
+            return path + " is not loaded: the program has more rights than its user";
         Known& all = known();
         std::lock_guard lock(all.mutex);
         for (const Loaded& each : all.libraries)
             if (each.path == path) return "";
         if (const std::string objection = objection_to_installed(path); !objection.empty())
             return path + " is not loaded: " + objection;
+        all.libraries.reserve(all.libraries.size() + 1);
         void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!library) {
             const char* text = dlerror();

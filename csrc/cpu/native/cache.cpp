@@ -62,10 +62,14 @@ std::string objection_to(const std::string& folder) {
     return objection_above(folder);
 }
 
+}  // namespace
+
 std::string real_path(const std::string& folder) {
     std::unique_ptr<char, decltype(&std::free)> real(realpath(folder.c_str(), nullptr), &std::free);
     return real ? real.get() : folder;
 }
+
+namespace {
 
 void make_folders(const std::string& folder) {
     for (std::size_t at = 1; at != std::string::npos;) {
@@ -126,8 +130,7 @@ bool is_passing(std::string_view name) {
 
 }  // namespace
 
-std::string objection_to_installed(const std::string& file) {
-    const std::string path = real_path(file);
+std::string objection_to_installed(const std::string& path) {
     struct stat about, root;
     if (lstat(path.c_str(), &about) != 0) return path + ": " + std::strerror(errno);
     if (lstat("/", &root) != 0) return std::string("/: ") + std::strerror(errno);

@@ -8,9 +8,11 @@
 
 namespace cupola::cpu::native {
 
-// Why a file that was installed is not to be loaded: others than this user and root could have
-// written it, or put it there. Empty where nothing is in the way of it.
-std::string objection_to_installed(const std::string& file);
+// Where a path leads to, without links; the path where it leads nowhere.
+std::string real_path(const std::string& path);
+// Why a file that was installed, by its real path, is not to be loaded: others than this user and
+// root could have written it, or put it there. Empty where nothing is in the way of it.
+std::string objection_to_installed(const std::string& path);
 
 // A folder with a file for each library, KEY-HASH.so, where the hash is that of what is in it. A
 // file is written aside and renamed, so that whoever looks sees a whole one or none.

@@ -76,7 +76,8 @@ CUPOLA_INLINE bool ends_whole(Warp& w, std::uint32_t mask) {
     return true;
 }
 
-// The warp behind it, where that can have its turn at once: as a whole, from an entry on.
+// The warp behind it, where that can have its turn at once: from an entry on, with nobody who would
+// be ready elsewhere (though some may wait).
 CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {
     if (w->index + 1u >= w->block->warp_count) return nullptr;
     Warp* const next = w + 1;

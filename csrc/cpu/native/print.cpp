@@ -122,10 +122,14 @@ void Printer::enter() {
     line("if (at == 0) {");
     // What is read before it is written is what it was.
     line(alive(0, "fill"));
-    for (const Register& r : program_.registers)
-        if (r.file && r.index >= 0)
-            line("spill_one(w.block->index_of_block[" + to_string(r.index) + "], r, " +
-                 to_string(r.offset) + ");");
+    // What is no variable is read from there, by instructions whose operands are not known, too.
+    for (const auto& [which, offset] : program_.kernel.specials) {
+        const int index = exec::index_dimension(which);
+        const Register* r = program_.at(offset);
+        if (index >= 0 && (!r || r->file))
+            line("spill_one(w.block->index_of_block[" + to_string(index) + "], r, " +
+                 to_string(offset) + ");");
+    }
     if (program_.waits()) keep_constants();
     line("} else {");
     // Where nobody waits, what the running lanes need is all.

@@ -240,7 +240,7 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
     };
     switch (step.kind) {
         case Kind::lanes:
-            if (is_same()) break;  // constants_of_warp
+            if (is_same()) break;  // constants of the block or the warp
             line("{");
             lanes(n);
             line("}");

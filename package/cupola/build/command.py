@@ -121,8 +121,9 @@ class BuildKernels(Command):
     def _levels(self, kernels: Kernels) -> tuple[str, ...]:
         """For which hosts there is machine code, for the CPU device."""
         hosts = architectures.hosts(otherwise=self._otherwise(kernels))
-        there = ahead.possible(asked=hosts == architectures.CPU)
-        return processors.levels(hosts) if there else ()
+        if not hosts or not ahead.possible(asked=hosts == architectures.CPU):
+            return ()
+        return processors.levels(hosts)
 
     def _extensions(self) -> list[str]:
         """Full names of the project's extension modules."""
