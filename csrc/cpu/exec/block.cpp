@@ -123,6 +123,7 @@ void BlockState::start(Warp& w, unsigned index) {
 }
 
 void BlockState::enter(Warp& w) {
+    at_work = &w;
     const Code* ip;
     if (w.status == Status::yielded) {
         mask_lanes(w, w.resume.mask);
@@ -135,7 +136,7 @@ void BlockState::enter(Warp& w) {
         if (ip == &halt) return;
         w.status = Status::ready;
     }
-    if (native_) return run_native(ip, w);
+    if (native_) return run_native(ip);
     if (watch_) {
         while (ip && ip != &halt) ip = watch_->step(ip, w);
         return;
@@ -144,9 +145,8 @@ void BlockState::enter(Warp& w) {
 }
 
 // Between two entries of machine code, instruction by instruction.
-void BlockState::run_native(const Code* ip, Warp& first) {
+void BlockState::run_native(const Code* ip) {
     const Native& native = *native_;
-    at_work = &first;
     while (ip && ip != &halt) {
         Warp* w = at_work;
         if (native.entry[static_cast<std::size_t>(ip - code_)]) {
@@ -199,6 +199,8 @@ BlockState::Turn BlockState::turn() {
         if (w.status == Status::done || w.status == Status::blocked) continue;
         if (!w.registers) start(w, n);
         enter(w);
+        // Those behind it have had their turns, too: they come in one order, whoever runs them.
+        if (native_) n = at_work->index;
         moved = true;
         if (fault_) return Turn::faulted;
         if (w.status == Status::done && !native_) free_files_.push_back(w.registers);

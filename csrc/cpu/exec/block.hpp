@@ -115,7 +115,7 @@ class BlockState final : public Block {
     using Specials = std::vector<std::pair<unsigned, std::int32_t>>;
     void write_specials(const Specials& specials, unsigned index, std::byte* file);
     void enter(Warp& w);
-    void run_native(const Code* ip, Warp& w);
+    void run_native(const Code* ip);
     std::uint32_t lanes_of(unsigned index) const;
     bool complete(unsigned id) const;
     void release(unsigned id);

@@ -116,7 +116,7 @@ struct Block {
     unsigned warp_count = 0, live_warps = 0, live_threads = 0;
     // Whether somebody has come to a barrier: an exit may be what completes it.
     bool awaited = false;
-    Warp* at_work = nullptr;  // the warp that machine code has left
+    Warp* at_work = nullptr;  // the warp that machine code runs, or has run last
 
     // Checks every active lane's address one by one. False: a fault has been noted.
     virtual bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) = 0;

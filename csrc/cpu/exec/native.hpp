@@ -22,8 +22,7 @@ struct Services {
 };
 
 // Runs from an entry on; returns where to go on by handlers, or nullptr where the warp leaves.
-// Those behind it in the block may have had their turns then, as long as they are whole: where one
-// leaves that stands at no entry, `w` is not the warp that `ip` belongs to.
+// Those behind it in the block may have had their turns then: `ip` belongs to the warp at work.
 using NativeRun = const Code* (*)(const Code* ip, Warp& w, std::byte* registers, const Services&);
 
 // What a library that was made ahead of time has of each kernel.

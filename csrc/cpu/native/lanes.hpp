@@ -87,6 +87,7 @@ CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {
     mask_lanes(*next, next->resume.mask);
     limit_lanes(*next);
     next->status = Status::ready;
+    next->block->at_work = next;
     return next;
 }
 

@@ -158,7 +158,7 @@ void Printer::leave() {
         if (r.crosses && is_moved(r) && !r.steady)
             line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     if (!program_.waits()) keep_constants();
-    line("w.block->at_work = each; return next;");
+    line("return next;");
     // The warp has ended, or waits for others of the block, and nothing of it is here.
     line("turned: each = following(each, s, at);");
     line("if (!each) return nullptr;");
