@@ -22,8 +22,6 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ("-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
-# Of the instructions' functions, whose tables are found by weak references alone.
-LEVELS = ("9x86_64_v3", "9x86_64_v4")
 # Comparisons are not traced: it would be a third of the time, and seeds have the words.
 UNTRACED = ("-fno-sanitize-coverage=trace-cmp",)
 
@@ -77,7 +75,10 @@ def readers(setup: ModuleType, compiler: object) -> list[object]:
 
 
 def archive(setup: ModuleType, target: Path, objects: list[object]) -> object:
-    """Of which each fuzzer takes what it calls: the less it has, the more inputs it runs."""
+    """Of which each fuzzer takes what it calls: the less it has, the more inputs it runs.
+
+    Of the instructions' functions that is the oldest level's table: others are weak references.
+    """
     files = [str(step.target) for step in objects]
 
     def write() -> None:
@@ -106,8 +107,6 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
             source.relative_to(ROOT), target.with_suffix(".o"), (*FLAGS, "-Icsrc", "-Icsrc/include")
         )
         link = [*compiler.command, *compiler.link_flags, *flags, "-o", str(target)]
-        # Weak in the library that has them all, so that nothing asks for them.
-        link += [f"-Wl,-u,_ZN6cupola3cpu{level}8handlersE" for level in LEVELS]
         program = setup.build.step.Step(
             target=target,
             inputs=(own.target, library.target, *(step.target for step in more)),
