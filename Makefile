@@ -61,9 +61,8 @@ wheel: $(VENV)/wheel
 demo: build
 	@$(BIN)/python -m cupola mandelbrot -o mandelbrot.png --size 2048
 
-# Several processes, a file of tests to each at a time.
 test: build
-	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
+	@$(BIN)/python -m pytest $(PYTEST)
 
 # `make -k lint` goes on after the first that complains.
 lint: lint-python lint-cython lint-format lint-cpp

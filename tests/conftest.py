@@ -1,6 +1,5 @@
 """tests/conftest.py - which driver the tests run on, and the markers that depend on it."""
 
-import functools
 import importlib.metadata
 import os
 import subprocess
@@ -31,29 +30,13 @@ def pytest_addoption(parser):
     )
 
 
-@functools.cache
-def chosen_driver(config):
-    """--driver, or what there is."""
-    if choice := config.getoption("--driver"):
-        return choice
-    found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
-    return "cpu" if found.returncode else "cuda"
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config):
-    """`-n auto` (`make test`): a GPU is not shared, and the CPU device has threads of its own."""
-    return min(4, len(os.sched_getaffinity(0))) if chosen_driver(config) == "cpu" else 0
-
-
-def pytest_collection_modifyitems(config, items):
-    if hasattr(config, "workerinput"):  # beside others: what takes long begins first
-        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
 def pytest_configure(config):
+    choice = config.getoption("--driver")
+    if choice is None:
+        found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
+        choice = "cpu" if found.returncode else "cuda"
     # Before cupola is imported, and for the processes that tests start.
-    os.environ["CUPOLA_DRIVER"] = chosen_driver(config)
+    os.environ["CUPOLA_DRIVER"] = choice
     config.addinivalue_line("markers", "cuda_only(reason): runs on NVIDIA's driver alone")
     config.addinivalue_line("markers", "cpu_only(reason): runs on the CPU device alone")
     config.addinivalue_line("markers", "slow: takes tens of seconds")

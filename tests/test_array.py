@@ -89,7 +89,7 @@ def test_a_pageable_source_may_change_at_once(driver):
     same(there.get(), np.arange(1_000_000))
 
 
-NO_ARRAYS = [np.array([None]), [...], {}, [[1], [1, 2]], ...]
+NO_ARRAYS = [np.array([None]), [object()], {}, [[1], [1, 2]], object()]
 
 
 @pytest.mark.parametrize("source", NO_ARRAYS, ids=repr)

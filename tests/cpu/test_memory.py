@@ -88,8 +88,7 @@ def test_more_pieces_than_the_system_maps(passes, own):
         for pointer in [*pointers[1::2], *again]:
             cuda.cuMemFree_v2(pointer)
         assert pieces() < before + 500, (before, pieces())
-        """,
-        timeout=300,
+        """
     )
 
 

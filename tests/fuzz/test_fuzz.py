@@ -5,12 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 15
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_slice_of_fuzzing_finds_nothing():
