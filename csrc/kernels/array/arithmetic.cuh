@@ -3,13 +3,27 @@
 // Integers wrap, so they are computed without a sign where that makes no difference. Real ones
 // round once each; this is compiled with --fmad=false, so that no two become one.
 //
-// `words` does the same to all the narrow integers of a word, where that is fewer instructions than
-// taking them out one by one: `tops` has the highest bit of each.
+// `words` does the same to all the narrow integers, of type S, of a word, where that is fewer
+// instructions than taking them out one by one.
 #pragma once
 
 #include "types.cuh"
 
 namespace cupola::arrays::arithmetic {
+
+// The highest bit of each integer of a word.
+template <class S>
+constexpr u32 tops = sizeof(S) == 1 ? 0x80808080u : 0x80008000u;
+
+__device__ inline u32 choose_bits(u32 mask, u32 x, u32 y) { return (x & mask) | (y & ~mask); }
+
+// What `halves` does to two integers of 16 bits, done to the narrow integers of a word, where of
+// these the highest bits alone tell what comes out: bytes are the upper parts of halves.
+template <class S, class Halves>
+__device__ u32 by_halves(u32 x, u32 y, Halves halves) {
+    if constexpr (sizeof(S) == 2) return halves(x, y);
+    return __byte_perm(halves(x << 8, y << 8), halves(x, y), 0x7351);
+}
 
 struct positive {
     template <class T>
@@ -26,8 +40,9 @@ struct add {
         else
             return static_cast<T>(unsigned_of<T>(x) + unsigned_of<T>(y));
     }
-    __device__ static u32 words(u32 x, u32 y, u32 tops) {
-        return ((x & ~tops) + (y & ~tops)) ^ ((x ^ y) & tops);
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        return ((x & ~tops<S>)+(y & ~tops<S>)) ^ ((x ^ y) & tops<S>);
     }
 };
 
@@ -39,8 +54,9 @@ struct subtract {
         else
             return static_cast<T>(unsigned_of<T>(x) - unsigned_of<T>(y));
     }
-    __device__ static u32 words(u32 x, u32 y, u32 tops) {
-        return ((x | tops) - (y & ~tops)) ^ (~(x ^ y) & tops);
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        return ((x | tops<S>)-(y & ~tops<S>)) ^ (~(x ^ y) & tops<S>);
     }
 };
 
@@ -51,6 +67,17 @@ struct multiply {
             return {x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real};
         else
             return static_cast<T>(unsigned_of<T>(x) * unsigned_of<T>(y));
+    }
+    // With nothing below an integer of x, and that of y at the bottom, its product is where it was:
+    // what is above it goes higher still.
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        constexpr unsigned width = sizeof(S) * 8;
+        u32 result = x * y;
+#pragma unroll
+        for (unsigned at = width; at < 32; at += width)
+            result = choose_bits(~0u << at, (x & ~0u << at) * (y >> at), result);
+        return result;
     }
 };
 
@@ -84,6 +111,10 @@ struct negative {
         else
             return static_cast<T>(0 - unsigned_of<T>(x));
     }
+    template <class S>
+    __device__ static u32 words(u32 x, u32) {
+        return subtract::words<S>(0, x);
+    }
 };
 
 template <class T>
@@ -106,6 +137,10 @@ struct square {
     template <class T>
     __device__ static T of(T x, T) {
         return multiply::of(x, x);
+    }
+    template <class S>
+    __device__ static u32 words(u32 x, u32) {
+        return multiply::words<S>(x, x);
     }
 };
 
@@ -171,20 +206,30 @@ struct maximum {
     __device__ static T of(T x, T y) {
         return at_least(x, y) || not_a_number(x) ? x : y;
     }
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        return by_halves<S>(
+            x, y, [](u32 a, u32 b) { return is_signed<S> ? __vmaxs2(a, b) : __vmaxu2(a, b); });
+    }
 };
 struct minimum {
     template <class T>
     __device__ static T of(T x, T y) {
         return at_least(y, x) || not_a_number(x) ? x : y;
     }
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        return by_halves<S>(
+            x, y, [](u32 a, u32 b) { return is_signed<S> ? __vmins2(a, b) : __vminu2(a, b); });
+    }
 };
-struct fmax {
+struct fmax : maximum {
     template <class T>
     __device__ static T of(T x, T y) {
         return at_least(x, y) || not_a_number(y) ? x : y;
     }
 };
-struct fmin {
+struct fmin : minimum {
     template <class T>
     __device__ static T of(T x, T y) {
         return at_least(y, x) || not_a_number(y) ? x : y;
@@ -244,28 +289,40 @@ struct bitwise_and {
     __device__ static T of(T x, T y) {
         return x & y;
     }
-    __device__ static u32 words(u32 x, u32 y, u32) { return x & y; }
+    template <class>
+    __device__ static u32 words(u32 x, u32 y) {
+        return x & y;
+    }
 };
 struct bitwise_or {
     template <class T>
     __device__ static T of(T x, T y) {
         return x | y;
     }
-    __device__ static u32 words(u32 x, u32 y, u32) { return x | y; }
+    template <class>
+    __device__ static u32 words(u32 x, u32 y) {
+        return x | y;
+    }
 };
 struct bitwise_xor {
     template <class T>
     __device__ static T of(T x, T y) {
         return x ^ y;
     }
-    __device__ static u32 words(u32 x, u32 y, u32) { return x ^ y; }
+    template <class>
+    __device__ static u32 words(u32 x, u32 y) {
+        return x ^ y;
+    }
 };
 struct invert {
     template <class T>
     __device__ static T of(T x, T) {
         return ~x;
     }
-    __device__ static u32 words(u32 x, u32, u32) { return ~x; }
+    template <class>
+    __device__ static u32 words(u32 x, u32) {
+        return ~x;
+    }
 };
 
 // By as many bits as there are, and more, nothing is left but the sign. A narrow type's bits beyond

@@ -75,21 +75,21 @@ __device__ void store_pack(unsigned long long address, const P& value) {
 template <class Operation, class S, int n, class = void>
 constexpr bool by_words = false;
 template <class Operation, class S, int n>
-constexpr bool by_words<Operation, S, n, std::void_t<decltype(Operation::words(0, 0, 0))>> =
-    std::is_integral_v<S> && sizeof(S) < sizeof(u32) && n * sizeof(S) % sizeof(u32) == 0;
+constexpr bool
+    by_words<Operation, S, n, std::void_t<decltype(Operation::template words<S>(0, 0))>> =
+        std::is_integral_v<S> && sizeof(S) < sizeof(u32) && n * sizeof(S) % sizeof(u32) == 0;
 
 template <class Operation, class S, int n, class C>
 __device__ Pack<S, n> of_words(int form, C scalar, const Pack<S, n>& x, const Pack<S, n>& y) {
     constexpr bool bytes = sizeof(S) == 1;
-    constexpr u32 tops = bytes ? 0x80808080u : 0x80008000u;
     const u32 all = bytes ? (scalar & 0xff) * 0x01010101u : (scalar & 0xffff) * 0x00010001u;
     u32 first[n * sizeof(S) / sizeof(u32)], second[n * sizeof(S) / sizeof(u32)];
     memcpy(first, &x, sizeof x);
     memcpy(second, &y, sizeof y);
 #pragma unroll
     for (int i = 0; i < n * sizeof(S) / sizeof(u32); ++i)
-        first[i] = Operation::words(form == first_scalar ? all : first[i],
-                                    form == second_scalar ? all : second[i], tops);
+        first[i] = Operation::template words<S>(form == first_scalar ? all : first[i],
+                                                form == second_scalar ? all : second[i]);
     Pack<S, n> out;
     memcpy(&out, first, sizeof out);
     return out;
