@@ -88,6 +88,7 @@ CASES = [
     ((2, 8, 10, 64), "f2", (-2, -1), (-2, 0), 64, 64, [((0, -2, -1, 0), (4, 1)), ((0, 3, 4, 1), (0, 0))], {"steps": (1, 3, 2, 1, 1), "swizzle": 3}),
     ((2, 4, 5, 6, 16), "u1", (-1, -1, -1), (-1, -1, -1), 16, 200, [((0, -1, -1, -1, 0), (0, 0, 0)), ((0, 2, 3, 1, 0), (2, 1, 2))], {}),
     ((2, 4, 5, 6, 4), "f8", (0, -1, 0), (0, -1, 0), 4, 100, [((0, 0, -1, 0, 0), (0, 1, 0)), ((2, 5, 1, 3, 1), (0, 2, 0))], {"steps": (1, 2, 1, 2, 1)}),
+    ((1, 40000, 16), "u1", (0,), (-32768,), 16, 8, [((0, 3, 0), (33000,)), ((0, 7000, 0), (32767,))], {}),
 ]  # fmt: skip
 
 
@@ -185,29 +186,47 @@ def test_descriptions_that_are_wrong(driver):
     assert described(driver, 1 << 32, a[0, 0], (), (), 16, 8)[0] == 1
 
 
-@pytest.mark.parametrize("tile", [False, True])
-def test_maps_of_another_kind_are_an_error(tile, load, driver, memory):
-    if driver.on_hardware:
-        pytest.skip("a fault there is the end of the process's context")
-    a = np.zeros((4, 8, 16), np.uint32)
-    if tile:
-        _, tensor = encoded(driver, memory(a)[0], a, (8, 2, 2))
-    else:
-        _, tensor = described(driver, memory(a)[0], a[None], (0, 0), (0, 0), 8, 4)  # of 4 axes
-    with pytest.raises(ptx.DriverError) as error:
-        load(kernel(3, 128)).run("k", 1, 64, [Map.from_buffer_copy(tensor), Map(), padded((0, 0, 0), (0,)), np.zeros(128, np.uint8)])  # fmt: skip
-    driver.reset()
-    assert error.value.code == 715
+def fault(module, rank, tensor, start):
+    """In a process of its own: loads a column of nothing but zeros."""
+    module.run("k", 1, 64, [Map.from_buffer_copy(tensor), Map(), padded(start, (0,) * (rank - 2)), np.zeros(960, np.uint8)])  # fmt: skip
+
+
+def fault_of(rank, make, start):
+    """The error of that; of `make`, in that process, comes the map."""
+    call = f"from ptx import test_columns as t; t.fault(module, {rank}, t.{make}(module.driver), {start})"
+    done = ptx.in_child(kernel(rank, 960), call)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def zeros(driver, shape):
+    a, at = np.zeros(shape, np.uint32), c_uint64()
+    driver("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(a.nbytes))
+    return at.value, a
+
+
+def tile_of_three(driver):
+    return encoded(driver, *zeros(driver, (4, 8, 16)), (8, 2, 2))[1]
+
+
+def column_of_four(driver):
+    return described(driver, *zeros(driver, (1, 4, 8, 16)), (0, 0), (0, 0), 4, 60)[1]
+
+
+def column_inside_corners(driver):
+    return described(driver, *zeros(driver, (3, 6, 7, 16)), (1, 1), (-2, -2), 4, 60)[1]
+
+
+@pytest.mark.parametrize("make", ["tile_of_three", "column_of_four"])
+def test_maps_of_another_kind_are_an_error(make):
+    assert fault_of(3, make, (0, 0, 0)) == "code 715"
 
 
 @pytest.mark.parametrize("start", [(0, 0, 1, 0), (0, 1, 0, 0), (0, 5, 1, 0), (0, 1, 4, 0)])
-def test_places_that_a_column_does_not_begin_at(start, load, driver, memory):
-    """Outside of the corners; an H200 faults on them, too."""
-    if driver.on_hardware:
-        pytest.skip("a fault there is the end of the process's context")
-    a = np.zeros((3, 6, 7, 16), np.uint32)
-    _, tensor = described(driver, memory(a)[0], a, (1, 1), (-2, -2), 4, 60)
-    with pytest.raises(ptx.DriverError) as error:
-        load(kernel(4, 960)).run("k", 1, 64, [Map.from_buffer_copy(tensor), Map(), padded(start, (0, 0)), np.zeros(960, np.uint8)])  # fmt: skip
-    driver.reset()
-    assert error.value.code == 715
+def test_places_that_a_column_does_not_begin_at(start):
+    """Outside of the corners."""
+    assert fault_of(4, "column_inside_corners", start) == "code 715"
+
+
+def test_a_place_that_it_begins_at():
+    assert fault_of(4, "column_inside_corners", (0, 1, 1, 0)) == ""
