@@ -394,6 +394,20 @@ struct power {
     }
 };
 
+// Whether an operation of integers takes tens of instructions.
+template <class Operation>
+constexpr bool is_long = false;
+template <>
+constexpr bool is_long<fmod> = true;
+template <>
+constexpr bool is_long<floor_divide> = true;
+template <>
+constexpr bool is_long<remainder> = true;
+template <>
+constexpr bool is_long<power> = true;
+template <>
+constexpr bool is_long<reciprocal> = true;
+
 // Chooses the operation that the whole launch is of, and calls `use` with its functor.
 template <class T, class Use>
 __device__ void choose(int operation, Use use) {

@@ -95,26 +95,55 @@ __device__ Pack<S, n> of_words(int form, C scalar, const Pack<S, n>& x, const Pa
     return out;
 }
 
+template <class Operation, class R, class S, int n, class C>
+__device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pack<S, n>& x,
+                              const Pack<S, n>& y) {
+    Pack<R, n> out;
+    if constexpr (by_words<Operation, S, n>) {
+        out = of_words<Operation>(form, scalar, x, y);
+    } else {
+#pragma unroll
+        for (int i = 0; i < n; ++i) {
+            const C first = form == first_scalar ? scalar : convert<C>(x.at[i]);
+            const C second = form == second_scalar ? scalar : convert<C>(y.at[i]);
+            out.at[i] = store<R>(operation.of(first, second));
+        }
+    }
+    return out;
+}
+
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
+// But where each narrow element takes many instructions, words of them go round in registers.
 template <class Class, class Arguments, class S, class R, int n, int packs>
 __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
                         const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
     using C = computed<S>;
     const C scalar = scalar_of<C>(a.scalar);
     Class::template choose<C>(a.operation, [&](auto operation) {
+        using Operation = decltype(operation);
+        constexpr int some = sizeof(u32) / sizeof(S);  // elements of a word
+        if constexpr (arithmetic::is_long<Operation> && std::is_same_v<R, S> && some > 1 &&
+                      n % some == 0) {
+            constexpr int words = packs * n / some;
+            Pack<S, some> first[words], second[words];
+            memcpy(first, x, sizeof first);
+            memcpy(second, y, sizeof second);
+#pragma unroll 1
+            for (int count = 0; count < words; ++count) {
+                const auto made =
+                    of_pack<Operation, S>(operation, a.form, scalar, first[0], second[0]);
 #pragma unroll
-        for (int k = 0; k < packs; ++k)
-            if constexpr (by_words<decltype(operation), S, n>) {
-                out[k] = of_words<decltype(operation)>(a.form, scalar, x[k], y[k]);
-            } else {
-#pragma unroll
-                for (int i = 0; i < n; ++i) {
-                    const C first = a.form == first_scalar ? scalar : convert<C>(x[k].at[i]);
-                    const C second = a.form == second_scalar ? scalar : convert<C>(y[k].at[i]);
-                    out[k].at[i] = store<R>(operation.of(first, second));
-                }
+                for (int k = 0; k + 1 < words; ++k)
+                    first[k] = first[k + 1], second[k] = second[k + 1];
+                first[words - 1] = made;  // where it is the first one's turn again
             }
+            memcpy(out, first, sizeof first);
+        } else {
+#pragma unroll
+            for (int k = 0; k < packs; ++k)
+                out[k] = of_pack<Operation, R>(operation, a.form, scalar, x[k], y[k]);
+        }
     });
 }
 
