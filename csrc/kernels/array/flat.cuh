@@ -122,7 +122,7 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
     const C scalar = scalar_of<C>(a.scalar);
     Class::template choose<C>(a.operation, [&](auto operation) {
         using Operation = decltype(operation);
-        constexpr int some = sizeof(u32) / sizeof(S);  // elements of a word
+        constexpr int some = sizeof(S) < 4 ? 4 / sizeof(S) : 1;  // elements of a word
         if constexpr (arithmetic::is_long<Operation> && std::is_same_v<R, S> && some > 1 &&
                       n % some == 0) {
             constexpr int words = packs * n / some;
