@@ -2,8 +2,13 @@
 #include "cpu/exec/cluster.hpp"
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/groups.hpp"
+#include "cpu/exec/meet.hpp"
 
 namespace cupola::cpu::exec {
+
+bool release_if_complete_of(Block& block, unsigned id) {
+    return static_cast<BlockState&>(block).release_if_complete(id);
+}
 
 const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
                                   bool waits, std::uint32_t yes) {
@@ -14,39 +19,35 @@ const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std
               id > 15 ? id : count);
         return stop_faulted(w);
     }
-    BarrierState& b = barriers_[id];
-    used_barriers_ |= 1u << id;
+    BarrierState& b = barriers[id];
+    used_barriers |= 1u << id;
     awaited = true;
+    const bool plain = static_cast<BarrierKind>(ip->count) == BarrierKind::plain;
+    if (waits && plain && count == 0 && !watch_ && is_whole(w, w.mask))
+        return meet(w, ip, id, &release_if_complete_of) ? ip + 1 : &halt;
     if (watch_) watch_->arrive(w, ip, id, count, b.come[w.index], b.threads);
     b.come[w.index] |= w.mask;
     b.threads += count_lanes(w.mask);
     b.count = count;
-    const bool plain = static_cast<BarrierKind>(ip->count) == BarrierKind::plain;
     if (!plain) b.yes += count_lanes(yes & w.mask);
-    if (waits && plain && w.mask == w.live && w.waiting_count == 0 && !watch_) {
-        // A whole warp: the last one goes straight on, the others have nothing else to do.
-        w.forced = 0;
-        if (complete(id)) {
-            release(id);
-            return ip + 1;
-        }
-        w.waiting[w.waiting_count++] = {w.mask, ip + 1, ip, static_cast<std::int32_t>(id), 0};
-        w.status = Status::blocked;
-        w.mask = 0;
-        return &halt;
-    }
     if (waits) {
         w.waiting[w.waiting_count++] = {w.mask, ip + 1, ip, static_cast<std::int32_t>(id), 0};
-        if (complete(id)) release(id);
+        release_if_complete(id);
         return pick(w);
     }
-    if (complete(id)) release(id);
+    release_if_complete(id);
     return ip + 1;
+}
+
+bool BlockState::release_if_complete(unsigned id) {
+    if (!complete(id)) return false;
+    release(id);
+    return true;
 }
 
 // A warp counts in whole: lanes that have exited count with those that came.
 bool BlockState::complete(unsigned id) const {
-    const BarrierState& b = barriers_[id];
+    const BarrierState& b = barriers[id];
     // Each live thread that has come is among `threads`, which counts those that left since, too.
     if (b.threads == 0 || (b.count == 0 && b.threads < live_threads)) return false;
     std::uint32_t come = 0;
@@ -63,9 +64,11 @@ bool BlockState::complete(unsigned id) const {
 }
 
 void BlockState::release(unsigned id) {
-    if (watch_) watch_->complete(id, barriers_[id].count);
+    if (watch_) watch_->complete(id, barriers[id].count);
     wake(static_cast<std::int32_t>(id));
-    barriers_[id] = BarrierState{};
+    barriers[id] = BarrierState{};
+    used_barriers &= ~(1u << id);
+    awaited = used_barriers != 0 || cluster_.uses_barrier();
 }
 
 void BlockState::wake(std::int32_t barrier) {
@@ -104,7 +107,7 @@ void BlockState::pass(Warp& w, const Waiting& waiting, std::int32_t barrier) {
         if (watch_) watch_->cluster_passed(w, waiting.mask);
         return;
     }
-    const BarrierState& b = barriers_[barrier];
+    const BarrierState& b = barriers[barrier];
     if (static_cast<BarrierKind>(waiting.code->count) != BarrierKind::plain)
         write_barrier_result(w, waiting, b.yes, b.threads);
     if (watch_) watch_->pass(w, waiting.mask, barrier);
@@ -116,15 +119,9 @@ const Code* BlockState::exit_lanes(Warp& w) {
     live_threads -= count_lanes(w.mask);
     if (w.live == 0) --live_warps;
     cluster_.exited();
-    if (used_barriers_ != 0) release_complete();
+    for (std::uint32_t used = used_barriers; used != 0; used &= used - 1)
+        release_if_complete(static_cast<unsigned>(__builtin_ctz(used)));
     return pick(w);
-}
-
-void BlockState::release_complete() {
-    for (std::uint32_t used = used_barriers_; used != 0; used &= used - 1) {
-        const auto id = static_cast<unsigned>(__builtin_ctz(used));
-        if (complete(id)) release(id);
-    }
 }
 
 }  // namespace cupola::cpu::exec

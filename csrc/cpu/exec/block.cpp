@@ -20,6 +20,14 @@ void write_constant(std::byte* file, const ConstantLanes& c) {
     for (unsigned i = 0; i < lanes; ++i) std::memcpy(file + c.offset + i * c.width, bytes, c.width);
 }
 
+ThreadLine line_of_threads(const std::uint32_t* index, std::uint32_t step) {
+    constexpr unsigned half = lanes / 2;
+    ThreadLine line{index[0], index[half], true};
+    for (unsigned i = 0; i < lanes; ++i)
+        line.holds &= index[i] == (i < half ? line.low : line.high) + i % half * step;
+    return line;
+}
+
 }  // namespace
 
 Aligned<std::byte> pages(std::size_t bytes) {
@@ -40,13 +48,17 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
                       : kernel_.code.data()),
       cluster_(cluster),
       rank_(rank),
-      company_(launch.cooperative || cluster.size() > 1),
       threads_(launch.block.x * launch.block.y * launch.block.z) {
     warp_count = (threads_ + lanes - 1) / lanes;
+    alone = !launch.cooperative && cluster.size() == 1;
     void* p = std::aligned_alloc(alignof(Warp), sizeof(Warp) * warp_count);
     if (!p) throw std::bad_alloc();
     warps_.reset(static_cast<Warp*>(p));
-    for (unsigned n = 0; n < warp_count; ++n) new (warps_.get() + n) Warp;
+    for (unsigned n = 0; n < warp_count; ++n) {
+        Warp& w = *new (warps_.get() + n) Warp;
+        w.block = this;
+        w.index = static_cast<std::uint8_t>(n);
+    }
     shared = cluster.shared_of(rank);
     shared_bytes = own;
     std::memset(reinterpret_cast<void*>(shared), 0, shared_bytes);
@@ -71,6 +83,7 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     }
     // Divided once, not for every block.
     threads_of_.resize(warp_count);
+    own_files_.resize(native_ ? warp_count : 0);
     const Dim3& shape = launch.block;
     for (unsigned n = 0; n < warp_count * lanes; ++n) {
         ThreadIndices& t = threads_of_[n / lanes];
@@ -78,11 +91,21 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         t.y[n % lanes] = n / shape.x % shape.y;
         t.z[n % lanes] = n / shape.x / shape.y;
     }
+    for (unsigned n = 0; n < warp_count; ++n) {
+        ThreadLine* const line = warps_.get()[n].thread;
+        line[0] = line_of_threads(threads_of_[n].x, 1);
+        line[1] = line_of_threads(threads_of_[n].y, 0);
+        line[2] = line_of_threads(threads_of_[n].z, 0);
+    }
 }
 
 std::byte* BlockState::new_file(unsigned index) {
-    files_.push_back(pages(kernel_.file_bytes));
-    std::byte* const file = files_.back().get();
+    // In a cache, those of several warps would be in each other's way if all began at one place of
+    // a page.
+    constexpr unsigned apart = 832, different = 4;
+    const unsigned from = native_ ? apart * (index % different) : 0;
+    files_.push_back(pages(kernel_.file_bytes + from));
+    std::byte* const file = files_.back().get() + from;
     std::memset(file, 0, kernel_.file_bytes);
     for (const auto& c : kernel_.constants) write_constant(file, c);
     write_specials(lasting_, index, file);
@@ -95,7 +118,6 @@ std::byte* BlockState::new_file(unsigned index) {
 // earlier has reached the cache.
 void BlockState::start(Warp& w, unsigned index) {
     if (native_) {
-        if (own_files_.empty()) own_files_.resize(warp_count);
         if (!own_files_[index]) own_files_[index] = new_file(index);
         w.registers = own_files_[index];
     } else {
@@ -103,21 +125,19 @@ void BlockState::start(Warp& w, unsigned index) {
         w.registers = free_files_.back();
         free_files_.pop_back();
     }
-    w.block = this;
-    w.index = static_cast<std::uint8_t>(index);
     w.live = lanes_of(index);
     w.forced = 0;
     w.turn = 0;
     w.budget = turn_length();
     w.lenient = false;
     w.ready_count = w.waiting_count = 0;
-    if (kernel_.call_depth) {
+    if (kernel_.call_depth != 0) {
         if (!returns_[index])
             returns_[index] = std::make_unique<Return[]>(lanes * kernel_.call_depth);
         w.returns = returns_[index].get();
         for (auto& depth : w.depth) depth = 0;
     }
-    write_specials(changing_, index, w.registers);
+    if (!changing_.empty()) write_specials(changing_, index, w.registers);
     w.resume = {w.live, code_};
     w.status = Status::yielded;
 }
@@ -171,8 +191,8 @@ void BlockState::begin(Dim3 block) {
     fault_.reset();
     live_warps = warp_count;
     live_threads = threads_;
-    for (; used_barriers_ != 0; used_barriers_ &= used_barriers_ - 1)
-        barriers_[__builtin_ctz(used_barriers_)] = BarrierState{};
+    for (; used_barriers != 0; used_barriers &= used_barriers - 1)
+        barriers[__builtin_ctz(used_barriers)] = BarrierState{};
     awaited = false;
     free_files_.clear();
     if (!native_)

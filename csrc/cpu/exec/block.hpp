@@ -28,14 +28,6 @@ inline constexpr std::int32_t cluster_barrier = 16;
 
 class ClusterState;
 
-// One of the 16 barriers of a block.
-struct BarrierState {
-    std::uint32_t come[lanes] = {};  // lanes of each warp
-    std::uint32_t threads = 0;       // of them
-    std::uint32_t count = 0;         // threads that it waits for; 0: all
-    std::uint32_t yes = 0;           // bar.red: threads whose predicate was true
-};
-
 // %tid of a warp's lanes.
 struct ThreadIndices {
     std::uint32_t x[lanes], y[lanes], z[lanes];
@@ -64,13 +56,11 @@ class BlockState final : public Block {
 
     bool stopped() const { return launch_.stop && launch_.stop->load(std::memory_order_relaxed); }
     // Whether anybody waits for the warp's turn to end: other warps, or blocks that share a thread.
-    bool others_live(const Warp& w) const {
-        return company_ || live_warps > (w.live != 0 ? 1u : 0u);
-    }
+    bool others_live(const Warp& w) const { return !alone || live_warps > (w.live != 0 ? 1u : 0u); }
     // Costs of backward branches. Short where blocks wait for each other, so that those that only
     // look whether others have come do not keep these waiting.
     // Machine code has more done in the same time.
-    std::int32_t turn_length() const { return company_ ? 1 << 11 : native_ ? 1 << 17 : 1 << 14; }
+    std::int32_t turn_length() const { return !alone ? 1 << 11 : native_ ? 1 << 17 : 1 << 14; }
     const KernelCode& kernel() const { return kernel_; }
     const Code* code() const { return code_; }  // where its warps stand
     const Launch& launch() const { return launch_; }
@@ -91,6 +81,7 @@ class BlockState final : public Block {
     const Code* arrive_at(Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
                           bool waits, std::uint32_t yes);
     const Code* exit_lanes(Warp& w);
+    bool release_if_complete(unsigned id);
     void wake(std::int32_t barrier);  // those that wait at it
     // Words for a thread of a block, and for a line of the PTX with its line of the source.
     std::string thread_text(const Dim3& block, unsigned thread) const;
@@ -119,7 +110,6 @@ class BlockState final : public Block {
     std::uint32_t lanes_of(unsigned index) const;
     bool complete(unsigned id) const;
     void release(unsigned id);
-    void release_complete();
     void pass(Warp& w, const Waiting& waiting, std::int32_t barrier);
     void wild_access(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
                      std::uint64_t bytes, bool write);
@@ -133,7 +123,6 @@ class BlockState final : public Block {
     const Code* const code_;
     ClusterState& cluster_;
     const unsigned rank_;
-    const bool company_;
     const unsigned threads_;
     Aligned<Warp> warps_;
     std::vector<Aligned<std::byte>> files_;  // registers, one for each warp that is under way
@@ -144,8 +133,6 @@ class BlockState final : public Block {
     std::vector<ThreadIndices> threads_of_;  // by warp
     Specials lasting_, changing_;            // for as long as a register file; from warp to warp
     TextureViews textures_;
-    BarrierState barriers_[16];
-    std::uint32_t used_barriers_ = 0;  // a bit for each, since the block began
     std::optional<Fault> fault_;
 };
 

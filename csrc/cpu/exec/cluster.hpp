@@ -30,6 +30,7 @@ class ClusterState final : public ClusterRunner {
     // Lanes have exited: they count as come.
     void exited() { news_ = used_; }
     void use_barrier();
+    bool uses_barrier() const { return used_; }
 
   private:
     bool release_if_complete();

@@ -71,6 +71,13 @@ enum class Status : std::uint8_t { ready, done, blocked, yielded, faulted };
 
 struct Block;
 
+// One of %tid in a warp: the values of lanes 0 and 16, and whether those of the lanes behind each
+// follow by one for x, or are the same for y and z.
+struct ThreadLine {
+    std::uint32_t low, high;
+    bool holds;
+};
+
 // What every turn looks at comes first, in two lines of the cache.
 struct Warp {
     alignas(64) std::uint32_t mask = 0;
@@ -95,6 +102,15 @@ struct Warp {
     Waiting waiting[lanes];
     Group ready[lanes + 1];  // sorted, lowest place last
     std::uint32_t depth[lanes];
+    ThreadLine thread[3];
+};
+
+// One of the 16 barriers of a block.
+struct BarrierState {
+    std::uint32_t come[lanes] = {};  // lanes of each warp
+    std::uint32_t threads = 0;       // of them
+    std::uint32_t count = 0;         // threads that it waits for; 0: all
+    std::uint32_t yes = 0;           // bar.red: threads whose predicate was true
 };
 
 // How lanes' addresses lie to each other.
@@ -116,7 +132,11 @@ struct Block {
     unsigned warp_count = 0, live_warps = 0, live_threads = 0;
     // Whether somebody has come to a barrier: an exit may be what completes it.
     bool awaited = false;
+    // Whether no other block waits for the end of its turn.
+    bool alone = false;
     Warp* at_work = nullptr;  // the warp that machine code runs, or has run last
+    BarrierState barriers[16];
+    std::uint32_t used_barriers = 0;  // a bit for each whose state is not a fresh one's
 
     // Checks every active lane's address one by one. False: a fault has been noted.
     virtual bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) = 0;

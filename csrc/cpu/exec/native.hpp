@@ -19,6 +19,7 @@ struct Services {
     const Code* (*arrive)(Warp& w, const Code* at) = nullptr;
     const Code* (*expire)(Warp& w, const Code* at) = nullptr;
     void (*set_mask)(Warp& w, std::uint32_t mask) = nullptr;
+    bool (*release)(Block& block, unsigned id) = nullptr;  // a barrier, if it is complete
 };
 
 // Runs from an entry on; returns where to go on by handlers, or nullptr where the warp leaves.

@@ -65,7 +65,6 @@ CUPOLA_INLINE void fetch_ahead(Near near, std::uint64_t& before) {
     __builtin_prefetch(reinterpret_cast<const void*>(near.low + later));
     __builtin_prefetch(reinterpret_cast<const void*>(near.high + later));
 }
-
 template <class T>
 CUPOLA_INLINE void set_same(T value, std::uint32_t mask, Lanes<sizeof(T)>& v) {
     alignas(64) T made[lanes], old[lanes], now[lanes];
@@ -111,13 +110,31 @@ struct Places {
         return reinterpret_cast<T*>(from + of[lane]) + k;
     }
 };
+// Shared memory begins at nought, so there is no least address to look for.
+template <class V>
+CUPOLA_INLINE bool reach_shared(const Block& block, std::uint32_t mask, const V* address,
+                                unsigned bytes, Places& places) {
+    if (block.shared_bytes < bytes) return false;
+    const auto last = static_cast<V>(block.shared_bytes - bytes);
+    alignas(64) V nought[lanes] = {}, here[lanes], beyond[lanes];
+    select(mask, address, nought, here);
+    for (unsigned i = 0; i < lanes; ++i)
+        beyond[i] = static_cast<V>((here[i] & (bytes - 1)) | (here[i] > last ? 1 : 0));
+    Lanes<sizeof(V)> any;
+    collect_lanes(beyond, any);
+    if (!is_zero(any)) return false;
+    places.from = block.shared;
+    for (unsigned i = 0; i < lanes; ++i) places.of[i] = static_cast<std::uint32_t>(here[i]);
+    return true;
+}
 template <Window W, class V>
 CUPOLA_INLINE bool reach_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
                               const V* address, std::int64_t offset, unsigned bytes, bool write,
                               Places& places) {
     alignas(64) V x[lanes], here[lanes], first[lanes];
     for (unsigned i = 0; i < lanes; ++i) x[i] = static_cast<V>(address[i] + static_cast<V>(offset));
-    const V base = W == Window::shared ? 0 : x[__builtin_ctz(mask)];
+    if constexpr (W == Window::shared) return reach_shared(*w.block, mask, x, bytes, places);
+    const V base = x[__builtin_ctz(mask)];
     for (auto& each : first) each = base;
     select(mask, x, first, here);
     V low = base, high = base, all = 0;
@@ -320,11 +337,27 @@ CUPOLA_INLINE void store_some(Near near, std::int64_t offset, std::uint32_t mask
 
 // ---- atomics ------------------------------------------------------------------------------
 
+// An operand's elements: of all lanes in `room`, or one for all.
+template <class T>
+struct Repeated {
+    T value;
+    T operator[](unsigned) const { return value; }
+};
+template <class T>
+CUPOLA_INLINE const T* elements_of(Reads<sizeof(T)> o, T* room) {
+    spread(o.v, room);
+    return room;
+}
+template <class T, class V>
+CUPOLA_INLINE Repeated<T> elements_of(One<V> o, T*) {
+    return {bit_cast<T>(o.value)};
+}
+
 // A is an instance of AtomicAs.
-template <class A, Window W, class V>
+template <class A, Window W, class V, class B, class C>
 [[gnu::noinline]] bool atomic_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
-                                   const V* address, std::int64_t offset, const typename A::T* b,
-                                   const typename A::T* c, typename A::T* d) {
+                                   const V* address, std::int64_t offset, B b, C c,
+                                   typename A::T* d) {
     Places places;
     if (!reach_each<W>(w, mask, slot, address, offset, sizeof(typename A::T), true, places))
         return false;
@@ -340,11 +373,11 @@ CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot,
     alignas(64) OperandWord<X> x[lanes];
     alignas(64) T b[lanes], c[lanes], d[lanes];
     spread(lanes_of<OperandWord<X>>(address), x);
-    spread(lanes_of<OperandWord<B>>(first), b);
-    spread(lanes_of<OperandWord<C>>(second), c);
-    spread(made, d);
-    if (!atomic_each<A, W>(w, mask, slot, x, offset, b, c, d)) return false;
-    collect_lanes(d, made);
+    if constexpr (A::returns) spread(made, d);
+    if (!atomic_each<A, W>(w, mask, slot, x, offset, elements_of<T>(first, b),
+                           elements_of<T>(second, c), d))
+        return false;
+    if constexpr (A::returns) collect_lanes(d, made);
     return true;
 }
 

@@ -2,7 +2,7 @@
 // variables, and the table's functions of one lane applied to them.
 #pragma once
 
-#include "cpu/exec/groups.hpp"
+#include "cpu/exec/meet.hpp"
 #include "cpu/exec/native.hpp"
 #include "cpu/native/rows.hpp"
 
@@ -62,13 +62,20 @@ CUPOLA_INLINE bool is_zero(V v) {
     return any == 0;
 }
 
+template <unsigned E>
+CUPOLA_INLINE bool is_zero(const Lanes<E>& all) {
+    auto any = all.v[0];
+    for (unsigned k = 1; k < Lanes<E>::count; ++k) any |= all.v[k];
+    return is_zero(any);
+}
+
 // ---- warps --------------------------------------------------------------------------------
 
 // Whether the running lanes are all that the warp has, and nobody cares that they exit: then it
 // has ended.
 CUPOLA_INLINE bool ends_whole(Warp& w, std::uint32_t mask) {
     Block& b = *w.block;
-    if (mask != w.live || w.ready_count + w.waiting_count != 0 || b.awaited) return false;
+    if (!is_whole(w, mask) || b.awaited) return false;
     w.live = w.mask = 0;
     w.status = Status::done;
     b.live_threads -= count_lanes(mask);
@@ -76,11 +83,13 @@ CUPOLA_INLINE bool ends_whole(Warp& w, std::uint32_t mask) {
     return true;
 }
 
-// The warp behind it, where that can have its turn at once: from an entry on, with nobody who would
-// be ready elsewhere (though some may wait).
+// The warp behind it, or the first one behind the last, where that can have its turn at once: from
+// an entry on, with nobody who would be ready elsewhere (though some may wait).
 CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {
-    if (w->index + 1u >= w->block->warp_count) return nullptr;
-    Warp* const next = w + 1;
+    const Block& b = *w->block;
+    const bool last = w->index + 1u >= b.warp_count;
+    if (last && !b.alone) return nullptr;
+    Warp* const next = last ? w - w->index : w + 1;
     if (next->status != Status::yielded || next->ready_count != 0) return nullptr;
     at = static_cast<std::uint32_t>(next->resume.pc - s.code);
     if (s.entry[at] == 0) return nullptr;

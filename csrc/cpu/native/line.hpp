@@ -41,6 +41,12 @@ CUPOLA_INLINE Line<Bytes<E>, S> line_of(const Lanes<E>& v) {
     return {first[0], first[1], is_zero(off)};
 }
 
+// Looked for when the launch began.
+template <std::int64_t S>
+CUPOLA_INLINE Line<std::uint32_t, S> thread_line(const ThreadLine& line) {
+    return {line.low, line.high, line.holds};
+}
+
 // ---- lines of results ---------------------------------------------------------------------
 
 template <unsigned Lane, class T>

@@ -16,6 +16,7 @@
 #include <new>
 
 #include "cpu/exec/kernel.hpp"
+#include "cpu/exec/meet.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/native/ahead.hpp"
 #include "cpu/native/cache.hpp"
@@ -47,13 +48,9 @@ std::unique_ptr<Native> frame_of(const Program& program) {
         code.run = &stay;
     }
     for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
-    native->services = {native->code.data(),
-                        native->handlers.data(),
-                        native->entry.data(),
-                        &halt,
-                        &arrive,
-                        &expire,
-                        &set_mask};
+    native->services = {
+        native->code.data(), native->handlers.data(), native->entry.data(), &halt, &arrive, &expire,
+        &set_mask,           &release_if_complete_of};
     return native;
 }
 

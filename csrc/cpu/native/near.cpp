@@ -43,10 +43,18 @@ void Printer::fixed_lines(std::uint32_t b) {
     for (auto each = program_.fixed.rbegin(); each != program_.fixed.rend(); ++each)
         if (needed.count(program_.registers[*each].offset) != 0)
             need(program_.registers[*each].definition);
-    for (const Register& r : program_.registers)
-        if (r.special && needed.count(r.offset) != 0)
-            line("const auto l" + to_string(r.offset) + " = line_of<" + to_string(r.step) + ">(" +
-                 r.name() + ");");
+    for (const Register& r : program_.registers) {
+        if (!r.special || needed.count(r.offset) == 0) continue;
+        const std::string begin = "const auto l" + to_string(r.offset) + " = ";
+        const std::string step = "<" + to_string(r.step) + ">(";
+        if (r.thread >= 0 && r.bytes == 4) {
+            line(begin + "thread_line" + step + "w.thread[" + to_string(r.thread) + "]);");
+            continue;
+        }
+        const std::string t = temporary(r.bytes);
+        line("fill(" + t + ", r, " + to_string(r.offset) + ");");
+        line(begin + "line_of" + step + t + ");");
+    }
     for (const std::uint32_t n : program_.fixed) {
         const Register& r = program_.registers[n];
         std::int64_t step;

@@ -91,14 +91,6 @@ void Printer::same(bool of_warp) {
     }
 }
 
-// What has one value for as long as the warp lives.
-void Printer::constants_of_warp() {
-    same(true);
-    for (const Register& r : program_.registers)
-        if (r.special && !r.file && !r.same)
-            line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
-}
-
 // What a lane needs that goes on at a block's beginning, put into the register file or taken out.
 std::string Printer::alive(std::uint32_t b, const char* verb) const {
     std::string text;
@@ -297,7 +289,7 @@ void Printer::function(const std::string& name) {
     line("for (Warp* each = &w;;) {");
     line("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
     variables();
-    constants_of_warp();
+    same(true);  // for as long as the warp lives
     enter();
     // All entries come by here, also those whose place a compiler knows: by another way in, loops
     // would be none to it.

@@ -21,7 +21,6 @@ class Printer {
     // print.cpp: the frame, and where control goes
     void variables();
     void constants_of_block();
-    void constants_of_warp();
     void same(bool of_warp);
     void enter();
     std::string alive(std::uint32_t b, const char* verb) const;
@@ -51,6 +50,7 @@ class Printer {
     void check_groups(std::uint32_t b);
 
     // statement.cpp: one Code each
+    std::set<std::uint32_t> unread(std::uint32_t b) const;
     void statements(std::uint32_t b);
     void statement(std::uint32_t b, std::uint32_t n);
     void lanes(std::uint32_t n);
@@ -60,6 +60,7 @@ class Printer {
     void begin_anew(const Register& r, const Step& step);
     void atomic(std::uint32_t b, std::uint32_t n);
     void ballot(std::uint32_t b, std::uint32_t n);
+    void barrier(std::uint32_t b, std::uint32_t n);
     void handler(std::uint32_t b, std::uint32_t n);
     std::string row(const Step& step) const;
     std::string input(const Access& access);

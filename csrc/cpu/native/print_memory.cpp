@@ -1,5 +1,5 @@
-// csrc/cpu/native/print_memory.cpp - loads, stores, atomics and votes as statements of C++, each
-// with the handler's way for what printed code does not do.
+// csrc/cpu/native/print_memory.cpp - loads, stores, atomics, votes and barriers as statements of
+// C++, each with the handler's way for what printed code does not do.
 #include <cstdio>
 
 #include "cpu/native/print.hpp"
@@ -111,6 +111,22 @@ void Printer::ballot(std::uint32_t b, std::uint32_t n) {
     line("if (__builtin_expect(mask == all_lanes && " + input(step.accesses[2]) +
          ".value == all_lanes, 1)) {");
     line("set_same<std::uint32_t>(" + p + ".bits, all_lanes, " + to->name() + ");");
+    line("} else {");
+    handler(b, n);
+    line("}");
+}
+
+// Where whole warps come, as they nearly always do, it is done here.
+void Printer::barrier(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Register* id = program_.at(step.accesses[0].offset);
+    const Register* count = program_.at(step.accesses[1].offset);
+    const bool known = id && id->constant && id->value < 16 && count && count->constant &&
+                       count->value == 0 && b + 1 < program_.blocks.size();
+    if (!known || guarded(step)) return handler(b, n);
+    line("if (__builtin_expect(is_whole(w, mask), 1)) {");
+    line("if (!meet(w, code + " + to_string(n) + ", " + to_string(id->value) + ", s.release)) { " +
+         alive(b + 1, "spill") + "goto turned; }");
     line("} else {");
     handler(b, n);
     line("}");

@@ -47,6 +47,13 @@ bool special_has_step(unsigned which, std::int64_t& step) {
     return step == 1 || s == S::tid_y || s == S::tid_z;
 }
 
+int thread_dimension(unsigned which) {
+    using S = ptx::Special;
+    static_assert(static_cast<unsigned>(S::tid_z) == static_cast<unsigned>(S::tid_x) + 2);
+    const unsigned first = static_cast<unsigned>(S::tid_x);
+    return which >= first && which < first + 3 ? static_cast<int>(which - first) : -1;
+}
+
 }  // namespace
 
 std::string Register::name() const {
@@ -74,6 +81,8 @@ Program::Program(const KernelCode& decoded) : kernel(decoded), steps(decoded.cod
     find_same();
     find_steps();
     find_fixed();
+    // They are in the register file already, and are read there.
+    for (Register& r : registers) r.file |= r.special && !r.same;
     find_live();
     find_steady();
     find_any_nan();
@@ -137,6 +146,7 @@ void Program::find_registers() {
         r.same = special_is_same(which) && r.writes == 0;
         r.of_warp = which == static_cast<unsigned>(ptx::Special::warpid);
         r.stepped = special_has_step(which, r.step) && r.writes == 0;
+        r.thread = thread_dimension(which);
         // Calls move the stack pointer where it lies.
         if (static_cast<Hidden>(which) == Hidden::stack_pointer || r.writes != 0) r.file = true;
     }

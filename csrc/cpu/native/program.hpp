@@ -29,6 +29,7 @@ enum class Kind : std::uint8_t {
     store,
     atomic,
     ballot,
+    barrier,  // of all threads, with no result
     exit,
     handler,  // all else: the interpreter's own function is called
 };
@@ -64,6 +65,7 @@ struct Register {
     bool same = false;      // has one value in all lanes, which never changes
     bool of_warp = false;   // and in each warp another
     int index = -1;         // which of %ctaid it is
+    int thread = -1;        // which of %tid
     bool crosses = false;   // alive where a block begins
     bool fixed = false;     // never changes, nor does its line
     bool steady = false;    // never changes, and is put into the register file where it is written

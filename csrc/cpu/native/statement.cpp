@@ -221,9 +221,34 @@ void Printer::handler(std::uint32_t b, std::uint32_t n) {
     if (guarded(step)) line("s.set_mask(w, outer);");
 }
 
+// Where accesses go by their lines: whether instructions, from the last one on, have made what
+// nobody reads, as addresses are. Compilers leave a part of it.
+std::set<std::uint32_t> Printer::unread(std::uint32_t b) const {
+    const Block& block = program_.blocks[b];
+    std::set<std::uint32_t> found;
+    std::set<std::int32_t> wanted;
+    for (std::uint32_t n = block.end; n-- > block.first;) {
+        const Step& step = program_.steps[n];
+        bool drop = step.kind == Kind::lanes && !step.guarded;
+        for (const Access& access : step.accesses) {
+            const Register* r = access.write ? program_.at(access.offset) : nullptr;
+            if (r) drop &= !r->file && !r->crosses && !r->steady && wanted.count(r->offset) == 0;
+        }
+        if (drop) {
+            found.insert(n);
+            continue;
+        }
+        for (std::size_t k = group_of_.count(n); k < step.accesses.size(); ++k)
+            if (!step.accesses[k].write) wanted.insert(step.accesses[k].offset);
+    }
+    return found;
+}
+
 void Printer::statements(std::uint32_t b) {
     const Block& block = program_.blocks[b];
-    for (std::uint32_t n = block.first; n < block.end; ++n) statement(b, n);
+    const std::set<std::uint32_t> idle = full_ ? unread(b) : std::set<std::uint32_t>{};
+    for (std::uint32_t n = block.first; n < block.end; ++n)
+        if (idle.count(n) == 0) statement(b, n);
 }
 
 void Printer::statement(std::uint32_t b, std::uint32_t n) {
@@ -286,6 +311,11 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
         case Kind::ballot:
             line("{");
             ballot(b, n);
+            line("}");
+            break;
+        case Kind::barrier:
+            line("{");
+            barrier(b, n);
             line("}");
             break;
         case Kind::exit:

@@ -242,6 +242,7 @@ void Program::describe_control(std::uint32_t n) {
         const auto kind = static_cast<BarrierKind>(c.count);
         step.flows = step.entered = true;
         step.accesses = {{c.op[1], 4, false}, {c.op[2], 4, false}};
+        if (h == control.barrier && kind == BarrierKind::plain) step.kind = Kind::barrier;
         if (c.op[3] != 0) step.accesses.push_back({c.op[3], 0, false});
         if (kind != BarrierKind::plain)
             step.accesses.push_back(

@@ -59,10 +59,13 @@ template <bool Private, class T, class F>
 T update(std::uint64_t address, F change) {
     using Word = Raw<sizeof(T)>;
     auto* p = reinterpret_cast<Word*>(address);
-    Word old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    Word old;
     if constexpr (Private) {
-        __atomic_store_n(p, bit_cast<Word>(change(bit_cast<T>(old))), __ATOMIC_RELAXED);
+        __builtin_memcpy(&old, p, sizeof old);
+        const auto made = bit_cast<Word>(change(bit_cast<T>(old)));
+        __builtin_memcpy(p, &made, sizeof made);
     } else {
+        old = __atomic_load_n(p, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(p, &old, bit_cast<Word>(change(bit_cast<T>(old))), true,
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         }
@@ -73,10 +76,10 @@ T update(std::uint64_t address, F change) {
 template <Window W, class M, bool Returns>
 struct AtomicAs {
     using T = Lane<M::type>;
-    // `address`: the host's, of a lane.
-    template <class Address>
-    static void in_turn(const Block& block, std::uint32_t mask, Address address, const T* b,
-                        const T* c, T* d) {
+    static constexpr bool returns = Returns;
+    // `address`: the host's, of a lane. B and C are arrays of T, or like some.
+    template <class Address, class B, class C>
+    static void in_turn(const Block& block, std::uint32_t mask, Address address, B b, C c, T* d) {
         const auto one = [&](unsigned i) {
             const T x = b[i];
             T old;
@@ -93,11 +96,13 @@ struct AtomicAs {
             }
             if constexpr (Returns) d[i] = old;
         };
-        if (mask == all_lanes)
+        if (mask == all_lanes) {
+            CUPOLA_UNROLL
             for (unsigned i = 0; i < lanes; ++i) one(i);
-        else
+        } else {
             for (std::uint32_t m = mask; m != 0; m &= m - 1)
                 one(static_cast<unsigned>(__builtin_ctz(m)));
+        }
     }
     [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
         Pattern pattern;

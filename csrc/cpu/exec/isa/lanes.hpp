@@ -16,8 +16,10 @@
 
 #if defined(__clang__)
 #define CUPOLA_EACH_LANE _Pragma("clang loop vectorize(assume_safety)")
+#define CUPOLA_UNROLL _Pragma("clang loop unroll_count(8)")
 #else
 #define CUPOLA_EACH_LANE _Pragma("GCC ivdep")
+#define CUPOLA_UNROLL _Pragma("GCC unroll 8")
 #endif
 
 namespace cupola::cpu::CUPOLA_ISA {
