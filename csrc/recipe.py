@@ -23,8 +23,10 @@ RELEASE = ("-O2", "-DNDEBUG")
 # What is waited for between launches at most: half the time of a compilation.
 CALM = ("-O1", "-finline-small-functions", "-foptimize-sibling-calls")
 CALM += ("-Wno-ignored-optimization-argument",)  # Clang inlines them by itself, and says so
-# The flags give up errno and traps, never a rounding.
+# The flags give up errno and traps, never a rounding. Registers and memory are written as one type
+# and read as another of their size.
 DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+DEVICE += ("-fno-strict-aliasing",)
 # Lane loops become vector code, with these; level 1 is for processors that nobody builds for, and
 # by itself it would return from each handler instead of jumping to the next.
 FAST, HASTY = ("-O3",), ("-O1", "-foptimize-sibling-calls")

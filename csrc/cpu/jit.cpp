@@ -4,56 +4,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "cpu/failure.hpp"
-#include "cpu/log.hpp"
 
 namespace cupola::cpu {
-namespace {
-
-std::string& refusal() {
-    thread_local std::string text;
-    return text;
-}
-
-}  // namespace
-
-CUresult code_of(ptx::Error::Kind kind) {
-    switch (kind) {
-        case ptx::Error::Kind::unsupported_version:
-            return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-        case ptx::Error::Kind::invalid:
-        case ptx::Error::Kind::unsupported_form:
-        case ptx::Error::Kind::unresolved_extern:
-            break;
-    }
-    return CUDA_ERROR_INVALID_PTX;
-}
-
-void refuse(const ptx::Error& error) {
-    refuse(code_of(error.kind), std::string("cupola: PTX ") + error.what());
-}
-
-void refuse(CUresult code, std::string text) {
-    Log::get().error(text);
-    refusal() = std::move(text);
-    fail(code);
-}
-
-const std::string& last_refusal() { return refusal(); }
-
 JitOptions::JitOptions(unsigned count, const CUjit_option* options, void** values)
-    : count_(count), options_(options), values_(values), begin_(std::chrono::steady_clock::now()) {
+    : values_(values), begin_(std::chrono::steady_clock::now()) {
     require(count == 0 || (options && values));
     for (unsigned i = 0; i < count; ++i)
         require(options[i] >= 0 && options[i] < CU_JIT_NUM_OPTIONS);
+    options_.assign(options, options + count);
 }
 
 void** JitOptions::value(CUjit_option option) {
-    for (unsigned i = 0; i < count_; ++i)
-        if (options_[i] == option) return values_ + i;
-    return nullptr;
+    const auto found = std::find(options_.begin(), options_.end(), option);
+    return found == options_.end() ? nullptr : values_ + (found - options_.begin());
 }
 
 // The size option is the buffer's size on the way in and the text's length on the way out, in the

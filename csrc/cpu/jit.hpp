@@ -3,19 +3,11 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "cpu/cuda.hpp"
-#include "ptx/error.hpp"
 
 namespace cupola::cpu {
-
-// What a caller is told of PTX that was refused.
-CUresult code_of(ptx::Error::Kind kind);
-// Ends a call with that code, and keeps the text for whoever asks for it on this thread.
-[[noreturn]] void refuse(const ptx::Error& error);
-[[noreturn]] void refuse(CUresult code, std::string text);
-// The text of this thread's last such end; empty where there was none.
-const std::string& last_refusal();
 
 class JitOptions {
   public:
@@ -30,8 +22,8 @@ class JitOptions {
     void write(CUjit_option buffer, CUjit_option size, const std::string& text);
     void** value(CUjit_option option);
 
-    const unsigned count_;
-    const CUjit_option* const options_;
+    // A link outlives its caller's array of options, not the one of values.
+    std::vector<CUjit_option> options_;
     void** const values_;
     const std::chrono::steady_clock::time_point begin_;
 };

@@ -6,6 +6,7 @@
 #include "cpu/context.hpp"
 #include "cpu/device.hpp"
 #include "cpu/module.hpp"
+#include "cpu/refusal.hpp"
 #include "cpu/registry.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"

@@ -9,6 +9,7 @@
 #include "cpu/deferred.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/library.hpp"
+#include "cpu/refusal.hpp"
 #include "cpu/texture_reference.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cpu/exec/isa.hpp"
+
 namespace cupola::cpu {
 namespace {
 
@@ -108,6 +110,15 @@ bool known_checks(const char* name, watch::Checks& out, std::string& error) {
     return true;
 }
 
+bool known_level(const char* name, std::string& error) {
+    const char* text = variable(name);
+    if (!text || exec::use_level(text)) return true;
+    error =
+        std::string(name) + "='" + text +
+        "': a level of the instruction set that this build has and the processor runs is wanted";
+    return false;
+}
+
 int available_cores() {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -138,6 +149,7 @@ bool Settings::read(Settings& settings, std::string& error) {
     settings.memory = physical_memory() / 2;
     return whole("CUPOLA_CPU_DEVICES", 1, 64, settings.devices, error) &&
            whole("CUPOLA_CPU_THREADS", 1, 1024, settings.threads, error) &&
+           known_level("CUPOLA_CPU_LEVEL", error) &&
            known_mode("CUPOLA_CPU_MODE", settings.mode, error) &&
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
            seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error) &&

@@ -15,6 +15,6 @@ def test_a_slice_of_fuzzing_finds_nothing():
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert answer.returncode == 0, answer.stdout[-4000:]
-    assert "3 fuzzers ran, 0 found something" in answer.stdout
+    assert "4 fuzzers ran, 0 found something" in answer.stdout
     counts = [int(n) for n in re.findall(r"(\d+) inputs", answer.stdout)]
-    assert len(counts) == 3 and all(n > 100 for n in counts), answer.stdout[-2000:]
+    assert len(counts) == 4 and all(n > 100 for n in counts), answer.stdout[-2000:]

@@ -7,9 +7,9 @@
 
 #include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
-#include "cpu/jit.hpp"
 #include "cpu/module.hpp"
 #include "cpu/native/ahead.hpp"
+#include "cpu/refusal.hpp"
 #include "cpu/symbols.hpp"
 #include "cpu/watch/findings.hpp"
 

@@ -21,43 +21,67 @@ extern const exec::Isa handlers;
 #endif
 
 namespace exec {
+namespace {
+
+// A level of the instruction set; `handlers` is null where the build has none.
+struct HostLevel {
+    const char* name;
+    const Isa* handlers;
+    bool runs;
+};
 
 #if defined(__x86_64__)
-namespace {
-bool runs_v3() {
+std::vector<HostLevel> known_levels() {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vl");
+    return {{"x86-64-v4", &x86_64_v4::handlers, v4},
+            {"x86-64-v3", &x86_64_v3::handlers, v3},
+            {"x86-64-v2", &x86_64_v2::handlers, true}};
 }
-bool runs_v4() {
-    return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
+#elif defined(__aarch64__)
+std::vector<HostLevel> known_levels() { return {{"aarch64", &generic::handlers, true}}; }
+#else
+std::vector<HostLevel> known_levels() { return {{"generic", &generic::handlers, true}}; }
+#endif
+
+struct HostChoice {
+    std::vector<const char*> levels;
+    const Isa* handlers = nullptr;
+
+    // From the level of that name on, or from the best.
+    explicit HostChoice(std::string_view best) {
+        for (const HostLevel& level : known_levels()) {
+            if (!level.runs || (levels.empty() && !best.empty() && best != level.name)) continue;
+            levels.push_back(level.name);
+            if (!handlers) handlers = level.handlers;
+        }
+    }
+};
+
+// Never destroyed: threads decode while the process exits.
+HostChoice& host_choice() {
+    static auto* const made = new HostChoice({});
+    return *made;
 }
+
 }  // namespace
 
-const Isa& isa() {
-    if (runs_v4() && &x86_64_v4::handlers) return x86_64_v4::handlers;
-    if (runs_v3() && &x86_64_v3::handlers) return x86_64_v3::handlers;
-    return x86_64_v2::handlers;
-}
+const Isa& isa() { return *host_choice().handlers; }
 
-std::vector<const char*> levels() {
-    if (runs_v4()) return {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
-    if (runs_v3()) return {"x86-64-v3", "x86-64-v2"};
-    return {"x86-64-v2"};
-}
-#else
-const Isa& isa() { return generic::handlers; }
+std::vector<const char*> levels() { return host_choice().levels; }
 
-std::vector<const char*> levels() {
-#if defined(__aarch64__)
-    return {"aarch64"};
-#else
-    return {"generic"};
-#endif
+bool use_level(std::string_view name) {
+    for (const HostLevel& level : known_levels())
+        if (name == level.name && level.runs && level.handlers) {
+            host_choice() = HostChoice(name);
+            return true;
+        }
+    return false;
 }
-#endif
 
 }  // namespace exec
 }  // namespace cupola::cpu

@@ -81,7 +81,7 @@ struct RealToInteger {
     template <class M, class D, class S>
     static void lane(D& d, S a) {
         if constexpr (is_short<S>)
-            d = clamped<D, sizeof(D) == 8>(integral<M::round>(static_cast<float>(widen(a))));
+            d = clamped<D, sizeof(D) == 8>(integral<M::round>(widen_to_float(a)));
         else
             d = clamped < D, sizeof(D) == 8 || sizeof(S) == 8 > (integral<M::round>(input<M>(a)));
     }
@@ -100,7 +100,7 @@ struct RoundIntegral {
 template <class S>
 auto as_real(S a) {
     if constexpr (is_short<S>)
-        return static_cast<float>(widen(a));
+        return widen_to_float(a);
     else
         return a;
 }

@@ -18,12 +18,15 @@ struct Layout<Brain> {
     static constexpr int mantissa = 7, bias = 127, top = 255;
 };
 
-inline double widen(Brain x) {
+// A signalling NaN stays one here, and becomes a quiet one on the way to a double and back, which
+// compilers leave out or not.
+inline float widen_to_float(Brain x) {
     const std::uint32_t bits = static_cast<std::uint32_t>(x.bits) << 16;
     float f = 0;
     std::memcpy(&f, &bits, sizeof f);
     return f;
 }
+inline double widen(Brain x) { return widen_to_float(x); }
 
 inline float widen_to_float(Half x) {
     const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
