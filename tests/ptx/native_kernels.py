@@ -45,6 +45,12 @@ BODIES = {
     mov.u32 %r8, 64; bar.sync 0; STEP: setp.ge.u32 %p0, %r1, %r8; add.u32 %r9, %r1, %r8; setp.ge.u32 %p1, %r9, 96; or.pred %p0, %p0, %p1; @%p0 bra SKIP;
     shl.b32 %r10, %r8, 2; add.u32 %r10, %r10, %r6; ld.shared.u32 %r11, [%r10]; ld.shared.u32 %r12, [%r6]; add.u32 %r12, %r12, %r11; st.shared.u32 [%r6], %r12;
     SKIP: bar.sync 0; shr.u32 %r8, %r8, 1; setp.ne.u32 %p2, %r8, 0; @%p2 bra STEP; ld.shared.u32 %r13, [%r5]; st.global.u32 [%rd5], %r13;""",
+    "meeting": """.shared .align 4 .b8 tile[1024]; mov.u32 %r5, tile; mov.u32 %r7, 0; mov.u32 %r8, 0; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6;
+    ROUND: add.u32 %r9, %r4, %r8; st.shared.u32 [%r6], %r9; bar.sync 0; add.u32 %r10, %r1, 8; add.u32 %r10, %r10, %r8; rem.u32 %r10, %r10, %r3;
+    shl.b32 %r10, %r10, 2; add.u32 %r10, %r5, %r10; ld.shared.u32 %r11, [%r10]; mad.lo.u32 %r7, %r7, 3, %r11; bar.sync 3;
+    and.b32 %r12, %r1, 1; setp.eq.u32 %p1, %r12, 0; @%p1 bra EVEN; add.u32 %r7, %r7, 5; barrier.sync 1; bra BOTH; EVEN: barrier.sync 1;
+    BOTH: st.global.u32 [%rd5], %r7; setp.ge.u32 %p2, %r1, 70; setp.eq.and.u32 %p2, %r8, 1, %p2; @%p2 bra LEFT;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 4; @%p3 bra ROUND; LEFT:""",
     "counting": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 15; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd2, %rd6;
     red.global.add.u32 [%rd6], 1; and.b32 %r7, %r5, 3; setp.eq.u32 %p0, %r7, 2; @%p0 atom.global.max.u32 %r8, [%rd6+64], %r5;""",
     "lock": """and.b32 %r6, %r1, 3; mul.wide.u32 %rd6, %r6, 8; add.u64 %rd6, %rd2, %rd6;
@@ -87,7 +93,10 @@ BODIES = {
     NEAR: add.u32 %r5, %r5, %r7; add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 40; @%p1 bra NEAR; add.u32 %r6, %r6, 480; rem.u32 %r6, %r6, 4096; sub.u32 %r9, %r9, 1; setp.gt.u32 %p0, %r9, %r1; @%p0 bra FAR; st.global.u32 [%rd5], %r5;""",
 }  # fmt: skip
 # Blocks of other shapes than one of 96 threads, by threads of x, y and z.
-SHAPES = {"lines": [(16, 6), (24, 4), (8, 4, 3), (40,)]}
+SHAPES = {
+    "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
+    "meeting": [(1,), (31,), (48,), (33, 2), (256,)],
+}
 FIB = """.func (.param .b32 out) fib(.param .b32 n) {
 .reg .b32 %r<8>; .reg .pred %p; ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; mov.u32 %r4, %r1;
 @%p bra DONE;
@@ -102,6 +111,7 @@ FAULTS = {
     "trapping": "setp.eq.u32 %p0, %r4, 40; @!%p0 bra ON; trap; ON: st.global.u32 [%rd5], %r4;",
     "beyond_the_end": ".shared .align 4 .b8 tile[64]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r4; ret;",
     "a_hole": "mul.wide.u32 %rd6, %r4, 1073741824; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
+    "meeting_for_ever": "ON: bar.sync 0; bra ON;",
     "endless": "ON: add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, %r4; bra ON;",
 }  # fmt: skip
 
