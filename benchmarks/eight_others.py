@@ -160,16 +160,18 @@ def numba():
         for block in prange(len(source) // 256):
             keys = source[256 * block : 256 * block + 256].copy()
             to = np.empty_like(keys)
-            for shift in range(0, 32, 8):
-                place = np.zeros(257, np.int64)
+            for bit in range(32):
+                ones = 256  # where they begin
                 for key in keys:
-                    place[(key >> shift & 255) + 1] += 1
-                for b in range(256):
-                    place[b + 1] += place[b]
+                    ones -= key >> bit & 1
+                zeros = 0
                 for key in keys:
-                    digit = key >> shift & 255
-                    to[place[digit]] = key
-                    place[digit] += 1
+                    if key >> bit & 1:
+                        to[ones] = key
+                        ones += 1
+                    else:
+                        to[zeros] = key
+                        zeros += 1
                 keys, to = to, keys
             out[256 * block : 256 * block + 256] = keys
 
