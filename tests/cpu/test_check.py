@@ -193,3 +193,32 @@ def test_kernels_are_interpreted_where_they_are_checked(script):
         CUPOLA_CPU_CHECK="memory",
     )
     assert done.stdout.strip() == "interpreted", done.stderr
+
+
+def test_a_kernel_is_made_ready_to_be_watched_once(script):
+    """Each launch of a large one would take as long as that otherwise; here nothing of it runs."""
+    done = script(
+        """
+        def kernel(name, count):
+            body = "add.u32 %r1, %r1, %r0; " * count
+            registers = ".reg .b32 %r<2>; .reg .pred %p; mov.u32 %r0, %tid.x;"
+            away = "setp.eq.u32 %p, %r0, 0; @%p bra END;"
+            return f".visible .entry {name}() {{ {registers} {away} {body} END: ret; }}"
+        head = ".version 7.8 .target sm_75 .address_size 64 "
+        text = head + kernel("small", 2) + kernel("large", 60000)
+        module = c_void_p()
+        cuda.cuModuleLoadData(byref(module), text.encode() + b"\\0")
+        for name in ("small", "large"):
+            function, times = cuda.function(module.value, name), []
+            for _ in range(60):
+                begin = time.perf_counter()
+                cuda.launch(function, 1, 1)
+                cuda.cuCtxSynchronize()
+                times.append(time.perf_counter() - begin)
+            print(min(times))
+        """,
+        CUPOLA_CPU_CHECK="race",
+    )
+    assert done.returncode == 0, done.stderr
+    small, large = map(float, done.stdout.split())
+    assert large < small + 0.001, (small, large)

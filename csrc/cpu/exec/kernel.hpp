@@ -14,6 +14,10 @@
 #include "cpu/exec/texture.hpp"
 #include "ptx/program.hpp"
 
+namespace cupola::cpu::watch {
+struct WatchedCode;
+}
+
 namespace cupola::cpu::exec {
 
 // Special registers that the decoder needs and PTX does not name.
@@ -117,6 +121,7 @@ struct KernelCode final : Kernel {
     std::int32_t stack_pointer = 0;  // register
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
     const std::shared_ptr<NativeSlot> native = std::make_shared<NativeSlot>();
+    mutable std::shared_ptr<const watch::WatchedCode> watched;  // once it has been watched
 };
 
 inline constexpr std::uint32_t recursion_bytes = 128 * 1024, recursion_depth = 2048,

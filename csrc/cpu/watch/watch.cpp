@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
 #include "cpu/exec/cluster.hpp"
@@ -32,18 +33,28 @@ std::string bytes_text(std::uint64_t bytes, std::uint64_t address) {
     return text;
 }
 
+std::shared_ptr<const WatchedCode> watched_code(const exec::KernelCode& kernel) {
+    static auto* const mutex = new std::mutex;
+    std::lock_guard lock(*mutex);
+    if (!kernel.watched) kernel.watched = std::make_shared<const WatchedCode>(kernel.code);
+    return kernel.watched;
+}
+
 }  // namespace
 
-GridWatch::GridWatch(const Launch& running)
-    : launch(running),
-      kernel(static_cast<const exec::KernelCode&>(*running.kernel)),
-      code(kernel.code) {
+WatchedCode::WatchedCode(const std::vector<Code>& whole) : code(whole) {
     for (Code& each : code) {
         handlers.push_back(each.run);
         uses.push_back(use_of(each));
         each.run = &come_back;
     }
 }
+
+GridWatch::GridWatch(const Launch& running)
+    : launch(running),
+      kernel(static_cast<const exec::KernelCode&>(*running.kernel)),
+      watched(watched_code(kernel)),
+      code(watched->code) {}
 
 const std::string& GridWatch::place(std::uint32_t line) {
     const auto [at, fresh] = places_.try_emplace(line);
@@ -94,11 +105,11 @@ bool BlockWatch::is_shared(std::uint64_t address) const {
 
 const Code* BlockWatch::step(const Code* ip, Warp& w) {
     const auto n = static_cast<std::size_t>(ip - grid_.code.data());
-    const Use& use = grid_.uses[n];
+    const Use& use = grid_.watched->uses[n];
     const std::uint32_t mask = w.mask;
     if (use.kind == Kind::warp_operation || use.kind == Kind::warp_barrier)
         check_members(w, ip, use);
-    const Code* next = grid_.handlers[n](ip, w, w.registers);
+    const Code* next = grid_.watched->handlers[n](ip, w, w.registers);
     if (use.kind == Kind::none || w.status == exec::Status::faulted) return next;
     look(w, ip, use, mask);
     return next;
@@ -164,7 +175,7 @@ void BlockWatch::touch(const Warp& w, const Code* ip, unsigned lane, std::uint64
         grid_.unwritten.wrote(address, bytes);
         return;
     }
-    const Use& use = grid_.uses[static_cast<std::size_t>(ip - grid_.code.data())];
+    const Use& use = grid_.watched->uses[static_cast<std::size_t>(ip - grid_.code.data())];
     const bool atomic =
         how == Touch::atomic || (use.kind == Kind::bulk_atomic && how == Touch::write);
     touch_plain(w, ip, lane, address, bytes, atomic ? Touch::atomic : how,

@@ -25,6 +25,15 @@ namespace cupola::cpu::watch {
 // How memory is touched. `signal` is an operation that orders others, as of an mbarrier.
 enum class Touch : std::uint8_t { read, write, atomic, signal };
 
+// A kernel's code, of which each returns before the next. It is made once.
+struct WatchedCode {
+    explicit WatchedCode(const std::vector<exec::Code>& whole);
+
+    std::vector<exec::Code> code;
+    std::vector<exec::Handler> handlers;
+    std::vector<Use> uses;
+};
+
 // What the blocks of a grid have in common.
 class GridWatch {
   public:
@@ -32,10 +41,8 @@ class GridWatch {
 
     const Launch& launch;
     const exec::KernelCode& kernel;
-    // The kernel's code, of which each returns before the next.
-    std::vector<exec::Code> code;
-    std::vector<exec::Handler> handlers;
-    std::vector<Use> uses;
+    const std::shared_ptr<const WatchedCode> watched;
+    const std::vector<exec::Code>& code;
 
     Races races;
     std::map<std::uintptr_t, Letter> letters;  // by the address that they were left at
