@@ -47,6 +47,8 @@ bool Parser::opaque_type(Variable& v) {
                : at_directive(".surfref")    ? Opaque::surface
                                              : Opaque::none;
     if (v.opaque == Opaque::none) return false;
+    if (v.opaque == Opaque::sampler && !module_.independent_samplers)
+        fail(peek(), ".samplerref is for .target texmode_independent");
     take();
     v.type = Type::b64;
     return true;
@@ -168,8 +170,8 @@ void Parser::initialiser(Declared& d) {
 }
 
 // { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }: what a texture is like, its binding
-// says, as with NVIDIA's compiler; samplers of their own, which this is for, are refused where
-// used.
+// says, as with NVIDIA's compiler; fetches with samplers of their own, which this is for, are
+// refused.
 void Parser::skip_properties() {
     static constexpr std::string_view names[] = {
         "filter_mode",

@@ -31,6 +31,7 @@ class Unit {
 
     std::string_view version, target;
     int version_number = 0, target_number = 0;
+    bool independent_samplers = false;
     std::vector<Statement> statements;
 
     [[noreturn]] void fail(std::size_t at, const std::string& message) const {
@@ -88,7 +89,8 @@ class Unit {
         if (tokens_[3].kind != Token::Kind::word) fail(3, "a target such as sm_75 is missing");
         target = tokens_[3].text;
         target_number = digits(target);
-        for (at_ = 4; mark(at_, ','); at_ += 2) need(at_ + 1);  // texmode_independent, debug
+        for (at_ = 4; mark(at_, ','); at_ += 2)
+            independent_samplers |= tokens_[need(at_ + 1)].text == "texmode_independent";
         if (is(at_, ".address_size")) at_ = need(at_ + 1) + 1;
     }
 
@@ -198,7 +200,9 @@ std::string link(const std::vector<std::string_view>& inputs) {
     std::set<std::string_view> words;
     const Unit* newest = nullptr;
     const Unit* highest = nullptr;
+    bool independent_samplers = false;
     for (const Unit& unit : units) {
+        independent_samplers |= unit.independent_samplers;
         if (!newest || unit.version_number > newest->version_number) newest = &unit;
         if (!highest || unit.target_number > highest->target_number) highest = &unit;
         unit.collect_words(words);
@@ -217,8 +221,9 @@ std::string link(const std::vector<std::string_view>& inputs) {
     }
     if (units.empty()) throw Error(Error::Kind::invalid, 1, "", "there is nothing to link");
 
-    std::string out = ".version " + std::string(newest->version) + "\n.target " +
-                      std::string(highest->target) + "\n.address_size 64\n";
+    std::string out =
+        ".version " + std::string(newest->version) + "\n.target " + std::string(highest->target) +
+        (independent_samplers ? ", texmode_independent" : "") + "\n.address_size 64\n";
     std::size_t number = 0;
     for (const Unit& unit : units) {
         ++number;

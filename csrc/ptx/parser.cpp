@@ -110,18 +110,28 @@ void Parser::version() {
 
 void Parser::target() {
     take();
+    std::string_view mode;
     do {
         const Token& token = peek();
         const std::string_view word = expect_word("a target such as sm_75");
-        if (word.substr(0, 3) != "sm_") continue;  // texmode_independent, debug, ...
+        if (word.substr(0, 7) == "texmode") {
+            if (word != "texmode_unified" && word != "texmode_independent")
+                fail(token, "an unknown texturing mode");
+            if (!mode.empty() && mode != word) fail(token, "two texturing modes");
+            mode = word;
+            continue;
+        }
+        if (word == "debug") continue;
         int number = 0;
         std::size_t i = 3;
         for (; i < word.size() && i < 7 && word[i] >= '0' && word[i] <= '9'; ++i)
             number = number * 10 + (word[i] - '0');
-        if (number < 10 || i + 1 < word.size()) fail(token, "an unknown target");
+        if (word.substr(0, 3) != "sm_" || number < 10 || i + 1 < word.size())
+            fail(token, "an unknown target");
         module_.target = number;
     } while (accept(','));
     if (module_.target == 0) fail(peek(), "a target such as sm_75 is missing");
+    module_.independent_samplers = mode == "texmode_independent";
 }
 
 bool Parser::skip_debug() {

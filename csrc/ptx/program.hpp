@@ -181,6 +181,7 @@ struct Function {
 
 struct Module {
     int version = 0, target = 0, address_bits = 64;
+    bool independent_samplers = false;  // .target texmode_independent
     std::vector<Variable> variables;
     std::vector<Function> functions;
 };

@@ -107,7 +107,7 @@ class Check {
             case Shape::tensor:
                 return tensor(o);
             case Shape::shift:
-                return shift(o);
+                return row(o, Type::b16, axes() - 2, "offsets", axes() - 2);
             case Shape::va:
                 return source(o, Type::b32, false);
             case Shape::number:
@@ -194,26 +194,28 @@ class Check {
         return "a texture or surface is wanted";
     }
 
+    unsigned axes() const { return field::vector.get(c_.modifiers); }  // of a tensor
+
+    bool is_sampler(const Operand& o) const {
+        return o.kind == Kind::variable
+                   ? here_.module.variables[o.index].opaque == Opaque::sampler
+                   : o.kind == Kind::reg && bytes_of(o.type) == 8 && !is_float(o.type);
+    }
+
     std::string tensor(const Operand& o) const {
         if (o.kind != Kind::texel || o.count != 1 || o.base != Kind::reg || bytes_of(o.type) != 8)
             return "[register of 64 bits, {coordinates}] is wanted";
         const Operand& at = here_.function.operands[static_cast<std::size_t>(o.value)];
-        const unsigned wanted = field::vector.get(c_.modifiers);
-        if (at.kind != Kind::vector || at.count != wanted)
-            return "a vector of " + std::to_string(wanted) + " coordinates is wanted";
-        for (unsigned n = 0; n < wanted; ++n) {
-            std::string wrong = source(here_.function.operands[at.index + n], Type::s32, false);
-            if (!wrong.empty()) return wrong;
-        }
-        return {};
+        return row(at, Type::s32, axes(), "coordinates", axes());
     }
 
-    std::string shift(const Operand& o) const {
-        const unsigned wanted = field::vector.get(c_.modifiers) - 2;
-        if (o.kind != Kind::vector || o.count != wanted)
-            return "a vector of " + std::to_string(wanted) + " offsets is wanted";
-        for (unsigned n = 0; n < wanted; ++n) {
-            std::string wrong = source(here_.function.operands[o.index + n], Type::b16, false);
+    // A vector of so many as are written, of which the first count.
+    std::string row(const Operand& o, Type type, unsigned count, const char* what,
+                    unsigned written) const {
+        if (o.kind != Kind::vector || o.count != written)
+            return "a vector of " + std::to_string(written) + " " + what + " is wanted";
+        for (unsigned n = 0; n < count; ++n) {
+            std::string wrong = source(here_.function.operands[o.index + n], type, false);
             if (!wrong.empty()) return wrong;
         }
         return {};
@@ -224,11 +226,14 @@ class Check {
         std::string wrong = handle(o);
         if (!wrong.empty()) return wrong;
         const Operand* inner = here_.function.operands.data() + o.value;
+        const bool surface = c_.form.form().types2.count == 0;
         if (o.count == 2) {
-            if (inner[0].kind != Kind::variable ||
-                here_.module.variables[inner[0].index].opaque != Opaque::sampler)
-                return "a sampler is wanted before the coordinates";
-            if (c_.form.form().types2.count == 0) return "a surface has no sampler";
+            if (surface) return "a surface has no sampler";
+            if (!here_.module.independent_samplers)
+                return "a sampler of its own is for .target texmode_independent";
+            if (!is_sampler(inner[0])) return "a sampler is wanted before the coordinates";
+        } else if (here_.module.independent_samplers && !surface) {
+            return "with .target texmode_independent a sampler is wanted before the coordinates";
         }
         const Operand& at = inner[o.count - 1];
         const Geometry g = geometry();
@@ -251,14 +256,9 @@ class Check {
 
     // A vector for 3 axes is written with 4 elements.
     std::string elements(const Operand& o, Type type, unsigned count) const {
-        if (o.kind != Kind::vector)
-            return count == 1 && type == Type::s32 ? source(o, type, false) : "a vector is wanted";
-        if (o.count != (count == 3 ? 4 : count)) return "a vector of another length is wanted";
-        for (unsigned i = 0; i < count; ++i) {
-            std::string wrong = source(here_.function.operands[o.index + i], type, false);
-            if (!wrong.empty()) return wrong;
-        }
-        return {};
+        if (o.kind != Kind::vector && count == 1 && type == Type::s32)
+            return source(o, type, false);
+        return row(o, type, count, "elements", count == 3 ? 4 : count);
     }
 
     // match.all gives a 32-bit mask whatever the type; shfl gives its type.
