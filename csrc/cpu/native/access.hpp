@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cpu/native/line.hpp"
+#include "cpu/native/vectors.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 

@@ -183,6 +183,12 @@ template <bool Masked>
 CUPOLA_INLINE WritesBits<Masked> bits(std::uint32_t& p, std::uint32_t& q) {
     return {p, q, true};
 }
+template <bool Masked>
+CUPOLA_INLINE void write_bits(const WritesBits<Masked>& to, std::uint32_t mask,
+                              std::uint32_t made) {
+    if (to.both) to.q = Masked ? (to.q & ~mask) | (~made & mask) : ~made;
+    to.p = Masked ? (to.p & ~mask) | (made & mask) : made;
+}
 struct Number {
     std::uint64_t value;
 };
@@ -262,9 +268,7 @@ struct PortOf<void, WritesBits<Masked>> {
     explicit PortOf(WritesBits<Masked> o) : p(o.p), q(o.q), both(o.both) {}
     std::int32_t& get(unsigned i) { return made[i]; }
     void finish(std::uint32_t mask) {
-        const std::uint32_t made_bits = pack(made);
-        if (both) q = Masked ? (q & ~mask) | (~made_bits & mask) : ~made_bits;
-        p = Masked ? (p & ~mask) | (made_bits & mask) : made_bits;
+        write_bits(WritesBits<Masked>{p, q, both}, mask, pack(made));
     }
 };
 
@@ -277,12 +281,6 @@ CUPOLA_INLINE void run_ports(std::uint32_t mask, std::index_sequence<I...>, P...
 template <class Row, class M, std::size_t... I, class... O>
 CUPOLA_INLINE void map_at(std::uint32_t mask, std::index_sequence<I...> index, O... operands) {
     run_ports<Row, M>(mask, index, PortOf<Element<Row, I, M>, O>(operands)...);
-}
-
-// A row's function for each lane; results that are masked are written in the mask's lanes alone.
-template <class Row, class M, class... O>
-CUPOLA_INLINE void map(std::uint32_t mask, O... operands) {
-    map_at<Row, M>(mask, std::index_sequence_for<O...>(), operands...);
 }
 
 template <class Sem>

@@ -5,15 +5,16 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
+// Of vectors a vector, of 0 or -1 in each lane.
 template <ptx::Compare C, class T>
-bool compared(T a, T b) {
+auto compared(T a, T b) -> decltype(a == b) {
     using Op = ptx::Compare;
-    const bool ordered = a == a && b == b;
+    const decltype(a == b) ordered = (a == a) & (b == b);
     switch (C) {
         case Op::eq:
             return a == b;
         case Op::ne:
-            return ordered && a != b;
+            return ordered & (a != b);
         case Op::lt:
         case Op::lo:
             return a < b;
@@ -27,7 +28,7 @@ bool compared(T a, T b) {
         case Op::hs:
             return a >= b;
         case Op::equ:
-            return !ordered || a == b;
+            return !ordered | (a == b);
         case Op::neu:
             return a != b;
         case Op::ltu:
@@ -41,28 +42,38 @@ bool compared(T a, T b) {
         case Op::num:
             return ordered;
         case Op::nan:
-            return !ordered;
+            break;
     }
-    return false;
+    return !ordered;
+}
+
+inline std::int32_t all_bits(bool is) { return -static_cast<std::int32_t>(is); }
+template <class V>
+V all_bits(V is) {
+    return is;
 }
 
 struct SetPredicate {
     template <class M, class T>
-    static void lane(std::int32_t& p, T a, T b) {
+    static constexpr bool vectors = sizeof(T) == 4 && !M::ftz;
+    template <class M, class P, class T>
+    static void lane(P& p, T a, T b) {
         if constexpr (std::is_same_v<T, Half>)
-            p = -static_cast<std::int32_t>(compared<M::compare>(
-                widen_to_float(flushed_bits<M>(a)), widen_to_float(flushed_bits<M>(b))));
+            p = all_bits(compared<M::compare>(widen_to_float(flushed_bits<M>(a)),
+                                              widen_to_float(flushed_bits<M>(b))));
         else if constexpr (std::is_same_v<T, Brain>)
-            p = -static_cast<std::int32_t>(compared<M::compare>(widen(a), widen(b)));
+            p = all_bits(compared<M::compare>(widen(a), widen(b)));
         else if constexpr (std::is_floating_point_v<T>)
-            p = -static_cast<std::int32_t>(compared<M::compare>(input<M>(a), input<M>(b)));
+            p = all_bits(compared<M::compare>(input<M>(a), input<M>(b)));
         else
-            p = -static_cast<std::int32_t>(compared<M::compare>(a, b));
+            p = all_bits(compared<M::compare>(a, b));
     }
 };
 struct Select {
     template <class M, class T>
-    static void lane(T& d, T a, T b, bool c) {
+    static constexpr bool vectors = sizeof(T) >= 4;
+    template <class M, class T, class C>
+    static void lane(T& d, T a, T b, C c) {
         d = c ? a : b;
     }
 };

@@ -4,15 +4,12 @@
 #include <limits>
 
 #include "cpu/exec/isa/bind.hpp"
+#include "cpu/exec/isa/vector.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// Arithmetic wraps in unsigned types; those narrower than int would turn signed on the way.
 template <class T>
-using Modular = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
-
-template <class T>
-constexpr unsigned bits_of = 8 * sizeof(T);
+constexpr unsigned bits_of = 8 * sizeof(Each<T>);
 
 template <class T>
 T saturated(std::int64_t x) {
@@ -22,26 +19,30 @@ T saturated(std::int64_t x) {
 
 struct Add {
     template <class M, class T>
+    static constexpr bool vectors = !M::sat;
+    template <class M, class T>
     static void lane(T& d, T a, T b) {
         if constexpr (M::sat)
             d = saturated<T>(std::int64_t{a} + b);
         else
-            d = static_cast<T>(Modular<T>(a) + Modular<T>(b));
+            d = T(Modular<T>(a) + Modular<T>(b));
     }
 };
 struct Sub {
+    template <class M, class T>
+    static constexpr bool vectors = !M::sat;
     template <class M, class T>
     static void lane(T& d, T a, T b) {
         if constexpr (M::sat)
             d = saturated<T>(std::int64_t{a} - b);
         else
-            d = static_cast<T>(Modular<T>(a) - Modular<T>(b));
+            d = T(Modular<T>(a) - Modular<T>(b));
     }
 };
 
 template <class T>
 T low_product(T a, T b) {
-    return static_cast<T>(Modular<T>(a) * Modular<T>(b));
+    return T(Modular<T>(a) * Modular<T>(b));
 }
 template <class T>
 Wide<T> wide_product(T a, T b) {
@@ -54,8 +55,13 @@ T high_product(T a, T b) {
 
 struct Mul {
     template <class M, class T>
+    static constexpr bool vectors = M::part != ptx::Part::hi;
+    template <class M, class T>
     static void lane(T& d, T a, T b) {
-        d = M::part == ptx::Part::hi ? high_product(a, b) : low_product(a, b);
+        if constexpr (M::part == ptx::Part::hi)
+            d = high_product(a, b);
+        else
+            d = low_product(a, b);
     }
 };
 struct MulWide {
@@ -66,12 +72,15 @@ struct MulWide {
 };
 struct Mad {
     template <class M, class T>
+    static constexpr bool vectors = Mul::vectors<M, T> && !M::sat;
+    template <class M, class T>
     static void lane(T& d, T a, T b, T c) {
         if constexpr (M::sat) {
             d = saturated<T>(std::int64_t{high_product(a, b)} + c);
         } else {
-            const T product = M::part == ptx::Part::hi ? high_product(a, b) : low_product(a, b);
-            d = static_cast<T>(Modular<T>(product) + Modular<T>(c));
+            T product;
+            Mul::lane<M>(product, a, b);
+            d = T(Modular<T>(product) + Modular<T>(c));
         }
     }
 };
@@ -173,11 +182,15 @@ struct Max {
 
 struct And {
     template <class M, class T>
+    static constexpr bool vectors = true;
+    template <class M, class T>
     static void lane(T& d, T a, T b) {
         d = a & b;
     }
 };
 struct Or {
+    template <class M, class T>
+    static constexpr bool vectors = true;
     template <class M, class T>
     static void lane(T& d, T a, T b) {
         d = a | b;
@@ -185,14 +198,18 @@ struct Or {
 };
 struct Xor {
     template <class M, class T>
+    static constexpr bool vectors = true;
+    template <class M, class T>
     static void lane(T& d, T a, T b) {
         d = a ^ b;
     }
 };
 struct Not {
     template <class M, class T>
+    static constexpr bool vectors = true;
+    template <class M, class T>
     static void lane(T& d, T a) {
-        d = static_cast<T>(~a);
+        d = T(~a);
     }
 };
 struct Cnot {
@@ -215,18 +232,22 @@ struct Lop3 {
 };
 struct Shl {
     template <class M, class T>
-    static void lane(T& d, T a, std::uint32_t n) {
-        d = n < bits_of<T> ? static_cast<T>(Modular<T>(a) << (n & (bits_of<T> - 1))) : T(0);
+    static constexpr bool vectors = sizeof(T) >= 4;
+    template <class M, class T, class N>
+    static void lane(T& d, T a, N n) {
+        d = n < bits_of<T> ? T(Modular<T>(a) << (n & (bits_of<T> - 1))) : T{};
     }
 };
 struct Shr {
     template <class M, class T>
-    static void lane(T& d, T a, std::uint32_t n) {
-        const std::uint32_t m = n < bits_of<T> ? n : bits_of<T> - 1;
-        if constexpr (std::is_signed_v<T>)
-            d = static_cast<T>(a >> m);
+    static constexpr bool vectors = sizeof(T) >= 4;
+    template <class M, class T, class N>
+    static void lane(T& d, T a, N n) {
+        const N last = N{} + (bits_of<T> - 1), m = n < bits_of<T> ? n : last;
+        if constexpr (std::is_signed_v<Each<T>>)
+            d = T(a >> m);
         else
-            d = n < bits_of<T> ? static_cast<T>(a >> m) : T(0);
+            d = n < bits_of<T> ? T(a >> m) : T{};
     }
 };
 

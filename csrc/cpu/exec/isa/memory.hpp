@@ -213,6 +213,8 @@ struct LoadParameterAs {
 
 struct Move {
     template <class M, class T>
+    static constexpr bool vectors = true;
+    template <class M, class T>
     static void lane(T& d, T a) {
         d = a;
     }

@@ -8,6 +8,7 @@
 
 #include "cpu/exec/isa/bind.hpp"
 #include "cpu/exec/isa/narrow.hpp"
+#include "cpu/exec/isa/vector.hpp"
 #include "cpu/tensor_map.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
@@ -29,6 +30,11 @@ inline float flushed(float x) {
 // Arithmetic on f32 gives one NaN, whatever came in.
 inline float canonical(float x) { return x == x ? x : bit_cast<float>(0x7fffffffu); }
 inline double canonical(double x) { return x; }
+template <class V>
+V canonical(V x) {
+    if constexpr (sizeof(Each<V>) == 4) return x == x ? x : V{} + bit_cast<float>(0x7fffffffu);
+    return x;
+}
 
 template <class M>
 float input(float x) {
@@ -36,6 +42,11 @@ float input(float x) {
 }
 template <class M>
 double input(double x) {
+    return x;
+}
+template <class M, class V>
+V input(V x) {
+    static_assert(!M::ftz);
     return x;
 }
 
@@ -70,8 +81,14 @@ T short_finished(double x) {
     return narrow<T>(x, ptx::Round::rn);
 }
 
+// Vectors have the plain ones.
+template <class M, class T>
+constexpr bool plain = std::is_floating_point_v<T> && !M::ftz && !M::sat && !M::relu;
+
 template <class Op>
 struct Binary {
+    template <class M, class T>
+    static constexpr bool vectors = plain<M, T>;
     template <class M, class T>
     static void lane(T& d, T a, T b) {
         if constexpr (is_short<T>)
@@ -120,8 +137,10 @@ float flushed_as(float x, float scaled) {
 }
 struct MulReal {
     template <class M, class T>
+    static constexpr bool vectors = plain<M, T>;
+    template <class M, class T>
     static void lane(T& d, T a, T b) {
-        if constexpr (sizeof(T) == 4) {
+        if constexpr (M::ftz && sizeof(T) == 4) {
             const float x = input<M>(a), y = input<M>(b);
             d = finished<M>(flushed_as<M>(x * y, (x * 0x1p32f) * (y * 0x1p32f)));
         } else {
@@ -141,6 +160,8 @@ inline double fma_to_odd(double a, double b, double c) {
 }
 struct FmaReal {
     template <class M, class T>
+    static constexpr bool vectors = plain<M, T>&& vectors_fuse;
+    template <class M, class T>
     static void lane(T& d, T a, T b, T c) {
         if constexpr (is_short<T>)
             d = short_finished<M, T>(
@@ -148,15 +169,15 @@ struct FmaReal {
         else if constexpr (sizeof(T) == 4)
             single<M>(d, input<M>(a), input<M>(b), input<M>(c));
         else
-            d = finished<M>(__builtin_fma(a, b, c));
+            d = finished<M>(fused(a, b, c));
     }
 
   private:
     template <class M>
     static void single(float& d, float a, float b, float c) {
-        const float x = __builtin_fmaf(a, b, c);
+        const float x = fused(a, b, c);
         if constexpr (M::ftz) {
-            const float scaled = __builtin_fmaf(a * 0x1p32f, b * 0x1p32f, c * 0x1p64f);
+            const float scaled = fused(a * 0x1p32f, b * 0x1p32f, c * 0x1p64f);
             d = finished<M>(flushed_as<M>(x, scaled));
         } else {
             d = finished<M>(x);

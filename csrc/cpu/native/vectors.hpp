@@ -1,0 +1,143 @@
+// csrc/cpu/native/vectors.hpp - a row's function applied to the vectors that registers are made of,
+// where it takes them: for a compiler that is one operation in place of a loop over lanes, which it
+// would have to unroll and to make vectors of.
+#pragma once
+
+#include "cpu/native/lanes.hpp"
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+// Vectors of a register whose lanes have E bytes: of T, if that is their type, else of unsigned
+// integers of their size (how far values are shifted, whose type has less).
+template <class T, unsigned E>
+using VectorOfLanes = VectorOf<std::conditional_t<sizeof(T) == E, T, Bytes<E>>, Lanes<E>::size>;
+
+template <class T>
+struct BitsInOrder {
+    alignas(64) T of[64 / sizeof(T)] = {};
+    constexpr BitsInOrder() {
+        for (unsigned i = 0; i < 64 / sizeof(T); ++i) of[i] = T{1} << i;
+    }
+};
+template <class T>
+inline constexpr BitsInOrder<T> bits_in_order;
+
+// All bits of the lanes whose bit is set, of vector K.
+template <unsigned E, unsigned K>
+CUPOLA_INLINE auto vector_of_bits(std::uint32_t bits) {
+    using V = VectorOfLanes<Bytes<E>, E>;
+    V bit;
+    __builtin_memcpy(&bit, bits_in_order<Bytes<E>>.of, sizeof bit);
+    constexpr unsigned each = Lanes<E>::size / E;
+    return V((V{} + static_cast<Bytes<E>>(bits >> K * each)) & bit) != 0;
+}
+// The lanes' signs.
+template <class V>
+CUPOLA_INLINE std::uint32_t bits_of_vector(V v) {
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+    if constexpr (sizeof(V) == 64) return _mm512_movepi32_mask(__m512i(v));
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(V) == 32) return static_cast<std::uint32_t>(_mm256_movemask_ps(__m256(v)));
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(V) == 16) return static_cast<std::uint32_t>(_mm_movemask_ps(__m128(v)));
+#endif
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < sizeof(V) / 4; ++i) bits |= static_cast<std::uint32_t>(v[i] & 1) << i;
+    return bits;
+}
+
+// Whether an operand can be taken vector by vector, E being the size of the instruction's type.
+template <class T, unsigned E, class O>
+inline constexpr bool fits = false;
+template <class T, unsigned E>
+inline constexpr bool fits<T, E, Reads<E>> = sizeof(T) == E;
+template <class T, unsigned E, class W>
+inline constexpr bool fits<T, E, One<W>> = sizeof(T) == sizeof(W) &&
+                                           (sizeof(T) == E ||
+                                            (sizeof(T) < E && std::is_unsigned_v<T>));
+template <unsigned E>
+inline constexpr bool fits<void, E, Predicate> = E >= 4;
+template <class T, unsigned E, bool Masked>
+inline constexpr bool fits<T, E, Writes<Masked, E>> = sizeof(T) == E && (!Masked || E >= 4);
+template <bool Masked>
+inline constexpr bool fits<void, 4, WritesBits<Masked>> = true;
+
+template <class T, unsigned E, unsigned K>
+CUPOLA_INLINE auto vector_in(const Reads<E>& o) {
+    return VectorOfLanes<T, E>(o.v.v[K]);
+}
+// Added as bits: a sum of floats is not each value that is added to nothing.
+template <class T, unsigned E, unsigned K, class W>
+CUPOLA_INLINE auto vector_in(const One<W>& o) {
+    return VectorOfLanes<T, E>(VectorOfLanes<Bytes<E>, E>{} + Bytes<E>{o.value});
+}
+template <class T, unsigned E, unsigned K>
+CUPOLA_INLINE auto vector_in(const Predicate& o) {
+    return vector_of_bits<E, K>(o.bits);
+}
+
+template <class... T>
+struct Types {};
+
+template <class Sem, class M, unsigned E, unsigned K, bool Masked, class D, class... T, class... O>
+CUPOLA_INLINE void run_vector(std::uint32_t mask, const Writes<Masked, E>& to, Types<D, T...>,
+                              const O&... from) {
+    using Words = VectorOfLanes<Bytes<E>, E>;
+    VectorOfLanes<D, E> made;
+    Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
+    if constexpr (Masked) {
+        const Words now = Words(made), old = Words(to.v.v[K]);
+        to.v.v[K] = typename Lanes<E>::Vector(vector_of_bits<E, K>(mask) ? now : old);
+    } else {
+        to.v.v[K] = typename Lanes<E>::Vector(made);
+    }
+}
+template <class Sem, class M, unsigned E, unsigned K, class... T, class... O>
+CUPOLA_INLINE std::uint32_t run_bits(Types<T...>, const O&... from) {
+    VectorOfLanes<std::int32_t, E> made;
+    Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
+    return bits_of_vector(made) << K * Lanes<E>::size / E;
+}
+
+template <class Sem, class M, unsigned E, std::size_t... K, bool Masked, class Types, class... O>
+CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Types types,
+                               const Writes<Masked, E>& to, const O&... from) {
+    (run_vector<Sem, M, E, K>(mask, to, types, from...), ...);
+}
+template <class Sem, class M, unsigned E, std::size_t... K, bool Masked, class... T, class... O>
+CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Types<void, T...>,
+                               const WritesBits<Masked>& to, const O&... from) {
+    write_bits(to, mask, (run_bits<Sem, M, E, K>(Types<T...>(), from...) | ...));
+}
+
+// What a vector's function is asked for: the first operand's type that there is.
+template <class... T>
+struct FirstType;
+template <class T, class... U>
+struct FirstType<T, U...> {
+    using type = T;
+};
+template <class... U>
+struct FirstType<void, U...> : FirstType<U...> {};
+
+template <class Row, class M, std::size_t... I, class... O>
+CUPOLA_INLINE void map_row(std::uint32_t mask, std::index_sequence<I...> index,
+                           const O&... operands) {
+    using T = typename FirstType<Element<Row, I, M>...>::type;
+    constexpr unsigned E = sizeof(T);
+    if constexpr ((fits<Element<Row, I, M>, E, O> && ...) && takes_vectors<typename Row::Sem, M, T>)
+        run_vectors<typename Row::Sem, M, E>(mask, std::make_index_sequence<Lanes<E>::count>(),
+                                             Types<Element<Row, I, M>...>(), operands...);
+    else
+        map_at<Row, M>(mask, index, operands...);
+}
+
+// A row's function for each lane; results that are masked are written in the mask's lanes alone.
+template <class Row, class M, class... O>
+CUPOLA_INLINE void map(std::uint32_t mask, const O&... operands) {
+    map_row<Row, M>(mask, std::index_sequence_for<O...>(), operands...);
+}
+
+}  // namespace cupola::cpu::CUPOLA_ISA
