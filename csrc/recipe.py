@@ -254,11 +254,10 @@ class Recipe:
         folder: str = "runtime",
     ) -> Iterator[Any]:
         """One object for several sources of a folder, but for those which need a value."""
-        apart = self.apart or self.compiler.variant != "release"
         groups: dict[Path, list[Path]] = {}
         for source in sources:
             used = self._used(source, values or {})
-            if apart or used or str(source) in APART:
+            if self.apart or used or str(source) in APART:
                 made_of = [images[name] for name in used if name in (images or {})]
                 options = (*flags, *(self.build.native.define(n, values[n]) for n in used))
                 yield self._object([source], options, toolkit, folder, inputs=made_of)

@@ -21,7 +21,10 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = ("-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
+FLAGS = ("-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
+LONG = (*FLAGS, "-O2")  # what runs for longer than it is compiled
+LANES = "csrc/cpu/exec/isa/"
+READERS = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/", "csrc/cpu/watch/")
 # Comparisons are not traced: it would be a third of the time, and seeds have the words.
 UNTRACED = ("-fno-sanitize-coverage=trace-cmp",)
 
@@ -47,31 +50,37 @@ def of_libfuzzer(setup: ModuleType) -> tuple[object, list[object], list[str]]:
 
 
 def of_the_build(setup: ModuleType) -> tuple[object, list[object], list[str]]:
-    """The same with the build's compiler."""
+    """The same with the build's compiler. Objects of the CPU device are those of sanitize.py."""
     environment = {**os.environ, "CUPOLA_SANITIZE": "address,undefined"}
-    found = setup.build.native.Compiler.find(environment)
-    compiler = dataclasses.replace(found, variant="slice")
+    compiler = setup.build.native.Compiler.find(environment)
     main = Path("tests/fuzz/standalone/main.cpp")
-    target = Path("build/native/slice/fuzz/main.o")
+    target = Path("build/native", compiler.variant, "fuzz/main.o")
     return compiler, [compiler.object(main, target, FLAGS)], []
 
 
-def readers(setup: ModuleType, compiler: object) -> list[object]:
+def only_runs(step: object) -> bool:
+    """Whether it compiles lane functions, which take longest."""
+    return step.inputs[0].as_posix().startswith(LANES)
+
+
+def reads(step: object) -> bool:
+    """Whether it compiles what reads untrusted bytes, or runs what was read."""
+    return step.inputs[0].as_posix().startswith(READERS) and not only_runs(step)
+
+
+def readers(setup: ModuleType, compiler: object, flags: tuple[str, ...]) -> list[object]:
     """Objects of what reads untrusted bytes, and of the lane functions as the build has them.
 
     These only run kernels.  With counters of their own they would be most of what libFuzzer looks
     at after each input.
     """
     toolkit = setup.build.toolkit.find()
-    folders = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/", "csrc/cpu/watch/")
-    objects = []
-    for chosen, flags, lanes in ((compiler, (FLAGS,), False), (None, (), True)):
-        work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, chosen)
-        for step in work.device_objects(toolkit, *flags):
-            source = step.inputs[0].as_posix()
-            if source.startswith(folders) and lanes == source.startswith("csrc/cpu/exec/isa/"):
-                objects.append(step)
-    return objects
+    watched = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
+    plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION)
+    return [
+        *filter(reads, watched.device_objects(toolkit, flags)),
+        *filter(only_runs, plain.device_objects(toolkit)),
+    ]
 
 
 def archive(setup: ModuleType, target: Path, objects: list[object]) -> object:
@@ -98,10 +107,11 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
     """Build them all; their programs."""
     compiler, more, flags = of_the_build(setup) if short else of_libfuzzer(setup)
     folder = Path("build") / "native" / compiler.variant / "fuzz"
-    device = readers(setup, compiler)
+    effort = FLAGS if short else LONG
+    device = readers(setup, compiler, effort)
     # A driver's caller may pass any int where the ABI has an enum.
     system = [f"-isystem{path}" for path in setup.build.toolkit.find().include]
-    options = (*FLAGS, "-fno-sanitize=enum", "-Icsrc", "-Icsrc/include", *system)
+    options = (*effort, "-fno-sanitize=enum", "-Icsrc", "-Icsrc/include", *system)
     library = archive(setup, folder / "device.a", device)
     steps, programs = [*more, *device, library], []
     for source in sorted((ROOT / "tests" / "fuzz").glob("*.cpp")):

@@ -23,12 +23,11 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from fuzz import FLAGS, ROOT, setup_module
+from fuzz import FLAGS, ROOT, only_runs, reads, setup_module
 
 # A driver's caller may pass any int where the ABI has an enum, and is told that it is wrong; an
 # enum without -fstrict-enums holds every value of its type.
 CODE = (*FLAGS, "-fno-sanitize=enum")
-LANES = "csrc/cpu/exec/isa/"
 # A child that is forked while another thread allocates waits for AddressSanitizer's own lock for
 # ever (GCC 12): of such children only those that were seen to get through are tested here.
 # Another counts the pieces of address space, of which AddressSanitizer has its own.
@@ -56,12 +55,15 @@ def libraries(setup: ModuleType, short: bool, kind: str) -> tuple[list[object], 
     environment = {**os.environ, "CUPOLA_SANITIZE": kind}
     compiler = setup.build.native.Compiler.find(environment)
     work = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
-    code = ("-O1", "-g") if kind == "thread" else CODE
-    objects = work.device_objects(toolkit, code)
+    if kind == "thread":
+        objects = work.device_objects(toolkit, ("-O1", "-g"))
+    else:  # what the driver's callers give reaches no reader unchecked
+        strict, lenient = (work.device_objects(toolkit, flags) for flags in (FLAGS, CODE))
+        objects = [one if reads(one) else other for one, other in zip(strict, lenient, strict=True)]
     if short:
         plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION).device_objects(toolkit)
-        objects = [step for step in objects if LANES not in step.label]
-        objects += [step for step in plain if LANES in step.label]
+        objects = [step for step in objects if not only_runs(step)]
+        objects += filter(only_runs, plain)
     steps = work.device_steps(toolkit, objects)
     if kind != "thread":
         steps = [*work.runtime_steps(toolkit, CODE), *steps]
