@@ -408,6 +408,18 @@ constexpr bool is_long<power> = true;
 template <>
 constexpr bool is_long<reciprocal> = true;
 
+// x = of(x, y) for all of them by one piece of code: they go round in registers.
+template <class T, int n, class Of>
+__device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
+#pragma unroll 1
+    for (int count = 0; count < n; ++count) {
+        const T made = of(x[0], y[0]);
+#pragma unroll
+        for (int k = 0; k + 1 < n; ++k) x[k] = x[k + 1], y[k] = y[k + 1];
+        x[n - 1] = made;
+    }
+}
+
 // Chooses the operation that the whole launch is of, and calls `use` with its functor.
 template <class T, class Use>
 __device__ void choose(int operation, Use use) {

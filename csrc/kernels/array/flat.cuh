@@ -114,7 +114,7 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
 
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
-// But where each narrow element takes many instructions, words of them go round in registers.
+// But where each narrow element takes many instructions, words of them take turns.
 template <class Class, class Arguments, class S, class R, int n, int packs>
 __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
                         const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
@@ -125,19 +125,12 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
         constexpr int some = sizeof(S) < 4 ? 4 / sizeof(S) : 1;  // elements of a word
         if constexpr (arithmetic::is_long<Operation> && std::is_same_v<R, S> && some > 1 &&
                       n % some == 0) {
-            constexpr int words = packs * n / some;
-            Pack<S, some> first[words], second[words];
+            Pack<S, some> first[packs * n / some], second[packs * n / some];
             memcpy(first, x, sizeof first);
             memcpy(second, y, sizeof second);
-#pragma unroll 1
-            for (int count = 0; count < words; ++count) {
-                const auto made =
-                    of_pack<Operation, S>(operation, a.form, scalar, first[0], second[0]);
-#pragma unroll
-                for (int k = 0; k + 1 < words; ++k)
-                    first[k] = first[k + 1], second[k] = second[k + 1];
-                first[words - 1] = made;  // where it is the first one's turn again
-            }
+            arithmetic::in_turn(first, second, [&](const auto& one, const auto& other) {
+                return of_pack<Operation, S>(operation, a.form, scalar, one, other);
+            });
             memcpy(out, first, sizeof first);
         } else {
 #pragma unroll
