@@ -127,7 +127,8 @@ def test_binary_operations_are_numpys(driver, name, dtype):
 
 
 BY_WORDS = ["add", "subtract", "multiply", "bitwise_xor", "maximum", "minimum", "fmax", "fmin"]
-BY_WORDS += ["negative", "square", "invert", "floor_divide", "remainder", "fmod"]
+BY_WORDS += ["negative", "square", "invert", "floor_divide", "remainder", "fmod", "equal", "less"]
+BY_WORDS += ["not_equal", "less_equal", "greater", "greater_equal", "logical_and", "logical_not"]
 
 
 @pytest.mark.parametrize("name", BY_WORDS)

@@ -71,26 +71,34 @@ __device__ void store_pack(unsigned long long address, const P& value) {
     *reinterpret_cast<Bits*>(address) = bits;
 }
 
-// Whether an operation is done to whole words of narrow integers, in packs of n.
-template <class Operation, class S, int n, class = void>
+// Whether an operation is done to whole words of narrow integers, or of truth values as if they
+// were such, in packs of n; its results are as wide.
+template <class S>
+using Narrow = std::conditional_t<std::is_same_v<S, b8>, u8, S>;
+template <class Operation, class R, class S, int n, class = void>
 constexpr bool by_words = false;
-template <class Operation, class S, int n>
-constexpr bool
-    by_words<Operation, S, n, std::void_t<decltype(Operation::template words<S>(0, 0))>> =
-        std::is_integral_v<S> && sizeof(S) < sizeof(u32) && n * sizeof(S) % sizeof(u32) == 0;
+template <class Operation, class R, class S, int n>
+constexpr bool by_words<Operation, R, S, n,
+                        std::void_t<decltype(Operation::template words<Narrow<S>>(0, 0))>> =
+    std::is_integral_v<Narrow<S>> && sizeof(S) < sizeof(u32) &&
+    sizeof(R) == sizeof(S) && n * sizeof(S) % sizeof(u32) == 0;
 
-template <class Operation, class S, int n, class C>
-__device__ Pack<S, n> of_words(int form, C scalar, const Pack<S, n>& x, const Pack<S, n>& y) {
-    constexpr bool bytes = sizeof(S) == 1;
+template <class Operation, class R, class S, int n, class C>
+__device__ Pack<R, n> of_words(int form, C scalar, const Pack<S, n>& x, const Pack<S, n>& y) {
+    constexpr bool bytes = sizeof(S) == 1, truth_values = std::is_same_v<S, b8>;
     const u32 all = bytes ? (scalar & 0xff) * 0x01010101u : (scalar & 0xffff) * 0x00010001u;
     u32 first[n * sizeof(S) / sizeof(u32)], second[n * sizeof(S) / sizeof(u32)];
     memcpy(first, &x, sizeof x);
     memcpy(second, &y, sizeof y);
 #pragma unroll
-    for (int i = 0; i < n * sizeof(S) / sizeof(u32); ++i)
-        first[i] = Operation::template words<S>(form == first_scalar ? all : first[i],
-                                                form == second_scalar ? all : second[i]);
-    Pack<S, n> out;
+    for (int i = 0; i < n * sizeof(S) / sizeof(u32); ++i) {
+        u32 one = form == first_scalar ? all : first[i];
+        u32 other = form == second_scalar ? all : second[i];
+        if (truth_values) one = arithmetic::truths(one), other = arithmetic::truths(other);
+        first[i] = Operation::template words<Narrow<S>>(one, other);
+        if (truth_values) first[i] = arithmetic::truths(first[i]);
+    }
+    Pack<R, n> out;
     memcpy(&out, first, sizeof out);
     return out;
 }
@@ -99,8 +107,8 @@ template <class Operation, class R, class S, int n, class C>
 __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pack<S, n>& x,
                               const Pack<S, n>& y) {
     Pack<R, n> out;
-    if constexpr (by_words<Operation, S, n>) {
-        out = of_words<Operation>(form, scalar, x, y);
+    if constexpr (by_words<Operation, R, S, n>) {
+        out = of_words<Operation, R>(form, scalar, x, y);
     } else {
 #pragma unroll
         for (int i = 0; i < n; ++i) {
@@ -114,7 +122,7 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
 
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
-// But where each narrow element takes many instructions, words of them take turns.
+// But where each element takes many instructions, they take turns, narrow ones word by word.
 template <class Class, class Arguments, class S, class R, int n, int packs>
 __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
                         const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
@@ -122,9 +130,13 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
     const C scalar = scalar_of<C>(a.scalar);
     Class::template choose<C>(a.operation, [&](auto operation) {
         using Operation = decltype(operation);
-        constexpr int some = sizeof(S) < 4 ? 4 / sizeof(S) : 1;  // elements of a word
-        if constexpr (arithmetic::is_long<Operation> && std::is_same_v<R, S> && some > 1 &&
-                      n % some == 0) {
+        constexpr bool strided = std::is_same_v<Arguments, Strided>;
+        constexpr int some = strided || sizeof(S) >= 4 ? 1 : 4 / sizeof(S);
+        // Packs of 32-bit integers are near enough to the pace of memory to feel a turn.
+        constexpr bool turns = arithmetic::is_long<Operation> && std::is_same_v<R, S> &&
+                               std::is_integral_v<C> && n % some == 0 && packs * n > some &&
+                               (strided || sizeof(S) != 4);
+        if constexpr (turns) {
             Pack<S, some> first[packs * n / some], second[packs * n / some];
             memcpy(first, x, sizeof first);
             memcpy(second, y, sizeof second);
