@@ -122,7 +122,8 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
 
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
-// But where each element takes many instructions, they take turns, narrow ones word by word.
+// But where each element takes many instructions, they take turns, narrow ones word by word: as
+// packs of bytes they would not fit the registers, and a stack costs all operations 5 %.
 template <class Class, class Arguments, class S, class R, int n, int packs>
 __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
                         const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
@@ -137,11 +138,18 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
                                std::is_integral_v<C> && n % some == 0 && packs * n > some &&
                                (strided || sizeof(S) != 4);
         if constexpr (turns) {
-            Pack<S, some> first[packs * n / some], second[packs * n / some];
+            using Few = Pack<S, some>;
+            using Unit = std::conditional_t<sizeof(Few) == sizeof(u32), u32, Few>;
+            Unit first[packs * n / some], second[packs * n / some];
             memcpy(first, x, sizeof first);
             memcpy(second, y, sizeof second);
-            arithmetic::in_turn(first, second, [&](const auto& one, const auto& other) {
-                return of_pack<Operation, S>(operation, a.form, scalar, one, other);
+            arithmetic::in_turn(first, second, [&](Unit one, const Unit& other) {
+                Few few, more;
+                memcpy(&few, &one, sizeof few);
+                memcpy(&more, &other, sizeof more);
+                few = of_pack<Operation, S>(operation, a.form, scalar, few, more);
+                memcpy(&one, &few, sizeof few);
+                return one;
             });
             memcpy(out, first, sizeof first);
         } else {
