@@ -122,8 +122,8 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
 
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
-// But where each element takes many instructions, they take turns, narrow ones word by word: as
-// packs of bytes they would not fit the registers, and a stack costs all operations 5 %.
+// Of elements that lie apart those take turns that take many instructions: it is less code. In
+// packs that cost all other operations a tenth, whose bytes were then taken apart in advance.
 template <class Class, class Arguments, class S, class R, int n, int packs>
 __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
                         const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
@@ -131,25 +131,13 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
     const C scalar = scalar_of<C>(a.scalar);
     Class::template choose<C>(a.operation, [&](auto operation) {
         using Operation = decltype(operation);
-        constexpr bool strided = std::is_same_v<Arguments, Strided>;
-        constexpr int some = strided || sizeof(S) >= 4 ? 1 : 4 / sizeof(S);
-        // Packs of 32-bit integers are near enough to the pace of memory to feel a turn.
-        constexpr bool turns = arithmetic::is_long<Operation> && std::is_same_v<R, S> &&
-                               std::is_integral_v<C> && n % some == 0 && packs * n > some &&
-                               (strided || sizeof(S) != 4);
-        if constexpr (turns) {
-            using Few = Pack<S, some>;
-            using Unit = std::conditional_t<sizeof(Few) == sizeof(u32), u32, Few>;
-            Unit first[packs * n / some], second[packs * n / some];
+        if constexpr (arithmetic::is_long<Operation> && std::is_integral_v<C> &&
+                      std::is_same_v<Arguments, Strided>) {
+            Pack<S, 1> first[packs * n], second[packs * n];
             memcpy(first, x, sizeof first);
             memcpy(second, y, sizeof second);
-            arithmetic::in_turn(first, second, [&](Unit one, const Unit& other) {
-                Few few, more;
-                memcpy(&few, &one, sizeof few);
-                memcpy(&more, &other, sizeof more);
-                few = of_pack<Operation, S>(operation, a.form, scalar, few, more);
-                memcpy(&one, &few, sizeof few);
-                return one;
+            arithmetic::in_turn(first, second, [&](const auto& one, const auto& other) {
+                return of_pack<Operation, S>(operation, a.form, scalar, one, other);
             });
             memcpy(out, first, sizeof first);
         } else {
