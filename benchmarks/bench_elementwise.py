@@ -90,6 +90,9 @@ def cases(n):
     yield Case("x < y", "less", (x, y), truth)
     for text, name in (("x + y", "add"), ("x * y", "multiply"), ("maximum(x, y)", "maximum")):
         yield Case(f"{text}, int8", name, (small, y.view(np.int8)), small_out)
+    yield Case("x < y, int8", "less", (small, y.view(np.int8)), small_out.view(np.bool_))
+    yield Case("x // y, int8", "floor_divide", (small, y.view(np.int8)), small_out)
+    yield Case("abs(x), int8", "absolute", (small,), small_out)
     yield Case("x + y from the second element on", "add", (x[1:], y[1:]), out[1:])
     yield Case("x + y, one element further", "add", (x[1:], y[:-1]), out[1:])
     yield Case("x[::2] + y[::2]", "add", (x[::2], y[::2]), out[: n // 2])
