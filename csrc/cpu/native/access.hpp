@@ -66,6 +66,7 @@ CUPOLA_INLINE void fetch_ahead(Near near, std::uint64_t& before) {
     __builtin_prefetch(reinterpret_cast<const void*>(near.low + later));
     __builtin_prefetch(reinterpret_cast<const void*>(near.high + later));
 }
+
 template <class T>
 CUPOLA_INLINE void set_same(T value, std::uint32_t mask, Lanes<sizeof(T)>& v) {
     alignas(64) T made[lanes], old[lanes], now[lanes];

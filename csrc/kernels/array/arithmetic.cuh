@@ -7,26 +7,9 @@
 // instructions than taking them out one by one.
 #pragma once
 
-#include "types.cuh"
+#include "words.cuh"
 
 namespace cupola::arrays::arithmetic {
-
-// The highest bit of each integer of a word.
-template <class S>
-constexpr u32 tops = sizeof(S) == 1 ? 0x80808080u : 0x80008000u;
-
-__device__ inline u32 choose_bits(u32 mask, u32 x, u32 y) { return (x & mask) | (y & ~mask); }
-
-// 1 in each byte that is not 0.
-__device__ inline u32 truths(u32 x) { return ((((x & ~tops<u8>)+~tops<u8>) | x) & tops<u8>) >> 7; }
-
-// What `halves` does to two integers of 16 bits, done to the narrow integers of a word, where of
-// these the highest bits alone tell what comes out: bytes are the upper parts of halves.
-template <class S, class Halves>
-__device__ u32 by_halves(u32 x, u32 y, Halves halves) {
-    if constexpr (sizeof(S) == 2) return halves(x, y);
-    return __byte_perm(halves(x << 8, y << 8), halves(x, y), 0x7351);
-}
 
 struct positive {
     template <class T>
@@ -396,32 +379,6 @@ struct power {
         }
     }
 };
-
-// Whether an operation of integers takes tens of instructions.
-template <class Operation>
-constexpr bool is_long = false;
-template <>
-constexpr bool is_long<fmod> = true;
-template <>
-constexpr bool is_long<floor_divide> = true;
-template <>
-constexpr bool is_long<remainder> = true;
-template <>
-constexpr bool is_long<power> = true;
-template <>
-constexpr bool is_long<reciprocal> = true;
-
-// x = of(x, y) for all of them by one piece of code: they go round in registers.
-template <class T, int n, class Of>
-__device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
-#pragma unroll 1
-    for (int count = 0; count < n; ++count) {
-        const T made = of(x[0], y[0]);
-#pragma unroll
-        for (int k = 0; k + 1 < n; ++k) x[k] = x[k + 1], y[k] = y[k + 1];
-        x[n - 1] = made;
-    }
-}
 
 // Chooses the operation that the whole launch is of, and calls `use` with its functor.
 template <class T, class Use>

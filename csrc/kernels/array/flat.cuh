@@ -120,6 +120,27 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
     return out;
 }
 
+// Whether elements take turns: those that are computed in integers, by tens of instructions.
+template <class Operation, class C>
+constexpr bool takes_turns = std::is_integral_v<C> &&
+                             (std::is_same_v<Operation, arithmetic::fmod> ||
+                              std::is_same_v<Operation, arithmetic::floor_divide> ||
+                              std::is_same_v<Operation, arithmetic::remainder> ||
+                              std::is_same_v<Operation, arithmetic::power> ||
+                              std::is_same_v<Operation, arithmetic::reciprocal>);
+
+// x = of(x, y) for all of them by one piece of code: they go round in registers.
+template <class T, int n, class Of>
+__device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
+#pragma unroll 1
+    for (int count = 0; count < n; ++count) {
+        const T made = of(x[0], y[0]);
+#pragma unroll
+        for (int k = 0; k + 1 < n; ++k) x[k] = x[k + 1], y[k] = y[k + 1];
+        x[n - 1] = made;
+    }
+}
+
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
 // Of elements that lie apart those take turns that take many instructions: it is less code. In
@@ -131,12 +152,11 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
     const C scalar = scalar_of<C>(a.scalar);
     Class::template choose<C>(a.operation, [&](auto operation) {
         using Operation = decltype(operation);
-        if constexpr (arithmetic::is_long<Operation> && std::is_integral_v<C> &&
-                      std::is_same_v<Arguments, Strided>) {
+        if constexpr (takes_turns<Operation, C> && std::is_same_v<Arguments, Strided>) {
             Pack<S, 1> first[packs * n], second[packs * n];
             memcpy(first, x, sizeof first);
             memcpy(second, y, sizeof second);
-            arithmetic::in_turn(first, second, [&](const auto& one, const auto& other) {
+            in_turn(first, second, [&](const auto& one, const auto& other) {
                 return of_pack<Operation, S>(operation, a.form, scalar, one, other);
             });
             memcpy(out, first, sizeof first);

@@ -1,0 +1,25 @@
+// csrc/kernels/array/words.cuh - what is done to all the narrow integers of a word at once.
+#pragma once
+
+#include "types.cuh"
+
+namespace cupola::arrays::arithmetic {
+
+// The highest bit of each integer of a word.
+template <class S>
+constexpr u32 tops = sizeof(S) == 1 ? 0x80808080u : 0x80008000u;
+
+__device__ inline u32 choose_bits(u32 mask, u32 x, u32 y) { return (x & mask) | (y & ~mask); }
+
+// 1 in each byte that is not 0.
+__device__ inline u32 truths(u32 x) { return ((((x & ~tops<u8>)+~tops<u8>) | x) & tops<u8>) >> 7; }
+
+// What `halves` does to two integers of 16 bits, done to the narrow integers of a word, where of
+// these the highest bits alone tell what comes out: bytes are the upper parts of halves.
+template <class S, class Halves>
+__device__ u32 by_halves(u32 x, u32 y, Halves halves) {
+    if constexpr (sizeof(S) == 2) return halves(x, y);
+    return __byte_perm(halves(x << 8, y << 8), halves(x, y), 0x7351);
+}
+
+}  // namespace cupola::arrays::arithmetic
