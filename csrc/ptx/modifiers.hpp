@@ -91,6 +91,10 @@ enum class Query : std::uint8_t {
     memory_layout,
 };
 
+constexpr bool asks_sampler(Query q) {
+    return q >= Query::filter_mode && q <= Query::force_unnormalized_coords;
+}
+
 constexpr bool is_layered(Geometry g) {
     return g == Geometry::a1 || g == Geometry::a2 || g == Geometry::acube;
 }

@@ -115,7 +115,7 @@ class Check {
                            ? ""
                            : "a floating-point constant is wanted";
             case Shape::m:
-                return o.kind == Kind::memory ? "" : "an address in [ ] is wanted";
+                return memory(o);
             case Shape::dv:
                 return vector(o, type, true);
             case Shape::av:
@@ -141,8 +141,7 @@ class Check {
             case Shape::texel:
                 return texel(o);
             case Shape::opaque:
-                if (o.kind != Kind::memory) return "a texture or surface in [ ] is wanted";
-                return o.value != 0 ? "an offset from a texture or surface" : handle(o);
+                return queried(o);
             case Shape::gradient:
                 return elements(o, Type::f32, axes_of(geometry()));
             case Shape::offsets:
@@ -184,14 +183,34 @@ class Check {
         return vector(o, type, true);
     }
 
-    // A register that holds a texture or surface, or one that is a variable.
-    std::string handle(const Operand& o) const {
+    std::string memory(const Operand& o) const {
+        if (o.kind != Kind::memory) return "an address in [ ] is wanted";
+        const bool opaque =
+            o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none;
+        return opaque ? "a texture, sampler or surface is no memory" : "";
+    }
+
+    // A register that holds a texture or the like, or a variable that is one.
+    std::string handle(const Operand& o, Opaque wanted) const {
         if (o.base == Kind::reg)
             return bytes_of(o.type) == 8 && !is_float(o.type) ? ""
                                                               : "a register of 64 bits is wanted";
-        if (o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none)
-            return {};
-        return "a texture or surface is wanted";
+        if (o.base == Kind::variable && here_.module.variables[o.index].opaque == wanted) return {};
+        return wanted == Opaque::texture   ? "a texture is wanted"
+               : wanted == Opaque::sampler ? "a sampler is wanted"
+                                           : "a surface is wanted";
+    }
+
+    // How texels are fetched is asked of samplers, which in unified mode are a part of textures.
+    std::string queried(const Operand& o) const {
+        if (o.kind != Kind::memory) return "a texture or surface in [ ] is wanted";
+        if (o.value != 0) return "an offset from a texture or surface";
+        const auto query = static_cast<Query>(field::operation.get(c_.modifiers));
+        if (c_.form.form().mnemonic == "suq") return handle(o, Opaque::surface);
+        const bool of_sampler = asks_sampler(query) && here_.module.independent_samplers;
+        // Which a texture has no answer to.
+        const bool unnormalized = query == Query::force_unnormalized_coords;
+        return handle(o, of_sampler || unnormalized ? Opaque::sampler : Opaque::texture);
     }
 
     unsigned axes() const { return field::vector.get(c_.modifiers); }  // of a tensor
@@ -223,10 +242,10 @@ class Check {
 
     std::string texel(const Operand& o) const {
         if (o.kind != Kind::texel) return "[texture or surface, coordinates] is wanted";
-        std::string wrong = handle(o);
+        const bool surface = c_.form.form().types2.count == 0;
+        std::string wrong = handle(o, surface ? Opaque::surface : Opaque::texture);
         if (!wrong.empty()) return wrong;
         const Operand* inner = here_.function.operands.data() + o.value;
-        const bool surface = c_.form.form().types2.count == 0;
         if (o.count == 2) {
             if (surface) return "a surface has no sampler";
             if (!here_.module.independent_samplers)

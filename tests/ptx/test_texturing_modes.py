@@ -1,6 +1,12 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """`.texmode_unified` and `.texmode_independent`: what NVIDIA's assembler takes, and what it says."""
 
+import pathlib
+import re
+import shutil
+import subprocess
+
+import images
 import pytest
 
 from . import driver as ptx
@@ -51,4 +57,67 @@ def test_fetches_with_samplers_of_their_own_are_refused(load, driver, body):
     with pytest.raises(ptx.DriverError) as error:
         load(HEAD % ", texmode_independent" + ".global .samplerref s;\n" + FETCH % body)
     assert error.value.code == ptx.INVALID_PTX
-    assert "line 6: textures with a sampler of their own are not supported" in error.value.log
+    assert "line 6: samplers apart from textures are not supported" in error.value.log
+
+
+OF_TEXTURE = [f"txq.{q}.b32 %r0, [X];" for q in ("width", "height", "depth", "channel_data_type", "channel_order", "normalized_coords", "array_size", "num_mipmap_levels", "num_samples")]  # fmt: skip
+OF_TEXTURE += [f"txq.level.{q}.b32 %r0, [X], %r1;" for q in ("width", "height", "depth")]
+OF_TEXTURE += ["tld4.r.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [X, {%f0, %f1}];"]
+OF_FILTER = [f"txq.{q}.b32 %r0, [X];" for q in ("filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2")]  # fmt: skip
+UNNORMALIZED = ["txq.force_unnormalized_coords.b32 %r0, [X];"]
+OF_SURFACE = [f"suq.{q}.b32 %r0, [X];" for q in ("width", "height", "depth", "channel_data_type", "channel_order", "array_size")]  # fmt: skip
+OF_SURFACE += ["suld.b.1d.b32.trap {%r0}, [X, {%r1}];", "sust.b.1d.b32.trap [X, {%r1}], {%r0};", "sured.b.add.1d.u32.trap [X, {%r1}], %r0;"]  # fmt: skip
+OF_MEMORY = ["ld.global.u32 %r0, [X];", "st.global.u32 [X], %r0;"]
+STATEMENTS = OF_TEXTURE + OF_FILTER + UNNORMALIZED + OF_SURFACE + OF_MEMORY
+TLD4 = {"tld4.r.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [X, {%f0, %f1}];"}  # without a sampler
+TAKEN = {  # mode, operand: statements; a register has what an object's number is loaded to
+    ("unified", "t"): OF_TEXTURE + OF_FILTER,
+    ("unified", "u"): OF_SURFACE,
+    ("unified", "%d0"): STATEMENTS,
+    ("independent", "t"): set(OF_TEXTURE) - TLD4,
+    ("independent", "s"): OF_FILTER + UNNORMALIZED,
+    ("independent", "u"): OF_SURFACE,
+    ("independent", "%d0"): set(STATEMENTS) - TLD4,
+}
+
+
+def object_text(mode, operand, statements):
+    """The first statement stands on line 8, each of the others on one of its own."""
+    declared = ".global .surfref u;\n" + (".global .samplerref s;\n" if operand == "s" else "\n")
+    body = ".visible .entry k() { .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .b64 %d<2>;\n"
+    asked = "\n".join(statements).replace("X", operand)
+    return (HEAD % f", texmode_{mode}") + declared + body + asked + "\nret; }"
+
+
+@pytest.mark.parametrize("mode, operand", TAKEN)
+def test_what_is_asked_of_textures_samplers_and_surfaces(load, driver, mode, operand):
+    for statement in STATEMENTS:
+        text = object_text(mode, operand, [statement])
+        taken = statement in TAKEN[mode, operand]
+        # No call of the driver binds a sampler: NVIDIA's loads none, cupola's asks none.
+        apart = mode == "independent" and statement in OF_FILTER + UNNORMALIZED
+        if taken and (operand != "s" if driver.on_hardware else not apart):
+            load(text)
+            continue
+        with pytest.raises(ptx.DriverError) as error:
+            load(text)
+        if driver.on_hardware:
+            assert error.value.code == (NOT_FOUND if taken else ptx.INVALID_PTX), text
+            continue
+        assert error.value.code == ptx.INVALID_PTX
+        assert "line 8:" in error.value.log
+        assert ("samplers apart from textures" in error.value.log) == (apart and taken)
+
+
+def test_ptxas_takes_the_same_of_textures_samplers_and_surfaces(tmp_path):
+    ptxas = pathlib.Path(images.nvcc().nvcc).with_name("ptxas")
+    if not shutil.which(ptxas):
+        pytest.skip("no ptxas")
+    source = tmp_path / "asked.ptx"
+    for (mode, operand), taken in TAKEN.items():
+        source.write_text(object_text(mode, operand, STATEMENTS))
+        command = [ptxas, "-arch=sm_75", "-O0", source, "-o", tmp_path / "asked.cubin"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        lines = {int(n) for n in re.findall(r"line (\d+); error", done.stderr)}
+        refused = {8 + n for n, statement in enumerate(STATEMENTS) if statement not in taken}
+        assert lines == refused, (mode, operand)

@@ -115,11 +115,13 @@ void Decoder::texture(const ptx::Instruction& i) {
                 site.handle = reg(o.index);
                 break;
             case Shape::opaque:
+                if (site.operation == TextureOperation::QueryTexture &&
+                    ptx::asks_sampler(site.query) && module_.independent_samplers)
+                    fail(i.line, "samplers apart from textures are not supported");
                 site.handle = texture_handle(o);
                 break;
             case Shape::texel: {
-                if (o.count == 2)
-                    fail(i.line, "textures with a sampler of their own are not supported");
+                if (o.count == 2) fail(i.line, "samplers apart from textures are not supported");
                 site.handle = texture_handle(o);
                 const Operand& at = f_->operands[static_cast<std::size_t>(o.value)];
                 const unsigned first = ptx::is_layered(site.geometry) ? 1 : 0;
