@@ -83,6 +83,20 @@ CUPOLA_INLINE bool ends_whole(Warp& w, std::uint32_t mask) {
     return true;
 }
 
+// Compiled once, as they are rare: where lanes go who come to a place behind which others wait, or
+// whose turn is over; and where those go on who run first when lanes part.
+[[gnu::noinline, gnu::cold]] inline const Code* onward(Warp& w, const Code* next,
+                                                       const Services& s) {
+    if (!(next < w.limit)) next = s.arrive(w, next);
+    return w.budget < 0 ? s.expire(w, next) : next;
+}
+[[gnu::noinline]] inline const Code* parted(Warp& w, std::uint32_t taken, const Code* first,
+                                            const Code* second, std::int32_t cost,
+                                            const Services& s) {
+    const Code* const next = part(w, taken, first, second, s.arrive);
+    return (w.budget -= cost) < 0 ? s.expire(w, next) : next;
+}
+
 // The warp behind it, or the first one behind the last, where that can have its turn at once: from
 // an entry on, with nobody who would be ready elsewhere (though some may wait).
 CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {

@@ -156,33 +156,41 @@ void Printer::leave() {
     line("if (!each) return nullptr;");
 }
 
-// The running lanes are others now, or stand elsewhere.
+// Behind block b, where the running lanes are others now, or stand elsewhere: its gotos come here.
 void Printer::away(std::uint32_t b) {
     const Block& block = program_.blocks[b];
+    const std::string number = to_string(b);
+    if (went_) line("O" + number + ": next = onward(w, next, s);");
+    went_ |= left_;
+    if (left_) line("A" + number + ":");
+    if (!went_) return;
     if (program_.steps[block.end - 1].entered && b + 1 < program_.blocks.size())
         line("if (w.status == Status::blocked && w.ready_count == 0 && w.waiting_count == 1) { " +
              alive(b + 1, "spill") + "goto turned; }");
     line("if (!next || next == s.halt) goto halted;");
     line("at = static_cast<std::uint32_t>(next - code); goto " + behind(b) + ";");
+    went_ = left_ = false;
+}
+
+std::string Printer::leaving(std::uint32_t b) {
+    left_ = true;
+    return "goto A" + to_string(b) + ";";
 }
 
 // All running lanes go from block b to the Code `to`.
 void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n) {
     const std::uint32_t target = program_.block_at(to);
     const auto& blocks = program_.blocks;
-    const std::string place = "code + " + to_string(to);
     const bool back = target <= b;
-    const std::string direct = back && !blocks[target].head
-                                   ? "{ at = " + to_string(to) + "; goto dispatch; }"
-                                   : "goto L" + to_string(target) + ";";
-    line("next = " + place + ";");
-    line("if (__builtin_expect(!(next < w.limit), 0)) next = s.arrive(w, next);");
-    const std::uint16_t cost = program_.kernel.code[n].cost;
-    if (charged && cost != 0)
-        line("if (__builtin_expect((w.budget -= " + to_string(cost) +
-             ") < 0, 0)) next = s.expire(w, next);");
-    line("if (__builtin_expect(next == " + place + ", 1)) { mask = w.mask; " + direct + " }");
-    away(b);
+    const std::uint16_t cost = charged ? program_.kernel.code[n].cost : 0;
+    line("next = code + " + to_string(to) + ";");
+    if (cost != 0) line("w.budget -= " + to_string(cost) + ";");
+    line("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
+         ", 1)) " +
+         (back && !blocks[target].head ? "{ at = " + to_string(to) + "; goto dispatch; }"
+                                       : "goto T" + to_string(target) + ";"));
+    line("goto O" + to_string(b) + ";");
+    went_ = true;
 }
 
 // Whether a branch leads around the next block, which others cannot come to on the way and which
@@ -228,17 +236,12 @@ void Printer::transfer(std::uint32_t b, std::uint32_t n) {
         line("}");
         line("if (taken != mask) {");
         if (is_short(b, to)) around(b, to);
-        line("next = part(w, taken, code + " + to_string(to) + ", code + " + to_string(n + 1) +
-             ", s.arrive);");
-        if (c.target <= 0 && c.cost != 0)
-            line("if (__builtin_expect((w.budget -= " + to_string(c.cost) +
-                 ") < 0, 0)) next = s.expire(w, next);");
+        line("next = parted(w, taken, code + " + to_string(to) + ", code + " + to_string(n + 1) +
+             ", " + to_string(c.target <= 0 ? c.cost : 0) + ", s);");
         const std::uint32_t target = program_.block_at(to);
         if (target <= b && program_.blocks[target].head)
-            line("if (next == code + " + to_string(to) + ") { mask = w.mask; goto L" +
-                 to_string(target) + "; }");
-        away(b);
-        line("}");
+            line("if (next == code + " + to_string(to) + ") goto T" + to_string(target) + ";");
+        line(leaving(b) + " }");
         go(b, to, c.target <= 0, n);
         return;
     }
@@ -271,6 +274,7 @@ void Printer::block(std::uint32_t b) {
     if (!groups_.empty()) line("}");
     transfer(b, block.end - 1);
     line("}");
+    away(b);
     // Behind a loop's last block: back to its head, or on.
     for (std::uint32_t head = b + 1; head-- > 0;)
         if (program_.blocks[head].head && program_.blocks[head].loop_end == b)

@@ -39,6 +39,7 @@ class Printer {
     std::string behind(std::uint32_t b) const;
     std::string beyond(std::uint32_t b) const;
     void away(std::uint32_t b);
+    std::string leaving(std::uint32_t b);
 
     // near.cpp: lines of addresses, and the checks of accesses that have them
     void plan(std::uint32_t b);
@@ -93,6 +94,7 @@ class Printer {
     };
     std::vector<Group> groups_;
     std::map<std::uint32_t, std::size_t> group_of_;  // by Code
+    bool went_ = false, left_ = false;               // what is come to behind the block at hand
     bool partly_ = false;  // what is printed runs for a part of the running lanes
     bool full_ = false;    // what is printed runs where all lanes are active and the checks hold
 };

@@ -211,13 +211,8 @@ void Printer::handler(std::uint32_t b, std::uint32_t n) {
     if (guarded(step)) line("s.set_mask(w, mask);");
     line("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");
     if (!fills.empty()) line(fills);
-    if (step.ends) {
-        away(b);
-    } else {
-        line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0)) {");
-        away(b);
-        line("}");
-    }
+    if (!step.ends) line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0))");
+    line(leaving(b));
     if (guarded(step)) line("s.set_mask(w, outer);");
 }
 
