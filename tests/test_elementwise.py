@@ -318,6 +318,28 @@ def test_numbers_beyond_a_type(driver, value):
         assert_same(ufunc(value, there), ufunc(value, x))
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+def test_quotients_of_narrow_integers(driver, dtype):
+    """Of bytes all pairs; of 16 bits each divisor, and what lies where its quotients change."""
+    all_of_it = np.arange(np.iinfo(dtype).min, np.iinfo(dtype).max + 1)
+    y = all_of_it[:, None]
+    if all_of_it.size == 256:
+        x, y = np.broadcast_arrays(all_of_it, y)
+    else:
+        most = np.iinfo(dtype).max // np.maximum(1, np.abs(y))
+        few = np.broadcast_to(np.arange(6), (len(y), 6))
+        times = np.concatenate([few, most, most - 1], 1)
+        x = (times[:, :, None] * y[:, :, None] + [-1, 0, 1]).reshape(len(y), -1)
+        x = np.concatenate([x, -x], 1)
+        y = np.broadcast_to(y, x.shape)
+    x, y = x.astype(dtype), y.astype(dtype)
+    there, beside = cupola.to_device(x), cupola.to_device(y)
+    with np.errstate(divide="ignore", over="ignore"):
+        for ufunc in (np.floor_divide, np.remainder, np.fmod):
+            assert_same(ufunc(there, beside), ufunc(x, y))
+            assert_same(ufunc(there[::-1], beside[::-1]), ufunc(x, y)[::-1])
+
+
 @pytest.fixture(scope="module")
 def library():
     found = ctypes.CDLL(paths.library())
@@ -337,6 +359,13 @@ def test_the_table_of_operations(library):
         assert done[0] == done[1] == done[-1] == done[-2] == -1
     assert library.cupola_operation(b"bitwise_and", 11) == -1
     assert library.cupola_operation(b"nothing", 11) == -1
+    # What NumPy has no loop of truth values for there is no kernel for either, and the reverse.
+    for name in set(names):
+        ufunc = getattr(np, name.decode())
+        is_done = library.cupola_operation(name, 1) >= 0
+        assert is_done == any(set(loop) == set("?->") for loop in ufunc.types) or (
+            name in (b"positive", b"floor", b"ceil", b"trunc")  # the last three since NumPy 2.1
+        )
     assert library.cupola_operation(None, 11) == -1
 
 

@@ -28,16 +28,19 @@ const Row* rows() {
 #define CUPOLA_ROW(name, kinds) {#name, predicate * per_class + operations::predicate::name, kinds},
             CUPOLA_PREDICATES(CUPOLA_ROW)
 #undef CUPOLA_ROW
+#define CUPOLA_SAME(name, as) {#name, predicate * per_class + operations::predicate::as, booleans},
+                CUPOLA_OF_TRUTHS(CUPOLA_SAME)
+#undef CUPOLA_SAME
 #define CUPOLA_NUMBER(name) function* per_class + operations::function::name
 #define CUPOLA_REAL(name) {#name, CUPOLA_NUMBER(name), reals},
 #define CUPOLA_COMPLEX(name) {#name, CUPOLA_NUMBER(name), complexes},
 #define CUPOLA_BOTH(name) {#name, CUPOLA_NUMBER(name), reals | complexes},
-                CUPOLA_FUNCTIONS(CUPOLA_REAL, CUPOLA_COMPLEX, CUPOLA_BOTH)
+                    CUPOLA_FUNCTIONS(CUPOLA_REAL, CUPOLA_COMPLEX, CUPOLA_BOTH)
 #undef CUPOLA_NUMBER
 #undef CUPOLA_REAL
 #undef CUPOLA_COMPLEX
 #undef CUPOLA_BOTH
-                    {nullptr, 0, 0}};
+                        {nullptr, 0, 0}};
     return all;
 }
 
@@ -64,7 +67,7 @@ Kernel* kept(Slot& slot, Context& context, std::size_t parameter_bytes, bool at_
 const std::array<unsigned char, classes* per_class> operation_kinds = [] {
     std::array<unsigned char, classes * per_class> kinds{};
     for (const Row* row = rows(); row->name; ++row)
-        kinds[static_cast<std::size_t>(row->number)] = static_cast<unsigned char>(row->kinds);
+        kinds[static_cast<std::size_t>(row->number)] |= static_cast<unsigned char>(row->kinds);
     return kinds;
 }();
 
@@ -112,7 +115,7 @@ using namespace cupola;
 int cupola_operation(const char* name, int element) {
     if (name)
         for (const Row* row = rows(); row->name; ++row)
-            if (std::strcmp(row->name, name) == 0 && is_done(row->number, element))
+            if (std::strcmp(row->name, name) == 0 && has_element(row->kinds, element))
                 return row->number;
     return -1;
 }

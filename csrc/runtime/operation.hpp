@@ -25,12 +25,14 @@ constexpr int element_sizes[elements::count] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2,
 void require_kernel(int operation, int element);
 // The sets of kinds (operations.h) that each operation is done in.
 extern const std::array<unsigned char, classes * per_class> operation_kinds;
-constexpr unsigned char element_kinds[elements::count] = {0, 1, 1, 1, 1, 1, 1, 1,
+constexpr unsigned char element_kinds[elements::count] = {0, 8, 1, 1, 1, 1, 1, 1,
                                                           1, 1, 2, 2, 2, 4, 4};
+inline bool has_element(int kinds, int element) {
+    return static_cast<unsigned>(element) < elements::count && (kinds & element_kinds[element]);
+}
 inline bool is_done(int operation, int element) {
     return static_cast<unsigned>(operation) < operation_kinds.size() &&
-           static_cast<unsigned>(element) < elements::count &&
-           (operation_kinds[static_cast<std::size_t>(operation)] & element_kinds[element]);
+           has_element(operation_kinds[static_cast<std::size_t>(operation)], element);
 }
 // The type of what it gives, done in a type.
 int result_of(int operation, int element);

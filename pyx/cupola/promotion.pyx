@@ -144,10 +144,7 @@ cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) 
         plan.element = CODES.get(np.result_type(
             *[np.bool_ if isinstance(kind, type) else kind for kind in kinds]), 0)
         plan.truth = True
-    name = NAMES[number]
-    if plan.element == CUPOLA_BOOL and ufunc is np.invert:
-        name = b"logical_not"
-    plan.operation = cupola_operation(name, plan.element)
+    plan.operation = cupola_operation(NAMES[number], plan.element)
     if plan.operation < 0 or not plan.result:
         told = " and ".join(
             ["Python's " + kind.__name__ if isinstance(kind, type) else str(kind)

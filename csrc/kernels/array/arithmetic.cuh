@@ -58,10 +58,9 @@ struct multiply {
     // what is above it goes higher still.
     template <class S>
     __device__ static u32 words(u32 x, u32 y) {
-        constexpr unsigned width = sizeof(S) * 8;
         u32 result = x * y;
 #pragma unroll
-        for (unsigned at = width; at < 32; at += width)
+        for (unsigned at = width<S>; at < 32; at += width<S>)
             result = choose_bits(~0u << at, (x & ~0u << at) * (y >> at), result);
         return result;
     }
@@ -117,6 +116,11 @@ struct absolute {
         else
             return below_zero(x) ? negative::of(x, y) : x;
     }
+    template <class S>
+    __device__ static u32 words(u32 x, u32) {
+        const u32 below = below_zero_in<S>(x);
+        return (x ^ filled<S>(below)) + below;
+    }
 };
 
 struct square {
@@ -144,7 +148,7 @@ struct reciprocal {
         } else if constexpr (is_real<T>) {
             return T(1) / x;
         } else {
-            return x == 0 ? 0 : 1 / x;
+            return x == 1 || (is_signed<T> && x == T(-1)) ? x : 0;
         }
     }
 };
@@ -154,6 +158,10 @@ struct sign {
     __device__ static T of(T x, T) {
         if (x == 0) return 0;
         return below_zero(x) ? T(-1) : x > 0 ? T(1) : x;  // of NaN itself
+    }
+    template <class S>
+    __device__ static u32 words(u32 x, u32) {
+        return filled<S>(below_zero_in<S>(x)) | truths<S>(x);
     }
 };
 
@@ -330,37 +338,49 @@ struct right_shift {
     }
 };
 
-// Division by zero gives zero; the least number by -1 wraps to itself.
+// x / y towards zero, where y is not 0; the least number by -1 wraps to itself. Of integers of at
+// most 16 bits half of one more is divided in float: that is 1 / (2 |y|) away from where the
+// quotient changes, far beyond the error of the reciprocal.
+template <class T>
+__device__ auto quotient(T x, T y) {
+    if constexpr (sizeof(T) < sizeof(u32)) {
+        float inverse;
+        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(static_cast<float>(y)));
+        return static_cast<i32>((static_cast<float>(x) + (below_zero(x) ? -0.5f : 0.5f)) * inverse);
+    } else {
+        if constexpr (is_signed<T>)
+            if (y == -1) return static_cast<T>(0 - unsigned_of<T>(x));
+        return x / y;
+    }
+}
+
+// Division by zero gives zero.
 struct fmod {
     template <class T>
     __device__ static T of(T x, T y) {
-        if (y == 0) return 0;
-        if constexpr (is_signed<T>)
-            if (y == -1) return 0;
-        return x % y;
+        return y == 0 ? 0 : subtract::of<T>(x, multiply::of<T>(quotient(x, y), y));
     }
 };
 struct floor_divide {
     template <class T>
     __device__ static T of(T x, T y) {
         if (y == 0) return 0;
-        if constexpr (is_signed<T>) {
-            if (y == -1) return negative::of(x, y);
-            const T quotient = x / y;
-            return quotient * y != x && (x < 0) != (y < 0) ? quotient - 1 : quotient;
-        } else {
-            return x / y;
-        }
+        const T towards_zero = quotient(x, y);
+        const bool is_less = below_zero(x) != below_zero(y) && multiply::of(towards_zero, y) != x;
+        return towards_zero - is_less;
     }
 };
 struct remainder {
     template <class T>
     __device__ static T of(T x, T y) {
         const T rest = fmod::of(x, y);
-        if constexpr (is_signed<T>) return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-        return rest;
+        return rest != 0 && below_zero(rest) != below_zero(y) ? rest + y : rest;
     }
 };
+template <class Operation>
+constexpr bool divides =
+    std::is_same_v<Operation, fmod> || std::is_same_v<Operation, floor_divide> ||
+    std::is_same_v<Operation, remainder>;
 
 // Wraps. Of a negative exponent, which NumPy refuses, what is left of the fraction.
 struct power {

@@ -94,9 +94,9 @@ __device__ Pack<R, n> of_words(int form, C scalar, const Pack<S, n>& x, const Pa
     for (int i = 0; i < n * sizeof(S) / sizeof(u32); ++i) {
         u32 one = form == first_scalar ? all : first[i];
         u32 other = form == second_scalar ? all : second[i];
-        if (truth_values) one = arithmetic::truths(one), other = arithmetic::truths(other);
+        if (truth_values && !predicate::reads_any_byte<Operation>)
+            one = arithmetic::truths(one), other = arithmetic::truths(other);
         first[i] = Operation::template words<Narrow<S>>(one, other);
-        if (truth_values) first[i] = arithmetic::truths(first[i]);
     }
     Pack<R, n> out;
     memcpy(&out, first, sizeof out);
@@ -114,20 +114,20 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
         for (int i = 0; i < n; ++i) {
             const C first = form == first_scalar ? scalar : convert<C>(x.at[i]);
             const C second = form == second_scalar ? scalar : convert<C>(y.at[i]);
-            out.at[i] = store<R>(operation.of(first, second));
+            if constexpr (arithmetic::divides<Operation> && std::is_integral_v<S>)
+                out.at[i] = operation.of(static_cast<S>(first), static_cast<S>(second));
+            else
+                out.at[i] = store<R>(operation.of(first, second));
         }
     }
     return out;
 }
 
 // Whether elements take turns: those that are computed in integers, by tens of instructions.
-template <class Operation, class C>
-constexpr bool takes_turns = std::is_integral_v<C> &&
-                             (std::is_same_v<Operation, arithmetic::fmod> ||
-                              std::is_same_v<Operation, arithmetic::floor_divide> ||
-                              std::is_same_v<Operation, arithmetic::remainder> ||
-                              std::is_same_v<Operation, arithmetic::power> ||
-                              std::is_same_v<Operation, arithmetic::reciprocal>);
+template <class Operation, class S>
+constexpr bool takes_turns = std::is_integral_v<S> &&
+                             (std::is_same_v<Operation, arithmetic::power> ||
+                              (arithmetic::divides<Operation> && sizeof(S) >= sizeof(u32)));
 
 // x = of(x, y) for all of them by one piece of code: they go round in registers.
 template <class T, int n, class Of>
@@ -150,9 +150,9 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
                         const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
     using C = computed<S>;
     const C scalar = scalar_of<C>(a.scalar);
-    Class::template choose<C>(a.operation, [&](auto operation) {
+    Class::template choose<S>(a.operation, [&](auto operation) {
         using Operation = decltype(operation);
-        if constexpr (takes_turns<Operation, C> && std::is_same_v<Arguments, Strided>) {
+        if constexpr (takes_turns<Operation, S> && std::is_same_v<Arguments, Strided>) {
             Pack<S, 1> first[packs * n], second[packs * n];
             memcpy(first, x, sizeof first);
             memcpy(second, y, sizeof second);
@@ -207,14 +207,17 @@ __device__ void flat(const Flat& a) {
 
 }  // namespace cupola::arrays
 
-// The kernels of one stored type. Few registers, so that each multiprocessor is full: what waits
+// The kernels of one stored type: of predicates, and of arithmetic, which truth values have none
+// of. Few registers, so that each multiprocessor is full: what waits
 // for memory is as much as the device can have under way.
 #define CUPOLA_FLAT_BOUNDS(name) __launch_bounds__(256, sizeof(cupola::arrays::name) == 1 ? 6 : 8)
-#define CUPOLA_FLAT(name)                                                                          \
-    extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name)                                            \
-        arithmetic_##name(cupola::arrays::Flat a) {                                                \
-        cupola::arrays::flat<cupola::arrays::Arithmetic, cupola::arrays::name>(a);                 \
-    }                                                                                              \
+#define CUPOLA_FLAT_PREDICATE(name)                                                                \
     extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name) predicate_##name(cupola::arrays::Flat a) { \
         cupola::arrays::flat<cupola::arrays::Predicate, cupola::arrays::name>(a);                  \
     }
+#define CUPOLA_FLAT(name)                                                          \
+    extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name)                            \
+        arithmetic_##name(cupola::arrays::Flat a) {                                \
+        cupola::arrays::flat<cupola::arrays::Arithmetic, cupola::arrays::name>(a); \
+    }                                                                              \
+    CUPOLA_FLAT_PREDICATE(name)

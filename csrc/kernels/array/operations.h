@@ -6,16 +6,17 @@
 
 namespace cupola::operations::kinds {
 
-// Which kinds of elements an operation is compiled for, as the type that is computed in.
-constexpr int integers = 1, reals = 2, complexes = 4;
-constexpr int ordered = integers | reals, numbers = ordered | complexes;
+// Which kinds of elements an operation is compiled for.
+constexpr int integers = 1, reals = 2, complexes = 4, booleans = 8;
+constexpr int ordered = integers | reals, numbers = ordered | complexes,
+              values = numbers | booleans;
 
 }  // namespace cupola::operations::kinds
 
 // OPERATION(name, kinds): `name` is that of NumPy's ufunc.
 //
 // Few instructions each. They share a kernel for each type, which chooses among them as it runs;
-// results are of the type of the operands.
+// results are of the type of the operands, which are numbers.
 #define CUPOLA_ARITHMETIC(OPERATION)     \
     OPERATION(positive, numbers)         \
     OPERATION(add, numbers)              \
@@ -51,22 +52,40 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes;
     OPERATION(fmod, integers)            \
     OPERATION(power, integers)
 
-// The same, with truth values as results.
-#define CUPOLA_PREDICATES(OPERATION)  \
-    OPERATION(equal, numbers)         \
-    OPERATION(not_equal, numbers)     \
-    OPERATION(less, numbers)          \
-    OPERATION(less_equal, numbers)    \
-    OPERATION(greater, numbers)       \
-    OPERATION(greater_equal, numbers) \
-    OPERATION(logical_and, numbers)   \
-    OPERATION(logical_or, numbers)    \
-    OPERATION(logical_xor, numbers)   \
-    OPERATION(logical_not, numbers)   \
-    OPERATION(isnan, numbers)         \
-    OPERATION(isinf, numbers)         \
-    OPERATION(isfinite, numbers)      \
+// The same, with truth values as results, so that all that makes these of each other is here.
+#define CUPOLA_PREDICATES(OPERATION) \
+    OPERATION(positive, booleans)    \
+    OPERATION(equal, values)         \
+    OPERATION(not_equal, values)     \
+    OPERATION(less, values)          \
+    OPERATION(less_equal, values)    \
+    OPERATION(greater, values)       \
+    OPERATION(greater_equal, values) \
+    OPERATION(logical_and, values)   \
+    OPERATION(logical_or, values)    \
+    OPERATION(logical_xor, values)   \
+    OPERATION(logical_not, values)   \
+    OPERATION(isnan, values)         \
+    OPERATION(isinf, values)         \
+    OPERATION(isfinite, values)      \
     OPERATION(signbit, reals)
+
+// What these do to truth values under other names: SAME(name, as).
+#define CUPOLA_OF_TRUTHS(SAME)     \
+    SAME(add, logical_or)          \
+    SAME(multiply, logical_and)    \
+    SAME(maximum, logical_or)      \
+    SAME(minimum, logical_and)     \
+    SAME(fmax, logical_or)         \
+    SAME(fmin, logical_and)        \
+    SAME(bitwise_or, logical_or)   \
+    SAME(bitwise_and, logical_and) \
+    SAME(bitwise_xor, logical_xor) \
+    SAME(invert, logical_not)      \
+    SAME(absolute, positive)       \
+    SAME(floor, positive)          \
+    SAME(ceil, positive)           \
+    SAME(trunc, positive)
 
 // Many instructions: a kernel for each, named after it. REAL is done in real numbers, COMPLEX in
 // complex ones, BOTH in both; of operands in other types, these are cast before.

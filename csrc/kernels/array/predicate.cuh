@@ -60,12 +60,20 @@ CUPOLA_COMPARISON(logical_xor, (x != 0) != (y != 0), truth(x) != truth(y), truth
             return bytes;                                          \
         }                                                          \
     };
+CUPOLA_TEST(positive, x != 0, false, &&, truths(x))
 CUPOLA_TEST(logical_not, x == 0, x == 0, &&, all_true ^ truths(x))
 CUPOLA_TEST(isnan, false, x != x, ||, 0)
 CUPOLA_TEST(isinf, false, fabs(x) == T(HUGE_VAL), ||, 0)
 CUPOLA_TEST(isfinite, true, fabs(x) < T(HUGE_VAL), &&, all_true)
 CUPOLA_TEST(signbit, x < 0, ::signbit(x), ||, is_signed<S> ? (x& tops<S>) >> 7 : 0)
 #undef CUPOLA_TEST
+
+// Of truth values alone, which other bytes than 0 and 1 may stand for.
+template <class Operation>
+constexpr bool reads_any_byte =
+    std::is_same_v<Operation, positive> || std::is_same_v<Operation, logical_not> ||
+    std::is_same_v<Operation, logical_and> || std::is_same_v<Operation, logical_or> ||
+    std::is_same_v<Operation, logical_xor>;
 
 // Chooses the operation that the whole launch is of, and calls `use` with its functor.
 template <class T, class Use>

@@ -56,13 +56,15 @@ __device__ void strided(const Strided& a) {
 
 }  // namespace cupola::arrays
 
-// The kernels of one stored type.
+// The kernels of one stored type: of predicates, and of arithmetic.
+#define CUPOLA_STRIDED_PREDICATE(name)                                                \
+    extern "C" __global__ void __launch_bounds__(256)                                 \
+        strided_predicate_##name(const __grid_constant__ cupola::arrays::Strided a) { \
+        cupola::arrays::strided<cupola::arrays::Predicate, cupola::arrays::name>(a);  \
+    }
 #define CUPOLA_STRIDED(name)                                                           \
     extern "C" __global__ void __launch_bounds__(256)                                  \
         strided_arithmetic_##name(const __grid_constant__ cupola::arrays::Strided a) { \
         cupola::arrays::strided<cupola::arrays::Arithmetic, cupola::arrays::name>(a);  \
     }                                                                                  \
-    extern "C" __global__ void __launch_bounds__(256)                                  \
-        strided_predicate_##name(const __grid_constant__ cupola::arrays::Strided a) {  \
-        cupola::arrays::strided<cupola::arrays::Predicate, cupola::arrays::name>(a);   \
-    }
+    CUPOLA_STRIDED_PREDICATE(name)

@@ -53,6 +53,10 @@ template <class T>
 constexpr int kind_of = is_complex<T> ? operations::kinds::complexes
                         : is_real<T>  ? operations::kinds::reals
                                       : operations::kinds::integers;
+template <>
+constexpr int kind_of<b8> = operations::kinds::booleans;
+template <>
+constexpr int kind_of<f16> = operations::kinds::reals;
 
 template <class T>
 struct RealOf {

@@ -8,11 +8,24 @@ namespace cupola::arrays::arithmetic {
 // The highest bit of each integer of a word.
 template <class S>
 constexpr u32 tops = sizeof(S) == 1 ? 0x80808080u : 0x80008000u;
+template <class S>
+constexpr unsigned width = sizeof(S) * 8;
 
 __device__ inline u32 choose_bits(u32 mask, u32 x, u32 y) { return (x & mask) | (y & ~mask); }
 
-// 1 in each byte that is not 0.
-__device__ inline u32 truths(u32 x) { return ((((x & ~tops<u8>)+~tops<u8>) | x) & tops<u8>) >> 7; }
+// 1 in each integer that is not 0; in each that is below it; and all bits where there is 1.
+template <class S = u8>
+__device__ u32 truths(u32 x) {
+    return ((((x & ~tops<S>)+~tops<S>) | x) & tops<S>) >> (width<S> - 1);
+}
+template <class S>
+__device__ u32 below_zero_in(u32 x) {
+    return is_signed<S> ? (x & tops<S>) >> (width<S> - 1) : 0;
+}
+template <class S>
+__device__ u32 filled(u32 ones) {
+    return (ones << width<S>)-ones;
+}
 
 // What `halves` does to two integers of 16 bits, done to the narrow integers of a word, where of
 // these the highest bits alone tell what comes out: bytes are the upper parts of halves.
