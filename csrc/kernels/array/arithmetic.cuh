@@ -338,36 +338,30 @@ struct right_shift {
     }
 };
 
-// x / y towards zero, where y is not 0; the least number by -1 wraps to itself. Of integers of at
-// most 16 bits half of one more is divided in float: that is 1 / (2 |y|) away from where the
-// quotient changes, far beyond the error of the reciprocal.
-template <class T>
-__device__ auto quotient(T x, T y) {
-    if constexpr (sizeof(T) < sizeof(u32)) {
-        float inverse;
-        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(static_cast<float>(y)));
-        return static_cast<i32>((static_cast<float>(x) + (below_zero(x) ? -0.5f : 0.5f)) * inverse);
-    } else {
-        if constexpr (is_signed<T>)
-            if (y == -1) return static_cast<T>(0 - unsigned_of<T>(x));
-        return x / y;
-    }
-}
-
-// Division by zero gives zero.
+// Division by zero gives zero; the least number by -1 wraps to itself.
 struct fmod {
     template <class T>
     __device__ static T of(T x, T y) {
-        return y == 0 ? 0 : subtract::of<T>(x, multiply::of<T>(quotient(x, y), y));
+        if (y == 0) return 0;
+        if constexpr (is_signed<T>)
+            if (y == -1) return 0;
+        return x % y;
     }
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y);
 };
 struct floor_divide {
     template <class T>
     __device__ static T of(T x, T y) {
         if (y == 0) return 0;
-        const T towards_zero = quotient(x, y);
-        const bool is_less = below_zero(x) != below_zero(y) && multiply::of(towards_zero, y) != x;
-        return towards_zero - is_less;
+        if constexpr (is_signed<T>)
+            if (y == -1) return negative::of(x, y);
+        const T quotient = x / y;
+        return quotient - (below_zero(x) != below_zero(y) && quotient * y != x);
+    }
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        return floors_of_quotients<S>(x, y) & filled<S>(truths<S>(y));
     }
 };
 struct remainder {
@@ -376,11 +370,18 @@ struct remainder {
         const T rest = fmod::of(x, y);
         return rest != 0 && below_zero(rest) != below_zero(y) ? rest + y : rest;
     }
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        const u32 whole = multiply::words<S>(floors_of_quotients<S>(x, y), y);
+        return subtract::words<S>(x, whole) & filled<S>(truths<S>(y));
+    }
 };
-template <class Operation>
-constexpr bool divides =
-    std::is_same_v<Operation, fmod> || std::is_same_v<Operation, floor_divide> ||
-    std::is_same_v<Operation, remainder>;
+template <class S>
+__device__ u32 fmod::words(u32 x, u32 y) {
+    const u32 rest = remainder::words<S>(x, y);
+    const u32 has_other_sign = below_zero_in<S>(x ^ y) & truths<S>(rest);
+    return subtract::words<S>(rest, y & filled<S>(has_other_sign));
+}
 
 // Wraps. Of a negative exponent, which NumPy refuses, what is left of the fraction.
 struct power {

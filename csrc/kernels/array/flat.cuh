@@ -114,20 +114,20 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
         for (int i = 0; i < n; ++i) {
             const C first = form == first_scalar ? scalar : convert<C>(x.at[i]);
             const C second = form == second_scalar ? scalar : convert<C>(y.at[i]);
-            if constexpr (arithmetic::divides<Operation> && std::is_integral_v<S>)
-                out.at[i] = operation.of(static_cast<S>(first), static_cast<S>(second));
-            else
-                out.at[i] = store<R>(operation.of(first, second));
+            out.at[i] = store<R>(operation.of(first, second));
         }
     }
     return out;
 }
 
-// Whether elements take turns: those that are computed in integers, by tens of instructions.
+// Whether elements take turns: those that are computed in integers one by one, by tens of
+// instructions.
 template <class Operation, class S>
-constexpr bool takes_turns = std::is_integral_v<S> &&
-                             (std::is_same_v<Operation, arithmetic::power> ||
-                              (arithmetic::divides<Operation> && sizeof(S) >= sizeof(u32)));
+constexpr bool takes_turns = std::is_same_v<Operation, arithmetic::power> ||
+                             (sizeof(S) >= sizeof(u32) &&
+                              (std::is_same_v<Operation, arithmetic::fmod> ||
+                               std::is_same_v<Operation, arithmetic::floor_divide> ||
+                               std::is_same_v<Operation, arithmetic::remainder>));
 
 // x = of(x, y) for all of them by one piece of code: they go round in registers.
 template <class T, int n, class Of>
