@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/fault.hpp"
+#include "cpu/range.hpp"
 #include "cpu/texture.hpp"
 #include "cpu/watch/checks.hpp"
 
@@ -30,12 +32,6 @@ class Unwritten;
 
 struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
-};
-
-// A stretch of memory which device code may reach: [begin, end).
-struct Range {
-    std::uintptr_t begin = 0, end = 0;
-    bool writable = true;
 };
 
 // What global memory is at this moment. Implemented by the driver's memory map. A range that was
@@ -57,16 +53,7 @@ class DeviceHeap {
 };
 
 struct Fault {
-    enum class Kind {
-        illegal_address,
-        misaligned_address,
-        illegal_instruction,
-        trap,
-        assertion,
-        stack_overflow,
-        out_of_memory,
-        stopped,  // Launch::stop was set
-    };
+    using Kind = FaultKind;
     Kind kind;
     std::string text;  // one line: kernel, block, thread, PTX line, address
 };

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cpu/exec/isa.hpp"
+#include "cpu/exec/levels.hpp"
 
 namespace cupola::cpu {
 namespace {

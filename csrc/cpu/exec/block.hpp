@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cpu/exec/kernel.hpp"
+#include "cpu/execute.hpp"
 #include "cpu/watch/watch.hpp"
 
 namespace cupola::cpu::exec {

@@ -10,7 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/execute.hpp"
+#include "cpu/fault.hpp"
+#include "cpu/range.hpp"
 
 #if defined(__clang__)
 // A loop over lanes that calls a function of the maths library stays a loop; that is no fault.
@@ -140,7 +141,7 @@ struct Block {
 
     // Checks every active lane's address one by one. False: a fault has been noted.
     virtual bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) = 0;
-    virtual void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,
+    virtual void fault(Warp& w, const Code* ip, FaultKind kind, unsigned lane, const char* what,
                        std::uint64_t address) = 0;
     virtual bool is_constant(std::uintptr_t address) const = 0;
     // Whether a lane may read or write a stretch of whole 16 bytes. False: a fault has been noted.

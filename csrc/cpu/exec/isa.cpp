@@ -1,6 +1,8 @@
 // csrc/cpu/exec/isa.cpp - which instruction set's handlers this processor runs.
 #include "cpu/exec/isa.hpp"
 
+#include "cpu/exec/levels.hpp"
+
 namespace cupola::cpu {
 
 #if defined(__x86_64__)

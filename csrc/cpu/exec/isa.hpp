@@ -2,9 +2,6 @@
 // choice among them.
 #pragma once
 
-#include <string_view>
-#include <vector>
-
 #include "cpu/exec/code.hpp"
 #include "ptx/table.hpp"
 
@@ -36,11 +33,5 @@ struct Isa {
 
 // The best that this processor runs, or of the level that is used.
 const Isa& isa();
-// Levels that code may be compiled for which this processor runs, as -march calls them, the best
-// first; where a host has one form alone, its name.
-std::vector<const char*> levels();
-// Nothing above that level from now on; whether the build has it and the processor runs it. Called
-// before anything is decoded.
-bool use_level(std::string_view name);
 
 }  // namespace cupola::cpu::exec

@@ -12,6 +12,7 @@
 #include "cpu/exec/matrix.hpp"
 #include "cpu/exec/native.hpp"
 #include "cpu/exec/texture.hpp"
+#include "cpu/execute.hpp"
 #include "ptx/program.hpp"
 
 namespace cupola::cpu::watch {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/exec/code.hpp"
+#include "cpu/execute.hpp"
 #include "ptx/modifiers.hpp"
 #include "ptx/type.hpp"
 

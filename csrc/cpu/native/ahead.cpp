@@ -15,8 +15,8 @@
 #include <fstream>
 #include <mutex>
 
-#include "cpu/exec/isa.hpp"
 #include "cpu/exec/kernel.hpp"
+#include "cpu/exec/levels.hpp"
 #include "cpu/native/cache.hpp"
 #include "cpu/native/compiler.hpp"
 #include "cpu/native/print.hpp"

@@ -10,14 +10,6 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-#if defined(__AVX512F__)
-inline constexpr unsigned vector_bytes = 64;
-#elif defined(__AVX__)
-inline constexpr unsigned vector_bytes = 32;
-#else
-inline constexpr unsigned vector_bytes = 16;
-#endif
-
 // 32 lanes of E bytes each. Arrays of lanes would stay in memory across a loop; vectors need not.
 template <unsigned E>
 struct Lanes {
@@ -38,28 +30,6 @@ CUPOLA_INLINE void collect_lanes(const T* from, Lanes<sizeof(T)>& to) {
     using L = Lanes<sizeof(T)>;
     for (unsigned k = 0; k < L::count; ++k)
         __builtin_memcpy(&to.v[k], reinterpret_cast<const std::byte*>(from) + k * L::size, L::size);
-}
-
-// Intrinsics: of a plain loop compilers make one step for each element.
-template <class V>
-CUPOLA_INLINE bool is_zero(V v) {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(V) == 64)
-        return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)) ==
-               0;
-#endif
-#if defined(__AVX__)
-    if constexpr (sizeof(V) == 32)
-        return _mm256_testz_si256(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)) != 0;
-#endif
-#if defined(__SSE4_1__)
-    if constexpr (sizeof(V) == 16)
-        return _mm_testz_si128(reinterpret_cast<__m128i>(v), reinterpret_cast<__m128i>(v)) != 0;
-#endif
-    std::uint64_t words[sizeof(V) / 8], any = 0;
-    __builtin_memcpy(words, &v, sizeof v);
-    for (const std::uint64_t each : words) any |= each;
-    return any == 0;
 }
 
 template <unsigned E>

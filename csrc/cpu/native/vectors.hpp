@@ -31,23 +31,6 @@ CUPOLA_INLINE auto vector_of_bits(std::uint32_t bits) {
     constexpr unsigned each = Lanes<E>::size / E;
     return V((V{} + static_cast<Bytes<E>>(bits >> K * each)) & bit) != 0;
 }
-// The lanes' signs.
-template <class V>
-CUPOLA_INLINE std::uint32_t bits_of_vector(V v) {
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-    if constexpr (sizeof(V) == 64) return _mm512_movepi32_mask(__m512i(v));
-#endif
-#if defined(__AVX__)
-    if constexpr (sizeof(V) == 32) return static_cast<std::uint32_t>(_mm256_movemask_ps(__m256(v)));
-#endif
-#if defined(__SSE2__)
-    if constexpr (sizeof(V) == 16) return static_cast<std::uint32_t>(_mm_movemask_ps(__m128(v)));
-#endif
-    std::uint32_t bits = 0;
-    for (unsigned i = 0; i < sizeof(V) / 4; ++i) bits |= static_cast<std::uint32_t>(v[i] & 1) << i;
-    return bits;
-}
-
 // Whether an operand can be taken vector by vector, E being the size of the instruction's type.
 template <class T, unsigned E, class O>
 inline constexpr bool fits = false;
@@ -98,7 +81,7 @@ template <class Sem, class M, unsigned E, unsigned K, class... T, class... O>
 CUPOLA_INLINE std::uint32_t run_bits(Types<T...>, const O&... from) {
     VectorOfLanes<std::int32_t, E> made;
     Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
-    return bits_of_vector(made) << K * Lanes<E>::size / E;
+    return signs(made) << K * Lanes<E>::size / E;
 }
 
 template <class Sem, class M, unsigned E, std::size_t... K, bool Masked, class Types, class... O>

@@ -107,11 +107,11 @@ struct AtomicAs {
     [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
         Pattern pattern;
         if (!place<W>(ip, w, r + ip->op[4], sizeof(T), true, pattern)) return stop_faulted(w);
-        if (ip->flags & flag::release) std::atomic_thread_fence(std::memory_order_release);
+        if (ip->flags & flag::release) __atomic_thread_fence(__ATOMIC_RELEASE);
         in_turn(
             *w.block, w.mask, [&](unsigned i) { return w.address[i]; }, at<const T>(r, ip->op[1]),
             at<const T>(r, ip->op[2]), at<T>(r, ip->op[0]));
-        if (ip->flags & flag::acquire) std::atomic_thread_fence(std::memory_order_acquire);
+        if (ip->flags & flag::acquire) __atomic_thread_fence(__ATOMIC_ACQUIRE);
         return ip + 1;
     }
     static constexpr Handler handler = &threaded<&body>;
@@ -134,7 +134,7 @@ using AtomicReduce = AtomicAccess<false>;
 struct Fence {
     using Whole = void;
     static inline const Code* body(const Code* ip, Warp&, std::byte*) {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
         return ip + 1;
     }
     template <class M>

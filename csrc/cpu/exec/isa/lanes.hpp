@@ -9,10 +9,8 @@
 #include <utility>
 
 #include "cpu/exec/isa.hpp"
+#include "cpu/exec/isa/intrinsics.hpp"
 #include "ptx/table.hpp"
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #if defined(__clang__)
 #define CUPOLA_EACH_LANE _Pragma("clang loop vectorize(assume_safety)")
@@ -227,30 +225,24 @@ struct Mods {
         round == ptx::Round::rz || round == ptx::Round::rm || round == ptx::Round::rp;
 };
 
+#if defined(__AVX512F__)
+inline constexpr unsigned vector_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr unsigned vector_bytes = 32;
+#else
+inline constexpr unsigned vector_bytes = 16;
+#endif
+
 // 0 or -1 in each lane, to one bit each.
 inline std::uint32_t pack(const std::int32_t* m) {
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-    return _mm512_movepi32_mask(_mm512_loadu_si512(m)) |
-           static_cast<std::uint32_t>(_mm512_movepi32_mask(_mm512_loadu_si512(m + 16))) << 16;
-#elif defined(__AVX2__)
+    constexpr unsigned each = vector_bytes / 4;
     std::uint32_t bits = 0;
-    for (unsigned i = 0; i < 4; ++i)
-        bits |= static_cast<std::uint32_t>(
-                    _mm256_movemask_ps(_mm256_loadu_ps(reinterpret_cast<const float*>(m + 8 * i))))
-                << 8 * i;
+    for (unsigned i = 0; i < lanes; i += each) {
+        VectorOf<std::int32_t, vector_bytes> v;
+        std::memcpy(&v, m + i, sizeof v);
+        bits |= signs(v) << i;
+    }
     return bits;
-#elif defined(__SSE2__)
-    std::uint32_t bits = 0;
-    for (unsigned i = 0; i < 8; ++i)
-        bits |= static_cast<std::uint32_t>(
-                    _mm_movemask_ps(_mm_loadu_ps(reinterpret_cast<const float*>(m + 4 * i))))
-                << 4 * i;
-    return bits;
-#else
-    std::uint32_t bits = 0;
-    for (unsigned i = 0; i < lanes; ++i) bits |= static_cast<std::uint32_t>(m[i] & 1) << i;
-    return bits;
-#endif
 }
 
 struct LaneBits {
@@ -264,24 +256,18 @@ inline constexpr LaneBits lane_bits;
 // Of two lanes' worth of values the one or the other, by a bit each.
 template <class T>
 [[gnu::always_inline]] inline void select(std::uint32_t mask, const T* yes, const T* no, T* to) {
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-    if constexpr (sizeof(T) == 8) {
-        for (unsigned k = 0; k < 4; ++k)
-            _mm512_store_si512(to + 8 * k,
-                               _mm512_mask_mov_epi64(_mm512_load_si512(no + 8 * k),
-                                                     static_cast<__mmask8>(mask >> 8 * k),
-                                                     _mm512_load_si512(yes + 8 * k)));
+    if constexpr (blends_by_bits<T, vector_bytes>) {
+        using V = VectorOf<T, vector_bytes>;
+        constexpr unsigned each = sizeof(V) / sizeof(T);
+        for (unsigned i = 0; i < lanes; i += each) {
+            V a, b;
+            std::memcpy(&a, yes + i, sizeof a);
+            std::memcpy(&b, no + i, sizeof b);
+            const V made = blend(mask >> i, a, b);
+            std::memcpy(to + i, &made, sizeof made);
+        }
         return;
     }
-    if constexpr (sizeof(T) == 4) {
-        for (unsigned k = 0; k < 2; ++k)
-            _mm512_store_si512(to + 16 * k,
-                               _mm512_mask_mov_epi32(_mm512_load_si512(no + 16 * k),
-                                                     static_cast<__mmask16>(mask >> 16 * k),
-                                                     _mm512_load_si512(yes + 16 * k)));
-        return;
-    }
-#endif
     CUPOLA_EACH_LANE
     for (unsigned i = 0; i < lanes; ++i) to[i] = (mask & lane_bits.of[i]) != 0 ? yes[i] : no[i];
 }

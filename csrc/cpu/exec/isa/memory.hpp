@@ -2,7 +2,6 @@
 // be followed, and the transfer.
 #pragma once
 
-#include <atomic>
 #include <cstring>
 
 #include "cpu/exec/isa/bind.hpp"
@@ -62,9 +61,8 @@ bool place(const Code* ip, Warp& w, const std::byte* a, unsigned bytes, bool wri
             for (unsigned i = 0; i < lanes; ++i) {
                 const std::uint64_t x = w.address[i];
                 if (outside ? (x < size && size - x >= bytes) : (x & (bytes - 1)) == 0) continue;
-                b.fault(w, ip,
-                        outside ? Fault::Kind::illegal_address : Fault::Kind::misaligned_address, i,
-                        W == Window::shared ? "shared memory" : "local memory", x);
+                b.fault(w, ip, outside ? FaultKind::illegal_address : FaultKind::misaligned_address,
+                        i, W == Window::shared ? "shared memory" : "local memory", x);
                 break;
             }
             return false;
@@ -128,7 +126,7 @@ struct LoadAs {
                 }
             }
         }
-        if (ip->flags & flag::acquire) std::atomic_thread_fence(std::memory_order_acquire);
+        if (ip->flags & flag::acquire) __atomic_thread_fence(__ATOMIC_ACQUIRE);
         return ip + 1;
     }
     static constexpr Handler handler = &threaded<&body>;
@@ -141,7 +139,7 @@ struct StoreAs {
         const unsigned count = ip->count;
         if (!place<W>(ip, w, r + ip->op[4], count * unsigned{sizeof(T)}, true, pattern))
             return stop_faulted(w);
-        if (ip->flags & flag::release) std::atomic_thread_fence(std::memory_order_release);
+        if (ip->flags & flag::release) __atomic_thread_fence(__ATOMIC_RELEASE);
         if (count == 1 && pattern == Pattern::contiguous && w.mask == all_lanes &&
             !(ip->flags & flag::strong)) {
             std::memcpy(reinterpret_cast<void*>(w.address[0]), at<T>(r, ip->op[0]),

@@ -2,7 +2,6 @@
 // and bf16. Directed roundings are set for the whole warp by the caller (lanes.hpp).
 #pragma once
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -23,6 +22,8 @@ To bit_cast(From x) {
     return to;
 }
 
+inline float absolute(float x) { return __builtin_fabsf(x); }
+inline double absolute(double x) { return __builtin_fabs(x); }
 inline float flushed(float x) {
     return __builtin_fabsf(x) < smallest_normal ? __builtin_copysignf(0.0f, x) : x;
 }
@@ -240,7 +241,7 @@ struct Extreme {
     template <class T>
     static T of(T a, T b) {
         const bool first = Largest ? a > b : a < b;
-        const bool swap = Largest ? std::signbit(a) : std::signbit(b);
+        const bool swap = Largest ? __builtin_signbit(a) : __builtin_signbit(b);
         const T ordered = a == b ? (swap ? b : a) : (first ? a : b);
         return a != a ? b : b != b ? a : ordered;
     }
@@ -263,7 +264,7 @@ struct Extreme {
   private:
     template <class M, class T>
     static T magnitude(T x) {
-        return M::xorsign ? std::fabs(x) : x;
+        return M::xorsign ? absolute(x) : x;
     }
     template <class M, class T>
     static T either(T x, T y) {
@@ -273,7 +274,7 @@ struct Extreme {
     template <class M, class T>
     static T signed_as(T z, T x, T y) {
         if (!M::xorsign) return z;
-        return std::signbit(x) != std::signbit(y) ? -z : z;
+        return __builtin_signbit(x) != __builtin_signbit(y) ? -z : z;
     }
 };
 using MinReal = Extreme<false>;
@@ -335,20 +336,28 @@ struct Transcendental {
             d = finished<M>(static_cast<float>(Op::of(static_cast<double>(input<M>(a)))));
     }
 };
+// The library's, by names of their own: <cmath> would take a compiler a while, and what it knows of
+// their values is more exact than what they compute.
+double sine(double x) __asm__("sin");
+double cosine(double x) __asm__("cos");
+double logarithm(double x) __asm__("log2");
+double power(double x) __asm__("exp2");
+double hyperbolic_tangent(double x) __asm__("tanh");
+
 struct SinOf {
-    static double of(double x) { return std::sin(x); }
+    static double of(double x) { return sine(x); }
 };
 struct CosOf {
-    static double of(double x) { return std::cos(x); }
+    static double of(double x) { return cosine(x); }
 };
 struct Log2Of {
-    static double of(double x) { return std::log2(x); }
+    static double of(double x) { return logarithm(x); }
 };
 struct Exp2Of {
-    static double of(double x) { return std::exp2(x); }
+    static double of(double x) { return power(x); }
 };
 struct TanhOf {
-    static double of(double x) { return std::tanh(x); }
+    static double of(double x) { return hyperbolic_tangent(x); }
 };
 using Sin = Transcendental<SinOf>;
 using Cos = Transcendental<CosOf>;
@@ -360,7 +369,7 @@ struct TestProperty {
     template <class M, class T>
     static void lane(std::int32_t& p, T a) {
         constexpr auto what = static_cast<ptx::TestP>(M::raw_mode);
-        const T x = std::fabs(a);
+        const T x = absolute(a);
         constexpr T infinity = std::numeric_limits<T>::infinity(),
                     least = std::numeric_limits<T>::min();
         bool is = false;

@@ -1,0 +1,126 @@
+// csrc/cpu/exec/isa/intrinsics.hpp - the processor's own instructions where a plain loop, or the
+// compiler's vectors, would become more than one of them. All that names any is here.
+//
+// By the compilers' own names: <immintrin.h> alone takes as long as compiling a small kernel.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace cupola::cpu::CUPOLA_ISA {
+
+template <class T, unsigned Bytes>
+using VectorOf __attribute__((vector_size(Bytes))) = T;
+
+// What a vector has in each lane, and of a value its own type.
+template <class T, class = void>
+struct EachOf {
+    using type = T;
+};
+template <class V>
+struct EachOf<V, std::void_t<decltype(std::declval<V&>()[0] = 0)>> {
+    using type = std::remove_reference_t<decltype(std::declval<V&>()[0])>;
+};
+template <class T>
+using Each = typename EachOf<T>::type;
+
+// Each lane's sign as a bit; of lanes of 32 bits that are 0 or -1.
+template <class V>
+[[gnu::always_inline]] inline std::uint32_t signs(V v) {
+#if defined(__AVX512DQ__)
+    if constexpr (sizeof(V) == 64) return __builtin_ia32_cvtd2mask512(VectorOf<int, 64>(v));
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(V) == 32)
+        return static_cast<std::uint32_t>(__builtin_ia32_movmskps256(VectorOf<float, 32>(v)));
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(V) == 16)
+        return static_cast<std::uint32_t>(__builtin_ia32_movmskps(VectorOf<float, 16>(v)));
+#endif
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < sizeof(V) / 4; ++i) bits |= static_cast<std::uint32_t>(v[i] & 1) << i;
+    return bits;
+}
+
+template <class V>
+[[gnu::always_inline]] inline bool is_zero(V v) {
+    using Words = VectorOf<long long, sizeof(V)>;
+#if defined(__AVX512DQ__)
+    if constexpr (sizeof(V) == 64) {
+#if defined(__clang__)
+        return __builtin_ia32_cvtq2mask512(Words(v) != 0) == 0;
+#else
+        return __builtin_ia32_ptestmq512(Words(v), Words(v), 0xff) == 0;
+#endif
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(V) == 32) return __builtin_ia32_ptestz256(Words(v), Words(v)) != 0;
+#endif
+#if defined(__SSE4_1__)
+    if constexpr (sizeof(V) == 16) return __builtin_ia32_ptestz128(Words(v), Words(v)) != 0;
+#endif
+    const auto words = Words(v);
+    long long any = 0;
+    for (unsigned i = 0; i < sizeof(V) / 8; ++i) any |= words[i];
+    return any == 0;
+}
+
+// Of two vectors the one or the other, by a bit each.
+#if defined(__AVX512F__)
+template <class T, unsigned Bytes>
+inline constexpr bool blends_by_bits = Bytes == 64 && (sizeof(T) == 4 || sizeof(T) == 8);
+template <class V>
+[[gnu::always_inline]] inline V blend(std::uint32_t bits, V yes, V no) {
+    using Int = VectorOf<int, 64>;
+    using Long = VectorOf<long long, 64>;
+    const auto few = static_cast<std::uint8_t>(bits);
+    const auto many = static_cast<std::uint16_t>(bits);
+#if defined(__clang__)
+    if constexpr (sizeof(Each<V>) == 4)
+        return V(__builtin_ia32_selectd_512(many, Int(yes), Int(no)));
+    else
+        return V(__builtin_ia32_selectq_512(few, Long(yes), Long(no)));
+#else
+    if constexpr (sizeof(Each<V>) == 4)
+        return V(__builtin_ia32_movdqa32_512_mask(Int(yes), Int(no), many));
+    else
+        return V(__builtin_ia32_movdqa64_512_mask(Long(yes), Long(no), few));
+#endif
+}
+#else
+template <class T, unsigned Bytes>
+inline constexpr bool blends_by_bits = false;
+#endif
+
+// a * b + c, rounded once.
+inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#if defined(__FMA__)
+inline constexpr bool vectors_fuse = true;
+template <class V>
+V fused(V a, V b, V c) {
+#if defined(__clang__)
+#if __has_builtin(__builtin_elementwise_fma)
+    return __builtin_elementwise_fma(a, b, c);
+#endif
+#endif
+#if defined(__AVX512F__)
+    constexpr int as_set = 4;  // how it is rounded
+    if constexpr (sizeof(V) == 64 && sizeof(Each<V>) == 4)
+        return V(__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, as_set));
+    if constexpr (sizeof(V) == 64 && sizeof(Each<V>) == 8)
+        return V(__builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, as_set));
+#endif
+    if constexpr (sizeof(V) == 32 && sizeof(Each<V>) == 4)
+        return V(__builtin_ia32_vfmaddps256(a, b, c));
+    if constexpr (sizeof(V) == 32 && sizeof(Each<V>) == 8)
+        return V(__builtin_ia32_vfmaddpd256(a, b, c));
+}
+#else
+inline constexpr bool vectors_fuse = false;
+#endif
+
+}  // namespace cupola::cpu::CUPOLA_ISA

@@ -1,0 +1,17 @@
+// csrc/cpu/fault.hpp - what a launch may fail by. Plain data, as printed code includes it.
+#pragma once
+
+namespace cupola::cpu {
+
+enum class FaultKind {
+    illegal_address,
+    misaligned_address,
+    illegal_instruction,
+    trap,
+    assertion,
+    stack_overflow,
+    out_of_memory,
+    stopped,  // Launch::stop was set
+};
+
+}  // namespace cupola::cpu
