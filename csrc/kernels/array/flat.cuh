@@ -210,13 +210,13 @@ __device__ void flat(const Flat& a) {
 // The kernels of one stored type: of predicates, and of arithmetic, which truth values have none
 // of. Few registers, so that each multiprocessor is full: what waits
 // for memory is as much as the device can have under way.
-#define CUPOLA_FLAT_BOUNDS(name) __launch_bounds__(256, sizeof(cupola::arrays::name) == 1 ? 6 : 8)
-#define CUPOLA_FLAT_PREDICATE(name)                                                                \
-    extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name) predicate_##name(cupola::arrays::Flat a) { \
-        cupola::arrays::flat<cupola::arrays::Predicate, cupola::arrays::name>(a);                  \
+#define CUPOLA_FLAT_PREDICATE(name)                                               \
+    extern "C" __global__ void __launch_bounds__(256, 8)                          \
+        predicate_##name(cupola::arrays::Flat a) {                                \
+        cupola::arrays::flat<cupola::arrays::Predicate, cupola::arrays::name>(a); \
     }
 #define CUPOLA_FLAT(name)                                                          \
-    extern "C" __global__ void CUPOLA_FLAT_BOUNDS(name)                            \
+    extern "C" __global__ void __launch_bounds__(256, 8)                           \
         arithmetic_##name(cupola::arrays::Flat a) {                                \
         cupola::arrays::flat<cupola::arrays::Arithmetic, cupola::arrays::name>(a); \
     }                                                                              \
