@@ -91,10 +91,25 @@ BODIES = {
     xor.b32 %r6, %r6, %r7; st.global.u32 [%rd5], %r6;""",
     "going_on": """mov.u32 %r5, 0; mov.u32 %r6, %r4; mov.u32 %r9, 3000; FAR: mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r7, [%rd6]; mov.u32 %r10, 0;
     NEAR: add.u32 %r5, %r5, %r7; add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 40; @%p1 bra NEAR; add.u32 %r6, %r6, 480; rem.u32 %r6, %r6, 4096; sub.u32 %r9, %r9, 1; setp.gt.u32 %p0, %r9, %r1; @%p0 bra FAR; st.global.u32 [%rd5], %r5;""",
+    "sweeping": """mul.lo.u32 %r5, %r0, 100; setp.ge.u32 %p0, %r4, %r5; @%p0 bra OUT; ld.global.u32 %r6, [%rd4]; ld.global.u32 %r7, [%rd4+4]; ld.global.u32 %r8, [%rd1+64];
+    mul.wide.u32 %rd6, %r4, 8; add.u64 %rd7, %rd1, %rd6; ld.global.v2.u32 {%r9, %r10}, [%rd7]; cvt.rn.f32.u32 %f1, %r4; mov.b32 %r12, %f1; setp.eq.u32 %p1, %r1, 40; selp.b32 %r13, %r4, %r6, %p1;
+    setp.lt.u32 %p2, %r6, %r7; or.pred %p3, %p1, %p2; not.pred %p4, %p0; and.pred %p5, %p3, %p4; selp.b32 %r14, %r9, %r10, %p5; mad.lo.u32 %r15, %r13, 3, %r8; xor.b32 %r16, %r15, %r12; add.u32 %r17, %r16, %r14;
+    st.global.u32 [%rd5], %r17; st.global.u32 [%rd5+2048], %r4; OUT:""",
+    "sweeping_between": """sub.s32 %r6, %r4, 50; setp.ge.s32 %p0, %r6, 0; setp.lt.s32 %p1, %r6, 330; and.pred %p2, %p0, %p1; @%p2 bra BODY; ret;
+    BODY: mul.wide.s32 %rd6, %r6, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r7, [%rd7]; mul.wide.s32 %rd8, %r6, 16; add.u64 %rd9, %rd2, %rd8; mov.u32 %r8, %ctaid.x; mov.u32 %r9, %nctaid.x; st.global.v4.u32 [%rd9], {%r7, %r6, %r8, %r9};""",
+    "sweeping_around": """sub.u32 %r6, %r4, 100; setp.ge.u32 %p0, %r6, 0x80000000; @%p0 bra OUT; add.u32 %r7, %r4, 0x7ffffe70; setp.lt.s32 %p1, %r7, 0; @%p1 bra OUT;
+    mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; xor.b32 %r9, %r8, %r7; st.global.u32 [%rd5], %r9; OUT:""",
+    "sweeping_beyond": """add.u32 %r6, %r4, 0xffffff38; cvt.u64.u32 %rd6, %r6; shl.b64 %rd7, %rd6, 2; shl.b64 %rd8, %rd7, 32; shr.u64 %rd9, %rd8, 32; and.b64 %rd10, %rd9, 4092; add.u64 %rd11, %rd1, %rd7; sub.u64 %rd12, %rd11, %rd7;
+    ld.global.u32 %r8, [%rd12]; cvt.u32.u64 %r9, %rd7; xor.b32 %r10, %r9, %r8; cvt.u32.u64 %r11, %rd10; add.u32 %r12, %r10, %r11; st.global.u32 [%rd5], %r12;""",
+    "sweeping_in_turn": """mad.lo.u32 %r6, %r2, 192, %r1; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r7, [%rd7]; ld.global.u32 %r8, [%rd7+64]; mad.lo.u32 %r9, %r7, 5, %r8; st.global.u32 [%rd7+128], %r9; ld.global.u32 %r10, [%rd7]; add.u32 %r11, %r10, %r9; st.global.u32 [%rd5], %r11;""",
 }  # fmt: skip
+# Those whose blocks may go at once, where all of a block's threads do the same.
+SWEEPING = [name for name in BODIES if name.startswith("sweeping")]
 # Blocks of other shapes than one of 96 threads, by threads of x, y and z.
 SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
+    "sweeping": [(32, 3), (80,), (128,), (1024,)],
+    "sweeping_in_turn": [(48, 2), (32,)],
     "meeting": [(1,), (31,), (48,), (33, 2), (256,)],
 }
 FIB = """.func (.param .b32 out) fib(.param .b32 n) {
@@ -111,6 +126,7 @@ FAULTS = {
     "trapping": "setp.eq.u32 %p0, %r4, 40; @!%p0 bra ON; trap; ON: st.global.u32 [%rd5], %r4;",
     "beyond_the_end": ".shared .align 4 .b8 tile[64]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r4; ret;",
     "a_hole": "mul.wide.u32 %rd6, %r4, 1073741824; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
+    "running_out": "add.u64 %rd6, %rd4, 14784; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "meeting_for_ever": "ON: bar.sync 0; bra ON;",
     "endless": "ON: add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, %r4; bra ON;",
 }  # fmt: skip
@@ -132,6 +148,12 @@ def row_kernels(every):
                 kernels.append(test_rows.Kernel(number, row, opcode, t, t2, constant))
                 break
     return kernels
+
+
+def printed(module, name):
+    text = module.driver.library.cupola_cpu_printed
+    text.restype = ctypes.c_char_p
+    return text(module.function(name)).decode()
 
 
 def execution(module, name):

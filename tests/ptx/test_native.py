@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from . import native_kernels
+from .driver import Driver
 from .native_kernels import FAULTS
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -61,7 +63,18 @@ def test_faults_are_the_interpreters(compiled):
     assert " 719 kernel trapping" in faults["trapping"]
     assert " 702 " in faults["endless"]
     assert " 700 " in faults["beyond_the_end"] and "thread (16,0,0)" in faults["beyond_the_end"]
+    assert "700 kernel running_out, block (4,0,0), thread (16,0,0)" in faults["running_out"]
     assert " 700 " in faults["a_hole"] and "thread (1,0,0)" in faults["a_hole"]
+
+
+def test_blocks_whose_threads_do_the_same_go_at_once():
+    module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
+    for name in native_kernels.BODIES:
+        at_once = "struct Sweep" in native_kernels.printed(module, name)
+        if name in native_kernels.SWEEPING:
+            assert at_once, name
+        elif name in ("tiles", "calling", "lock", "divergent", "local"):
+            assert not at_once, name
 
 
 def test_what_was_compiled_is_kept(compiled, folder):

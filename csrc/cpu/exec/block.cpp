@@ -81,6 +81,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         const bool lasts = special_lasts(each.first, native_ != nullptr, kernel_.call_depth != 0);
         (lasts ? lasting_ : changing_).push_back(each);
     }
+    sweeps_ = native_ && native_->sweeps && alone && changing_.empty() && launch.block.y == 1 &&
+              launch.block.z == 1 && threads_ % lanes == 0;
     // Divided once, not for every block.
     threads_of_.resize(warp_count);
     own_files_.resize(native_ ? warp_count : 0);
@@ -194,6 +196,12 @@ void BlockState::begin(Dim3 block) {
     for (; used_barriers != 0; used_barriers &= used_barriers - 1)
         barriers[__builtin_ctz(used_barriers)] = BarrierState{};
     awaited = false;
+    // The first one goes the ordinary way, which finds out where memory lies.
+    if (sweeps_ && own_files_[0] &&
+        native_->run(nullptr, warps_.get()[0], own_files_[0], native_->services)) {
+        live_warps = live_threads = 0;
+        return;
+    }
     free_files_.clear();
     if (!native_)
         for (const auto& file : files_) free_files_.push_back(file.get());

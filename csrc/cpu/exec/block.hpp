@@ -133,6 +133,7 @@ class BlockState final : public Block {
     std::vector<Range> ranges_;
     std::vector<ThreadIndices> threads_of_;  // by warp
     Specials lasting_, changing_;            // for as long as a register file; from warp to warp
+    bool sweeps_ = false;                    // machine code may do it all at once
     TextureViews textures_;
     std::optional<Fault> fault_;
 };

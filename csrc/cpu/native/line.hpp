@@ -85,4 +85,72 @@ CUPOLA_INLINE Line<V, S> line(O... sources) {
     return made;
 }
 
+// ---- lines over all threads of a block ------------------------------------------------------
+
+// Thread i has the first one's value and i times S, if it holds.
+template <class V, std::int64_t S>
+struct Stretch {
+    V first, last;
+    bool holds;
+};
+// Of a block of one dimension.
+template <std::int64_t S>
+CUPOLA_INLINE Stretch<std::uint32_t, S> stretch_of_threads(std::uint32_t threads) {
+    return {0, static_cast<std::uint32_t>(S) * (threads - 1), true};
+}
+template <bool Last, class T>
+CUPOLA_INLINE One<T> end_of(One<T> o) {
+    return o;
+}
+template <bool Last, class V, std::int64_t S>
+CUPOLA_INLINE One<V> end_of(Stretch<V, S> line) {
+    return {Last ? line.last : line.first};
+}
+template <class V, std::int64_t S>
+CUPOLA_INLINE bool holds(Stretch<V, S> line) {
+    return line.holds;
+}
+// Steps are so small that a source begins anew once at most on the way, which shows at its end.
+template <class Row, class M, class V, std::int64_t S, class... O>
+CUPOLA_INLINE Stretch<V, S> stretch(std::uint32_t threads, O... sources) {
+    Stretch<V, S> made;
+    once<Row, M>(one_out(made.first), end_of<false>(sources)...);
+    once<Row, M>(one_out(made.last), end_of<true>(sources)...);
+    const auto way = static_cast<V>(static_cast<std::uint64_t>(S) * (threads - 1));
+    made.holds = (holds(sources) && ...) && made.last == static_cast<V>(made.first + way);
+    return made;
+}
+
+// Whether no value on the way is on another side of its end than where it began.
+template <class T, class V>
+CUPOLA_INLINE bool in_order(One<V>) {
+    return true;
+}
+template <class T, class V, std::int64_t S>
+CUPOLA_INLINE bool in_order(Stretch<V, S> line) {
+    return S == 0 || (S > 0) == (bit_cast<T>(line.first) <= bit_cast<T>(line.last));
+}
+// A comparison that all threads answer alike: of lines by `ordered` relations, so that the first
+// and the last one tell.
+template <class Row, class M, class A, class B>
+CUPOLA_INLINE bool agree(std::uint32_t& p, A a, B b) {
+    using T = Element<Row, 1, M>;
+    std::uint32_t last;
+    once<Row, M>(bits_one(p), end_of<false>(a), end_of<false>(b));
+    once<Row, M>(bits_one(last), end_of<true>(a), end_of<true>(b));
+    return p == last && holds(a) && holds(b) && in_order<T>(a) && in_order<T>(b);
+}
+
+// A warp's, from one of its threads on.
+template <class V, std::int64_t S>
+CUPOLA_INLINE Lanes<sizeof(V)> lanes_along(Stretch<V, S> line, std::uint32_t from) {
+    alignas(64) V made[lanes];
+    for (unsigned i = 0; i < lanes; ++i)
+        made[i] = static_cast<V>(line.first + static_cast<V>(static_cast<std::uint64_t>(S)) *
+                                                  static_cast<V>(from + i));
+    Lanes<sizeof(V)> v;
+    collect_lanes(made, v);
+    return v;
+}
+
 }  // namespace cupola::cpu::CUPOLA_ISA

@@ -48,6 +48,7 @@ std::unique_ptr<Native> frame_of(const Program& program) {
         code.run = &stay;
     }
     for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
+    native->sweeps = !program.sweep.empty();
     native->services = {
         native->code.data(), native->handlers.data(), native->entry.data(), &halt, &arrive, &expire,
         &set_mask,           &release_if_complete_of};

@@ -81,8 +81,10 @@ std::string Printer::derived(std::uint32_t n, const std::string& name, std::int6
         read = read == 0 || access.bytes < read ? access.bytes : read;
     }
     if (!program_.step_of(n, steps, step)) return "";
-    return "const auto " + name + " = line<" + row(s) + ", " + word_type(written) + ", " +
-           to_string(step) + ", " + (written > read ? "true" : "false") + ">(" + text + ");";
+    const std::string made = row(s) + ", " + word_type(written) + ", " + to_string(step);
+    if (sweeping_) return "const auto " + name + " = stretch<" + made + ">(threads, " + text + ");";
+    return "const auto " + name + " = line<" + made + ", " + (written > read ? "true" : "false") +
+           ">(" + text + ");";
 }
 
 // What an instruction has written has its new line, or none.

@@ -60,11 +60,6 @@ void Printer::variables() {
 
 // What has one value for as long as the block lives.
 void Printer::constants_of_block() {
-    std::uint32_t accesses = 1;
-    for (const Step& step : program_.steps)
-        accesses += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
-    line("std::uint64_t before[" + to_string(accesses) +
-         "] = {};");  // where accesses in loops were
     for (const Register& r : program_.registers) {
         if (r.file || !is_of_block(r)) continue;
         line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
@@ -287,9 +282,15 @@ void Printer::function(const std::string& name) {
         "extern \"C\" __attribute__((visibility(\"default"
         "\"))) const Code* " +
         name + "(const Code* ip, Warp& w, std::byte* r, const Services& s) {\n";
+    if (!program_.sweep.empty()) sweep();
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
     constants_of_block();
+    std::uint32_t accesses = 1;
+    for (const Step& step : program_.steps)
+        accesses += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
+    line("std::uint64_t before[" + to_string(accesses) +
+         "] = {};");  // where accesses in loops were
     line("for (Warp* each = &w;;) {");
     line("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
     variables();

@@ -50,6 +50,11 @@ class Printer {
     void note_written(std::uint32_t n, const std::string& name, std::int64_t step);
     void check_groups(std::uint32_t b);
 
+    // print_sweep.cpp
+    void sweep();
+    void sweep_lines();
+    void sweep_warp();
+
     // statement.cpp: one Code each
     std::set<std::uint32_t> unread(std::uint32_t b) const;
     void statements(std::uint32_t b);
@@ -95,8 +100,9 @@ class Printer {
     std::vector<Group> groups_;
     std::map<std::uint32_t, std::size_t> group_of_;  // by Code
     bool went_ = false, left_ = false;               // what is come to behind the block at hand
-    bool partly_ = false;  // what is printed runs for a part of the running lanes
-    bool full_ = false;    // what is printed runs where all lanes are active and the checks hold
+    bool partly_ = false;    // what is printed runs for a part of the running lanes
+    bool sweeping_ = false;  // what is printed runs for whole blocks
+    bool full_ = false;      // what is printed runs where all lanes are active and the checks hold
 };
 
 std::string word_type(unsigned bytes);

@@ -86,6 +86,7 @@ Program::Program(const KernelCode& decoded) : kernel(decoded), steps(decoded.cod
     find_live();
     find_steady();
     find_any_nan();
+    find_sweep();
 }
 
 const Register* Program::at(std::int32_t offset) const {

@@ -88,6 +88,13 @@ struct Block {
     std::vector<bool> live;                 // registers, where it begins
 };
 
+// A Code on the way that whole blocks may go at once: see sweep.cpp.
+struct Way {
+    std::uint32_t code;
+    bool taken;    // of a branch: whether it has to be
+    bool decided;  // its predicate is the same for all threads of the block
+};
+
 class Program {
   public:
     // Throws Unprintable.
@@ -99,6 +106,7 @@ class Program {
     std::vector<Block> blocks;
     std::vector<std::uint32_t> same;   // registers whose value never changes, in order of need
     std::vector<std::uint32_t> fixed;  // and those that have a line, which never changes
+    std::vector<Way> sweep;            // empty: there is none
     // What lane numbers an instruction's result rises by where its sources rise by `steps`, which
     // are as many as it reads. False: it is no such instruction, or there is no such number.
     bool step_of(std::uint32_t n, const std::vector<std::int64_t>& steps, std::int64_t& step) const;
@@ -124,6 +132,8 @@ class Program {
     void find_fixed();
     void find_steady();
     void find_any_nan();
+    struct Sweeper;
+    void find_sweep();
     void find_blocks();
     void find_loops();
     void find_live();

@@ -70,6 +70,11 @@ std::string Printer::input(const Access& access) {
     if (!r) return "one(" + literal(0, access.bytes) + ")";
     if (r->constant) return "one(" + literal(r->value, access.bytes) + ")";
     if (r->same) return "one(" + r->name() + ")";
+    if (sweeping_ && r->fixed) {
+        const std::string t = temporary(access.bytes);
+        line(t + " = lanes_along(l" + to_string(r->offset) + ", from);");
+        return "in(" + t + ")";
+    }
     if (!r->file) return "in(" + r->name() + ")";
     const std::string t = temporary(access.bytes);
     line("fill(" + t + ", r, " + to_string(access.offset) + ");");

@@ -1,0 +1,99 @@
+// csrc/cpu/native/print_sweep.cpp - the way that whole blocks go at once, as a function: first all
+// that may be otherwise is looked at, then it is done, warp after warp.
+#include "cpu/native/print.hpp"
+
+namespace cupola::cpu::native {
+
+using std::to_string;
+
+// Scalars: what each thread's are is known from the first and the last one.
+void Printer::sweep_lines() {
+    for (const Register& r : program_.registers)
+        if (r.special && r.fixed && r.thread >= 0)
+            line("const auto l" + to_string(r.offset) + " = stretch_of_threads<" +
+                 to_string(r.step) + ">(threads);");
+    for (const Way& each : program_.sweep) {
+        const Step& step = program_.steps[each.code];
+        if (step.kind == Kind::load || step.kind == Kind::store) note_access(each.code);
+        if (step.kind == Kind::branch) {
+            const bool negate = (program_.kernel.code[each.code].flags & exec::flag::negate) != 0;
+            line("if (" + input(step.accesses[0]) + ".bits " +
+                 (negate == each.taken ? "!=" : "==") + " 0) return false;");
+        }
+        if (step.kind != Kind::lanes && step.kind != Kind::logic) continue;
+        const Register* to = program_.at(step.accesses[0].offset);
+        std::int64_t rise = 0;
+        if (to && to->fixed && !to->same)
+            line(derived(each.code, "l" + to_string(to->offset), rise));
+        if (!each.decided) continue;
+        line("std::uint32_t " + to->name() + ";");
+        if (step.kind == Kind::logic) {
+            logic(each.code);
+            continue;
+        }
+        const std::string a = line_of(step.accesses[2], rise), b = line_of(step.accesses[3], rise);
+        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b +
+             ")) return false;");
+    }
+}
+
+// Of each warp, what is not known by its place.
+void Printer::sweep_warp() {
+    for (const Way& each : program_.sweep) {
+        const Step& step = program_.steps[each.code];
+        const bool access = step.kind == Kind::load || step.kind == Kind::store;
+        if (each.decided || (!access && step.kind != Kind::lanes && step.kind != Kind::logic))
+            continue;
+        bool needed = step.kind == Kind::store;
+        for (const Access& to : step.accesses) {
+            const Register* r = to.write ? program_.at(to.offset) : nullptr;
+            if (!r || r->same || r->fixed) continue;
+            needed = true;
+            line((r->bytes == 0 ? std::string("std::uint32_t ")
+                                : "Lanes<" + to_string(r->bytes) + "> ") +
+                 r->name() + ";");
+        }
+        if (!needed) continue;
+        if (access) {
+            memory(0, each.code);
+            continue;
+        }
+        line("{");
+        if (step.kind == Kind::lanes)
+            lanes(each.code);
+        else
+            logic(each.code);
+        line("}");
+    }
+}
+
+void Printer::sweep() {
+    constexpr std::int64_t behind_first = exec::lanes / 2 - 1;  // lanes of a half
+    line("struct Sweep { [[gnu::noinline]] static bool run(Warp& w, const std::byte* r) {");
+    line("constexpr std::uint32_t mask = all_lanes; (void)mask;");
+    line("const std::uint32_t threads = w.block->live_threads;");
+    constants_of_block();
+    sweeping_ = full_ = true;
+    sweep_lines();
+    for (const Group& g : groups_) {
+        line("const Near all_" + g.name + " = near_all(w, " + to_string(g.slot) + ", " + g.line +
+             ", " + to_string(g.begin) + ", " + to_string(g.end - g.begin - behind_first * g.step) +
+             ", " + to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
+        line("if (!all_" + g.name + ".holds) return false;");
+    }
+    line("for (std::uint32_t from = 0; from < threads; from += lanes) {");
+    for (const Group& g : groups_) {
+        line("const Near " + g.name + " = near_warp<" + to_string(g.step) + ">(all_" + g.name +
+             ", from);");
+        if (g.step != 0) line("fetch_ahead(" + g.name + ");");
+    }
+    sweep_warp();
+    line("}");
+    line("return true; } };");
+    line("if (!ip) return Sweep::run(w, r) ? s.halt : nullptr;");
+    sweeping_ = full_ = false;
+    groups_.clear();
+    group_of_.clear();
+}
+
+}  // namespace cupola::cpu::native
