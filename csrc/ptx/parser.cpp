@@ -308,12 +308,11 @@ void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entr
 void Parser::head_directives(Function& f) {
     static constexpr std::string_view without[] = {".noreturn", ".abi_preserve",
                                                    ".abi_preserve_control"};
-    static constexpr std::string_view with[] = {".minnctapersm", ".maxnctapersm", ".maxnreg"};
     for (;;) {
         if (skip_debug()) continue;
         if (peek().kind != Token::Kind::directive) break;
         const Token& token = take();
-        std::uint32_t ignored[3];
+        std::uint32_t sizes[3];
         if (token.text == ".maxntid") {
             dimensions(f.max_threads);
         } else if (token.text == ".reqntid") {
@@ -323,16 +322,19 @@ void Parser::head_directives(Function& f) {
         } else if (token.text == ".reqnctapercluster") {
             dimensions(f.required_cluster);
         } else if (token.text == ".maxclusterrank") {
-            dimensions(ignored);
-            f.max_cluster_rank = ignored[0];
+            dimensions(sizes);
+            f.max_cluster_rank = sizes[0];
+        } else if (token.text == ".maxnreg") {
+            dimensions(sizes);
+            f.max_registers = sizes[0];
+        } else if (token.text == ".minnctapersm") {
+            dimensions(sizes);
+            f.min_blocks = sizes[0];
+        } else if (token.text == ".maxnctapersm") {
+            dimensions(sizes);  // an old name of what is a wish
         } else {
             bool known = false;
             for (const auto name : without) known |= token.text == name;
-            for (const auto name : with)
-                if (token.text == name) {
-                    known = true;
-                    dimensions(ignored);
-                }
             if (!known)
                 fail(token, "directive " + std::string(token.text) + " is not supported",
                      Error::Kind::unsupported_form);

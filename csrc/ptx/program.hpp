@@ -176,6 +176,8 @@ struct Function {
     std::uint32_t max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0};
     std::uint32_t required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
     std::uint32_t max_cluster_rank = 0;             // .maxclusterrank, 0 where there is none
+    std::uint32_t max_registers = 0;                // .maxnreg, likewise
+    std::uint32_t min_blocks = 0;  // .minnctapersm: so many fit a multiprocessor's registers
     bool explicit_cluster = false;
 };
 

@@ -16,11 +16,15 @@ bool suits(Type reg, Type type) {
     return true;
 }
 
-// ld, st and cvt take registers wider than the type.
-bool suits_relaxed(Type reg, Type type) {
+// Some take registers wider than the type: of integers all do that take any, ld, st and cvt of the
+// other types, too, where either the register or the instruction is one of plain bits.
+bool suits_relaxed(Type reg, Type type, bool floats) {
     if (suits(reg, type)) return true;
-    if (reg == Type::pred || is_float(reg) || is_float(type)) return false;
-    return bytes_of(reg) > bytes_of(type);
+    if (reg == Type::pred || bytes_of(reg) <= bytes_of(type)) return false;
+    if (!is_float(reg) && !is_float(type)) return true;
+    const bool plain =
+        type == Type::f16 || type == Type::f16x2 || type == Type::f32 || type == Type::f64;
+    return floats && (is_float(type) ? plain && is_bits(reg) : is_bits(type));
 }
 
 std::string wrong_register(const Operand& o, Type type) {
@@ -280,13 +284,20 @@ class Check {
         return row(o, type, count, "elements", count == 3 ? 4 : count);
     }
 
+    // Registers of other types than the instruction's.
+    bool widens() const {
+        const std::string_view word =
+            c_.form.form().mnemonic.substr(0, c_.form.form().mnemonic.find('.'));
+        return word == "ld" || word == "ldu" || word == "st" || word == "cvt";
+    }
+
     // match.all gives a 32-bit mask whatever the type; shfl gives its type.
     Type result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type; }
 
-    static std::string destination(const Operand& o, Type type, bool relaxed) {
+    std::string destination(const Operand& o, Type type, bool relaxed) const {
         if (o.kind == Kind::sink) return {};
         if (o.kind != Kind::reg) return "a register is wanted";
-        if (relaxed ? suits_relaxed(o.type, type) : suits(o.type, type)) return {};
+        if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type)) return {};
         return wrong_register(o, type);
     }
 
@@ -296,10 +307,11 @@ class Check {
         return destination(o, type, false);
     }
 
-    static std::string source(const Operand& o, Type type, bool relaxed) {
+    std::string source(const Operand& o, Type type, bool relaxed) const {
         switch (o.kind) {
             case Kind::reg:
-                if (relaxed ? suits_relaxed(o.type, type) : suits(o.type, type)) return {};
+                if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type))
+                    return {};
                 return wrong_register(o, type);
             case Kind::integer:
                 if (type == Type::pred || type == Type::f32 || type == Type::f64)
@@ -362,7 +374,7 @@ class Check {
         return {};
     }
 
-    static std::string element(const Operand& o, Type type, bool to) {
+    std::string element(const Operand& o, Type type, bool to) const {
         return to ? destination(o, type, true) : source(o, type, true);
     }
 

@@ -196,6 +196,25 @@ def test_a_strong_definition_goes_before_a_weak_one(cuda):
         assert result(cuda, image) == 1000 + 110 + 7
 
 
+COMMON = ".common .global .align 4 .u32 shared_value;\n"
+
+
+@pytest.mark.parametrize("defined", [False, True])
+def test_common_variables_become_one(cuda, defined):
+    """Zero unless one of the texts defines it."""
+    caller = CALLER.replace(".extern .global .align 4 .u32 shared_value;", COMMON)
+    called = CALLED
+    if not defined:
+        called = CALLED.replace(".visible .global .align 4 .u32 shared_value = 20;", COMMON)
+    for texts in ((caller, called), (called, caller)):
+        with Link(cuda) as link:
+            for text in texts:
+                assert link.add(text) == SUCCESS
+            code, image = link.complete()
+            assert code == SUCCESS, link.log.value
+        assert result(cuda, image) == 1000 + (40 if defined else 0) + 7
+
+
 def test_what_nobody_defines(cuda):
     with Link(cuda) as link:
         assert link.add(CALLER) == SUCCESS

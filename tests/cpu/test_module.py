@@ -94,6 +94,41 @@ def test_attributes(cuda, kernel):
     assert code == INVALID_VALUE
 
 
+MANY = """.version 8.6
+.target sm_75
+.address_size 64
+.visible .entry many(.param .u64 p) %s {
+.reg .b64 %%d<2>; .reg .b32 %%r<200>;
+ld.param.u64 %%d0, [p];
+%s ret; }"""
+
+
+@pytest.mark.parametrize(
+    "directives, threads, registers, blocks",
+    [
+        ("", 1024, 255, 0),
+        (".maxnreg 32", 1024, 32, 2),
+        (".maxntid 512, 1, 1", 512, 128, 1),
+        (".maxntid 512, 1, 1 .minnctapersm 3", 512, 40, 3),
+        (".reqntid 32, 16, 1 .minnctapersm 4", 512, 32, 4),
+    ],
+)
+def test_directives_bound_registers(cuda, directives, threads, registers, blocks):
+    """What is alive at once is more than the directives leave."""
+    body = "".join(f"ld.volatile.global.u32 %r{n}, [%d0+{4 * n}];\n" for n in range(150))
+    body += "".join(f"st.volatile.global.u32 [%d0+{4 * n}], %r{149 - n};\n" for n in range(150))
+    module, function, value = c_void_p(), c_void_p(), c_int()
+    text = (MANY % (directives, body)).encode()
+    assert cuda.code("cuModuleLoadData", byref(module), text) == 0
+    cuda.cuModuleGetFunction(byref(function), module, b"many")
+    cuda.cuFuncGetAttribute(byref(value), 4, function)  # CU_FUNC_ATTRIBUTE_NUM_REGS
+    assert 16 <= value.value <= registers
+    assert directives or value.value > 150
+    cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(byref(value), function, threads, c_size_t())
+    assert value.value >= blocks
+    cuda.cuModuleUnload(module)
+
+
 def test_setting_the_shared_limit(cuda, kernel):
     most, value = c_int(), c_int()
     cuda.cuDeviceGetAttribute(byref(most), 97, 0)

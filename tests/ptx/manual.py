@@ -135,5 +135,5 @@ ABSENT_FORMS = ("multimem.",)  # fmt: skip
 NEWER = [
     "add.rn.f32x2 %d1, %d2, %d3;", "add.rn.f32.f16 %f1, %h1, %f2;", "min.f32 %f1, %f2, %f3, %f4;", "redux.sync.min.f32 %f1, %f2, -1;", "st.bulk.weak.shared::cta [%r1], %d1, 0;",
     "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];", "tcgen05.fence::before_thread_sync;", "cvt.rn.satfinite.e2m1x2.f32 %h1, %f1, %f2;",
-    "ld.global.v8.b32 {%r1, %r2, %r3, %r4, %r1, %r2, %r3, %r4}, [%d1];", "add.s32.u32 %r1, %r2, %r3;", "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %h1;",
+    "add.s32.u32 %r1, %r2, %r3;", "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], %r2, %h1;",
 ]  # fmt: skip

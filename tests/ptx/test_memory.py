@@ -217,6 +217,81 @@ def test_half_atomics(load):
     assert list(b[2:]) == [64, 128]
 
 
+EIGHT = """.visible .entry k(.param .u64 pa, .param .u64 pb) {
+.reg .b64 %rd<10>; .reg .b32 %r<8>; .reg .b16 %h<8>; .local .align 32 .b8 own[64]; .shared .align 32 .b8 room[64];
+ld.param.u64 %rd0, [pa]; ld.param.u64 %rd9, [pb]; """
+
+
+@pytest.mark.parametrize("place", ["", ".global", ".shared", ".local"])
+@pytest.mark.parametrize("kind", ["u8", "s8", "u16", "s16", "b32"])
+def test_vectors_of_eight(kind, place, load, driver):
+    """The address's register is among those that are loaded to."""
+    if kind == "b32" and driver.on_hardware:
+        pytest.skip("ptxas takes them for newer devices")
+    bits, at, through = int(kind[1:]), 0, ""
+    if place in (".shared", ".local"):
+        at, name = 32, "room" if place == ".shared" else "own"
+        regs = ", ".join(f"%{'h' if bits < 32 else 'r'}{k}" for k in range(8))
+        through = f"ld.global.v8.{kind} {{{regs}}}, [%rd0]; st{place}.v8.{kind} [{name}+32], {{{regs}}}; mov.u64 %rd0, {name};"
+    body = f"ld{place}.v8.{kind} {{{', '.join(f'%rd{k}' for k in range(8))}}}, [%rd0+{at}]; "
+    body += "".join(f"st.global.u64 [%rd9+{8 * k}], %rd{k};" for k in range(8))
+    a = np.random.default_rng(8).integers(0, 2**bits, 8).astype(f"u{bits // 8}")
+    b = np.zeros(8, np.uint64)
+    load(EIGHT + through + body + " ret; }").run("k", 1, 1, [a, b])
+    expected = a.view(f"i{bits // 8}").astype(np.int64) if kind[0] == "s" else a
+    assert (b == expected.astype(np.uint64)).all()
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_vectors_of_eight_are_aligned_as_a_whole(bits):
+    body = f"mov.u64 %rd0, room; ld.shared.v8.b{bits} {{%h0, %h1, %h2, %h3, %h4, %h5, %h6, %h7}}, [%rd0+{bits // 2}]; st.global.u16 [%rd9], %h7;"
+    head = ".version 8.6\n.target sm_90\n.address_size 64\n"
+    done = ptx.in_child(
+        head + EIGHT + body + " ret; }", "module.run('k', 1, 1, [np.zeros(1), np.zeros(1)])"
+    )
+    assert f"code {ptx.MISALIGNED_ADDRESS}" in done.stdout, done.stderr
+
+
+WIDER = {  # instruction, register: what it holds after a load, or what is stored of it
+    "ld.global.f32 %rd2": 0x3FC00000, "ld.global.b32 %d0": 0x3FC00000, "ld.global.b16 %f0": 0x8000,
+    "ldu.global.f32 %rd2": 0x3FC00000, "ld.global.v2.f32 {%rd3, %rd2}": 0xFFFFFFFF,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("load_of", WIDER)
+def test_registers_of_other_types_may_be_wider(load_of, load):
+    """Zeros are put before what is loaded into them; what is stored are the last bits."""
+    a = np.array([0x3FC00000 if "b16" not in load_of else 0x12348000, 0xFFFFFFFF], np.uint32)
+    b = np.full(2, 2**64 - 1, np.uint64)
+    register = load_of.split()[-1].strip("}")
+    bits = "b32" if register == "%f0" else "b64"
+    body = f".reg .f64 %d<2>; {load_of}, [%rd0]; st.global.{bits} [%rd1], {register};"
+    body += (
+        "not.b64 %rd4, 0; st.global.f32 [%rd1+8], %rd4; st.global.v2.f32 [%rd1+8], {%rd4, %rd4};"
+    )
+    lanes(load, body, a, b, block=1)
+    assert b[0] == WIDER[load_of] + (2**64 - 2**32 if bits == "b32" else 0)
+    assert b[1] == 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    "form, taken, given",
+    [
+        ("cvt.f32.f16 %r2, %rd2", 0xFFFFFFFFFFFF3E00, 0x3FC00000),
+        ("cvt.rn.f16.f32 %rd3, %r2", 0x3FC00000, 0x3E00),
+        ("cvt.rm.f32.f64 %rd3, %rd2", 0x3FF8000000000000, 0x3FC00000),
+        ("cvt.f64.f32 %rd3, %rd2", 0xFFFFFFFF3FC00000, 0x3FF8000000000000),
+        ("cvt.rni.s32.f16 %r2, %rd2", 0xFFFFFFFFFFFF4200, 3),
+        ("cvt.rn.f16.s32 %r2, %r2", 3, 0x4200),
+    ],
+)
+def test_conversions_of_registers_that_are_wider(form, taken, given, load):
+    a, b = np.array([taken], np.uint64), np.zeros(1, np.uint64)
+    kept = "cvt.u64.u32 %rd3, %r2;" if form.split()[1] == "%r2," else ""
+    body = f"ld.global.u64 %rd2, [%rd0]; cvt.u32.u64 %r2, %rd2; {form}; {kept} st.global.u64 [%rd1], %rd3;"
+    assert lanes(load, body, a, b, block=1)[0] == given
+
+
 @pytest.mark.parametrize("returns", [True, False])
 @pytest.mark.parametrize(
     "kind", ["v2.f32", "v4.f32", "v2.f16", "v4.bf16", "v8.f16", "v2.f16x2", "v4.bf16x2"]

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 
-import images
 import pytest
 
 from . import driver as ptx
@@ -110,6 +109,8 @@ def test_what_is_asked_of_textures_samplers_and_surfaces(load, driver, mode, ope
 
 
 def test_ptxas_takes_the_same_of_textures_samplers_and_surfaces(tmp_path):
+    import images  # which needs cupola's build, as the tests above don't
+
     ptxas = pathlib.Path(images.nvcc().nvcc).with_name("ptxas")
     if not shutil.which(ptxas):
         pytest.skip("no ptxas")

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cpu/exec/block.hpp"
+#include "cpu/exec/control.hpp"
 #include "cpu/exec/decode.hpp"
 
 namespace cupola::cpu::exec {
@@ -62,7 +63,6 @@ template <bool Compares>
     return ip + 1;
 }
 
-// op: [1] generic address; imm: bytes that it has to be a multiple of.
 [[gnu::noinline]] const Code* check_alignment(const Code* ip, Warp& w, std::byte* r) {
     const auto* address = at<const std::uint64_t>(r, ip->op[1]);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
@@ -84,6 +84,8 @@ std::uint8_t order_flags(const ptx::Instruction& i) {
 }
 
 }  // namespace
+
+const Handler alignment_check = &threaded<&check_alignment>;
 
 void Decoder::atomic(const ptx::Instruction& i) {
     if (field::vector.get(i.modifiers) != 0) return vector_atomic(i);
@@ -109,7 +111,7 @@ void Decoder::vector_atomic(const ptx::Instruction& i) {
     const std::int32_t address =
         host_address(m, static_cast<ptx::Space>(field::space.get(i.modifiers)));
     const unsigned width = ptx::bytes_of(i.type);
-    emit(&threaded<&check_alignment>, 0, address).imm = std::int64_t{width} * values.count;
+    emit(alignment_check, 0, address).imm = std::int64_t{width} * values.count;
     const Handler run = handlers_.find(i.form, Key{i.type, i.type2, i.modifiers});
     if (!run) fail(i.line, "no handler for " + std::string(form.mnemonic));
     std::int32_t results[8] = {};

@@ -32,6 +32,9 @@ struct ClusterControl {
 };
 extern const ClusterControl cluster_control;
 
+// atomic.cpp. op: [1] address; imm: bytes that it has to be a multiple of.
+extern const Handler alignment_check;
+
 // Packing `count` elements of `bytes` each into one register, and the way back. nullptr: no such.
 Handler pack_handler(unsigned bytes, unsigned count);
 Handler unpack_handler(unsigned bytes, unsigned count);

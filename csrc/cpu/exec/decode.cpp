@@ -207,7 +207,8 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
                           : recursive           ? recursion_depth
                                                 : static_cast<std::uint32_t>(functions.size());
     kernel_->file_bytes = rounded_size(file_, 64);
-    kernel_->register_count = pressure(functions);
+    kernel_->register_count =
+        std::min(pressure(functions), register_limit(module_.functions[entry]));
     return kernel;
 }
 
@@ -400,48 +401,6 @@ void Decoder::charge_branches() {
         const std::size_t from = n - static_cast<std::size_t>(-c.target);
         c.cost = watching[n] != watching[from] ? 128 : 1;
     }
-}
-
-// Registers in 32-bit units that are in use at once, by first and last mention.
-std::uint32_t Decoder::pressure(const std::vector<std::uint32_t>& functions) const {
-    std::uint32_t most = 0;
-    for (const std::uint32_t n : functions) {
-        const ptx::Function& f = module_.functions[n];
-        std::vector<std::uint32_t> first(f.registers.size(), ptx::absent), last(f.registers.size());
-        const auto mention = [&](std::uint32_t r, std::uint32_t at) {
-            first[r] = std::min(first[r], at);
-            last[r] = std::max(last[r], at);
-        };
-        for (std::uint32_t i = 0; i < f.code.size(); ++i)
-            for (std::uint32_t k = 0; k < f.code[i].operands; ++k) {
-                const ptx::Operand& o = f.operands[f.code[i].operand + k];
-                if (o.kind == ptx::Operand::Kind::reg ||
-                    (o.kind == ptx::Operand::Kind::memory && o.base == ptx::Operand::Kind::reg))
-                    mention(o.index, i);
-                const ptx::Operand* whole = &o;
-                if (o.kind == ptx::Operand::Kind::texel) {
-                    if (o.base == ptx::Operand::Kind::reg) mention(o.index, i);
-                    whole = &f.operands[static_cast<std::size_t>(o.value) + o.count - 1];
-                }
-                if (whole->kind == ptx::Operand::Kind::vector)
-                    for (std::uint32_t e = 0; e < whole->count; ++e)
-                        if (f.operands[whole->index + e].kind == ptx::Operand::Kind::reg)
-                            mention(f.operands[whole->index + e].index, i);
-            }
-        std::vector<std::int32_t> change(f.code.size() + 2);
-        for (std::size_t r = 0; r < f.registers.size(); ++r) {
-            if (first[r] == ptx::absent || f.registers[r] == ptx::Type::pred) continue;
-            const auto units = static_cast<std::int32_t>((ptx::bytes_of(f.registers[r]) + 3) / 4);
-            change[first[r]] += units;
-            change[last[r] + 1] -= units;
-        }
-        std::int32_t now = 0;
-        for (const std::int32_t c : change) {
-            now += c;
-            most = std::max(most, static_cast<std::uint32_t>(now));
-        }
-    }
-    return std::clamp(most, 8u, 255u);
 }
 
 }  // namespace cupola::cpu::exec

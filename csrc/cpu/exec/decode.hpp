@@ -57,6 +57,9 @@ class HandlerCache {
     std::map<std::string, Handler, std::less<>> spelled_;
 };
 
+// An integer type of so many bytes, to resize what is loaded as a load does.
+ptx::Type resizable(unsigned width, bool sign);
+
 class Decoder {
   public:
     Decoder(const ptx::Module& module, std::string_view source, const Placement& placement,
@@ -88,21 +91,29 @@ class Decoder {
     void end_block(const BasicBlock& block, std::uint32_t next);
     void fix_branches(const Part& part);
     void charge_branches();
+
+    // decode_registers.cpp
     std::uint32_t pressure(const std::vector<std::uint32_t>& functions) const;
+    std::uint32_t register_limit(const ptx::Function& f) const;
+
+    // decode_memory.cpp
+    void memory(const ptx::Instruction& i);
+    void parameter_load(const ptx::Instruction& i);
+    ptx::Space place_address(const ptx::Operand& m, ptx::Space space, Code& code);
+    void in_halves(Code code, const std::int32_t* values, unsigned width);
+
+    // decode_control.cpp
+    void control_flow(const ptx::Instruction& i);
+    void barrier(const ptx::Instruction& i);
 
     // instruction.cpp
     void instruction(const ptx::Instruction& i);
     void plain(const ptx::Instruction& i);
-    void memory(const ptx::Instruction& i);
-    void parameter_load(const ptx::Instruction& i);
-    bool control_flow(const ptx::Instruction& i);
-    void barrier(const ptx::Instruction& i);
     void call(const ptx::Instruction& i);
     void builtin(const ptx::Instruction& i, const ptx::Call& call, const ptx::Function& to);
     void convert_address(const ptx::Instruction& i);
     void cluster_address(const ptx::Instruction& i);
     void repack(const ptx::Instruction& i);
-    ptx::Space place_address(const ptx::Operand& m, ptx::Space space, Code& code);
 
     // matrix.cpp
     void matrix(const ptx::Instruction& i);
@@ -130,6 +141,7 @@ class Decoder {
     void mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space);
     void tensor(const ptx::Instruction& i, AsyncKind kind);
     void tensor_field(const ptx::Instruction& i, ptx::Space space);
+    void multimem(const ptx::Instruction& i, ptx::Space space);
     std::int32_t host_address(const ptx::Operand& m, ptx::Space space);
 
     // decode_texture.cpp

@@ -1,0 +1,179 @@
+// csrc/cpu/exec/decode_memory.cpp - loads, stores and atomics become code.
+#include "cpu/exec/control.hpp"
+#include "cpu/exec/decode.hpp"
+
+namespace cupola::cpu::exec {
+namespace {
+
+using Kind = ptx::Operand::Kind;
+using ptx::Shape;
+using ptx::Type;
+namespace field = ptx::field;
+
+}  // namespace
+
+// With the sign, or with zeros.
+Type resizable(unsigned width, bool sign) {
+    if (sign)
+        return width == 1 ? Type::s8 : width == 2 ? Type::s16 : width == 4 ? Type::s32 : Type::s64;
+    return width == 1 ? Type::u8 : width == 2 ? Type::u16 : width == 4 ? Type::u32 : Type::u64;
+}
+
+// op: [0..3] what is loaded or stored, [4] the address; of atomics [0] result, [1] and [2] sources.
+void Decoder::memory(const ptx::Instruction& i) {
+    const ptx::Form& form = i.form.form();
+    const auto named = static_cast<ptx::Space>(field::space.get(i.modifiers));
+    if (i.operands > 1 && named == ptx::Space::param && operand(i, 1).kind == Kind::memory &&
+        operand(i, 1).base == Kind::frame && is_formal(operand(i, 1).index))
+        return parameter_load(i);
+    ptx::Instruction as = i;
+    Code code;
+    code.line = i.line;
+    unsigned elements = 0;
+    struct Widen {
+        std::int32_t to, from;
+        Type to_type, from_type;
+    } widen[8];
+    std::int32_t values[8] = {};
+    unsigned widened = 0, count = 0;
+    const unsigned width = ptx::bytes_of(i.type);
+    const ptx::Operand* address_operand = nullptr;
+    for (unsigned n = 0; n < form.shapes.count; ++n) {
+        const Shape shape = form.shapes.list[n];
+        const ptx::Operand& o = operand(i, n);
+        if (shape == Shape::m) {
+            address_operand = &o;
+            continue;
+        }
+        if (shape == Shape::dv || shape == Shape::av) {
+            count = o.kind == Kind::vector ? o.count : 1;
+            for (unsigned k = 0; k < count; ++k) {
+                const ptx::Operand& e = o.kind == Kind::vector ? f_->operands[o.index + k] : o;
+                if (shape == Shape::av) {
+                    values[k] = relaxed_source(e, i.type);
+                    continue;
+                }
+                values[k] = destination(e);
+                if (e.kind != Kind::reg || ptx::bytes_of(e.type) == width) continue;
+                const bool sign = ptx::is_signed(i.type);
+                widen[widened] = {values[k], temporary(width),
+                                  resizable(ptx::bytes_of(e.type), sign), resizable(width, sign)};
+                values[k] = widen[widened++].from;
+            }
+            continue;
+        }
+        // Atomics: a result comes first, where there is one; sources from slot 1 on.
+        if (shape == Shape::d)
+            code.op[0] = destination(o);
+        else
+            code.op[++elements] = source(o, i.type);
+    }
+    const ptx::Operand& m = *address_operand;
+    ptx::Space space = place_address(m, named, code);
+    if (space == ptx::Space::cluster_shared) {
+        // The window's address becomes a generic one, which is then followed.
+        const std::int32_t host = temporary(8);
+        Code& convert = emit(cluster_control.generic_of_window, host, code.op[4]);
+        convert.imm = code.imm;
+        convert.flags = code.flags;
+        code.op[4] = host;
+        code.imm = 0;
+        code.flags = 0;
+        space = ptx::Space::generic;
+    }
+    as.modifiers =
+        (i.modifiers & ~field::space.put(15)) | field::space.put(static_cast<unsigned>(space));
+    const auto order = static_cast<ptx::Order>(field::order.get(i.modifiers));
+    const bool atomic = form.mnemonic == "atom" || form.mnemonic == "red";
+    if (order != ptx::Order::weak || atomic) code.flags |= flag::strong;
+    if (order == ptx::Order::acquire || order == ptx::Order::acq_rel) code.flags |= flag::acquire;
+    if (order == ptx::Order::release || order == ptx::Order::acq_rel) code.flags |= flag::release;
+    code.run = handlers_.find(i.form, Key{as.type, as.type2, as.modifiers});
+    if (!code.run) fail(i.line, "no handler for " + std::string(form.mnemonic));
+    if (count > 4) {
+        in_halves(code, values, width);
+    } else {
+        for (unsigned k = 0; k < count; ++k) code.op[k] = values[k];
+        code.count = static_cast<std::uint8_t>(count);
+        code.slot = kernel_->slots++;
+        kernel_->code.push_back(code);
+    }
+    for (unsigned k = 0; k < widened; ++k)
+        resize(widen[k].to, widen[k].to_type, widen[k].from, widen[k].from_type);
+}
+
+// A vector of 8 is two of 4, one behind the other; what all of it is aligned to is looked at first.
+void Decoder::in_halves(Code code, const std::int32_t* values, unsigned width) {
+    const std::int32_t place = temporary(8);  // the address may be loaded over
+    emit(code.flags & flag::address32 ? "cvt.u64.u32" : "mov.u64", place, code.op[4]);
+    if (code.imm != 0)
+        emit("add.u64", place, place, constant(8, static_cast<std::uint64_t>(code.imm)));
+    emit(alignment_check, 0, place).imm = std::int64_t{8} * width;
+    code.flags &= static_cast<std::uint8_t>(~flag::address32);
+    code.op[4] = place;
+    code.count = 4;
+    for (unsigned half = 0; half < 2; ++half) {
+        for (unsigned k = 0; k < 4; ++k) code.op[k] = values[4 * half + k];
+        code.imm = std::int64_t{4} * half * width;
+        code.slot = kernel_->slots++;
+        kernel_->code.push_back(code);
+    }
+}
+
+// Where an access begins: op[4] and imm. A variable of the function's own lies in local memory.
+ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code& code) {
+    switch (m.base) {
+        case Kind::reg:
+            code.op[4] = reg(m.index);
+            code.imm = m.value;
+            if (ptx::bytes_of(m.type) == 4) code.flags |= flag::address32;
+            break;
+        case Kind::variable: {
+            const ptx::Variable& v = module_.variables[m.index];
+            const bool shared = space == ptx::Space::shared || space == ptx::Space::cluster_shared;
+            if ((v.space == ptx::Space::shared) != shared)
+                fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
+            code.op[4] = address_of(m.index, 0, 8);
+            code.imm = m.value;
+            break;
+        }
+        case Kind::frame: {
+            const ptx::Variable& v = f_->frame[m.index];
+            if (is_formal(m.index) || (space != v.space && space != ptx::Space::local))
+                fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
+            code.op[4] = kernel_->stack_pointer;
+            code.flags |= flag::address32;
+            code.imm = static_cast<std::int64_t>(v.offset + static_cast<std::uint64_t>(m.value));
+            space = ptx::Space::local;
+            break;
+        }
+        default:
+            code.op[4] = constant(8, static_cast<std::uint64_t>(m.value));
+            break;
+    }
+    return space;
+}
+
+void Decoder::parameter_load(const ptx::Instruction& i) {
+    const ptx::Operand &d = operand(i, 0), &m = operand(i, 1);
+    const unsigned width = ptx::bytes_of(i.type), count = d.kind == Kind::vector ? d.count : 1;
+    const std::uint64_t at = f_->frame[m.index].offset + static_cast<std::uint64_t>(m.value);
+    if (at > kernel_->parameter_bytes ||
+        kernel_->parameter_bytes - at < std::uint64_t{width} * count)
+        fail(i.line, "a load from beyond the kernel's parameters");
+    if (at % width != 0) fail(i.line, "a misaligned load of a parameter");
+    for (unsigned k = 0; k < count; ++k) {
+        const ptx::Operand& e = d.kind == Kind::vector ? f_->operands[d.index + k] : d;
+        if (e.kind != Kind::reg) continue;
+        const bool same = ptx::bytes_of(e.type) == width;
+        const std::int32_t to = same ? reg(e.index) : temporary(width);
+        Code& code = emit(isa().find_parameter_load(width), to);
+        code.imm = static_cast<std::int64_t>(at + k * width);
+        const bool sign = ptx::is_signed(i.type);
+        if (!same)
+            resize(reg(e.index), resizable(ptx::bytes_of(e.type), sign), to,
+                   resizable(width, sign));
+    }
+}
+
+}  // namespace cupola::cpu::exec
