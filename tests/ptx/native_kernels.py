@@ -102,13 +102,31 @@ BODIES = {
     "sweeping_beyond": """add.u32 %r6, %r4, 0xffffff38; cvt.u64.u32 %rd6, %r6; shl.b64 %rd7, %rd6, 2; shl.b64 %rd8, %rd7, 32; shr.u64 %rd9, %rd8, 32; and.b64 %rd10, %rd9, 4092; add.u64 %rd11, %rd1, %rd7; sub.u64 %rd12, %rd11, %rd7;
     ld.global.u32 %r8, [%rd12]; cvt.u32.u64 %r9, %rd7; xor.b32 %r10, %r9, %r8; cvt.u32.u64 %r11, %rd10; add.u32 %r12, %r10, %r11; st.global.u32 [%rd5], %r12;""",
     "sweeping_in_turn": """mad.lo.u32 %r6, %r2, 192, %r1; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r7, [%rd7]; ld.global.u32 %r8, [%rd7+64]; mad.lo.u32 %r9, %r7, 5, %r8; st.global.u32 [%rd7+128], %r9; ld.global.u32 %r10, [%rd7]; add.u32 %r11, %r10, %r9; st.global.u32 [%rd5], %r11;""",
+    "rounds": """mov.u32 %r5, %r4; mov.u32 %r6, 0; mul.lo.u32 %r7, %r3, %r0;
+    GO: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; mad.lo.u32 %r6, %r6, 5, %r8; add.u32 %r5, %r5, %r7; setp.lt.u32 %p0, %r5, 4000; @%p0 bra GO; st.global.u32 [%rd5], %r6;""",
+    "rounds_down": """add.u32 %r5, %r4, 3000; mov.u32 %r6, 0; DOWN: mul.wide.s32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; ld.global.u32 %r8, [%rd7]; xor.b32 %r9, %r8, %r5; st.global.u32 [%rd8+8], %r9;
+    setp.le.s32 %p0, %r5, 70; add.s32 %r5, %r5, -7; @!%p0 bra DOWN;""",
+    "rounds_around": """add.u32 %r5, %r1, 0xffffff00; add.u32 %r6, %r1, 0x7fffff00; mov.u64 %rd6, %rd4; mov.u32 %r7, 1;
+    ONE: ld.global.u32 %r8, [%rd6]; mad.lo.u32 %r7, %r7, 3, %r8; add.u64 %rd6, %rd6, 28; add.u32 %r5, %r5, 3; setp.ge.u32 %p0, %r5, 0xfffff000; @%p0 bra ONE;
+    TWO: ld.global.u32 %r8, [%rd6]; mad.lo.u32 %r7, %r7, 5, %r8; sub.u64 %rd6, %rd6, 8; add.u64 %rd6, %rd6, 4; add.s32 %r6, %r6, 3; setp.gt.s32 %p1, %r6, 0; @%p1 bra TWO; st.global.u32 [%rd5], %r7;""",
+    "rounds_in_shared": """.shared .align 4 .b8 tile[768]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r7, %r5, %r6; ld.global.u32 %r8, [%rd4]; st.shared.u32 [%r7], %r8; st.shared.u32 [%r7+384], %r4; bar.sync 0;
+    mov.u32 %r9, 0; OUTER: mov.u32 %r10, 0; mov.u32 %r11, %r7; INNER: ld.shared.u32 %r12, [%r11]; mad.lo.u32 %r8, %r8, 7, %r12; setp.eq.u32 %p2, %r10, 5; @%p2 add.u32 %r8, %r8, %r9; add.u32 %r11, %r11, 4; add.u32 %r10, %r10, 1;
+    setp.lt.u32 %p0, %r10, 33; @%p0 bra INNER; add.u32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, %r0; @%p1 bra OUTER; st.global.u32 [%rd5], %r8;""",
+    "rounds_of_atomics": """.shared .align 4 .b8 bins[256]; mov.u32 %r5, bins; and.b32 %r6, %r1, 63; shl.b32 %r7, %r6, 2; add.u32 %r8, %r5, %r7; mov.u32 %r9, 0; st.shared.u32 [%r8], %r9; bar.sync 0; mov.u32 %r10, %r4;
+    ADD: mul.wide.u32 %rd6, %r10, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r11, [%rd7]; shl.b32 %r12, %r11, 2; and.b32 %r13, %r12, 252; add.u32 %r14, %r5, %r13; atom.shared.add.u32 %r15, [%r14], %r11; add.u32 %r10, %r10, 96; setp.lt.u32 %p0, %r10, 4096; @%p0 bra ADD;
+    bar.sync 0; ld.shared.u32 %r16, [%r8]; st.global.u32 [%rd5], %r16;""",
+    "rounds_of_steps": """mov.u32 %r5, %r1; mov.u32 %r6, 1; mov.u32 %r7, 0; and.b32 %r20, %r2, 1; add.u32 %r21, %r20, 1; NEXT: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r7, %r7, %r8; add.u32 %r5, %r5, %r6; add.u32 %r6, %r6, %r21;
+    setp.lt.u32 %p0, %r5, 3000; @%p0 bra NEXT; st.global.u32 [%rd5], %r7;""",
 }  # fmt: skip
+# Those whose loops go several rounds at once.
+ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics"]
 # Those whose blocks may go at once, where all of a block's threads do the same.
 SWEEPING = [name for name in BODIES if name.startswith("sweeping")]
 # Blocks of other shapes than one of 96 threads, by threads of x, y and z.
 SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
     "sweeping": [(32, 3), (80,), (128,), (1024,)],
+    "rounds": [(40,), (16, 4), (480,)],
     "sweeping_in_turn": [(48, 2), (32,)],
     "meeting": [(1,), (31,), (48,), (33, 2), (256,)],
 }
@@ -127,6 +145,7 @@ FAULTS = {
     "beyond_the_end": ".shared .align 4 .b8 tile[64]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r4; ret;",
     "a_hole": "mul.wide.u32 %rd6, %r4, 1073741824; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "running_out": "add.u64 %rd6, %rd4, 14784; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
+    "going_out": "mov.u32 %r5, %r4; GO: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r9, %r9, %r8; add.u32 %r5, %r5, 501; setp.lt.u32 %p0, %r5, 100000; @%p0 bra GO; st.global.u32 [%rd5], %r9;",
     "meeting_for_ever": "ON: bar.sync 0; bra ON;",
     "endless": "ON: add.u32 %r5, %r5, 1; setp.ne.u32 %p0, %r5, %r4; bra ON;",
 }  # fmt: skip

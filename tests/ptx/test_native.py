@@ -64,11 +64,15 @@ def test_faults_are_the_interpreters(compiled):
     assert " 702 " in faults["endless"]
     assert " 700 " in faults["beyond_the_end"] and "thread (16,0,0)" in faults["beyond_the_end"]
     assert "700 kernel running_out, block (4,0,0), thread (16,0,0)" in faults["running_out"]
+    assert "700 kernel going_out, block (0,0,0), thread (0,0,0)" in faults["going_out"]
     assert " 700 " in faults["a_hole"] and "thread (1,0,0)" in faults["a_hole"]
 
 
-def test_blocks_whose_threads_do_the_same_go_at_once():
+def test_blocks_whose_threads_do_the_same_and_rounds_that_are_alike_go_at_once():
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
+    for name in native_kernels.ROUNDS:
+        assert "rounds_ahead" in native_kernels.printed(module, name), name
+    assert "rounds_ahead" not in native_kernels.printed(module, "rounds_of_steps")
     for name in native_kernels.BODIES:
         at_once = "struct Sweep" in native_kernels.printed(module, name)
         if name in native_kernels.SWEEPING:

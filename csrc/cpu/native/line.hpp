@@ -85,6 +85,85 @@ CUPOLA_INLINE Line<V, S> line(O... sources) {
     return made;
 }
 
+// ---- lines in rounds to come ----------------------------------------------------------------
+
+template <class V, std::int64_t S>
+CUPOLA_INLINE Line<V, S> later(Line<V, S> line, std::uint64_t rounds, V rise) {
+    const V way = static_cast<V>(rounds) * rise;
+    return {static_cast<V>(line.low + way), static_cast<V>(line.high + way), line.holds};
+}
+
+template <class T>
+CUPOLA_INLINE std::uint64_t widened(One<std::uint32_t> value) {
+    return static_cast<std::uint64_t>(std::int64_t{bit_cast<T>(value.value)});
+}
+// Whether the half's lanes are in order as numbers of T.
+template <class T, std::int64_t S>
+CUPOLA_INLINE bool in_order(Line<std::uint32_t, S> line) {
+    constexpr auto way = static_cast<std::uint64_t>(S * std::int64_t{lanes / 2 - 1});
+    return widened<T>(value_at<lanes / 2 - 1>(line)) - widened<T>(value_at<0>(line)) == way &&
+           widened<T>(value_at<lanes - 1>(line)) - widened<T>(value_at<lanes / 2>(line)) == way;
+}
+// Whether all lanes answer an ordered comparison so, by those at the ends of the halves; x: what is
+// compared, as numbers.
+template <class Row, class M, bool Wanted, class A, class B>
+CUPOLA_INLINE bool goes_round(A a, B b, std::uint64_t* x) {
+    using T = Element<Row, 1, M>;
+    bool all = holds(a) && holds(b) && in_order<T>(a) && in_order<T>(b);
+    const auto ask = [&](auto left, auto right) {
+        std::uint32_t p;
+        once<Row, M>(bits_one(p), left, right);
+        all &= (p != 0) == Wanted;
+    };
+    ask(value_at<0>(a), value_at<0>(b));
+    ask(value_at<lanes / 2 - 1>(a), value_at<lanes / 2 - 1>(b));
+    ask(value_at<lanes / 2>(a), value_at<lanes / 2>(b));
+    ask(value_at<lanes - 1>(a), value_at<lanes - 1>(b));
+    x[0] = widened<T>(value_at<0>(a)), x[1] = widened<T>(value_at<lanes / 2>(a));
+    x[2] = widened<T>(value_at<0>(b)), x[3] = widened<T>(value_at<lanes / 2>(b));
+    return all;
+}
+
+// How many rounds after this one are like it. `at` tells whether all is well in a round, and Count
+// numbers that have to rise by the same, `by`, from round to round: the last four are what is
+// compared. `ahead`: whether it is worth asking before the loop has been left.
+template <unsigned Count, class At>
+[[gnu::noinline]] std::uint32_t rounds_ahead(const At& at, bool& ahead, std::int32_t& budget,
+                                             std::int32_t cost, std::uint64_t* by) {
+    constexpr std::uint64_t far = std::uint64_t{1} << 48, few = 2, most = 1 << 12;
+    std::uint64_t now[Count], next[Count], last[Count];
+    ahead = false;
+    if (!at(1, next) || !at(0, now)) return 0;
+    bool well = true;
+    for (unsigned n = 0; n < Count; ++n) {
+        by[n] = next[n] - now[n];
+        well &= by[n] + far < 2 * far;
+    }
+    if (!well) return 0;
+    std::uint64_t rounds = most;
+    if (cost > 0 && static_cast<std::int64_t>(rounds) * cost >= budget)
+        rounds = budget > 0 ? static_cast<std::uint64_t>((budget - 1) / cost) : 0;
+    const std::uint64_t bound = rounds;
+    for (unsigned n = Count - 4; n < Count - 2; ++n) {
+        const auto off = static_cast<std::int64_t>(now[n] - now[n + 2]),
+                   rise = static_cast<std::int64_t>(by[n] - by[n + 2]);
+        if (rise == 0 || (off < 0) == (rise < 0)) continue;
+        const std::int64_t left = ((off < 0 ? -off : off) - 1) / (rise < 0 ? -rise : rise);
+        if (left < static_cast<std::int64_t>(rounds))
+            rounds = left < 0 ? 0 : static_cast<std::uint64_t>(left);
+    }
+    // Where it was not those compared that end it, as at an array's end: as far as possible.
+    for (; rounds >= few; rounds /= 2) {
+        bool alike = at(rounds, last);
+        for (unsigned n = 0; n < Count; ++n) alike &= last[n] - now[n] == rounds * by[n];
+        if (!alike) continue;
+        ahead = rounds == bound;
+        budget -= static_cast<std::int32_t>(rounds) * cost;
+        return static_cast<std::uint32_t>(rounds);
+    }
+    return 0;
+}
+
 // ---- lines over all threads of a block ------------------------------------------------------
 
 // Thread i has the first one's value and i times S, if it holds.

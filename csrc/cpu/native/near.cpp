@@ -23,6 +23,7 @@ std::string Printer::line_of(const Access& access, std::int64_t& step) {
     if (!r->stepped || written_.count(r->offset) != 0) return "";
     const std::string name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
     line("const auto " + name + " = line_of<" + to_string(step) + ">(" + r->name() + ");");
+    bases_.push_back({name, r->offset});
     lines_[r->offset] = {name, step};
     return name;
 }
@@ -81,6 +82,7 @@ std::string Printer::derived(std::uint32_t n, const std::string& name, std::int6
         read = read == 0 || access.bytes < read ? access.bytes : read;
     }
     if (!program_.step_of(n, steps, step)) return "";
+    if (written > read) widened_.push_back(name);
     const std::string made = row(s) + ", " + word_type(written) + ", " + to_string(step);
     if (sweeping_) return "const auto " + name + " = stretch<" + made + ">(threads, " + text + ");";
     return "const auto " + name + " = line<" + made + ", " + (written > read ? "true" : "false") +
@@ -127,15 +129,16 @@ void Printer::note_access(std::uint32_t n) {
 
 void Printer::check_groups(std::uint32_t b) {
     for (const Group& g : groups_) {
-        line("const auto " + g.name + " = near<Window::" + (g.shared ? "shared" : "flat") +
-             ">(w, " + to_string(g.slot) + ", " + g.line + ", " + to_string(g.begin) + ", " +
-             to_string(g.end - g.begin) + ", " + to_string(g.align) + ", " +
-             (g.write ? "true" : "false") + ");");
+        checks_.push_back("auto " + g.name + " = near<Window::" + (g.shared ? "shared" : "flat") +
+                          ">(w, " + to_string(g.slot) + ", " + g.line + ", " + to_string(g.begin) +
+                          ", " + to_string(g.end - g.begin) + ", " + to_string(g.align) + ", " +
+                          (g.write ? "true" : "false") + ");");
+        line(checks_.back());
         if (g.shared || g.step == 0) continue;
-        if (program_.blocks[b].loop < 0)
-            line("fetch_ahead(" + g.name + ");");
-        else
-            line("fetch_ahead(" + g.name + ", before[" + to_string(places_++) + "]);");
+        fetches_.push_back(
+            "fetch_ahead(" + g.name +
+            (program_.blocks[b].loop < 0 ? ");" : ", before[" + to_string(places_++) + "]);"));
+        line(fetches_.back());
     }
 }
 
@@ -146,6 +149,10 @@ void Printer::plan(std::uint32_t b) {
     groups_.clear();
     group_of_.clear();
     fixed_lines(b);
+    for (auto* list : {&derived_, &widened_, &checks_, &fetches_}) list->clear();
+    bases_.clear();
+    asked_.clear();
+    const std::int64_t question = question_of(b);
     for (std::uint32_t n = block.first; n < block.end; ++n) {
         const Step& s = program_.steps[n];
         std::string name;
@@ -161,7 +168,13 @@ void Printer::plan(std::uint32_t b) {
                 const std::string text = derived(n, name, step);
                 if (text.empty()) name.clear();
                 line(text);
+                if (!text.empty()) derived_.push_back(text);
             }
+        }
+        if (n == question && s.accesses[2].bytes == 4) {
+            const std::string left = line_of(s.accesses[2], step),
+                              right = line_of(s.accesses[3], step);
+            if (!left.empty() && !right.empty()) asked_ = left + ", " + right;
         }
         note_written(n, name, step);
     }

@@ -182,8 +182,10 @@ void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t 
     if (cost != 0) line("w.budget -= " + to_string(cost) + ";");
     line("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
          ", 1)) " +
-         (back && !blocks[target].head ? "{ at = " + to_string(to) + "; goto dispatch; }"
-                                       : "goto T" + to_string(target) + ";"));
+         (back && !blocks[target].head
+              ? "{ at = " + to_string(to) + "; goto dispatch; }"
+              : (target == b && question_of(b) >= 0 ? "goto R" : "goto T") + to_string(target) +
+                    ";"));
     line("goto O" + to_string(b) + ";");
     went_ = true;
 }
@@ -253,15 +255,20 @@ void Printer::block(std::uint32_t b) {
     const Block& block = program_.blocks[b];
     const std::string number = to_string(b);
     line("S" + number + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) + ";");
-    line("T" + number + ": mask = w.mask;");
+    // Another round, or the first one.
+    const std::string round = question_of(b) < 0 ? "" : " ahead = true; R" + number + ":";
+    line("T" + number + ":" + round + " mask = w.mask;");
     line("L" + number + ": {");
     plan(b);
+    const bool alike = plan_rounds(b);
     if (!groups_.empty()) {
         std::string holds = "mask == all_lanes";
         for (const Group& group : groups_) holds += " && " + group.name + ".holds";
         line("if (__builtin_expect(" + holds + ", 1)) {");
         full_ = true;
+        if (alike) begin_rounds();
         statements(b);
+        if (alike) end_rounds();
         full_ = false;
         line("} else {");
     }
@@ -289,6 +296,7 @@ void Printer::function(const std::string& name) {
     std::uint32_t accesses = 1;
     for (const Step& step : program_.steps)
         accesses += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
+    line("bool ahead = false; (void)ahead;");
     line("std::uint64_t before[" + to_string(accesses) +
          "] = {};");  // where accesses in loops were
     line("for (Warp* each = &w;;) {");

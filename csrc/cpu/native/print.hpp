@@ -50,6 +50,13 @@ class Printer {
     void note_written(std::uint32_t n, const std::string& name, std::int64_t step);
     void check_groups(std::uint32_t b);
 
+    // print_rounds.cpp
+    std::int64_t question_of(std::uint32_t b) const;
+    std::string rise_of(std::uint32_t b, std::int32_t offset);
+    bool plan_rounds(std::uint32_t b);
+    void begin_rounds();
+    void end_rounds();
+
     // print_sweep.cpp
     void sweep();
     void sweep_lines();
@@ -97,6 +104,15 @@ class Printer {
         std::int64_t begin, end;  // offsets that are accessed
         std::int64_t align, step;
     };
+    // Lines that are looked for where the block begins; statements for those made of them and for
+    // checks, and what rounds to come have to look at beside (print_rounds.cpp).
+    struct Base {
+        std::string name;
+        std::int32_t offset;
+    };
+    std::vector<Base> bases_;
+    std::vector<std::string> derived_, widened_, checks_, fetches_;
+    std::string asked_;  // the lines that the loop's branch compares
     std::vector<Group> groups_;
     std::map<std::uint32_t, std::size_t> group_of_;  // by Code
     bool went_ = false, left_ = false;               // what is come to behind the block at hand

@@ -144,6 +144,8 @@ class Program {
     std::vector<std::uint32_t> returns_;   // Codes behind calls
 };
 
+bool is_ordered(const Step& step);  // sweep.cpp
+
 // Why a kernel is not printed.
 struct Unprintable {
     std::string why;

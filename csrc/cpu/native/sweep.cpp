@@ -12,10 +12,13 @@ namespace cupola::cpu::native {
 
 using namespace exec;
 
-namespace {
-
+// A comparison of integers whose answer changes once on the way from the least to the greatest.
 bool is_ordered(const Step& step) {
     using Op = ptx::Compare;
+    if (step.kind != Kind::lanes || step.guarded || step.accesses.size() != 4 ||
+        step.accesses[1].offset != 0 || step.origin.form.form().mnemonic != "setp" ||
+        !ptx::is_integer(step.origin.key.type))
+        return false;
     switch (static_cast<Op>(ptx::field::compare.get(step.origin.key.modifiers))) {
         case Op::lt:
         case Op::le:
@@ -30,8 +33,6 @@ bool is_ordered(const Step& step) {
             return false;
     }
 }
-
-}  // namespace
 
 // What the codes on the way have made known.
 struct Program::Sweeper {

@@ -1,0 +1,116 @@
+// csrc/cpu/native/print_rounds.cpp - rounds of a short loop that are alike, with one look for all.
+//
+// Of a loop that is one block, and that moves its addresses on by what is the same in each round,
+// the rounds to come are known: where this round's addresses, the next one's and those some rounds
+// on may be accessed and lie as far apart as they should, so may all between; and where the lanes
+// that are first to leave do not leave then, nobody leaves before.
+#include "cpu/native/print.hpp"
+
+namespace cupola::cpu::native {
+
+using std::to_string;
+
+// What the loop's branch asks, if it is one that is known ahead. -1: it is not.
+std::int64_t Printer::question_of(std::uint32_t b) const {
+    const Block& block = program_.blocks[b];
+    const Step& last = program_.steps[block.end - 1];
+    if (!block.head || block.loop_end != b || last.kind != Kind::branch ||
+        last.targets[0] != block.first)
+        return -1;
+    std::int64_t found = -1;
+    for (std::uint32_t n = block.first; n + 1 < block.end; ++n) {
+        const Step& step = program_.steps[n];
+        if (step.flows || step.ends || step.retried || step.entered) return -1;
+        for (const Access& access : step.accesses)
+            if (access.write && access.offset == last.accesses[0].offset) found = n;
+    }
+    return found >= 0 && is_ordered(program_.steps[static_cast<std::uint32_t>(found)]) ? found : -1;
+}
+
+// By how much a register rises from round to round, "" where that is not known.
+std::string Printer::rise_of(std::uint32_t b, std::int32_t offset) {
+    const Block& block = program_.blocks[b];
+    const Step* writer = nullptr;
+    for (std::uint32_t n = block.first; n < block.end; ++n)
+        for (const Access& access : program_.steps[n].accesses) {
+            if (!access.write || access.offset != offset) continue;
+            if (writer) return "";
+            writer = &program_.steps[n];
+        }
+    if (!writer) return "0";
+    if (writer->guarded || writer->kind != Kind::lanes ||
+        writer->origin.form.form().mnemonic != "add" || writer->accesses.size() != 3 ||
+        !ptx::is_integer(writer->origin.key.type) ||
+        ptx::field::sat.get(writer->origin.key.modifiers) != 0)
+        return "";
+    const Access &a = writer->accesses[1], &c = writer->accesses[2];
+    const Access& other = a.offset == offset ? c : a;
+    const Register* r = program_.at(other.offset);
+    if ((a.offset != offset && c.offset != offset) || other.offset == offset) return "";
+    return !r || r->constant || r->same ? input(other) + ".value" : "";
+}
+
+// The lines of some round to come, and whether all is well in it: a function, and how often.
+bool Printer::plan_rounds(std::uint32_t b) {
+    const std::int64_t question = asked_.empty() ? -1 : question_of(b);
+    if (question < 0 || groups_.empty()) return false;
+    std::string text;
+    for (const Base& base : bases_) {
+        const std::string rise = rise_of(b, base.offset);
+        if (rise.empty()) return false;
+        if (rise != "0")
+            text +=
+                "const auto " + base.name + " = later(now_" + base.name + ", k, " + rise + ");\n";
+    }
+    for (const Base& base : bases_) line("const auto now_" + base.name + " = " + base.name + ";");
+    const Step& last = program_.steps[program_.blocks[b].end - 1];
+    const bool negate =
+        (program_.kernel.code[program_.blocks[b].end - 1].flags & exec::flag::negate) != 0;
+    unsigned count = 0;
+    std::string holds = "true";
+    const auto look = [&](const std::string& value) {
+        text += "x[" + to_string(count++) + "] = " + value + ";\n";
+    };
+    for (const std::string& each : derived_) text += each + "\n";
+    for (const std::string& each : checks_) text += each + "\n";
+    for (const Group& g : groups_) {
+        holds += " & " + g.name + ".holds";
+        look(g.name + ".low");
+        look(g.name + ".high");
+    }
+    for (const std::string& each : widened_) {
+        look(each + ".low");
+        look(each + ".high");
+    }
+    const std::string at = to_string(count);
+    count += 4;
+    text += "return static_cast<bool>((" + holds + ") & goes_round<" +
+            row(program_.steps[static_cast<std::uint32_t>(question)]) + ", " +
+            (negate ? "false" : "true") + ">(" + asked_ + ", x + " + at + "));";
+    const std::string cost = to_string(program_.kernel.code[program_.blocks[b].end - 1].cost);
+    line("std::uint64_t by[" + to_string(count) + "] = {};");
+    line("std::uint32_t more = 0;");
+    line("if (ahead && mask == all_lanes && code + " + to_string(last.targets[0]) +
+         " < w.limit) {");
+    line("more = rounds_ahead<" + to_string(count) +
+         ">([=, &w](std::uint64_t k, std::uint64_t* x) { (void)w; (void)k;");
+    text_ += text + "\n";
+    line("}, ahead, w.budget, " + cost + ", by); }");
+    return true;
+}
+
+// Around the statements of a round.
+void Printer::begin_rounds() { line("for (;; --more) {"); }
+void Printer::end_rounds() {
+    line("if (more == 0) break;");
+    unsigned n = 0;
+    for (const Group& g : groups_) {
+        line(g.name + ".low += by[" + to_string(n) + "]; " + g.name + ".high += by[" +
+             to_string(n + 1) + "];");
+        n += 2;
+    }
+    for (const std::string& each : fetches_) line(each);
+    line("}");
+}
+
+}  // namespace cupola::cpu::native
