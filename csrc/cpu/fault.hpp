@@ -6,6 +6,7 @@ namespace cupola::cpu {
 enum class FaultKind {
     illegal_address,
     misaligned_address,
+    address_space,
     illegal_instruction,
     trap,
     assertion,

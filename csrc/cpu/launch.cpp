@@ -25,6 +25,8 @@ CUresult code_of(Fault::Kind kind) {
             return CUDA_ERROR_ILLEGAL_ADDRESS;
         case Fault::Kind::misaligned_address:
             return CUDA_ERROR_MISALIGNED_ADDRESS;
+        case Fault::Kind::address_space:
+            return CUDA_ERROR_INVALID_ADDRESS_SPACE;
         case Fault::Kind::illegal_instruction:
             return CUDA_ERROR_ILLEGAL_INSTRUCTION;
         case Fault::Kind::assertion:

@@ -208,6 +208,8 @@ inline constexpr Axis vector =
     axis(field::vector, true, false, false, is("v2", 2), is("v4", 4), is("v8", 8));
 inline constexpr Axis vector_always =
     axis(field::vector, false, false, false, is("v2", 2), is("v4", 4), is("v8", 8));
+inline constexpr Axis vector_2_4 =
+    axis(field::vector, false, false, false, is("v2", 2), is("v4", 4));
 inline constexpr Axis space =
     axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
          is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared),
@@ -338,6 +340,21 @@ inline constexpr Axis aligned = axis(field::aligned, true, false, false, is("ali
 inline constexpr Axis cta = axis(field::none, true, false, false, is("cta", 0));
 inline constexpr Axis predicate_op =
     axis(field::operation, false, true, false, is("and", Atomic::and_), is("or", Atomic::or_));
+
+// Of memory of several devices: an order is written with its scope, or neither is.
+inline constexpr Axis multicast_load =
+    axis(field::none, true, false, false, is("weak", 0), is("relaxed.cta", 0),
+         is("relaxed.cluster", 0), is("relaxed.gpu", 0), is("relaxed.sys", 0), is("acquire.cta", 0),
+         is("acquire.cluster", 0), is("acquire.gpu", 0), is("acquire.sys", 0));
+inline constexpr Axis multicast_store =
+    axis(field::none, true, false, false, is("weak", 0), is("relaxed.cta", 0),
+         is("relaxed.cluster", 0), is("relaxed.gpu", 0), is("relaxed.sys", 0), is("release.cta", 0),
+         is("release.cluster", 0), is("release.gpu", 0), is("release.sys", 0));
+inline constexpr Axis multicast_reduce =
+    axis(field::none, true, false, false, is("relaxed.cta", 0), is("relaxed.cluster", 0),
+         is("relaxed.gpu", 0), is("relaxed.sys", 0), is("release.cta", 0), is("release.cluster", 0),
+         is("release.gpu", 0), is("release.sys", 0));
+inline constexpr Axis sum_f32 = axis(field::none, true, false, false, is("acc::f32", 0));
 
 // Textures and surfaces.
 inline constexpr Axis geometry =

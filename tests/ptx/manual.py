@@ -44,13 +44,6 @@ INDEX = """
 9.7.19.1 brkpt | 9.7.19.2 nanosleep | 9.7.19.3 pmevent | 9.7.19.4 trap | 9.7.19.5 setmaxnreg
 """
 
-# What compute_90a has and the CPU device has not, and why.
-ABSENT = {
-    "multimem.ld_reduce": "needs multicast objects, which the device does not have",
-    "multimem.st": "needs multicast objects",
-    "multimem.red": "needs multicast objects",
-}
-
 # Forms that stand for others like them, in a kernel with %r (32 bits), %d (64), %h (16), %f, %g
 # (f64), %p, %q (128), and labels. ptxas takes each for sm_90a.
 FORMS = [
@@ -127,9 +120,6 @@ FORMS = [
      "aggr_smem_size", "dynamic_smem_size")),
     *(f"mov.u64 %d1, %{name};" for name in ("gridid", "clock64", "globaltimer", "pm3_64", "current_graph_exec")), "mov.pred %p1, %is_explicit_cluster;",
 ]  # fmt: skip
-
-# Forms of FORMS that the CPU device refuses, by how they begin.
-ABSENT_FORMS = ("multimem.",)  # fmt: skip
 
 # Of newer devices than compute_90a: neither ptxas for sm_90a nor the CPU device takes them.
 NEWER = [

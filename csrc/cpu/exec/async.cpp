@@ -23,13 +23,13 @@ bool in_window(ptx::Space space) {
     return space == ptx::Space::shared || space == ptx::Space::cluster_shared;
 }
 
+}  // namespace
+
 std::string_view spelled(ptx::Atomic operation) {
     static constexpr std::string_view names[] = {"add", "min", "max", "inc",  "dec",
                                                  "and", "or",  "xor", "exch", "cas"};
     return names[static_cast<unsigned>(operation)];
 }
-
-}  // namespace
 
 // A register of the lanes' host addresses of what [ ] names in a space.
 std::int32_t Decoder::host_address(const ptx::Operand& m, ptx::Space space) {
@@ -183,6 +183,9 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
             complete(2, constant(4, ptx::bytes_of(i.type)));
             break;
         }
+        case AsyncKind::Multimem:
+            multimem(i, space);
+            break;
         default:
             fail(i.line, "no handler for " + std::string(form.mnemonic));
     }

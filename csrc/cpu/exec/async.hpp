@@ -5,12 +5,17 @@
 // copies need no books. What counts arrivals and bytes is told in the same turn.
 #pragma once
 
+#include <string_view>
+
 #include "cpu/exec/code.hpp"
 #include "cpu/tensor_map.hpp"
+#include "ptx/modifiers.hpp"
 
 namespace cupola::cpu::exec {
 
 class BlockState;
+
+std::string_view spelled(ptx::Atomic operation);
 
 // By the names of the table's semantics.
 enum class AsyncKind : std::uint8_t {
@@ -46,6 +51,7 @@ enum class AsyncKind : std::uint8_t {
     TensorReduce,
     TensorReplace,
     TensorCopyFence,
+    Multimem,
 };
 
 // op: [0] result, [1] generic address of the object, [2] count, state or parity. nullptr: the kind

@@ -35,6 +35,7 @@ using TensorSend = Lowered;
 using TensorStore = Lowered;
 using TensorReplace = Lowered;
 using TensorCopyFence = Lowered;
+using Multimem = Lowered;
 
 Handler find_async(unsigned row, const Key& key) {
     return ChapterBinding<ptx::table::async

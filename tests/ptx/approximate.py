@@ -1,0 +1,89 @@
+"""The largest errors of approximate instructions: `python -m ptx.approximate FILE` in `tests`.
+
+Over random and special values, as tests/ptx/test_rows.py has them, of the driver that
+CUPOLA_TEST_DRIVER names or the CPU device; what the bounds are is said in reference.py.
+"""
+
+import math
+import pathlib
+import random
+import sys
+from ctypes import c_char
+
+import numpy as np
+
+from . import reference
+from .driver import Driver
+from .test_rows import COMPUTED, COUNT, Kernel, sources_of, stored
+
+ROUNDS = 40
+HEADER = ".version 8.6\n.target sm_90\n.address_size 64\n"
+
+
+def approximate():
+    """(row, opcode, modifiers, type, second type) of each spelling with a bound on its error."""
+    for row in COMPUTED:
+        if ".approx" in row.mnemonic or ".full" in row.mnemonic:
+            for spelling in row.opcodes():
+                yield row, *spelling
+
+
+def halves(expected, bits):
+    if isinstance(expected, tuple):
+        return zip(expected, (bits & 0xFFFF, bits >> 16), strict=True)
+    return [(expected, bits)]
+
+
+def error(expected, bits):
+    """(part of the bound, error, whether it is relative); None where the bound is no number."""
+    got, exact = reference.as_double(expected.t, bits), expected.exact
+    e, _ = reference.fl.FORMATS[expected.t]
+    least, most = 2.0 ** (3 - (1 << (e - 1))), 2.0 ** ((1 << (e - 1)) - 1)
+    if not math.isfinite(exact) or not least <= abs(exact) < most or not math.isfinite(got):
+        return None
+    bounds = abs(exact) * expected.relative, expected.absolute
+    off, relative = abs(got - exact), bounds[0] >= bounds[1]
+    return off / max(bounds), off / abs(exact) if relative else off, relative
+
+
+def largest(driver, row, opcode, named, t, t2):
+    kernel, rng, worst = Kernel(0, row, opcode, t, t2, None), random.Random(opcode), (0, 0, True)
+    module = driver.load(HEADER + kernel.text)
+    for _ in range(ROUNDS):
+        inputs = [[sources_of(k, rng) for _ in range(COUNT)] for k in kernel.sources]
+        data, out = np.array(inputs, np.uint64).reshape(-1), np.zeros(COUNT, np.uint64)
+        module.run(kernel.name, 4, COUNT // 4, [data, out])
+        for values, word in zip(zip(*inputs, strict=True), out, strict=True):
+            expected = reference.FUNCTIONS[row.semantics](named, t, t2, *values)[0]
+            bits = int(word) & ((1 << stored(t)) - 1)
+            for one, part in halves(expected, bits):
+                if isinstance(one, reference.Near) and (seen := error(one, part)):
+                    worst = max(worst, seen)
+    module.unload()
+    return worst
+
+
+def main(path):
+    driver, name = Driver(), (c_char * 96)()
+    driver("cuDeviceGetName", name, 96, driver.device)
+    lines = [
+        f"# Largest errors of approximate instructions: {name.value.decode()}",
+        "",
+        f"`python -m ptx.approximate` made this: {ROUNDS * COUNT} tuples of values each, special "
+        "ones among them; results",
+        "that are normal numbers. `sin` and `cos` of values beyond pi, whose error the manual",
+        "leaves open, are not counted.",
+        "",
+        "| instruction | largest error seen | of the bound |",
+        "| --- | --- | --- |",
+    ]
+    for row, opcode, *rest in approximate():
+        part, off, relative = largest(driver, row, opcode, *rest)
+        kind = "relative" if relative else "absolute"
+        seen = f"2^{math.log2(off):.1f}, {kind}" if off else "none beside the rounded result"
+        lines.append(f"| `{opcode}` | {seen} | {part:.2f} |")
+    pathlib.Path(path).write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
