@@ -41,6 +41,7 @@ def load(name: str, path: Path, submodules: Path | None = None) -> ModuleType:
 # here may look for a compiler.
 build = load("_cupola_build", PACKAGE / "build" / "__init__.py", PACKAGE / "build")
 for module in (
+    "ahead",
     "architectures",
     "declarations",
     "error",

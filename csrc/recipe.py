@@ -40,6 +40,9 @@ WEIGHTS = {
     "csrc/cpu/exec/isa/compare.cpp": 4,
     "csrc/cpu/exec/isa/sync.cpp": 4,
 }
+# Shipped kernels that are machine code for the CPU device: a compiler takes some seconds for these,
+# and minutes for the others.
+AHEAD = ("double_array", "doublify", "mandelbrot_ker", "saxpy")
 # And this declares the driver's functions in its own way.
 APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
@@ -131,8 +134,19 @@ class Recipe:
 
     def products(self) -> dict[str, Path]:
         """Library files by their place below the package's lib folder."""
-        names = ("libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so")
+        names = ["libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so"]
+        names += [f"cpu/kernels.{level}.so" for level in self.levels()]
         return {name: self.native / "lib" / name for name in names}
+
+    def levels(self) -> Sequence[str]:
+        """Of the host's instruction set, which shipped kernels' machine code is made for.
+
+        None by a device that is built with sanitizers: it runs in programs that preload them.
+        """
+        if self.compiler.variant != "release":
+            return ()
+        everywhere = self.build.architectures.asks_for_all()
+        return self.build.processors.levels("all" if everywhere else "native")
 
     def steps(self, toolkit: Any, architectures: Any) -> list[Any]:
         """All that is made before the Cython modules."""
@@ -148,7 +162,24 @@ class Recipe:
             )
         ]
         arrays = self.array_steps(toolkit, architectures)
-        return [*image, *arrays, *self.runtime_steps(toolkit), *self.device_steps(toolkit)]
+        device = [*self.device_steps(toolkit), *self.ahead_steps()]
+        return [*image, *arrays, *self.runtime_steps(toolkit), *device]
+
+    def ahead_steps(self) -> list[Any]:
+        """Shipped kernels' machine code for the CPU device, which looks for it beside itself."""
+        made = self.products()
+        return [
+            self.build.ahead.step(
+                BUILD / "kernels" / "kernels.fatbin",
+                made["kernels.json"],
+                made["cpu/libcuda.so.1"],
+                level,
+                made[f"cpu/kernels.{level}.so"],
+                title="shipped kernels",
+                kernels=AHEAD,
+            )
+            for level in self.levels()
+        ]
 
     def array_steps(self, toolkit: Any, architectures: Any) -> list[Any]:
         """The image of the kernels of arrays: each one's PTX, and machine code of each source's.

@@ -4,6 +4,8 @@ import os
 import platform
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -175,11 +177,41 @@ def test_a_wheel_has_every_level(tmp_path):
 
 def test_what_takes_a_compiler_long_is_left_out_and_said(tmp_path):
     project = make(tmp_path, CUPOLA_ARCHITECTURES="cpu")
-    steps = "".join(f"x = x / (x * x + {n + 2});\n" for n in range(200))
+    steps = "".join(f"x = x / (x * x + {n + 2});\n" for n in range(600))
     project.write("csrc/first.cu", FIRST.replace("x = x * 0.75f + y;", steps))
     output = project.setup("build_kernels", "--inplace")
     assert "not ahead of time for the CPU device: wander: it " in output
     assert use(project)[1] == "interpreted"
+
+
+SHIPPED = """
+import ctypes, hashlib, json, cupola
+picture = cupola.mandelbrot(512, iterations=100)
+device = cupola.driver.info().path
+library = ctypes.CDLL(device)
+library.cupola_cpu_execution.restype = library.cupola_cpu_add_ahead.restype = ctypes.c_char_p
+kernel = cupola.shipped_kernels()["mandelbrot_ker"]
+print(json.dumps([hashlib.sha256(picture.tobytes()).hexdigest(),
+                  library.cupola_cpu_execution(ctypes.c_void_p(kernel.handle)).decode(),
+                  library.cupola_cpu_add_ahead(device.replace("libcuda.so.1", "kernels").encode())
+                  .decode()]))
+"""
+
+
+def test_shipped_kernels_are_machine_code_from_the_start():
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CUPOLA_CPU_")}
+    environment |= {"CUPOLA_DRIVER": "cpu", "PATH": "/nowhere"}
+
+    def run(**more):
+        command = [sys.executable, "-c", SHIPPED]
+        done = subprocess.run(
+            command, env=environment | more, capture_output=True, text=True, check=True
+        )
+        return json.loads(done.stdout)
+
+    bits, how, objection = run()
+    assert (how, objection) == ("compiled", "")
+    assert run(CUPOLA_CPU_MODE="interpret") == [bits, "interpreted", ""]
 
 
 def test_hosts():

@@ -12,7 +12,7 @@ import pytest
 
 import cupola.build
 from cupola import paths
-from cupola.build import architectures, native, processors, step, toolkit  # noqa: F401 - attributes of cupola.build
+from cupola.build import ahead, architectures, native, processors, step, toolkit  # noqa: F401 - attributes of cupola.build
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -26,8 +26,8 @@
 namespace cupola::cpu::native {
 namespace {
 
-// Bytes of source. A compiler takes some 10 s for 32 KiB of it, and more than in proportion beyond.
-constexpr std::size_t most_ahead = 64 * 1024;
+// Bytes of source. A compiler takes some 10 s for so much, and more than in proportion beyond.
+constexpr std::size_t most_ahead = 192 * 1024;
 
 struct Loaded {
     void* library;
@@ -41,6 +41,14 @@ struct Known {
 Known& known() {
     static auto* one = new Known;
     return *one;
+}
+
+// What lies beside the device itself: cupola's own kernels.
+void add_own() {
+    Dl_info about;
+    if (dladdr(reinterpret_cast<void*>(&add_own), &about) == 0 || !about.dli_fname) return;
+    const std::string file = real_path(about.dli_fname);
+    add_ahead(file.substr(0, file.rfind('/') + 1) + "kernels");
 }
 
 std::string symbol_of(const std::string& kernel) { return "cupola_ahead_" + kernel; }
@@ -136,6 +144,8 @@ std::string add_ahead(const std::string& stem) {
 }
 
 bool is_ahead(const std::string& kernel) {
+    static std::once_flag own;
+    std::call_once(own, &add_own);
     Known& all = known();
     std::lock_guard lock(all.mutex);
     for (const Loaded& each : all.libraries)

@@ -1,7 +1,7 @@
 # package/cupola/build/ahead.py - steps that compile kernels for the CPU device.
 """Machine code of an image's kernels, made by the CPU device itself: run as a program, by a step.
 
-    python ahead.py DRIVER IMAGE MANIFEST LEVEL LIBRARY
+    python ahead.py DRIVER IMAGE MANIFEST LEVEL LIBRARY [KERNEL ...]
 """
 
 from __future__ import annotations
@@ -38,28 +38,39 @@ def steps(image: Path, manifest: Path, levels: Sequence[str], *, title: str) -> 
         return []
     from cupola import paths  # which is there whole, where packages are built
 
+    driver = Path(paths.cpu_driver())
+    return [
+        step(image, manifest, driver, level, image.with_suffix(f".{level}.so"), title=title)
+        for level in levels
+    ]
+
+
+def step(
+    image: Path,
+    manifest: Path,
+    driver: Path,
+    level: str,
+    target: Path,
+    *,
+    title: str,
+    kernels: Sequence[str] = (),
+) -> Step:
+    """The step that makes one library: of all kernels, or of those that are named."""
     from .native import Compiler
     from .step import Step
 
     compiler = Compiler.find()
-    driver = Path(paths.cpu_driver())
-    made = []
-    for level in levels:
-        target = image.with_suffix(f".{level}.so")
-        files = (str(driver), str(image), str(manifest), level, str(target))
-        made.append(
-            Step(
-                target=target,
-                inputs=(image, manifest, driver, Path(__file__)),
-                command=(sys.executable, "-I", __file__, *files),
-                key=("ahead", level, compiler.version, *compiler.command[1:], str(target)),
-                depfile=target.with_suffix(".d"),
-                label=f"{title}: machine code for {level}",
-                weight=10,
-                cached=True,
-            )
-        )
-    return made
+    files = (str(driver), str(image), str(manifest), level, str(target))
+    return Step(
+        target=target,
+        inputs=(image, manifest, driver, Path(__file__)),
+        command=(sys.executable, "-I", __file__, *files, *kernels),
+        key=("ahead", level, compiler.version, *compiler.command[1:], str(target), *kernels),
+        depfile=target.with_suffix(".d"),
+        label=f"{title}: machine code for {level}",
+        weight=10,
+        cached=True,
+    )
 
 
 class Driver:
@@ -113,10 +124,11 @@ class Driver:
             print(f"not ahead of time for the CPU device: {line}")
 
 
-def main(driver: str, image: str, manifest: str, level: str, target: str) -> None:
+def main(driver: str, image: str, manifest: str, level: str, target: str, *kernels: str) -> None:
     """Make one library."""
     device = Driver(driver)
     names = [kernel["name"] for kernel in json.loads(Path(manifest).read_text())["kernels"]]
+    names = [name for name in names if not kernels or name in kernels]
     device.make(device.functions(Path(image).read_bytes(), names), level, target)
     Path(target).with_suffix(".d").write_text(f"{target}:\n")
 
