@@ -1,7 +1,7 @@
 """The largest errors of approximate instructions: `python -m ptx.approximate FILE` in `tests`.
 
 Over random and special values, as tests/ptx/test_rows.py has them, of the driver that
-CUPOLA_TEST_DRIVER names or the CPU device; what the bounds are is said in reference.py.
+CUPOLA_TEST_DRIVER names or the CPU device; what the bounds are is said in reference/.
 """
 
 import math

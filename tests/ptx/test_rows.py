@@ -7,9 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from . import narrow, reference, table
+from . import reference, table
 
-assert narrow  # its references count, too
 ROWS = list(table.rows())
 COUNT = 512  # threads, each with one tuple of sources
 OUTPUTS = {"d", "dw", "d32", "dr", "p", "pq", "dp", "cc_out"}

@@ -1,8 +1,7 @@
 """Which rows of the instruction table random programs are made of, and why others are not."""
 
-from .. import narrow, reference, table
+from .. import reference, table
 
-assert narrow  # its references count, too
 LOWERED = {"set", "setp", "lop3"}
 
 # Chapters whose instructions need objects, descriptors or fragments made for them.

@@ -3,8 +3,8 @@
 import math
 from fractions import Fraction
 
-from . import floats as fl
-from .reference import clamp, cut, define, value
+from .. import floats as fl
+from .core import clamp, cut, define, value
 
 
 @define("ConvertPackMore")
