@@ -1,0 +1,102 @@
+"""Every operation of few instructions, in each type: its pace over a copy of the same bytes.
+
+python benchmarks/bench_operations.py [--out FILE] [--quick]
+"""
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from bench_kernels import Way, copying, rows, timed
+
+import cupola
+
+TYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64")
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "power",
+    "maximum",
+    "fmin",
+    "bitwise_and",
+    "left_shift",
+    "right_shift",
+    "less",
+    "equal",
+    "logical_and",
+    "copysign",
+]
+UNARY = [
+    "negative",
+    "absolute",
+    "sign",
+    "square",
+    "reciprocal",
+    "sqrt",
+    "rint",
+    "invert",
+    "isnan",
+    "logical_not",
+]
+MANY = "power", "floor_divide", "remainder", "fmod"  # functions of reals, other than of integers
+
+
+def result_of(name, dtype):
+    """What it gives of that type, where it is done in just that; else None."""
+    if dtype.kind == "f" and name in MANY:
+        return None
+    ufunc = getattr(np, name)
+    try:
+        *operands, result = ufunc.resolve_dtypes((dtype,) * ufunc.nin + (None,))
+    except TypeError:
+        return None
+    return result if set(operands) == {dtype} else None
+
+
+def pace(name, x, y, room):
+    """Times as fast as a copy of what it reads and writes."""
+    result = result_of(name, x.dtype)
+    ufunc = getattr(np, name)
+    out = room.view(result)[: x.size]
+    moved = ufunc.nin * x.nbytes + out.nbytes
+    halves = [cupola.empty(moved // 2, np.uint8) for _ in range(2)]
+    ways = [
+        Way("copy", copying(halves[0].address, halves[1].address, moved // 2), []),
+        Way("cupola", partial(ufunc, *(x, y)[: ufunc.nin], out=out), []),
+    ]
+    timed(ways, calls=4)
+    return rows(ways)[1]["times faster"]
+
+
+def main():
+    """Prints the table, a column for each type; of operations that have no result no number."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--quick", action="store_true", help="1 MiB arrays, not 1 GiB")
+    asked = parser.parse_args()
+    nbytes = 2**20 if asked.quick else 2**30
+    random = np.random.default_rng(0)
+    room = cupola.empty(nbytes, np.uint8)
+    lines = ["| | " + " | ".join(TYPES) + " |", "|" + " --- |" * (len(TYPES) + 1)]
+    cells = {name: [] for name in (*BINARY, *UNARY)}
+    for dtype in map(np.dtype, TYPES):
+        host = random.integers(1, 100, (2, nbytes // dtype.itemsize), np.uint8)
+        x, y = (cupola.to_device(row.astype(dtype)) for row in host)
+        for name, row in cells.items():
+            done = result_of(name, dtype) is not None
+            row.append(f"{pace(name, x, y, room):.2f}" if done else "")
+    lines += [f"| {name} | " + " | ".join(row) + " |" for name, row in cells.items()]
+    text = "\n".join([f"### arrays of {nbytes >> 20} MiB on {cupola.Device().name}", "", *lines])
+    print(text)
+    if asked.out:
+        asked.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
