@@ -84,7 +84,9 @@ def test_shared_memory(dynamic, load):
     assert (total == total[0, 0]).all() and total[0, 0] >= dynamic + 12
 
 
-def test_environment_registers_of_a_plain_launch(load):
+def test_environment_registers_of_a_plain_launch(load, driver):
+    if driver.on_hardware:
+        pytest.skip("what a driver keeps in them is its own")
     assert (read(load, "envreg0") == 0).all() and (read(load, "envreg31") == 0).all()
 
 
