@@ -116,7 +116,7 @@ class Unit {
             return;
         }
         if (is(at_, ".section")) {
-            at_ = behind_braces(at_ + 2);  // behind its name
+            at_ = behind_braces(need(at_ + 1) + 1);  // behind its name
             return;
         }
         Statement s{};

@@ -239,6 +239,7 @@ def test_wrong_ptx(cuda):
 
 @pytest.mark.parametrize("text", [b"\0", b"hello\0", b".version\0", b".version 7.0\n.target\0",
                                   HEAD.encode() + b".func (\0", HEAD.encode() + b".visible\0",
+                                  HEAD.encode() + b".section\0",
                                   HEAD.encode() + b".global .u32 x[2] = {1,\0"])  # fmt: skip
 def test_what_is_no_ptx(cuda, own, text):
     with Link(cuda) as link:
