@@ -53,7 +53,7 @@ void Parser::statement(Function& f) {
     }
     if (token.kind == Token::Kind::word && peek(1).kind == Token::Kind::mark &&
         peek(1).mark == ':') {
-        take();
+        expect_name("a label");
         take();
         if (at_directive(".branchtargets")) return branch_targets(f, token.text);
         if (at_directive(".callprototype")) return call_prototype(token.text);
@@ -68,7 +68,7 @@ void Parser::register_declaration(Function& f) {
     const Token& start = peek();
     const Type type = fundamental_type();
     do {
-        const std::string_view name = expect_word("a register's name");
+        const std::string_view name = expect_name("a register's name");
         if (accept('<')) {
             const std::uint64_t count = constant_unsigned("a count");
             expect('>');

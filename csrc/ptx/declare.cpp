@@ -99,7 +99,7 @@ Parser::Declared Parser::declarator(Space space, const Prefix& prefix) {
             break;
         }
     }
-    v.name = std::string(expect_word("a name"));
+    v.name = std::string(expect_name("a name"));
     if (v.opaque != Opaque::none && (vector != 1 || at_mark('[')))
         fail(peek(), "an array of textures, samplers or surfaces is not supported",
              Error::Kind::unsupported_form);

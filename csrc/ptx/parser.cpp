@@ -66,6 +66,14 @@ std::string_view Parser::expect_word(const char* what) {
     return take().text;
 }
 
+std::string_view Parser::expect_name(const char* what) {
+    const Token& token = peek();
+    const std::string_view name = expect_word(what);
+    if (name.find_first_of(".:") != std::string_view::npos)
+        fail(token, std::string(what) + " has no '.' or ':' in it");
+    return name;
+}
+
 void Parser::fail(const Token& at, const std::string& message, Error::Kind kind) const {
     fail_line(at.line, message, kind);
 }
@@ -235,7 +243,7 @@ void Parser::function(const Prefix& prefix, bool entry) {
     open_scope();
     if (!entry && at_mark('(')) parameters(f, f.results, false);
     const Token& name = peek();
-    f.name = std::string(expect_word("a function's name"));
+    f.name = std::string(expect_name("a function's name"));
     if (at_mark('(')) parameters(f, f.formals, entry);
     const std::uint64_t after_formals = frame_at_;
     if (entry) frame_at_ = 0;  // an entry's parameters lie in a bank of their own

@@ -55,6 +55,7 @@ class Parser {
     bool accept(char c);
     void expect(char c);
     std::string_view expect_word(const char* what);
+    std::string_view expect_name(const char* what);  // which is given there to something
     [[noreturn]] void fail(const Token& at, const std::string& message,
                            Error::Kind kind = Error::Kind::invalid) const;
     [[noreturn]] void fail_line(std::uint32_t line, const std::string& message,

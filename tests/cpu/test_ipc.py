@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from ctypes import byref, c_bool, c_int, c_uint, c_uint64, c_void_p
 
 import pytest
@@ -191,10 +192,33 @@ def test_memory_is_shared_under_load(cuda, own, kernel, streams):
     cuda.cuMemFree_v2(pointer)
 
 
-def test_memory_is_shared_while_a_kernel_waits(cuda, own, kernel, streams, flag):
+BEGINS_AND_WAITS = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry begins_and_waits(.param .u64 p)
+{
+    .reg .pred %p0;
+    .reg .b32 %r0;
+    .reg .b64 %d0;
+    ld.param.u64 %d0, [p];
+    st.volatile.global.u32 [%d0+4], 1;
+again:
+    ld.volatile.global.u32 %r0, [%d0];
+    setp.eq.s32 %p0, %r0, 0;
+    @%p0 bra again;
+    ret;
+}
+"""
+
+
+def test_memory_is_shared_while_a_kernel_waits(cuda, own, streams):
     """The kernel waits for a store that comes after the call has begun."""
-    stream, handle, pointer = streams(NON_BLOCKING), Handle(), cuda.alloc(64)
-    block(cuda, kernel, flag, stream)
+    stream, handle, pointer, flag = streams(NON_BLOCKING), Handle(), cuda.alloc(64), cuda.pinned(8)
+    function = cuda.function(cuda.module(BEGINS_AND_WAITS), "begins_and_waits")
+    cuda.launch(function, 1, 1, c_uint64(flag), stream=stream)
+    while word(flag + 4).value == 0:
+        time.sleep(0.001)
     timer = threading.Timer(0.2, lambda: setattr(word(flag), "value", 1))
     timer.start()
     cuda.cuIpcGetMemHandle(byref(handle), pointer)
@@ -202,6 +226,7 @@ def test_memory_is_shared_while_a_kernel_waits(cuda, own, kernel, streams, flag)
     timer.join()
     cuda.cuStreamSynchronize(stream)
     cuda.cuMemFree_v2(pointer)
+    cuda.cuMemFreeHost(flag)
 
 
 def test_what_may_not_be_shared(cuda):
