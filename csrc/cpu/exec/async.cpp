@@ -7,11 +7,6 @@
 namespace cupola::cpu::exec {
 namespace {
 
-using Kind = ptx::Operand::Kind;
-using ptx::Shape;
-using ptx::Type;
-namespace field = ptx::field;
-
 constexpr AsyncKind async_kinds[] = {
 #define FORM(mnemonic, semantics, ...) AsyncKind::semantics,
 #include "ptx/table/async.inc"

@@ -11,11 +11,6 @@
 namespace cupola::cpu::exec {
 namespace {
 
-using Kind = ptx::Operand::Kind;
-using ptx::Shape;
-using ptx::Type;
-namespace field = ptx::field;
-
 struct Wide128 {
     std::uint64_t low, high;
 };

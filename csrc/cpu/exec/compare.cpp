@@ -6,9 +6,6 @@
 namespace cupola::cpu::exec {
 namespace {
 
-using ptx::Type;
-namespace field = ptx::field;
-
 constexpr const char* comparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
                                        "lo",  "ls",  "hi",  "hs",  "equ", "neu",
                                        "ltu", "leu", "gtu", "geu", "num", "nan"};

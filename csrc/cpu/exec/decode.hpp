@@ -17,6 +17,12 @@
 
 namespace cupola::cpu::exec {
 
+// What decoding speaks of all the time.
+using Kind = ptx::Operand::Kind;
+using ptx::Shape;
+using ptx::Type;
+namespace field = ptx::field;
+
 // Where a module's variables lie: host addresses of .global and .const ones.
 struct Placement {
     std::vector<std::uintptr_t> addresses;

@@ -3,13 +3,7 @@
 #include "cpu/exec/decode.hpp"
 
 namespace cupola::cpu::exec {
-namespace {
-
-using ptx::Shape;
-using ptx::Type;
-namespace field = ptx::field;
-
-}  // namespace
+namespace {}  // namespace
 
 void Decoder::control_flow(const ptx::Instruction& i) {
     const std::string_view m = i.form.form().mnemonic;

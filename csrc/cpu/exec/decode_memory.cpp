@@ -3,15 +3,6 @@
 #include "cpu/exec/decode.hpp"
 
 namespace cupola::cpu::exec {
-namespace {
-
-using Kind = ptx::Operand::Kind;
-using ptx::Shape;
-using ptx::Type;
-namespace field = ptx::field;
-
-}  // namespace
-
 // With the sign, or with zeros.
 Type resizable(unsigned width, bool sign) {
     if (sign)

@@ -5,11 +5,6 @@
 namespace cupola::cpu::exec {
 namespace {
 
-using Kind = ptx::Operand::Kind;
-using ptx::Shape;
-using ptx::Type;
-namespace field = ptx::field;
-
 ptx::Space space_of(const ptx::Instruction& i) {
     return static_cast<ptx::Space>(field::space.get(i.modifiers));
 }

@@ -10,8 +10,6 @@
 namespace cupola::cpu::exec {
 namespace {
 
-namespace field = ptx::field;
-
 // op: [1] generic address.
 template <bool Loads>
 [[gnu::noinline]] const Code* of_one_device(const Code* ip, Warp& w, std::byte* r) {

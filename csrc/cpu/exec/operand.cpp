@@ -7,9 +7,6 @@
 namespace cupola::cpu::exec {
 namespace {
 
-using Kind = ptx::Operand::Kind;
-using ptx::Type;
-
 unsigned width_class(unsigned width) {
     return width <= 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4;
 }
