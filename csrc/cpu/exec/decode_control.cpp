@@ -3,8 +3,6 @@
 #include "cpu/exec/decode.hpp"
 
 namespace cupola::cpu::exec {
-namespace {}  // namespace
-
 void Decoder::control_flow(const ptx::Instruction& i) {
     const std::string_view m = i.form.form().mnemonic;
     if (m == "bra") {
