@@ -88,6 +88,9 @@ class Kernel {
     virtual bool explicit_cluster() const = 0;         // .explicitcluster
     virtual int ptx_version() const = 0;               // major * 10 + minor
     virtual int target() const = 0;                    // 75 for sm_75
+
+    // Seconds that a cluster took when last one was measured, for whoever hands them out.
+    mutable std::atomic<float> pace{0};
 };
 
 // A PTX module bound to memory: variables placed and initialised, kernels decoded.

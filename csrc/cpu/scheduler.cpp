@@ -47,14 +47,20 @@ bool Grid::wants_help() const {
     return residents ? residents->wants_help() : next.load() < clusters;
 }
 
+// A worker takes as many clusters at a time as last took it about that long: far more than fetching
+// them costs and than what a core fetches of memory ahead of a program, far less than an end where
+// one worker is still busy would.
 void Scheduler::work(Grid& grid, ClusterRunner& runner) {
+    constexpr std::chrono::microseconds turn{50};
+    std::uint64_t most = 1;
+    auto begin = Clock::now();
     while (!grid.stop.load(std::memory_order_relaxed)) {
-        // Towards the end ever fewer at a time: what the first cluster took need not hold for all,
-        // and nobody should have much left when the others have nothing.
+        // Towards the end ever fewer at a time: what these took need not hold for all, and nobody
+        // should have much left when the others have nothing.
         const std::uint64_t seen = grid.next.load(std::memory_order_relaxed);
         if (seen >= grid.clusters) return;
         const std::uint64_t fair = (grid.clusters - seen) / (2 * static_cast<unsigned>(threads_));
-        const std::uint64_t chunk = std::clamp<std::uint64_t>(fair, 1, grid.chunk);
+        const std::uint64_t chunk = std::clamp<std::uint64_t>(fair, 1, most);
         const std::uint64_t first = grid.next.fetch_add(chunk, std::memory_order_relaxed);
         if (first >= grid.clusters) return;
         const std::uint64_t end = std::min(first + chunk, grid.clusters);
@@ -63,6 +69,13 @@ void Scheduler::work(Grid& grid, ClusterRunner& runner) {
             if (auto fault = runner.run(grid.first_block(index)))
                 return grid.note(std::move(*fault));
         }
+        const auto now = Clock::now();
+        const auto took = now - begin;
+        begin = now;
+        if (took < turn / 2)
+            most = 2 * chunk;
+        else if (took > 2 * turn)
+            most = std::max<std::uint64_t>(1, chunk / 2);
     }
 }
 
@@ -79,20 +92,23 @@ void Scheduler::run_resident(Grid& grid) {
 void Scheduler::run_in_turn(Grid& grid) {
     const auto runner = ClusterRunner::make(grid.launch);
     if (threads_ == 1 || grid.clusters == 1) return work(grid, *runner);
-    // The first cluster tells what the others will cost, near enough.
-    const auto begin = Clock::now();
+    // The first cluster tells what the others will cost, near enough; and what it cost when the
+    // kernel was last launched tells it before.
+    std::atomic<float>& pace = grid.launch.kernel->pace;
+    const auto others_pay = [&] {
+        return pace.load(std::memory_order_relaxed) * static_cast<float>(grid.clusters - 1) >
+               std::chrono::duration<float>(worth_waking).count();
+    };
     grid.next.store(1, std::memory_order_relaxed);
+    bool shared = others_pay();
+    if (shared) publish(grid);
+    const auto begin = Clock::now();
     if (auto fault = runner->run(grid.first_block(0))) grid.note(std::move(*fault));
-    const std::chrono::duration<double> once = Clock::now() - begin;
-    const double rest = once.count() * static_cast<double>(grid.clusters - 1);
-    const bool shared = rest > std::chrono::duration<double>(worth_waking).count();
-    // Chunks of about 10 us: far more than fetching one costs, far less than an end where one
-    // worker is still busy would.
-    const double fit = 10e-6 / std::max(once.count(), 1e-9);
-    const std::uint64_t fair =
-        std::max<std::uint64_t>(1, grid.clusters / (static_cast<unsigned>(threads_) * 8u));
-    grid.chunk = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(fit), 1, fair);
-    if (shared && !grid.stop.load()) publish(grid);
+    pace.store(std::chrono::duration<float>(Clock::now() - begin).count());
+    if (!shared && !grid.stop.load() && others_pay()) {
+        shared = true;
+        publish(grid);
+    }
     work(grid, *runner);
     if (shared) wait_for_helpers(grid);
 }

@@ -23,7 +23,7 @@ struct Grid {
     Context* context = nullptr;
     int priority = 0;
 
-    std::uint64_t clusters = 0, clusters_x = 0, clusters_y = 0, chunk = 1;
+    std::uint64_t clusters = 0, clusters_x = 0, clusters_y = 0;
     std::atomic<std::uint64_t> next{0};
     std::unique_ptr<Residents> residents;  // of a cooperative grid
     // What cooperative groups count arrivals in: its size in bytes, and the barrier.
