@@ -57,8 +57,7 @@ void Parser::statement(Function& f) {
         take();
         if (at_directive(".branchtargets")) return branch_targets(f, token.text);
         if (at_directive(".callprototype")) return call_prototype(token.text);
-        if (at_directive(".calltargets"))
-            fail(peek(), ".calltargets is not supported", Error::Kind::unsupported_form);
+        if (at_directive(".calltargets")) return call_targets(token.text);
         return label(f, token);
     }
     instruction(f);

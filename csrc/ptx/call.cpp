@@ -1,5 +1,5 @@
-// csrc/ptx/call.cpp - calls, direct and through a register, the prototypes of the latter, and other
-// names of functions.
+// csrc/ptx/call.cpp - calls, direct and through a register, the prototypes or targets of the
+// latter, and other names of functions.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace cupola::ptx {
 
 // call [(result),] function [, (arguments)] - or, through a register that holds the function's
-// address: call [(result),] register, [(arguments),] prototype
+// address: call [(result),] register, [(arguments),] prototype, targets or table
 void Parser::call(Function& f, Instruction& i) {
     const Token& start = peek();
     Call c;
@@ -30,7 +30,7 @@ void Parser::call(Function& f, Instruction& i) {
     if (found != scopes_[0].names.end() && found->second.kind == Symbol::Kind::function) {
         c.function = found->second.index;
         if (accept(',')) list(c.arguments);
-        check_direct(f, c, token);
+        check_target(f, c, c.function, token);
     } else {
         const Symbol* pointer = find_register(f, name);
         if (!pointer || pointer->kind != Symbol::Kind::reg)
@@ -50,8 +50,9 @@ void Parser::call(Function& f, Instruction& i) {
     f.calls.push_back(std::move(c));
 }
 
-void Parser::check_direct(const Function& f, const Call& c, const Token& start) {
-    const Function& to = module_.functions[c.function];
+void Parser::check_target(const Function& f, const Call& c, std::uint32_t function,
+                          const Token& start) const {
+    const Function& to = module_.functions[function];
     if (to.entry) fail(start, "a kernel cannot be called", Error::Kind::unsupported_form);
     const auto agree = [&](const std::vector<std::uint32_t>& mine,
                            const std::vector<std::uint32_t>& theirs) {
@@ -64,12 +65,17 @@ void Parser::check_direct(const Function& f, const Call& c, const Token& start) 
         fail(start, "the arguments do not suit function '" + to.name + "'");
 }
 
-// At the prototype's name.
-void Parser::check_indirect(const Function& f, const Call& c, const Token& start) {
+// At the name of what says where the pointer leads: functions of some prototype, those of a list,
+// or those whose addresses a variable begins with.
+void Parser::check_indirect(const Function& f, Call& c, const Token& start) {
     const Token& token = peek();
-    const Symbol* s = find(expect_word("a .callprototype"));
+    const Symbol* s = find(expect_word("a .callprototype or .calltargets"));
+    if (s && (s->kind == Symbol::Kind::targets || s->kind == Symbol::Kind::variable)) {
+        c.targets = s->kind == Symbol::Kind::targets ? s->index : targets_of(s->index, token);
+        return check_target(f, c, module_.targets[c.targets][0], start);
+    }
     if (!s || s->kind != Symbol::Kind::prototype)
-        fail(token, "a call through a register without a .callprototype",
+        fail(token, "a call through a register without a .callprototype or .calltargets",
              Error::Kind::unsupported_form);
     const Prototype& prototype = prototypes_[s->index];
     const auto agree = [&](const std::vector<std::uint32_t>& mine,
@@ -99,6 +105,60 @@ void Parser::call_prototype(std::string_view name) {
     if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::prototype, index}).second)
         fail(start, "'" + std::string(name) + "' is declared twice");
     prototypes_.push_back(std::move(prototype));
+}
+
+// name: .calltargets function, ...;
+void Parser::call_targets(std::string_view name) {
+    const Token& start = take();
+    std::vector<std::uint32_t> targets;
+    do {
+        const Token& token = peek();
+        const auto found = scopes_[0].names.find(expect_word("a function's name"));
+        if (found == scopes_[0].names.end() || found->second.kind != Symbol::Kind::function)
+            fail(token, "'" + std::string(token.text) + "' is no function that was declared");
+        targets.push_back(found->second.index);
+    } while (accept(','));
+    expect(';');
+    const std::uint32_t index = add_targets(std::move(targets), start);
+    if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::targets, index}).second)
+        fail(start, "'" + std::string(name) + "' is declared twice");
+}
+
+// The functions of a table that holds nothing else.
+std::uint32_t Parser::targets_of(std::uint32_t variable, const Token& at) {
+    const auto known = tables_.find(variable);
+    if (known != tables_.end()) return known->second;
+    const Variable& table = module_.variables[variable];
+    std::vector<std::uint32_t> functions;
+    for (const Relocation& r : table.relocations)
+        if (r.function != absent && r.bytes == 8) functions.push_back(r.function);
+    if (functions.empty() || functions.size() * 8 != table.init.size())
+        fail(at, "variable '" + table.name + "' is no table of functions");
+    return tables_[variable] = add_targets(std::move(functions), at);
+}
+
+// Of which one stands for all where a call's arguments are looked at.
+std::uint32_t Parser::add_targets(std::vector<std::uint32_t> functions, const Token& start) {
+    std::sort(functions.begin(), functions.end());
+    functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
+    const Function& first = module_.functions[functions[0]];
+    for (const std::uint32_t n : functions)
+        if (!alike(first, module_.functions[n]))
+            fail(start, "function '" + module_.functions[n].name + "' has other parameters than '" +
+                            first.name + "'");
+    module_.targets.push_back(std::move(functions));
+    return static_cast<std::uint32_t>(module_.targets.size() - 1);
+}
+
+// Whether parameters and results lie in the same places.
+bool Parser::alike(const Function& a, const Function& b) {
+    const auto agree = [&](const std::vector<std::uint32_t>& mine,
+                           const std::vector<std::uint32_t>& its) {
+        return std::equal(mine.begin(), mine.end(), its.begin(), its.end(), [&](auto x, auto y) {
+            return a.frame[x].size == b.frame[y].size && a.frame[x].align == b.frame[y].align;
+        });
+    };
+    return agree(a.formals, b.formals) && agree(a.results, b.results);
 }
 
 std::vector<Variable> Parser::prototype_list() {
@@ -143,14 +203,7 @@ void Parser::alias() {
     const auto known = aliases_.find(index);  // an alias itself
     if (known != aliases_.end()) index = known->second;
     const Function &mine = module_.functions[other], &its = module_.functions[index];
-    const auto agree = [&](const std::vector<std::uint32_t>& a,
-                           const std::vector<std::uint32_t>& b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](auto x, auto y) {
-            return mine.frame[x].size == its.frame[y].size &&
-                   mine.frame[x].align == its.frame[y].align;
-        });
-    };
-    if (!agree(mine.formals, its.formals) || !agree(mine.results, its.results))
+    if (!alike(mine, its))
         fail(name, "alias '" + mine.name + "' differs from function '" + its.name + "'");
     if (mine.defined || other == index || !aliases_.emplace(other, index).second)
         fail(name, "function '" + mine.name + "' is defined already");
@@ -176,6 +229,8 @@ void Parser::resolve_aliases() {
     }
     for (Variable& v : module_.variables)
         for (Relocation& r : v.relocations) resolve(r.function);
+    for (auto& list : module_.targets)
+        for (std::uint32_t& target : list) resolve(target);
 }
 
 }  // namespace cupola::ptx

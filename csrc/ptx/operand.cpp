@@ -250,7 +250,8 @@ Operand Parser::named(Function& f, const Token& token) {
                 take_address(o.index, token);
                 return o;
             case Symbol::Kind::prototype:
-                fail(token, "a prototype where an operand is wanted");
+            case Symbol::Kind::targets:
+                fail(token, "a call's prototype where an operand is wanted");
             case Symbol::Kind::variable:
                 o.kind = Kind::variable;
                 break;

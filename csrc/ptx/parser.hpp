@@ -15,7 +15,7 @@ namespace cupola::ptx {
 
 // What a name stands for.
 struct Symbol {
-    enum class Kind : std::uint8_t { reg, variable, frame, function, table, prototype };
+    enum class Kind : std::uint8_t { reg, variable, frame, function, table, prototype, targets };
     Kind kind;
     std::uint32_t index;
 };
@@ -101,12 +101,17 @@ class Parser {
     void local_variable(Function& f, Space space);
     void branch_targets(Function& f, std::string_view name);
     void call_prototype(std::string_view name);
+    void call_targets(std::string_view name);
     std::vector<Variable> prototype_list();
     void label(Function& f, const Token& name);
     void instruction(Function& f);
     void call(Function& f, Instruction& i);
-    void check_direct(const Function& f, const Call& c, const Token& start);
-    void check_indirect(const Function& f, const Call& c, const Token& start);
+    void check_target(const Function& f, const Call& c, std::uint32_t function,
+                      const Token& start) const;
+    std::uint32_t add_targets(std::vector<std::uint32_t> functions, const Token& start);
+    static bool alike(const Function& a, const Function& b);
+    void check_indirect(const Function& f, Call& c, const Token& start);
+    std::uint32_t targets_of(std::uint32_t variable, const Token& at);
     std::uint32_t call_argument(Function& f);
     void alias();
     void resolve_aliases();
@@ -140,7 +145,8 @@ class Parser {
     struct Prototype {
         std::vector<Variable> results, formals;
     };
-    std::vector<Prototype> prototypes_;       // of the function at hand
+    std::vector<Prototype> prototypes_;                        // of the function at hand
+    std::unordered_map<std::uint32_t, std::uint32_t> tables_;  // Module::targets, by variable
     std::vector<LabelReference> references_;  // of the function at hand; operands hold the index
     std::vector<Operand> operands_;           // of the instruction at hand
     std::unordered_map<std::string_view, std::vector<Candidate>> matched_;

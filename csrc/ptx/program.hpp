@@ -156,6 +156,7 @@ struct Instruction {
 struct Call {
     std::uint32_t function = absent;                // of the module, or
     std::uint32_t pointer = absent;                 // the register that holds its address
+    std::uint32_t targets = absent;                 // the module's list of where it may lead
     std::vector<std::uint32_t> arguments, results;  // frame variables of the caller
 };
 
@@ -186,6 +187,7 @@ struct Module {
     bool independent_samplers = false;  // .target texmode_independent
     std::vector<Variable> variables;
     std::vector<Function> functions;
+    std::vector<std::vector<std::uint32_t>> targets;  // .calltargets and the like: functions
 };
 
 // Reads and checks a whole module. Throws Error.

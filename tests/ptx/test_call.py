@@ -152,6 +152,92 @@ def test_the_address_of_a_function_that_is_nowhere(driver, load):
     assert "'gone' is nowhere defined" in error.value.log
 
 
+# A list of targets or a table in place of the prototype: what NVIDIA's assembler takes and refuses,
+# by the statements before the call and the name at its end.
+MORE = """.func (.param .b32 out) wide(.param .b64 a, .param .b32 b) { ret; }
+.extern .func (.param .b32 out) elsewhere(.param .b32 a, .param .b32 b);
+.const .align 8 .u64 constants[2] = {sum, twice};
+.global .align 8 .u64 partly[4] = {sum, twice};
+.global .align 8 .u64 numbers[2] = {1, 2};
+.visible .entry another(.param .b32 a, .param .b32 b) { ret; }
+"""
+NAMED = {
+    "a list": ("t: .calltargets twice, sum;", "t", None),
+    "one": ("t: .calltargets twice;", "t", None),
+    "one twice": ("t: .calltargets twice, sum, twice;", "t", None),
+    "one that is elsewhere": ("t: .calltargets twice, elsewhere, sum;", "t", None),
+    "a function's name": ("other: .calltargets twice, sum;", "other", None),
+    "a table": ("", "constants", None),
+    "a table with zeros": ("", "partly", None),
+    "a table of its own": (".global .align 8 .u64 own[2] = {sum, twice};", "own", None),
+    "other parameters": ("t: .calltargets twice, other;", "t", "'other' has other parameters"),
+    "other sizes": ("t: .calltargets wide;", "t", "do not suit function 'wide'"),
+    "a table of others": ("", "table", "'other' has other parameters"),
+    "a kernel": ("t: .calltargets another;", "t", "a kernel cannot be called"),
+    "nobody": ("t: .calltargets nobody;", "t", "'nobody' is no function"),
+    "a label": ("t: .calltargets L; L:", "t", "'L' is no function"),
+    "a register": ("t: .calltargets %rd3;", "t", "'%rd3' is no function"),
+    "an empty list": ("t: .calltargets ;", "t", "a function's name"),
+    "two of a name": ("t: .calltargets twice; t: .calltargets sum;", "t", "declared twice"),
+    "labels": ("t: .branchtargets L; L:", "t", "without a .callprototype"),
+    "numbers": ("", "numbers", "'numbers' is no table of functions"),
+    "functions and numbers": (".global .align 8 .u64 own[2] = {sum, 5};", "own", "is no table of functions"),
+    "a function": ("", "sum", "without a .callprototype"),
+    "what comes later": ("", "t", "without a .callprototype"),
+    "an operand": ("t: .calltargets twice; mov.u64 %rd3, t;", "t", "where an operand is wanted"),
+}  # fmt: skip
+CHOSEN = "mov.u64 %rd3, twice; setp.gt.u32 %p0, %r0, 20; @%p0 mov.u64 %rd3, sum; "
+
+
+def named(what):
+    before, name, _ = NAMED[what]
+    call = CALL.split("proto:")[0] + before + " call (r), %rd3, (a, b), " + name
+    return FUNCTIONS + MORE + ENTRY + CHOSEN + call + "; ld.param.b32 %r2, [r]; }" + TAIL
+
+
+@pytest.mark.parametrize("what", [w for w, (_, _, wrong) in NAMED.items() if not wrong])
+def test_targets_of_a_call(what, driver, load):
+    if driver.on_hardware and "elsewhere" in what:
+        pytest.skip("for NVIDIA's linker to find")
+    block = 16 if what == "one" else 64  # the rest of the threads call another
+    b = np.zeros(block, np.uint32)
+    load(named(what)).run("k", 1, block, [b])
+    assert list(b) == [i + 100 if i > 20 else 2 * i for i in range(block)]
+
+
+@pytest.mark.parametrize("what", [w for w, (_, _, wrong) in NAMED.items() if wrong])
+def test_targets_that_are_refused(what, driver, load):
+    with pytest.raises(ptx.DriverError) as error:
+        load(named(what))
+    assert error.value.code == ptx.INVALID_PTX
+    assert driver.on_hardware or NAMED[what][2] in error.value.log
+
+
+@pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
+def test_ptxas_takes_the_same_targets(tmp_path):
+    for what, (_, _, wrong) in NAMED.items():
+        (tmp_path / "k.ptx").write_text(named(what))
+        command = ["ptxas", "-arch=sm_75", "-c", "-O0", "k.ptx", "-o", "k.cubin"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode == 0) == (wrong is None), (what, done.stderr)
+
+
+def test_a_call_of_what_its_list_has_not(driver):
+    if driver.on_hardware:
+        pytest.skip("hardware jumps to wherever the pointer leads")
+    done = ptx.in_child(named("one"), "module.run('k', 1, 64, [np.zeros(64, np.uint32)])")
+    assert done.stdout == "code 715\n", done.stderr  # an illegal instruction
+
+
+def test_a_list_with_another_name_of_a_function(load):
+    text = (
+        ADDER.format(name="plus", more=7) + DECLARED.format(name="other") + ".alias other, plus;\n"
+    )
+    body = """{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r0; mov.u64 %rd3, plus;
+    t: .calltargets other; call (r), %rd3, (a), t; ld.param.b32 %r2, [r]; }"""
+    assert run(load, body, TOP + text) == [i + 7 for i in range(64)]
+
+
 # ---- as CUDA C++ has it ------------------------------------------------------------------------
 
 PROGRAM = """

@@ -63,8 +63,8 @@ CallGraph::CallGraph(const ptx::Module& module)
     find_rings();
 }
 
-// A pointer may lead to every function whose address is taken and whose parameters suit the call;
-// those of one call have them in the same places.
+// A pointer may lead to every function whose address is taken and whose parameters suit the call,
+// of those that the call names if it does; those of one call have them in the same places.
 std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& caller,
                                               const ptx::Call& call) const {
     std::vector<std::uint32_t> found;
@@ -84,14 +84,18 @@ std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& caller,
         }
         return true;
     };
-    for (std::uint32_t n = 0; n < module_.functions.size(); ++n) {
+    const auto consider = [&](std::uint32_t n) {
         const ptx::Function& f = module_.functions[n];
-        if (!f.address_taken || !f.defined) continue;
+        if (!f.address_taken || !f.defined) return;
         const ptx::Function* first = found.empty() ? nullptr : &module_.functions[found[0]];
         if (suits(call.arguments, f, f.formals, first ? &first->formals : nullptr) &&
             suits(call.results, f, f.results, first ? &first->results : nullptr))
             found.push_back(n);
-    }
+    };
+    if (call.targets != ptx::absent)
+        for (const std::uint32_t n : module_.targets[call.targets]) consider(n);
+    else
+        for (std::uint32_t n = 0; n < module_.functions.size(); ++n) consider(n);
     return found;
 }
 
