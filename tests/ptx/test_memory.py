@@ -2,6 +2,9 @@
 """Loads and stores in every space and width, atomics, addresses, and faults of memory."""
 
 import ctypes
+import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -19,6 +22,7 @@ red.min.noftz.v2.f16 atom.exch.b128 atom.cas.b128
 red.add.u32 red.add.noftz.f16 red.min.u32 red.inc.u32 red.and.b32
 """
 
+TOP = ".version 8.6\n.target sm_90\n.address_size 64\n"
 HEAD = """
 .visible .entry k(.param .u64 pa, .param .u64 pb) {
 .reg .b64 %rd<20>; .reg .b32 %r<20>; .reg .b16 %h<8>; .reg .f32 %f<8>; .reg .pred %p<8>; .reg .b128 %q<4>;
@@ -28,9 +32,7 @@ mov.u32 %r0, %tid.x;
 
 
 def lanes(load, body, a, b, block=64, grid=1, shared=0, before=""):
-    module = load(
-        ".version 8.6\n.target sm_90\n.address_size 64\n" + before + HEAD + body + "ret; }\n"
-    )
+    module = load(TOP + before + HEAD + body + "ret; }\n")
     module.run("k", grid, block, [a, b], shared)
     return b
 
@@ -96,6 +98,60 @@ def test_b128_and_packing(load):
     reversed_ = np.ascontiguousarray(pairs[:, 1]).view(np.uint16).reshape(64, 4)[:, ::-1]
     expected = np.stack([np.ascontiguousarray(reversed_).view(np.uint64)[:, 0], swapped], 1)
     assert (b.reshape(64, 2) == expected).all()
+
+
+# By the bare name of a variable, without its space.
+BARE = """
+.global .align 8 .b32 gv[4]; .const .align 8 .b32 cv[4] = {1, 2, 3, 4}; .shared .align 8 .b32 sv[64];
+.extern .shared .align 8 .b8 open[]; .shared .align 8 .b64 met;
+"""
+BARELY = {  # what NVIDIA's assembler takes
+    variable: [f"ld.u32 %r1, [{variable}];", f"ld.volatile.u32 %r1, [{variable}+4];", f"st.v2.u32 [{variable}+8], {{%r1, %r2}};",
+               f"red.add.u32 [{variable}], 1;", f"prefetch.L1 [{variable}];", f"ld.{space}.u32 %r1, [{variable}];", f"cvta.{space}.u64 %rd2, {variable};"]
+    for variable, space in {"gv": "global", "sv": "shared", "open": "shared", "lv": "local"}.items()
+}  # fmt: skip
+BARELY["atomics"] = ["atom.add.u32 %r1, [sv], 1;", "atom.add.u32 %r1, [open], 1;", "atom.add.u32 %r1, [gv], 1;", "mbarrier.init.b64 [met], 1;"]  # fmt: skip
+NOT_SO = [f"{how}.u32 %r1, [cv];" for how in ("ld", "ld.volatile", "ld.global", "ld.local")]
+NOT_SO += ["st.u32 [cv], %r1;", "red.add.u32 [cv], 1;", "prefetch.L1 [cv];", "mbarrier.init.b64 [gv], 1;", "ld.const.u32 %r1, [gv];"]  # fmt: skip
+NOT_SO += [f"cvta.{space}.u64 %rd2, {variable};" for variable, own in (("gv", "global"), ("sv", "shared"), ("cv", "const"), ("lv", "local"))
+           for space in ("global", "shared", "const", "local") if space != own]  # fmt: skip
+NOT_SO += ["cvta.to.global.u64 %rd2, gv;", "cvta.to.shared.u64 %rd2, sv;"]
+OWN = ".local .align 8 .b32 lv[4];\n"
+
+
+@pytest.mark.parametrize("where", BARELY)
+def test_names_without_a_space_are_taken(where, load):
+    load(TOP + BARE + HEAD + OWN + "\n".join(BARELY[where]) + "ret; }\n")
+
+
+@pytest.mark.parametrize("statement", NOT_SO)
+def test_names_of_other_spaces_are_refused(statement, driver):
+    with pytest.raises(ptx.DriverError) as error:
+        driver.load(TOP + BARE + HEAD + OWN + statement + "\nret; }\n")
+    assert error.value.code == ptx.INVALID_PTX
+
+
+@pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
+def test_ptxas_takes_the_same_names(tmp_path):
+    body = [s for each in BARELY.values() for s in each] + NOT_SO
+    (tmp_path / "k.ptx").write_text(TOP + BARE + HEAD + OWN + "\n".join(body) + "\nret; }\n")
+    command = ["ptxas", "-arch=sm_90", "-O0", "k.ptx", "-o", "k.cubin"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    first = (TOP + BARE + HEAD + OWN).count("\n") + 1
+    wrong = {int(line) - first for line in re.findall(r"line (\d+); error", done.stderr)}
+    assert [s for n, s in enumerate(body) if n in wrong] == NOT_SO
+
+
+def test_names_without_a_space(load):
+    a, b = np.zeros(64, np.uint32), np.zeros((64, 4), np.uint32)
+    body = """
+    .local .align 8 .b32 lv[4]; setp.eq.u32 %p0, %r0, 0; @%p0 st.u32 [gv+4], 7; @%p0 st.v2.u32 [sv+8], {9, 1000};
+    st.u32 [lv+4], %r0; @%p0 st.u32 [open+8], 5; bar.sync 0; red.add.u32 [sv+8], 1;
+    atom.add.u32 %r5, [open+8], 2; bar.sync 0;
+    ld.u32 %r1, [gv+4]; ld.v2.u32 {%r2, %r3}, [sv+8]; add.u32 %r2, %r2, %r3; ld.u32 %r3, [lv+4]; ld.u32 %r4, [open+8];
+    mul.wide.u32 %rd2, %r0, 16; add.u64 %rd2, %rd1, %rd2; st.global.v4.u32 [%rd2], {%r1, %r2, %r3, %r4};"""
+    lanes(load, body, a, b, shared=16, before=BARE)
+    assert (b == [[7, 9 + 64 + 1000, i, 5 + 128] for i in range(64)]).all()
 
 
 def test_spaces_and_generic_addresses(load):

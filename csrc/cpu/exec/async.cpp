@@ -42,10 +42,7 @@ std::int32_t Decoder::host_address(const ptx::Operand& m, ptx::Space space) {
         from = reg(m.index);
         narrow = ptx::bytes_of(m.type) == 4;
     } else if (m.base == Kind::variable) {
-        const bool shared = module_.variables[m.index].space == ptx::Space::shared;
-        if (shared != in_window(space))
-            fail(line_, "'" + module_.variables[m.index].name +
-                            "' does not lie in the space that is accessed");
+        space = space_of_access(module_.variables[m.index], space);
         from = address_of(m.index, 0, 8);
     } else {
         from = constant(8, 0);
@@ -257,7 +254,7 @@ void Decoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space)
                 result = destination(o);
                 break;
             case Shape::m:
-                object = host_address(o, space);
+                object = host_address(o, o.base == Kind::variable ? ptx::Space::shared : space);
                 break;
             default:
                 // A fourth operand is how long to wait at most: a wait may end at any time.

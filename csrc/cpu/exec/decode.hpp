@@ -105,6 +105,7 @@ class Decoder {
     // decode_memory.cpp
     void memory(const ptx::Instruction& i);
     void parameter_load(const ptx::Instruction& i);
+    ptx::Space space_of_access(const ptx::Variable& v, ptx::Space space) const;
     ptx::Space place_address(const ptx::Operand& m, ptx::Space space, Code& code);
     void in_halves(Code code, const std::int32_t* values, unsigned width);
 

@@ -111,6 +111,16 @@ void Decoder::in_halves(Code code, const std::int32_t* values, unsigned width) {
     }
 }
 
+// The space that an access by a variable's name is made in: where none is written, its own.
+// Constant memory is not reached so.
+ptx::Space Decoder::space_of_access(const ptx::Variable& v, ptx::Space space) const {
+    if (space == ptx::Space::generic && v.space != ptx::Space::constant) return v.space;
+    const bool shared = space == ptx::Space::cluster_shared && v.space == ptx::Space::shared;
+    if (space != v.space && !shared)
+        fail(line_, "'" + v.name + "' does not lie in the space that is accessed");
+    return space;
+}
+
 // Where an access begins: op[4] and imm. A variable of the function's own lies in local memory.
 ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code& code) {
     switch (m.base) {
@@ -120,17 +130,16 @@ ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code&
             if (ptx::bytes_of(m.type) == 4) code.flags |= flag::address32;
             break;
         case Kind::variable: {
-            const ptx::Variable& v = module_.variables[m.index];
-            const bool shared = space == ptx::Space::shared || space == ptx::Space::cluster_shared;
-            if ((v.space == ptx::Space::shared) != shared)
-                fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
+            space = space_of_access(module_.variables[m.index], space);
             code.op[4] = address_of(m.index, 0, 8);
             code.imm = m.value;
             break;
         }
         case Kind::frame: {
             const ptx::Variable& v = f_->frame[m.index];
-            if (is_formal(m.index) || (space != v.space && space != ptx::Space::local))
+            const bool suits = space == v.space || space == ptx::Space::local ||
+                               (space == ptx::Space::generic && v.space == ptx::Space::local);
+            if (is_formal(m.index) || !suits)
                 fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
             code.op[4] = kernel_->stack_pointer;
             code.flags |= flag::address32;

@@ -170,7 +170,12 @@ void Decoder::plain(const ptx::Instruction& i) {
 void Decoder::convert_address(const ptx::Instruction& i) {
     const ptx::Space space = space_of(i);
     const bool to = i.form.form().mnemonic == "cvta.to";
-    const std::int32_t d = destination(operand(i, 0)), a = source(operand(i, 1), i.type);
+    const ptx::Operand& from = operand(i, 1);
+    if (to && from.kind != Kind::reg) fail(i.line, "a register is wanted");
+    if (from.kind == Kind::variable) space_of_access(module_.variables[from.index], space);
+    if (from.kind == Kind::frame && !is_formal(from.index))
+        space_of_access(f_->frame[from.index], space);
+    const std::int32_t d = destination(operand(i, 0)), a = source(from, i.type);
     if (ptx::bytes_of(i.type) != 8) fail(i.line, "generic addresses have 64 bits");
     if (space == ptx::Space::cluster_shared) {
         emit(to ? cluster_control.window_of_generic : cluster_control.generic_of_window, d, a);
