@@ -73,13 +73,16 @@ void BlockState::release(unsigned id) {
 
 void BlockState::wake(std::int32_t barrier) {
     if (watch_ && barrier == cluster_barrier) watch_->cluster_complete();
+    const auto is_plain = [](const Waiting& waiting) {
+        return static_cast<BarrierKind>(waiting.code->count) == BarrierKind::plain;
+    };
     for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
         // The usual case, a whole warp that waits: it goes on as one that had yielded does.
         const bool whole = w.status == Status::blocked && w.waiting_count == 1 &&
                            w.ready_count == 0 && w.waiting[0].barrier == barrier;
         if (whole) {
-            pass(w, w.waiting[0], barrier);
+            if (watch_ || !is_plain(w.waiting[0])) pass(w, w.waiting[0], barrier);
             w.resume = {w.waiting[0].mask, w.waiting[0].pc};
             w.forced = 0;
             w.waiting_count = 0;

@@ -99,8 +99,10 @@ template <class T, Window W, unsigned Count, class V>
     Places places;
     if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), false, places))
         return false;
-    for (unsigned k = 0; k < Count; ++k)
+    for (unsigned k = 0; k < Count; ++k) {
+        CUPOLA_UNROLL
         for (unsigned i = 0; i < lanes; ++i) memory[i * Count + k] = *places.at<const T>(i, k);
+    }
     return true;
 }
 template <class T, Window W, unsigned Count, class V>
@@ -112,11 +114,12 @@ template <class T, Window W, unsigned Count, class V>
     const auto one = [&](unsigned i) {
         for (unsigned k = 0; k < Count; ++k) *places.at<T>(i, k) = memory[i * Count + k];
     };
-    if (mask == all_lanes)
+    if (mask == all_lanes) {
+        CUPOLA_UNROLL
         for (unsigned i = 0; i < lanes; ++i) one(i);
-    else
-        for (std::uint32_t m = mask; m != 0; m &= m - 1)
-            one(static_cast<unsigned>(__builtin_ctz(m)));
+        return true;
+    }
+    for (std::uint32_t m = mask; m != 0; m &= m - 1) one(static_cast<unsigned>(__builtin_ctz(m)));
     return true;
 }
 
@@ -308,18 +311,48 @@ template <class A, Window W, class V, class B, class C>
         *w.block, mask, [&](unsigned i) { return places.from + places.of[i]; }, b, c, d);
     return true;
 }
+// Whether all lanes may access as much from their places in shared memory on; those.
+template <unsigned E>
+CUPOLA_INLINE bool all_in_shared(const Block& block, const Lanes<E>& address, std::int64_t offset,
+                                 unsigned bytes, Bytes<E>* places) {
+    using V = VectorOfLanes<Bytes<E>, E>;
+    if (block.shared_bytes < bytes) return false;
+    const V last = V{} + static_cast<Bytes<E>>(block.shared_bytes - bytes);
+    V off = {};
+    for (unsigned k = 0; k < Lanes<E>::count; ++k) {
+        const V here = V(address.v[k]) + static_cast<Bytes<E>>(offset);
+        off |= V(here > last) | (here & Bytes<E>{bytes - 1});
+        __builtin_memcpy(places + k * sizeof(V) / E, &here, sizeof here);
+    }
+    return is_zero(off);
+}
+
 template <class A, Window W, class X, class B, class C>
 CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot, X address,
                           std::int64_t offset, B first, C second,
                           Lanes<sizeof(typename A::T)>& made) {
     using T = typename A::T;
-    alignas(64) OperandWord<X> x[lanes];
+    using V = OperandWord<X>;
+    alignas(64) V x[lanes];
     alignas(64) T b[lanes], c[lanes], d[lanes];
-    spread(lanes_of<OperandWord<X>>(address), x);
+    const auto left = elements_of<T>(first, b);
+    const auto right = elements_of<T>(second, c);
     if constexpr (A::returns) spread(made, d);
-    if (!atomic_each<A, W>(w, mask, slot, x, offset, elements_of<T>(first, b),
-                           elements_of<T>(second, c), d))
-        return false;
+    if (W == Window::shared && mask == all_lanes &&
+        all_in_shared(*w.block, lanes_of<V>(address), offset, sizeof(T), x)) {
+        const std::uint64_t shared = w.block->shared;
+        for (unsigned i = 0; i < lanes; i += 8 / sizeof(V)) {
+            // Fetched a word at a time: fetches are what there is most of.
+            std::uint64_t places;
+            __builtin_memcpy(&places, x + i, sizeof places);
+            A::one(*w.block, shared + static_cast<V>(places), i, left, right, d);
+            if constexpr (sizeof(V) == 4)
+                A::one(*w.block, shared + (places >> 32), i + 1, left, right, d);
+        }
+    } else {
+        spread(lanes_of<V>(address), x);
+        if (!atomic_each<A, W>(w, mask, slot, x, offset, left, right, d)) return false;
+    }
     if constexpr (A::returns) collect_lanes(d, made);
     return true;
 }

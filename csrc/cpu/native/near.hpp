@@ -82,7 +82,7 @@ CUPOLA_INLINE void fetch_ahead(Near near) {
     __builtin_prefetch(reinterpret_cast<const void*>(near.high + later), 1);
 }
 CUPOLA_INLINE void fetch_ahead(Near near, std::uint64_t& before) {
-    const std::uint64_t later = 8 * (near.low - before);
+    const std::uint64_t later = 12 * (near.low - before);
     before = near.low;
     __builtin_prefetch(reinterpret_cast<const void*>(near.low + later));
     __builtin_prefetch(reinterpret_cast<const void*>(near.high + later));

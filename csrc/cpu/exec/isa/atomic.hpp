@@ -77,31 +77,33 @@ template <Window W, class M, bool Returns>
 struct AtomicAs {
     using T = Lane<M::type>;
     static constexpr bool returns = Returns;
-    // `address`: the host's, of a lane. B and C are arrays of T, or like some.
+    // Lane i's; `address`: the host's. B and C are arrays of T, or like some.
+    template <class B, class C>
+    static void one(const Block& block, std::uint64_t address, unsigned i, B b, C c, T* d) {
+        const T x = b[i];
+        T old;
+        if constexpr (M::atomic == ptx::Atomic::cas) {
+            const T y = c[i];
+            old = update<W == Window::shared, T>(address,
+                                                 [x, y](T now) { return now == x ? y : now; });
+        } else {
+            (void)c;
+            const bool global = W == Window::flat && address - block.cluster >= block.cluster_bytes;
+            old = update<W == Window::shared, T>(
+                address, [&](T now) { return updated_as<M::atomic>(now, x, global); });
+        }
+        if constexpr (Returns) d[i] = old;
+    }
     template <class Address, class B, class C>
     static void in_turn(const Block& block, std::uint32_t mask, Address address, B b, C c, T* d) {
-        const auto one = [&](unsigned i) {
-            const T x = b[i];
-            T old;
-            if constexpr (M::atomic == ptx::Atomic::cas) {
-                const T y = c[i];
-                old = update<W == Window::shared, T>(address(i),
-                                                     [x, y](T now) { return now == x ? y : now; });
-            } else {
-                (void)c;
-                const bool global =
-                    W == Window::flat && address(i) - block.cluster >= block.cluster_bytes;
-                old = update<W == Window::shared, T>(
-                    address(i), [&](T now) { return updated_as<M::atomic>(now, x, global); });
-            }
-            if constexpr (Returns) d[i] = old;
-        };
         if (mask == all_lanes) {
             CUPOLA_UNROLL
-            for (unsigned i = 0; i < lanes; ++i) one(i);
+            for (unsigned i = 0; i < lanes; ++i) one(block, address(i), i, b, c, d);
         } else {
-            for (std::uint32_t m = mask; m != 0; m &= m - 1)
-                one(static_cast<unsigned>(__builtin_ctz(m)));
+            for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+                const auto i = static_cast<unsigned>(__builtin_ctz(m));
+                one(block, address(i), i, b, c, d);
+            }
         }
     }
     [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
