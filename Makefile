@@ -108,7 +108,7 @@ sanitize: build
 # and random programs as machine code.
 sweep: build
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak \
-	    tests/install/test_install.py::test_wheel_from_a_source_distribution tests/programs $(PYTEST)
+	    tests/install/test_install.py::test_wheel_from_a_source_distribution $(PYTEST)
 	@mkdir -p build/fuzz && cd tests && programs="$(CURDIR)/build/fuzz/programs.npz" && \
 	    python="$(CURDIR)/$(BIN)/python" && \
 	    CUPOLA_CPU_MODE=interpret $$python -m ptx.fuzz record $$programs --programs $(FUZZ_PROGRAMS) && \
