@@ -6,6 +6,7 @@ import pytest
 
 COVERED = """
 bar.sync bar.cta.sync barrier.sync barrier.cta.sync bar.arrive barrier.arrive barrier.cta.arrive
+bar.cta.arrive bar.cta.red.popc.u32 bar.cta.red.and.pred
 bar.red.popc.u32 bar.red.and.pred barrier.red.popc.u32 barrier.red.and.pred barrier.cta.red.popc.u32
 barrier.cta.red.and.pred bar.warp.sync membar.cta fence vote.sync.all.pred vote.sync.ballot.b32
 match.any.sync.b32 match.all.sync.b32 activemask.b32 redux.sync.add.u32 redux.sync.and.b32
@@ -117,14 +118,15 @@ def test_exited_threads_do_not_hold_a_barrier(load):
     assert list(out) == [i + 1 if i < 40 else 0 for i in range(96)]
 
 
-def test_producer_and_consumer(load):
-    body = """.shared .align 4 .b32 cell; setp.ge.u32 %p0, %r0, 32; @%p0 bra CONSUMER;
-    st.shared.u32 [cell], 77; bar.arrive 1, 64; bra DONE; CONSUMER: bar.sync 1, 64;
+@pytest.mark.parametrize("word", ["bar", "bar.cta", "barrier", "barrier.cta"])
+def test_producer_and_consumer(word, load):
+    body = f""".shared .align 4 .b32 cell; setp.ge.u32 %p0, %r0, 32; @%p0 bra CONSUMER;
+    st.shared.u32 [cell], 77; {word}.arrive 1, 64; bra DONE; CONSUMER: {word}.sync 1, 64;
     ld.shared.u32 %r2, [cell]; DONE: @!%p0 mov.u32 %r2, 1;"""
     assert list(run(load, body, np.zeros(64))) == [1] * 32 + [77] * 32
 
 
-@pytest.mark.parametrize("word", ["bar", "barrier", "barrier.cta"])
+@pytest.mark.parametrize("word", ["bar", "bar.cta", "barrier", "barrier.cta"])
 def test_barrier_reductions(word, load):
     body = f"""setp.ne.u32 %p0, %r1, 0; {word}.red.popc.u32 %r2, 0, %p0;
     {word}.red.and.pred %p1, 0, %p0; {word}.red.or.pred %p2, 1, 128, %p0; selp.u32 %r3, 1000, 0, %p1;

@@ -35,6 +35,7 @@ MNEMONICS = {
     "prefetch.param.tensormap": "needs a tensor map",
     "tanh.approx": "approximate",
     "bar.arrive": "threads wait for others than all: tests of its own",
+    "bar.cta.arrive": "threads wait for others than all: tests of its own",
     "barrier.arrive": "threads wait for others than all: tests of its own",
     "barrier.cta.arrive": "threads wait for others than all: tests of its own",
     "fence.proxy": "orders what programs here don't do",
@@ -45,9 +46,9 @@ COMPOSED = {
     "ld", "ld.global", "ldu", "st", "prefetch", "prefetchu.L1", "isspacep", "cvta", "cvta.to",
     "atom", "red", "bra", "brx.idx", "call", "ret", "exit", "nanosleep", "membar", "fence",
     "bar.sync", "bar.cta.sync", "barrier.sync", "barrier.cta.sync", "bar.red.popc", "bar.red",
-    "barrier.red.popc", "barrier.red", "barrier.cta.red.popc", "barrier.cta.red", "bar.warp.sync",
-    "vote.sync", "vote.ballot.sync", "vote.sync.ballot", "match.any.sync", "match.all.sync",
-    "redux.sync", "shfl.sync", "elect.sync",
+    "bar.cta.red.popc", "bar.cta.red", "barrier.red.popc", "barrier.red", "barrier.cta.red.popc",
+    "barrier.cta.red", "bar.warp.sync", "vote.sync", "vote.ballot.sync", "vote.sync.ballot",
+    "match.any.sync", "match.all.sync", "redux.sync", "shfl.sync", "elect.sync",
 }  # fmt: skip
 
 

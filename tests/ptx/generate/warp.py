@@ -98,12 +98,10 @@ class Warp(Memory):
         pick = rng.random()
         if pick < 0.4:
             return Piece(f"{word}.sync{aligned} {which};")
-        if word == "bar.cta":
-            word = "barrier.cta"
         # Without optimising, NVIDIA's assembler (13.0) makes of one which is not aligned, in a loop
         # behind a loop in which lanes parted, what an H200 never comes to the end of; optimised it
         # leaves what the CPU device does, and so it does where the warp comes together before.
-        meet = [] if aligned or word == "bar" else ["bar.warp.sync %members;"]
+        meet = [] if aligned or word in ("bar", "bar.cta") else ["bar.warp.sync %members;"]
         if pick < 0.7:
             at = self.some(32)
             line = f"{word}.red.popc{aligned}.u32 {at}, {which}, {self.predicate()};"
