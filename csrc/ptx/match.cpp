@@ -29,6 +29,8 @@ bool take(std::string_view& rest, std::string_view word) {
 }
 
 bool take_axis(std::string_view& rest, const Axis& axis, Bits& bits) {
+    // Of two places for the same thing one is used.
+    if (axis.optional && axis.field.get(bits) != 0) return true;
     for (unsigned i = 0; i < axis.count; ++i)
         if (take(rest, axis.choices[i].text)) {
             bits |= axis.field.put(axis.choices[i].value);
@@ -74,6 +76,41 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     return rest.empty();
 }
 
+// Assemblers take modifiers in any order, of which code generators make use:
+// "atom.gpu.acq_rel.add". Where words that are alike stand for different operands, they have one.
+bool has_an_order(FormId id) {
+    const auto chapter = static_cast<ChapterId>(id.chapter());
+    return chapter == ChapterId::matrix || chapter == ChapterId::async ||
+           chapter == ChapterId::video || chapter == ChapterId::texture;
+}
+
+bool fits_disordered(std::string_view opcode, FormId id, Candidate& found) {
+    const Form& form = id.form();
+    if (has_an_order(id) || opcode.substr(0, form.mnemonic.size()) != form.mnemonic) return false;
+    std::string_view rest = opcode.substr(form.mnemonic.size());
+    found = Candidate{};
+    found.form = id;
+    bool taken[sizeof(Axes::list) / sizeof(Axes::list[0])] = {};
+    while (!rest.empty()) {
+        const std::size_t left = rest.size();
+        for (unsigned i = 0; i < form.axes.count && rest.size() == left; ++i) {
+            if (taken[i]) continue;
+            take_axis(rest, *form.axes.list[i], found.modifiers);
+            taken[i] = rest.size() != left;
+        }
+        if (rest.size() == left) {
+            const bool second = form.types.count == 0 || found.type != Type::none;
+            Type& type = second ? found.type2 : found.type;
+            if (type == Type::none) take_type(rest, second ? form.types2 : form.types, type);
+        }
+        if (rest.size() == left) return false;
+    }
+    for (unsigned i = 0; i < form.axes.count; ++i)
+        if (!taken[i] && !form.axes.list[i]->optional) return false;
+    return (form.types.count == 0 || found.type != Type::none) &&
+           (form.types2.count == 0 || found.type2 != Type::none);
+}
+
 }  // namespace
 
 std::vector<Candidate> match(std::string_view opcode) {
@@ -84,6 +121,9 @@ std::vector<Candidate> match(std::string_view opcode) {
     Candidate candidate;
     for (const FormId id : at->second)
         if (fits(opcode, id, candidate)) found.push_back(candidate);
+    if (!found.empty()) return found;
+    for (const FormId id : at->second)
+        if (fits_disordered(opcode, id, candidate)) found.push_back(candidate);
     return found;
 }
 
