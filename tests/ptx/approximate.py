@@ -8,7 +8,6 @@ import math
 import pathlib
 import random
 import sys
-from ctypes import c_char
 
 import numpy as np
 
@@ -64,10 +63,9 @@ def largest(driver, row, opcode, named, t, t2):
 
 
 def main(path):
-    driver, name = Driver(), (c_char * 96)()
-    driver("cuDeviceGetName", name, 96, driver.device)
+    driver = Driver()
     lines = [
-        f"# Largest errors of approximate instructions: {name.value.decode()}",
+        f"# Largest errors of approximate instructions: {driver.name()}",
         "",
         f"`python -m ptx.approximate` made this: {ROUNDS * COUNT} tuples of values each, special "
         "ones among them; results",

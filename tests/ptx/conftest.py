@@ -1,12 +1,19 @@
-"""Fixtures: the driver, and modules that are unloaded when the test is over."""
+"""Fixtures: the driver, and modules that are unloaded when the test is over; and that what tests
+read back is held against what a GPU left, or kept where that is being recorded.
+"""
 
 import ctypes
+import os
 from ctypes import c_size_t, c_uint64, c_void_p
 
 import numpy as np
 import pytest
 
+from . import recording
 from .driver import Driver
+
+RECORD = os.environ.get("CUPOLA_TEST_RECORD")  # a file to make, by record.py
+entries = {}
 
 
 @pytest.fixture(scope="session")
@@ -15,9 +22,34 @@ def started():
 
 
 @pytest.fixture
-def driver(started):
+def driver(started, request):
     started.make_current()
-    return started
+    device, known = recording.recorded()
+    comparable = not RECORD and (not started.on_hardware or started.name() == device)
+    entry = known.get(recording.name_of(request.node)) if comparable else None
+    started.seen = recording.Seen(entry)
+    yield started
+    started.seen = None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test that has passed so far."""
+    outcome = yield
+    seen = getattr(pyfuncitem.funcargs.get("driver"), "seen", None)
+    if seen is None:
+        return outcome
+    name = recording.name_of(pyfuncitem)
+    if RECORD and (entry := seen.as_entry(name)):
+        entries[name] = entry
+    if seen.entry is not None and (text := seen.differences()):
+        pytest.fail(f"{recording.recorded()[0]}: {text}")
+    return outcome
+
+
+def pytest_sessionfinish():
+    if RECORD and entries:
+        recording.save(RECORD, Driver().name(), entries)
 
 
 @pytest.fixture

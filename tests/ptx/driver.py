@@ -34,6 +34,7 @@ def _path():
 class Driver:
     def __init__(self):
         self.library = ctypes.CDLL(_path())
+        self.seen = None  # a recording.Seen while a test goes on
         self.on_hardware = not hasattr(self.library, "cupola_cpu_device")
         self("cuInit", c_uint(0))
         self.device = c_int()
@@ -46,6 +47,15 @@ class Driver:
         code = getattr(self.library, name)(*arguments)
         if code:
             raise DriverError(name, code)
+        if self.seen is not None and name == "cuMemcpyDtoH_v2":
+            into, _, size = arguments
+            self.seen.reads(ctypes.string_at(into.value, size.value) if size.value else b"")
+
+    def name(self):
+        """What the device calls itself."""
+        text = ctypes.create_string_buffer(100)
+        self("cuDeviceGetName", text, c_int(100), self.device)
+        return text.value.decode()
 
     def make_current(self):
         self("cuCtxSetCurrent", self.context)
@@ -67,12 +77,12 @@ class Driver:
         code = self.library.cuModuleLoadDataEx(byref(module), data, c_uint(3), options, values)
         if code:
             raise DriverError("cuModuleLoadDataEx", code, log.value.decode(errors="replace"))
-        return Module(self, module)
+        return Module(self, module, text)
 
 
 class Module:
-    def __init__(self, driver, handle):
-        self.driver, self.handle = driver, handle
+    def __init__(self, driver, handle, text):
+        self.driver, self.handle, self.text = driver, handle, text
 
     def unload(self):
         self.driver("cuModuleUnload", self.handle)
@@ -80,6 +90,8 @@ class Module:
     def function(self, name):
         function = c_void_p()
         self.driver("cuModuleGetFunction", byref(function), self.handle, name.encode())
+        if self.driver.seen is not None:
+            self.driver.seen.launches(self.text)
         return function
 
     def launch(self, name, grid, block, arguments, shared=0):

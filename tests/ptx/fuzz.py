@@ -28,7 +28,6 @@ import numpy as np
 from .driver import Driver, DriverError
 from .generate import batch, kept
 from .generate import minimise as small
-from .record_matrix import device_name
 
 # Seconds for a module: then it is a failure. A compiler for the host takes its time.
 PATIENCE = 3600 if os.environ.get("CUPOLA_CPU_MODE") == "compile" else 60
@@ -169,7 +168,7 @@ def record(options):
         expected = there["digest"][begin : begin + options.programs]
         assert len(expected) == options.programs, "not all of these programs were recorded"
     run = Run(options, options.first, options.programs, expected)
-    device = device_name(Driver())
+    device = Driver().name()
     parts = {name: run.results[name] for name in RESULT.names}
     if options.beside:  # what programs left that give others than there
         differing = sorted(run.memory)
@@ -207,7 +206,7 @@ def compare(options):
         print(f"program {here['number'][k]} differs in words {words.tolist()}")
     mode = os.environ.get("CUPOLA_CPU_MODE", "")
     print(
-        f"{len(here)} programs of {device} and of {device_name(Driver())} {mode}: "
+        f"{len(here)} programs of {device} and of {Driver().name()} {mode}: "
         f"{len(differing)} differ, {len(run.failed)} failed ({run.took:.1f} s here)"
     )
     return bool(len(differing) or run.failed or len(here) != programs)

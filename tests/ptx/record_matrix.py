@@ -6,19 +6,12 @@ Run in the folder tests. Inputs come from the seed; of most results the file hol
 """
 
 import argparse
-import ctypes
 import hashlib
 
 import numpy as np
 
 from . import matrix
 from .driver import Driver
-
-
-def device_name(driver):
-    text = ctypes.create_string_buffer(100)
-    driver("cuDeviceGetName", text, ctypes.c_int(100), driver.device)
-    return text.value.decode()
 
 
 def run_one(module, form, cases, seed):
@@ -204,7 +197,7 @@ def main():
         return loaded[-1]
 
     out = {
-        "device": np.array(device_name(driver)),
+        "device": np.array(driver.name()),
         "seed": np.array(options.seed),
         "cases": np.array(options.cases),
     }

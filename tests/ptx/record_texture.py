@@ -10,7 +10,6 @@ import argparse
 import numpy as np
 
 from .driver import Driver
-from .record_matrix import device_name
 from .texture import fetch, module_text
 from .texture_cases import cases
 
@@ -42,8 +41,8 @@ def main():
     words = np.concatenate([r.reshape(-1) for r in results.values()]).astype(np.uint32)
     # Bytes of one place beside each other, which compresses better.
     planes = words.view(np.uint8).reshape(-1, 4).T.copy()
-    np.savez_compressed(where, device=device_name(driver), counts=counts, planes=planes)
-    print(f"{len(results)} cases, {words.size} words of {device_name(driver)}")
+    np.savez_compressed(where, device=driver.name(), counts=counts, planes=planes)
+    print(f"{len(results)} cases, {words.size} words of {driver.name()}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ RECORDED = sorted(pathlib.Path(__file__).with_name("recorded").glob("*matrix*.np
 @pytest.fixture(params=RECORDED, ids=lambda p: p.stem)
 def recording(request, driver):
     file, digests = record_matrix.recorded(request.param)
-    if driver.on_hardware and record_matrix.device_name(driver) != str(file["device"]):
+    if driver.on_hardware and driver.name() != str(file["device"]):
         pytest.skip(f"recorded on another device: {file['device']}")
     return file, digests
 

@@ -331,6 +331,7 @@ def test_registers_of_other_types_may_be_wider(load_of, load, driver):
         "not.b64 %rd4, 0; st.global.f32 [%rd1+8], %rd4; st.global.v2.f32 [%rd1+8], {%rd4, %rd4};"
     )
     lanes(load, body, a, b, block=1)
+    driver.seen.settle(b[:1])
     assert b[0] == WIDER[load_of] + (2**64 - 2**32 if bits == "b32" else 0)
     assert driver.on_hardware or b[1] == 2**64 - 1
 

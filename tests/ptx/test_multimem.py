@@ -142,6 +142,8 @@ WITH_MEMORY = {  # statement: what is there before and after, %r1 to %r8, %d1 an
     "red.xor.b32 [%d0], %r3;": (np.uint32, [6], [5]),
     "red.add.v2.f32 [%d0], {%f1, %f2};": (np.float32, [1, 2, 3], [2.5, 4.5, 3]),
     "red.add.f16x2 [%d0], %q1;": (HALF, [1, 2], [2.5, 4.5]),
+    "red.add.v2.f16 [%d0], {%g1, %g2};": (HALF, [1, 2, 3], [2.5, 4.5, 3]),
+    "red.min.v2.f16x2 [%d0], {%q1, %q1};": (HALF, [1, 2, 3, 1, 5], [1, 2, 1.5, 1, 5]),
     "red.max.v4.f16 [%d0], {%g1, %g2, %g1, %g2};": (HALF, [1, 2, 3, 4, 5], [1.5, 2.5, 3, 4, 5]),
 }
 

@@ -33,9 +33,18 @@ COVERED = (
 )
 
 
+class Read(Textures):
+    """What is read of an array counts as read back."""
+
+    def read(self, *arguments):
+        out = super().read(*arguments)
+        self.call.seen.reads(out.tobytes())
+        return out
+
+
 @pytest.fixture
 def make(driver):
-    made = Textures(driver)
+    made = Read(driver)
     yield made
     made.close()
 
@@ -253,6 +262,42 @@ def test_surface_geometries(load, make, geometry):
     assert (make.read(array, texels, dims) == texels + 1000).all()
 
 
+def within(numbers, kind):
+    """32 bits as what a channel of the kind holds of them."""
+    if kind[1] == "4":
+        return numbers.view(kind)
+    if kind != "f2":
+        limit = np.iinfo(kind)
+        return np.clip(numbers.view(kind[0] + "4"), limit.min, limit.max).astype(kind)
+    values = numbers.view("f4")
+    with np.errstate(over="ignore", invalid="ignore"):
+        nearest = values.astype("f2")
+        return (nearest.view("u2") - (np.abs(nearest) > np.abs(values))).astype("u2").view("f2")
+
+
+@pytest.mark.parametrize("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4"])
+@pytest.mark.parametrize("channels", [1, 2, 4])
+def test_formatted_stores(load, make, kind, channels):
+    """By texels, not bytes. What is too large for its channel becomes the largest; halves are
+    rounded towards zero, which the bits of an H200 say.
+    """
+    given = (noise(5, 64) >> np.uint64(11)).astype(np.uint32).reshape(4, 4, 4)
+    if kind[0] == "f":
+        given = np.linspace(-300, 900, 64, dtype=np.float32).view(np.uint32).reshape(4, 4, 4)
+        given[0, :, 0] = 0x7F800000, 0x7FC00000, 0xFFC00001, 0xFF800000
+        given[1, :, 0] = np.float32([65519, 65520, -1e9, -3e-8]).view(np.uint32)
+    texels = np.zeros((4, 4, channels), kind)
+    surface, array = surface_of(make, texels)
+    names = "{" + ", ".join(f"%r{4 + k}" for k in range(channels)) + "}"
+    v = f".v{channels}" if channels > 1 else ""
+    one(load, make, surface,
+        "mul.wide.u32 %d0, %r0, 16; add.u64 %d0, %u, %d0; ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%d0];"
+        f"and.b32 %r1, %r0, 3; shr.u32 %r2, %r0, 2; sust.p.2d{v}.b32.trap [%s, {{%r1, %r2}}], {names};",
+        16, ctypes.c_uint64(make.memory(given)))  # fmt: skip
+    got = make.read(array, texels)
+    np.testing.assert_array_equal(got, within(np.ascontiguousarray(given[:, :, :channels]), kind))
+
+
 def test_outside_of_a_surface(load, make):
     texels = np.arange(1, 9, dtype=np.uint32).reshape(2, 4, 1)
     surface, array = surface_of(make, texels)
@@ -315,6 +360,16 @@ def test_wide_surface_reductions(load, make):
         (-31 << 30) % 2**64,
         (-1 << 30) % 2**64,
     ]
+
+
+def test_queries_of_a_level(load, make):
+    texels = np.zeros((3, 5, 7, 4), np.uint8)
+    texture = make.texture(ResourceDesc.array(make.array(texels).value), TextureDesc.of())
+    body = "".join(
+        f"txq.level.{name}.b32 %q{k}, [%s], 0;"
+        for k, name in enumerate(["width", "height", "depth"])
+    )
+    assert one(load, make, texture, body)[0].tolist()[:3] == [7, 5, 3]
 
 
 def query(load, make, handle, names, opcode):
