@@ -262,6 +262,11 @@ inline constexpr Axis arrive_order = axis(
     field::order, true, false, false, is("release", Order::release), is("relaxed", Order::relaxed));
 inline constexpr Axis relaxed_order =
     axis(field::order, true, false, false, is("relaxed", Order::relaxed));
+// Of an addition that gives nothing back: nobody acquires by it.
+inline constexpr Axis reduce_order = axis(
+    field::order, true, false, false, is("relaxed", Order::relaxed), is("release", Order::release));
+inline constexpr Axis relaxed_cluster =
+    axis(field::none, false, false, false, is("relaxed.cluster", 0));
 inline constexpr Axis test_order = axis(
     field::order, true, false, false, is("acquire", Order::acquire), is("relaxed", Order::relaxed));
 inline constexpr Axis wait_order =
@@ -269,12 +274,22 @@ inline constexpr Axis wait_order =
 inline constexpr Axis scope =
     axis(field::scope, true, false, false, is("cta", Scope::cta), is("cluster", Scope::cluster),
          is("gpu", Scope::gpu), is("sys", Scope::sys));
+inline constexpr Axis scope_always =
+    axis(field::scope, false, false, false, is("cta", Scope::cta), is("cluster", Scope::cluster),
+         is("gpu", Scope::gpu), is("sys", Scope::sys));
+inline constexpr Axis scope_cluster =
+    axis(field::scope, true, false, false, is("cta", Scope::cta), is("cluster", Scope::cluster));
 inline constexpr Axis membar_level = axis(field::scope, false, false, false, is("cta", Scope::cta),
                                           is("gl", Scope::gpu), is("sys", Scope::sys));
 // Hints on caching: no effect on results.
-inline constexpr Axis cache =
-    axis(field::none, true, false, false, is("ca", 0), is("cg", 0), is("cs", 0), is("lu", 0),
-         is("cv", 0), is("wb", 0), is("wt", 0), is("nc", 0));
+inline constexpr Axis load_cache = axis(field::none, true, false, false, is("ca", 0), is("cg", 0),
+                                        is("cs", 0), is("lu", 0), is("cv", 0));
+inline constexpr Axis store_cache =
+    axis(field::none, true, false, false, is("wb", 0), is("cg", 0), is("cs", 0), is("wt", 0));
+// What nobody writes to meanwhile is global memory.
+inline constexpr Axis read_only_cache =
+    axis(field::none, true, false, false, is("ca", 0), is("cg", 0), is("cs", 0));
+inline constexpr Axis read_only = axis(field::space, false, false, false, is("nc", Space::global));
 inline constexpr Axis evict_l1 =
     axis(field::none, true, false, false, is("L1::evict_normal", 0), is("L1::evict_unchanged", 0),
          is("L1::evict_first", 0), is("L1::evict_last", 0), is("L1::no_allocate", 0));

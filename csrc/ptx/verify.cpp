@@ -1,6 +1,7 @@
 // csrc/ptx/verify.cpp - operands against the shapes of a row.
 #include "ptx/verify.hpp"
 
+#include "ptx/check.hpp"
 #include "ptx/matrix.hpp"
 
 namespace cupola::ptx {
@@ -32,386 +33,297 @@ std::string wrong_register(const Operand& o, Type type) {
            std::string(name_of(type)) + " is wanted";
 }
 
-class Check {
-  public:
-    Check(const Candidate& candidate, const Surroundings& here) : c_(candidate), here_(here) {}
-
-    std::string run() const {
-        const Form& form = c_.form.form();
-        unsigned written = 0;
-        for (unsigned i = 0; i < form.shapes.count; ++i)
-            written += form.shapes.list[i] != Shape::cc_in && form.shapes.list[i] != Shape::cc_out;
-        bool policy = false;
-        for (unsigned i = 0; i < form.axes.count; ++i)
-            policy |=
-                form.axes.list[i] == &words::cache_hint && field::cache_hint.get(c_.modifiers) != 0;
-        written += policy;
-        if (written != here_.count)
-            return std::to_string(here_.count) + " operands where " + std::to_string(written) +
-                   " are wanted";
-        unsigned at = 0;
-        for (unsigned i = 0; i < form.shapes.count; ++i) {
-            const Shape shape = form.shapes.list[i];
-            if (shape == Shape::cc_in || shape == Shape::cc_out) continue;
-            const Operand& o = here_.operands[at++];
-            std::string wrong = one(shape, o);
-            if (wrong.empty() && o.second != absent && shape != Shape::pq && shape != Shape::dp &&
-                shape != Shape::fetched)
-                wrong = "a second destination where there is none";
-            if (wrong.empty() && o.negated && shape != Shape::np && shape != Shape::va)
-                wrong = "'!' before no predicate, or '-' before a register";
-            if (wrong.empty() && o.selector != 0 && shape != Shape::vd && shape != Shape::va)
-                wrong = "parts of a register where all of it is wanted";
-            if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
-        }
-        if (!policy) return {};
-        const std::string wrong = source(here_.operands[at], Type::b64, false);
-        return wrong.empty() ? wrong : "cache policy: " + wrong;
-    }
-
-  private:
-    std::string one(Shape shape, const Operand& o) const {
-        // The forms without a type of their own work on 32 bits, or on an address.
-        const Type type = c_.type == Type::none ? Type::b32 : c_.type;
-        switch (shape) {
-            case Shape::d:
-                return destination(o, type, false);
-            case Shape::dw:
-                return destination(o, doubled(type), false);
-            case Shape::d32:
-                return destination(o, Type::b32, false);
-            case Shape::dr:
-                return destination(o, type, true);
-            case Shape::p:
-                return destination(o, Type::pred, false);
-            case Shape::pq:
-                return pair(o, Type::pred);
-            case Shape::dp:
-                return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
-            case Shape::a:
-                return source(o, type, false);
-            case Shape::aw:
-                return c_.type == Type::none ? pointer(o) : source(o, doubled(type), false);
-            case Shape::a2:
-                return source(o, c_.type2, false);
-            case Shape::ar2:
-                return source(o, c_.type2, true);
-            case Shape::w:
-                return source(o, Type::b32, false);
-            case Shape::h:
-                return source(o, Type::b16, false);
-            case Shape::np:
-                return predicate(o);
-            case Shape::imm:
-                return o.kind == Kind::integer ? "" : "an integer constant is wanted";
-            case Shape::vd:
-                return o.kind == Kind::reg || o.kind == Kind::sink
-                           ? destination(o, Type::b32, false)
-                           : "a register is wanted";
-            case Shape::tensor:
-                return tensor(o);
-            case Shape::shift:
-                return row(o, Type::b16, axes() - 2, "offsets", axes() - 2);
-            case Shape::va:
-                return source(o, Type::b32, false);
-            case Shape::number:
-                return o.kind == Kind::real || o.kind == Kind::single
-                           ? ""
-                           : "a floating-point constant is wanted";
-            case Shape::m:
-                return memory(o);
-            case Shape::dv:
-                return vector(o, type, true);
-            case Shape::av:
-                return vector(o, type, false);
-            case Shape::dpack:
-                return pack(o, type, true);
-            case Shape::apack:
-                return pack(o, type, false);
-            case Shape::address:
-                return symbol(o, type);
-            case Shape::label:
-                return o.kind == Kind::label || o.kind == Kind::table ? "" : "a label is wanted";
-            case Shape::fd:
-                return fragment(o, Matrix::d);
-            case Shape::fa:
-                return fragment(o, Matrix::a);
-            case Shape::fb:
-                return fragment(o, Matrix::b);
-            case Shape::fc:
-                return fragment(o, Matrix::c);
-            case Shape::fetched:
-                return fetched(o, type);
-            case Shape::texel:
-                return texel(o);
-            case Shape::opaque:
-                return queried(o);
-            case Shape::gradient:
-                return elements(o, Type::f32, axes_of(geometry()));
-            case Shape::offsets:
-                return elements(o, Type::s32, axes_of(geometry()));
-            case Shape::md:
-                return source(o, Type::b64, false);
-            case Shape::cc_in:
-            case Shape::cc_out:
-                break;
-        }
-        return {};
-    }
-
-    // Registers that together hold a lane's part of a matrix.
-    std::string fragment(const Operand& o, Matrix of) const {
-        const MatrixForm form = matrix_form(c_.form, c_.modifiers);
-        const Fragment wanted = fragment_of(form, of);
-        const bool to = of == Matrix::d ? form.kind != MatrixKind::StoreWhole
-                                        : form.kind == MatrixKind::LoadWhole;
-        if (o.kind != Kind::vector) return "a vector is wanted";
-        if (o.count != wanted.registers)
-            return "a vector of " + std::to_string(o.count) + " where " +
-                   std::to_string(wanted.registers) + " are wanted";
-        for (unsigned i = 0; i < o.count; ++i) {
-            const Operand& e = here_.function.operands[o.index + i];
-            std::string wrong =
-                to ? destination(e, wanted.type, false) : source(e, wanted.type, false);
-            if (!wrong.empty()) return wrong;
-        }
-        return {};
-    }
-
-    Geometry geometry() const { return static_cast<Geometry>(field::mode.get(c_.modifiers)); }
-
-    std::string fetched(const Operand& o, Type type) const {
-        if (o.kind != Kind::vector) return "a vector is wanted";
-        if (o.second != absent && here_.function.registers[o.second] != Type::pred)
-            return "the register behind '|' is no predicate";
-        return vector(o, type, true);
-    }
-
-    std::string memory(const Operand& o) const {
-        if (o.kind != Kind::memory) return "an address in [ ] is wanted";
-        const bool opaque =
-            o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none;
-        return opaque ? "a texture, sampler or surface is no memory" : "";
-    }
-
-    // A register that holds a texture or the like, or a variable that is one.
-    std::string handle(const Operand& o, Opaque wanted) const {
-        if (o.base == Kind::reg)
-            return bytes_of(o.type) == 8 && !is_float(o.type) ? ""
-                                                              : "a register of 64 bits is wanted";
-        if (o.base == Kind::variable && here_.module.variables[o.index].opaque == wanted) return {};
-        return wanted == Opaque::texture   ? "a texture is wanted"
-               : wanted == Opaque::sampler ? "a sampler is wanted"
-                                           : "a surface is wanted";
-    }
-
-    // How texels are fetched is asked of samplers, which in unified mode are a part of textures.
-    std::string queried(const Operand& o) const {
-        if (o.kind != Kind::memory) return "a texture or surface in [ ] is wanted";
-        if (o.value != 0) return "an offset from a texture or surface";
-        const auto query = static_cast<Query>(field::operation.get(c_.modifiers));
-        if (c_.form.form().mnemonic == "suq") return handle(o, Opaque::surface);
-        const bool of_sampler = asks_sampler(query) && here_.module.independent_samplers;
-        // Which a texture has no answer to.
-        const bool unnormalized = query == Query::force_unnormalized_coords;
-        return handle(o, of_sampler || unnormalized ? Opaque::sampler : Opaque::texture);
-    }
-
-    unsigned axes() const { return field::vector.get(c_.modifiers); }  // of a tensor
-
-    bool is_sampler(const Operand& o) const {
-        return o.kind == Kind::variable
-                   ? here_.module.variables[o.index].opaque == Opaque::sampler
-                   : o.kind == Kind::reg && bytes_of(o.type) == 8 && !is_float(o.type);
-    }
-
-    std::string tensor(const Operand& o) const {
-        if (o.kind != Kind::texel || o.count != 1 || o.base != Kind::reg || bytes_of(o.type) != 8)
-            return "[register of 64 bits, {coordinates}] is wanted";
-        const Operand& at = here_.function.operands[static_cast<std::size_t>(o.value)];
-        return row(at, Type::s32, axes(), "coordinates", axes());
-    }
-
-    // A vector of so many as are written, of which the first count.
-    std::string row(const Operand& o, Type type, unsigned count, const char* what,
-                    unsigned written) const {
-        if (o.kind != Kind::vector || o.count != written)
-            return "a vector of " + std::to_string(written) + " " + what + " is wanted";
-        for (unsigned n = 0; n < count; ++n) {
-            std::string wrong = source(here_.function.operands[o.index + n], type, false);
-            if (!wrong.empty()) return wrong;
-        }
-        return {};
-    }
-
-    std::string texel(const Operand& o) const {
-        if (o.kind != Kind::texel) return "[texture or surface, coordinates] is wanted";
-        const bool surface = c_.form.form().types2.count == 0;
-        std::string wrong = handle(o, surface ? Opaque::surface : Opaque::texture);
-        if (!wrong.empty()) return wrong;
-        const Operand* inner = here_.function.operands.data() + o.value;
-        if (o.count == 2) {
-            if (surface) return "a surface has no sampler";
-            if (!here_.module.independent_samplers)
-                return "a sampler of its own is for .target texmode_independent";
-            if (!is_sampler(inner[0])) return "a sampler is wanted before the coordinates";
-        } else if (here_.module.independent_samplers && !surface) {
-            return "with .target texmode_independent a sampler is wanted before the coordinates";
-        }
-        const Operand& at = inner[o.count - 1];
-        const Geometry g = geometry();
-        // Surfaces count in integers.
-        const Type type = c_.type2 == Type::none ? Type::s32 : c_.type2;
-        const unsigned wanted = written_coordinates(g);
-        if (at.kind != Kind::vector)
-            return wanted == 1 ? source(at, type, false) : "a vector of coordinates is wanted";
-        if (at.count != wanted)
-            return "a vector of " + std::to_string(at.count) + " coordinates where " +
-                   std::to_string(wanted) + " are wanted";
-        const unsigned meant = axes_of(g) + (is_layered(g) ? 1 : 0);
-        for (unsigned i = 0; i < meant; ++i) {
-            const Type each = i == 0 && is_layered(g) ? Type::b32 : type;
-            wrong = source(here_.function.operands[at.index + i], each, false);
-            if (!wrong.empty()) return wrong;
-        }
-        return {};
-    }
-
-    // A vector for 3 axes is written with 4 elements.
-    std::string elements(const Operand& o, Type type, unsigned count) const {
-        if (o.kind != Kind::vector && count == 1 && type == Type::s32)
-            return source(o, type, false);
-        return row(o, type, count, "elements", count == 3 ? 4 : count);
-    }
-
-    // Registers of other types than the instruction's.
-    bool widens() const {
-        const std::string_view word =
-            c_.form.form().mnemonic.substr(0, c_.form.form().mnemonic.find('.'));
-        return word == "ld" || word == "ldu" || word == "st" || word == "cvt";
-    }
-
-    // match.all gives a 32-bit mask whatever the type; shfl gives its type.
-    Type result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type; }
-
-    std::string destination(const Operand& o, Type type, bool relaxed) const {
-        if (o.kind == Kind::sink) return {};
-        if (o.kind != Kind::reg) return "a register is wanted";
-        if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type)) return {};
-        return wrong_register(o, type);
-    }
-
-    std::string pair(const Operand& o, Type type) const {
-        if (o.second != absent && here_.function.registers[o.second] != Type::pred)
-            return "the register behind '|' is no predicate";
-        return destination(o, type, false);
-    }
-
-    std::string source(const Operand& o, Type type, bool relaxed) const {
-        switch (o.kind) {
-            case Kind::reg:
-                if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type))
-                    return {};
-                return wrong_register(o, type);
-            case Kind::integer:
-                if (type == Type::pred || type == Type::f32 || type == Type::f64)
-                    return "an integer constant where ." + std::string(name_of(type)) +
-                           " is wanted";
-                return {};
-            case Kind::real:
-                if (type == Type::f32 || type == Type::f64 || type == Type::b64) return {};
-                return "a floating-point constant where ." + std::string(name_of(type)) +
-                       " is wanted";
-            case Kind::single:
-                if (type == Type::f32 || type == Type::f64 || type == Type::b32) return {};
-                return "a floating-point constant where ." + std::string(name_of(type)) +
-                       " is wanted";
-            case Kind::special: {
-                const unsigned bits = bits_of_special(static_cast<Special>(o.index));
-                if (bits == 1) return "a special register that is a predicate";
-                if (is_float(type)) return "a special register where a float is wanted";
-                if (bits == 8 * bytes_of(type) || (relaxed && bits >= 8 * bytes_of(type)))
-                    return {};
-                // PTX 1.x had 16-bit special registers; their low half may still be asked for.
-                if (bits == 32 && bytes_of(type) == 2) return {};
-                return "a special register of " + std::to_string(bits) + " bits where ." +
-                       std::string(name_of(type)) + " is wanted";
-            }
-            default:
-                return "a register or a constant is wanted";
-        }
-    }
-
-    static std::string pointer(const Operand& o) {
-        if (o.kind == Kind::reg && (suits(o.type, Type::u64) || suits(o.type, Type::u32)))
-            return {};
-        return "a register that holds an address is wanted";
-    }
-
-    static std::string predicate(const Operand& o) {
-        if (o.kind == Kind::reg && o.type == Type::pred) return {};
-        if (o.kind == Kind::integer && o.value >= -1 && o.value <= 1) return {};  // -1: all bits
-        if (o.kind == Kind::special && bits_of_special(static_cast<Special>(o.index)) == 1)
-            return {};
-        return "a predicate is wanted";
-    }
-
-    std::string vector(const Operand& o, Type type, bool to) const {
-        const unsigned wanted = field::vector.get(c_.modifiers);
-        const unsigned count = wanted == 0 ? 1 : wanted;
-        if (o.kind != Kind::vector) {
-            if (count != 1) return "a vector of " + std::to_string(count) + " is wanted";
-            return element(o, type, to);
-        }
-        if (o.count != count)
-            return "a vector of " + std::to_string(o.count) + " where " + std::to_string(count) +
-                   " are wanted";
-        if (count * bytes_of(type) > 32) return "a vector of more than 32 bytes";
-        for (unsigned i = 0; i < o.count; ++i) {
-            std::string wrong = element(here_.function.operands[o.index + i], type, to);
-            if (!wrong.empty()) return wrong;
-        }
-        return {};
-    }
-
-    std::string element(const Operand& o, Type type, bool to) const {
-        return to ? destination(o, type, true) : source(o, type, true);
-    }
-
-    std::string pack(const Operand& o, Type type, bool to) const {
-        if (o.kind != Kind::vector) return "a vector is wanted";
-        if (o.count != 2 && o.count != 4) return "a vector of 2 or 4 is wanted";
-        const unsigned bytes = bytes_of(type) / o.count;
-        for (unsigned i = 0; i < o.count; ++i) {
-            const Operand& e = here_.function.operands[o.index + i];
-            if (to && e.kind == Kind::sink) continue;
-            if (!to && e.kind == Kind::integer) continue;
-            if (e.kind != Kind::reg || e.type == Type::pred || bytes_of(e.type) != bytes)
-                return "an element that is not of " + std::to_string(8 * bytes) + " bits";
-        }
-        return bytes == 0 ? "elements of less than 8 bits" : std::string();
-    }
-
-    std::string symbol(const Operand& o, Type type) const {
-        if (o.kind == Kind::frame || o.kind == Kind::variable) {
-            if (is_float(type)) return "an address where a float is wanted";
-            const unsigned bytes = bytes_of(type);
-            if (bytes == 8) return {};
-            const Space space =
-                o.kind == Kind::frame ? Space::local : here_.module.variables[o.index].space;
-            if (bytes == 4 && (space == Space::shared || space == Space::local)) return {};
-            return "an address of 64 bits where ." + std::string(name_of(type)) + " is wanted";
-        }
-        if (o.kind == Kind::function)
-            return bytes_of(type) == 8 && !is_float(type) ? "" : "an address of 64 bits";
-        return source(o, type, false);
-    }
-
-    const Candidate& c_;
-    const Surroundings& here_;
-};
-
 }  // namespace
+
+std::string Check::run() const {
+    const Form& form = c_.form.form();
+    unsigned written = 0;
+    for (unsigned i = 0; i < form.shapes.count; ++i)
+        written += form.shapes.list[i] != Shape::cc_in && form.shapes.list[i] != Shape::cc_out;
+    bool policy = false;
+    for (unsigned i = 0; i < form.axes.count; ++i)
+        policy |=
+            form.axes.list[i] == &words::cache_hint && field::cache_hint.get(c_.modifiers) != 0;
+    written += policy;
+    if (written != here_.count)
+        return std::to_string(here_.count) + " operands where " + std::to_string(written) +
+               " are wanted";
+    unsigned at = 0;
+    for (unsigned i = 0; i < form.shapes.count; ++i) {
+        const Shape shape = form.shapes.list[i];
+        if (shape == Shape::cc_in || shape == Shape::cc_out) continue;
+        const Operand& o = here_.operands[at++];
+        std::string wrong = one(shape, o);
+        if (wrong.empty() && o.second != absent && shape != Shape::pq && shape != Shape::dp &&
+            shape != Shape::fetched)
+            wrong = "a second destination where there is none";
+        if (wrong.empty() && o.negated && shape != Shape::np && shape != Shape::va)
+            wrong = "'!' before no predicate, or '-' before a register";
+        if (wrong.empty() && o.selector != 0 && shape != Shape::vd && shape != Shape::va)
+            wrong = "parts of a register where all of it is wanted";
+        if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
+    }
+    if (!policy) return order();
+    const std::string wrong = source(here_.operands[at], Type::b64, false);
+    return wrong.empty() ? order() : "cache policy: " + wrong;
+}
+
+// An order is written with whom it is for, or neither is; atomics have both of their own.
+std::string Check::order() const {
+    const std::string_view word = first_word();
+    if (word != "ld" && word != "st" && word != "mbarrier") return {};
+    const auto order = static_cast<Order>(field::order.get(c_.modifiers));
+    const bool scoped = field::scope.get(c_.modifiers) != 0, ordered = order >= Order::relaxed;
+    if (ordered != scoped) return ordered ? "an order without a scope" : "a scope without an order";
+    const auto space = static_cast<Space>(field::space.get(c_.modifiers));
+    const bool own = space == Space::local || space == Space::constant;
+    return own && order != Order::weak ? "an order in memory that no other thread writes" : "";
+}
+
+// A number of registers, or of bytes in a line of the cache.
+std::string Check::immediate(const Operand& o) const {
+    if (o.kind != Kind::integer) return "an integer constant is wanted";
+    const std::string_view word = first_word();
+    if (word == "setmaxnreg" && (o.value < 24 || o.value > 256 || o.value % 8 != 0))
+        return "a multiple of 8 from 24 to 256 is wanted";
+    if ((word == "applypriority" || word == "discard") && o.value != 128) return "128 is wanted";
+    return {};
+}
+
+std::string Check::one(Shape shape, const Operand& o) const {
+    // The forms without a type of their own work on 32 bits, or on an address.
+    const Type type = c_.type == Type::none ? Type::b32 : c_.type;
+    switch (shape) {
+        case Shape::d:
+            return destination(o, type, false);
+        case Shape::dw:
+            return destination(o, doubled(type), false);
+        case Shape::d32:
+            return destination(o, Type::b32, false);
+        case Shape::dr:
+            return destination(o, type, true);
+        case Shape::p:
+            return destination(o, Type::pred, false);
+        case Shape::pq:
+            return pair(o, Type::pred);
+        case Shape::dp:
+            if (o.second == absent && (first_word() == "lop3" || first_word() == "elect"))
+                return "a predicate behind '|' is wanted";
+            return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
+        case Shape::a:
+            return source(o, type, false);
+        case Shape::aw:
+            return c_.type == Type::none ? pointer(o) : source(o, doubled(type), false);
+        case Shape::a2:
+            return source(o, c_.type2, false);
+        case Shape::ar2:
+            return source(o, c_.type2, true);
+        case Shape::w:
+            return source(o, Type::b32, false);
+        case Shape::h:
+            return source(o, Type::b16, false);
+        case Shape::np:
+            return predicate(o);
+        case Shape::imm:
+            return immediate(o);
+        case Shape::vd:
+            return o.kind == Kind::reg || o.kind == Kind::sink ? destination(o, Type::b32, false)
+                                                               : "a register is wanted";
+        case Shape::tensor:
+            return tensor(o);
+        case Shape::shift:
+            return row(o, Type::b16, axes() - 2, "offsets", axes() - 2);
+        case Shape::va:
+            return source(o, Type::b32, false);
+        case Shape::number:
+            return o.kind == Kind::real || o.kind == Kind::single
+                       ? ""
+                       : "a floating-point constant is wanted";
+        case Shape::m:
+            return memory(o);
+        case Shape::dv:
+            return vector(o, type, true);
+        case Shape::av:
+            return vector(o, type, false);
+        case Shape::dpack:
+            return pack(o, type, true);
+        case Shape::apack:
+            return pack(o, type, false);
+        case Shape::address:
+            return symbol(o, type);
+        case Shape::label:
+            return o.kind == Kind::label || o.kind == Kind::table ? "" : "a label is wanted";
+        case Shape::fd:
+            return fragment(o, Matrix::d);
+        case Shape::fa:
+            return fragment(o, Matrix::a);
+        case Shape::fb:
+            return fragment(o, Matrix::b);
+        case Shape::fc:
+            return fragment(o, Matrix::c);
+        case Shape::fetched:
+            return fetched(o, type);
+        case Shape::texel:
+            return texel(o);
+        case Shape::opaque:
+            return queried(o);
+        case Shape::gradient:
+            return elements(o, Type::f32, axes_of(geometry()));
+        case Shape::offsets:
+            return elements(o, Type::s32, axes_of(geometry()));
+        case Shape::md:
+            return source(o, Type::b64, false);
+        case Shape::cc_in:
+        case Shape::cc_out:
+            break;
+    }
+    return {};
+}
+
+// Registers that together hold a lane's part of a matrix.
+std::string Check::fragment(const Operand& o, Matrix of) const {
+    const MatrixForm form = matrix_form(c_.form, c_.modifiers);
+    const Fragment wanted = fragment_of(form, of);
+    const bool to =
+        of == Matrix::d ? form.kind != MatrixKind::StoreWhole : form.kind == MatrixKind::LoadWhole;
+    if (o.kind != Kind::vector) return "a vector is wanted";
+    if (o.count != wanted.registers)
+        return "a vector of " + std::to_string(o.count) + " where " +
+               std::to_string(wanted.registers) + " are wanted";
+    for (unsigned i = 0; i < o.count; ++i) {
+        const Operand& e = here_.function.operands[o.index + i];
+        std::string wrong = to ? destination(e, wanted.type, false) : source(e, wanted.type, false);
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+std::string Check::memory(const Operand& o) const {
+    if (o.kind != Kind::memory) return "an address in [ ] is wanted";
+    const bool opaque =
+        o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none;
+    return opaque ? "a texture, sampler or surface is no memory" : "";
+}
+
+// Registers of other types than the instruction's.
+bool Check::widens() const {
+    const std::string_view word = first_word();
+    return word == "ld" || word == "ldu" || word == "st" || word == "cvt";
+}
+
+std::string_view Check::first_word() const {
+    const std::string_view mnemonic = c_.form.form().mnemonic;
+    return mnemonic.substr(0, mnemonic.find('.'));
+}
+
+// match.all gives a 32-bit mask whatever the type; shfl gives its type.
+Type Check::result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type; }
+
+std::string Check::destination(const Operand& o, Type type, bool relaxed) const {
+    if (o.kind == Kind::sink) return {};
+    if (o.kind != Kind::reg) return "a register is wanted";
+    if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type)) return {};
+    return wrong_register(o, type);
+}
+
+std::string Check::pair(const Operand& o, Type type) const {
+    if (o.second != absent && here_.function.registers[o.second] != Type::pred)
+        return "the register behind '|' is no predicate";
+    return destination(o, type, false);
+}
+
+std::string Check::source(const Operand& o, Type type, bool relaxed) const {
+    switch (o.kind) {
+        case Kind::reg:
+            if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type)) return {};
+            return wrong_register(o, type);
+        case Kind::integer:
+            if (type == Type::pred || type == Type::f32 || type == Type::f64)
+                return "an integer constant where ." + std::string(name_of(type)) + " is wanted";
+            return {};
+        case Kind::real:
+            if (type == Type::f32 || type == Type::f64 || type == Type::b64) return {};
+            return "a floating-point constant where ." + std::string(name_of(type)) + " is wanted";
+        case Kind::single:
+            if (type == Type::f32 || type == Type::f64 || type == Type::b32) return {};
+            return "a floating-point constant where ." + std::string(name_of(type)) + " is wanted";
+        case Kind::special: {
+            const unsigned bits = bits_of_special(static_cast<Special>(o.index));
+            if (bits == 1) return "a special register that is a predicate";
+            if (is_float(type)) return "a special register where a float is wanted";
+            if (bits == 8 * bytes_of(type) || (relaxed && bits >= 8 * bytes_of(type))) return {};
+            // PTX 1.x had 16-bit special registers; their low half may still be asked for.
+            if (bits == 32 && bytes_of(type) == 2) return {};
+            return "a special register of " + std::to_string(bits) + " bits where ." +
+                   std::string(name_of(type)) + " is wanted";
+        }
+        default:
+            return "a register or a constant is wanted";
+    }
+}
+
+std::string Check::pointer(const Operand& o) {
+    if (o.kind == Kind::reg && (suits(o.type, Type::u64) || suits(o.type, Type::u32))) return {};
+    return "a register that holds an address is wanted";
+}
+
+std::string Check::predicate(const Operand& o) {
+    if (o.kind == Kind::reg && o.type == Type::pred) return {};
+    if (o.kind == Kind::integer && o.value >= -1 && o.value <= 1) return {};  // -1: all bits
+    if (o.kind == Kind::special && bits_of_special(static_cast<Special>(o.index)) == 1) return {};
+    return "a predicate is wanted";
+}
+
+std::string Check::vector(const Operand& o, Type type, bool to) const {
+    const unsigned wanted = field::vector.get(c_.modifiers);
+    const unsigned count = wanted == 0 ? 1 : wanted;
+    if (o.kind != Kind::vector) {
+        if (count != 1) return "a vector of " + std::to_string(count) + " is wanted";
+        return element(o, type, to);
+    }
+    if (o.count != count)
+        return "a vector of " + std::to_string(o.count) + " where " + std::to_string(count) +
+               " are wanted";
+    if (count * bytes_of(type) > 32) return "a vector of more than 32 bytes";
+    for (unsigned i = 0; i < o.count; ++i) {
+        std::string wrong = element(here_.function.operands[o.index + i], type, to);
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+std::string Check::element(const Operand& o, Type type, bool to) const {
+    return to ? destination(o, type, true) : source(o, type, true);
+}
+
+std::string Check::pack(const Operand& o, Type type, bool to) const {
+    if (o.kind != Kind::vector) return "a vector is wanted";
+    if (o.count != 2 && o.count != 4) return "a vector of 2 or 4 is wanted";
+    const unsigned bytes = bytes_of(type) / o.count;
+    for (unsigned i = 0; i < o.count; ++i) {
+        const Operand& e = here_.function.operands[o.index + i];
+        if (to && e.kind == Kind::sink) continue;
+        if (!to && e.kind == Kind::integer) continue;
+        if (e.kind != Kind::reg || e.type == Type::pred || bytes_of(e.type) != bytes)
+            return "an element that is not of " + std::to_string(8 * bytes) + " bits";
+    }
+    return bytes == 0 ? "elements of less than 8 bits" : std::string();
+}
+
+std::string Check::symbol(const Operand& o, Type type) const {
+    if (o.kind == Kind::frame || o.kind == Kind::variable) {
+        if (is_float(type)) return "an address where a float is wanted";
+        const unsigned bytes = bytes_of(type);
+        if (bytes == 8) return {};
+        const Space space =
+            o.kind == Kind::frame ? Space::local : here_.module.variables[o.index].space;
+        if (bytes == 4 && (space == Space::shared || space == Space::local)) return {};
+        return "an address of 64 bits where ." + std::string(name_of(type)) + " is wanted";
+    }
+    if (o.kind == Kind::function)
+        return bytes_of(type) == 8 && !is_float(type) ? "" : "an address of 64 bits";
+    return source(o, type, false);
+}
 
 std::string misfit(const Candidate& candidate, const Surroundings& here) {
     return Check(candidate, here).run();

@@ -29,10 +29,10 @@ cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16
 cp.reduce.async.bulk.global.shared::cta.bulk_group.min.u32
 cp.reduce.async.bulk.global.shared::cta.bulk_group.inc.u32
 cp.reduce.async.bulk.global.shared::cta.bulk_group.and.b32
-st.async.mbarrier::complete_tx::bytes.b32 red.async.mbarrier::complete_tx::bytes.add.u32
-red.async.mbarrier::complete_tx::bytes.min.u32 red.async.mbarrier::complete_tx::bytes.inc.u32
-red.async.mbarrier::complete_tx::bytes.and.b32 fence.proxy.tensormap::generic.acquire
-fence.proxy.alias membar.proxy.alias fence.proxy.tensormap::generic.release fence.mbarrier_init.release.cluster
+st.async.mbarrier::complete_tx::bytes.b32 red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u32
+red.async.relaxed.cluster.mbarrier::complete_tx::bytes.min.u32 red.async.relaxed.cluster.mbarrier::complete_tx::bytes.inc.u32
+red.async.relaxed.cluster.mbarrier::complete_tx::bytes.and.b32 fence.proxy.tensormap::generic.acquire.cta
+fence.proxy.alias membar.proxy.alias fence.proxy.tensormap::generic.release.cta fence.mbarrier_init.release.cluster
 fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster
 fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster
 fence.acquire.sync_restrict::shared::cluster.cluster

@@ -8,8 +8,9 @@ import pytest
 
 from . import driver as ptx
 
-HEAD = """.version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k() {
+HEAD = """.version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {
 .reg .b64 %rd<4>; .reg .b32 %r<6>; .reg .f32 %f<6>; .reg .b16 %h<4>; .reg .pred %p<2>;
+.shared .align 8 .b64 m;
 """
 ANYHOW = {
     "ld.global.gpu.acquire.u32": "%r0, [%rd0]",
@@ -36,6 +37,39 @@ WRONG = [  # twice the same, types the other way round, what is no modifier ther
     "setp.lt.gt.f32 %p0, %f1, %f2;",
 ]
 
+REFUSED = [  # an order without a scope, a scope without an order, and what else goes not together
+    *[f"{how}.u32 %r0, [%rd0];" for how in (
+        "ld.relaxed", "ld.acquire.global", "ld.gpu", "ld.weak.cta", "ld.volatile.sys.shared",
+        "ld.relaxed.gpu.local", "ld.acquire.cta.const", "ld.volatile.local", "ld.global.ca.cg",
+        "ld.global.lu.nc", "ld.nc", "ld.shared.nc", "ld.weak.global.nc", "ld.global.wb",
+        "ldu.shared", "ldu.local", "ldu.const")],
+    *[f"{how}.u32 [%rd0], %r0;" for how in (
+        "st.release", "st.relaxed.shared", "st.cluster", "st.weak.gpu", "st.volatile.local",
+        "st.global.ca", "st.global.wb.cs", "red.acquire.gpu.add", "red.acq_rel.gpu.global.add")],
+    "fence;", "fence.sc;", "fence.acq_rel;", "fence.proxy.tensormap::generic.release;",
+    "mbarrier.arrive.release.shared.b64 %rd1, [m];", "mbarrier.arrive.cta.shared.b64 %rd1, [m];",
+    "mbarrier.arrive.release.gpu.shared.b64 %rd1, [m];", "mbarrier.expect_tx.relaxed.b64 [m], %r0;",
+    "mbarrier.try_wait.acquire.shared.b64 %p0, [m], %rd1;",
+    "mbarrier.test_wait.parity.sys.shared.b64 %p0, [m], %r1;",
+    "red.async.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r0], %r1, [%r2];",
+    "red.async.relaxed.gpu.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r0], %r1, [%r2];",
+    *[f"setmaxnreg.inc.sync.aligned.u32 {n};" for n in (0, 16, 25, 255, 264)],
+    *[f"applypriority.global.L2::evict_normal [%rd0], {n};" for n in (0, 64, 256)],
+    "discard.global.L2 [%rd0], 64;", "elect.sync %r0, -1;", "elect.sync %r0|_, -1;",
+    "lop3.or.b32 %r0, %r1, %r2, %r3, 1, %p1;",
+]  # fmt: skip
+TAKEN = [
+    "ld.relaxed.cta.shared.u32 %r0, [%rd0];", "ld.mmio.relaxed.sys.global.u32 %r0, [%rd0];",
+    "ld.global.ca.nc.u32 %r0, [%rd0];", "ld.global.nc.cs.u32 %r0, [%rd0];",
+    "ld.global.cv.u32 %r0, [%rd0];", "st.global.wt.u32 [%rd0], %r0;", "ldu.u32 %r0, [%rd0];",
+    "ld.volatile.shared.u32 %r0, [%rd0];", "red.release.gpu.add.u32 [%rd0], %r0;",
+    "atom.acquire.add.u32 %r0, [%rd0], %r1;", "atom.gpu.add.u32 %r0, [%rd0], %r1;", "fence.sc.gpu;",
+    "mbarrier.arrive.relaxed.cluster.shared.b64 %rd1, [m];",
+    "mbarrier.try_wait.acquire.cta.shared.b64 %p0, [m], %rd1;",
+    "setmaxnreg.dec.sync.aligned.u32 24;", "setmaxnreg.inc.sync.aligned.u32 256;",
+    "elect.sync _|%p0, -1;", "lop3.or.b32 _|%p0, %r1, %r2, %r3, 1, %p1;",
+]  # fmt: skip
+
 
 def statements():
     for opcode, operands in ANYHOW.items():
@@ -45,10 +79,10 @@ def statements():
 
 
 def test_modifiers_in_any_order(load):
-    load(HEAD + "\n".join(statements()) + "\nret; }\n")
+    load(HEAD + "\n".join([*statements(), *TAKEN]) + "\nret; }\n")
 
 
-@pytest.mark.parametrize("statement", WRONG)
+@pytest.mark.parametrize("statement", WRONG + REFUSED)
 def test_what_is_no_order_of_them(statement, driver):
     with pytest.raises(ptx.DriverError) as error:
         driver.load(HEAD + statement + "\nret; }\n")
@@ -57,9 +91,8 @@ def test_what_is_no_order_of_them(statement, driver):
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
 def test_ptxas_takes_the_same(tmp_path):
-    for body, all_wrong in ((list(statements()), False), (WRONG, True)):
-        for part in [[s] for s in body] if all_wrong else [body]:
-            (tmp_path / "k.ptx").write_text(HEAD + "\n".join(part) + "\nret; }\n")
-            command = ["ptxas", "-arch=sm_90", "-O0", "k.ptx", "-o", "k.cubin"]
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-            assert (done.returncode != 0) == all_wrong, (part[:1], done.stderr)
+    for part in [[*statements(), *TAKEN], *[[wrong] for wrong in WRONG + REFUSED]]:
+        (tmp_path / "k.ptx").write_text(HEAD + "\n".join(part) + "\nret; }\n")
+        command = ["ptxas", "-arch=sm_90a", "-O0", "k.ptx", "-o", "k.cubin"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode == 0) == (len(part) > 1), (part[:1], done.stderr)

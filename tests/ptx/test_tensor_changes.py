@@ -16,7 +16,7 @@ tensormap.replace.tile.box_dim.b1024.b32 tensormap.replace.tile.global_dim.b1024
 tensormap.replace.tile.global_stride.b1024.b64 tensormap.replace.tile.element_stride.b1024.b32
 tensormap.replace.tile.elemtype.b1024.b32 tensormap.replace.tile.interleave_layout.b1024.b32
 tensormap.replace.tile.swizzle_mode.b1024.b32 tensormap.replace.tile.fill_mode.b1024.b32
-tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.sync.aligned
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.cta.sync.aligned
 """
 
 

@@ -8,7 +8,7 @@ COVERED = """
 bar.sync bar.cta.sync barrier.sync barrier.cta.sync bar.arrive barrier.arrive barrier.cta.arrive
 bar.cta.arrive bar.cta.red.popc.u32 bar.cta.red.and.pred
 bar.red.popc.u32 bar.red.and.pred barrier.red.popc.u32 barrier.red.and.pred barrier.cta.red.popc.u32
-barrier.cta.red.and.pred bar.warp.sync membar.cta fence vote.sync.all.pred vote.sync.ballot.b32
+barrier.cta.red.and.pred bar.warp.sync membar.cta fence.cta vote.sync.all.pred vote.sync.ballot.b32
 match.any.sync.b32 match.all.sync.b32 activemask.b32 redux.sync.add.u32 redux.sync.and.b32
 shfl.sync.up.b32 elect.sync
 shfl.up.b32 vote.all.pred vote.ballot.b32 vote.ballot.sync.b32

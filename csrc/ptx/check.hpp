@@ -1,0 +1,51 @@
+// csrc/ptx/check.hpp - one instruction's operands against the shapes of one row.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ptx/verify.hpp"
+
+namespace cupola::ptx {
+
+// Each answer is empty where all is well; else it says what is wrong.
+class Check {
+  public:
+    Check(const Candidate& candidate, const Surroundings& here) : c_(candidate), here_(here) {}
+    std::string run() const;
+
+  private:
+    std::string order() const;
+    std::string immediate(const Operand& o) const;
+    std::string one(Shape shape, const Operand& o) const;
+    std::string fragment(const Operand& o, Matrix of) const;
+    Geometry geometry() const;
+    std::string fetched(const Operand& o, Type type) const;
+    std::string memory(const Operand& o) const;
+    std::string handle(const Operand& o, Opaque wanted) const;
+    std::string queried(const Operand& o) const;
+    unsigned axes() const;
+    bool is_sampler(const Operand& o) const;
+    std::string tensor(const Operand& o) const;
+    std::string row(const Operand& o, Type type, unsigned count, const char* what,
+                    unsigned written) const;
+    std::string texel(const Operand& o) const;
+    std::string elements(const Operand& o, Type type, unsigned count) const;
+    bool widens() const;
+    std::string_view first_word() const;
+    Type result() const;
+    std::string destination(const Operand& o, Type type, bool relaxed) const;
+    std::string pair(const Operand& o, Type type) const;
+    std::string source(const Operand& o, Type type, bool relaxed) const;
+    static std::string pointer(const Operand& o);
+    static std::string predicate(const Operand& o);
+    std::string vector(const Operand& o, Type type, bool to) const;
+    std::string element(const Operand& o, Type type, bool to) const;
+    std::string pack(const Operand& o, Type type, bool to) const;
+    std::string symbol(const Operand& o, Type type) const;
+
+    const Candidate& c_;
+    const Surroundings& here_;
+};
+
+}  // namespace cupola::ptx
