@@ -12,6 +12,7 @@ sanitizers, with seeds that are mutated the same way every time (tests/fuzz/stan
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import dataclasses
 import importlib.util
 import os
@@ -159,7 +160,9 @@ def run_slice(program: Path, seconds: int) -> bool:
     """The same, with seeds that are mutated the same way every time."""
     seeds = sorted((ROOT / "tests" / "fuzz" / "seeds" / program.name).iterdir())
     command = [str(ROOT / program), str(seconds), "1", *map(str, seeds)]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    answer = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    print(answer.stdout + answer.stderr, end="", flush=True)
+    return answer.returncode == 0
 
 
 def main() -> int:
@@ -177,8 +180,10 @@ def main() -> int:
     if not programs:
         print("fuzz: tests/fuzz has no fuzzer", file=sys.stderr)
         return 1
-    go = run_slice if options.slice else run
-    failed = [program.name for program in programs if not go(program, options.seconds)]
+    go, jobs = (run_slice, len(os.sched_getaffinity(0))) if options.slice else (run, 1)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        clean = list(pool.map(lambda program: go(program, options.seconds), programs))
+    failed = [program.name for program, ok in zip(programs, clean, strict=True) if not ok]
     print(f"fuzz: {len(programs)} fuzzers ran, {len(failed)} found something {failed or ''}")
     return 1 if failed else 0
 
