@@ -82,6 +82,8 @@ BODIES = {
     mul.lo.u32 %r7, %r0, 17; setp.ge.u32 %p0, %r1, %r7; @%p0 bra BEHIND; ld.global.u32 %r8, [%rd4]; and.b32 %r9, %r8, 92; add.u32 %r9, %r5, %r9; atom.shared.add.u32 %r13, [%r9], 1; red.shared.max.u32 [%r6+512], %r8;
     BEHIND: bar.sync 0; @%p0 bra AFTER; and.b32 %r10, %r6, 380; add.u32 %r10, %r5, %r10; ld.shared.u32 %r10, [%r10]; and.b32 %r10, %r10, 124; add.u32 %r10, %r5, %r10; ld.shared.u32 %r10, [%r10]; add.u32 %r13, %r13, %r10;
     AFTER: vote.sync.ballot.b32 %r11, %p0, -1; add.u32 %r13, %r13, %r11; ld.shared.u32 %r12, [%r6+512]; xor.b32 %r13, %r13, %r12; ld.shared.u32 %r14, [%r6]; xor.b32 %r13, %r13, %r14; st.global.u32 [%rd5], %r13;""",
+    "guarded_within": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 1; setp.eq.u32 %p0, %r6, 0; and.b32 %r7, %r5, 2; setp.eq.u32 %p1, %r7, 0; mov.u32 %r9, 3; @%p0 bra PAST;
+    add.u32 %r9, %r5, 7; @%p1 red.global.add.u32 [%rd2+8192], %r5; xor.b32 %r9, %r9, %r4; PAST: add.u32 %r9, %r9, %r1; st.global.u32 [%rd5], %r9;""",
     "bins": """.shared .align 8 .b8 bins[512]; mov.u32 %r5, bins; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r1; bar.sync 0; ld.global.u32 %r7, [%rd4]; and.b32 %r8, %r7, 60; add.u32 %r8, %r5, %r8;
     atom.shared.add.u32 %r9, [%r8], 1; atom.shared.cas.b32 %r10, [%r8+64], 7, %r4; atom.shared.exch.b32 %r10, [%r8+128], %r10; and.b32 %r11, %r1, 3; setp.eq.u32 %p0, %r11, 1; @%p0 atom.shared.inc.u32 %r10, [%r8], 5;
     mov.f32 %f1, 0f3F800000; atom.shared.add.f32 %f2, [%r8+192], %f1; bar.sync 0; ld.shared.u32 %r12, [%r6]; add.u32 %r12, %r12, %r10; setp.eq.u32 %p1, %r4, %r1; @%p1 st.global.u32 [%rd5], %r12;

@@ -213,12 +213,12 @@ void Printer::handler(std::uint32_t b, std::uint32_t n) {
         if (!r->special && keeps) line("spill(" + r->name() + where);
         if (access.write) fills += "fill(" + r->name() + where;
     }
-    if (guarded(step)) line("s.set_mask(w, mask);");
+    if (guarded(step)) line("{ const std::uint32_t running = w.mask; s.set_mask(w, mask);");
     line("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");
     if (!fills.empty()) line(fills);
     if (!step.ends) line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0))");
     line(leaving(b));
-    if (guarded(step)) line("s.set_mask(w, outer);");
+    if (guarded(step)) line("s.set_mask(w, running); }");
 }
 
 // Where accesses go by their lines: whether instructions, from the last one on, have made what
