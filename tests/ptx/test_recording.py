@@ -14,7 +14,6 @@ WITHOUT = {
     "prefetch.const.tensormap": "leaves nothing",
     "prefetch.param.tensormap": "leaves nothing",
     "txq filter_mode": "NVIDIA's driver does not load it",
-    "txq.level": "younger than the last recording",
 }
 
 
