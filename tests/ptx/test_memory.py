@@ -120,7 +120,9 @@ OWN = ".local .align 8 .b32 lv[4];\n"
 
 
 @pytest.mark.parametrize("where", BARELY)
-def test_names_without_a_space_are_taken(where, load):
+def test_names_without_a_space_are_taken(where, driver, load):
+    if driver.on_hardware:
+        pytest.skip("NVIDIA's driver ends the process; its assembler takes them, as below")
     load(TOP + BARE + HEAD + OWN + "\n".join(BARELY[where]) + "ret; }\n")
 
 

@@ -200,7 +200,8 @@ void store_texel(const TexelFormat& format, const std::uint32_t* channels, unsig
         std::uint32_t bits = k < count ? channels[k] : 0;
         if (format.kind == TexelKind::real && format.bytes == 2) {
             const std::uint32_t sign = bits >> 16 & 0x8000u;  // also of what is no number
-            bits = half_within(real_of(bits)) | sign;
+            const float value = real_of(bits);
+            bits = (std::isnan(value) ? 0x7e00u : half_within(value)) | sign;
         } else if (format.bytes < 4) {
             const int width = 8 * format.bytes;
             if (format.kind == TexelKind::integer)
