@@ -17,11 +17,12 @@ import tempfile
 
 from . import recording
 
-# These have recordings of their own, run compilers, or are of the CPU device alone.
+# These have recordings of their own, run compilers, are of the CPU device alone, or of another
+# version on hardware.
 OTHERS = {
     "test_fuzz", "test_libdevice", "test_manual", "test_matrix_code", "test_matrix_recorded",
     "test_native", "test_native_compiler", "test_outside", "test_recording", "test_texture_bits",
-    "test_toolkit", "test_toolkit_copies",
+    "test_toolkit", "test_toolkit_copies", "test_triton",
 }  # fmt: skip
 
 

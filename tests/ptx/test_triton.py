@@ -20,8 +20,10 @@ def kernel(test):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_kernel(file, load):
+def test_kernel(file, driver, load):
     text, name = file.read_text(), file.name.split(".")[0]
+    if driver.on_hardware:  # older than Triton's assembler: what counts is each form
+        text = re.sub(r"^\.version 9\.\d", ".version 9.0", text, flags=re.M)
     said = re.match(r"// Triton .*; name (\w+), threads (\d+), shared (\d+)\n", text)
     entry, (threads, shared) = said[1], map(int, said.groups()[1:])
     module = load(text)
