@@ -93,16 +93,15 @@ def formats():
         if dtype == "f2":
             every = np.where(np.isfinite(every), every, 1).astype(dtype)
         yield Case(f"{dtype} as it is", "tex.1d.v4.f32.f32", words(x), every[:, None])
-        if dtype != "i1":  # of which filtered ones differ in their last bit
-            description = {
-                "filter": LINEAR,
-                "address": BORDER,
-                "border": (0.3, -0.7, 1.7, 0.123456),
-            }
-            yield Case(f"{dtype} filtered", "tex.2d.v4.f32.f32", words(*places(300 + k, 7, False, 2)),
-                       texels(310 + k, dtype, 5, 7, 4, wide=True), "array", description)  # fmt: skip
-            yield Case(f"{dtype} in a box", "tex.3d.v4.f32.f32", words(*places(320 + k, 7, False, 3)),
-                       texels(330 + k, dtype, 3, 5, 7, 2), "array", {"filter": LINEAR})  # fmt: skip
+        description = {
+            "filter": LINEAR,
+            "address": BORDER,
+            "border": (0.3, -0.7, 1.7, 0.123456),
+        }
+        yield Case(f"{dtype} filtered", "tex.2d.v4.f32.f32", words(*places(300 + k, 7, False, 2)),
+                   texels(310 + k, dtype, 5, 7, 4, wide=True), "array", description)  # fmt: skip
+        yield Case(f"{dtype} in a box", "tex.3d.v4.f32.f32", words(*places(320 + k, 7, False, 3)),
+                   texels(330 + k, dtype, 3, 5, 7, 2), "array", {"filter": LINEAR})  # fmt: skip
         flags = 0 if dtype == "f2" else READ_AS_INTEGER
         raw = {"flags": flags, "address": BORDER, "border": (0.3, -0.7, 1.7, 3.0)}
         yield Case(f"{dtype} raw", "tex.1d.v4.u32.f32", words(uniform(340 + k, 32, -2, 10)),
@@ -288,6 +287,9 @@ def kinds():
         "level_most": 9,
         "level_bias": 1.5,
     }
+    signed = [texels(460 + n, "i1", max(16 >> n, 1), max(8 >> n, 1), 2) for n in range(len(levels))]
+    yield Case("levels of signed bytes", "tex.level.2d.v4.f32.f32", words(u, v, lod), signed, "mipmapped",
+               {"flags": NORMALIZED, "filter": LINEAR, "level_filter": LINEAR, "level_most": 9})  # fmt: skip
     yield Case(
         "levels, none given", "tex.2d.v4.f32.f32", words(u, v), levels, "mipmapped", description
     )

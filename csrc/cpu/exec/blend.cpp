@@ -13,17 +13,21 @@ constexpr std::uint32_t whole = 256, nan_bits = 0x7fffffffu;
 // A product of two weights.
 std::uint32_t share_of(std::uint32_t a, std::uint32_t b) { return (a * b + 128) >> 8; }
 
-// 8 bits as 16 that mean the same fraction of their largest value.
-std::int64_t widened(std::uint32_t bits, const TexelFormat& format) {
+// What is summed of a whole number: natural ones as 16 bits that mean the same fraction of their
+// largest value, signed bytes as they are.
+std::int64_t summand(std::uint32_t bits, const TexelFormat& format) {
     if (format.kind == TexelFormat::Kind::natural) {
         const auto value = static_cast<std::int64_t>(bits);
         return format.bytes == 1 ? value * 257 : value;
     }
     const std::int64_t value = static_cast<std::int32_t>(bits);
-    if (format.bytes == 2) return std::max<std::int64_t>(value, -32767);
-    const std::int64_t size = std::min<std::int64_t>(std::abs(value), 127);
-    const std::int64_t wide = size * 258 + (size >= 64 ? 1 : 0);
-    return value < 0 ? -wide : wide;
+    return format.bytes == 1 ? value : std::max<std::int64_t>(value, -32767);
+}
+
+// 256ths of a signed byte as a number of 16 bits: 1/127 of them is more, near enough.
+std::int64_t widened(std::int64_t sum) {
+    const std::int64_t part = sum >> 4;
+    return sum + ((part + (part >> 8) + 4) >> 3);
 }
 
 // Of significant digits `digits`, and exponents from `least` on.
@@ -91,8 +95,9 @@ Texel Blend::result() {
 float Blend::joined_whole(unsigned channel) const {
     std::int64_t sum = 0;
     for (unsigned n = 0; n < count_; ++n)
-        sum += widened(terms_[channel][n].bits, format_) * terms_[channel][n].weight;
-    const auto value = static_cast<float>((sum + 128) >> 8);
+        sum += summand(terms_[channel][n].bits, format_) * terms_[channel][n].weight;
+    const bool signed_byte = kind_[channel] == Kind::integer && format_.bytes == 1;
+    const auto value = static_cast<float>(signed_byte ? widened(sum) : (sum + 128) >> 8);
     return std::max(value / (kind_[channel] == Kind::natural ? 65535.0f : 32767.0f), -1.0f);
 }
 
