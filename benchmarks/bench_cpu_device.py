@@ -197,6 +197,19 @@ def wanted(took, threads, cores, loading):
     return rows
 
 
+def spread(alone, shared, threads):
+    """What interpreting on several threads gains, as lines."""
+    if threads == 1:
+        return []
+    gain = {name: alone[name] / took for name, took in shared.items()}
+    least = min(gain, key=gain.get)
+    return [
+        f"Interpreted, {threads} threads are {mean(gain.values()):.2f} times as fast as one in the"
+        f" geometric mean (wanted: {0.95 * threads:.1f}), {gain[least]:.2f} times for `{least}`.",
+        "",
+    ]
+
+
 def row_of(name, looped, expected, answers, ratios):
     cells = [f"{looped[kind] * 1e3:.2f}" for kind in LOOPS]
     for kind, answer in answers.items():
@@ -227,6 +240,7 @@ def measure(others):
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CUPOLA_CACHE_DIR"] = str(Path(folder) / "cache")
         ptx, libraries = build(Path(folder))
+        alone = {}  # interpreted on one thread
         for threads in (1, cores):
             answers = {m: device(ptx, m, threads) for m in ("interpret", "compile")}
             if threads == 1:
@@ -253,6 +267,7 @@ def measure(others):
                 lines.append(row_of(name, looped, expected, answers, ratios))
             means = [[mean(of) for of in zip(*r, strict=True)] for r in ratios.values()]
             text = " | ".join(f"{scalar:.2f}, {vector:.2f}" for scalar, vector in means)
+            alone = took["interpret"] if threads == 1 else alone
             bytewise, _ = loops(libraries["vector"], "radix_by_bytes", cases()["radix"], threads)
             lines += [
                 f"| geometric mean | | | {text} |",
@@ -264,6 +279,7 @@ def measure(others):
                 "| --- | --- | --- |",
                 *(f"| {' | '.join(row)} |" for row in wanted(took, threads, cores, loading)),
                 "",
+                *spread(alone, took["interpret"], threads),
             ]
         if others:
             slow = other(others, "simulator", 1)["mandelbrot"][0]

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ FIRST = """#ifdef boost
 #include <boost/python.hpp>
 #endif
 """
+SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since Python 3.11.4
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +101,8 @@ def pycuda(python):
         sdist = "--no-deps", "--no-build-isolation", "--no-binary=:all:"
         pip(python, "download", *sdist, "--dest", source, "pycuda==2026.*")
         [packed] = source.glob("*.tar.gz")
-        shutil.unpack_archive(packed, source, filter="data")
+        with tarfile.open(packed) as archive:
+            archive.extractall(source, **SAFELY)
         tree = packed.with_name(packed.name.removesuffix(".tar.gz"))
         (tree / "siteconf.py").write_text(
             f"CUDA_ROOT, CUDA_ENABLE_CURAND = {os.fspath(toolkit)!r}, False"

@@ -22,7 +22,7 @@ from . import recording
 OTHERS = {
     "test_fuzz", "test_libdevice", "test_manual", "test_matrix_code", "test_matrix_recorded",
     "test_native", "test_native_compiler", "test_outside", "test_recording", "test_texture_bits",
-    "test_toolkit", "test_toolkit_copies", "test_triton",
+    "test_nvrtc", "test_toolkit", "test_toolkit_copies", "test_triton",
 }  # fmt: skip
 
 
