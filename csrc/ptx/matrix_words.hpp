@@ -1,8 +1,8 @@
 // csrc/ptx/matrix_words.hpp - the words that the table's rows on matrices are written in.
 #pragma once
 
-#include "ptx/form.hpp"
 #include "ptx/matrix.hpp"
+#include "ptx/words.hpp"
 
 namespace cupola::ptx::words {
 

@@ -1,7 +1,7 @@
 // csrc/ptx/video_words.hpp - the words that the table's rows on video are written in.
 #pragma once
 
-#include "ptx/form.hpp"
+#include "ptx/words.hpp"
 
 namespace cupola::ptx {
 

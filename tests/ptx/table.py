@@ -1,4 +1,4 @@
-"""The instruction table, read from its source: csrc/ptx/table/*.inc and the words of form.hpp."""
+"""The instruction table, read from its source: csrc/ptx/table/*.inc and the words of words.hpp."""
 
 import itertools
 import pathlib
@@ -48,7 +48,7 @@ class Row:
 
 
 def _axes():
-    headers = (PTX / name for name in ("form.hpp", "matrix_words.hpp", "video_words.hpp"))
+    headers = (PTX / name for name in ("words.hpp", "matrix_words.hpp", "video_words.hpp"))
     text = re.sub(r"\s+", " ", "".join(h.read_text() for h in headers))
     for found in re.finditer(
         r"constexpr Axis (\w+) = axis\( ?(?:field|video)::\w+, (\w+), (\w+), (\w+), (.*?)\);", text
