@@ -53,19 +53,30 @@ struct Places {
         return reinterpret_cast<T*>(from + of[lane]) + k;
     }
 };
-// Shared memory begins at nought, so there is no least address to look for.
+// Whether all lanes may access as much from their places in shared memory on; those. It begins at
+// nought, so there is no least address to look for.
+template <unsigned E>
+CUPOLA_INLINE bool all_in_shared(const Block& block, const Lanes<E>& address, std::int64_t offset,
+                                 unsigned bytes, Bytes<E>* places) {
+    using V = VectorOfLanes<Bytes<E>, E>;
+    if (block.shared_bytes < bytes) return false;
+    const V last = V{} + static_cast<Bytes<E>>(block.shared_bytes - bytes);
+    V off = {};
+    for (unsigned k = 0; k < Lanes<E>::count; ++k) {
+        const V here = V(address.v[k]) + static_cast<Bytes<E>>(offset);
+        off |= V(here > last) | (here & Bytes<E>{bytes - 1});
+        __builtin_memcpy(places + k * sizeof(V) / E, &here, sizeof here);
+    }
+    return is_zero(off);
+}
 template <class V>
 CUPOLA_INLINE bool reach_shared(const Block& block, std::uint32_t mask, const V* address,
                                 unsigned bytes, Places& places) {
-    if (block.shared_bytes < bytes) return false;
-    const auto last = static_cast<V>(block.shared_bytes - bytes);
-    alignas(64) V nought[lanes] = {}, here[lanes], beyond[lanes];
+    alignas(64) V nought[lanes] = {}, here[lanes];
     select(mask, address, nought, here);
-    for (unsigned i = 0; i < lanes; ++i)
-        beyond[i] = static_cast<V>((here[i] & (bytes - 1)) | (here[i] > last ? 1 : 0));
-    Lanes<sizeof(V)> any;
-    collect_lanes(beyond, any);
-    if (!is_zero(any)) return false;
+    Lanes<sizeof(V)> all;
+    collect_lanes(here, all);
+    if (!all_in_shared(block, all, 0, bytes, here)) return false;
     places.from = block.shared;
     for (unsigned i = 0; i < lanes; ++i) places.of[i] = static_cast<std::uint32_t>(here[i]);
     return true;
@@ -311,22 +322,6 @@ template <class A, Window W, class V, class B, class C>
         *w.block, mask, [&](unsigned i) { return places.from + places.of[i]; }, b, c, d);
     return true;
 }
-// Whether all lanes may access as much from their places in shared memory on; those.
-template <unsigned E>
-CUPOLA_INLINE bool all_in_shared(const Block& block, const Lanes<E>& address, std::int64_t offset,
-                                 unsigned bytes, Bytes<E>* places) {
-    using V = VectorOfLanes<Bytes<E>, E>;
-    if (block.shared_bytes < bytes) return false;
-    const V last = V{} + static_cast<Bytes<E>>(block.shared_bytes - bytes);
-    V off = {};
-    for (unsigned k = 0; k < Lanes<E>::count; ++k) {
-        const V here = V(address.v[k]) + static_cast<Bytes<E>>(offset);
-        off |= V(here > last) | (here & Bytes<E>{bytes - 1});
-        __builtin_memcpy(places + k * sizeof(V) / E, &here, sizeof here);
-    }
-    return is_zero(off);
-}
-
 template <class A, Window W, class X, class B, class C>
 CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot, X address,
                           std::int64_t offset, B first, C second,
