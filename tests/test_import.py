@@ -33,6 +33,33 @@ def test_every_public_name_is_there_and_described(name):
     assert thing.__doc__ and len(thing.__doc__.strip()) > 20, name
 
 
+def test_threads_that_ask_for_names_take_turns():
+    """Array, memory and creation import each other: two threads at it deadlock, though seldom."""
+    code = """
+import itertools, sys, threading, time
+import cupola
+class Slow:  # finds nothing, but lets the other threads on
+    def find_spec(self, name, path=None, target=None):
+        finders.append(threading.get_ident())
+        time.sleep(0.002)
+sys.meta_path.insert(0, Slow())
+names = ["Array", "alloc", "from_dlpack", "to_device", "Graph", "Launch"]
+start = threading.Barrier(len(names))
+asked, finders = [], []
+def ask(name):
+    start.wait()
+    asked.append(getattr(cupola, name))
+threads = [threading.Thread(target=ask, args=(name,)) for name in names]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+turns = len(list(itertools.groupby(finders)))
+print(len(asked), turns == len(set(finders)))
+"""
+    command = [sys.executable, "-c", code]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert answer.stdout == "6 True\n", answer.stderr
+
+
 def test_dir_shows_the_public_names():
     assert set(cupola.__all__) <= set(dir(cupola))
 

@@ -21,6 +21,7 @@ tells which one that is, and why.
 from __future__ import annotations
 
 from importlib import import_module as _import_module
+from threading import RLock as _RLock
 
 from cupola import library as _library
 from cupola.exceptions import (
@@ -90,6 +91,9 @@ _HOMES = {
     "zeros": "creation",
     "zeros_like": "creation",
 }
+# Array and the modules that it is made of import each other: where two threads came in by
+# different ones, each would wait for the other's.
+_importing = _RLock()
 _SUBMODULES = ("build", "driver", "exceptions", "paths")
 
 __all__ = [
@@ -115,7 +119,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in _HOMES:
-        value = getattr(_import_module(f"cupola.{_HOMES[name]}"), name)
+        with _importing:
+            value = getattr(_import_module(f"cupola.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
     if name in _SUBMODULES:
