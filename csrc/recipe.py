@@ -28,8 +28,9 @@ CALM += ("-Wno-ignored-optimization-argument",)  # Clang inlines them by itself,
 DEVICE = ("-O2", "-DNDEBUG", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 DEVICE += ("-fno-strict-aliasing",)
 # Lane loops become vector code, with these; level 1 is for processors that nobody builds for, and
-# by itself it would return from each handler instead of jumping to the next.
-FAST, HASTY = ("-O3",), ("-O1", "-foptimize-sibling-calls")
+# by itself it would return from each handler instead of jumping to the next. There it is one form
+# of each handler, too (seldom in cpu/exec/isa/lanes.hpp).
+FAST, HASTY = ("-O3",), ("-O1", "-foptimize-sibling-calls", "-DCUPOLA_HASTY")
 # So many sources of a folder are compiled as one: most of a source's time is that of its headers.
 TOGETHER = 24
 # Seconds that these take, about, to begin with them; the longest have objects of their own.

@@ -123,6 +123,8 @@ struct Axis {
     bool trailing;  // stands behind the types
     Choice choices[32];
     std::uint8_t count;
+
+    constexpr bool rounds() const { return field.shift == field::round.shift; }
 };
 
 template <class... C>

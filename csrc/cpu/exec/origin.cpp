@@ -18,9 +18,20 @@ Origins& origins() {
     return *all;
 }
 
+// What names no rounding, where it might, has the first one that there is: to nearest.
+ptx::Bits with_rounding(const ptx::Form& form, ptx::Bits modifiers) {
+    for (std::size_t n = 0; n < form.axes.count; ++n) {
+        const ptx::Axis& axis = *form.axes.list[n];
+        if (axis.rounds() && axis.field.get(modifiers) == 0)
+            modifiers |= axis.field.put(axis.choices[0].value);
+    }
+    return modifiers;
+}
+
 }  // namespace
 
 Handler find_handler(ptx::FormId form, Key key) {
+    key.modifiers = with_rounding(form.form(), key.modifiers);
     Origin origin{form, key, false};
     key.by_lane = &origin.by_lane;
     const Handler handler = isa().find(form, key);

@@ -96,7 +96,7 @@ struct AtomicAs {
     }
     template <class Address, class B, class C>
     static void in_turn(const Block& block, std::uint32_t mask, Address address, B b, C c, T* d) {
-        if (mask == all_lanes) {
+        if (!seldom<M> && mask == all_lanes) {
             CUPOLA_UNROLL
             for (unsigned i = 0; i < lanes; ++i) one(block, address(i), i, b, c, d);
         } else {

@@ -41,7 +41,8 @@ template <class Row, std::size_t J, std::size_t J2, std::size_t A, Bits B, std::
 Handler by_choice(const Key& key, std::index_sequence<C...>) {
     const unsigned value = Row::axis(A).field.get(key.modifiers);
     Handler found = nullptr;
-    if constexpr (Row::axis(A).optional) {
+    // What names no rounding has the first one that there is: see find_handler of ../origin.cpp.
+    if constexpr (Row::axis(A).optional && !Row::axis(A).rounds()) {
         if (value == 0) return by_axis<Row, J, J2, A + 1, B>(key);
     }
     (void)((Row::axis(A).choices[C].value == value &&
@@ -56,9 +57,7 @@ Handler by_axis(const Key& key) {
         using M = Mods<Row::form().types.count ? Row::form().types.list[J] : Type::none,
                        Row::form().types2.count ? Row::form().types2.list[J2] : Type::none, B>;
         using Sem = typename Row::Sem;
-        if constexpr (std::is_same_v<Sem, Lowered>)
-            return nullptr;
-        else if constexpr (HasHandler<Sem>::value)
+        if constexpr (HasHandler<Sem>::value)
             return Sem::template handler<M>(key);
         else
             return Map<Sem, M, Row, std::make_index_sequence<Row::form().shapes.count>>::handler;
@@ -94,6 +93,15 @@ Handler bind(const Key& key) {
     return by_type<Row>(key, std::make_index_sequence<count>());
 }
 
+using Finder = Handler (*)(const Key&);
+template <class Row>
+constexpr Finder finder() {
+    if constexpr (std::is_same_v<typename Row::Sem, Lowered>)
+        return nullptr;
+    else
+        return &bind<Row>;
+}
+
 template <class S, const ptx::Form* Rows, std::size_t I>
 struct RowOf {
     using Sem = S;
@@ -109,11 +117,10 @@ struct ChapterOf;
 template <const ptx::Form* Rows, std::size_t... I, class... S>
 struct ChapterOf<Rows, std::index_sequence<I...>, S...> {
     static Handler find(unsigned row, const Key& key) {
-        using Find = Handler (*)(const Key&);
-        static constexpr Find finders[] = {&bind<RowOf<S, Rows, I>>...};
+        static constexpr Finder finders[] = {finder<RowOf<S, Rows, I>>()...};
         static constexpr bool by_lane[] = {!HasHandler<S>::value && !std::is_same_v<S, Lowered>...};
         if (key.by_lane) *key.by_lane = by_lane[row];
-        return finders[row](key);
+        return finders[row] ? finders[row](key) : nullptr;
     }
 };
 template <const ptx::Form* Rows, class... S>

@@ -40,7 +40,7 @@ struct IntegerToReal {
         if constexpr (is_short<D>) {
             double x = sticky_double(a);
             if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
-            d = narrow<D>(x, M::round);
+            d = narrow_by<D, M::round>(x);
         } else {
             const D x = static_cast<D>(a);
             d = M::sat ? (x > D(0) ? (x < D(1) ? x : D(1)) : D(0)) : x;
@@ -114,7 +114,7 @@ struct ConvertReal {
             double x = as_real(input_of<M>(a));
             if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
             if constexpr (M::relu) x = x <= 0 ? 0 : x;
-            d = narrow<D>(x, M::round);
+            d = narrow_by<D, M::round>(x);
             if constexpr (M::satfinite) d = finite(d);
             if constexpr (sizeof(S) == 8 && !M::sat) d = x != x ? short_nan<D>(x) : d;
         } else {

@@ -7,9 +7,9 @@ namespace cupola::cpu::CUPOLA_ISA {
 
 extern const exec::Isa handlers;
 
-const exec::Code* stay(const exec::Code* ip, exec::Warp&, std::byte*) { return ip; }
-
 namespace {
+
+const exec::Code* stay(const exec::Code* ip, exec::Warp&, std::byte*) { return ip; }
 
 exec::Handler find(ptx::FormId form, const exec::Key& key) {
     switch (static_cast<ptx::ChapterId>(form.chapter())) {
@@ -43,6 +43,12 @@ exec::Handler find(ptx::FormId form, const exec::Key& key) {
 #define CUPOLA_STRING(x) CUPOLA_STRING_(x)
 
 }  // namespace
+
+void run_alone(exec::Handler run, const exec::Code* ip, exec::Warp& w, std::byte* r) noexcept {
+    exec::Code code[2] = {*ip, {}};
+    code[1].run = &stay;
+    run(code, w, r);
+}
 
 const exec::Isa handlers{CUPOLA_STRING(CUPOLA_ISA), &find, &find_parameter_load};
 

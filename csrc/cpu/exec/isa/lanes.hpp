@@ -398,9 +398,8 @@ struct Rounding {
 template <>
 struct Rounding<true> {
     explicit Rounding(ptx::Round to) {
-        std::fesetround(to == ptx::Round::rz   ? FE_TOWARDZERO
-                        : to == ptx::Round::rm ? FE_DOWNWARD
-                                               : FE_UPWARD);
+        const bool down = to == ptx::Round::rm || to == ptx::Round::rmi;
+        std::fesetround(to == ptx::Round::rz ? FE_TOWARDZERO : down ? FE_DOWNWARD : FE_UPWARD);
     }
     ~Rounding() { std::fesetround(FE_TONEAREST); }
     Rounding(const Rounding&) = delete;
@@ -409,6 +408,10 @@ struct Rounding<true> {
 
 // Instructions which programs seldom have. Of these there is only what all lanes run: it takes half
 // the time to compile, and where lanes are masked it costs a copy of the results.
+#if defined(CUPOLA_HASTY)
+template <class M>
+constexpr bool seldom = true;
+#else
 template <class M>
 constexpr bool seldom =
     M::directed || M::sat || M::relu || M::satfinite || M::nan || M::xorsign ||
@@ -416,6 +419,33 @@ constexpr bool seldom =
     (M::type2 != Type::none && ptx::bytes_of(M::type2) < 4) || M::type == Type::f16x2
     || M::type == Type::bf16x2 || M::type == Type::tf32 || M::type == Type::u16x2
     || M::type == Type::s16x2;
+#endif
+
+// Whether a rounding is that of the processor, so that an instruction is the one that rounds to
+// nearest while another rounding is set. What becomes a short float is rounded by itself; what
+// rounds to an integer, as programs often have it, by an instruction for it.
+template <class M>
+constexpr bool rounds_as_set() {
+    if constexpr (M::type == Type::f32 || M::type == Type::f64)
+        if (M::directed) return true;
+    return seldom<M> && (M::round == ptx::Round::rmi || M::round == ptx::Round::rpi);
+}
+// Whether no rounding makes a difference to what it gives: 0 or 1, or of 8 bits.
+template <class M>
+constexpr bool rounds_alike() {
+    if constexpr (M::type2 != Type::none)
+        return M::directed && ptx::is_integer(M::type2) &&
+               (M::sat || (ptx::bytes_of(M::type2) == 1 && M::type != Type::bf16));
+    return false;
+}
+template <class M>
+struct NearestOf;
+template <Type T1, Type T2, Bits B>
+struct NearestOf<Mods<T1, T2, B>> {
+    static constexpr auto to = Mods<T1, T2, B>::directed ? ptx::Round::rn : ptx::Round::rni;
+    using type =
+        Mods<T1, T2, (B & ~field::round.put(15)) | field::round.put(static_cast<unsigned>(to))>;
+};
 
 constexpr bool writes_lanes(Shape s) {
     return s == Shape::d || s == Shape::dr || s == Shape::dw || s == Shape::d32;
@@ -439,7 +469,8 @@ constexpr bool writes_first_alone() {
     return true;
 }
 
-const Code* stay(const Code* ip, Warp& w, std::byte* r);  // handlers.cpp: calls no other
+// handlers.cpp: what an instruction does, by its handler, and nothing that comes after it.
+void run_alone(Handler run, const Code* ip, Warp& w, std::byte* r) noexcept;
 
 // Runs an instruction by its handler for all lanes, and gives back what it wrote in those that are
 // masked.
@@ -448,11 +479,9 @@ __attribute__((noinline)) void run_masked(Handler run, const Code* ip, Warp& w, 
     T* const p = at<T>(r, ip->op[0]);
     alignas(64) T before[lanes];
     std::memcpy(before, p, sizeof before);
-    Code code[2] = {*ip, {}};
-    code[1].run = &stay;
     const std::uint32_t mask = w.mask;
     w.mask = all_lanes;
-    run(code, w, r);
+    run_alone(run, ip, w, r);
     w.mask = mask;
     CUPOLA_EACH_LANE
     for (unsigned i = 0; i < lanes; ++i) p[i] = w.lane_mask[i] ? p[i] : before[i];
@@ -468,7 +497,6 @@ struct Map<Sem, M, Row, std::index_sequence<I...>> {
         static constexpr unsigned slots[] = {slot_of(Row::form().shapes, I)...};
         Ports<std::index_sequence<I...>, Port<Row::form().shapes.list[I], M, Full>...> ports(ip, r,
                                                                                              slots);
-        const Rounding<M::directed> rounding(M::round);
         ports.template run<Sem, M>();
         ports.finish(w);
     }
@@ -486,7 +514,19 @@ struct Map<Sem, M, Row, std::index_sequence<I...>> {
         }
         return ip + 1;
     }
-    static constexpr Handler handler = &threaded<&body>;
+    static const Code* as_nearest(const Code* ip, Warp& w, std::byte* r) {
+        using Nearest = Map<Sem, typename NearestOf<M>::type, Row, std::index_sequence<I...>>;
+        const Rounding<!rounds_alike<M>()> rounding(M::round);
+        run_alone(Nearest::handler, ip, w, r);
+        return ip + 1;
+    }
+    static constexpr Handler choose() {
+        if constexpr (rounds_alike<M>() || rounds_as_set<M>())
+            return &threaded<&as_nearest>;
+        else
+            return &threaded<&body>;
+    }
+    static constexpr Handler handler = choose();
 };
 
 }  // namespace cupola::cpu::CUPOLA_ISA

@@ -98,4 +98,18 @@ T narrow(double x, ptx::Round round) {
     return T{static_cast<std::uint16_t>(sign | made)};
 }
 
+// Programs seldom round up or down: one function for all of them. A compiler makes vector code of
+// what is cut off.
+template <class T>
+[[gnu::noinline]] T narrow_directed(double x, ptx::Round round) {
+    return narrow<T>(x, round);
+}
+template <class T, ptx::Round R>
+T narrow_by(double x) {
+    if constexpr (R == ptx::Round::rn || R == ptx::Round::rz)
+        return narrow<T>(x, R);
+    else
+        return narrow_directed<T>(x, R);
+}
+
 }  // namespace cupola::cpu::CUPOLA_ISA
