@@ -155,7 +155,10 @@ def test_nothing_is_reported_of_the_healthy(check, name, reports):
 
 
 def test_nothing_is_reported_of_the_tests_own_kernels():
-    """CUB, atomics, cooperative groups, clusters, shipped kernels, arrays that work in place."""
+    """CUB, atomics, cooperative groups, clusters, shipped kernels, arrays that work in place.
+
+    Not what runs for long for the sake of its numbers: it accesses no more memory than the others.
+    """
     chosen = [
         "cpu/test_cooperative.py",
         "ptx/test_toolkit.py",
@@ -165,7 +168,7 @@ def test_nothing_is_reported_of_the_tests_own_kernels():
     ]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--driver=cpu"]
-        + ["-k", "not a_fault_ends and (not test_operators or in_place)"]
+        + ["-k", "not a_fault_ends and not borders and (not test_operators or in_place)"]
         + [str(ROOT / "tests" / name) for name in chosen],
         cwd=ROOT,
         env={**os.environ, "CUPOLA_CPU_CHECK": "all"},
