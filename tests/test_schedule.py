@@ -90,6 +90,7 @@ import os, signal, threading
 import numpy as np, cupola
 module = cupola.load({str(images.folder() / "pipeline.ptx")!r})
 x, out = np.zeros(100_000_000, np.int32), np.zeros(100_000_000, np.int32)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     while True:
@@ -101,7 +102,7 @@ except KeyboardInterrupt:
 """
     command = [sys.executable, "-c", textwrap.dedent(code)]
     variables = {**os.environ, "CUPOLA_DRIVER": driver}
-    answer = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
+    answer = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300)
     assert (answer.stdout, answer.returncode) == ("stopped\n", 0), answer.stderr
 
 

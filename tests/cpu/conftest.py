@@ -62,7 +62,7 @@ def script():
     """Runs text in a new Python with `cuda` started; returns the finished process."""
     root = pathlib.Path(__file__).parents[2]
 
-    def run(text, start=True, timeout=60, **environment):
+    def run(text, start=True, timeout=300, **environment):
         head = "from tests.cpu.abi import *\nimport os, sys, threading, time\ncuda = Driver()\n"
         if start:
             head += "context = cuda.start()\n"

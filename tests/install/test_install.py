@@ -55,7 +55,7 @@ def test_wheel_from_a_source_distribution(place):
     (place.source / "build").rename(unpacked / "build")
     place.environment["CUPOLA_ARCHITECTURES"] = "all" if every else "86,89"
     place.environment["CUPOLA_PORTABLE"] = "1"
-    place.python("-m", "pip", "wheel", "--no-deps", "--wheel-dir", place.elsewhere, unpacked)
+    place.pip("--no-deps", "--wheel-dir", place.elsewhere, unpacked, command="wheel")
     (wheel,) = place.elsewhere.glob("cupola-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     for name in (

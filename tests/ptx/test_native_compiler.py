@@ -50,7 +50,7 @@ def run(program, mode, cache, **more):
         **{name: str(value) for name, value in more.items()},
     }
     command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(program)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\n")[:-1]
 
