@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cpu/exec/code.hpp"
+#include "cpu/execute.hpp"
 #include "cpu/watch/clock.hpp"
 #include "cpu/watch/races.hpp"
 #include "cpu/watch/unwritten.hpp"
