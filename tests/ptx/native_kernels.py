@@ -117,11 +117,16 @@ BODIES = {
     "rounds_of_atomics": """.shared .align 4 .b8 bins[256]; mov.u32 %r5, bins; and.b32 %r6, %r1, 63; shl.b32 %r7, %r6, 2; add.u32 %r8, %r5, %r7; mov.u32 %r9, 0; st.shared.u32 [%r8], %r9; bar.sync 0; mov.u32 %r10, %r4;
     ADD: mul.wide.u32 %rd6, %r10, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r11, [%rd7]; shl.b32 %r12, %r11, 2; and.b32 %r13, %r12, 252; add.u32 %r14, %r5, %r13; atom.shared.add.u32 %r15, [%r14], %r11; add.u32 %r10, %r10, 96; setp.lt.u32 %p0, %r10, 4096; @%p0 bra ADD;
     bar.sync 0; ld.shared.u32 %r16, [%r8]; st.global.u32 [%rd5], %r16;""",
+    "rounds_in_turn": """.shared .align 4 .b8 bins[256]; mov.u32 %r5, bins; and.b32 %r6, %r1, 63; shl.b32 %r7, %r6, 2; add.u32 %r8, %r5, %r7; mov.u32 %r9, 0; st.shared.u32 [%r8], %r9; bar.sync 0; mov.u32 %r20, 0; mov.u32 %r17, 0;
+    OVER: mov.u32 %r10, %r4;
+    FAR: mul.wide.u32 %rd6, %r10, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r11, [%rd7]; shl.b32 %r12, %r11, 2; and.b32 %r13, %r12, 252; add.u32 %r14, %r5, %r13; red.shared.add.u32 [%r14], 1; mad.lo.u32 %r17, %r17, 3, %r11; add.u32 %r10, %r10, 512; setp.lt.u32 %p0, %r10, 16000; @%p0 bra FAR;
+    mov.u32 %r18, %r4; BACK: mul.wide.u32 %rd8, %r18, 4; add.u64 %rd9, %rd2, %rd8; ld.global.u32 %r19, [%rd9]; add.u32 %r19, %r19, %r17; st.global.u32 [%rd9], %r19; add.u32 %r18, %r18, 1300; setp.lt.u32 %p1, %r18, 65000; @%p1 bra BACK;
+    add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, %r0; @%p2 bra OVER; bar.sync 0; ld.shared.u32 %r16, [%r8]; mul.wide.u32 %rd10, %r4, 4; add.u64 %rd10, %rd10, %rd2; st.global.u32 [%rd10], %r16;""",
     "rounds_of_steps": """mov.u32 %r5, %r1; mov.u32 %r6, 1; mov.u32 %r7, 0; and.b32 %r20, %r2, 1; add.u32 %r21, %r20, 1; NEXT: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r7, %r7, %r8; add.u32 %r5, %r5, %r6; add.u32 %r6, %r6, %r21;
     setp.lt.u32 %p0, %r5, 3000; @%p0 bra NEXT; st.global.u32 [%rd5], %r7;""",
 }  # fmt: skip
 # Those whose loops go several rounds at once.
-ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics"]
+ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics", "rounds_in_turn"]  # fmt: skip
 # Those whose blocks may go at once, where all of a block's threads do the same.
 SWEEPING = [name for name in BODIES if name.startswith("sweeping")]
 # Blocks of other shapes than one of 96 threads, by threads of x, y and z.
@@ -129,6 +134,7 @@ SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
     "sweeping": [(32, 3), (80,), (128,), (1024,)],
     "rounds": [(40,), (16, 4), (480,)],
+    "rounds_in_turn": [(32,), (40,), (160,), (256,)],
     "sweeping_in_turn": [(48, 2), (32,)],
     "meeting": [(1,), (31,), (48,), (33, 2), (256,)],
 }
@@ -190,13 +196,13 @@ def hashed(array):
 def main(every):
     driver = Driver()
     module = driver.load(text_of(BODIES))
-    given = np.random.default_rng(7).integers(0, 1 << 31, 4096, np.uint32)
+    given = np.random.default_rng(7).integers(0, 1 << 31, 1 << 16, np.uint32)
     for name in BODIES:
-        out = np.zeros(4096, np.uint32)
+        out = np.zeros(1 << 16, np.uint32)
         module.run(name, 5, 96, [given.copy(), out, np.uint32(3)])
         print(name, execution(module, name), hashed(out))
         for shape in SHAPES.get(name, ()):
-            out = np.zeros(4096, np.uint32)
+            out = np.zeros(1 << 16, np.uint32)
             module.run(name, 3, shape, [given.copy(), out, np.uint32(3)])
             print(name, shape, execution(module, name), hashed(out))
     kernels = row_kernels(every)
@@ -211,7 +217,7 @@ def main(every):
         out = np.zeros(test_rows.COUNT * len(kernel.results), np.uint64)
         module.run(kernel.name, 4, test_rows.COUNT // 4, [np.array(data, np.uint64), out])
         print(kernel.name, execution(module, kernel.name), hashed(out))
-    module = driver.load(text_of(FAULTS))
+    module, given = driver.load(text_of(FAULTS)), given[:4096]
     for name in FAULTS:
         try:
             module.run(name, 5, 96, [given.copy(), np.zeros(4096, np.uint32), np.uint32(3)])

@@ -135,6 +135,8 @@ std::vector<std::string> flags(const std::string& level) {
             all.push_back(std::string("-fno-builtin-") + function + width);
     // Lanes are written as one type and read as another of their size.
     all.push_back("-fno-strict-aliasing");
+    // Where a loop happens to begin is worth a seventh of its time.
+    for (const char* word : {"-falign-functions=64", "-falign-loops=32"}) all.push_back(word);
     if (!level.empty()) all.push_back("-march=" + level);
     if (level == "x86-64-v4") all.push_back("-mprefer-vector-width=512");
     return all;

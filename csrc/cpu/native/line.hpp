@@ -124,6 +124,35 @@ CUPOLA_INLINE bool goes_round(A a, B b, std::uint64_t* x) {
     return all;
 }
 
+// Rounds that a warp goes before the next one of the block has its turn, where they lie far apart:
+// then the next warp's lie beside its own, and memory is read in order. The first cache has eight
+// places for what lies 4 KiB apart, so that no more rounds than that are fetched ahead.
+inline constexpr std::uint32_t turn = 16, ahead_in_turn = 6, ahead_alone = 12;
+CUPOLA_INLINE bool is_far(std::uint64_t rise) { return rise + 1024 > 2048; }
+
+// What is known of the rounds to come of a loop, for each warp: how many are `left` to it while
+// others have their turns, whether to look again behind them, and by what they rise.
+template <unsigned Count>
+struct Rounds {
+    static constexpr unsigned warps = 1024 / lanes;
+    std::uint32_t left[warps] = {};
+    bool again[warps];
+    std::uint64_t by[warps][Count];
+    void keep(const Warp& w, std::uint32_t rounds, bool ahead) {
+        left[w.index] = rounds, again[w.index] = ahead;
+    }
+    void take(const Warp& w, std::uint32_t& rounds, bool& ahead) {
+        rounds = left[w.index];
+        ahead = rounds == 0 || again[w.index];
+        left[w.index] = 0;
+    }
+};
+// A whole warp stops at a loop's head, where the next one can go on.
+CUPOLA_INLINE void pass(Warp& w, const Code* head) {
+    w.resume = {w.mask, head};
+    w.status = Status::yielded;
+}
+
 // How many rounds after this one are like it. `at` tells whether all is well in a round, and Count
 // numbers that have to rise by the same, `by`, from round to round: the last four are what is
 // compared. `ahead`: whether it is worth asking before the loop has been left.

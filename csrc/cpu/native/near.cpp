@@ -135,10 +135,8 @@ void Printer::check_groups(std::uint32_t b) {
                           (g.write ? "true" : "false") + ");");
         line(checks_.back());
         if (g.shared || g.step == 0) continue;
-        fetches_.push_back(
-            "fetch_ahead(" + g.name +
-            (program_.blocks[b].loop < 0 ? ");" : ", before[" + to_string(places_++) + "]);"));
-        line(fetches_.back());
+        line((question_of(b) < 0 ? "" : "if (left == 0) ") + ("fetch_ahead(" + g.name) +
+             (program_.blocks[b].loop < 0 ? ");" : ", before[" + to_string(places_++) + "]);"));
     }
 }
 
@@ -149,7 +147,7 @@ void Printer::plan(std::uint32_t b) {
     groups_.clear();
     group_of_.clear();
     fixed_lines(b);
-    for (auto* list : {&derived_, &widened_, &checks_, &fetches_}) list->clear();
+    for (auto* list : {&derived_, &widened_, &checks_}) list->clear();
     bases_.clear();
     asked_.clear();
     const std::int64_t question = question_of(b);

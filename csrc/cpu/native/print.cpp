@@ -117,7 +117,7 @@ void Printer::enter() {
             line("spill_one(w.block->index_of_block[" + to_string(index) + "], r, " +
                  to_string(offset) + ");");
     }
-    if (program_.waits()) keep_constants();
+    if (program_.waits() || passes()) keep_constants();
     line("} else {");
     // Where nobody waits, what the running lanes need is all.
     line("if (w.ready_count + w.waiting_count == 0) switch (at) {");
@@ -144,7 +144,7 @@ void Printer::leave() {
     for (const Register& r : program_.registers)
         if (r.crosses && is_moved(r) && !r.steady)
             line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
-    if (!program_.waits()) keep_constants();
+    if (!program_.waits() && !passes()) keep_constants();
     line("return next;");
     // The warp has ended, or waits for others of the block, and nothing of it is here.
     line("turned: each = following(each, s, at);");
@@ -180,12 +180,11 @@ void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t 
     const std::uint16_t cost = charged ? program_.kernel.code[n].cost : 0;
     line("next = code + " + to_string(to) + ";");
     if (cost != 0) line("w.budget -= " + to_string(cost) + ";");
+    std::string way = "goto T" + to_string(target) + ";";
+    if (back && !blocks[target].head) way = "{ at = " + to_string(to) + "; goto dispatch; }";
+    if (target == b && alike_) way = next_round(b);
     line("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
-         ", 1)) " +
-         (back && !blocks[target].head
-              ? "{ at = " + to_string(to) + "; goto dispatch; }"
-              : (target == b && question_of(b) >= 0 ? "goto R" : "goto T") + to_string(target) +
-                    ";"));
+         ", 1)) " + way);
     line("goto O" + to_string(b) + ";");
     went_ = true;
 }
@@ -255,20 +254,22 @@ void Printer::block(std::uint32_t b) {
     const Block& block = program_.blocks[b];
     const std::string number = to_string(b);
     line("S" + number + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) + ";");
-    // Another round, or the first one.
-    const std::string round = question_of(b) < 0 ? "" : " ahead = true; R" + number + ":";
-    line("T" + number + ":" + round + " mask = w.mask;");
+    const std::size_t label = text_.size();
     line("L" + number + ": {");
     plan(b);
-    const bool alike = plan_rounds(b);
+    alike_ = plan_rounds(b);
+    // Another round, or the first one.
+    const std::string round =
+        alike_ ? " rounds" + number + ".take(w, left, ahead); R" + number + ":" : "";
+    text_.insert(label, "    T" + number + ":" + round + " mask = w.mask;\n");
     if (!groups_.empty()) {
         std::string holds = "mask == all_lanes";
         for (const Group& group : groups_) holds += " && " + group.name + ".holds";
         line("if (__builtin_expect(" + holds + ", 1)) {");
         full_ = true;
-        if (alike) begin_rounds();
+        if (alike_) begin_rounds();
         statements(b);
-        if (alike) end_rounds();
+        if (alike_) end_rounds();
         full_ = false;
         line("} else {");
     }
@@ -296,7 +297,8 @@ void Printer::function(const std::string& name) {
     std::uint32_t accesses = 1;
     for (const Step& step : program_.steps)
         accesses += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
-    line("bool ahead = false; (void)ahead;");
+    line("bool ahead = false; std::uint32_t left = 0; (void)ahead; (void)left;");
+    const std::size_t frame = text_.size();
     line("std::uint64_t before[" + to_string(accesses) +
          "] = {};");  // where accesses in loops were
     line("for (Warp* each = &w;;) {");
@@ -317,6 +319,7 @@ void Printer::function(const std::string& name) {
     }
     leave();
     text_ += "    }\n}\n";
+    text_.insert(frame, frame_);
 }
 
 std::string source_of(const Program& program, std::size_t n) {

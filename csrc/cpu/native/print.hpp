@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -56,6 +57,9 @@ class Printer {
     bool plan_rounds(std::uint32_t b);
     void begin_rounds();
     void end_rounds();
+    void each_fetched(const std::function<void(const std::string&, const std::string&)>& use);
+    bool passes() const;
+    std::string next_round(std::uint32_t b) const;
 
     // print_sweep.cpp
     void sweep();
@@ -111,13 +115,15 @@ class Printer {
         std::int32_t offset;
     };
     std::vector<Base> bases_;
-    std::vector<std::string> derived_, widened_, checks_, fetches_;
+    std::vector<std::string> derived_, widened_, checks_;
+    std::string frame_;  // variables of the function, for what blocks keep
     std::string asked_;  // the lines that the loop's branch compares
     std::vector<Group> groups_;
     std::map<std::uint32_t, std::size_t> group_of_;  // by Code
     bool went_ = false, left_ = false;               // what is come to behind the block at hand
     bool partly_ = false;    // what is printed runs for a part of the running lanes
     bool sweeping_ = false;  // what is printed runs for whole blocks
+    bool alike_ = false;     // the block at hand is a loop whose rounds are looked at together
     bool full_ = false;      // what is printed runs where all lanes are active and the checks hold
 };
 

@@ -88,29 +88,71 @@ bool Printer::plan_rounds(std::uint32_t b) {
             row(program_.steps[static_cast<std::uint32_t>(question)]) + ", " +
             (negate ? "false" : "true") + ">(" + asked_ + ", x + " + at + "));";
     const std::string cost = to_string(program_.kernel.code[program_.blocks[b].end - 1].cost);
-    line("std::uint64_t by[" + to_string(count) + "] = {};");
-    line("std::uint32_t more = 0;");
-    line("if (ahead && mask == all_lanes && code + " + to_string(last.targets[0]) +
+    const std::string rounds = "rounds" + to_string(b);
+    frame_ += "    Rounds<" + to_string(count) + "> " + rounds + ";\n";
+    line("auto& by = " + rounds + ".by[w.index];");
+    line("if (left != 0) --left;");
+    line("else if (ahead && mask == all_lanes && code + " + to_string(last.targets[0]) +
          " < w.limit) {");
-    line("more = rounds_ahead<" + to_string(count) +
+    line("left = rounds_ahead<" + to_string(count) +
          ">([=, &w](std::uint64_t k, std::uint64_t* x) { (void)w; (void)k;");
     text_ += text + "\n";
     line("}, ahead, w.budget, " + cost + ", by); }");
+    std::string far = "false";
+    each_fetched(
+        [&](const std::string&, const std::string& n) { far += " || is_far(by[" + n + "])"; });
+    line("const bool turns = left >= turn && (" + far + ");");
+    line("std::uint32_t more = turns ? turn - 1 : left;");
+    line("left -= more;");
     return true;
 }
 
+// The groups whose places a round fetches for later ones: names, and numbers in `by`.
+void Printer::each_fetched(const std::function<void(const std::string&, const std::string&)>& use) {
+    for (std::size_t n = 0; n < groups_.size(); ++n)
+        if (!groups_[n].shared && groups_[n].step != 0) use(groups_[n].name, to_string(2 * n));
+}
+
 // Around the statements of a round.
-void Printer::begin_rounds() { line("for (;; --more) {"); }
+void Printer::begin_rounds() {
+    for (std::size_t n = 0; n < 2 * groups_.size(); ++n)
+        line("const std::uint64_t by" + to_string(n) + " = by[" + to_string(n) + "];");
+    each_fetched([&](const std::string&, const std::string& n) {
+        line("const std::uint64_t way" + n + " = (turns ? ahead_in_turn : ahead_alone) * by" + n +
+             ";");
+    });
+    line("for (;; --more) {");
+}
 void Printer::end_rounds() {
     line("if (more == 0) break;");
     unsigned n = 0;
     for (const Group& g : groups_) {
-        line(g.name + ".low += by[" + to_string(n) + "]; " + g.name + ".high += by[" +
-             to_string(n + 1) + "];");
+        line(g.name + ".low += by" + to_string(n) + "; " + g.name + ".high += by" +
+             to_string(n + 1) + ";");
         n += 2;
     }
-    for (const std::string& each : fetches_) line(each);
+    each_fetched([&](const std::string& name, const std::string& n) {
+        line("fetch(" + name + ", way" + n + ");");
+    });
     line("}");
+}
+
+// Whether warps may stop at the head of some loop, with nothing of theirs in variables.
+bool Printer::passes() const {
+    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)
+        if (program_.blocks[b].entry && question_of(b) >= 0) return true;
+    return false;
+}
+
+// Back to the head of loop b, unless that is where the next warp's turn begins.
+std::string Printer::next_round(std::uint32_t b) const {
+    const std::string number = to_string(b);
+    std::string pass;
+    if (program_.blocks[b].entry)
+        pass = "if (left != 0) if (Warp* const onto = following(each, s, at)) { " +
+               alive(b, "spill") + "rounds" + number +
+               ".keep(w, left, ahead); pass(w, next); each = onto; continue; } ";
+    return "{ " + pass + "goto R" + number + "; }";
 }
 
 }  // namespace cupola::cpu::native
