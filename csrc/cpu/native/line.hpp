@@ -127,7 +127,7 @@ CUPOLA_INLINE bool goes_round(A a, B b, std::uint64_t* x) {
 // Rounds that a warp goes before the next one of the block has its turn, where they lie far apart:
 // then the next warp's lie beside its own, and memory is read in order. The first cache has eight
 // places for what lies 4 KiB apart, so that no more rounds than that are fetched ahead.
-inline constexpr std::uint32_t turn = 16, ahead_in_turn = 6, ahead_alone = 12;
+inline constexpr std::uint32_t turn = 16, ahead_in_turn = 6;
 CUPOLA_INLINE bool is_far(std::uint64_t rise) { return rise + 1024 > 2048; }
 
 // What is known of the rounds to come of a loop, for each warp: how many are `left` to it while

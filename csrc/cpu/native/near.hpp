@@ -74,14 +74,15 @@ CUPOLA_INLINE Near near_warp(Near all, std::uint32_t from) {
 }
 
 // Fetches what is likely to be accessed soon. A warp has its whole turn before the next one, so
-// that the memory's own prefetching sees no stream: in a loop the place is where it will be some
+// that the memory's own prefetching sees no stream: in a loop the place is where it will be so many
 // rounds on, elsewhere where warps to come will be.
+inline constexpr std::uint32_t ahead_alone = 12;
 CUPOLA_INLINE void fetch(Near near, std::uint64_t way) {
     __builtin_prefetch(reinterpret_cast<const void*>(near.low + way));
     __builtin_prefetch(reinterpret_cast<const void*>(near.high + way));
 }
 CUPOLA_INLINE void fetch_ahead(Near near, std::uint64_t& before) {
-    const std::uint64_t way = 12 * (near.low - before);
+    const std::uint64_t way = ahead_alone * (near.low - before);
     before = near.low;
     fetch(near, way);
 }
