@@ -8,6 +8,7 @@ PYTHON is an interpreter that has pyopencl (with PoCL), numba and numba-cuda: ei
 
 import argparse
 import ctypes
+import functools
 import json
 import math
 import os
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-ROUNDS = 5
+TURNS, RUNS = 5, 3
 FLAGS = ("-std=c++17", "-shared", "-fPIC", "-pthread")
 # Loops as they are written, an element after the other; and as the compiler likes them best.
 LOOPS = {"scalar": ("-O3", "-fno-tree-vectorize"), "vector": ("-O3",)}
@@ -80,13 +81,31 @@ def build(folder):
     return ptx, libraries
 
 
-def loops(library, name, case, threads):
-    """Median seconds of the loop, and what it makes."""
-    function = getattr(library, f"loop_{name}")
+def timed(reset, run):
+    """Median seconds of RUNS runs, after one that fills the caches (and compiles, first of all)."""
     times = []
-    for _ in range(ROUNDS):
+    for _ in range(1 + RUNS):
+        reset()
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[1:])
+
+
+def total(out):
+    return float(out.astype(np.float64).sum())
+
+
+class Loops:
+    """The loops of a library, on as many threads."""
+
+    def __init__(self, library, threads):
+        self.library, self.threads = library, threads
+
+    def turn(self, name, loop=None):
+        """Seconds that the loop takes, and the sum of what it makes."""
+        case, passed = cases()[name], []
         out = result_of(name, case)
-        passed = []
         for argument in case.arguments:
             if isinstance(argument, str):
                 passed.append(ctypes.c_void_p(out.ctypes.data))
@@ -96,62 +115,110 @@ def loops(library, name, case, threads):
                 passed.append(ctypes.c_float(argument))
             else:
                 passed.append(ctypes.c_int(argument))
-        if name.startswith("radix"):
+        if name == "radix":
             passed.append(ctypes.c_int(1024))
-        start = time.perf_counter()
-        function(*passed, ctypes.c_int(threads))
-        times.append(time.perf_counter() - start)
-    return statistics.median(times), out
+        function = getattr(self.library, f"loop_{loop or name}")
+        took = timed(lambda: out.fill(0), lambda: function(*passed, ctypes.c_int(self.threads)))
+        return took, total(out)
 
 
-def serve(ptx):
-    """Runs each kernel here, and prints seconds and results' sums: one process for each mode."""
+class Process:
+    """Another process that takes turns: it reads a kernel's name, and writes what `turn` gives."""
+
+    def __init__(self, *command, **environment):
+        self.process = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.loading, self.names = self.answer()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{' '.join(self.process.args)} ended")
+        return json.loads(line)
+
+    def turn(self, name):
+        print(name, file=self.process.stdin, flush=True)
+        return self.answer()
+
+    def close(self):
+        self.process.communicate()
+
+
+def serve(loading, turns):
+    """Takes turns, in such a process; `turns`: functions by kernels' names."""
+    print(json.dumps([loading, list(turns)]), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(turns[line.strip()]()), flush=True)
+
+
+def serve_device(ptx):
     import cupola
 
     start = time.perf_counter()
     module = cupola.load(ptx)
     for name in cases():
         module[name]  # mode "compile" does so here
-    answer = {"loading": [time.perf_counter() - start, 0.0]}
-    for name, case in cases().items():
-        out = cupola.to_device(result_of(name, case))
+    loading = time.perf_counter() - start
+
+    def turn(name, case):
+        kernel, nothing = module[name], result_of(name, case)
+        out = cupola.to_device(nothing)
         passed = [
             out if isinstance(a, str) else cupola.to_device(a) if isinstance(a, np.ndarray) else a
             for a in case.arguments
         ]
-        kernel = module[name]
-        times = []
-        for _ in range(ROUNDS + 1):
-            out.set(result_of(name, case))
+
+        def reset():
+            out.set(nothing)
             cupola.Device().synchronize()
-            start = time.perf_counter()
+
+        def run():
             kernel[case.grid, case.block](*passed)
             cupola.Device().synchronize()
-            times.append(time.perf_counter() - start)
-        answer[name] = [statistics.median(times[1:]), float(out.get().astype(np.float64).sum())]
-    print(json.dumps(answer))
+
+        return timed(reset, run), total(out.get())
+
+    serve(loading, {n: functools.partial(turn, n, case) for n, case in cases().items()})
 
 
 def device(ptx, mode, threads):
-    environment = {**os.environ, "CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": mode}
-    environment["CUPOLA_CPU_THREADS"] = str(threads)
-    command = [sys.executable, __file__, "--serve", str(ptx)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    return json.loads(done.stdout)
+    return Process(
+        *(sys.executable, __file__, "--serve", str(ptx)),
+        CUPOLA_DRIVER="cpu",
+        CUPOLA_CPU_MODE=mode,
+        CUPOLA_CPU_THREADS=str(threads),
+    )
 
 
 def other(python, which, threads):
-    environment = {**os.environ, "POCL_MAX_PTHREAD_COUNT": str(threads)}
-    environment["NUMBA_NUM_THREADS"] = str(threads)
-    if which == "simulator":
-        environment["NUMBA_ENABLE_CUDASIM"] = "1"
-    command = [python, str(HERE / "eight_others.py"), which]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    return json.loads(done.stdout)
+    simulated = {"NUMBA_ENABLE_CUDASIM": "1"} if which == "simulator" else {}
+    return Process(
+        *(python, str(HERE / "eight_others.py"), which),
+        POCL_MAX_PTHREAD_COUNT=str(threads),
+        NUMBA_NUM_THREADS=str(threads),
+        **simulated,
+    )
+
+
+def alternated(who, name):
+    """Seconds by whose they are: medians of turns, and each makes the same."""
+    took = {}
+    for _ in range(TURNS):
+        for each, contender in who.items():
+            if isinstance(contender, Process) and name not in contender.names:
+                continue
+            seconds, made = contender.turn(name)
+            took.setdefault(each, []).append(seconds)
+            if each == "scalar":
+                expected = made
+            elif name != "reduction" and abs(made - expected) > 1e-3 * abs(expected):
+                sys.exit(f"{name}: {made} by {each}, {expected} by the loop")
+    return {each: statistics.median(seconds) for each, seconds in took.items()}
 
 
 def processor():
@@ -210,19 +277,51 @@ def spread(alone, shared, threads):
     ]
 
 
-def row_of(name, looped, expected, answers, ratios):
-    cells = [f"{looped[kind] * 1e3:.2f}" for kind in LOOPS]
-    for kind, answer in answers.items():
-        if name not in answer:
+def row_of(name, took, answers):
+    """A kernel's times, and how many times as long as the loops each of `answers` takes."""
+    cells = [f"{took[kind][name] * 1e3:.2f}" for kind in LOOPS]
+    for who in answers:
+        if name not in took[who]:
             cells.append("")
             continue
-        took, total = answer[name]
-        if name != "reduction" and abs(total - expected) > 1e-3 * abs(expected):
-            sys.exit(f"{name}: {total} by {kind}, {expected} by the loop")
-        of = [took / looped[each] for each in LOOPS]
-        ratios[kind].append(of)
-        cells.append(f"{took * 1e3:.2f} ({of[0]:.2f}, {of[1]:.2f})")
+        of = ", ".join(f"{took[who][name] / took[kind][name]:.2f}" for kind in LOOPS)
+        cells.append(f"{took[who][name] * 1e3:.2f} ({of})")
     return f"| {name} | {' | '.join(cells)} |"
+
+
+def means(took, who):
+    ratios = [mean([took[who][n] / took[kind][n] for n in took[who]]) for kind in LOOPS]
+    return ", ".join(f"{ratio:.2f}" for ratio in ratios)
+
+
+TITLES = {
+    "interpret": "interpreted",
+    "compile": "compiled",
+    "opencl": "OpenCL (PoCL)",
+    "numba": "Numba, parallel",
+}
+
+
+def on_threads(threads, who):
+    """Seconds by whose they are and kernel, and the table of them."""
+    took = {each: {} for each in who}
+    for name in cases():
+        for each, seconds in alternated(who, name).items():
+            took[each][name] = seconds
+    answers = [each for each in who if each not in LOOPS]
+    bytewise, _ = who["vector"].turn("radix", "radix_by_bytes")
+    return took, [
+        f"## {threads} thread{'s' if threads > 1 else ''}",
+        "",
+        f"| kernel | scalar | vector | {' | '.join(TITLES[each] for each in answers)} |",
+        "| --- " * (len(answers) + 3) + "|",
+        *(row_of(name, took, answers) for name in cases()),
+        f"| geometric mean | | | {' | '.join(means(took, each) for each in answers)} |",
+        "",
+        "A loop that sorts by eight bits at a time, not by one as the kernel `radix` "
+        f"does, takes {bytewise * 1e3:.2f} ms.",
+        "",
+    ]
 
 
 def measure(others):
@@ -230,51 +329,34 @@ def measure(others):
     lines = [
         f"# Eight kernels on the CPU device: {processor()}, {cores} cores",
         "",
-        "Milliseconds, medians of five; `benchmarks/bench_cpu_device.py` made this. Loops in C++:",
-        f"scalar is `{' '.join(LOOPS['scalar'])}`, vector `{' '.join(LOOPS['vector'])}`, where the",
-        "compiler makes vector code of what it can. In brackets: times as long as the one and as",
-        "the other, on as many threads. Other programs kept "
-        f"{os.getloadavg()[0]:.1f} processors busy when it began.",
+        f"Milliseconds: medians of {TURNS} turns, each the median of {RUNS} runs after one that",
+        "fills the caches; all take turns, kernel by kernel. `benchmarks/bench_cpu_device.py` made",
+        f"this. Loops in C++: scalar is `{' '.join(LOOPS['scalar'])}`, vector `"
+        f"{' '.join(LOOPS['vector'])}`,",
+        "where the compiler makes vector code of what it can. In brackets: times as long as the",
+        "one and as the other, on as many threads. Other programs kept "
+        f"{os.getloadavg()[0]:.1f} processors busy",
+        "when it began.",
         "",
     ]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CUPOLA_CACHE_DIR"] = str(Path(folder) / "cache")
         ptx, libraries = build(Path(folder))
-        alone = {}  # interpreted on one thread
+        alone = loading = None  # on one thread: seconds interpreted, and to compile all
         for threads in (1, cores):
-            answers = {m: device(ptx, m, threads) for m in ("interpret", "compile")}
-            if threads == 1:
-                loading = answers["compile"]["loading"][0]
+            processes = {m: device(ptx, m, threads) for m in ("interpret", "compile")}
+            if loading is None:
+                loading = processes["compile"].loading
                 lines += [f"The eight were compiled in {loading:.1f} s.", ""]
             if others:
-                answers |= {which: other(others, which, threads) for which in ("opencl", "numba")}
-            ratios = {kind: [] for kind in answers}
-            took = {who: {n: a[0] for n, a in answer.items()} for who, answer in answers.items()}
-            del took["interpret"]["loading"], took["compile"]["loading"]
-            took |= {kind: {} for kind in libraries}
-            titles = {"interpret": "interpreted", "compile": "compiled"}
-            titles |= {"opencl": "OpenCL (PoCL)", "numba": "Numba, parallel"}
-            names = " | ".join(titles[kind] for kind in answers)
-            lines += [f"## {threads} thread{'s' if threads > 1 else ''}", ""]
-            lines += [f"| kernel | scalar | vector | {names} |"]
-            lines += ["| --- " * (len(answers) + 3) + "|"]
-            for name, case in cases().items():
-                looped = {}
-                for kind, library in libraries.items():
-                    looped[kind], out = loops(library, name, case, threads)
-                    took[kind][name] = looped[kind]
-                expected = float(out.astype(np.float64).sum())
-                lines.append(row_of(name, looped, expected, answers, ratios))
-            means = [[mean(of) for of in zip(*r, strict=True)] for r in ratios.values()]
-            text = " | ".join(f"{scalar:.2f}, {vector:.2f}" for scalar, vector in means)
-            alone = took["interpret"] if threads == 1 else alone
-            bytewise, _ = loops(libraries["vector"], "radix_by_bytes", cases()["radix"], threads)
+                processes |= {which: other(others, which, threads) for which in ("opencl", "numba")}
+            looping = {kind: Loops(library, threads) for kind, library in libraries.items()}
+            took, table = on_threads(threads, looping | processes)
+            for process in processes.values():
+                process.close()
+            alone = alone or took["interpret"]
             lines += [
-                f"| geometric mean | | | {text} |",
-                "",
-                "A loop that sorts by eight bits at a time, not by one as the kernel `radix` "
-                f"does, takes {bytewise * 1e3:.2f} ms.",
-                "",
+                *table,
                 "| compiled, at most | wanted | reached |",
                 "| --- | --- | --- |",
                 *(f"| {' | '.join(row)} |" for row in wanted(took, threads, cores, loading)),
@@ -282,8 +364,10 @@ def measure(others):
                 *spread(alone, took["interpret"], threads),
             ]
         if others:
-            slow = other(others, "simulator", 1)["mandelbrot"][0]
-            quick = answers["compile"]["mandelbrot"][0]
+            simulator = other(others, "simulator", 1)
+            slow, _ = simulator.turn("mandelbrot")
+            simulator.close()
+            quick = took["compile"]["mandelbrot"]
             lines += [
                 f"numba-cuda's simulator would take {slow:.0f} s for `mandelbrot`, as 32 x 32"
                 f" pixels tell: {slow / quick:,.0f} times as long as machine code (wanted: 1,000).",
@@ -299,7 +383,7 @@ if __name__ == "__main__":
     parser.add_argument("--others", help="an interpreter with pyopencl, numba and numba-cuda")
     chosen = parser.parse_args()
     if chosen.serve:
-        serve(chosen.serve)
+        serve_device(chosen.serve)
     else:
         text = measure(chosen.others)
         print(text)

@@ -1,13 +1,12 @@
 """The work of eight.cu by others: OpenCL (PoCL), Numba, and numba-cuda's simulator.
 
-bench_cpu_device.py runs this with an interpreter that has them, and reads the JSON that it prints:
-seconds and sums of results, by whose they are and kernel.
+bench_cpu_device.py runs this with an interpreter that has them, and asks for a kernel by a line of
+its name: seconds and the sum of the result come back, as JSON.
 """
 
+import functools
 import importlib
-import json
 import re
-import statistics
 import sys
 import time
 
@@ -47,28 +46,18 @@ def opencl_source():
     return text
 
 
-def timed(run):
-    times = []
-    for _ in range(bench.ROUNDS + 1):  # the first one compiles
-        start = time.perf_counter()
-        out = run()
-        times.append(time.perf_counter() - start)
-    return [statistics.median(times[1:]), float(out.astype(np.float64).sum())]
-
-
 def opencl():
     import pyopencl as cl
 
     context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
     queue = cl.CommandQueue(context)
     program = cl.Program(context, opencl_source()).build()
-    answer = {}
-    for name, case in bench.cases().items():
-        if name == "radix":
-            continue
-        kernel = getattr(program, name)
+
+    def turn(name, case):
+        kernel = cl.Kernel(program, name)
         blocks, threads = np.atleast_1d(case.grid), np.atleast_1d(case.block)
         host = bench.result_of(name, case)
+        nothing = host.copy()
         out = cl.Buffer(context, cl.mem_flags.READ_WRITE, host.nbytes)
         passed = []
         for a in case.arguments:
@@ -79,17 +68,25 @@ def opencl():
                 given = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=a)
             passed.append(given)
         shape = tuple(int(n) for n in blocks * threads)
-        times = []
-        for _ in range(bench.ROUNDS + 1):
-            cl.enqueue_copy(queue, out, np.zeros_like(host))
+        block = tuple(int(n) for n in threads)
+
+        def reset():
+            cl.enqueue_copy(queue, out, nothing)
             queue.finish()
-            start = time.perf_counter()
-            kernel(queue, shape, tuple(int(n) for n in threads), *passed)
+
+        def run():
+            kernel(queue, shape, block, *passed)
             queue.finish()
-            times.append(time.perf_counter() - start)
+
+        took = bench.timed(reset, run)
         cl.enqueue_copy(queue, host, out)
-        answer[name] = [statistics.median(times[1:]), float(host.astype(np.float64).sum())]
-    return answer
+        return took, bench.total(host)
+
+    return {
+        name: functools.partial(turn, name, case)
+        for name, case in bench.cases().items()
+        if name != "radix"
+    }
 
 
 def numba():
@@ -193,17 +190,16 @@ def numba():
             out[i, 2] = az
 
     functions = (mandelbrot, saxpy, convolution, product, reduction, histogram, radix, bodies)
-    answer = {}
-    for function, (name, case) in zip(functions, bench.cases().items(), strict=True):
+
+    def turn(function, name, case):
         out = bench.result_of(name, case)
         passed = [out if isinstance(a, str) else a for a in case.arguments]
+        return bench.timed(lambda: out.fill(0), lambda: function(*passed)), bench.total(out)
 
-        def run(function=function, passed=passed, out=out):
-            function(*passed)
-            return out
-
-        answer[name] = timed(run)
-    return answer
+    return {
+        name: functools.partial(turn, function, name, case)
+        for function, (name, case) in zip(functions, bench.cases().items(), strict=True)
+    }
 
 
 def simulator():
@@ -223,13 +219,17 @@ def simulator():
             k += 1
         out[y, x] = k
 
-    side, small = bench.cases()["mandelbrot"].loop[0], 32
-    out = np.zeros((small, small), f)
-    start = time.perf_counter()
-    mandelbrot[(1, small // 8), (32, 8)](out, small, 256)
-    seconds = (time.perf_counter() - start) * (side / small) ** 2
-    return {"mandelbrot": [seconds, float(out.sum()) * (side / small) ** 2]}
+    def turn():
+        side, small = bench.cases()["mandelbrot"].loop[0], 32
+        out = np.zeros((small, small), f)
+        start = time.perf_counter()
+        mandelbrot[(1, small // 8), (32, 8)](out, small, 256)
+        pixels = (side / small) ** 2
+        return (time.perf_counter() - start) * pixels, bench.total(out) * pixels
+
+    return {"mandelbrot": turn}
 
 
 if __name__ == "__main__":
-    print(json.dumps({"opencl": opencl, "numba": numba, "simulator": simulator}[sys.argv[1]]()))
+    which = {"opencl": opencl, "numba": numba, "simulator": simulator}[sys.argv[1]]
+    bench.serve(0.0, which())
