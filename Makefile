@@ -61,8 +61,9 @@ wheel: $(VENV)/wheel
 demo: build
 	@$(BIN)/python -m cupola mandelbrot -o mandelbrot.png --size 2048
 
+# Two processes take a file each, one at a time (tests/conftest.py); PYTEST=-n0 is one for all.
 test: build
-	@$(BIN)/python -m pytest $(PYTEST)
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 # `make -k lint` goes on after the first that complains.
 lint: lint-python lint-cython lint-format lint-cpp

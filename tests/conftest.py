@@ -30,16 +30,40 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_configure(config):
+def chosen(config):
+    """What CUPOLA_DRIVER is for the tests."""
     choice = config.getoption("--driver")
     if choice is None:
         found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
         choice = "cpu" if found.returncode else "cuda"
+    return choice
+
+
+def pytest_configure(config):
     # Before cupola is imported, and for the processes that tests start.
-    os.environ["CUPOLA_DRIVER"] = choice
+    os.environ["CUPOLA_DRIVER"] = chosen(config)
     config.addinivalue_line("markers", "cuda_only(reason): runs on NVIDIA's driver alone")
     config.addinivalue_line("markers", "cpu_only(reason): runs on the CPU device alone")
     config.addinivalue_line("markers", "slow: takes tens of seconds")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """`-n auto`: two processes, but one on a GPU, whose free memory several tests look at.
+
+    More would not end sooner, since files are what is dealt out, and the longest take minutes.
+    """
+    return 2 if chosen(config) == "cpu" and len(os.sched_getaffinity(0)) > 1 else 0
+
+
+# What takes minutes begins first where files are dealt out, the longest before the others.
+LONGEST = ("sanitizer", "install", "fuzz")
+
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        places = {name: place for place, name in enumerate(LONGEST)}
+        items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
 
 
 PEERS = ("numpy", "cupy", "torch", "jax", "cuda-core", "ml_dtypes")

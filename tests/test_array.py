@@ -92,7 +92,7 @@ def test_a_pageable_source_may_change_at_once(driver):
 NO_ARRAYS = [np.array([None]), [object()], {}, [[1], [1, 2]], object()]
 
 
-@pytest.mark.parametrize("source", NO_ARRAYS, ids=repr)
+@pytest.mark.parametrize("source", NO_ARRAYS)
 def test_what_is_no_array(driver, source):
     with refused(cupola.ArgumentError, TypeError):
         cupola.to_device(source)

@@ -265,7 +265,7 @@ def test_a_prepared_launch_keeps_its_arguments_alive(module):
     assert not any(other.get().any() for other in others)
 
 
-@pytest.mark.parametrize("stream", [1, "stream", object(), 0.5], ids=repr)
+@pytest.mark.parametrize("stream", [1, "stream", object(), 0.5])
 def test_no_streams(driver, stream):
     kernel, values = images.module()["increment"], cupola.zeros(4, np.int32)
     ways = [
