@@ -1,6 +1,6 @@
 """Every operation of few instructions, in each type: its pace over a copy of the same bytes.
 
-python benchmarks/bench_operations.py [--out FILE] [--quick]
+python benchmarks/bench_operations.py [--out FILE] [--quick] [--types int8,float16]
 """
 
 import argparse
@@ -79,13 +79,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--quick", action="store_true", help="1 MiB arrays, not 1 GiB")
+    parser.add_argument("--types", type=lambda names: names.split(","), default=TYPES)
     asked = parser.parse_args()
     nbytes = 2**20 if asked.quick else 2**30
     some = np.random.default_rng(0).integers(1, 100, (2, 2**20))  # again and again
     room = cupola.empty(nbytes, np.uint8)
-    lines = ["| | " + " | ".join(TYPES) + " |", "|" + " --- |" * (len(TYPES) + 1)]
+    lines = ["| | " + " | ".join(asked.types) + " |", "|" + " --- |" * (len(asked.types) + 1)]
     cells = {name: [] for name in (*BINARY, *UNARY)}
-    for dtype in map(np.dtype, TYPES):
+    for dtype in map(np.dtype, asked.types):
         x, y = (
             cupola.to_device(np.resize(row, nbytes // dtype.itemsize)) for row in some.astype(dtype)
         )

@@ -340,6 +340,31 @@ def test_quotients_of_narrow_integers(driver, dtype):
             assert_same(ufunc(there[::-1], beside[::-1]), ufunc(x, y)[::-1])
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
+def test_powers_of_integers(driver, dtype):
+    """Of bytes all pairs; of others a few numbers, to each power of which that many bits tell."""
+    most = np.iinfo(dtype).max
+    y = np.arange(min(most, 70000) + 1)
+    if most > 255:
+        x = np.array([-3, -2, -1, 0, 1, 2, 3, 6, 255, 257, 12345, 65535, most, most - 1, most // 3])
+        y = np.concatenate([y, most - y[:100]])
+    else:
+        x = np.arange(np.iinfo(dtype).min, most + 1)
+    x, y = (a.ravel().astype(dtype) for a in np.broadcast_arrays(x[:, None], y))
+    there, beside = cupola.to_device(x), cupola.to_device(y)
+    assert_same(there**beside, x**y)
+    assert_same(there[::-1] ** beside[::-1], (x**y)[::-1])
+
+
+def test_every_half(driver):
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    there = cupola.to_device(x)
+    with np.errstate(all="ignore"):
+        for ufunc in (np.sqrt, np.reciprocal, np.sign, np.absolute, np.isnan, np.isfinite):
+            assert_same(ufunc(there), ufunc(x))
+            assert_same(ufunc(there[1:]), ufunc(x[1:]))
+
+
 @pytest.fixture(scope="module")
 def library():
     found = ctypes.CDLL(paths.library())

@@ -47,13 +47,12 @@ void put_scalar(unsigned long long (&bits)[2], int element, const cupola_scalar&
     }
 }
 
-constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
-
 // Blocks for all elements, of which a thread has some. There are too few bytes for too many blocks.
 cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
-    const std::uint64_t a_block = std::uint64_t{threads} * a_thread;
-    return {
-        {static_cast<std::uint32_t>((count + a_block - 1) / a_block), 1, 1}, {threads, 1, 1}, 0};
+    const std::uint64_t a_block = std::uint64_t{arrays::threads} * a_thread;
+    return {{static_cast<std::uint32_t>((count + a_block - 1) / a_block), 1, 1},
+            {arrays::threads, 1, 1},
+            0};
 }
 
 bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
@@ -62,7 +61,10 @@ bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bo
     if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
     arguments.operation = operation % per_class;
     const auto size = static_cast<unsigned>(element_sizes[element]);
-    const unsigned a_thread = arrays::flat_pack(size) * arrays::flat_packs(size);
+    const int operands = operation_operands[static_cast<std::size_t>(operation)];
+    if (operands == 1) arguments.form = arrays::one_operand;
+    const auto result = static_cast<unsigned>(element_sizes[result_of(operation, element)]);
+    const unsigned a_thread = arrays::flat_pack(size) * arrays::flat_packs(operands, size, result);
     kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
     return true;
 }
@@ -219,8 +221,7 @@ bool is_aligned(int operation, int element, std::uint64_t out, std::uint64_t x, 
     if (class_of(operation) == function) return element != elements::f16 && (out | x | y) % 16 == 0;
     const auto size = static_cast<unsigned>(element_sizes[element]);
     const auto result = static_cast<unsigned>(element_sizes[result_of(operation, element)]);
-    const std::uint64_t pack = arrays::flat_pack(size);
-    return (x | y) % (pack * size) == 0 && out % (pack * result) == 0;
+    return (x | y) % 16 == 0 && out % (arrays::flat_pack(size) * result) == 0;
 }
 
 void elementwise(int operation, int element, const cupola_operand& out, const cupola_operand& x,

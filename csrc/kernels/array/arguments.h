@@ -3,21 +3,26 @@
 
 namespace cupola::arrays {
 
-// Which operand is a scalar: for all elements the same, and passed by value.
-enum Form : int { both_arrays = 0, second_scalar = 1, first_scalar = 2 };
+constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
 
-// Elements that follow each other, `count` in each array. Operations of one operand have a scalar
-// as their second one.
+// Which operand is a scalar: for all elements the same, and passed by value. Operations of one
+// operand have a scalar as their second one, but in flat kernels.
+enum Form : int { both_arrays = 0, second_scalar = 1, first_scalar = 2, one_operand = 3 };
+
+// Elements that follow each other, `count` in each array.
 struct Flat {
     unsigned long long out, x, y, count;
     unsigned long long scalar[2];  // of the type that is computed in
     int operation, form;
 };
 
-// How many a thread of that kernel loads at once, and how often: 16 bytes, but of elements of one
-// byte by four loads, since each element of a pack is as much code as one of any other size.
-constexpr unsigned flat_pack(unsigned size) { return size == 1 ? 4 : 16 / size; }
-constexpr unsigned flat_packs(unsigned size) { return size == 1 ? 4 : 1; }
+// How many a thread of that kernel loads at once, of 16 bytes, and how often: twice where a single
+// operand is all that takes memory, and hardly the result, since what is under way sets the pace.
+// Where results are as long that cost 4 % on an H200.
+constexpr unsigned flat_pack(unsigned size) { return 16 / size; }
+constexpr unsigned flat_packs(int operands, unsigned size, unsigned result) {
+    return operands == 1 && result < size ? 2 : 1;
+}
 
 constexpr int most_axes = 8, few_axes = 5;
 

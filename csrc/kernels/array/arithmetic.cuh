@@ -4,10 +4,11 @@
 // round once each; this is compiled with --fmad=false, so that no two become one.
 //
 // `words` does the same to all the narrow integers, of type S, of a word, where that is fewer
-// instructions than taking them out one by one.
+// instructions than taking them out one by one. `stored` does it to elements that are stored as S,
+// of which less is asked than of what they are computed in.
 #pragma once
 
-#include "words.cuh"
+#include "quotients.cuh"
 
 namespace cupola::arrays::arithmetic {
 
@@ -151,6 +152,17 @@ struct reciprocal {
             return x == 1 || (is_signed<T> && x == T(-1)) ? x : 0;
         }
     }
+    // A half's reciprocal is 2 units of float and more from where it rounds to another half.
+    template <class S>
+    __device__ static std::enable_if_t<std::is_same_v<S, f16>, f32> stored(f32 x, f32) {
+        return inverse_of(x);
+    }
+    template <class S>
+    __device__ static u32 words(u32 x, u32) {
+        constexpr u32 top = tops<S>, one = top >> (width<S> - 1);
+        const u32 is_one = truths<S>(x ^ one) ^ one;
+        return is_signed<S> ? is_one | filled<S>(truths<S>(~x) ^ one) : is_one;
+    }
 };
 
 struct sign {
@@ -234,6 +246,14 @@ struct sqrt {
     template <class T>
     __device__ static T of(T x, T) {
         return ::sqrt(x);
+    }
+    // What a square root is where no exponent is extreme, by Newton's step.
+    template <class S>
+    __device__ static std::enable_if_t<std::is_same_v<S, f16>, f32> stored(f32 x, f32) {
+        f32 inverse;
+        asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+        const f32 about = x * inverse, rest = __fmaf_rn(-about, about, x);
+        return x == 0 || x == f32(HUGE_VAL) ? x : __fmaf_rn(rest, inverse * 0.5f, about);
     }
 };
 
@@ -348,7 +368,9 @@ struct fmod {
         return x % y;
     }
     template <class S>
-    __device__ static u32 words(u32 x, u32 y);
+    __device__ static u32 words(u32 x, u32 y) {
+        return rests_of_quotients<S>(x, y);
+    }
 };
 struct floor_divide {
     template <class T>
@@ -361,7 +383,7 @@ struct floor_divide {
     }
     template <class S>
     __device__ static u32 words(u32 x, u32 y) {
-        return floors_of_quotients<S>(x, y) & filled<S>(truths<S>(y));
+        return floors_of_quotients<S>(x, y);
     }
 };
 struct remainder {
@@ -372,43 +394,72 @@ struct remainder {
     }
     template <class S>
     __device__ static u32 words(u32 x, u32 y) {
-        const u32 whole = multiply::words<S>(floors_of_quotients<S>(x, y), y);
-        return subtract::words<S>(x, whole) & filled<S>(truths<S>(y));
+        return rests_of_floors<S>(x, y);
     }
 };
-template <class S>
-__device__ u32 fmod::words(u32 x, u32 y) {
-    const u32 rest = remainder::words<S>(x, y);
-    const u32 has_other_sign = below_zero_in<S>(x ^ y) & truths<S>(rest);
-    return subtract::words<S>(rest, y & filled<S>(has_other_sign));
+
+// x to the power of y, modulo 2^bits. The lowest `low` bits of y go by squares. What is left is a
+// power of s = x^(2^low): of an even x it is 0, or 1; of an odd one s - 1 is a multiple of
+// 2^(low + 2), so that of (1 + (s - 1))^rest few terms of the binomial series are not.
+template <unsigned bits, class Exponent>
+__device__ u32 wrapped_power(u32 x, Exponent y) {
+    constexpr unsigned low = bits == 8 ? 3 : bits == 16 ? 4 : 8;
+    constexpr unsigned terms = (bits - 1) / (low + 2);
+    u32 result = y & 1 ? x : 1, s = x;
+#pragma unroll
+    for (unsigned bit = 1; bit < low; ++bit) {
+        s *= s;
+        if (y >> bit & 1) result *= s;
+    }
+    const u32 over = s * s - 1, rest = static_cast<u32>(y >> low);
+    u32 factor = over * rest + 1;
+    if constexpr (terms > 1) {
+        const u32 pairs = rest * (rest - 1) >> 1;
+        factor += over * over * pairs;
+        if constexpr (terms > 2)  // 0xaaaaaaab is a third
+            factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);
+    }
+    if (!(x & 1)) factor = rest == 0;
+    return result * factor;
 }
 
 // Wraps. Of a negative exponent, which NumPy refuses, what is left of the fraction.
 struct power {
     template <class T>
     __device__ static T of(T x, T y) {
-        if (below_zero(y)) {
-            if (x == 1) return 1;
-            return x == T(-1) ? (y & 1 ? T(-1) : T(1)) : T(0);
+        if constexpr (sizeof(T) == sizeof(u32)) {
+            return stored<T>(x, y);
+        } else {
+            if (below_zero(y)) {
+                if (x == 1) return 1;
+                return x == T(-1) ? (y & 1 ? T(-1) : T(1)) : T(0);
+            }
+            T result = 1;
+            for (;;) {
+                if (y & 1) result = multiply::of(result, x);
+                y >>= 1;
+                if (y == 0) return result;
+                x = multiply::of(x, x);
+            }
         }
-        T result = 1;
-        for (;;) {
-            if (y & 1) result = multiply::of(result, x);
-            y >>= 1;
-            if (y == 0) return result;
-            x = multiply::of(x, x);
-        }
+    }
+    template <class S, class T>
+    __device__ static std::enable_if_t<sizeof(T) == sizeof(u32), T> stored(T x, T y) {
+        const u32 wide = static_cast<u32>(x), result = wrapped_power<8 * sizeof(S)>(wide, y);
+        const bool is_fraction = below_zero(y) && wide + 1 > 2;
+        return static_cast<T>(is_fraction ? 0 : result);
     }
 };
 
-// Chooses the operation that the whole launch is of, and calls `use` with its functor.
-template <class T, class Use>
+// Chooses the operation that the whole launch is of, and calls `use` with its functor; of those
+// with so many operands alone, unless it is 0.
+template <class T, int only = 0, class Use>
 __device__ void choose(int operation, Use use) {
     using namespace operations::kinds;
     switch (operation) {
-#define CUPOLA_ROW(name, kinds)                               \
-    case operations::arithmetic::name:                        \
-        if constexpr (((kinds)&kind_of<T>) != 0) use(name{}); \
+#define CUPOLA_ROW(name, operands, kinds)                                                        \
+    case operations::arithmetic::name:                                                           \
+        if constexpr (((kinds)&kind_of<T>) != 0 && (only == 0 || only == operands)) use(name{}); \
         break;
         CUPOLA_ARITHMETIC(CUPOLA_ROW)
 #undef CUPOLA_ROW

@@ -11,17 +11,17 @@ namespace cupola::arrays {
 struct Arithmetic {
     template <class S>
     using Result = S;
-    template <class T, class Use>
+    template <class T, int only = 0, class Use>
     __device__ static void choose(int operation, Use use) {
-        arithmetic::choose<T>(operation, use);
+        arithmetic::choose<T, only>(operation, use);
     }
 };
 struct Predicate {
     template <class S>
     using Result = b8;
-    template <class T, class Use>
+    template <class T, int only = 0, class Use>
     __device__ static void choose(int operation, Use use) {
-        predicate::choose<T>(operation, use);
+        predicate::choose<T, only>(operation, use);
     }
 };
 
@@ -55,20 +55,21 @@ struct BitsOf<1> {
     using type = unsigned char;
 };
 
+// The pack that a thread loads from a block's piece of memory, and stores there.
 template <class P>
-__device__ P load_pack(unsigned long long address) {
+__device__ P load_pack(unsigned long long piece, unsigned place = 0) {
     using Bits = typename BitsOf<sizeof(P)>::type;
-    const Bits bits = *reinterpret_cast<const Bits*>(address);
+    const Bits bits = reinterpret_cast<const Bits*>(piece)[place];
     P value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 template <class P>
-__device__ void store_pack(unsigned long long address, const P& value) {
+__device__ void store_pack(unsigned long long piece, unsigned place, const P& value) {
     using Bits = typename BitsOf<sizeof(P)>::type;
     Bits bits;
     memcpy(&bits, &value, sizeof bits);
-    *reinterpret_cast<Bits*>(address) = bits;
+    reinterpret_cast<Bits*>(piece)[place] = bits;
 }
 
 // Whether an operation is done to whole words of narrow integers, or of truth values as if they
@@ -82,6 +83,14 @@ constexpr bool by_words<Operation, R, S, n,
                         std::void_t<decltype(Operation::template words<Narrow<S>>(0, 0))>> =
     std::is_integral_v<Narrow<S>> && sizeof(S) < sizeof(u32) &&
     sizeof(R) == sizeof(S) && n * sizeof(S) % sizeof(u32) == 0;
+
+// Whether it is done otherwise to what is stored as S than to all that is computed alike.
+template <class Operation, class S, class C, class = void>
+constexpr bool by_stored = false;
+template <class Operation, class S, class C>
+constexpr bool
+    by_stored<Operation, S, C, std::void_t<decltype(Operation::template stored<S>(C{}, C{}))>> =
+        true;
 
 template <class Operation, class R, class S, int n, class C>
 __device__ Pack<R, n> of_words(int form, C scalar, const Pack<S, n>& x, const Pack<S, n>& y) {
@@ -114,7 +123,10 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
         for (int i = 0; i < n; ++i) {
             const C first = form == first_scalar ? scalar : convert<C>(x.at[i]);
             const C second = form == second_scalar ? scalar : convert<C>(y.at[i]);
-            out.at[i] = store<R>(operation.of(first, second));
+            if constexpr (by_stored<Operation, S, C>)
+                out.at[i] = store<R>(Operation::template stored<S>(first, second));
+            else
+                out.at[i] = store<R>(operation.of(first, second));
         }
     }
     return out;
@@ -143,14 +155,17 @@ __device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
 
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
+// They are held as they were loaded, as elements only where an operation is done: of words that
+// may not have been loaded the compiler takes bytes apart in advance, for which there is no room.
 // Of elements that lie apart those take turns that take many instructions: it is less code. In
-// packs that cost all other operations a tenth, whose bytes were then taken apart in advance.
-template <class Class, class Arguments, class S, class R, int n, int packs>
-__device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
-                        const Pack<S, n> (&y)[packs], Pack<R, n> (&out)[packs]) {
+// packs that cost all other operations a tenth.
+template <class Class, class S, int operands = 0, class Arguments, class Held, class R, int n,
+          int packs>
+__device__ void compute(const Arguments& a, const Held (&x)[packs], const Held (&y)[packs],
+                        Pack<R, n> (&out)[packs]) {
     using C = computed<S>;
     const C scalar = scalar_of<C>(a.scalar);
-    Class::template choose<S>(a.operation, [&](auto operation) {
+    Class::template choose<S, operands>(a.operation, [&](auto operation) {
         using Operation = decltype(operation);
         if constexpr (takes_turns<Operation, S> && std::is_same_v<Arguments, Strided>) {
             Pack<S, 1> first[packs * n], second[packs * n];
@@ -162,47 +177,64 @@ __device__ void compute(const Arguments& a, const Pack<S, n> (&x)[packs],
             memcpy(out, first, sizeof first);
         } else {
 #pragma unroll
-            for (int k = 0; k < packs; ++k)
-                out[k] = of_pack<Operation, R>(operation, a.form, scalar, x[k], y[k]);
+            for (int k = 0; k < packs; ++k) {
+                Pack<S, n> first, second;
+                memcpy(&first, &x[k], sizeof first);
+                memcpy(&second, &y[k], sizeof second);
+                out[k] = of_pack<Operation, R>(operation, a.form, scalar, first, second);
+            }
         }
     });
 }
 
 // Elements that lie where packs of them can be loaded, each a pack or more, a block's width apart;
 // in the last tile one by one. The grid covers them all: a loop over tiles would take registers,
-// and 3 % of the pace.
-template <class Class, class S>
-__device__ void flat(const Flat& a) {
+// and 3 % of the pace. A block's pieces are the same for its threads, so that addresses of theirs
+// take no instructions.
+template <class Class, class S, int operands>
+__device__ void flat_of(const Flat& a) {
     using R = typename Class::template Result<S>;
-    constexpr unsigned n = flat_pack(sizeof(S)), packs = flat_packs(sizeof(S));
-    const bool has_x = a.form != first_scalar, has_y = a.form != second_scalar;
-    const unsigned tile = blockDim.x * n * packs;
+    constexpr unsigned n = flat_pack(sizeof(S));
+    constexpr unsigned packs = flat_packs(operands, sizeof(S), sizeof(R));
+    constexpr unsigned tile = threads * n * packs;
+    const bool has_x = a.form != first_scalar;
+    const bool has_y = a.form == both_arrays || a.form == first_scalar;
     const unsigned long long base = static_cast<unsigned long long>(blockIdx.x) * tile;
+    const unsigned long long from_x = a.x + base * sizeof(S), from_y = a.y + base * sizeof(S);
+    const unsigned long long to = a.out + base * sizeof(R);
     if (base + tile <= a.count) {
-        const unsigned long long first = base + threadIdx.x * n;
-        Pack<S, n> x[packs]{}, y[packs]{};
+        uint4 x[packs]{}, y[packs]{};
 #pragma unroll
         for (unsigned k = 0; k < packs; ++k) {
-            const unsigned long long at = first + k * n * blockDim.x;
-            if (has_x) x[k] = load_pack<Pack<S, n>>(a.x + at * sizeof(S));
-            if (has_y) y[k] = load_pack<Pack<S, n>>(a.y + at * sizeof(S));
+            if (has_x) x[k] = load_pack<uint4>(from_x, k * threads + threadIdx.x);
+            if (has_y) y[k] = load_pack<uint4>(from_y, k * threads + threadIdx.x);
         }
         Pack<R, n> out[packs];
-        compute<Class>(a, x, y, out);
+        compute<Class, S, operands>(a, x, y, out);
 #pragma unroll
-        for (unsigned k = 0; k < packs; ++k)
-            store_pack(a.out + (first + k * n * blockDim.x) * sizeof(R), out[k]);
+        for (unsigned k = 0; k < packs; ++k) store_pack(to, k * threads + threadIdx.x, out[k]);
         return;
     }
+    const auto rest = static_cast<unsigned>(a.count - base);
 #pragma unroll 1
-    for (unsigned long long at = base + threadIdx.x; at < a.count; at += blockDim.x) {
+    for (unsigned at = threadIdx.x; at < rest; at += threads) {
         Pack<S, 1> x[1]{}, y[1]{};
-        if (has_x) x[0].at[0] = reinterpret_cast<const S*>(a.x)[at];
-        if (has_y) y[0].at[0] = reinterpret_cast<const S*>(a.y)[at];
+        if (has_x) x[0] = load_pack<Pack<S, 1>>(from_x, at);
+        if (has_y) y[0] = load_pack<Pack<S, 1>>(from_y, at);
         Pack<R, 1> out[1];
-        compute<Class>(a, x, y, out);
-        reinterpret_cast<R*>(a.out)[at] = out[0].at[0];
+        compute<Class, S, operands>(a, x, y, out);
+        store_pack(to, at, out[0]);
     }
+}
+template <class Class, class S>
+__device__ void flat(const Flat& a) {
+    constexpr unsigned result = sizeof(typename Class::template Result<S>);
+    if constexpr (flat_packs(1, sizeof(S), result) == flat_packs(2, sizeof(S), result))
+        flat_of<Class, S, 0>(a);
+    else if (a.form == one_operand)
+        flat_of<Class, S, 1>(a);
+    else
+        flat_of<Class, S, 2>(a);
 }
 
 }  // namespace cupola::arrays
@@ -211,12 +243,12 @@ __device__ void flat(const Flat& a) {
 // of. Few registers, so that each multiprocessor is full: what waits
 // for memory is as much as the device can have under way.
 #define CUPOLA_FLAT_PREDICATE(name)                                               \
-    extern "C" __global__ void __launch_bounds__(256, 8)                          \
+    extern "C" __global__ void __launch_bounds__(cupola::arrays::threads, 8)      \
         predicate_##name(cupola::arrays::Flat a) {                                \
         cupola::arrays::flat<cupola::arrays::Predicate, cupola::arrays::name>(a); \
     }
 #define CUPOLA_FLAT(name)                                                          \
-    extern "C" __global__ void __launch_bounds__(256, 8)                           \
+    extern "C" __global__ void __launch_bounds__(cupola::arrays::threads, 8)       \
         arithmetic_##name(cupola::arrays::Flat a) {                                \
         cupola::arrays::flat<cupola::arrays::Arithmetic, cupola::arrays::name>(a); \
     }                                                                              \

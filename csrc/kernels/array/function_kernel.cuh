@@ -33,25 +33,24 @@ __device__ void function_kernel(const Mixed& a) {
     const C scalar = scalar_of<C>(a.scalar);
     const bool has_x = a.x.element != elements::none, has_y = a.y.element != elements::none;
     const bool flat = a.axes == 0;
-    const unsigned tile = blockDim.x * n;
+    constexpr unsigned tile = threads * n;
     const unsigned long long base = static_cast<unsigned long long>(blockIdx.x) * tile;
     if constexpr (n > 1) {
         if (flat && base + tile <= a.count) {
-            const unsigned long long first = base + threadIdx.x * n;
             Pack<C, n> x{}, y{};
-            if (has_x) x = load_pack<Pack<C, n>>(a.x.address + first * sizeof(C));
-            if (has_y) y = load_pack<Pack<C, n>>(a.y.address + first * sizeof(C));
+            if (has_x) x = load_pack<Pack<C, n>>(a.x.address + base * sizeof(C), threadIdx.x);
+            if (has_y) y = load_pack<Pack<C, n>>(a.y.address + base * sizeof(C), threadIdx.x);
             Pack<R, n> out;
 #pragma unroll
             for (unsigned j = 0; j < n; ++j)
                 out.at[j] = F::of(has_x ? x.at[j] : scalar, has_y ? y.at[j] : scalar);
-            store_pack(a.out.address + first * sizeof(R), out);
+            store_pack(a.out.address + base * sizeof(R), threadIdx.x, out);
             return;
         }
     }
     const auto end = min(base + tile, a.count);
 #pragma unroll 1
-    for (unsigned long long at = base + threadIdx.x; at < end; at += blockDim.x) {
+    for (unsigned long long at = base + threadIdx.x; at < end; at += threads) {
         Places place{a.out.address + at * sizeof(R), a.x.address + at * sizeof(C),
                      a.y.address + at * sizeof(C)};
         if (!flat) place = places(a, static_cast<unsigned>(at));
@@ -64,7 +63,7 @@ __device__ void function_kernel(const Mixed& a) {
 }  // namespace cupola::arrays
 
 #define CUPOLA_FUNCTION_KERNEL(function_name, type)                               \
-    extern "C" __global__ void __launch_bounds__(256)                             \
+    extern "C" __global__ void __launch_bounds__(cupola::arrays::threads)         \
         function_name##_##type(const __grid_constant__ cupola::arrays::Mixed a) { \
         using namespace cupola::arrays;                                           \
         function_kernel<function::function_name, type>(a);                        \

@@ -13,62 +13,63 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
 
 }  // namespace cupola::operations::kinds
 
-// OPERATION(name, kinds): `name` is that of NumPy's ufunc.
+// OPERATION(name, operands, kinds): `name` is that of NumPy's ufunc, and `operands` how many it
+// has.
 //
 // Few instructions each. They share a kernel for each type, which chooses among them as it runs;
 // results are of the type of the operands, which are numbers.
-#define CUPOLA_ARITHMETIC(OPERATION)     \
-    OPERATION(positive, numbers)         \
-    OPERATION(add, numbers)              \
-    OPERATION(subtract, numbers)         \
-    OPERATION(multiply, numbers)         \
-    OPERATION(divide, reals | complexes) \
-    OPERATION(negative, numbers)         \
-    OPERATION(absolute, ordered)         \
-    OPERATION(square, numbers)           \
-    OPERATION(reciprocal, numbers)       \
-    OPERATION(sign, ordered)             \
-    OPERATION(conjugate, numbers)        \
-    OPERATION(maximum, numbers)          \
-    OPERATION(minimum, numbers)          \
-    OPERATION(fmax, numbers)             \
-    OPERATION(fmin, numbers)             \
-    OPERATION(sqrt, reals)               \
-    OPERATION(floor, ordered)            \
-    OPERATION(ceil, ordered)             \
-    OPERATION(trunc, ordered)            \
-    OPERATION(rint, reals | complexes)   \
-    OPERATION(copysign, reals)           \
-    OPERATION(deg2rad, reals)            \
-    OPERATION(rad2deg, reals)            \
-    OPERATION(bitwise_and, integers)     \
-    OPERATION(bitwise_or, integers)      \
-    OPERATION(bitwise_xor, integers)     \
-    OPERATION(invert, integers)          \
-    OPERATION(left_shift, integers)      \
-    OPERATION(right_shift, integers)     \
-    OPERATION(floor_divide, integers)    \
-    OPERATION(remainder, integers)       \
-    OPERATION(fmod, integers)            \
-    OPERATION(power, integers)
+#define CUPOLA_ARITHMETIC(OPERATION)        \
+    OPERATION(positive, 1, numbers)         \
+    OPERATION(add, 2, numbers)              \
+    OPERATION(subtract, 2, numbers)         \
+    OPERATION(multiply, 2, numbers)         \
+    OPERATION(divide, 2, reals | complexes) \
+    OPERATION(negative, 1, numbers)         \
+    OPERATION(absolute, 1, ordered)         \
+    OPERATION(square, 1, numbers)           \
+    OPERATION(reciprocal, 1, numbers)       \
+    OPERATION(sign, 1, ordered)             \
+    OPERATION(conjugate, 1, numbers)        \
+    OPERATION(maximum, 2, numbers)          \
+    OPERATION(minimum, 2, numbers)          \
+    OPERATION(fmax, 2, numbers)             \
+    OPERATION(fmin, 2, numbers)             \
+    OPERATION(sqrt, 1, reals)               \
+    OPERATION(floor, 1, ordered)            \
+    OPERATION(ceil, 1, ordered)             \
+    OPERATION(trunc, 1, ordered)            \
+    OPERATION(rint, 1, reals | complexes)   \
+    OPERATION(copysign, 2, reals)           \
+    OPERATION(deg2rad, 1, reals)            \
+    OPERATION(rad2deg, 1, reals)            \
+    OPERATION(bitwise_and, 2, integers)     \
+    OPERATION(bitwise_or, 2, integers)      \
+    OPERATION(bitwise_xor, 2, integers)     \
+    OPERATION(invert, 1, integers)          \
+    OPERATION(left_shift, 2, integers)      \
+    OPERATION(right_shift, 2, integers)     \
+    OPERATION(floor_divide, 2, integers)    \
+    OPERATION(remainder, 2, integers)       \
+    OPERATION(fmod, 2, integers)            \
+    OPERATION(power, 2, integers)
 
 // The same, with truth values as results, so that all that makes these of each other is here.
-#define CUPOLA_PREDICATES(OPERATION) \
-    OPERATION(positive, booleans)    \
-    OPERATION(equal, values)         \
-    OPERATION(not_equal, values)     \
-    OPERATION(less, values)          \
-    OPERATION(less_equal, values)    \
-    OPERATION(greater, values)       \
-    OPERATION(greater_equal, values) \
-    OPERATION(logical_and, values)   \
-    OPERATION(logical_or, values)    \
-    OPERATION(logical_xor, values)   \
-    OPERATION(logical_not, values)   \
-    OPERATION(isnan, values)         \
-    OPERATION(isinf, values)         \
-    OPERATION(isfinite, values)      \
-    OPERATION(signbit, reals)
+#define CUPOLA_PREDICATES(OPERATION)    \
+    OPERATION(positive, 1, booleans)    \
+    OPERATION(equal, 2, values)         \
+    OPERATION(not_equal, 2, values)     \
+    OPERATION(less, 2, values)          \
+    OPERATION(less_equal, 2, values)    \
+    OPERATION(greater, 2, values)       \
+    OPERATION(greater_equal, 2, values) \
+    OPERATION(logical_and, 2, values)   \
+    OPERATION(logical_or, 2, values)    \
+    OPERATION(logical_xor, 2, values)   \
+    OPERATION(logical_not, 1, values)   \
+    OPERATION(isnan, 1, values)         \
+    OPERATION(isinf, 1, values)         \
+    OPERATION(isfinite, 1, values)      \
+    OPERATION(signbit, 1, reals)
 
 // What these do to truth values under other names: SAME(name, as).
 #define CUPOLA_OF_TRUTHS(SAME)     \
@@ -125,7 +126,7 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
 namespace cupola::operations {
 
 // Numbers by which both sides name an operation within its class.
-#define CUPOLA_ROW(name, kinds) name,
+#define CUPOLA_ROW(name, operands, kinds) name,
 namespace arithmetic {
 enum Operation : int { CUPOLA_ARITHMETIC(CUPOLA_ROW) count };
 }

@@ -48,7 +48,7 @@ __device__ void strided(const Strided& a) {
         if (has_y) y[0].at[j] = *reinterpret_cast<const S*>(a.y + steps.y);
     }
     Pack<R, n> out[1];
-    compute<Class>(a, x, y, out);
+    compute<Class, S>(a, x, y, out);
 #pragma unroll
     for (int j = 0; j < n; ++j)
         if (to[j]) *to[j] = out[0].at[j];
