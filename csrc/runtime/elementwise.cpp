@@ -61,10 +61,11 @@ bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bo
     if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
     arguments.operation = operation % per_class;
     const auto size = static_cast<unsigned>(element_sizes[element]);
-    const int operands = operation_operands[static_cast<std::size_t>(operation)];
-    if (operands == 1) arguments.form = arrays::one_operand;
+    const bool single =
+        class_of(operation) == predicate && predicate_operands[arguments.operation] == 1;
+    if (single) arguments.form = arrays::one_operand;
     const auto result = static_cast<unsigned>(element_sizes[result_of(operation, element)]);
-    const unsigned a_thread = arrays::flat_pack(size) * arrays::flat_packs(operands, size, result);
+    const unsigned a_thread = arrays::flat_pack(size) * arrays::flat_packs(single, size, result);
     kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
     return true;
 }

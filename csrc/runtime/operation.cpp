@@ -15,34 +15,33 @@ namespace {
 
 struct Row {
     const char* name;
-    int number, kinds, operands;
+    int number, kinds;
 };
 
 const Row* rows() {
     using namespace operations::kinds;
     static constexpr Row all[] = {
-#define CUPOLA_ROW(name, operands, kinds) \
-    {#name, arithmetic * per_class + operations::arithmetic::name, kinds, operands},
+#define CUPOLA_ROW(name, kinds) \
+    {#name, arithmetic * per_class + operations::arithmetic::name, kinds},
         CUPOLA_ARITHMETIC(CUPOLA_ROW)
 #undef CUPOLA_ROW
 #define CUPOLA_ROW(name, operands, kinds) \
-    {#name, predicate * per_class + operations::predicate::name, kinds, operands},
+    {#name, predicate * per_class + operations::predicate::name, kinds},
             CUPOLA_PREDICATES(CUPOLA_ROW)
 #undef CUPOLA_ROW
-#define CUPOLA_SAME(name, as) \
-    {#name, predicate * per_class + operations::predicate::as, booleans, 0},
+#define CUPOLA_SAME(name, as) {#name, predicate * per_class + operations::predicate::as, booleans},
                 CUPOLA_OF_TRUTHS(CUPOLA_SAME)
 #undef CUPOLA_SAME
 #define CUPOLA_NUMBER(name) function* per_class + operations::function::name
-#define CUPOLA_REAL(name) {#name, CUPOLA_NUMBER(name), reals, 0},
-#define CUPOLA_COMPLEX(name) {#name, CUPOLA_NUMBER(name), complexes, 0},
-#define CUPOLA_BOTH(name) {#name, CUPOLA_NUMBER(name), reals | complexes, 0},
+#define CUPOLA_REAL(name) {#name, CUPOLA_NUMBER(name), reals},
+#define CUPOLA_COMPLEX(name) {#name, CUPOLA_NUMBER(name), complexes},
+#define CUPOLA_BOTH(name) {#name, CUPOLA_NUMBER(name), reals | complexes},
                     CUPOLA_FUNCTIONS(CUPOLA_REAL, CUPOLA_COMPLEX, CUPOLA_BOTH)
 #undef CUPOLA_NUMBER
 #undef CUPOLA_REAL
 #undef CUPOLA_COMPLEX
 #undef CUPOLA_BOTH
-                        {nullptr, 0, 0, 0}};
+                        {nullptr, 0, 0}};
     return all;
 }
 
@@ -71,14 +70,6 @@ const std::array<unsigned char, classes* per_class> operation_kinds = [] {
     for (const Row* row = rows(); row->name; ++row)
         kinds[static_cast<std::size_t>(row->number)] |= static_cast<unsigned char>(row->kinds);
     return kinds;
-}();
-const std::array<unsigned char, function* per_class> operation_operands = [] {
-    std::array<unsigned char, function * per_class> operands{};
-    for (const Row* row = rows(); row->name; ++row)
-        if (row->operands)
-            operands[static_cast<std::size_t>(row->number)] =
-                static_cast<unsigned char>(row->operands);
-    return operands;
 }();
 
 void require_kernel(int operation, int element) {

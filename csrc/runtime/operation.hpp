@@ -25,8 +25,10 @@ constexpr int element_sizes[elements::count] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2,
 void require_kernel(int operation, int element);
 // The sets of kinds (operations.h) that each operation is done in.
 extern const std::array<unsigned char, classes * per_class> operation_kinds;
-// How many operands each has, but of functions.
-extern const std::array<unsigned char, function * per_class> operation_operands;
+// How many operands a predicate has, by its number within the class.
+#define CUPOLA_ROW(name, operands, kinds) operands,
+constexpr int predicate_operands[] = {CUPOLA_PREDICATES(CUPOLA_ROW)};
+#undef CUPOLA_ROW
 constexpr unsigned char element_kinds[elements::count] = {0, 8, 1, 1, 1, 1, 1, 1,
                                                           1, 1, 2, 2, 2, 4, 4};
 inline bool has_element(int kinds, int element) {

@@ -6,7 +6,7 @@ namespace cupola::arrays {
 constexpr unsigned threads = 256;  // a block: full occupancy on every architecture shipped for
 
 // Which operand is a scalar: for all elements the same, and passed by value. Operations of one
-// operand have a scalar as their second one, but in flat kernels.
+// operand have a scalar as their second one, but predicates of flat kernels none.
 enum Form : int { both_arrays = 0, second_scalar = 1, first_scalar = 2, one_operand = 3 };
 
 // Elements that follow each other, `count` in each array.
@@ -20,8 +20,8 @@ struct Flat {
 // operand is all that takes memory, and hardly the result, since what is under way sets the pace.
 // Where results are as long that cost 4 % on an H200.
 constexpr unsigned flat_pack(unsigned size) { return 16 / size; }
-constexpr unsigned flat_packs(int operands, unsigned size, unsigned result) {
-    return operands == 1 && result < size ? 2 : 1;
+constexpr unsigned flat_packs(bool single, unsigned size, unsigned result) {
+    return single && result < size ? 2 : 1;
 }
 
 constexpr int most_axes = 8, few_axes = 5;

@@ -2,28 +2,9 @@
 #pragma once
 
 #include "arguments.h"
-#include "arithmetic.cuh"
-#include "predicate.cuh"
+#include "classes.cuh"
 
 namespace cupola::arrays {
-
-// The two classes of operations that share a kernel: what they store, and how one is chosen.
-struct Arithmetic {
-    template <class S>
-    using Result = S;
-    template <class T, int only = 0, class Use>
-    __device__ static void choose(int operation, Use use) {
-        arithmetic::choose<T, only>(operation, use);
-    }
-};
-struct Predicate {
-    template <class S>
-    using Result = b8;
-    template <class T, int only = 0, class Use>
-    __device__ static void choose(int operation, Use use) {
-        predicate::choose<T, only>(operation, use);
-    }
-};
 
 // Elements in registers, and the bits that they are loaded and stored as. Loads and stores are
 // plain ones: hints that each element is touched once cost up to 6 % on an H200, wherever the
@@ -195,7 +176,7 @@ template <class Class, class S, int operands>
 __device__ void flat_of(const Flat& a) {
     using R = typename Class::template Result<S>;
     constexpr unsigned n = flat_pack(sizeof(S));
-    constexpr unsigned packs = flat_packs(operands, sizeof(S), sizeof(R));
+    constexpr unsigned packs = flat_packs(operands == 1, sizeof(S), sizeof(R));
     constexpr unsigned tile = threads * n * packs;
     const bool has_x = a.form != first_scalar;
     const bool has_y = a.form == both_arrays || a.form == first_scalar;
@@ -229,7 +210,7 @@ __device__ void flat_of(const Flat& a) {
 template <class Class, class S>
 __device__ void flat(const Flat& a) {
     constexpr unsigned result = sizeof(typename Class::template Result<S>);
-    if constexpr (flat_packs(1, sizeof(S), result) == flat_packs(2, sizeof(S), result))
+    if constexpr (flat_packs(true, sizeof(S), result) == flat_packs(false, sizeof(S), result))
         flat_of<Class, S, 0>(a);
     else if (a.form == one_operand)
         flat_of<Class, S, 1>(a);

@@ -1,7 +1,7 @@
 // csrc/kernels/array/operations.h - the operations on arrays' elements: one row each.
 //
 // Plain C++, for both sides of a launch. To add one: a row here, and its functor of the same name
-// in arithmetic.cuh, predicate.cuh or function.cuh.
+// in arithmetic.cuh, integers.cuh, predicate.cuh or function.cuh.
 #pragma once
 
 namespace cupola::operations::kinds {
@@ -13,47 +13,47 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
 
 }  // namespace cupola::operations::kinds
 
-// OPERATION(name, operands, kinds): `name` is that of NumPy's ufunc, and `operands` how many it
-// has.
+// OPERATION(name, kinds): `name` is that of NumPy's ufunc.
 //
 // Few instructions each. They share a kernel for each type, which chooses among them as it runs;
 // results are of the type of the operands, which are numbers.
-#define CUPOLA_ARITHMETIC(OPERATION)        \
-    OPERATION(positive, 1, numbers)         \
-    OPERATION(add, 2, numbers)              \
-    OPERATION(subtract, 2, numbers)         \
-    OPERATION(multiply, 2, numbers)         \
-    OPERATION(divide, 2, reals | complexes) \
-    OPERATION(negative, 1, numbers)         \
-    OPERATION(absolute, 1, ordered)         \
-    OPERATION(square, 1, numbers)           \
-    OPERATION(reciprocal, 1, numbers)       \
-    OPERATION(sign, 1, ordered)             \
-    OPERATION(conjugate, 1, numbers)        \
-    OPERATION(maximum, 2, numbers)          \
-    OPERATION(minimum, 2, numbers)          \
-    OPERATION(fmax, 2, numbers)             \
-    OPERATION(fmin, 2, numbers)             \
-    OPERATION(sqrt, 1, reals)               \
-    OPERATION(floor, 1, ordered)            \
-    OPERATION(ceil, 1, ordered)             \
-    OPERATION(trunc, 1, ordered)            \
-    OPERATION(rint, 1, reals | complexes)   \
-    OPERATION(copysign, 2, reals)           \
-    OPERATION(deg2rad, 1, reals)            \
-    OPERATION(rad2deg, 1, reals)            \
-    OPERATION(bitwise_and, 2, integers)     \
-    OPERATION(bitwise_or, 2, integers)      \
-    OPERATION(bitwise_xor, 2, integers)     \
-    OPERATION(invert, 1, integers)          \
-    OPERATION(left_shift, 2, integers)      \
-    OPERATION(right_shift, 2, integers)     \
-    OPERATION(floor_divide, 2, integers)    \
-    OPERATION(remainder, 2, integers)       \
-    OPERATION(fmod, 2, integers)            \
-    OPERATION(power, 2, integers)
+#define CUPOLA_ARITHMETIC(OPERATION)     \
+    OPERATION(positive, numbers)         \
+    OPERATION(add, numbers)              \
+    OPERATION(subtract, numbers)         \
+    OPERATION(multiply, numbers)         \
+    OPERATION(divide, reals | complexes) \
+    OPERATION(negative, numbers)         \
+    OPERATION(absolute, ordered)         \
+    OPERATION(square, numbers)           \
+    OPERATION(reciprocal, numbers)       \
+    OPERATION(sign, ordered)             \
+    OPERATION(conjugate, numbers)        \
+    OPERATION(maximum, numbers)          \
+    OPERATION(minimum, numbers)          \
+    OPERATION(fmax, numbers)             \
+    OPERATION(fmin, numbers)             \
+    OPERATION(sqrt, reals)               \
+    OPERATION(floor, ordered)            \
+    OPERATION(ceil, ordered)             \
+    OPERATION(trunc, ordered)            \
+    OPERATION(rint, reals | complexes)   \
+    OPERATION(copysign, reals)           \
+    OPERATION(deg2rad, reals)            \
+    OPERATION(rad2deg, reals)            \
+    OPERATION(bitwise_and, integers)     \
+    OPERATION(bitwise_or, integers)      \
+    OPERATION(bitwise_xor, integers)     \
+    OPERATION(invert, integers)          \
+    OPERATION(left_shift, integers)      \
+    OPERATION(right_shift, integers)     \
+    OPERATION(floor_divide, integers)    \
+    OPERATION(remainder, integers)       \
+    OPERATION(fmod, integers)            \
+    OPERATION(power, integers)
 
-// The same, with truth values as results, so that all that makes these of each other is here.
+// OPERATION(name, operands, kinds): the same, with truth values as results, so that all that makes
+// these of each other is here; of one operand or two.
 #define CUPOLA_PREDICATES(OPERATION)    \
     OPERATION(positive, 1, booleans)    \
     OPERATION(equal, 2, values)         \
@@ -126,10 +126,12 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
 namespace cupola::operations {
 
 // Numbers by which both sides name an operation within its class.
-#define CUPOLA_ROW(name, operands, kinds) name,
+#define CUPOLA_ROW(name, kinds) name,
 namespace arithmetic {
 enum Operation : int { CUPOLA_ARITHMETIC(CUPOLA_ROW) count };
 }
+#undef CUPOLA_ROW
+#define CUPOLA_ROW(name, operands, kinds) name,
 namespace predicate {
 enum Operation : int { CUPOLA_PREDICATES(CUPOLA_ROW) count };
 }

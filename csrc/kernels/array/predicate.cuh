@@ -75,19 +75,4 @@ constexpr bool reads_any_byte =
     std::is_same_v<Operation, logical_and> || std::is_same_v<Operation, logical_or> ||
     std::is_same_v<Operation, logical_xor>;
 
-// Chooses the operation that the whole launch is of, and calls `use` with its functor; of those
-// with so many operands alone, unless it is 0.
-template <class T, int only = 0, class Use>
-__device__ void choose(int operation, Use use) {
-    using namespace operations::kinds;
-    switch (operation) {
-#define CUPOLA_ROW(name, operands, kinds)                                                        \
-    case operations::predicate::name:                                                            \
-        if constexpr (((kinds)&kind_of<T>) != 0 && (only == 0 || only == operands)) use(name{}); \
-        break;
-        CUPOLA_PREDICATES(CUPOLA_ROW)
-#undef CUPOLA_ROW
-    }
-}
-
 }  // namespace cupola::arrays::predicate
