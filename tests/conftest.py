@@ -1,5 +1,6 @@
 """tests/conftest.py - which driver the tests run on, and the markers that depend on it."""
 
+import functools
 import importlib.metadata
 import os
 import subprocess
@@ -30,8 +31,11 @@ def pytest_addoption(parser):
     )
 
 
+@functools.cache
 def chosen(config):
-    """What CUPOLA_DRIVER is for the tests."""
+    """What CUPOLA_DRIVER is for the tests; processes of theirs have it from the first one."""
+    if hasattr(config, "workerinput"):
+        return os.environ["CUPOLA_DRIVER"]
     choice = config.getoption("--driver")
     if choice is None:
         found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
