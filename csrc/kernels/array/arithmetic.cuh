@@ -119,8 +119,7 @@ struct absolute {
     }
     template <class S>
     __device__ static u32 words(u32 x, u32) {
-        const u32 below = below_zero_in<S>(x);
-        return (x ^ filled<S>(below)) + below;
+        return (x ^ below_zero_everywhere<S>(x)) + below_zero_in<S>(x);
     }
 };
 
@@ -159,9 +158,7 @@ struct reciprocal {
     }
     template <class S>
     __device__ static u32 words(u32 x, u32) {
-        constexpr u32 top = tops<S>, one = top >> (width<S> - 1);
-        const u32 is_one = truths<S>(x ^ one) ^ one;
-        return is_signed<S> ? is_one | filled<S>(truths<S>(~x) ^ one) : is_one;
+        return x & ~filled_where_no_unit<S>(x);
     }
 };
 
@@ -173,7 +170,7 @@ struct sign {
     }
     template <class S>
     __device__ static u32 words(u32 x, u32) {
-        return filled<S>(below_zero_in<S>(x)) | truths<S>(x);
+        return (is_signed<S> ? below_zero_everywhere<S>(x) : 0) | truths<S>(x);
     }
 };
 

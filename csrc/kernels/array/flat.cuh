@@ -134,6 +134,13 @@ __device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
     }
 }
 
+// Keeps what was loaded as it is until here: else the compiler takes it apart in advance.
+template <class Held>
+__device__ void keep_whole(Held& held) {
+    if constexpr (std::is_same_v<Held, uint4>)
+        asm volatile("" : "+r"(held.x), "+r"(held.y), "+r"(held.z), "+r"(held.w));
+}
+
 // One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
 // packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
 // They are held as they were loaded, as elements only where an operation is done: of words that
@@ -159,9 +166,11 @@ __device__ void compute(const Arguments& a, const Held (&x)[packs], const Held (
         } else {
 #pragma unroll
             for (int k = 0; k < packs; ++k) {
+                Held of_x = x[k], of_y = y[k];
+                keep_whole(of_x), keep_whole(of_y);
                 Pack<S, n> first, second;
-                memcpy(&first, &x[k], sizeof first);
-                memcpy(&second, &y[k], sizeof second);
+                memcpy(&first, &of_x, sizeof first);
+                memcpy(&second, &of_y, sizeof second);
                 out[k] = of_pack<Operation, R>(operation, a.form, scalar, first, second);
             }
         }

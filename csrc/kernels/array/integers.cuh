@@ -46,22 +46,41 @@ struct invert {
     }
 };
 
-// By as many bits as there are, and more, nothing is left but the sign. A narrow type's bits beyond
-// its own are cut off as it is stored.
+// By as many bits as there are, and more, nothing is left but the sign: so PTX's shifts have it, by
+// 32 bits of y. A narrow type's bits beyond its own are cut off as it is stored.
 template <class T>
-__device__ bool beyond(T bits) {
-    return static_cast<unsigned_of<T>>(bits) >= sizeof(T) * 8;
+__device__ u32 bits_of_shift(T y) {
+    if constexpr (sizeof(T) == sizeof(u32))
+        return static_cast<u32>(y);
+    else
+        return static_cast<unsigned_of<T>>(y) >> 32 ? ~0u : static_cast<u32>(y);
 }
 struct left_shift {
     template <class T>
     __device__ static T of(T x, T y) {
-        return beyond(y) ? 0 : static_cast<T>(unsigned_of<T>(x) << y);
+        const u32 bits = bits_of_shift(y);
+        T shifted;
+        if constexpr (sizeof(T) == sizeof(u32))
+            asm("shl.b32 %0, %1, %2;" : "=r"(shifted) : "r"(x), "r"(bits));
+        else
+            asm("shl.b64 %0, %1, %2;" : "=l"(shifted) : "l"(x), "r"(bits));
+        return shifted;
     }
 };
 struct right_shift {
     template <class T>
     __device__ static T of(T x, T y) {
-        return beyond(y) ? (below_zero(x) ? T(-1) : T(0)) : x >> y;
+        const u32 bits = bits_of_shift(y);
+        T shifted;
+        if constexpr (std::is_same_v<T, i32>)
+            asm("shr.s32 %0, %1, %2;" : "=r"(shifted) : "r"(x), "r"(bits));
+        else if constexpr (std::is_same_v<T, u32>)
+            asm("shr.u32 %0, %1, %2;" : "=r"(shifted) : "r"(x), "r"(bits));
+        else if constexpr (std::is_same_v<T, i64>)
+            asm("shr.s64 %0, %1, %2;" : "=l"(shifted) : "l"(x), "r"(bits));
+        else
+            asm("shr.u64 %0, %1, %2;" : "=l"(shifted) : "l"(x), "r"(bits));
+        return shifted;
     }
 };
 
@@ -105,29 +124,51 @@ struct remainder {
     }
 };
 
-// x to the power of y, modulo 2^bits. The lowest `low` bits of y go by squares. What is left is a
-// power of s = x^(2^low): of an even x it is 0, or 1; of an odd one s - 1 is a multiple of
-// 2^(low + 2), so that of (1 + (s - 1))^rest few terms of the binomial series are not.
-template <unsigned bits, class Exponent>
-__device__ u32 wrapped_power(u32 x, Exponent y) {
-    constexpr unsigned low = bits == 8 ? 3 : bits == 16 ? 4 : 8;
-    constexpr unsigned terms = (bits - 1) / (low + 2);
+// x to the power of y, modulo 2^32. The lowest 8 bits of y go by squares. What is left is a power of
+// s = x^256: of an even x it is 0, or 1; of an odd one s - 1 is a multiple of 2^10, so that of
+// (1 + (s - 1))^rest four terms of the binomial series are all there is.
+__device__ inline u32 wrapped_power(u32 x, u32 y) {
     u32 result = y & 1 ? x : 1, s = x;
 #pragma unroll
-    for (unsigned bit = 1; bit < low; ++bit) {
+    for (unsigned bit = 1; bit < 8; ++bit) {
         s *= s;
         if (y >> bit & 1) result *= s;
     }
-    const u32 over = s * s - 1, rest = static_cast<u32>(y >> low);
-    u32 factor = over * rest + 1;
-    if constexpr (terms > 1) {
-        const u32 pairs = rest * (rest - 1) >> 1;
-        factor += over * over * pairs;
-        if constexpr (terms > 2)  // 0xaaaaaaab is a third
-            factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);
-    }
+    const u32 over = s * s - 1, rest = y >> 8, pairs = rest * (rest - 1) >> 1;
+    u32 factor = over * rest + 1 + over * over * pairs;
+    factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);  // which is a third
     if (!(x & 1)) factor = rest == 0;
     return result * factor;
+}
+
+// The same of the narrow integers of a word. Products need none by itself: what is above it stays
+// above. Of y the lowest 4 bits go by squares, and of bytes 2, so that three terms are left of the
+// series, or two; and an even x to the power of as many as it has bits is 0.
+template <class S>
+__device__ u32 wrapped_powers(u32 x, u32 y) {
+    constexpr bool bytes = sizeof(S) == 1;
+    constexpr unsigned low = bytes ? 2 : 4, count = sizeof(u32) / sizeof(S);
+    const u32 rests = y >> low & (bytes ? 0x3f3f3f3fu : 0x0fff0fffu);
+    u32 power[count];
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+        const u32 first = x >> width<S> * k, bits = y >> width<S> * k;
+        u32 square[low] = {first};
+#pragma unroll
+        for (unsigned bit = 1; bit < low; ++bit) square[bit] = square[bit - 1] * square[bit - 1];
+        const u32 over = square[low - 1] * square[low - 1] - 1;
+        const u32 rest = __byte_perm(rests, 0, bytes ? 0x4440 + k : 0x4410 + k * 0x22);
+        u32 product = over * rest + 1;
+        if (!bytes) product += over * over * (rest * (rest - 1) >> 1);
+#pragma unroll
+        for (unsigned bit = 0; bit < low; ++bit)
+            if (bits & 1u << bit) product *= square[bit];
+        power[k] = product;
+    }
+    u32 all = __byte_perm(power[0], power[1], bytes ? 0x40 : 0x5410);
+    if (bytes) all = __byte_perm(all, __byte_perm(power[2], power[count - 1], 0x40), 0x5410);
+    const u32 many = y & (bytes ? 0xf8f8f8f8u : 0xfff0fff0u);
+    return all & (below_zero_everywhere<S>(x << (width<S> - 1)) | ~filled_where_not_0<S>(many));
 }
 
 // Wraps. Of a negative exponent, which NumPy refuses, what is left of the fraction.
@@ -135,7 +176,8 @@ struct power {
     template <class T>
     __device__ static T of(T x, T y) {
         if constexpr (sizeof(T) == sizeof(u32)) {
-            return stored<T>(x, y);
+            const bool is_fraction = below_zero(y) && static_cast<u32>(x) + 1 > 2;
+            return is_fraction ? 0 : static_cast<T>(wrapped_power(x, y));
         } else {
             if (below_zero(y)) {
                 if (x == 1) return 1;
@@ -150,11 +192,10 @@ struct power {
             }
         }
     }
-    template <class S, class T>
-    __device__ static std::enable_if_t<sizeof(T) == sizeof(u32), T> stored(T x, T y) {
-        const u32 wide = static_cast<u32>(x), result = wrapped_power<8 * sizeof(S)>(wide, y);
-        const bool is_fraction = below_zero(y) && wide + 1 > 2;
-        return static_cast<T>(is_fraction ? 0 : result);
+    template <class S>
+    __device__ static u32 words(u32 x, u32 y) {
+        if (is_signed<S>) x &= ~(below_zero_everywhere<S>(y) & filled_where_no_unit<S>(x));
+        return wrapped_powers<S>(x, y);
     }
 };
 

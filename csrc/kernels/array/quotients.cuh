@@ -118,7 +118,7 @@ template <class S, class Part>
 __device__ u32 of_quotients(u32 x, u32 y, Part part) {
     using R = Real<S>;
     const u32 low = part(R::of(x, 0), R::of(y, 0)), high = part(R::of(x, 1), R::of(y, 1));
-    return R::join(low, high) & filled<S>(truths<S>(y));
+    return R::join(low, high) & filled_where_not_0<S>(y);
 }
 
 template <class S>

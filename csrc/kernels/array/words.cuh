@@ -27,6 +27,25 @@ __device__ u32 filled(u32 ones) {
     return (ones << width<S>)-ones;
 }
 
+// All bits of each integer whose highest bit is set, and of each that is not 0.
+template <class S = u8>
+__device__ u32 below_zero_everywhere(u32 x) {
+    u32 all;  // PTX's permutation of bytes, which a sign may take the place of
+    asm("prmt.b32 %0, %1, 0, %2;" : "=r"(all) : "r"(x), "n"(sizeof(S) == 1 ? 0xba98 : 0xbb99));
+    return all;
+}
+template <class S>
+__device__ u32 filled_where_not_0(u32 x) {
+    return below_zero_everywhere<S>(((x & ~tops<S>)+~tops<S>) | x);
+}
+// And of each that is neither 1 nor -1.
+template <class S>
+__device__ u32 filled_where_no_unit(u32 x) {
+    constexpr u32 top = tops<S>, one = top >> (width<S> - 1);
+    if (is_signed<S>) x ^= below_zero_everywhere<S>(x) & ~one;  // makes 1 of -1
+    return filled_where_not_0<S>(x ^ one);
+}
+
 // What `halves` does to two integers of 16 bits, done to the narrow integers of a word, where of
 // these the highest bits alone tell what comes out: bytes are the upper parts of halves.
 template <class S, class Halves>
