@@ -119,6 +119,7 @@ struct absolute {
     }
     template <class S>
     __device__ static u32 words(u32 x, u32) {
+        if (!is_signed<S>) return x;
         return (x ^ below_zero_everywhere<S>(x)) + below_zero_in<S>(x);
     }
 };

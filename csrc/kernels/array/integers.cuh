@@ -124,21 +124,52 @@ struct remainder {
     }
 };
 
-// x to the power of y, modulo 2^32. The lowest 8 bits of y go by squares. What is left is a power of
-// s = x^256: of an even x it is 0, or 1; of an odd one s - 1 is a multiple of 2^10, so that of
-// (1 + (s - 1))^rest four terms of the binomial series are all there is.
-__device__ inline u32 wrapped_power(u32 x, u32 y) {
-    u32 result = y & 1 ? x : 1, s = x;
+// By itself the compiler would choose what to multiply with: one more instruction.
+__device__ inline void multiply_if(u32 is_so, u32& product, u32 factor) {
+    asm("{\n\t"
+        ".reg .pred so;\n\t"
+        "setp.ne.u32 so, %1, 0;\n\t"
+        "@so mul.lo.u32 %0, %0, %2;\n\t"
+        "}"
+        : "+r"(product)
+        : "r"(is_so), "r"(factor));
+}
+__device__ inline void multiply_if(u32 is_so, u64& product, u64 factor) {
+    asm("{\n\t"
+        ".reg .pred so;\n\t"
+        "setp.ne.u32 so, %1, 0;\n\t"
+        "@so mul.lo.u64 %0, %0, %2;\n\t"
+        "}"
+        : "+l"(product)
+        : "r"(is_so), "l"(factor));
+}
+
+// x to the power of y, modulo 2^32 or 2^64. The lowest 8 bits of y go by squares; what is left is a
+// power of s = x^256, by more squares. But modulo 2^32 of an even x it is 0, or 1, and of an odd
+// one s - 1 is a multiple of 2^10, so that of (1 + (s - 1))^rest four terms of the binomial series
+// are all there is.
+template <class T>
+__device__ T wrapped_power(T x, T y) {
+    const auto bits = static_cast<u32>(y);
+    T result = bits & 1 ? x : 1, s = x;
 #pragma unroll
     for (unsigned bit = 1; bit < 8; ++bit) {
         s *= s;
-        if (y >> bit & 1) result *= s;
+        multiply_if(bits & 1u << bit, result, s);
     }
-    const u32 over = s * s - 1, rest = y >> 8, pairs = rest * (rest - 1) >> 1;
-    u32 factor = over * rest + 1 + over * over * pairs;
-    factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);  // which is a third
-    if (!(x & 1)) factor = rest == 0;
-    return result * factor;
+    s *= s;
+    T rest = y >> 8;
+    if constexpr (sizeof(T) == sizeof(u64)) {
+        for (; rest != 0; rest >>= 1, s *= s)
+            if (rest & 1) result *= s;
+        return result;
+    } else {
+        const T over = s - 1, pairs = rest * (rest - 1) >> 1;
+        T factor = over * rest + 1 + over * over * pairs;
+        factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);  // which is a third
+        if (!(x & 1)) factor = rest == 0;
+        return result * factor;
+    }
 }
 
 // The same of the narrow integers of a word. Products need none by itself: what is above it stays
@@ -152,17 +183,17 @@ __device__ u32 wrapped_powers(u32 x, u32 y) {
     u32 power[count];
 #pragma unroll
     for (unsigned k = 0; k < count; ++k) {
-        const u32 first = x >> width<S> * k, bits = y >> width<S> * k;
+        const u32 first = x >> width<S> * k;
         u32 square[low] = {first};
 #pragma unroll
         for (unsigned bit = 1; bit < low; ++bit) square[bit] = square[bit - 1] * square[bit - 1];
         const u32 over = square[low - 1] * square[low - 1] - 1;
-        const u32 rest = __byte_perm(rests, 0, bytes ? 0x4440 + k : 0x4410 + k * 0x22);
+        const u32 rest = bytes ? rests >> 8 * k : __byte_perm(rests, 0, 0x4410 + k * 0x22);
         u32 product = over * rest + 1;
         if (!bytes) product += over * over * (rest * (rest - 1) >> 1);
 #pragma unroll
         for (unsigned bit = 0; bit < low; ++bit)
-            if (bits & 1u << bit) product *= square[bit];
+            multiply_if(y & 1u << (width<S> * k + bit), product, square[bit]);
         power[k] = product;
     }
     u32 all = __byte_perm(power[0], power[1], bytes ? 0x40 : 0x5410);
@@ -175,22 +206,10 @@ __device__ u32 wrapped_powers(u32 x, u32 y) {
 struct power {
     template <class T>
     __device__ static T of(T x, T y) {
-        if constexpr (sizeof(T) == sizeof(u32)) {
-            const bool is_fraction = below_zero(y) && static_cast<u32>(x) + 1 > 2;
-            return is_fraction ? 0 : static_cast<T>(wrapped_power(x, y));
-        } else {
-            if (below_zero(y)) {
-                if (x == 1) return 1;
-                return x == T(-1) ? (y & 1 ? T(-1) : T(1)) : T(0);
-            }
-            T result = 1;
-            for (;;) {
-                if (y & 1) result = multiply::of(result, x);
-                y >>= 1;
-                if (y == 0) return result;
-                x = multiply::of(x, x);
-            }
-        }
+        using Wide = unsigned_of<T>;
+        const Wide wide = static_cast<Wide>(x);
+        if (below_zero(y) && wide + 1 > 2) return 0;
+        return static_cast<T>(wrapped_power<Wide>(wide, static_cast<Wide>(y)));
     }
     template <class S>
     __device__ static u32 words(u32 x, u32 y) {

@@ -42,8 +42,7 @@ __device__ u32 filled_where_not_0(u32 x) {
 template <class S>
 __device__ u32 filled_where_no_unit(u32 x) {
     constexpr u32 top = tops<S>, one = top >> (width<S> - 1);
-    if (is_signed<S>) x ^= below_zero_everywhere<S>(x) & ~one;  // makes 1 of -1
-    return filled_where_not_0<S>(x ^ one);
+    return filled_where_not_0<S>(x ^ (is_signed<S> ? below_zero_everywhere<S>(x) | one : one));
 }
 
 // What `halves` does to two integers of 16 bits, done to the narrow integers of a word, where of
