@@ -137,11 +137,38 @@ __device__ inline void multiply_if(u32 is_so, u32& product, u32 factor) {
 __device__ inline void multiply_if(u32 is_so, u64& product, u64 factor) {
     asm("{\n\t"
         ".reg .pred so;\n\t"
+        ".reg .b32 low, high, other_low, other_high, middle;\n\t"
+        ".reg .b64 wide;\n\t"
         "setp.ne.u32 so, %1, 0;\n\t"
-        "@so mul.lo.u64 %0, %0, %2;\n\t"
+        "mov.b64 {low, high}, %0;\n\t"
+        "mov.b64 {other_low, other_high}, %2;\n\t"
+        "mul.lo.u32 middle, low, other_high;\n\t"
+        "mad.lo.u32 middle, high, other_low, middle;\n\t"
+        "mul.wide.u32 wide, low, other_low;\n\t"
+        "@so mov.b64 {low, high}, wide;\n\t"
+        "@so add.u32 high, high, middle;\n\t"
+        "mov.b64 %0, {low, high};\n\t"
         "}"
         : "+l"(product)
         : "r"(is_so), "l"(factor));
+}
+
+__device__ inline u32 squared(u32 x) { return x * x; }
+// In two products: the compiler takes three.
+__device__ inline u64 squared(u64 x) {
+    u64 square;
+    asm("{\n\t"
+        ".reg .b32 low, high, below, above;\n\t"
+        "mov.b64 {low, high}, %1;\n\t"
+        "mul.wide.u32 %0, low, low;\n\t"
+        "mov.b64 {below, above}, %0;\n\t"
+        "shl.b32 high, high, 1;\n\t"
+        "mad.lo.u32 above, low, high, above;\n\t"
+        "mov.b64 %0, {below, above};\n\t"
+        "}"
+        : "=l"(square)
+        : "l"(x));
+    return square;
 }
 
 // x to the power of y, modulo 2^32 or 2^64. The lowest 8 bits of y go by squares; what is left is a
@@ -154,17 +181,18 @@ __device__ T wrapped_power(T x, T y) {
     T result = bits & 1 ? x : 1, s = x;
 #pragma unroll
     for (unsigned bit = 1; bit < 8; ++bit) {
-        s *= s;
+        s = squared(s);
         multiply_if(bits & 1u << bit, result, s);
     }
-    s *= s;
     T rest = y >> 8;
     if constexpr (sizeof(T) == sizeof(u64)) {
-        for (; rest != 0; rest >>= 1, s *= s)
+        for (; rest != 0; rest >>= 1) {
+            s = squared(s);
             if (rest & 1) result *= s;
+        }
         return result;
     } else {
-        const T over = s - 1, pairs = rest * (rest - 1) >> 1;
+        const T over = squared(s) - 1, pairs = rest * (rest - 1) >> 1;
         T factor = over * rest + 1 + over * over * pairs;
         factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);  // which is a third
         if (!(x & 1)) factor = rest == 0;
