@@ -47,6 +47,10 @@ void put_scalar(unsigned long long (&bits)[2], int element, const cupola_scalar&
     }
 }
 
+arrays::Operand operand_at(unsigned long long address, int element) {
+    return {address, {}, element, element_sizes[element]};
+}
+
 // Blocks for all elements, of which a thread has some. There are too few bytes for too many blocks.
 cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
     const std::uint64_t a_block = std::uint64_t{arrays::threads} * a_thread;
@@ -113,6 +117,13 @@ void launch_mixed(int operation, int element, const Axes& axes, Mixed& arguments
                                   ? function_at_once(computed)
                                   : static_cast<unsigned>(arrays::mixed_at_once(
                                         static_cast<unsigned>(element_sizes[computed])));
+    const auto packs = [a_thread](const arrays::Operand& operand) {
+        const unsigned bytes = static_cast<unsigned>(operand.size) * a_thread;
+        return bytes == 0 || (operand.strides[0] == operand.size && bytes <= arrays::mixed_pack &&
+                              operand.address % std::min(bytes, 16u) == 0);
+    };
+    arguments.is_packed =
+        arguments.is_line && packs(arguments.out) && packs(arguments.x) && packs(arguments.y);
     Kernel* const kernel = which == function
                                ? function_kernel(stream.context, operation, computed)
                                : shared_kernel(stream.context, Form::mixed, which, computed);
@@ -244,9 +255,9 @@ void elementwise(int operation, int element, const cupola_operand& out, const cu
     Mixed arguments{};
     put_scalar(arguments.scalar, element, scalar);
     arguments.operation = operation % per_class;
-    arguments.out = {axes.out, {}, out.element};
-    arguments.x = {axes.x, {}, x.element};
-    arguments.y = {axes.y, {}, y.element};
+    arguments.out = operand_at(axes.out, out.element);
+    arguments.x = operand_at(axes.x, x.element);
+    arguments.y = operand_at(axes.y, y.element);
     if (flat) {
         arguments.count = axes.count();
         launch_flat_function(operation, element, arguments, stream, false);
@@ -304,9 +315,9 @@ int cupola_elementwise_flat(int operation, int element, uint64_t out, uint64_t x
             Mixed arguments{};
             arguments.count = count;
             if (scalar) put_scalar(arguments.scalar, element, *scalar);
-            arguments.out = {out, {}, result_of(operation, element)};
-            arguments.x = {x, {}, x ? element : elements::none};
-            arguments.y = {y, {}, y ? element : elements::none};
+            arguments.out = operand_at(out, result_of(operation, element));
+            arguments.x = operand_at(x, x ? element : elements::none);
+            arguments.y = operand_at(y, y ? element : elements::none);
             done = launch_flat_function(operation, element, arguments, s, at_once);
             return;
         }

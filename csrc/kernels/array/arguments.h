@@ -42,8 +42,9 @@ struct Strided {
 
 constexpr int strided_at_once = 4;  // elements of a thread of that kernel
 
-// And of a mixed one, as many as fit the registers.
+// And of a mixed one, as many as fit the registers; in packs of so many bytes at most.
 constexpr int mixed_at_once(unsigned size) { return size == 16 ? 2 : 4; }
+constexpr int mixed_pack = 32;
 
 // And of one of a function: as many as 16 bytes hold, but of complex ones, whose pace is not that
 // of memory, one.
@@ -54,7 +55,7 @@ constexpr unsigned function_at_once(unsigned size, bool is_complex) {
 struct Operand {
     unsigned long long address;
     long long strides[most_axes];  // bytes, the innermost axis first
-    int element;                   // elements.h; none: the scalar
+    int element, size;             // elements.h; none: the scalar
 };
 
 // Elements anywhere and of any type. What an operand is of is turned into the type that is computed
@@ -63,6 +64,7 @@ struct Mixed {
     unsigned long long count, scalar[2];  // with axes less than 2^31
     int operation, axes;
     int is_line;                 // one axis, less than 2^31 bytes from one to the next
+    int is_packed;               // and elements follow each other, which packs are loaded of
     Divisor lengths[most_axes];  // of the axes, the innermost first
     Operand out, x, y;
 };

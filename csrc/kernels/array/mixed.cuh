@@ -53,6 +53,90 @@ __device__ void store_any(int element, unsigned long long address, C value) {
     store_all(element, addresses, values, 1);
 }
 
+// Elements that follow each other, as they lie in memory: mixed_pack bytes of them at most.
+struct Held {
+    uint4 words[2];
+};
+template <class Word>
+__device__ void load_held(unsigned long long address, Held& held) {
+    const Word word = *reinterpret_cast<const Word*>(address);
+    memcpy(&held, &word, sizeof word);
+}
+template <class Word>
+__device__ void store_held(unsigned long long address, const Held& held) {
+    Word word;
+    memcpy(&word, &held, sizeof word);
+    *reinterpret_cast<Word*>(address) = word;
+}
+__device__ inline void load_bytes(int bytes, unsigned long long address, Held& held) {
+    switch (bytes) {
+        case 2:
+            return load_held<u16>(address, held);
+        case 4:
+            return load_held<u32>(address, held);
+        case 8:
+            return load_held<uint2>(address, held);
+        case 32:
+            held.words[1] = reinterpret_cast<const uint4*>(address)[1];
+            [[fallthrough]];
+        case 16:
+            return load_held<uint4>(address, held);
+    }
+}
+__device__ inline void store_bytes(int bytes, unsigned long long address, const Held& held) {
+    switch (bytes) {
+        case 2:
+            return store_held<u16>(address, held);
+        case 4:
+            return store_held<u32>(address, held);
+        case 8:
+            return store_held<uint2>(address, held);
+        case 32:
+            reinterpret_cast<uint4*>(address)[1] = held.words[1];
+            [[fallthrough]];
+        case 16:
+            return store_held<uint4>(address, held);
+    }
+}
+template <class S, class C, int n>
+__device__ void unpack(const Held& held, C (&values)[n]) {
+    if constexpr (n * sizeof(S) <= sizeof held) {
+        Pack<S, n> pack;
+        memcpy(&pack, &held, sizeof pack);
+#pragma unroll
+        for (int j = 0; j < n; ++j) values[j] = convert<C>(pack.at[j]);
+    }
+}
+template <class C, int n>
+__device__ void unpack_all(int element, const Held& held, C (&values)[n]) {
+    switch (element) {
+#define CUPOLA_ROW(name, code, computed_type) \
+    case code:                                \
+        return unpack<name>(held, values);
+        CUPOLA_ELEMENTS(CUPOLA_ROW)
+#undef CUPOLA_ROW
+    }
+}
+template <class S, class C, int n>
+__device__ void pack(const C (&values)[n], Held& held) {
+    if constexpr (n * sizeof(S) <= sizeof held) {
+        Pack<S, n> pack;
+#pragma unroll
+        for (int j = 0; j < n; ++j) pack.at[j] = store<S>(values[j]);
+        memcpy(&held, &pack, sizeof pack);
+    }
+}
+template <class C, int n>
+__device__ void pack_all(int element, const C (&values)[n], Held& held) {
+    switch (element) {
+#define CUPOLA_ROW(name, code, computed_type) \
+    case code:                                \
+        return pack<name>(values, held);
+        CUPOLA_ELEMENTS(CUPOLA_ROW)
+#undef CUPOLA_ROW
+    }
+}
+
 struct Places {
     unsigned long long out, x, y;
 };
@@ -85,29 +169,43 @@ __device__ inline bool has_sign(int element) {
     return element >= elements::i8 && element <= elements::i64;
 }
 
-// A thread has some elements, a block's width apart, for which it looks up types and operation
-// once: by the instructions that takes, not by memory, its pace is set.
+// A thread has some elements, for which it looks up types and operation once: by the instructions
+// that takes, not by memory, its pace is set. They follow each other where packs of them can be
+// loaded; else they are a block's width apart.
 template <class Class, class C>
 __device__ void mixed(const Mixed& a) {
     constexpr int n = mixed_at_once(sizeof(C));
     const C scalar = scalar_of<C>(a.scalar);
     const unsigned last = static_cast<unsigned>(a.count) - 1;
-    const unsigned first = blockIdx.x * (blockDim.x * n) + threadIdx.x;
+    const unsigned step = a.is_packed ? 1 : blockDim.x;
+    const unsigned first = blockIdx.x * (blockDim.x * n) + threadIdx.x * (a.is_packed ? n : 1);
     if (first > last) return;
-    unsigned long long out[n], from_x[n], from_y[n];
+    const bool whole = a.is_packed && last - first >= n - 1;
+    unsigned long long out[n];
     C x[n], y[n];
 #pragma unroll
-    for (int j = 0; j < n; ++j) {
-        // Behind the end its own first element once more: others' may be written by now.
-        const unsigned i = first + j * blockDim.x;
-        const Places at = places(a, i <= last ? i : first);
-        out[j] = at.out;
-        from_x[j] = at.x;
-        from_y[j] = at.y;
-        x[j] = y[j] = scalar;
+    for (int j = 0; j < n; ++j) x[j] = y[j] = scalar;
+    if (whole) {
+        Held from_x, from_y;
+        const unsigned long long before = first;
+        load_bytes(a.x.size * n, a.x.address + before * a.x.size, from_x);
+        load_bytes(a.y.size * n, a.y.address + before * a.y.size, from_y);
+        unpack_all(a.x.element, from_x, x);
+        unpack_all(a.y.element, from_y, y);
+    } else {
+        unsigned long long from_x[n], from_y[n];
+#pragma unroll
+        for (int j = 0; j < n; ++j) {
+            // Behind the end its own first element once more: others' may be written by now.
+            const unsigned i = first + j * step;
+            const Places at = places(a, i <= last ? i : first);
+            out[j] = at.out;
+            from_x[j] = at.x;
+            from_y[j] = at.y;
+        }
+        load_all(a.x.element, from_x, x);
+        load_all(a.y.element, from_y, y);
     }
-    load_all(a.x.element, from_x, x);
-    load_all(a.y.element, from_y, y);
     if constexpr (std::is_same_v<Class, Predicate> && std::is_same_v<C, u64>) {
         // One with a sign and one without: what is below zero is less than all others.
 #pragma unroll
@@ -127,7 +225,13 @@ __device__ void mixed(const Mixed& a) {
             for (int j = 0; j < n; ++j) results[j] = operation.of(x[j], y[j]);
         }
     });
-    store_all(a.out.element, out, results, (last - first) / blockDim.x + 1);
+    if (whole) {
+        Held held;
+        pack_all(a.out.element, results, held);
+        store_bytes(a.out.size * n, a.out.address + static_cast<u64>(first) * a.out.size, held);
+    } else {
+        store_all(a.out.element, out, results, (last - first) / step + 1);
+    }
 }
 
 }  // namespace cupola::arrays
