@@ -13,7 +13,7 @@ constexpr unsigned width = sizeof(S) * 8;
 
 __device__ inline u32 choose_bits(u32 mask, u32 x, u32 y) { return (x & mask) | (y & ~mask); }
 
-// 1 in each integer that is not 0; in each that is below it; and all bits where there is 1.
+// 1 in each integer that is not 0; in each that is below it.
 template <class S = u8>
 __device__ u32 truths(u32 x) {
     return ((((x & ~tops<S>)+~tops<S>) | x) & tops<S>) >> (width<S> - 1);
@@ -21,10 +21,6 @@ __device__ u32 truths(u32 x) {
 template <class S>
 __device__ u32 below_zero_in(u32 x) {
     return is_signed<S> ? (x & tops<S>) >> (width<S> - 1) : 0;
-}
-template <class S>
-__device__ u32 filled(u32 ones) {
-    return (ones << width<S>)-ones;
 }
 
 // All bits of each integer whose highest bit is set, and of each that is not 0.
