@@ -81,6 +81,18 @@ def test_blocks_whose_threads_do_the_same_and_rounds_that_are_alike_go_at_once()
             assert not at_once, name
 
 
+def test_blocks_of_large_kernels_are_functions_of_their_own(compiled):
+    module = Driver().load(native_kernels.text_of(native_kernels.in_parts()))
+    for name in native_kernels.in_parts():
+        assert "struct Parts" in native_kernels.printed(module, name), name
+    module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
+    for name in native_kernels.BODIES:
+        assert "struct Parts" not in native_kernels.printed(module, name), name
+    hashes = {line.split()[0]: line.split()[-1] for line in compiled}
+    for name in native_kernels.BODIES:
+        assert hashes[name + "_in_parts"] == hashes[name], name
+
+
 def test_what_was_compiled_is_kept(compiled, folder):
     kept = sorted((folder / "cpu").glob("*.so"))
     assert kept and not [f for f in (folder / "cpu").iterdir() if f.suffix != ".so"]

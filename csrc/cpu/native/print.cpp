@@ -12,12 +12,12 @@ using std::to_string;
 
 namespace {
 constexpr std::uint32_t nobody = 0xffffffffu;
+}  // namespace
 
 // Each entry fetches what is alive there: in hostile code, that is all of it everywhere.
 void check_size(const std::string& text) {
     if (text.size() > std::size_t{16} << 20) throw Unprintable{"its source is too long"};
 }
-}  // namespace
 
 std::string name_of_kernel(std::size_t n) { return "cupola_kernel_" + to_string(n); }
 
@@ -46,15 +46,19 @@ std::string Printer::beyond(std::uint32_t b) const {
     return around < 0 ? "dispatch" : "E" + to_string(around);
 }
 
+void Printer::declare(const Register& r) {
+    if (r.same && parts_)
+        line("auto& " + r.name() + " = f." + r.name() + ";");
+    else if (r.same || r.bytes == 0)
+        line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
+    else
+        line("Lanes<" + to_string(r.bytes) + "> " + r.name() + ";");
+}
+
 void Printer::variables() {
     for (const Register& r : program_.registers) {
-        if (r.file || r.constant || is_of_block(r)) continue;
-        if (r.bytes == 0)
-            line("std::uint32_t " + r.name() + ";");
-        else if (r.same)
-            line(word_type(r.bytes) + " " + r.name() + ";");
-        else
-            line("Lanes<" + to_string(r.bytes) + "> " + r.name() + ";");
+        if (r.file || r.constant || is_of_block(r) || (parts_ && !r.same)) continue;
+        declare(r);
     }
 }
 
@@ -62,7 +66,7 @@ void Printer::variables() {
 void Printer::constants_of_block() {
     for (const Register& r : program_.registers) {
         if (r.file || !is_of_block(r)) continue;
-        line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
+        declare(r);
         if (r.index >= 0)
             line(r.name() + " = w.block->index_of_block[" + to_string(r.index) + "];");
     }
@@ -92,7 +96,7 @@ std::string Printer::alive(std::uint32_t b, const char* verb) const {
     const bool put = std::string(verb) == "spill";
     for (std::uint32_t n = 0; n < program_.registers.size(); ++n) {
         const Register& r = program_.registers[n];
-        if (program_.blocks[b].live[n] && is_moved(r) && !(r.steady && put))
+        if (program_.blocks[b].live[n] && is_moved(r) && !is_resident(r) && !(r.steady && put))
             text += std::string(verb) + "(" + r.name() + ", r, " + to_string(r.offset) + "); ";
     }
     return text;
@@ -118,6 +122,7 @@ void Printer::enter() {
                  to_string(offset) + ");");
     }
     if (program_.waits() || passes()) keep_constants();
+    if (parts_) return line("}");
     line("} else {");
     // Where nobody waits, what the running lanes need is all.
     line("if (w.ready_count + w.waiting_count == 0) switch (at) {");
@@ -129,7 +134,7 @@ void Printer::enter() {
     }
     line("default: break; }");
     for (const Register& r : program_.registers)
-        if (r.crosses && is_moved(r))
+        if (r.crosses && is_moved(r) && !is_resident(r))
             line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     line("}");
 }
@@ -142,7 +147,7 @@ void Printer::leave() {
     line("if (w.status == Status::faulted) return nullptr;");
     line("keep:");
     for (const Register& r : program_.registers)
-        if (r.crosses && is_moved(r) && !r.steady)
+        if (r.crosses && is_moved(r) && !is_resident(r) && !r.steady)
             line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     if (!program_.waits() && !passes()) keep_constants();
     line("return next;");
@@ -162,8 +167,12 @@ void Printer::away(std::uint32_t b) {
     if (program_.steps[block.end - 1].entered && b + 1 < program_.blocks.size())
         line("if (w.status == Status::blocked && w.ready_count == 0 && w.waiting_count == 1) { " +
              alive(b + 1, "spill") + "goto turned; }");
-    line("if (!next || next == s.halt) goto halted;");
-    line("at = static_cast<std::uint32_t>(next - code); goto " + behind(b) + ";");
+    if (parts_) {
+        line("return next;");
+    } else {
+        line("if (!next || next == s.halt) goto halted;");
+        line("at = static_cast<std::uint32_t>(next - code); goto " + behind(b) + ";");
+    }
     went_ = left_ = false;
 }
 
@@ -183,6 +192,7 @@ void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t 
     std::string way = "goto T" + to_string(target) + ";";
     if (back && !blocks[target].head) way = "{ at = " + to_string(to) + "; goto dispatch; }";
     if (target == b && alike_) way = next_round(b);
+    if (parts_ && target != b) way = "return next;";
     line("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
          ", 1)) " + way);
     line("goto O" + to_string(b) + ";");
@@ -211,7 +221,10 @@ void Printer::around(std::uint32_t b, std::uint32_t to) {
     line("if (code + " + to_string(next.first) + " < w.limit) {");
     line("const std::uint32_t outer = mask; mask &= ~taken; {");
     partly_ = true;
+    fetch(b + 1);
+    fetch_written(b + 1);
     for (std::uint32_t n = next.first; n < next.end; ++n) statement(b, n);
+    put_back();
     partly_ = false;
     line("} mask = outer;");
     go(b, to, false, program_.blocks[b].end - 1);
@@ -235,7 +248,7 @@ void Printer::transfer(std::uint32_t b, std::uint32_t n) {
         line("next = parted(w, taken, code + " + to_string(to) + ", code + " + to_string(n + 1) +
              ", " + to_string(c.target <= 0 ? c.cost : 0) + ", s);");
         const std::uint32_t target = program_.block_at(to);
-        if (target <= b && program_.blocks[target].head)
+        if (target <= b && program_.blocks[target].head && !parts_)
             line("if (next == code + " + to_string(to) + ") goto T" + to_string(target) + ";");
         line(leaving(b) + " }");
         go(b, to, c.target <= 0, n);
@@ -246,16 +259,18 @@ void Printer::transfer(std::uint32_t b, std::uint32_t n) {
     // and joins look.
     if (step.kind == Kind::join)
         go(b, n + 1, false, n);
+    else if (parts_)
+        line("return code + " + to_string(n + 1) + ";");
     else
         line((step.flows ? "goto T" : "goto L") + to_string(b + 1) + ";");
 }
 
-void Printer::block(std::uint32_t b) {
-    const Block& block = program_.blocks[b];
+// What block b does, and where lanes go on.
+void Printer::body(std::uint32_t b) {
     const std::string number = to_string(b);
-    line("S" + number + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) + ";");
     const std::size_t label = text_.size();
     line("L" + number + ": {");
+    fetch(b);
     plan(b);
     alike_ = plan_rounds(b);
     // Another round, or the first one.
@@ -275,9 +290,17 @@ void Printer::block(std::uint32_t b) {
     }
     statements(b);
     if (!groups_.empty()) line("}");
-    transfer(b, block.end - 1);
+    put_back();
+    transfer(b, program_.blocks[b].end - 1);
     line("}");
     away(b);
+}
+
+void Printer::block(std::uint32_t b) {
+    const Block& block = program_.blocks[b];
+    line("S" + to_string(b) + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) +
+         ";");
+    body(b);
     // Behind a loop's last block: back to its head, or on.
     for (std::uint32_t head = b + 1; head-- > 0;)
         if (program_.blocks[head].head && program_.blocks[head].loop_end == b)
@@ -291,16 +314,13 @@ void Printer::function(const std::string& name) {
         "\"))) const Code* " +
         name + "(const Code* ip, Warp& w, std::byte* r, const Services& s) {\n";
     if (!program_.sweep.empty()) sweep();
+    if (program_.is_large()) return in_parts();
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
     constants_of_block();
-    std::uint32_t accesses = 1;
-    for (const Step& step : program_.steps)
-        accesses += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
     line("bool ahead = false; std::uint32_t left = 0; (void)ahead; (void)left;");
     const std::size_t frame = text_.size();
-    line("std::uint64_t before[" + to_string(accesses) +
-         "] = {};");  // where accesses in loops were
+    line("std::uint64_t before[" + accesses() + "] = {};");
     line("for (Warp* each = &w;;) {");
     line("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
     variables();
@@ -320,6 +340,14 @@ void Printer::function(const std::string& name) {
     leave();
     text_ += "    }\n}\n";
     text_.insert(frame, frame_);
+}
+
+// How many places there are, where accesses in loops were.
+std::string Printer::accesses() const {
+    std::uint32_t count = 1;
+    for (const Step& step : program_.steps)
+        count += step.kind == Kind::load || step.kind == Kind::store ? 1 : 0;
+    return to_string(count);
 }
 
 std::string source_of(const Program& program, std::size_t n) {

@@ -20,7 +20,9 @@ class Printer {
 
   private:
     // print.cpp: the frame, and where control goes
+    std::string accesses() const;
     void variables();
+    void declare(const Register& r);
     void constants_of_block();
     void same(bool of_warp);
     void enter();
@@ -33,6 +35,7 @@ class Printer {
     static bool is_of_block(const Register& r) { return r.same && !r.constant && !r.of_warp; }
     void leave();
     void block(std::uint32_t b);
+    void body(std::uint32_t b);
     void transfer(std::uint32_t b, std::uint32_t n);
     void go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n);
     bool is_short(std::uint32_t b, std::uint32_t to) const;
@@ -41,6 +44,17 @@ class Printer {
     std::string beyond(std::uint32_t b) const;
     void away(std::uint32_t b);
     std::string leaving(std::uint32_t b);
+
+    // print_parts.cpp: blocks as functions of their own
+    void in_parts();
+    void part(std::uint32_t b);
+    bool is_resident(const Register& r) const {
+        return program_.is_large() && r.crosses && is_moved(r);
+    }
+    std::vector<const Register*> accessed(std::uint32_t b) const;
+    void fetch(std::uint32_t b);
+    void fetch_written(std::uint32_t b);
+    void put_back();
 
     // near.cpp: lines of addresses, and the checks of accesses that have them
     void plan(std::uint32_t b);
@@ -120,7 +134,9 @@ class Printer {
     std::string asked_;  // the lines that the loop's branch compares
     std::vector<Group> groups_;
     std::map<std::uint32_t, std::size_t> group_of_;  // by Code
+    std::set<std::int32_t> changed_;                 // residents, since they were put back
     bool went_ = false, left_ = false;               // what is come to behind the block at hand
+    bool parts_ = false;                             // what is printed is a kernel in parts
     bool partly_ = false;    // what is printed runs for a part of the running lanes
     bool sweeping_ = false;  // what is printed runs for whole blocks
     bool alike_ = false;     // the block at hand is a loop whose rounds are looked at together
@@ -128,6 +144,7 @@ class Printer {
 };
 
 std::string word_type(unsigned bytes);
+void check_size(const std::string& text);
 
 // A kernel as source, which others may follow: its function is `name_of_kernel(n)`. Throws
 // Unprintable.

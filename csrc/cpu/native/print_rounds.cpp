@@ -12,6 +12,7 @@ using std::to_string;
 
 // What the loop's branch asks, if it is one that is known ahead. -1: it is not.
 std::int64_t Printer::question_of(std::uint32_t b) const {
+    if (program_.is_large()) return -1;
     const Block& block = program_.blocks[b];
     const Step& last = program_.steps[block.end - 1];
     if (!block.head || block.loop_end != b || last.kind != Kind::branch ||

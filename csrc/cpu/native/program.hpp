@@ -112,7 +112,12 @@ class Program {
     bool step_of(std::uint32_t n, const std::vector<std::int64_t>& steps, std::int64_t& step) const;
     std::vector<std::uint32_t> entries() const;  // Codes
     bool waits() const;                          // lanes wait in it, for others
+    // Too many instructions for one function, see print_parts.cpp; what loops over arrays has less.
+    bool is_large() const { return steps.size() > 300; }
 
+    std::size_t number_of(const Register& r) const {
+        return static_cast<std::size_t>(&r - registers.data());
+    }
     // nullptr: an offset that stands for nothing.
     const Register* at(std::int32_t offset) const;
     std::uint32_t block_at(std::uint32_t code) const { return block_of_[code]; }

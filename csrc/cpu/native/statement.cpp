@@ -83,7 +83,7 @@ std::string Printer::input(const Access& access) {
 
 std::string Printer::output(const Access& access, bool guarded, std::string& after) {
     const Register* r = program_.at(access.offset);
-    if (r && r->steady) {
+    if (r && r->steady && !is_resident(*r)) {
         line("fill(" + r->name() + ", r, " + to_string(r->offset) + ");");
         after += "spill(" + r->name() + ", r, " + to_string(r->offset) + ");";
     }
@@ -115,7 +115,7 @@ std::string Printer::bits_output(const Access& p, const Access* q, bool guarded,
             after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
             mask = true;
         }
-        if (r.steady) {
+        if (r.steady && !is_resident(r)) {
             line("fill(" + name + ", r, " + to_string(r.offset) + ");");
             after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
         }
@@ -247,6 +247,7 @@ std::set<std::uint32_t> Printer::unread(std::uint32_t b) const {
 void Printer::statements(std::uint32_t b) {
     const Block& block = program_.blocks[b];
     const std::set<std::uint32_t> idle = full_ ? unread(b) : std::set<std::uint32_t>{};
+    if (!full_) fetch_written(b);
     for (std::uint32_t n = block.first; n < block.end; ++n)
         if (idle.count(n) == 0) statement(b, n);
 }
@@ -263,6 +264,14 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
             }
         return any;
     };
+    // From these a warp may leave, or wait.
+    const bool leaves = step.kind == Kind::handler || step.kind == Kind::ballot ||
+                        step.kind == Kind::barrier || step.kind == Kind::atomic;
+    if (leaves) put_back();
+    if (leaves && !step.guarded) changed_.clear();  // else they may have been left out
+    for (const Access& access : step.accesses)
+        if (const Register* r = access.write ? program_.at(access.offset) : nullptr)
+            if (parts_ && is_resident(*r) && step.kind != Kind::handler) changed_.insert(r->offset);
     switch (step.kind) {
         case Kind::lanes:
             if (is_same()) break;  // constants of the block or the warp
