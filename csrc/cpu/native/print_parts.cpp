@@ -3,8 +3,9 @@
 // A compiler's time for one function of thousands of instructions, hundreds of ways and as many
 // vectors alive in between rises faster than these: minutes. So registers are variables of blocks
 // alone, between which they lie in the register file, where the interpreter has them, too; what
-// has one value for all lanes is in a frame that all blocks see. Of rounds ahead (print_rounds.cpp)
-// a large kernel knows nothing: they are for short loops.
+// has one value for all lanes is in a frame that all blocks see. Loops of several short blocks pay
+// for that, so smaller kernels are one function. Of rounds ahead (print_rounds.cpp) a large kernel
+// knows nothing: they are for short loops.
 #include "cpu/native/print.hpp"
 
 namespace cupola::cpu::native {

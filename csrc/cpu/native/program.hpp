@@ -112,8 +112,8 @@ class Program {
     bool step_of(std::uint32_t n, const std::vector<std::int64_t>& steps, std::int64_t& step) const;
     std::vector<std::uint32_t> entries() const;  // Codes
     bool waits() const;                          // lanes wait in it, for others
-    // Too many instructions for one function, see print_parts.cpp; what loops over arrays has less.
-    bool is_large() const { return steps.size() > 300; }
+    // Too many instructions for one function: see print_parts.cpp.
+    bool is_large() const { return steps.size() > 1000; }
 
     std::size_t number_of(const Register& r) const {
         return static_cast<std::size_t>(&r - registers.data());
