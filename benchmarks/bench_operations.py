@@ -1,4 +1,5 @@
-"""Every operation of few instructions, in each type: its pace over a copy of the same bytes.
+"""Every operation of few instructions, in each type, and sums of two types: its pace over a copy of
+the same bytes.
 
 python benchmarks/bench_operations.py [--out FILE] [--quick] [--types int8,float16]
 """
@@ -47,6 +48,10 @@ UNARY = [
 MANY = "power", "floor_divide", "remainder", "fmod"  # functions of reals, other than of integers
 
 
+PAIRS = ["float32 float64", "int32 int64", "complex64 float32", "int8 int32", "int8 float32"]
+PAIRS += ["float16 float32", "int16 float32"]
+
+
 def result_of(name, dtype):
     """What it gives of that type, where it is done in just that; else None."""
     if dtype.kind == "f" and name in MANY:
@@ -61,10 +66,10 @@ def result_of(name, dtype):
 
 def pace(name, x, y, room):
     """Times as fast as a copy of what it reads and writes."""
-    result = result_of(name, x.dtype)
     ufunc = getattr(np, name)
-    out = room.view(result)[: x.size]
-    moved = ufunc.nin * x.nbytes + out.nbytes
+    alike = x.dtype == y.dtype
+    out = room.view(result_of(name, x.dtype) if alike else np.result_type(x, y))[: x.size]
+    moved = x.nbytes + (ufunc.nin - 1) * y.nbytes + out.nbytes
     halves = [cupola.empty(moved // 2, np.uint8) for _ in range(2)]
     ways = [
         Way("copy", copying(halves[0].address, halves[1].address, moved // 2), []),
@@ -94,6 +99,14 @@ def main():
             done = result_of(name, dtype) is not None
             row.append(f"{pace(name, x, y, room):.2f}" if done else "")
     lines += [f"| {name} | " + " | ".join(row) + " |" for name, row in cells.items()]
+    lines += ["", "| two types | add |", "| --- | --- |"]
+    for pair in PAIRS:
+        count = nbytes // np.result_type(*pair.split()).itemsize
+        x, y = (
+            cupola.to_device(np.resize(row, count).astype(dtype))
+            for row, dtype in zip(some, pair.split(), strict=True)
+        )
+        lines.append(f"| {pair.replace(' ', ' + ')} | {pace('add', x, y, room):.2f} |")
     text = "\n".join([f"### arrays of {nbytes >> 20} MiB on {cupola.Device().name}", "", *lines])
     print(text)
     if asked.out:
