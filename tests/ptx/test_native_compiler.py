@@ -275,7 +275,8 @@ def test_printing_ends_for_whatever_control_flow(tmp_path):
     """
     took, printed = run(program, "interpret", tmp_path)[:2]
     assert float(took) < 20
-    assert " // not printed: it" in printed, printed
+    # As one function it would be a multiple of 16 MiB: each call returns to where all is alive.
+    assert int(printed.split()[0]) < 1 << 22, printed
 
 
 @pytest.mark.parametrize("guard", ["", "@%p "])
