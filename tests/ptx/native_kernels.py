@@ -29,6 +29,9 @@ BODIES = {
     INNER: setp.gt.u32 %p1, %r8, %r7; @%p1 bra NEXT; mad.lo.u32 %r6, %r8, %r7, %r6; add.u32 %r8, %r8, 1; bra INNER;
     NEXT: add.u32 %r7, %r7, 1; bra.uni OUTER;
     DONE: activemask.b32 %r9; add.u32 %r6, %r6, %r9; st.global.u32 [%rd5], %r6;""",
+    "overlapping": """ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 7; mov.u32 %r6, 0; mov.u32 %r7, 0;
+    FIRST: add.u32 %r7, %r7, 1; add.u32 %r6, %r6, %r7; SECOND: mad.lo.u32 %r6, %r6, 3, %r1; add.u32 %r7, %r7, 1; and.b32 %r8, %r7, 3; setp.gt.u32 %p0, %r8, 1; @%p0 bra SECOND;
+    add.u32 %r9, %r7, %r5; setp.lt.u32 %p1, %r9, 12; @%p1 bra FIRST; setp.lt.u32 %p2, %r9, 25; @%p2 bra SECOND; st.global.u32 [%rd5], %r6;""",
     "predicated": """ld.global.f32 %f1, [%rd4]; and.b32 %r5, %r1, 5; setp.eq.u32 %p0, %r5, 1; mov.f32 %f2, 0f3F800000;
     @%p0 add.f32 %f2, %f2, %f1; @!%p0 mul.f32 %f2, %f2, 0f40490FDB; @%p0 ld.global.f32 %f3, [%rd4+4];
     @!%p0 mov.f32 %f3, 0f40000000; fma.rn.f32 %f2, %f2, %f3, %f1; @!%p0 st.global.f32 [%rd5], %f2;

@@ -134,7 +134,7 @@ void Printer::enter() {
     }
     line("default: break; }");
     for (const Register& r : program_.registers)
-        if (r.crosses && is_moved(r) && !is_resident(r))
+        if (r.crosses && is_moved(r))
             line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     line("}");
 }
@@ -190,9 +190,12 @@ void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t 
     line("next = code + " + to_string(to) + ";");
     if (cost != 0) line("w.budget -= " + to_string(cost) + ";");
     std::string way = "goto T" + to_string(target) + ";";
-    if (back && !blocks[target].head) way = "{ at = " + to_string(to) + "; goto dispatch; }";
-    if (target == b && alike_) way = next_round(b);
-    if (parts_ && target != b) way = "return next;";
+    if (parts_)
+        way = target == b ? way : "return next;";
+    else if (back && !blocks[target].head)
+        way = "{ at = " + to_string(to) + "; goto dispatch; }";
+    else if (target == b && alike_)
+        way = next_round(b);
     line("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
          ", 1)) " + way);
     line("goto O" + to_string(b) + ";");

@@ -48,10 +48,9 @@ class Printer {
     // print_parts.cpp: blocks as functions of their own
     void in_parts();
     void part(std::uint32_t b);
-    bool is_resident(const Register& r) const {
-        return program_.is_large() && r.crosses && is_moved(r);
-    }
-    std::vector<const Register*> accessed(std::uint32_t b) const;
+    bool is_resident(const Register& r) const { return parts_ && r.crosses && is_moved(r); }
+    static bool is_framed(const Register& r) { return r.same && !r.constant && !r.file; }
+    std::set<const Register*> accessed(std::uint32_t b) const;
     void fetch(std::uint32_t b);
     void fetch_written(std::uint32_t b);
     void put_back();

@@ -12,18 +12,14 @@ namespace cupola::cpu::native {
 
 using std::to_string;
 
-// The registers that block b has variables for.
-std::vector<const Register*> Printer::accessed(std::uint32_t b) const {
-    std::vector<bool> found(program_.registers.size());
+// The registers that block b has variables for, in their order.
+std::set<const Register*> Printer::accessed(std::uint32_t b) const {
+    std::set<const Register*> found;
     const Block& block = program_.blocks[b];
     for (std::uint32_t n = block.first; n < block.end; ++n)
         for (const Access& access : program_.steps[n].accesses)
-            if (const Register* r = program_.at(access.offset))
-                found[program_.number_of(*r)] = is_moved(*r);
-    std::vector<const Register*> all;
-    for (const Register& r : program_.registers)
-        if (found[program_.number_of(r)]) all.push_back(&r);
-    return all;
+            if (const Register* r = program_.at(access.offset); r && is_moved(*r)) found.insert(r);
+    return found;
 }
 
 // Where block b begins: its variables, and what it reads of others.
@@ -58,7 +54,7 @@ void Printer::part(std::uint32_t b) {
     line("const Code* const code = s.code; const Code* next; std::uint32_t mask;");
     line("auto& before = f.before; (void)before;");
     for (const Register& r : program_.registers)
-        if (r.same && !r.constant && !r.file) declare(r);
+        if (is_framed(r)) declare(r);
     body(b);
     line("turned: f.turned = true; return nullptr; }");
 }
@@ -67,8 +63,7 @@ void Printer::in_parts() {
     parts_ = true;
     line("struct Frame {");
     for (const Register& r : program_.registers)
-        if (r.same && !r.constant && !r.file)
-            line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
+        if (is_framed(r)) line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
     line("bool turned; std::uint64_t before[" + accesses() + "]; };");
     line("struct Parts {");
     for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {

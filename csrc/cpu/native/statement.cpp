@@ -264,14 +264,14 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
             }
         return any;
     };
-    // From these a warp may leave, or wait.
+    // From these a warp may leave, or wait. (Of lanes that exit nobody asks any more.)
     const bool leaves = step.kind == Kind::handler || step.kind == Kind::ballot ||
                         step.kind == Kind::barrier || step.kind == Kind::atomic;
     if (leaves) put_back();
     if (leaves && !step.guarded) changed_.clear();  // else they may have been left out
     for (const Access& access : step.accesses)
         if (const Register* r = access.write ? program_.at(access.offset) : nullptr)
-            if (parts_ && is_resident(*r) && step.kind != Kind::handler) changed_.insert(r->offset);
+            if (is_resident(*r) && step.kind != Kind::handler) changed_.insert(r->offset);
     switch (step.kind) {
         case Kind::lanes:
             if (is_same()) break;  // constants of the block or the warp
