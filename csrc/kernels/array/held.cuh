@@ -8,7 +8,7 @@ namespace cupola::arrays {
 
 // Elements that follow each other, as they lie in memory: mixed_pack bytes of them at most.
 struct Held {
-    uint4 words[2];
+    uint4 words[mixed_pack / sizeof(uint4)];
 };
 template <class Word>
 __device__ void load_held(unsigned long long address, Held& held) {

@@ -57,32 +57,31 @@ __device__ u32 bits_of_shift(T y) {
     else
         return static_cast<unsigned_of<T>>(y) >> 32 ? ~0u : static_cast<u32>(y);
 }
+#define CUPOLA_SHIFT(name, type, instruction, constraint)                                     \
+    __device__ inline type name(type x, u32 bits) {                                           \
+        type shifted;                                                                         \
+        asm(instruction " %0, %1, %2;" : "=" constraint(shifted) : constraint(x), "r"(bits)); \
+        return shifted;                                                                       \
+    }
+CUPOLA_SHIFT(shifted_left, i32, "shl.b32", "r")
+CUPOLA_SHIFT(shifted_left, u32, "shl.b32", "r")
+CUPOLA_SHIFT(shifted_left, i64, "shl.b64", "l")
+CUPOLA_SHIFT(shifted_left, u64, "shl.b64", "l")
+CUPOLA_SHIFT(shifted_right, i32, "shr.s32", "r")
+CUPOLA_SHIFT(shifted_right, u32, "shr.u32", "r")
+CUPOLA_SHIFT(shifted_right, i64, "shr.s64", "l")
+CUPOLA_SHIFT(shifted_right, u64, "shr.u64", "l")
+#undef CUPOLA_SHIFT
 struct left_shift {
     template <class T>
     __device__ static T of(T x, T y) {
-        const u32 bits = bits_of_shift(y);
-        T shifted;
-        if constexpr (sizeof(T) == sizeof(u32))
-            asm("shl.b32 %0, %1, %2;" : "=r"(shifted) : "r"(x), "r"(bits));
-        else
-            asm("shl.b64 %0, %1, %2;" : "=l"(shifted) : "l"(x), "r"(bits));
-        return shifted;
+        return shifted_left(x, bits_of_shift(y));
     }
 };
 struct right_shift {
     template <class T>
     __device__ static T of(T x, T y) {
-        const u32 bits = bits_of_shift(y);
-        T shifted;
-        if constexpr (std::is_same_v<T, i32>)
-            asm("shr.s32 %0, %1, %2;" : "=r"(shifted) : "r"(x), "r"(bits));
-        else if constexpr (std::is_same_v<T, u32>)
-            asm("shr.u32 %0, %1, %2;" : "=r"(shifted) : "r"(x), "r"(bits));
-        else if constexpr (std::is_same_v<T, i64>)
-            asm("shr.s64 %0, %1, %2;" : "=l"(shifted) : "l"(x), "r"(bits));
-        else
-            asm("shr.u64 %0, %1, %2;" : "=l"(shifted) : "l"(x), "r"(bits));
-        return shifted;
+        return shifted_right(x, bits_of_shift(y));
     }
 };
 
