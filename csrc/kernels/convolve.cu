@@ -21,17 +21,26 @@ struct Image {
     __device__ std::size_t offset(int row, int column) const {
         return (std::size_t{static_cast<unsigned>(row)} * width + column) * channels;
     }
+};
 
-    __device__ bool has_row(int row) const { return row >= 0 && row < height; }
+// A row of one channel; what lies outside of the image is 0, or the nearest pixel inside.
+struct Line {
+    const float* start;
+    int step, last;
+    bool clamps, none;
 
-    // The pixel there; outside of the image 0, or the nearest pixel inside.
-    __device__ float at(int row, int column, int channel) const {
-        if (border == border_clamp) {
-            row = min(max(row, 0), height - 1);
-            column = min(max(column, 0), width - 1);
-        }
-        if (!has_row(row) || column < 0 || column >= width) return 0;
-        return data[offset(row, column) + channel];
+    __device__ Line(const Image& image, int row, int channel)
+        : step(image.channels), last(image.width - 1), clamps(image.border == border_clamp) {
+        const int near = min(max(row, 0), image.height - 1);
+        start = image.data + image.offset(near, 0) + channel;
+        none = !clamps && near != row;
+    }
+
+    // Without branches: outside of the image it is read inside all the same.
+    __device__ float at(int column) const {
+        const int near = min(max(column, 0), last);
+        const float read = start[std::ptrdiff_t{near} * step];
+        return none | (!clamps & (near != column)) ? 0 : read;
     }
 };
 
@@ -47,23 +56,19 @@ struct Row {
     float pixel[count];
 
     __device__ void load(const Image& image, int row, int column, int channel, bool vectors) {
-        if (image.border != border_clamp && !image.has_row(row)) {
-#pragma unroll
-            for (float& p : pixel) p = 0;
-            return;
-        }
-        row = min(max(row, 0), image.height - 1);
-        const float* start = image.data + image.offset(row, column) + channel;
-        const bool inside = column >= 4 && column + columns + 4 <= image.width;
+        const Line line(image, row, channel);
+        const bool inside = column >= 4 && column + columns + 4 <= image.width && !line.none;
+        const int step = columns == 1 ? line.step : 1;
+        const float* start = line.start + std::ptrdiff_t{column} * step;
         if (inside && columns == 4 && vectors) {
             load_vectors(start);
         } else if (inside) {
-            const int step = columns == 1 ? image.channels : 1;
+            start -= std::ptrdiff_t{halo} * step;
 #pragma unroll
-            for (int k = 0; k < count; ++k) pixel[k] = start[(k - halo) * step];
+            for (int k = 0; k < count; ++k) pixel[k] = start[k * step];
         } else {
 #pragma unroll
-            for (int k = 0; k < count; ++k) pixel[k] = image.at(row, column + k - halo, channel);
+            for (int k = 0; k < count; ++k) pixel[k] = line.at(column + k - halo);
         }
     }
 
@@ -90,17 +95,17 @@ struct Row {
     }
 };
 
-// One row of the filter goes into the sums of one row of results.
+// One row of the filter goes into the sums of one row of results: `from` where it is not the first.
 template <int size, int columns>
-__device__ void add_row(float* sum, const float* weight, const float* pixel, bool first) {
+__device__ void add_row(float* to, const float* from, const float* weight, const float* pixel) {
 #pragma unroll
     for (int k = 0; k < columns; ++k) {
         // The sum of the first product and 0 is rounded once as well, and +0 where that is -0.
-        float total = first ? __fmaf_rn(weight[0], pixel[k], 0.0f)
-                            : __fadd_rn(sum[k], __fmul_rn(weight[0], pixel[k]));
+        float total = from ? __fadd_rn(from[k], __fmul_rn(weight[0], pixel[k]))
+                           : __fmaf_rn(weight[0], pixel[k], 0.0f);
 #pragma unroll
         for (int j = 1; j < size; ++j) total = __fadd_rn(total, __fmul_rn(weight[j], pixel[k + j]));
-        sum[k] = total;
+        to[k] = total;
     }
 }
 
@@ -109,12 +114,9 @@ __device__ void add_row(float* sum, const float* weight, const float* pixel, boo
 // each sum still runs over the filter row by row. Images of several channels have strips of one
 // column: their neighbours lie apart.
 template <int size, int columns>
-__device__ void strips(const Image& image, const float* filter, float* out, int rows) {
+__device__ void strips(const Image& image, const float* weight, float* out, int rows) {
     constexpr int halo = size / 2;
     const bool vectors = at_16_bytes(image.data) && at_16_bytes(out) && image.width % 4 == 0;
-    float weight[size * size];
-#pragma unroll
-    for (int k = 0; k < size * size; ++k) weight[k] = filter[k];
     // Results side by side in a row, over all channels, by strips.
     const std::size_t across =
         (std::size_t{static_cast<unsigned>(image.width)} * image.channels + columns - 1) / columns;
@@ -126,31 +128,32 @@ __device__ void strips(const Image& image, const float* filter, float* out, int 
         const int column = static_cast<int>(place / image.channels);
         const int channel = static_cast<int>(place % image.channels);
         const int lines = min(rows, image.height - top) + size - 1;
-        float sum[size][columns];
-        for (int base = 0; base < lines; base += size) {
+        float* to = out + image.offset(top, column) + channel;
+        // Of the results that have i rows of the filter, in sum[i]: one row more moves them on.
+        float sum[size][columns] = {};
+        // A row ahead is loaded while one is added.
+        Row<halo, columns> row = {}, next;
+#pragma unroll 1
+        for (int line = -1; line < lines; ++line, row = next) {
+            if (line + 1 < lines) next.load(image, top + line + 1 - halo, column, channel, vectors);
+            if (line < 0) continue;
+            float done[columns];
+            add_row<size, columns>(done, sum[size - 1], weight + (size - 1) * size, row.pixel);
 #pragma unroll
-            for (int s = 0; s < size; ++s) {
-                const int line = base + s;
-                if (line >= lines) break;
-                Row<halo, columns> row;
-                row.load(image, top + line - halo, column, channel, vectors);
-#pragma unroll
-                for (int i = 0; i < size; ++i)
-                    add_row<size, columns>(sum[(s - i + size) % size], weight + i * size, row.pixel,
-                                           i == 0);
-                if (line < size - 1) continue;
-                const float* done = sum[(s + 1) % size];
-                float* to = out + image.offset(top + line - (size - 1), column) + channel;
-                if (columns == 4 && vectors) {
-                    __stcs(reinterpret_cast<float4*>(to),
-                           make_float4(done[0], done[1 % columns], done[2 % columns],
-                                       done[3 % columns]));
-                    continue;
-                }
+            for (int i = size - 2; i >= 0; --i)
+                add_row<size, columns>(sum[i + 1], i ? sum[i] : nullptr, weight + i * size,
+                                       row.pixel);
+            if (line < size - 1) continue;
+            if (columns == 4 && vectors) {
+                __stcs(
+                    reinterpret_cast<float4*>(to),
+                    make_float4(done[0], done[1 % columns], done[2 % columns], done[3 % columns]));
+            } else {
 #pragma unroll
                 for (int k = 0; k < columns; ++k)
                     if (column + k < image.width) __stcs(to + k, done[k]);
             }
+            to += std::size_t{static_cast<unsigned>(image.width)} * image.channels;
         }
     }
 }
@@ -158,10 +161,13 @@ __device__ void strips(const Image& image, const float* filter, float* out, int 
 template <int size>
 __device__ void convolve_square(const Image& image, const float* filter, float* out, int rows) {
     if (image.height <= 0 || image.width <= 0 || image.channels <= 0 || rows <= 0) return;
+    float weight[size * size];
+#pragma unroll
+    for (int k = 0; k < size * size; ++k) weight[k] = filter[k];
     if (image.channels == 1)
-        strips<size, 4>(image, filter, out, rows);
+        strips<size, 4>(image, weight, out, rows);
     else
-        strips<size, 1>(image, filter, out, rows);
+        strips<size, 1>(image, weight, out, rows);
 }
 
 }  // namespace
@@ -181,12 +187,13 @@ extern "C" __global__ void convolve(const float* image, const float* filter, flo
         const int column =
             static_cast<int>(pixel - std::size_t{static_cast<unsigned>(row)} * width);
         float sum = 0;
-        for (int i = 0; i < filter_height; ++i)
-            for (int j = 0; j < filter_width; ++j) {
-                const float value =
-                    source.at(row + i - filter_height / 2, column + j - filter_width / 2, channel);
-                sum = __fadd_rn(sum, __fmul_rn(filter[i * filter_width + j], value));
-            }
+        for (int i = 0; i < filter_height; ++i) {
+            const Line line(source, row + i - filter_height / 2, channel);
+            const float* weight = filter + std::ptrdiff_t{i} * filter_width;
+#pragma unroll 2
+            for (int j = 0; j < filter_width; ++j)
+                sum = __fadd_rn(sum, __fmul_rn(weight[j], line.at(column + j - filter_width / 2)));
+        }
         out[element] = sum;
     }
 }

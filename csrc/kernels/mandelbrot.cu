@@ -48,6 +48,7 @@ __device__ bool stays(float c_real, float c_imag, int iterations, float bound) {
         }
         if (!within) return false;
     }
+#pragma unroll 1
     for (; left > 0; --left) {
         z.step(c_real, c_imag);
         if (!(z.norm() <= bound)) return false;
@@ -124,6 +125,7 @@ __device__ bool usually_stays(float c_real, float c_imag, int iterations, float 
         look = !look;
         left -= group;
     } while (left >= group);
+#pragma unroll 1
     for (; left > 0; --left) z.quick_step(c_real, c_imag);
     return z.norm() <= bound;
 }
@@ -154,13 +156,17 @@ __device__ void picture(const float* lattice, float* graph, int iterations, floa
             for (unsigned column = left; column < n && column < left + 32; column += 8) {
                 const float c_real = lattice[column];
                 const float norm = __fadd_rn(__fmul_rn(c_real, c_real), imag2);
+                // As if it were not the same for all points: else a compiler writes all that
+                // follows several times, for few steps and for many.
+                int steps = iterations;
+                asm volatile("" : "+r"(steps));
                 bool in;
                 if (usual && norm <= usual_norm)
-                    in = usually_stays<Shortcut>(c_real, c_imag, iterations, bound);
-                else if (iterations > 0 && !(norm <= bound))
+                    in = usually_stays<Shortcut>(c_real, c_imag, steps, bound);
+                else if (steps > 0 && !(norm <= bound))
                     in = false;  // the first value is c
                 else
-                    in = stays(c_real, c_imag, iterations, bound);
+                    in = stays(c_real, c_imag, steps, bound);
                 out[column] = in ? 1.0f : 0.0f;
             }
         }
