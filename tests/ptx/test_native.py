@@ -81,7 +81,7 @@ def test_blocks_whose_threads_do_the_same_and_rounds_that_are_alike_go_at_once()
             assert not at_once, name
 
 
-def test_blocks_of_large_kernels_are_functions_of_their_own(compiled):
+def test_large_kernels_are_functions_of_some_blocks_each(compiled):
     module = Driver().load(native_kernels.text_of(native_kernels.in_parts()))
     for name in native_kernels.in_parts():
         assert "struct Parts" in native_kernels.printed(module, name), name

@@ -178,6 +178,38 @@ struct Number {
 };
 CUPOLA_INLINE Number number(std::uint64_t value) { return {value}; }
 
+// ---- operands of what is called --------------------------------------------------------------
+
+// What is called has its operands in memory; where it was called from they need not be.
+template <class O>
+struct Lent {
+    O operand;
+    explicit Lent(const O& o) : operand(o) {}
+    const O& lend() { return operand; }
+};
+template <unsigned E>
+struct Lent<Reads<E>> {
+    const Lanes<E> v;
+    explicit Lent(const Reads<E>& o) : v(o.v) {}
+    Reads<E> lend() const { return {v}; }
+};
+template <bool Masked, unsigned E>
+struct Lent<Writes<Masked, E>> {
+    Lanes<E>& to;
+    Lanes<E> v;
+    explicit Lent(const Writes<Masked, E>& o) : to(o.v), v(o.v) {}
+    ~Lent() { to = v; }
+    Writes<Masked, E> lend() { return {v}; }
+};
+template <bool Masked>
+struct Lent<WritesBits<Masked>> {
+    const WritesBits<Masked>& to;
+    std::uint32_t p, q;
+    explicit Lent(const WritesBits<Masked>& o) : to(o), p(o.p), q(o.q) {}
+    ~Lent() { to.p = p, to.q = to.both ? q : to.q; }
+    WritesBits<Masked> lend() { return {p, q, to.both}; }
+};
+
 // ---- ports: an operand as the lane function's type ----------------------------------------
 
 template <class P>

@@ -21,29 +21,34 @@ void check_size(const std::string& text) {
 
 std::string name_of_kernel(std::size_t n) { return "cupola_kernel_" + to_string(n); }
 
-// Where control goes on behind block b, at b's own level of loops.
-std::string Printer::behind(std::uint32_t b) const {
-    const auto& blocks = program_.blocks;
-    const std::int32_t loop = blocks[b].loop;
-    const std::uint32_t end = loop < 0 ? static_cast<std::uint32_t>(blocks.size() - 1)
-                                       : blocks[static_cast<std::uint32_t>(loop)].loop_end;
-    if (b < end) return "S" + to_string(b + 1);
+// The innermost loop that block b is in, or is the head of, as far as what is printed has it as a
+// whole; -1 where there is none.
+std::int32_t Printer::loop_at(std::uint32_t b) const {
+    const std::int32_t head = program_.blocks[b].loop;
+    return head >= 0 && is_head(static_cast<std::uint32_t>(head)) ? head : -1;
+}
+
+// The same, but of a loop's head the loop around that.
+std::int32_t Printer::loop_around(std::uint32_t b) const {
+    if (!is_head(b)) return loop_at(b);
+    for (std::uint32_t head = b; head-- > part_.first;)
+        if (is_head(head) && end_of_loop(head) >= end_of_loop(b))
+            return static_cast<std::int32_t>(head);
+    return -1;
+}
+
+// Where control goes on behind block `last`, inside of a loop; in a part, its ways are for all that
+// are in none.
+std::string Printer::behind(std::uint32_t last, std::int32_t loop) const {
+    if (loop < 0 && parts_) return "dispatch";
+    const std::uint32_t end = loop < 0 ? part_.last : end_of_loop(loop);
+    if (last < end) return "S" + to_string(last + 1);
     return loop < 0 ? "dispatch" : "E" + to_string(loop);
 }
 
 // Past block b, and past the loop whose head it is.
 std::string Printer::beyond(std::uint32_t b) const {
-    const auto& blocks = program_.blocks;
-    if (!blocks[b].head) return behind(b);
-    const std::uint32_t last = blocks[b].loop_end;
-    std::int32_t around = -1;
-    for (std::uint32_t head = 0; head < b; ++head)
-        if (blocks[head].head && blocks[head].loop_end >= last)
-            around = static_cast<std::int32_t>(head);
-    const std::uint32_t end = around < 0 ? static_cast<std::uint32_t>(blocks.size() - 1)
-                                         : blocks[static_cast<std::uint32_t>(around)].loop_end;
-    if (last < end) return "S" + to_string(last + 1);
-    return around < 0 ? "dispatch" : "E" + to_string(around);
+    return behind(is_head(b) ? end_of_loop(b) : b, loop_around(b));
 }
 
 void Printer::declare(const Register& r) {
@@ -96,7 +101,7 @@ std::string Printer::alive(std::uint32_t b, const char* verb) const {
     const bool put = std::string(verb) == "spill";
     for (std::uint32_t n = 0; n < program_.registers.size(); ++n) {
         const Register& r = program_.registers[n];
-        if (program_.blocks[b].live[n] && is_moved(r) && !is_resident(r) && !(r.steady && put))
+        if (program_.blocks[b].live[n] && is_moved(r) && is_here(r) && !(r.steady && put))
             text += std::string(verb) + "(" + r.name() + ", r, " + to_string(r.offset) + "); ";
     }
     return text;
@@ -147,7 +152,7 @@ void Printer::leave() {
     line("if (w.status == Status::faulted) return nullptr;");
     line("keep:");
     for (const Register& r : program_.registers)
-        if (r.crosses && is_moved(r) && !is_resident(r) && !r.steady)
+        if (!parts_ && r.crosses && is_moved(r) && !r.steady)
             line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
     if (!program_.waits() && !passes()) keep_constants();
     line("return next;");
@@ -156,49 +161,59 @@ void Printer::leave() {
     line("if (!each) return nullptr;");
 }
 
-// Behind block b, where the running lanes are others now, or stand elsewhere: its gotos come here.
+// Whether a warp that waits behind block b may leave at once.
+bool Printer::may_turn(std::uint32_t b) const {
+    return program_.steps[program_.blocks[b].end - 1].entered && b + 1 < program_.blocks.size();
+}
+
+// The places behind block b where running lanes are others now, or stand elsewhere. In a part,
+// blocks in no loop have them in common.
+std::string Printer::place(const char* label, std::uint32_t b) const {
+    return label + (parts_ && loop_at(b) < 0 && !may_turn(b) ? "" : to_string(b));
+}
+
 void Printer::away(std::uint32_t b) {
-    const Block& block = program_.blocks[b];
-    const std::string number = to_string(b);
-    if (went_) line("O" + number + ": next = onward(w, next, s);");
-    went_ |= left_;
-    if (left_) line("A" + number + ":");
-    if (!went_) return;
-    if (program_.steps[block.end - 1].entered && b + 1 < program_.blocks.size())
-        line("if (w.status == Status::blocked && w.ready_count == 0 && w.waiting_count == 1) { " +
-             alive(b + 1, "spill") + "goto turned; }");
-    if (parts_) {
-        line("return next;");
-    } else {
-        line("if (!next || next == s.halt) goto halted;");
-        line("at = static_cast<std::uint32_t>(next - code); goto " + behind(b) + ";");
+    const bool met = went_ || left_;
+    if (met && place("O", b) != "O") {
+        line(place("O", b) + ": next = onward(w, next, s);");
+        line(place("A", b) + ":");
+        if (may_turn(b))
+            line(
+                "if (w.status == Status::blocked && w.ready_count == 0 && w.waiting_count == 1) "
+                "{ " +
+                alive(b + 1, "spill") + "goto turned; }");
+        elsewhere(behind(b, loop_at(b)));
     }
     went_ = left_ = false;
 }
 
+void Printer::elsewhere(const std::string& label) {
+    line("if (!next || next == s.halt) goto halted;");
+    line("at = static_cast<std::uint32_t>(next - code); goto " + label + ";");
+}
+
 std::string Printer::leaving(std::uint32_t b) {
     left_ = true;
-    return "goto A" + to_string(b) + ";";
+    return "goto " + place("A", b) + ";";
 }
 
 // All running lanes go from block b to the Code `to`.
 void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n) {
     const std::uint32_t target = program_.block_at(to);
-    const auto& blocks = program_.blocks;
     const bool back = target <= b;
     const std::uint16_t cost = charged ? program_.kernel.code[n].cost : 0;
     line("next = code + " + to_string(to) + ";");
     if (cost != 0) line("w.budget -= " + to_string(cost) + ";");
     std::string way = "goto T" + to_string(target) + ";";
-    if (parts_)
-        way = target == b ? way : "return next;";
-    else if (back && !blocks[target].head)
+    if (!part_.has(target))
+        way = "goto gone;";
+    else if (back && !is_head(target))
         way = "{ at = " + to_string(to) + "; goto dispatch; }";
     else if (target == b && alike_)
         way = next_round(b);
     line("if (__builtin_expect(next < w.limit" + std::string(cost ? " && w.budget >= 0" : "") +
          ", 1)) " + way);
-    line("goto O" + to_string(b) + ";");
+    line("goto " + place("O", b) + ";");
     went_ = true;
 }
 
@@ -207,7 +222,7 @@ void Printer::go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t 
 bool Printer::is_short(std::uint32_t b, std::uint32_t to) const {
     constexpr std::uint32_t most_codes = 12;
     const auto& blocks = program_.blocks;
-    if (b + 2 >= blocks.size() || blocks[b + 2].first != to) return false;
+    if (b + 1 > part_.last || b + 2 >= blocks.size() || blocks[b + 2].first != to) return false;
     const Block& next = blocks[b + 1];
     if (next.end - next.first > most_codes || next.entry || next.head) return false;
     for (std::uint32_t n = next.first; n < next.end; ++n) {
@@ -224,10 +239,7 @@ void Printer::around(std::uint32_t b, std::uint32_t to) {
     line("if (code + " + to_string(next.first) + " < w.limit) {");
     line("const std::uint32_t outer = mask; mask &= ~taken; {");
     partly_ = true;
-    fetch(b + 1);
-    fetch_written(b + 1);
     for (std::uint32_t n = next.first; n < next.end; ++n) statement(b, n);
-    put_back();
     partly_ = false;
     line("} mask = outer;");
     go(b, to, false, program_.blocks[b].end - 1);
@@ -246,12 +258,14 @@ void Printer::transfer(std::uint32_t b, std::uint32_t n) {
         line("if (taken == 0) {");
         go(b, n + 1, false, n);
         line("}");
+        const Register* r = program_.at(step.accesses[0].offset);
+        if (!r || r->same) return go(b, to, c.target <= 0, n);  // no lanes part
         line("if (taken != mask) {");
         if (is_short(b, to)) around(b, to);
         line("next = parted(w, taken, code + " + to_string(to) + ", code + " + to_string(n + 1) +
              ", " + to_string(c.target <= 0 ? c.cost : 0) + ", s);");
         const std::uint32_t target = program_.block_at(to);
-        if (target <= b && program_.blocks[target].head && !parts_)
+        if (target <= b && is_head(target))
             line("if (next == code + " + to_string(to) + ") goto T" + to_string(target) + ";");
         line(leaving(b) + " }");
         go(b, to, c.target <= 0, n);
@@ -262,8 +276,8 @@ void Printer::transfer(std::uint32_t b, std::uint32_t n) {
     // and joins look.
     if (step.kind == Kind::join)
         go(b, n + 1, false, n);
-    else if (parts_)
-        line("return code + " + to_string(n + 1) + ";");
+    else if (b == part_.last)
+        line("{ next = code + " + to_string(n + 1) + "; goto gone; }");
     else
         line((step.flows ? "goto T" : "goto L") + to_string(b + 1) + ";");
 }
@@ -273,12 +287,11 @@ void Printer::body(std::uint32_t b) {
     const std::string number = to_string(b);
     const std::size_t label = text_.size();
     line("L" + number + ": {");
-    fetch(b);
     plan(b);
     alike_ = plan_rounds(b);
     // Another round, or the first one.
     const std::string round =
-        alike_ ? " rounds" + number + ".take(w, left, ahead); R" + number + ":" : "";
+        alike_ ? " " + rounds(b) + ".take(w, left, ahead); R" + number + ":" : "";
     text_.insert(label, "    T" + number + ":" + round + " mask = w.mask;\n");
     if (!groups_.empty()) {
         std::string holds = "mask == all_lanes";
@@ -293,7 +306,6 @@ void Printer::body(std::uint32_t b) {
     }
     statements(b);
     if (!groups_.empty()) line("}");
-    put_back();
     transfer(b, program_.blocks[b].end - 1);
     line("}");
     away(b);
@@ -301,14 +313,24 @@ void Printer::body(std::uint32_t b) {
 
 void Printer::block(std::uint32_t b) {
     const Block& block = program_.blocks[b];
-    line("S" + to_string(b) + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) +
-         ";");
+    if (!parts_ || loop_around(b) >= 0)
+        line("S" + to_string(b) + ": if (at != " + to_string(block.first) + ") goto " + beyond(b) +
+             ";");
     body(b);
     // Behind a loop's last block: back to its head, or on.
-    for (std::uint32_t head = b + 1; head-- > 0;)
-        if (program_.blocks[head].head && program_.blocks[head].loop_end == b)
+    for (std::uint32_t head = b + 1; head-- > part_.first;)
+        if (is_head(head) && program_.blocks[head].loop_end == b)
             line("E" + to_string(head) + ": if (at == " + to_string(program_.blocks[head].first) +
                  ") goto T" + to_string(head) + "; goto " + beyond(head) + ";");
+}
+
+// All entries come by here, also those whose place a compiler knows: by another way in, loops would
+// be none to it.
+void Printer::ways(const std::set<std::uint32_t>& entries) {
+    line("dispatch: __asm__ volatile(\"\" : \"+r\"(at)); switch (at) {");
+    for (const std::uint32_t b : entries)
+        line("case " + to_string(program_.blocks[b].first) + ": goto T" + to_string(b) + ";");
+    line("default: goto leave; }");
 }
 
 void Printer::function(const std::string& name) {
@@ -317,6 +339,7 @@ void Printer::function(const std::string& name) {
         "\"))) const Code* " +
         name + "(const Code* ip, Warp& w, std::byte* r, const Services& s) {\n";
     if (!program_.sweep.empty()) sweep();
+    part_ = {0, static_cast<std::uint32_t>(program_.blocks.size() - 1)};
     if (program_.is_large()) return in_parts();
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
@@ -329,13 +352,10 @@ void Printer::function(const std::string& name) {
     variables();
     same(true);  // for as long as the warp lives
     enter();
-    // All entries come by here, also those whose place a compiler knows: by another way in, loops
-    // would be none to it.
-    line("dispatch: __asm__ volatile(\"\" : \"+r\"(at)); switch (at) {");
+    std::set<std::uint32_t> entries;
     for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)
-        if (program_.blocks[b].entry)
-            line("case " + to_string(program_.blocks[b].first) + ": goto T" + to_string(b) + ";");
-    line("default: goto leave; }");
+        if (program_.blocks[b].entry) entries.insert(b);
+    ways(entries);
     for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {
         check_size(text_);
         block(b);

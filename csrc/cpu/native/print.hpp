@@ -34,26 +34,44 @@ class Printer {
     }
     static bool is_of_block(const Register& r) { return r.same && !r.constant && !r.of_warp; }
     void leave();
+    void ways(const std::set<std::uint32_t>& entries);
     void block(std::uint32_t b);
     void body(std::uint32_t b);
     void transfer(std::uint32_t b, std::uint32_t n);
     void go(std::uint32_t b, std::uint32_t to, bool charged, std::uint32_t n);
     bool is_short(std::uint32_t b, std::uint32_t to) const;
     void around(std::uint32_t b, std::uint32_t to);
-    std::string behind(std::uint32_t b) const;
+    std::int32_t loop_at(std::uint32_t b) const;
+    std::int32_t loop_around(std::uint32_t b) const;
+    std::string behind(std::uint32_t last, std::int32_t loop) const;
     std::string beyond(std::uint32_t b) const;
+    bool may_turn(std::uint32_t b) const;
+    std::string place(const char* label, std::uint32_t b) const;
     void away(std::uint32_t b);
+    void elsewhere(const std::string& label);
     std::string leaving(std::uint32_t b);
 
-    // print_parts.cpp: blocks as functions of their own
+    // print_parts.cpp: stretches of blocks as functions of their own
+    struct Part {
+        std::uint32_t first = 0, last = 0;  // blocks
+        bool has(std::uint32_t b) const { return b >= first && b <= last; }
+    };
     void in_parts();
-    void part(std::uint32_t b);
-    bool is_resident(const Register& r) const { return parts_ && r.crosses && is_moved(r); }
+    std::vector<Part> parts() const;
+    std::uint32_t codes(Part part) const;
+    void part(std::size_t number, const std::set<std::uint32_t>& entries);
+    void find_here();
+    std::set<std::int32_t> alive_at(const std::set<std::uint32_t>& blocks) const;
+    // A loop that is in the part as a whole.
+    bool is_head(std::uint32_t b) const {
+        return program_.blocks[b].head && part_.has(b) && part_.has(program_.blocks[b].loop_end);
+    }
+    std::uint32_t end_of_loop(std::int64_t head) const {
+        return program_.blocks[static_cast<std::uint32_t>(head)].loop_end;
+    }
+    // Whether the part has a variable for it.
+    bool is_here(const Register& r) const { return !parts_ || here_.count(r.offset) != 0; }
     static bool is_framed(const Register& r) { return r.same && !r.constant && !r.file; }
-    std::set<const Register*> accessed(std::uint32_t b) const;
-    void fetch(std::uint32_t b);
-    void fetch_written(std::uint32_t b);
-    void put_back();
 
     // near.cpp: lines of addresses, and the checks of accesses that have them
     void plan(std::uint32_t b);
@@ -73,6 +91,7 @@ class Printer {
     void each_fetched(const std::function<void(const std::string&, const std::string&)>& use);
     bool passes() const;
     std::string next_round(std::uint32_t b) const;
+    std::string rounds(std::uint32_t b) const;
 
     // print_sweep.cpp
     void sweep();
@@ -85,8 +104,11 @@ class Printer {
     void statement(std::uint32_t b, std::uint32_t n);
     void lanes(std::uint32_t n);
     void logic(std::uint32_t n);
+    std::string parameter(const Step& step, std::size_t k) const;
     void once(std::uint32_t n);
     void memory(std::uint32_t b, std::uint32_t n);
+    bool is_held(const Step& step) const;
+    std::string places_of(const Step& step) const;
     void begin_anew(const Register& r, const Step& step);
     void atomic(std::uint32_t b, std::uint32_t n);
     void ballot(std::uint32_t b, std::uint32_t n);
@@ -133,13 +155,14 @@ class Printer {
     std::string asked_;  // the lines that the loop's branch compares
     std::vector<Group> groups_;
     std::map<std::uint32_t, std::size_t> group_of_;  // by Code
-    std::set<std::int32_t> changed_;                 // residents, since they were put back
     bool went_ = false, left_ = false;               // what is come to behind the block at hand
     bool parts_ = false;                             // what is printed is a kernel in parts
-    bool partly_ = false;    // what is printed runs for a part of the running lanes
-    bool sweeping_ = false;  // what is printed runs for whole blocks
-    bool alike_ = false;     // the block at hand is a loop whose rounds are looked at together
-    bool full_ = false;      // what is printed runs where all lanes are active and the checks hold
+    Part part_;                                      // of these blocks; else all of them
+    std::set<std::int32_t> here_, changed_;  // registers that the part has, and those it writes
+    bool partly_ = false;                    // what is printed runs for a part of the running lanes
+    bool sweeping_ = false;                  // what is printed runs for whole blocks
+    bool alike_ = false;  // the block at hand is a loop whose rounds are looked at together
+    bool full_ = false;   // what is printed runs where all lanes are active and the checks hold
 };
 
 std::string word_type(unsigned bytes);

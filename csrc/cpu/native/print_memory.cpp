@@ -53,22 +53,53 @@ void Printer::memory(std::uint32_t b, std::uint32_t n) {
              ">(" + g.name + ", " + to_string(c.imm - g.begin) + values + ");" + after + "}");
         return;
     }
+    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
+    const std::string window = space == ptx::Space::shared ? "Window::shared" : "Window::flat";
     // Where lanes are away, the line may be there all the same.
+    const std::string looked = lined ? groups_[group->second].name : "Near{}";
+    const std::string rise = to_string(lined ? groups_[group->second].step : 0);
+    const std::string from = to_string(lined ? c.imm - groups_[group->second].begin : 0);
+    if (parts_ && is_held(step)) {
+        line("static constexpr Place place = {" + to_string(c.slot) + ", " + to_string(n) + ", " +
+             to_string(c.imm) + ", " + from + places_of(step) + "};");
+        line("next = " + what + "_apart<" + word_type(bytes) + ", " + window + ", " + rise +
+             ">(w, mask, r, s, place, " + looked + ", " + address + values + ");");
+        line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0)) " + leaving(b) +
+             "}");
+        return;
+    }
     if (lined) {
-        const Group& g = groups_[group->second];
-        line("if (" + g.name + ".holds) {");
-        line(what + "_some<" + word_type(bytes) + ", " + to_string(g.step) + ">(" + g.name + ", " +
-             to_string(c.imm - g.begin) + ", mask" + values + ");" + after);
+        line("if (" + looked + ".holds) {");
+        line(what + "_some<" + word_type(bytes) + ", " + rise + ">(" + looked + ", " + from +
+             ", mask" + values + ");" + after);
         line("} else");
     }
-    const auto space = static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
-    line("if (__builtin_expect(" + what + "<" + word_type(bytes) +
-         ", Window::" + (space == ptx::Space::shared ? "shared" : "flat") + ">(w, mask, " +
+    line("if (__builtin_expect(" + what + "<" + word_type(bytes) + ", " + window + ">(w, mask, " +
          to_string(c.slot) + ", " + address + ", " + to_string(c.imm) + values + "), 1)) {");
     line(after);
     line("} else {");
     handler(b, n);
     line("} }");
+}
+
+// Whether all that an access reads and writes is in variables, or has one value for ever.
+bool Printer::is_held(const Step& step) const {
+    for (const Access& access : step.accesses) {
+        const Register* r = program_.at(access.offset);
+        if (r ? r->file && !r->constant : access.write) return false;
+    }
+    return true;
+}
+
+// Where these lie in the register file; 0 where it has them already.
+std::string Printer::places_of(const Step& step) const {
+    std::string text;
+    for (std::size_t k = 0; k < step.accesses.size(); ++k) {
+        const Register* r = program_.at(step.accesses[k].offset);
+        text +=
+            (k == 1 ? ", {" : ", ") + to_string(!r || r->constant || r->special ? 0 : r->offset);
+    }
+    return text + "}";
 }
 
 // Lane after lane, without the interpreter's way there.

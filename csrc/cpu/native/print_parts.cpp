@@ -1,77 +1,135 @@
-// csrc/cpu/native/print_parts.cpp - a large kernel: each block is a function of its own.
+// csrc/cpu/native/print_parts.cpp - a large kernel: stretches of its blocks are functions.
 //
-// A compiler's time for one function of thousands of instructions, hundreds of ways and as many
-// vectors alive in between rises faster than these: minutes. So registers are variables of blocks
-// alone, between which they lie in the register file, where the interpreter has them, too; what
-// has one value for all lanes is in a frame that all blocks see. Loops of several short blocks pay
-// for that, so smaller kernels are one function. Of rounds ahead (print_rounds.cpp) a large kernel
-// knows nothing: they are for short loops.
+// A compiler's time for one function of many instructions, hundreds of ways and as many vectors
+// alive in between rises faster than these: minutes. So a large kernel is cut into parts, never
+// through a loop that fits into one. Registers are variables of a part, and lie between parts in
+// the register file, where the interpreter has them, too; what has one value for all lanes is in a
+// frame that all parts see.
+//
+// Lanes may wait inside a part that others have left. So what the part has written of others' is
+// put back as a whole where anybody waits; else what is needed where the running lanes go on.
 #include "cpu/native/print.hpp"
 
 namespace cupola::cpu::native {
 
 using std::to_string;
 
-// The registers that block b has variables for, in their order.
-std::set<const Register*> Printer::accessed(std::uint32_t b) const {
-    std::set<const Register*> found;
-    const Block& block = program_.blocks[b];
-    for (std::uint32_t n = block.first; n < block.end; ++n)
-        for (const Access& access : program_.steps[n].accesses)
-            if (const Register* r = program_.at(access.offset); r && is_moved(*r)) found.insert(r);
+namespace {
+
+constexpr std::uint32_t most_of_part = 60;  // Codes, of what is not one loop or one block
+
+}  // namespace
+
+std::uint32_t Printer::codes(Part part) const {
+    return program_.blocks[part.last].end - program_.blocks[part.first].first;
+}
+
+// Blocks in their order, as many as go into a part; small loops are not cut.
+std::vector<Printer::Part> Printer::parts() const {
+    std::vector<Part> parts;
+    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {
+        const Block& block = program_.blocks[b];
+        Part piece = {b, block.head ? block.loop_end : b};
+        if (codes(piece) > most_of_part) piece.last = b;
+        b = piece.last;
+        if (!parts.empty() && codes({parts.back().first, b}) <= most_of_part)
+            parts.back().last = b;
+        else
+            parts.push_back(piece);
+    }
+    return parts;
+}
+
+void Printer::find_here() {
+    here_.clear();
+    changed_.clear();
+    for (std::uint32_t n = program_.blocks[part_.first].first; n < program_.blocks[part_.last].end;
+         ++n)
+        for (const Access& access : program_.steps[n].accesses) {
+            const Register* r = program_.at(access.offset);
+            if (!r || !is_moved(*r)) continue;
+            here_.insert(r->offset);
+            if (access.write && r->crosses && !r->steady) changed_.insert(r->offset);
+        }
+}
+
+// Registers of the part that are alive at one of these blocks.
+std::set<std::int32_t> Printer::alive_at(const std::set<std::uint32_t>& blocks) const {
+    std::set<std::int32_t> found;
+    for (const std::int32_t offset : here_) {
+        const std::size_t n = program_.number_of(*program_.at(offset));
+        for (const std::uint32_t b : blocks)
+            if (program_.blocks[b].live[n]) found.insert(offset);
+    }
     return found;
 }
 
-// Where block b begins: its variables, and what it reads of others.
-void Printer::fetch(std::uint32_t b) {
-    if (!parts_) return;
-    changed_.clear();
-    for (const Register* r : accessed(b)) {
-        declare(*r);
-        if (is_resident(*r) && program_.blocks[b].live[program_.number_of(*r)])
-            line("fill(" + r->name() + ", r, " + to_string(r->offset) + ");");
-    }
-}
-
-// What it writes without having read it keeps the values of lanes that are elsewhere.
-void Printer::fetch_written(std::uint32_t b) {
-    if (!parts_) return;
-    for (const Register* r : accessed(b))
-        if (is_resident(*r) && !program_.blocks[b].live[program_.number_of(*r)])
-            line("fill(" + r->name() + ", r, " + to_string(r->offset) + ");");
-}
-
-// Before others see the register file.
-void Printer::put_back() {
-    for (const std::int32_t offset : changed_)
-        line("spill(" + program_.at(offset)->name() + ", r, " + to_string(offset) + ");");
-}
-
-// Says where the running lanes go on; nullptr or the place of halt where they do not.
-void Printer::part(std::uint32_t b) {
-    line("[[gnu::noinline]] static const Code* part_" + to_string(b) +
-         "(Warp& w, std::byte* r, const Services& s, Frame& f) {");
-    line("const Code* const code = s.code; const Code* next; std::uint32_t mask;");
+void Printer::part(std::size_t number, const std::set<std::uint32_t>& entries) {
+    find_here();
+    const auto each = [&](const std::set<std::int32_t>& offsets, const char* verb) {
+        for (const std::int32_t offset : offsets)
+            line(verb + ("(" + program_.at(offset)->name()) + ", r, " + to_string(offset) + ");");
+    };
+    line("[[gnu::noinline]] static const Code* part_" + to_string(number) +
+         "(Warp& w, std::byte* r, const Services& s, Frame& f, std::uint32_t at) {");
+    line("const Code* const code = s.code; const Code* next; std::uint32_t mask = w.mask;");
+    line("bool ahead = false; std::uint32_t left = 0; (void)ahead; (void)left;");
     line("auto& before = f.before; (void)before;");
     for (const Register& r : program_.registers)
-        if (is_framed(r)) declare(r);
-    body(b);
+        if (is_framed(r) || here_.count(r.offset) != 0) declare(r);
+    const std::set<std::int32_t> needed = alive_at(entries);
+    each(needed, "fill");
+    std::set<std::int32_t> others = changed_;
+    for (const std::int32_t offset : needed) others.erase(offset);
+    line("if (w.ready_count + w.waiting_count != 0) {");
+    each(others, "fill");
+    line("}");
+    std::set<std::uint32_t> places;
+    for (std::uint32_t b = part_.first; b <= part_.last; ++b)
+        if (loop_around(b) < 0) places.insert(b);
+    ways(places);
+    for (std::uint32_t b = part_.first; b <= part_.last; ++b) {
+        check_size(text_);
+        block(b);
+    }
+    line("O: next = onward(w, next, s);");
+    line("A:");
+    elsewhere("dispatch");
+    line("leave: next = code + at;");
+    line("halted: gone:");
+    each(changed_, "spill");
+    line("return next;");
     line("turned: f.turned = true; return nullptr; }");
 }
 
 void Printer::in_parts() {
     parts_ = true;
+    const std::vector<Part> parts = this->parts();
+    std::vector<std::size_t> part_of;
+    std::vector<std::set<std::uint32_t>> entries;  // blocks that are come to from elsewhere
+    for (const Part& part : parts) {
+        part_of.resize(part.last + 1, entries.size());
+        entries.push_back({part.first});
+    }
+    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {
+        if (program_.blocks[b].entry) entries[part_of[b]].insert(b);
+        for (const std::uint32_t to : program_.blocks[b].successors)
+            if (part_of[to] != part_of[b]) entries[part_of[to]].insert(to);
+    }
     line("struct Frame {");
     for (const Register& r : program_.registers)
         if (is_framed(r)) line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
-    line("bool turned; std::uint64_t before[" + accesses() + "]; };");
+    line("bool turned = false; std::uint64_t before[" + accesses() + "] = {};");
+    const std::size_t frame = text_.size();
+    line("};");
     line("struct Parts {");
-    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {
-        check_size(text_);
-        part(b);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        part_ = parts[k];
+        part(k, entries[k]);
     }
     line("};");
-    line("Frame f = {};");
+    here_.clear();
+    line("Frame f;");
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
     constants_of_block();
@@ -81,9 +139,11 @@ void Printer::in_parts() {
     same(true);
     enter();
     line("dispatch: switch (at) {");
-    for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)
-        line("case " + to_string(program_.blocks[b].first) + ": next = Parts::part_" +
-             to_string(b) + "(w, r, s, f); break;");
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        for (const std::uint32_t b : entries[k])
+            line("case " + to_string(program_.blocks[b].first) + ":");
+        line("next = Parts::part_" + to_string(k) + "(w, r, s, f, at); break;");
+    }
     line("default: goto leave; }");
     line("if (next && next != s.halt) {");
     line("at = static_cast<std::uint32_t>(next - code); goto dispatch; }");
@@ -91,6 +151,7 @@ void Printer::in_parts() {
     line("goto halted;");
     leave();
     text_ += "    }\n}\n";
+    text_.insert(frame, frame_);
 }
 
 }  // namespace cupola::cpu::native

@@ -12,7 +12,6 @@ using std::to_string;
 
 // What the loop's branch asks, if it is one that is known ahead. -1: it is not.
 std::int64_t Printer::question_of(std::uint32_t b) const {
-    if (program_.is_large()) return -1;
     const Block& block = program_.blocks[b];
     const Step& last = program_.steps[block.end - 1];
     if (!block.head || block.loop_end != b || last.kind != Kind::branch ||
@@ -49,6 +48,10 @@ std::string Printer::rise_of(std::uint32_t b, std::int32_t offset) {
     const Register* r = program_.at(other.offset);
     if ((a.offset != offset && c.offset != offset) || other.offset == offset) return "";
     return !r || r->constant || r->same ? input(other) + ".value" : "";
+}
+
+std::string Printer::rounds(std::uint32_t b) const {
+    return (parts_ ? "f.rounds" : "rounds") + to_string(b);
 }
 
 // The lines of some round to come, and whether all is well in it: a function, and how often.
@@ -89,9 +92,8 @@ bool Printer::plan_rounds(std::uint32_t b) {
             row(program_.steps[static_cast<std::uint32_t>(question)]) + ", " +
             (negate ? "false" : "true") + ">(" + asked_ + ", x + " + at + "));";
     const std::string cost = to_string(program_.kernel.code[program_.blocks[b].end - 1].cost);
-    const std::string rounds = "rounds" + to_string(b);
-    frame_ += "    Rounds<" + to_string(count) + "> " + rounds + ";\n";
-    line("auto& by = " + rounds + ".by[w.index];");
+    frame_ += "    Rounds<" + to_string(count) + "> rounds" + to_string(b) + ";\n";
+    line("auto& by = " + rounds(b) + ".by[w.index];");
     line("if (left != 0) --left;");
     line("else if (ahead && mask == all_lanes && code + " + to_string(last.targets[0]) +
          " < w.limit) {");
@@ -140,6 +142,7 @@ void Printer::end_rounds() {
 
 // Whether warps may stop at the head of some loop, with nothing of theirs in variables.
 bool Printer::passes() const {
+    if (parts_) return false;
     for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)
         if (program_.blocks[b].entry && question_of(b) >= 0) return true;
     return false;
@@ -149,9 +152,9 @@ bool Printer::passes() const {
 std::string Printer::next_round(std::uint32_t b) const {
     const std::string number = to_string(b);
     std::string pass;
-    if (program_.blocks[b].entry)
+    if (program_.blocks[b].entry && !parts_)
         pass = "if (left != 0) if (Warp* const onto = following(each, s, at)) { " +
-               alive(b, "spill") + "rounds" + number +
+               alive(b, "spill") + rounds(b) +
                ".keep(w, left, ahead); pass(w, next); each = onto; continue; } ";
     return "{ " + pass + "goto R" + number + "; }";
 }

@@ -76,6 +76,7 @@ Program::Program(const KernelCode& decoded) : kernel(decoded), steps(decoded.cod
         if (targets > most_targets) throw Unprintable{"it has too many branches"};
     }
     find_registers();
+    find_parameters();
     find_blocks();
     find_loops();
     find_same();
@@ -183,6 +184,54 @@ void Program::find_any_nan() {
         for (const Access& access : step.accesses)
             if (access.write && access.offset != 0)
                 step.any_nan = !told[by_offset_.at(access.offset)];
+    }
+}
+
+// Loads from the parameters' address and a constant, as compilers make of a structure's members,
+// are loads of parameters.
+void Program::find_parameters() {
+    std::map<std::int32_t, std::uint64_t> places;  // registers that have such an address
+    for (const auto& [which, offset] : kernel.specials)
+        if (which == static_cast<unsigned>(Hidden::parameter_base)) places[offset] = 0;
+    if (places.empty()) return;
+    const auto place = [&](const Access& access, std::uint64_t& at) {
+        const auto found = places.find(access.offset);
+        if (found != places.end()) at = found->second;
+        return found != places.end();
+    };
+    for (std::uint32_t n = 0; n < steps.size(); ++n) {
+        Step& step = steps[n];
+        std::uint64_t at = 0;
+        if (!step.known || step.guarded || step.accesses.empty()) continue;
+        if (step.kind == Kind::lanes && step.accesses[0].bytes == 8) {
+            const Register* to =
+                step.accesses[0].write ? this->at(step.accesses[0].offset) : nullptr;
+            if (!to || to->writes != 1 || to->file) continue;
+            const std::string_view m = step.origin.form.form().mnemonic;
+            const std::size_t last = step.accesses.size() - 1;
+            if (m == "mov" && last == 1 && place(step.accesses[1], at)) places[to->offset] = at;
+            if (m != "add" || last != 2 || step.origin.key.type == ptx::Type::f64) continue;
+            for (const std::size_t k : {1, 2}) {
+                const Register* by = this->at(step.accesses[3 - k].offset);
+                if (by && by->constant && place(step.accesses[k], at))
+                    places[to->offset] = at + by->value;
+            }
+        }
+        if (step.kind != Kind::load || !place(step.accesses[0], at)) continue;
+        bool held = true;
+        for (std::size_t k = 1; k < step.accesses.size(); ++k)
+            if (const Register* to = this->at(step.accesses[k].offset)) held &= !to->file;
+        const auto space =
+            static_cast<ptx::Space>(ptx::field::space.get(step.origin.key.modifiers));
+        const std::uint64_t all =
+            std::uint64_t{ptx::bytes_of(step.origin.key.type)} * (step.accesses.size() - 1);
+        at += static_cast<std::uint64_t>(kernel.code[n].imm);
+        if (!held || space == ptx::Space::shared || at % all != 0 || at > kernel.parameter_bytes ||
+            kernel.parameter_bytes - at < all)
+            continue;
+        step.kind = Kind::parameter;
+        step.parameter = static_cast<std::int64_t>(at);
+        step.accesses.erase(step.accesses.begin());
     }
 }
 

@@ -44,13 +44,14 @@ struct Access {
 struct Step {
     Kind kind = Kind::handler;
     exec::Origin origin;
-    bool known = false;    // there is an origin
-    bool guarded = false;  // between guard_begin and guard_end
-    bool flows = false;    // may go on elsewhere than behind itself
-    bool retried = false;  // lanes may wait, to run it again
-    bool entered = false;  // machine code is entered behind it
-    bool opaque = false;   // what it reads and writes is not known
-    bool any_nan = false;  // nobody tells a NaN of its result from another
+    bool known = false;          // there is an origin
+    bool guarded = false;        // between guard_begin and guard_end
+    bool flows = false;          // may go on elsewhere than behind itself
+    bool retried = false;        // lanes may wait, to run it again
+    bool entered = false;        // machine code is entered behind it
+    bool opaque = false;         // what it reads and writes is not known
+    bool any_nan = false;        // nobody tells a NaN of its result from another
+    std::int64_t parameter = 0;  // where among the parameters it loads
     std::vector<Access> accesses;
     std::vector<std::uint32_t> targets;  // Codes that it leads to, beside the next
     bool ends = false;                   // does not lead to the next
@@ -113,7 +114,7 @@ class Program {
     std::vector<std::uint32_t> entries() const;  // Codes
     bool waits() const;                          // lanes wait in it, for others
     // Too many instructions for one function: see print_parts.cpp.
-    bool is_large() const { return steps.size() > 1000; }
+    bool is_large() const { return steps.size() > 250; }
 
     std::size_t number_of(const Register& r) const {
         return static_cast<std::size_t>(&r - registers.data());
@@ -132,6 +133,7 @@ class Program {
     bool describe_memory(std::uint32_t n);
     void find_registers();
     void note(const Access& access, std::uint32_t n);
+    void find_parameters();
     void find_same();
     void find_steps();
     void find_fixed();

@@ -83,7 +83,7 @@ std::string Printer::input(const Access& access) {
 
 std::string Printer::output(const Access& access, bool guarded, std::string& after) {
     const Register* r = program_.at(access.offset);
-    if (r && r->steady && !is_resident(*r)) {
+    if (r && r->steady) {
         line("fill(" + r->name() + ", r, " + to_string(r->offset) + ");");
         after += "spill(" + r->name() + ", r, " + to_string(r->offset) + ");";
     }
@@ -115,7 +115,7 @@ std::string Printer::bits_output(const Access& p, const Access* q, bool guarded,
             after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
             mask = true;
         }
-        if (r.steady && !is_resident(r)) {
+        if (r.steady) {
             line("fill(" + name + ", r, " + to_string(r.offset) + ");");
             after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
         }
@@ -147,7 +147,7 @@ void Printer::lanes(std::uint32_t n) {
             text += bits_output(access, second, step.guarded, after);
         }
     }
-    line("map<" + row(step) + ">(mask" + text + ");" + after);
+    line((parts_ ? "map_apart<" : "map<") + row(step) + ">(mask" + text + ");" + after);
 }
 
 void Printer::logic(std::uint32_t n) {
@@ -161,13 +161,20 @@ void Printer::logic(std::uint32_t n) {
          ">>(mask, " + to + text + ");" + after);
 }
 
+std::string Printer::parameter(const Step& step, std::size_t k) const {
+    const unsigned bytes = step.accesses[k].bytes;
+    return "parameter<" + word_type(bytes) + ">(w, " +
+           to_string(step.parameter + static_cast<std::int64_t>(k * bytes)) + ")";
+}
+
 // An instruction whose results are the same for all lanes for ever.
 void Printer::once(std::uint32_t n) {
     const Step& step = program_.steps[n];
     const Code& c = program_.kernel.code[n];
     if (step.kind == Kind::parameter) {
-        const Register& r = *program_.at(c.op[0]);
-        line(r.name() + " = parameter<" + word_type(r.bytes) + ">(w, " + to_string(c.imm) + ");");
+        for (std::size_t k = 0; k < step.accesses.size(); ++k)
+            if (const Register* r = program_.at(step.accesses[k].offset))
+                line(r->name() + " = " + parameter(step, k) + ";");
         return;
     }
     const ptx::Shapes& shapes = step.origin.form.form().shapes;
@@ -247,7 +254,6 @@ std::set<std::uint32_t> Printer::unread(std::uint32_t b) const {
 void Printer::statements(std::uint32_t b) {
     const Block& block = program_.blocks[b];
     const std::set<std::uint32_t> idle = full_ ? unread(b) : std::set<std::uint32_t>{};
-    if (!full_) fetch_written(b);
     for (std::uint32_t n = block.first; n < block.end; ++n)
         if (idle.count(n) == 0) statement(b, n);
 }
@@ -264,14 +270,6 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
             }
         return any;
     };
-    // From these a warp may leave, or wait. (Of lanes that exit nobody asks any more.)
-    const bool leaves = step.kind == Kind::handler || step.kind == Kind::ballot ||
-                        step.kind == Kind::barrier || step.kind == Kind::atomic;
-    if (leaves) put_back();
-    if (leaves && !step.guarded) changed_.clear();  // else they may have been left out
-    for (const Access& access : step.accesses)
-        if (const Register* r = access.write ? program_.at(access.offset) : nullptr)
-            if (is_resident(*r) && step.kind != Kind::handler) changed_.insert(r->offset);
     switch (step.kind) {
         case Kind::lanes:
             if (is_same()) break;  // constants of the block or the warp
@@ -285,16 +283,15 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
             line("}");
             break;
         case Kind::parameter: {
-            if (is_same() || c.op[0] == 0) break;
-            const Register& r = *program_.at(c.op[0]);
-            const std::string value =
-                "parameter<" + word_type(r.bytes) + ">(w, " + to_string(c.imm) + ")";
-            if (r.file) {
-                handler(b, n);
-                break;
-            }
-            line("set_same<" + word_type(r.bytes) + ">(" + value + ", " +
-                 (masked(r, step.guarded) ? "mask" : "all_lanes") + ", " + r.name() + ");");
+            if (is_same()) break;
+            for (const Access& access : step.accesses)
+                if (const Register* r = program_.at(access.offset); r && r->file)
+                    return handler(b, n);
+            for (std::size_t k = 0; k < step.accesses.size(); ++k)
+                if (const Register* r = program_.at(step.accesses[k].offset))
+                    line("set_same<" + word_type(r->bytes) + ">(" + parameter(step, k) + ", " +
+                         (masked(*r, step.guarded) ? "mask" : "all_lanes") + ", " + r->name() +
+                         ");");
             break;
         }
         case Kind::load:

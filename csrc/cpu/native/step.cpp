@@ -101,6 +101,7 @@ void Program::describe(std::uint32_t n) {
     for (const unsigned bytes : {1u, 2u, 4u, 8u, 16u})
         if (c.run == isa().find_parameter_load(bytes)) {
             step.kind = bytes <= 8 ? Kind::parameter : Kind::handler;
+            step.parameter = c.imm;
             step.accesses.push_back({c.op[0], static_cast<std::uint8_t>(bytes), true});
             return;
         }

@@ -130,9 +130,9 @@ void Program::find_sweep() {
             case Kind::lanes:
             case Kind::logic:
             case Kind::parameter:
-                if (step.kind == Kind::parameter && step.accesses[0].offset != 0 &&
-                    !at(step.accesses[0].offset)->same)
-                    return;
+                if (step.kind == Kind::parameter)
+                    for (const Access& access : step.accesses)
+                        if (access.offset != 0 && !at(access.offset)->same) return;
                 if (!sweeper.computes(step)) return;
                 break;
             case Kind::load:

@@ -44,8 +44,8 @@ template <unsigned E>
 inline constexpr bool fits<void, E, Predicate> = E >= 4;
 template <class T, unsigned E, bool Masked>
 inline constexpr bool fits<T, E, Writes<Masked, E>> = sizeof(T) == E && (!Masked || E >= 4);
-template <bool Masked>
-inline constexpr bool fits<void, 4, WritesBits<Masked>> = true;
+template <unsigned E, bool Masked>
+inline constexpr bool fits<void, E, WritesBits<Masked>> = E >= 4;
 
 template <class T, unsigned E, unsigned K>
 CUPOLA_INLINE auto vector_in(const Reads<E>& o) {
@@ -64,6 +64,16 @@ CUPOLA_INLINE auto vector_in(const Predicate& o) {
 template <class... T>
 struct Types {};
 
+template <unsigned K, bool Masked, unsigned E, class V>
+CUPOLA_INLINE void write_vector(std::uint32_t mask, const Writes<Masked, E>& to, V made) {
+    using Words = VectorOfLanes<Bytes<E>, E>;
+    if constexpr (Masked) {
+        const Words now = Words(made), old = Words(to.v.v[K]);
+        to.v.v[K] = typename Lanes<E>::Vector(vector_of_bits<E, K>(mask) ? now : old);
+    } else {
+        to.v.v[K] = typename Lanes<E>::Vector(made);
+    }
+}
 template <class Sem, class M, unsigned E, unsigned K, bool Masked, class D, class... T, class... O>
 CUPOLA_INLINE void run_vector(std::uint32_t mask, const Writes<Masked, E>& to, Types<D, T...>,
                               const O&... from) {
@@ -79,7 +89,7 @@ CUPOLA_INLINE void run_vector(std::uint32_t mask, const Writes<Masked, E>& to, T
 }
 template <class Sem, class M, unsigned E, unsigned K, class... T, class... O>
 CUPOLA_INLINE std::uint32_t run_bits(Types<T...>, const O&... from) {
-    VectorOfLanes<std::int32_t, E> made;
+    VectorOfLanes<std::conditional_t<E == 8, std::int64_t, std::int32_t>, E> made;
     Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
     return signs(made) << K * Lanes<E>::size / E;
 }
@@ -95,6 +105,55 @@ CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Ty
     write_bits(to, mask, (run_bits<Sem, M, E, K>(Types<T...>(), from...) | ...));
 }
 
+// ---- of 32 bits and 64 ----------------------------------------------------------------------
+// As many lanes at a time as a vector of the wider ones has: of the others, half a vector.
+
+template <class T, class O>
+inline constexpr bool fits_either = false;
+template <class T, unsigned E>
+inline constexpr bool fits_either<T, Reads<E>> = sizeof(T) == E&& E >= 4;
+template <class T, class W>
+inline constexpr bool fits_either<T, One<W>> = sizeof(T) == sizeof(W) && sizeof(T) >= 4;
+template <class T, unsigned E, bool Masked>
+inline constexpr bool fits_either<T, Writes<Masked, E>> = sizeof(T) == E&& E >= 4 && E <= 8;
+
+template <class T, unsigned G, unsigned K, unsigned E>
+CUPOLA_INLINE auto some_in(const Reads<E>& o) {
+    if constexpr (G * E == Lanes<E>::size) {
+        return VectorOf<T, G * E>(o.v.v[K]);
+    } else {
+        const auto whole = o.v.v[K / 2];
+        VectorOf<T, G * E> part;
+        __builtin_memcpy(&part, reinterpret_cast<const std::byte*>(&whole) + K % 2 * sizeof part,
+                         sizeof part);
+        return part;
+    }
+}
+template <class T, unsigned G, unsigned K, class W>
+CUPOLA_INLINE auto some_in(const One<W>& o) {
+    using Words = VectorOf<W, G * sizeof(W)>;
+    return VectorOf<T, G * sizeof(T)>(Words{} + o.value);
+}
+template <class Sem, class M, unsigned G, unsigned K, class D, class... T, class... O>
+CUPOLA_INLINE auto run_some(Types<D, T...>, const O&... from) {
+    VectorOf<D, G * sizeof(D)> made;
+    Sem::template lane<M>(made, some_in<T, G, K>(from)...);
+    return made;
+}
+template <class Sem, class M, unsigned G, std::size_t... K, bool Masked, unsigned E, class D,
+          class... T, class... O>
+CUPOLA_INLINE void run_mixed(std::uint32_t mask, std::index_sequence<K...>, Types<D, T...> types,
+                             const Writes<Masked, E>& to, const O&... from) {
+    if constexpr (G * E == Lanes<E>::size)
+        (write_vector<K>(mask, to, run_some<Sem, M, G, K>(types, from...)), ...);
+    else
+        (write_vector<K>(mask, to,
+                         joined<D, G * E>(run_some<Sem, M, G, 2 * K>(types, from...),
+                                          run_some<Sem, M, G, 2 * K + 1>(types, from...),
+                                          std::make_index_sequence<2 * G>())),
+         ...);
+}
+
 // What a vector's function is asked for: the first operand's type that there is.
 template <class... T>
 struct FirstType;
@@ -105,7 +164,17 @@ struct FirstType<T, U...> {
 template <class... U>
 struct FirstType<void, U...> : FirstType<U...> {};
 
+template <class... T>
+inline constexpr unsigned widest = ((sizeof(T) == 8) || ...) ? 8 : 4;
+
 template <class Row, class M, std::size_t... I, class... O>
+[[gnu::noinline]] void map_called(std::uint32_t mask, std::index_sequence<I...> index,
+                                  O... operands) {
+    map_at<Row, M>(mask, index, operands...);
+}
+
+// `Called`: what takes no vectors is compiled once for all places that have it.
+template <bool Called, class Row, class M, std::size_t... I, class... O>
 CUPOLA_INLINE void map_row(std::uint32_t mask, std::index_sequence<I...> index,
                            const O&... operands) {
     using T = typename FirstType<Element<Row, I, M>...>::type;
@@ -113,6 +182,13 @@ CUPOLA_INLINE void map_row(std::uint32_t mask, std::index_sequence<I...> index,
     if constexpr ((fits<Element<Row, I, M>, E, O> && ...) && takes_vectors<typename Row::Sem, M, T>)
         run_vectors<typename Row::Sem, M, E>(mask, std::make_index_sequence<Lanes<E>::count>(),
                                              Types<Element<Row, I, M>...>(), operands...);
+    else if constexpr (mixes_widths<typename Row::Sem, M> &&
+                       (fits_either<Element<Row, I, M>, O> && ...))
+        run_mixed<typename Row::Sem, M, vector_bytes / widest<Element<Row, I, M>...>>(
+            mask, std::make_index_sequence<Lanes<E>::count>(), Types<Element<Row, I, M>...>(),
+            operands...);
+    else if constexpr (Called)
+        map_called<Row, M>(mask, index, Lent<O>(operands).lend()...);
     else
         map_at<Row, M>(mask, index, operands...);
 }
@@ -120,7 +196,11 @@ CUPOLA_INLINE void map_row(std::uint32_t mask, std::index_sequence<I...> index,
 // A row's function for each lane; results that are masked are written in the mask's lanes alone.
 template <class Row, class M, class... O>
 CUPOLA_INLINE void map(std::uint32_t mask, const O&... operands) {
-    map_row<Row, M>(mask, std::index_sequence_for<O...>(), operands...);
+    map_row<false, Row, M>(mask, std::index_sequence_for<O...>(), operands...);
+}
+template <class Row, class M, class... O>
+CUPOLA_INLINE void map_apart(std::uint32_t mask, const O&... operands) {
+    map_row<true, Row, M>(mask, std::index_sequence_for<O...>(), operands...);
 }
 
 }  // namespace cupola::cpu::CUPOLA_ISA

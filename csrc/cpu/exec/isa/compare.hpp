@@ -55,7 +55,7 @@ V all_bits(V is) {
 
 struct SetPredicate {
     template <class M, class T>
-    static constexpr bool vectors = sizeof(T) == 4 && !M::ftz;
+    static constexpr bool vectors = sizeof(T) >= 4 && !M::ftz;
     template <class M, class P, class T>
     static void lane(P& p, T a, T b) {
         if constexpr (std::is_same_v<T, Half>)

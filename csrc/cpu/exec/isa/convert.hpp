@@ -7,6 +7,8 @@
 namespace cupola::cpu::CUPOLA_ISA {
 
 struct ConvertInteger {
+    template <class M>
+    static constexpr bool mixes = both_wide<M> && !M::sat;
     template <class M, class D, class S>
     static void lane(D& d, S a) {
         if constexpr (M::sat) {
@@ -15,7 +17,7 @@ struct ConvertInteger {
                     high = std::numeric_limits<D>::max();
             d = static_cast<D>(x < low ? low : x > high ? high : x);
         } else {
-            d = static_cast<D>(a);
+            d = converted<D>(a);
         }
     }
 };
@@ -35,15 +37,19 @@ double sticky_double(S a) {
 }
 
 struct IntegerToReal {
+    template <class M>
+    static constexpr bool mixes = both_wide<M> && !M::sat;
     template <class M, class D, class S>
     static void lane(D& d, S a) {
         if constexpr (is_short<D>) {
             double x = sticky_double(a);
             if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
             d = narrow_by<D, M::round>(x);
-        } else {
+        } else if constexpr (M::sat) {
             const D x = static_cast<D>(a);
-            d = M::sat ? (x > D(0) ? (x < D(1) ? x : D(1)) : D(0)) : x;
+            d = x > D(0) ? (x < D(1) ? x : D(1)) : D(0);
+        } else {
+            d = converted<D>(a);
         }
     }
 };

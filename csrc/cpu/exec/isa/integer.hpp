@@ -65,9 +65,14 @@ struct Mul {
     }
 };
 struct MulWide {
+    template <class M>
+    static constexpr bool mixes = both_wide<M>;
     template <class M, class W, class T>
     static void lane(W& d, T a, T b) {
-        d = wide_product(a, b);
+        if constexpr (std::is_integral_v<T>)
+            d = wide_product(a, b);
+        else
+            d = converted<W>(a) * converted<W>(b);
     }
 };
 struct Mad {
@@ -85,9 +90,13 @@ struct Mad {
     }
 };
 struct MadWide {
+    template <class M>
+    static constexpr bool mixes = both_wide<M>;
     template <class M, class W, class T>
     static void lane(W& d, T a, T b, W c) {
-        d = static_cast<W>(Modular<W>(wide_product(a, b)) + Modular<W>(c));
+        W product;
+        MulWide::lane<M>(product, a, b);
+        d = W(Modular<W>(product) + Modular<W>(c));
     }
 };
 
@@ -161,22 +170,28 @@ struct Abs {
 };
 struct Neg {
     template <class M, class T>
+    static constexpr bool vectors = sizeof(T) >= 4;
+    template <class M, class T>
     static void lane(T& d, T a) {
-        d = static_cast<T>(Modular<T>(0) - Modular<T>(a));
+        d = T(Modular<T>{} - Modular<T>(a));
     }
 };
 struct Min {
     template <class M, class T>
+    static constexpr bool vectors = sizeof(T) >= 4 && !M::relu;
+    template <class M, class T>
     static void lane(T& d, T a, T b) {
-        const T m = a < b ? a : b;
-        d = M::relu && m < T(0) + 0 ? T(0) : m;
+        d = a < b ? a : b;
+        if constexpr (M::relu) d = d < T(0) + 0 ? T(0) : d;
     }
 };
 struct Max {
     template <class M, class T>
+    static constexpr bool vectors = sizeof(T) >= 4 && !M::relu;
+    template <class M, class T>
     static void lane(T& d, T a, T b) {
-        const T m = a > b ? a : b;
-        d = M::relu && m < T(0) + 0 ? T(0) : m;
+        d = a > b ? a : b;
+        if constexpr (M::relu) d = d < T(0) + 0 ? T(0) : d;
     }
 };
 

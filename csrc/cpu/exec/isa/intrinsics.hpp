@@ -4,6 +4,7 @@
 // By the compilers' own names: <immintrin.h> alone takes as long as compiling a small kernel.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -25,9 +26,27 @@ struct EachOf<V, std::void_t<decltype(std::declval<V&>()[0] = 0)>> {
 template <class T>
 using Each = typename EachOf<T>::type;
 
-// Each lane's sign as a bit; of lanes of 32 bits that are 0 or -1.
+// Each lane's sign as a bit; of lanes of 32 bits, or of 64, that are 0 or -1.
+template <class V>
+[[gnu::always_inline]] inline std::uint32_t signs_of_64(V v) {
+#if defined(__AVX512DQ__)
+    if constexpr (sizeof(V) == 64) return __builtin_ia32_cvtq2mask512(VectorOf<long long, 64>(v));
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(V) == 32)
+        return static_cast<std::uint32_t>(__builtin_ia32_movmskpd256(VectorOf<double, 32>(v)));
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(V) == 16)
+        return static_cast<std::uint32_t>(__builtin_ia32_movmskpd(VectorOf<double, 16>(v)));
+#endif
+    std::uint32_t bits = 0;
+    for (unsigned i = 0; i < sizeof(V) / 8; ++i) bits |= static_cast<std::uint32_t>(v[i] & 1) << i;
+    return bits;
+}
 template <class V>
 [[gnu::always_inline]] inline std::uint32_t signs(V v) {
+    if constexpr (sizeof(Each<V>) == 8) return signs_of_64(v);
 #if defined(__AVX512DQ__)
     if constexpr (sizeof(V) == 64) return __builtin_ia32_cvtd2mask512(VectorOf<int, 64>(v));
 #endif
@@ -66,6 +85,29 @@ template <class V>
     long long any = 0;
     for (unsigned i = 0; i < sizeof(V) / 8; ++i) any |= words[i];
     return any == 0;
+}
+
+// A value, or those of a vector, as another type's.
+template <class D, class S>
+[[gnu::always_inline]] inline D converted(S a) {
+    if constexpr (std::is_same_v<Each<S>, S>)
+        return static_cast<D>(a);
+    else
+        return __builtin_convertvector(a, D);
+}
+
+// Two vectors as one of twice the lanes.
+template <class T, unsigned Bytes, std::size_t... I>
+[[gnu::always_inline]] inline VectorOf<T, 2 * Bytes> joined(VectorOf<T, Bytes> a,
+                                                            VectorOf<T, Bytes> b,
+                                                            std::index_sequence<I...>) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+    return __builtin_shufflevector(a, b, static_cast<int>(I)...);
+#endif
+#endif
+    return VectorOf<T, 2 * Bytes>{
+        (I < sizeof...(I) / 2 ? a[I % (sizeof...(I) / 2)] : b[I % (sizeof...(I) / 2)])...};
 }
 
 // Of two vectors the one or the other, by a bit each.

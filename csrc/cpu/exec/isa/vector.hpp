@@ -26,4 +26,14 @@ template <class Sem, class M, class T>
 inline constexpr bool takes_vectors<Sem, M, T, std::void_t<decltype(Sem::template vectors<M, T>)>> =
     Sem::template vectors<M, T>;
 
+// Such a one whose operands are of 32 bits or 64, in whichever way, says so by `mixes`.
+template <class Sem, class M, class = void>
+inline constexpr bool mixes_widths = false;
+template <class Sem, class M>
+inline constexpr bool mixes_widths<Sem, M, std::void_t<decltype(Sem::template mixes<M>)>> =
+    Sem::template mixes<M>;
+template <class M>
+inline constexpr bool both_wide = ptx::bytes_of(M::type) >= 4 &&
+                                  (M::type2 == Type::none || ptx::bytes_of(M::type2) >= 4);
+
 }  // namespace cupola::cpu::CUPOLA_ISA
