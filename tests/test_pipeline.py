@@ -512,6 +512,7 @@ def test_arguments_that_do_not_fit(add):
 def test_not_in_a_capture(add):
     x, out = numbers(10), np.zeros(10, np.int32)
     there = cupola.zeros(4, np.int32)
+    cupola.Stream.current().synchronize()  # else the zeros may come after what `stream` writes
     stream = cupola.Stream(non_blocking=True)
     with stream.capture() as graph:
         there.fill(3)

@@ -81,6 +81,12 @@ def test_blocks_whose_threads_do_the_same_and_rounds_that_are_alike_go_at_once()
             assert not at_once, name
 
 
+def test_what_lies_among_the_parameters_is_one_value():
+    module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
+    text = native_kernels.printed(module, "structure")
+    assert text.count("parameter<std::uint32_t>(w, 16)") == 2  # by name, and by address
+
+
 def test_large_kernels_are_functions_of_some_blocks_each(compiled):
     module = Driver().load(native_kernels.text_of(native_kernels.in_parts()))
     for name in native_kernels.in_parts():

@@ -84,7 +84,7 @@ void Printer::part(std::size_t number, const std::set<std::uint32_t>& entries) {
     line("if (w.ready_count + w.waiting_count != 0) {");
     each(others, "fill");
     line("}");
-    std::set<std::uint32_t> places;
+    std::set<std::uint32_t> places = entries;
     for (std::uint32_t b = part_.first; b <= part_.last; ++b)
         if (loop_around(b) < 0) places.insert(b);
     ways(places);
