@@ -12,7 +12,7 @@
 
 namespace cupola::cpu::native {
 
-// Writes one function. What it includes is csrc/cpu/native/access.hpp.
+// Writes one function. What it includes is csrc/cpu/native/apart.hpp.
 class Printer {
   public:
     Printer(const Program& program, std::string& text) : program_(program), text_(text) {}

@@ -28,38 +28,29 @@ using Each = typename EachOf<T>::type;
 
 // Each lane's sign as a bit; of lanes of 32 bits, or of 64, that are 0 or -1.
 template <class V>
-[[gnu::always_inline]] inline std::uint32_t signs_of_64(V v) {
-#if defined(__AVX512DQ__)
-    if constexpr (sizeof(V) == 64) return __builtin_ia32_cvtq2mask512(VectorOf<long long, 64>(v));
-#endif
-#if defined(__AVX__)
-    if constexpr (sizeof(V) == 32)
-        return static_cast<std::uint32_t>(__builtin_ia32_movmskpd256(VectorOf<double, 32>(v)));
-#endif
-#if defined(__SSE2__)
-    if constexpr (sizeof(V) == 16)
-        return static_cast<std::uint32_t>(__builtin_ia32_movmskpd(VectorOf<double, 16>(v)));
-#endif
-    std::uint32_t bits = 0;
-    for (unsigned i = 0; i < sizeof(V) / 8; ++i) bits |= static_cast<std::uint32_t>(v[i] & 1) << i;
-    return bits;
-}
-template <class V>
 [[gnu::always_inline]] inline std::uint32_t signs(V v) {
-    if constexpr (sizeof(Each<V>) == 8) return signs_of_64(v);
+    constexpr std::size_t each = sizeof(Each<V>);
 #if defined(__AVX512DQ__)
-    if constexpr (sizeof(V) == 64) return __builtin_ia32_cvtd2mask512(VectorOf<int, 64>(v));
+    if constexpr (sizeof(V) == 64 && each == 8)
+        return __builtin_ia32_cvtq2mask512(VectorOf<long long, 64>(v));
+    else if constexpr (sizeof(V) == 64)
+        return __builtin_ia32_cvtd2mask512(VectorOf<int, 64>(v));
 #endif
 #if defined(__AVX__)
-    if constexpr (sizeof(V) == 32)
+    if constexpr (sizeof(V) == 32 && each == 8)
+        return static_cast<std::uint32_t>(__builtin_ia32_movmskpd256(VectorOf<double, 32>(v)));
+    else if constexpr (sizeof(V) == 32)
         return static_cast<std::uint32_t>(__builtin_ia32_movmskps256(VectorOf<float, 32>(v)));
 #endif
 #if defined(__SSE2__)
-    if constexpr (sizeof(V) == 16)
+    if constexpr (sizeof(V) == 16 && each == 8)
+        return static_cast<std::uint32_t>(__builtin_ia32_movmskpd(VectorOf<double, 16>(v)));
+    else if constexpr (sizeof(V) == 16)
         return static_cast<std::uint32_t>(__builtin_ia32_movmskps(VectorOf<float, 16>(v)));
 #endif
     std::uint32_t bits = 0;
-    for (unsigned i = 0; i < sizeof(V) / 4; ++i) bits |= static_cast<std::uint32_t>(v[i] & 1) << i;
+    for (unsigned i = 0; i < sizeof(V) / each; ++i)
+        bits |= static_cast<std::uint32_t>(v[i] & 1) << i;
     return bits;
 }
 
