@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 
-def run(mode, cache, every=24, **more):
+def run(mode, cache, program=("-m", "ptx.native_kernels", "24"), **more):
     environment = {
         **os.environ,
         "CUPOLA_CPU_MODE": mode,
@@ -29,8 +29,9 @@ def run(mode, cache, every=24, **more):
         "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
         **more,
     }
-    command = [sys.executable, "-m", "ptx.native_kernels", str(every)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        [sys.executable, *program], env=environment, capture_output=True, text=True, timeout=600
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,22 @@ def test_machine_code_agrees_with_the_interpreter(compiled, folder):
     assert all(
         " compiled " in line for line in compiled[: -len(FAULTS)]
     )  # the last ones are faults
+
+
+ANOTHER = """
+from ptx import native_kernels as kernels
+from ptx.driver import Driver
+bodies = {**kernels.BODIES, **kernels.in_parts()}
+bodies = {name: bodies[name] for name in ("structure", "divergent", "divergent_in_parts")}
+kernels.run_bodies(Driver().load(kernels.text_of(bodies)), bodies)
+"""
+
+
+@pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++")
+def test_another_compiler(compiled, tmp_path):
+    done = run("compile", tmp_path, program=["-c", ANOTHER], CXX="clang++")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3 and set(done.stdout.splitlines()) <= set(compiled)
 
 
 def test_faults_are_the_interpreters(compiled):
@@ -90,10 +107,12 @@ def test_what_lies_among_the_parameters_is_one_value():
 def test_large_kernels_are_functions_of_some_blocks_each(compiled):
     module = Driver().load(native_kernels.text_of(native_kernels.in_parts()))
     for name in native_kernels.in_parts():
-        assert "struct Parts" in native_kernels.printed(module, name), name
+        text = native_kernels.printed(module, name)
+        assert "_part_0(" in text, name
+        assert name.startswith("sweeping") == ("struct Sweep" in text), name
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
     for name in native_kernels.BODIES:
-        assert "struct Parts" not in native_kernels.printed(module, name), name
+        assert "_part_0(" not in native_kernels.printed(module, name), name
     hashes = {line.split()[0]: line.split()[-1] for line in compiled}
     for name in native_kernels.in_parts():
         assert hashes[name] == hashes[name.replace("_in_parts", "")], name

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -77,7 +78,8 @@ def test_others_files_in_the_folder_stay(tmp_path):
     folder = tmp_path / "cpu"
     folder.mkdir(mode=0o700)
     others = ["notes.txt", "n" * 80 + ".so", "a" * 64 + "-" + "g" * 64 + ".so", "7.cpp", "7.1.c"]
-    passing = ["7.1.cpp", "7.1.made", "7.1.made.log"]
+    others += ["7.1.made.o", "7.1.made.1.so"]
+    passing = ["7.1.cpp", "7.1.made", "7.1.made.log", "7.1.made.0.o", "7.1.made.12.o.log"]
     for name in [*others, *passing, "8.1.cpp"]:
         (folder / name).write_text("")
         if name != "8.1.cpp":
@@ -96,6 +98,54 @@ def test_files_that_an_earlier_process_left_are_in_nobodys_way(tmp_path):
         print(refusal())
     """
     assert run(program, "compile", tmp_path) == ["compiled"]
+
+
+LARGE = """
+        WORK = "mul.lo.u32 %r5, %r5, %r0; xor.b32 %r5, %r5, %r0;" * 200
+        TEXT = text_of({"endure": "mov.u32 %r5, %r3; setp.lt.u32 %p0, %r3, 7; @%p0 bra ON;"
+                                  f"{WORK} ON: {WORK} st.global.u32 [%rd5], %r5;"})
+        def result():
+            out = np.zeros(4096, np.uint32)
+            driver.load(TEXT).run("endure", 5, 96, [out, out, np.uint32(12345)])
+            return out.tobytes().hex()
+"""
+
+
+def test_a_large_kernel_is_compiled_as_several_files_at_once(tmp_path):
+    compiler = script(
+        tmp_path / "c++", f'echo "$@" >> {tmp_path}/said; exec {real_compiler()} "$@"'
+    )
+    results, commands = [], []
+    for mode, threads in ("interpret", 1), ("compile", 1), ("compile", 2), ("compile", 2):
+        cache = tmp_path / f"{mode}{threads}"
+        (tmp_path / "said").write_text("")
+        settings = {"CUPOLA_CPU_THREADS": threads, "CXX": compiler}
+        results += run(LARGE + "        print(result())", mode, cache, **settings)
+        commands.append((tmp_path / "said").read_text().splitlines())
+        assert not cache.exists() or [f.suffix for f in (cache / "cpu").iterdir()] == [".so"]
+    assert len(set(results)) == 1
+    interpreted, one, several, again = commands
+    assert not interpreted and not again
+    assert len(one) == 1 and "CUPOLA_FILE" not in one[0] and " -shared " in one[0]
+    *files, last = several
+    assert sorted(re.findall(r"CUPOLA_FILE=\d", " ".join(files))) == [
+        "CUPOLA_FILE=0",
+        "CUPOLA_FILE=1",
+    ]
+    assert len(files) == 2 and " -shared " in last and last.count(".o") == 2
+
+
+def test_one_of_several_files_fails(tmp_path):
+    failing = script(
+        tmp_path / "c++",
+        f"""case "$*" in *CUPOLA_FILE=1*) echo no room >&2; exit 1;; esac
+        exec {real_compiler()} "$@"
+        """,
+    )
+    settings = {"CUPOLA_CPU_THREADS": 2, "CXX": failing}
+    said = run(LARGE + "        print(refusal())", "compile", tmp_path, **settings)
+    assert "c++ failed: no room" in said[0]
+    assert not list((tmp_path / "cpu").iterdir())
 
 
 @pytest.mark.parametrize("mode", ["auto", "compile"])

@@ -8,16 +8,32 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
+// Registers are written vector by vector where that is possible: arrays of lanes are what compilers
+// take longest for.
 template <class T>
 CUPOLA_INLINE void set_same(T value, std::uint32_t mask, Lanes<sizeof(T)>& v) {
-    alignas(64) T made[lanes], old[lanes], now[lanes];
-    for (auto& each : made) each = value;
-    if (mask == all_lanes) return collect_lanes(made, v);
+    constexpr unsigned E = sizeof(T);
+    using Words = VectorOfLanes<Bytes<E>, E>;
+    const Words made = Words{} + bit_cast<Bytes<E>>(value);
+    if (mask == all_lanes) {
+        for (auto& each : v.v) each = typename Lanes<E>::Vector(made);
+        return;
+    }
+    alignas(64) Bytes<E> all[lanes], old[lanes], now[lanes];
+    for (auto& each : all) each = bit_cast<Bytes<E>>(value);
     spread(v, old);
-    select(mask, made, old, now);
+    select(mask, all, old, now);
     collect_lanes(now, v);
 }
 
+// Along a line, elements of the halves of a warp. Where a vector is a half, or a part of one.
+template <unsigned E>
+inline constexpr bool halves_are_vectors = Lanes<E>::count >= 2;
+template <unsigned E>
+CUPOLA_INLINE std::uint64_t place_of_vector(unsigned k, std::uint64_t low, std::uint64_t high) {
+    constexpr unsigned some = Lanes<E>::count / 2;
+    return k < some ? low + k * Lanes<E>::size : high + (k - some) * Lanes<E>::size;
+}
 template <class T, unsigned Count, unsigned K>
 CUPOLA_INLINE void take_element(const T* memory, Lanes<sizeof(T)>& v) {
     alignas(64) T made[lanes];
@@ -155,11 +171,11 @@ CUPOLA_INLINE void take_masked(const T* memory, std::uint32_t mask, Lanes<sizeof
 
 template <class T, Window W, std::size_t... K, class A, class... D>
 CUPOLA_INLINE bool load_as(std::index_sequence<K...>, const Warp& w, std::uint32_t mask,
-                           std::uint32_t slot, A address, std::int64_t offset, D&... to) {
+                           std::uint32_t slot, const A& address, std::int64_t offset, D&... to) {
     constexpr unsigned count = sizeof...(D);
     alignas(64) T memory[lanes * count];
     alignas(64) OperandWord<A> x[lanes];
-    spread(address.v, x);
+    spread(address, x);
     if (!load_each<T, W, count>(w, mask, slot, x, offset, memory)) return false;
     (take_masked<T, count, K>(memory, mask, to), ...);
     return true;
@@ -178,7 +194,7 @@ CUPOLA_INLINE bool load_as(std::index_sequence<K...>, const Warp& w, std::uint32
 
 // False: nothing is done, and the handler has to.
 template <class T, Window W, class A, class... D>
-CUPOLA_INLINE bool load(const Warp& w, std::uint32_t mask, std::uint32_t slot, A address,
+CUPOLA_INLINE bool load(const Warp& w, std::uint32_t mask, std::uint32_t slot, const A& address,
                         std::int64_t offset, D&... to) {
     return load_as<T, W>(std::index_sequence_for<D...>(), w, mask, slot, address, offset, to...);
 }
@@ -191,6 +207,13 @@ CUPOLA_INLINE void load_along(std::index_sequence<K...>, Near near, std::int64_t
                         high = near.high + static_cast<std::uint64_t>(offset);
     if constexpr (S == 0) {
         (take_halves<T, K>(low, high, to), ...);
+    } else if constexpr (count == 1 && halves_are_vectors<sizeof(T)>) {
+        constexpr unsigned E = sizeof(T);
+        for (unsigned k = 0; k < Lanes<E>::count; ++k)
+            (__builtin_memcpy(&to.v[k],
+                              reinterpret_cast<const void*>(place_of_vector<E>(k, low, high)),
+                              Lanes<E>::size),
+             ...);
     } else {
         alignas(64) T memory[lanes * count];
         __builtin_memcpy(memory, reinterpret_cast<const void*>(low), sizeof memory / 2);
@@ -234,8 +257,8 @@ CUPOLA_INLINE Lanes<sizeof(T)> all_of(T value) {
     return v;
 }
 template <class T>
-CUPOLA_INLINE const Lanes<sizeof(T)>& lanes_of(Reads<sizeof(T)> o) {
-    return o.v;
+CUPOLA_INLINE const Lanes<sizeof(T)>& lanes_of(const Lanes<sizeof(T)>& v) {
+    return v;
 }
 template <class T>
 CUPOLA_INLINE Lanes<sizeof(T)> lanes_of(One<T> o) {
@@ -244,7 +267,8 @@ CUPOLA_INLINE Lanes<sizeof(T)> lanes_of(One<T> o) {
 
 template <class T, Window W, std::size_t... K, class A, class... S>
 CUPOLA_INLINE bool store_as(std::index_sequence<K...>, const Warp& w, std::uint32_t mask,
-                            std::uint32_t slot, A address, std::int64_t offset, S... from) {
+                            std::uint32_t slot, const A& address, std::int64_t offset,
+                            const S&... from) {
     constexpr unsigned count = sizeof...(S);
     alignas(64) T memory[lanes * count];
     (put_element<T, count, K>(lanes_of<T>(from), memory), ...);
@@ -253,30 +277,37 @@ CUPOLA_INLINE bool store_as(std::index_sequence<K...>, const Warp& w, std::uint3
     return store_each<T, W, count>(w, mask, slot, x, offset, memory);
 }
 template <class T, Window W, class A, class... S>
-CUPOLA_INLINE bool store(const Warp& w, std::uint32_t mask, std::uint32_t slot, A address,
-                         std::int64_t offset, S... from) {
+CUPOLA_INLINE bool store(const Warp& w, std::uint32_t mask, std::uint32_t slot, const A& address,
+                         std::int64_t offset, const S&... from) {
     return store_as<T, W>(std::index_sequence_for<S...>(), w, mask, slot, address, offset, from...);
 }
 
 template <class T, std::size_t... K, class... V>
 CUPOLA_INLINE void store_along(std::index_sequence<K...>, Near near, std::int64_t offset,
-                               V... from) {
-    constexpr unsigned count = sizeof...(V);
-    alignas(64) T memory[lanes * count];
-    (put_element<T, count, K>(lanes_of<T>(from), memory), ...);
-    __builtin_memcpy(reinterpret_cast<void*>(near.low + static_cast<std::uint64_t>(offset)), memory,
-                     sizeof memory / 2);
-    __builtin_memcpy(reinterpret_cast<void*>(near.high + static_cast<std::uint64_t>(offset)),
-                     memory + half * count, sizeof memory / 2);
+                               const V&... from) {
+    constexpr unsigned count = sizeof...(V), E = sizeof(T);
+    const std::uint64_t low = near.low + static_cast<std::uint64_t>(offset),
+                        high = near.high + static_cast<std::uint64_t>(offset);
+    if constexpr (count == 1 && halves_are_vectors<E>) {
+        const Lanes<E> v = (lanes_of<T>(from), ...);
+        for (unsigned k = 0; k < Lanes<E>::count; ++k)
+            __builtin_memcpy(reinterpret_cast<void*>(place_of_vector<E>(k, low, high)), &v.v[k],
+                             Lanes<E>::size);
+    } else {
+        alignas(64) T memory[lanes * count];
+        (put_element<T, count, K>(lanes_of<T>(from), memory), ...);
+        __builtin_memcpy(reinterpret_cast<void*>(low), memory, sizeof memory / 2);
+        __builtin_memcpy(reinterpret_cast<void*>(high), memory + half * count, sizeof memory / 2);
+    }
 }
 template <class T, std::int64_t S, class... V>
-CUPOLA_INLINE void store_near(Near near, std::int64_t offset, V... from) {
+CUPOLA_INLINE void store_near(Near near, std::int64_t offset, const V&... from) {
     store_along<T>(std::index_sequence_for<V...>(), near, offset, from...);
 }
 
 template <class T, std::size_t... K, class... V>
 CUPOLA_INLINE void store_some_along(std::index_sequence<K...>, Near near, std::int64_t offset,
-                                    std::uint32_t mask, V... from) {
+                                    std::uint32_t mask, const V&... from) {
     constexpr unsigned count = sizeof...(V), bytes = count * sizeof(T);
     alignas(64) T memory[lanes * count];
     (put_element<T, count, K>(lanes_of<T>(from), memory), ...);
@@ -288,7 +319,8 @@ CUPOLA_INLINE void store_some_along(std::index_sequence<K...>, Near near, std::i
     }
 }
 template <class T, std::int64_t S, class... V>
-CUPOLA_INLINE void store_some(Near near, std::int64_t offset, std::uint32_t mask, V... from) {
+CUPOLA_INLINE void store_some(Near near, std::int64_t offset, std::uint32_t mask,
+                              const V&... from) {
     store_some_along<T>(std::index_sequence_for<V...>(), near, offset, mask, from...);
 }
 
@@ -301,8 +333,8 @@ struct Repeated {
     T operator[](unsigned) const { return value; }
 };
 template <class T>
-CUPOLA_INLINE const T* elements_of(Reads<sizeof(T)> o, T* room) {
-    spread(o.v, room);
+CUPOLA_INLINE const T* elements_of(const Lanes<sizeof(T)>& v, T* room) {
+    spread(v, room);
     return room;
 }
 template <class T, class V>
@@ -323,8 +355,8 @@ template <class A, Window W, class V, class B, class C>
     return true;
 }
 template <class A, Window W, class X, class B, class C>
-CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot, X address,
-                          std::int64_t offset, B first, C second,
+CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot, const X& address,
+                          std::int64_t offset, const B& first, const C& second,
                           Lanes<sizeof(typename A::T)>& made) {
     using T = typename A::T;
     using V = OperandWord<X>;

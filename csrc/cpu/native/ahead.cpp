@@ -27,7 +27,7 @@ namespace cupola::cpu::native {
 namespace {
 
 // Bytes of source. A compiler takes some 10 s for so much, and more than in proportion beyond.
-constexpr std::size_t most_ahead = 192 * 1024;
+constexpr std::size_t most_ahead = 1024 * 1024;
 
 struct Loaded {
     void* library;
@@ -68,20 +68,18 @@ const exec::Ahead* entry_of(const Loaded& loaded, const std::string& kernel) {
     return static_cast<const exec::Ahead*>(dlsym(loaded.library, symbol_of(kernel).c_str()));
 }
 
-// A kernel's source under a number, and what it is found by.
+// A kernel's source under a number, and what it is found by: its source under the first one.
 std::string numbered(const Kernel& kernel, const std::string& level, std::size_t n) {
     const Program program(static_cast<const exec::KernelCode&>(kernel));
-    const std::string source = source_of(program, 0), name = name_of_kernel(n);
-    if (source.size() > most_ahead)
-        throw Unprintable{"it would take long to compile (" + std::to_string(source.size() >> 10) +
+    const std::string key = key_of(level, source_of(program, 0).text());
+    const std::string text = source_of(program, n).text();
+    if (text.size() > most_ahead)
+        throw Unprintable{"it would take long to compile (" + std::to_string(text.size() >> 10) +
                           " KiB of C++)"};
-    std::string text = n == 0 ? "" : "#define " + name_of_kernel(0) + " " + name + "\n";
-    text += source;
-    text += n == 0 ? "" : "#undef " + name_of_kernel(0) + "\n";
     // Declared first: a constant is nobody else's otherwise.
     const std::string entry = "const cupola::cpu::exec::Ahead " + symbol_of(kernel.name());
     return text + "extern \"C\" __attribute__((visibility(\"default\"))) " + entry + ";\n" + entry +
-           " = {\"" + key_of(level, source) + "\", cupola::cpu::CUPOLA_ISA::" + name + "};\n";
+           " = {\"" + key + "\", cupola::cpu::CUPOLA_ISA::" + name_of_kernel(n) + "};\n";
 }
 
 }  // namespace
@@ -112,7 +110,7 @@ bool make_ahead(const std::vector<const Kernel*>& kernels, const std::string& le
         without = source + " can't be written";
         return false;
     }
-    const bool done = compile(compiler, march_of(level), source, library, false, without);
+    const bool done = compile(compiler, march_of(level), 1, source, library, false, without);
     unlink(source.c_str());
     return done;
 }

@@ -10,7 +10,7 @@
 
 namespace cupola::cpu::native {
 
-// Compiles kernels to a library. Those which can't be, or would take a compiler minutes, are left
+// Compiles kernels to a library. Those which can't be, or would take a compiler long, are left
 // out: `without` has a line for each. False: there is no library, and `without` says why.
 bool make_ahead(const std::vector<const Kernel*>& kernels, const std::string& level,
                 const std::string& library, std::string& without);

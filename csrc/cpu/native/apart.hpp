@@ -12,8 +12,8 @@ struct Place {
     std::int32_t address, values[4];  // where these lie in the register file, if they are not there
 };
 template <unsigned E>
-void put(Reads<E> o, std::byte* r, std::int32_t at) {
-    spill(o.v, r, at);
+void put(const Lanes<E>& v, std::byte* r, std::int32_t at) {
+    *reinterpret_cast<Lanes<E>*>(r + at) = v;
 }
 template <class T>
 void put(One<T> o, std::byte* r, std::int32_t at) {
@@ -28,48 +28,44 @@ inline const Code* by_handler(Warp& w, std::uint32_t mask, std::byte* r, const S
     return next;
 }
 
-template <class T, Window W, std::int64_t S, std::size_t... K, class A, class... D>
-[[gnu::noinline]] const Code* load_called(std::index_sequence<K...>, Warp& w, std::uint32_t mask,
-                                          std::byte* r, const Services& s, const Place& place,
-                                          Near near, A address, D... to) {
-    const Code* const behind = s.code + place.code + 1;
-    if (near.holds) {
-        load_some<T, S>(near, place.from, mask, to.v...);
-        return behind;
+// Operands are copies that what calls these has made: nobody's address is known beyond them. Of
+// several elements a lane, which a compiler takes long for, there is the handler's way alone.
+template <class T, Window W, std::int64_t S, class A, class... D>
+[[gnu::noinline]] const Code* load_apart(Warp& w, std::uint32_t mask, std::byte* r,
+                                         const Services& s, const Place& place, Near near,
+                                         const A& address, D&... to) {
+    if constexpr (sizeof...(D) == 1) {
+        const Code* const behind = s.code + place.code + 1;
+        if (near.holds) {
+            load_some<T, S>(near, place.from, mask, to...);
+            return behind;
+        }
+        if (load<T, W>(w, mask, place.slot, address, place.offset, to...)) return behind;
     }
-    if (load<T, W>(w, mask, place.slot, address, place.offset, to.v...)) return behind;
     put(address, r, place.address);
-    (spill(to.v, r, place.values[K]), ...);
+    unsigned k = 0;
+    (put(to, r, place.values[k++]), ...);
     const Code* const next = by_handler(w, mask, r, s, place.code);
-    (fill(to.v, r, place.values[K]), ...);
+    k = 0;
+    ((to = *reinterpret_cast<const D*>(r + place.values[k++])), ...);
     return next;
 }
-template <class T, Window W, std::int64_t S, class A, class... D>
-CUPOLA_INLINE const Code* load_apart(Warp& w, std::uint32_t mask, std::byte* r, const Services& s,
-                                     const Place& place, Near near, A address, D&... to) {
-    return load_called<T, W, S>(std::index_sequence_for<D...>(), w, mask, r, s, place, near,
-                                Lent<A>(address).lend(),
-                                Lent<Writes<true, sizeof(T)>>(out<true>(to)).lend()...);
-}
-template <class T, Window W, std::int64_t S, std::size_t... K, class A, class... V>
-[[gnu::noinline]] const Code* store_called(std::index_sequence<K...>, Warp& w, std::uint32_t mask,
-                                           std::byte* r, const Services& s, const Place& place,
-                                           Near near, A address, V... values) {
-    const Code* const behind = s.code + place.code + 1;
-    if (near.holds) {
-        store_some<T, S>(near, place.from, mask, values...);
-        return behind;
-    }
-    if (store<T, W>(w, mask, place.slot, address, place.offset, values...)) return behind;
-    put(address, r, place.address);
-    (put(values, r, place.values[K]), ...);
-    return by_handler(w, mask, r, s, place.code);
-}
 template <class T, Window W, std::int64_t S, class A, class... V>
-CUPOLA_INLINE const Code* store_apart(Warp& w, std::uint32_t mask, std::byte* r, const Services& s,
-                                      const Place& place, Near near, A address, V... values) {
-    return store_called<T, W, S>(std::index_sequence_for<V...>(), w, mask, r, s, place, near,
-                                 Lent<A>(address).lend(), Lent<V>(values).lend()...);
+[[gnu::noinline]] const Code* store_apart(Warp& w, std::uint32_t mask, std::byte* r,
+                                          const Services& s, const Place& place, Near near,
+                                          const A& address, const V&... values) {
+    if constexpr (sizeof...(V) == 1) {
+        const Code* const behind = s.code + place.code + 1;
+        if (near.holds) {
+            store_some<T, S>(near, place.from, mask, values...);
+            return behind;
+        }
+        if (store<T, W>(w, mask, place.slot, address, place.offset, values...)) return behind;
+    }
+    put(address, r, place.address);
+    unsigned k = 0;
+    (put(values, r, place.values[k++]), ...);
+    return by_handler(w, mask, r, s, place.code);
 }
 
 }  // namespace cupola::cpu::CUPOLA_ISA

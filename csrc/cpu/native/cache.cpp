@@ -118,14 +118,22 @@ bool is_library(std::string_view name) {
            name.substr(name.size() - 3) == ".so";
 }
 
-// PROCESS.NUMBER.cpp, .made and .made.log: what a compilation has while it lasts.
+// "17." of "17.cpp", taken off.
+bool take_number(std::string_view& name) {
+    const std::size_t digits = name.find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string_view::npos || name[digits] != '.') return false;
+    name.remove_prefix(digits + 1);
+    return true;
+}
+
+// PROCESS.NUMBER.cpp, .made and .made.NUMBER.o, and .log behind these two: what a compilation has
+// while it lasts.
 bool is_passing(std::string_view name) {
-    for (int n = 0; n < 2; ++n) {
-        const std::size_t digits = name.find_first_not_of("0123456789");
-        if (digits == 0 || digits == std::string_view::npos || name[digits] != '.') return false;
-        name.remove_prefix(digits + 1);
-    }
-    return name == "cpp" || name == "made" || name == "made.log";
+    if (!take_number(name) || !take_number(name)) return false;
+    if (name == "cpp" || name == "made" || name == "made.log") return true;
+    if (name.substr(0, 5) != "made.") return false;
+    name.remove_prefix(5);
+    return take_number(name) && (name == "o" || name == "o.log");
 }
 
 }  // namespace

@@ -1,92 +1,16 @@
 // csrc/cpu/native/compiler.cpp - finding the host's compiler, and running it.
 #include "cpu/native/compiler.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <mutex>
-#include <set>
 #include <sstream>
 
 #include "cpu/exec/isa.hpp"
-
-extern char** environ;
+#include "cpu/native/process.hpp"
 
 namespace cupola::cpu::native {
-namespace {
-
-// Compilers that run. Never destroyed: threads that compile go on while the process ends.
-struct UnderWay {
-    std::mutex mutex;
-    std::set<pid_t> children;
-    bool stopped = false;
-};
-UnderWay& under_way() {
-    static auto* one = new UnderWay;
-    return *one;
-}
-
-std::string on_path(const std::string& name) {
-    if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
-    const char* path = std::getenv("PATH");
-    std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        if (folder.empty() || folder[0] != '/') continue;  // not what lies in some current folder
-        const std::string file = folder + "/" + name;
-        if (access(file.c_str(), X_OK) == 0) return file;
-    }
-    return "";
-}
-
-std::string beginning_of(const std::string& file) {
-    std::ifstream in(file);
-    std::string text(2000, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    return text;
-}
-
-// The program's files are none of the compiler's affair, whatever their flags say. Closing one that
-// was closed meanwhile is no error.
-void close_others(posix_spawn_file_actions_t& files) {
-    DIR* open = opendir("/proc/self/fd");
-    if (!open) return;
-    while (const dirent* entry = readdir(open))
-        if (const int file = std::atoi(entry->d_name); file > STDERR_FILENO)
-            posix_spawn_file_actions_addclose(&files, file);
-    closedir(open);
-}
-
-// Whether a child ended well. Programs that ignore SIGCHLD, or wait for whatever child there is,
-// leave no status: then what it made tells, which compilers remove where they fail.
-bool ended_well(pid_t child, const std::string& library) {
-    siginfo_t about;
-    int failed;
-    // First without taking it away: until then its number is nobody else's, and may be killed.
-    do failed = waitid(P_PID, static_cast<id_t>(child), &about, WEXITED | WNOWAIT);
-    while (failed != 0 && errno == EINTR);
-    UnderWay& all = under_way();
-    std::lock_guard lock(all.mutex);
-    all.children.erase(child);
-    int status = 0;
-    pid_t ended;
-    do ended = waitpid(child, &status, 0);
-    while (ended < 0 && errno == EINTR);
-    if (ended == child) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    struct stat made;
-    return errno == ECHILD && stat(library.c_str(), &made) == 0 && made.st_size > 0;
-}
-
-}  // namespace
 
 Compiler Compiler::find() {
     std::vector<std::vector<std::string>> candidates;
@@ -125,7 +49,6 @@ std::vector<std::string> flags(const std::string& level) {
                                     "-fno-math-errno",
                                     "-fno-trapping-math",
                                     "-fPIC",
-                                    "-shared",
                                     "-fvisibility=hidden",
                                     "-w",
                                     "-DCUPOLA_ISA=native_code"};
@@ -150,71 +73,52 @@ std::string own_level() {
     return level;
 }
 
-bool compile(const Compiler& compiler, const std::string& level, const std::string& source,
-             const std::string& library, bool slowly, std::string& why) {
-    std::vector<std::string> words = compiler.command;
-    for (const auto& flag : flags(level)) words.push_back(flag);
-    for (const char* word : {"-x", "c++", "-o"}) words.push_back(word);
-    words.push_back(library);
-    words.push_back(source);
-    words.push_back("-lm");
-    if (slowly)
-        if (const std::string nice = on_path("nice"); !nice.empty())
-            words.insert(words.begin(), {nice, "-n", "19"});
-    std::vector<char*> arguments, environment;
-    for (auto& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    // A library that was preloaded for the program is none of the compiler's affair.
-    for (char** each = environ; *each; ++each)
-        if (std::strncmp(*each, "LD_PRELOAD=", 11) != 0) environment.push_back(*each);
-    environment.push_back(nullptr);
+namespace {
 
-    const std::string log = library + ".log";
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    close_others(files);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none, usual;
-    sigemptyset(&none);
-    sigemptyset(&usual);
-    for (const int each : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGHUP}) sigaddset(&usual, each);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    // In a process group of its own: what the terminal interrupts is the program.
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    pid_t child = 0;
-    int error = ECANCELED;  // the process ends
-    {
-        UnderWay& all = under_way();
-        std::lock_guard lock(all.mutex);
-        if (!all.stopped)
-            error = posix_spawn(&child, arguments[0], &files, &attributes, arguments.data(),
-                                environment.data());
-        if (error == 0) all.children.insert(child);
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+// The files at once, then what becomes of their objects.
+bool compile_and_link(const Words& command, std::size_t files, const std::string& source,
+                      const std::string& library, std::string& why) {
+    Words objects;
+    for (std::size_t n = 0; n < files; ++n)
+        objects.push_back(library + "." + std::to_string(n) + ".o");
+    std::vector<Process> compilers;
+    compilers.reserve(files);
+    for (std::size_t n = 0; n < files; ++n)
+        compilers.emplace_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++",
+                                               "-c", "-o", objects[n], source},
+                               objects[n]);
+    bool done = true;
+    for (Process& each : compilers) {
+        std::string objection;
+        if (each.ended_well(objection)) continue;
+        if (done) why = objection;
+        done = false;
     }
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-    if (error != 0) {
-        why = words[0] + " can't be started: " + std::strerror(error);
-        return false;
-    }
-    const bool done = ended_well(child, library);
-    if (!done) why = compiler.command[0] + " failed: " + beginning_of(log);
-    unlink(log.c_str());
+    if (done)
+        done = Process(command + Words{"-shared", "-o", library} + objects + Words{"-lm"}, library)
+                   .ended_well(why);
+    for (const auto& object : objects) unlink(object.c_str());
     return done;
 }
 
-void stop_compiling() {
-    UnderWay& all = under_way();
-    std::lock_guard lock(all.mutex);
-    all.stopped = true;
-    for (const pid_t child : all.children) kill(-child, SIGTERM);
+}  // namespace
+
+bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
+             const std::string& source, const std::string& library, bool slowly, std::string& why) {
+    Words command = compiler.command + flags(level);
+    if (slowly)
+        if (const std::string nice = on_path("nice"); !nice.empty())
+            command = Words{nice, "-n", "19"} + command;
+    if (files > 1) return compile_and_link(command, files, source, library, why);
+    return Process(command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"}, library)
+        .ended_well(why);
 }
 
 }  // namespace cupola::cpu::native

@@ -1,6 +1,7 @@
 // csrc/cpu/native/compiler.hpp - the host's C++ compiler, as a process of its own.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,9 @@ std::vector<std::string> flags(const std::string& level);
 // That of this device's own handlers.
 std::string own_level();
 
-// Compiles a source to a library. Waits for it, and says why where it fails. `slowly`: with what
-// the processor has to spare.
-bool compile(const Compiler& compiler, const std::string& level, const std::string& source,
-             const std::string& library, bool slowly, std::string& why);
-// Ends what is being compiled: the process is about to end.
-void stop_compiling();
+// Compiles a source to a library, as so many files (Source::text) at once. Waits for it, and says
+// why where it fails. `slowly`: with what the processor has to spare.
+bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
+             const std::string& source, const std::string& library, bool slowly, std::string& why);
 
 }  // namespace cupola::cpu::native

@@ -86,20 +86,6 @@ CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {
 
 // ---- the register file --------------------------------------------------------------------
 
-template <unsigned E>
-CUPOLA_INLINE void fill(Lanes<E>& v, const std::byte* r, int offset) {
-    collect_lanes(reinterpret_cast<const Bytes<E>*>(r + offset), v);
-}
-template <unsigned E>
-CUPOLA_INLINE void spill(const Lanes<E>& v, std::byte* r, int offset) {
-    spread(v, reinterpret_cast<Bytes<E>*>(r + offset));
-}
-CUPOLA_INLINE void fill(std::uint32_t& p, const std::byte* r, int offset) {
-    __builtin_memcpy(&p, r + offset, sizeof p);
-}
-CUPOLA_INLINE void spill(std::uint32_t p, std::byte* r, int offset) {
-    __builtin_memcpy(r + offset, &p, sizeof p);
-}
 // One value for all lanes.
 template <class T>
 CUPOLA_INLINE void fill_one(T& u, const std::byte* r, int offset) {
@@ -113,15 +99,9 @@ CUPOLA_INLINE void spill_one(T u, std::byte* r, int offset) {
 
 // ---- operands -----------------------------------------------------------------------------
 
-// As printed code writes them. A value of all lanes is a plain unsigned integer of its width.
-template <unsigned E>
-struct Reads {
-    const Lanes<E>& v;
-};
-template <unsigned E>
-CUPOLA_INLINE Reads<E> in(const Lanes<E>& v) {
-    return {v};
-}
+// As printed code writes them: registers as they are, by reference. (A compiler looks long for what
+// a variable holds where an object has a reference to it.) A value of all lanes is a plain unsigned
+// integer of its width.
 template <class T>
 struct One {
     T value;
@@ -133,7 +113,7 @@ CUPOLA_INLINE One<T> one(T value) {
 template <class O>
 struct OperandWordOf;
 template <unsigned E>
-struct OperandWordOf<Reads<E>> {
+struct OperandWordOf<Lanes<E>> {
     using type = Bytes<E>;
 };
 template <class T>
@@ -150,10 +130,6 @@ template <bool Masked, unsigned E>
 struct Writes {
     Lanes<E>& v;
 };
-template <bool Masked, unsigned E>
-CUPOLA_INLINE Writes<Masked, E> out(Lanes<E>& v) {
-    return {v};
-}
 template <bool Masked>
 struct WritesBits {
     std::uint32_t &p, &q;
@@ -166,6 +142,19 @@ CUPOLA_INLINE WritesBits<Masked> bits(std::uint32_t& p) {
 template <bool Masked>
 CUPOLA_INLINE WritesBits<Masked> bits(std::uint32_t& p, std::uint32_t& q) {
     return {p, q, true};
+}
+// A result, as what it is written by.
+template <bool Masked, unsigned E>
+CUPOLA_INLINE Writes<Masked, E> written(Lanes<E>& v) {
+    return {v};
+}
+template <bool Masked>
+CUPOLA_INLINE WritesBits<Masked> written(std::uint32_t& p) {
+    return {p, p, false};
+}
+template <bool, bool Masked>
+CUPOLA_INLINE const WritesBits<Masked>& written(const WritesBits<Masked>& to) {
+    return to;
 }
 template <bool Masked>
 CUPOLA_INLINE void write_bits(const WritesBits<Masked>& to, std::uint32_t mask,
@@ -185,21 +174,7 @@ template <class O>
 struct Lent {
     O operand;
     explicit Lent(const O& o) : operand(o) {}
-    const O& lend() { return operand; }
-};
-template <unsigned E>
-struct Lent<Reads<E>> {
-    const Lanes<E> v;
-    explicit Lent(const Reads<E>& o) : v(o.v) {}
-    Reads<E> lend() const { return {v}; }
-};
-template <bool Masked, unsigned E>
-struct Lent<Writes<Masked, E>> {
-    Lanes<E>& to;
-    Lanes<E> v;
-    explicit Lent(const Writes<Masked, E>& o) : to(o.v), v(o.v) {}
-    ~Lent() { to = v; }
-    Writes<Masked, E> lend() { return {v}; }
+    const O& lend() const { return operand; }
 };
 template <bool Masked>
 struct Lent<WritesBits<Masked>> {
@@ -230,9 +205,9 @@ using Element = typename ElementOf<Port<Row::form().shapes.list[I], M, true>>::t
 template <class T, class O>
 struct PortOf;
 template <class T, unsigned E>
-struct PortOf<T, Reads<E>> {
+struct PortOf<T, Lanes<E>> {
     alignas(64) Bytes<E> x[lanes];
-    explicit PortOf(Reads<E> o) { spread(o.v, x); }
+    explicit PortOf(const Lanes<E>& v) { spread(v, x); }
     T get(unsigned i) const { return bit_cast<T>(x[i]); }
     void finish(std::uint32_t) {}
 };
@@ -295,7 +270,8 @@ CUPOLA_INLINE void run_ports(std::uint32_t mask, std::index_sequence<I...>, P...
     (ports.finish(mask), ...);
 }
 template <class Row, class M, std::size_t... I, class... O>
-CUPOLA_INLINE void map_at(std::uint32_t mask, std::index_sequence<I...> index, O... operands) {
+CUPOLA_INLINE void map_at(std::uint32_t mask, std::index_sequence<I...> index,
+                          const O&... operands) {
     run_ports<Row, M>(mask, index, PortOf<Element<Row, I, M>, O>(operands)...);
 }
 
@@ -307,10 +283,10 @@ struct LogicOf<PredicateLogic<Op>> {
 };
 // A row's function of predicates, all lanes at a time.
 template <class Row, bool Masked>
-CUPOLA_INLINE void logic(std::uint32_t mask, WritesBits<Masked> to, std::uint32_t a,
+CUPOLA_INLINE void logic(std::uint32_t mask, std::uint32_t& p, std::uint32_t a,
                          std::uint32_t b = 0) {
     const std::uint32_t made = LogicOf<typename Row::Sem>::type::of(a, b);
-    to.p = Masked ? (to.p & ~mask) | (made & mask) : made;
+    p = Masked ? (p & ~mask) | (made & mask) : made;
 }
 
 // ---- once for all lanes -------------------------------------------------------------------
@@ -329,10 +305,6 @@ template <class V>
 struct OneOut {
     V& value;
 };
-template <class V>
-CUPOLA_INLINE OneOut<V> one_out(V& value) {
-    return {value};
-}
 template <class T, class V>
 struct OneOf<T, OneOut<V>> {
     V& value;
@@ -365,13 +337,40 @@ CUPOLA_INLINE void run_once(P... ports) {
     Row::Sem::template lane<M>(ports.get(0)...);
     (ports.finish(0), ...);
 }
-template <class Row, class M, std::size_t... I, class... O>
-CUPOLA_INLINE void once_at(std::index_sequence<I...>, O... operands) {
-    run_once<Row, M>(OneOf<Element<Row, I, M>, O>(operands)...);
+template <class T, class V>
+CUPOLA_INLINE T value_of(const One<V>& o) {
+    return bit_cast<T>(o.value);
 }
-template <class Row, class M, class... O>
-CUPOLA_INLINE void once(O... operands) {
-    once_at<Row, M>(std::index_sequence_for<O...>(), operands...);
+template <class>
+CUPOLA_INLINE bool value_of(const Predicate& o) {
+    return (o.bits & 1) != 0;
+}
+template <class>
+CUPOLA_INLINE std::uint64_t value_of(const Number& o) {
+    return o.value;
+}
+template <class V>
+CUPOLA_INLINE OneOut<V> one_written(V& value) {
+    return {value};
+}
+CUPOLA_INLINE BitsOneOut one_written(const BitsOneOut& to) { return to; }
+
+// Into a variable, or to several (`bits_one`).
+template <class Row, class M, std::size_t... I, class D, class... O>
+CUPOLA_INLINE void once_at(std::index_sequence<I...>, D& to, const O&... from) {
+    using T = Element<Row, 0, M>;
+    if constexpr (std::is_integral_v<D> && !(std::is_same_v<O, BitsOneOut> || ...)) {
+        std::conditional_t<std::is_void_v<T>, std::int32_t, T> made;
+        Row::Sem::template lane<M>(made, value_of<Element<Row, I + 1, M>>(from)...);
+        to = bit_cast<D>(made);
+    } else {
+        run_once<Row, M>(OneOf<T, decltype(one_written(to))>(one_written(to)),
+                         OneOf<Element<Row, I + 1, M>, O>(from)...);
+    }
+}
+template <class Row, class M, class D, class... O>
+CUPOLA_INLINE void once(D&& to, const O&... from) {
+    once_at<Row, M>(std::index_sequence_for<O...>(), to, from...);
 }
 
 template <class T>

@@ -71,14 +71,14 @@ CUPOLA_INLINE bool holds(Line<V, S> line) {
 // ones too: a source that begins anew on the way has a line, its result has none.
 template <class Row, class M, class V, std::int64_t S, bool Widens, class... O>
 CUPOLA_INLINE Line<V, S> line(O... sources) {
-    Line<V, S> made;
-    once<Row, M>(one_out(made.low), value_at<0>(sources)...);
-    once<Row, M>(one_out(made.high), value_at<lanes / 2>(sources)...);
-    made.holds = (holds(sources) && ...);
+    V first, second;
+    once<Row, M>(first, value_at<0>(sources)...);
+    once<Row, M>(second, value_at<lanes / 2>(sources)...);
+    Line<V, S> made = {first, second, (holds(sources) && ...)};
     if constexpr (Widens) {
         V low, high;
-        once<Row, M>(one_out(low), value_at<lanes / 2 - 1>(sources)...);
-        once<Row, M>(one_out(high), value_at<lanes - 1>(sources)...);
+        once<Row, M>(low, value_at<lanes / 2 - 1>(sources)...);
+        once<Row, M>(high, value_at<lanes - 1>(sources)...);
         made.holds &= (low == value_at<lanes / 2 - 1>(made).value) &
                       (high == value_at<lanes - 1>(made).value);
     }
@@ -112,7 +112,7 @@ CUPOLA_INLINE bool goes_round(A a, B b, std::uint64_t* x) {
     bool all = holds(a) && holds(b) && in_order<T>(a) && in_order<T>(b);
     const auto ask = [&](auto left, auto right) {
         std::uint32_t p;
-        once<Row, M>(bits_one(p), left, right);
+        once<Row, M>(p, left, right);
         all &= (p != 0) == Wanted;
     };
     ask(value_at<0>(a), value_at<0>(b));
@@ -221,12 +221,11 @@ CUPOLA_INLINE bool holds(Stretch<V, S> line) {
 // Steps are so small that a source begins anew once at most on the way, which shows at its end.
 template <class Row, class M, class V, std::int64_t S, class... O>
 CUPOLA_INLINE Stretch<V, S> stretch(std::uint32_t threads, O... sources) {
-    Stretch<V, S> made;
-    once<Row, M>(one_out(made.first), end_of<false>(sources)...);
-    once<Row, M>(one_out(made.last), end_of<true>(sources)...);
+    V first, last;
+    once<Row, M>(first, end_of<false>(sources)...);
+    once<Row, M>(last, end_of<true>(sources)...);
     const auto way = static_cast<V>(static_cast<std::uint64_t>(S) * (threads - 1));
-    made.holds = (holds(sources) && ...) && made.last == static_cast<V>(made.first + way);
-    return made;
+    return {first, last, (holds(sources) && ...) && last == static_cast<V>(first + way)};
 }
 
 // Whether no value on the way is on another side of its end than where it began.
@@ -244,8 +243,8 @@ template <class Row, class M, class A, class B>
 CUPOLA_INLINE bool agree(std::uint32_t& p, A a, B b) {
     using T = Element<Row, 1, M>;
     std::uint32_t last;
-    once<Row, M>(bits_one(p), end_of<false>(a), end_of<false>(b));
-    once<Row, M>(bits_one(last), end_of<true>(a), end_of<true>(b));
+    once<Row, M>(p, end_of<false>(a), end_of<false>(b));
+    once<Row, M>(last, end_of<true>(a), end_of<true>(b));
     return p == last && holds(a) && holds(b) && in_order<T>(a) && in_order<T>(b);
 }
 

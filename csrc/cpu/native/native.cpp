@@ -15,6 +15,7 @@
 #include <mutex>
 #include <new>
 
+#include "cpu/driver.hpp"
 #include "cpu/exec/kernel.hpp"
 #include "cpu/exec/meet.hpp"
 #include "cpu/executor.hpp"
@@ -22,6 +23,7 @@
 #include "cpu/native/cache.hpp"
 #include "cpu/native/compiler.hpp"
 #include "cpu/native/print.hpp"
+#include "cpu/native/process.hpp"
 #include "cpu/native/semantics.hpp"
 #include "cpu/native/sha256.hpp"
 
@@ -64,7 +66,7 @@ void publish(NativeSlot& slot, std::unique_ptr<Native> made) {
 
 // Kernels that are compiled as one source. What it needs of them is copied: they may be gone.
 struct Job {
-    std::string source;
+    Source source;
     std::vector<std::shared_ptr<NativeSlot>> slots;
     std::vector<std::unique_ptr<Native>> frames;
 };
@@ -96,7 +98,7 @@ Job job_of(const std::vector<const Kernel*>& kernels) {
         try {
             const Program program(code);
             auto frame = frame_of(program);
-            job.source += source_of(program, job.slots.size());
+            job.source.add(source_of(program, job.slots.size()));
             job.slots.push_back(code.native);
             job.frames.push_back(std::move(frame));
         } catch (const Unprintable& no) {
@@ -151,8 +153,10 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
     }
     const std::string semantics_hash = sha256(semantics());
     const std::string key =
-        sha256(compiler.identity + "\n" + about + "\n" + semantics_hash + "\n" + job.source);
+        sha256(compiler.identity + "\n" + about + "\n" + semantics_hash + "\n" + job.source.text());
     if (void* library = cache().load(key)) return library;
+    const std::size_t files =
+        job.source.files(static_cast<std::size_t>(Driver::get().settings.threads));
     static std::atomic<unsigned> made{0};
     std::string source, library;
     bool written;
@@ -161,7 +165,7 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
             cache().folder() + "/" + std::to_string(getpid()) + "." + std::to_string(made++);
         source = stem + ".cpp";
         library = stem + ".made";
-        written = write_file(source, semantics(), job.source);
+        written = write_file(source, semantics(), job.source.text(files));
     } while (!written && errno == EEXIST);
     if (!written) {
         why = std::string("a source can't be written to ") + cache().folder() + ": " +
@@ -169,7 +173,7 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
         return nullptr;
     }
     unlink(library.c_str());
-    const bool done = compile(compiler, level, source, library, slowly, why);
+    const bool done = compile(compiler, level, files, source, library, slowly, why);
     void* loaded = nullptr;
     if (done && cache().keep(key, library)) {
         loaded = cache().load(key);
@@ -245,7 +249,7 @@ void take_ahead(const Kernel& kernel) {
     if (!is_ahead(code.name()) || !slot.state.compare_exchange_strong(none, State::making)) return;
     try {
         const Program program(code);
-        if (const NativeRun run = find_ahead(code.name(), source_of(program, 0))) {
+        if (const NativeRun run = find_ahead(code.name(), source_of(program, 0).text())) {
             auto frame = frame_of(program);
             frame->run = run;
             publish(slot, std::move(frame));
@@ -296,7 +300,7 @@ std::string state_of(const Kernel& kernel) {
 std::string printed(const Kernel& kernel) {
     try {
         const Program program(static_cast<const KernelCode&>(kernel));
-        return source_of(program, 0);
+        return source_of(program, 0).text();
     } catch (const Unprintable& no) {
         return "// not printed: " + no.why + "\n";
     }
@@ -304,7 +308,7 @@ std::string printed(const Kernel& kernel) {
 
 void stop() {
     background().stopping.store(true);
-    stop_compiling();
+    stop_processes();
     if (const Cache* kept = opened.load()) kept->clear();
 }
 

@@ -53,7 +53,7 @@ void Printer::fixed_lines(std::uint32_t b) {
             continue;
         }
         const std::string t = temporary(r.bytes);
-        line("fill(" + t + ", r, " + to_string(r.offset) + ");");
+        line(fill(t, r.bytes, r.offset));
         line(begin + "line_of" + step + t + ");");
     }
     for (const std::uint32_t n : program_.fixed) {

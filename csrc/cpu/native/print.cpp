@@ -15,8 +15,13 @@ constexpr std::uint32_t nobody = 0xffffffffu;
 }  // namespace
 
 // Each entry fetches what is alive there: in hostile code, that is all of it everywhere.
-void check_size(const std::string& text) {
-    if (text.size() > std::size_t{16} << 20) throw Unprintable{"its source is too long"};
+void Printer::check_size() const {
+    if (source_.size() + text_.size() > std::size_t{16} << 20)
+        throw Unprintable{"its source is too long"};
+}
+
+std::string in_namespace(const std::string& text) {
+    return "namespace cupola::cpu::CUPOLA_ISA {\n" + text + "}  // namespace\n";
 }
 
 std::string name_of_kernel(std::size_t n) { return "cupola_kernel_" + to_string(n); }
@@ -83,8 +88,8 @@ void Printer::same(bool of_warp) {
     for (const std::uint32_t n : program_.same) {
         const Register& r = program_.registers[n];
         if (r.special && r.of_warp == of_warp)
-            line(std::string(r.bytes == 0 ? "fill(" : "fill_one(") + r.name() + ", r, " +
-                 to_string(r.offset) + ");");
+            line(r.bytes == 0 ? fill(r)
+                              : "fill_one(" + r.name() + ", r, " + to_string(r.offset) + ");");
     }
     std::uint32_t done = nobody;
     for (const std::uint32_t n : program_.same) {
@@ -102,7 +107,7 @@ std::string Printer::alive(std::uint32_t b, const char* verb) const {
     for (std::uint32_t n = 0; n < program_.registers.size(); ++n) {
         const Register& r = program_.registers[n];
         if (program_.blocks[b].live[n] && is_moved(r) && is_here(r) && !(r.steady && put))
-            text += std::string(verb) + "(" + r.name() + ", r, " + to_string(r.offset) + "); ";
+            text += (put ? spill(r) : fill(r)) + " ";
     }
     return text;
 }
@@ -110,8 +115,8 @@ std::string Printer::alive(std::uint32_t b, const char* verb) const {
 void Printer::keep_constants() {
     for (const Register& r : program_.registers)
         if (r.same && !r.constant && !r.special && r.crosses)
-            line((r.bytes ? "spill_one(" : "spill(") + r.name() + ", r, " + to_string(r.offset) +
-                 ");");
+            line(r.bytes == 0 ? spill(r)
+                              : "spill_one(" + r.name() + ", r, " + to_string(r.offset) + ");");
 }
 
 void Printer::enter() {
@@ -132,15 +137,14 @@ void Printer::enter() {
     // Where nobody waits, what the running lanes need is all.
     line("if (w.ready_count + w.waiting_count == 0) switch (at) {");
     for (std::uint32_t b = 1; b < program_.blocks.size(); ++b) {
-        check_size(text_);
+        check_size();
         if (program_.blocks[b].entry)
             line("case " + to_string(program_.blocks[b].first) + ": " + alive(b, "fill") +
                  "goto dispatch;");
     }
     line("default: break; }");
     for (const Register& r : program_.registers)
-        if (r.crosses && is_moved(r))
-            line("fill(" + r.name() + ", r, " + to_string(r.offset) + ");");
+        if (r.crosses && is_moved(r)) line(fill(r));
     line("}");
 }
 
@@ -152,8 +156,7 @@ void Printer::leave() {
     line("if (w.status == Status::faulted) return nullptr;");
     line("keep:");
     for (const Register& r : program_.registers)
-        if (!parts_ && r.crosses && is_moved(r) && !r.steady)
-            line("spill(" + r.name() + ", r, " + to_string(r.offset) + ");");
+        if (!parts_ && r.crosses && is_moved(r) && !r.steady) line(spill(r));
     if (!program_.waits() && !passes()) keep_constants();
     line("return next;");
     // The warp has ended, or waits for others of the block, and nothing of it is here.
@@ -333,14 +336,20 @@ void Printer::ways(const std::set<std::uint32_t>& entries) {
     line("default: goto leave; }");
 }
 
-void Printer::function(const std::string& name) {
-    text_ +=
-        "extern \"C\" __attribute__((visibility(\"default"
-        "\"))) const Code* " +
-        name + "(const Code* ip, Warp& w, std::byte* r, const Services& s) {\n";
+void Printer::begin() {
+    text_ = "extern \"C\" __attribute__((visibility(\"default\"))) const Code* " + name_ +
+            "(const Code* ip, Warp& w, std::byte* r, const Services& s) {\n";
     if (!program_.sweep.empty()) sweep();
-    part_ = {0, static_cast<std::uint32_t>(program_.blocks.size() - 1)};
-    if (program_.is_large()) return in_parts();
+}
+
+// The function at hand is whole.
+void Printer::end() {
+    source_.functions.push_back(in_namespace(text_));
+    text_.clear();
+}
+
+void Printer::in_one() {
+    begin();
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
     constants_of_block();
@@ -357,12 +366,22 @@ void Printer::function(const std::string& name) {
         if (program_.blocks[b].entry) entries.insert(b);
     ways(entries);
     for (std::uint32_t b = 0; b < program_.blocks.size(); ++b) {
-        check_size(text_);
+        check_size();
         block(b);
     }
     leave();
     text_ += "    }\n}\n";
     text_.insert(frame, frame_);
+    end();
+}
+
+Source Printer::print() {
+    part_ = {0, static_cast<std::uint32_t>(program_.blocks.size() - 1)};
+    if (program_.is_large())
+        in_parts();
+    else
+        in_one();
+    return std::move(source_);
 }
 
 // How many places there are, where accesses in loops were.
@@ -373,10 +392,8 @@ std::string Printer::accesses() const {
     return to_string(count);
 }
 
-std::string source_of(const Program& program, std::size_t n) {
-    std::string text = "namespace cupola::cpu::CUPOLA_ISA {\n";
-    Printer(program, text).function(name_of_kernel(n));
-    return text + "}  // namespace cupola::cpu::CUPOLA_ISA\n";
+Source source_of(const Program& program, std::size_t n) {
+    return Printer(program, name_of_kernel(n)).print();
 }
 
 }  // namespace cupola::cpu::native

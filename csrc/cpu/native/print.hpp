@@ -6,20 +6,26 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu/native/program.hpp"
+#include "cpu/native/source.hpp"
 
 namespace cupola::cpu::native {
 
-// Writes one function. What it includes is csrc/cpu/native/apart.hpp.
+// Writes a kernel. What its functions include is csrc/cpu/native/apart.hpp.
 class Printer {
   public:
-    Printer(const Program& program, std::string& text) : program_(program), text_(text) {}
-    void function(const std::string& name);
+    Printer(const Program& program, std::string name) : program_(program), name_(std::move(name)) {}
+    Source print();
 
   private:
     // print.cpp: the frame, and where control goes
+    void check_size() const;
+    void begin();
+    void end();
+    void in_one();
     std::string accesses() const;
     void variables();
     void declare(const Register& r);
@@ -57,6 +63,9 @@ class Printer {
         bool has(std::uint32_t b) const { return b >= first && b <= last; }
     };
     void in_parts();
+    void declare_parts(std::size_t count);
+    std::string name_of_part(std::size_t number) const;
+    std::string declared(std::size_t number) const;
     std::vector<Part> parts() const;
     std::uint32_t codes(Part part) const;
     void part(std::size_t number, const std::set<std::uint32_t>& entries);
@@ -116,16 +125,24 @@ class Printer {
     void handler(std::uint32_t b, std::uint32_t n);
     std::string row(const Step& step) const;
     std::string input(const Access& access);
-    std::string output(const Access& access, bool guarded, std::string& after);
-    std::string bits_output(const Access& p, const Access* q, bool guarded, std::string& after);
+    // Of results: whether they are masked, and what is to be done behind the statement.
+    struct Output {
+        bool guarded, masked = false;
+        std::string after = {};
+    };
+    std::string output(const Access& access, Output& out);
+    std::string bits_output(const Access& p, const Access* q, Output& out);
     bool guarded(const Step& step) const { return step.guarded || partly_; }
     bool masked(const Register& r, bool guarded) const { return guarded || (r.crosses && !full_); }
 
     void line(const std::string& text) { text_ += "    " + text + "\n"; }
     std::string temporary(unsigned bytes);
+    std::string copy(const Access& access, const std::string& operand);
 
     const Program& program_;
-    std::string& text_;
+    const std::string name_;
+    Source source_;
+    std::string text_;  // of the function at hand
     std::uint32_t temporaries_ = 0, places_ = 0;
     // Of the block at hand: registers whose value has a line in a variable, and those that are
     // other than where the block began.
@@ -166,11 +183,18 @@ class Printer {
 };
 
 std::string word_type(unsigned bytes);
-void check_size(const std::string& text);
+std::string variable_type(unsigned bytes);
+// Between a variable and the register file. Of predicates, which have no bytes: a bit for each
+// lane.
+std::string fill(const std::string& name, unsigned bytes, std::int32_t offset);
+std::string spill(const std::string& name, unsigned bytes, std::int32_t offset);
+std::string fill(const Register& r);
+std::string spill(const Register& r);
+std::string in_namespace(const std::string& text);
 
-// A kernel as source, which others may follow: its function is `name_of_kernel(n)`. Throws
+// A kernel as source, beside which others may be: its function is `name_of_kernel(n)`. Throws
 // Unprintable.
-std::string source_of(const Program& program, std::size_t n);
+Source source_of(const Program& program, std::size_t n);
 std::string name_of_kernel(std::size_t n);
 
 }  // namespace cupola::cpu::native

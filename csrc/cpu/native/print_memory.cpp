@@ -16,6 +16,15 @@ void Printer::begin_anew(const Register& r, const Step& step) {
     if (!needed) line(r.name() + " = {};");
 }
 
+// For what is called, which has its operands in memory: the variable itself need not be there.
+std::string Printer::copy(const Access& access, const std::string& operand) {
+    const Register* r = program_.at(access.offset);
+    if (!access.write && (!r || r->constant || r->same)) return operand;
+    const std::string t = temporary(access.bytes);
+    line(t + " = " + operand + ";");
+    return t;
+}
+
 void Printer::memory(std::uint32_t b, std::uint32_t n) {
     const Step& step = program_.steps[n];
     const Code& c = program_.kernel.code[n];
@@ -23,26 +32,31 @@ void Printer::memory(std::uint32_t b, std::uint32_t n) {
     const auto group = group_of_.find(n);
     const bool lined = group != group_of_.end(), near = full_ && lined;
     const unsigned bytes = ptx::bytes_of(step.origin.key.type);
+    const bool apart = parts_ && !near && is_held(step);
     line("{");
     std::string values, after;
-    const std::string address = near ? "" : input(step.accesses[0]);
+    std::string address = near ? "" : input(step.accesses[0]);
+    if (apart) address = copy(step.accesses[0], address);
     for (std::size_t k = 1; k < step.accesses.size(); ++k) {
         const Access& access = step.accesses[k];
         values += ", ";
         if (!load) {
-            values += input(access);
+            const std::string value = input(access);
+            values += apart ? copy(access, value) : value;
             continue;
         }
         const Register* r = program_.at(access.offset);
         if (r && !r->file) {
-            values += r->name();
             if (!near) begin_anew(*r, step);
+            const std::string value = apart ? copy(access, r->name()) : r->name();
+            values += value;
+            if (apart) after += r->name() + " = " + value + ";";
             continue;
         }
         const std::string t = temporary(access.bytes);
         if (r) {
-            line("fill(" + t + ", r, " + to_string(r->offset) + ");");
-            after += "spill(" + t + ", r, " + to_string(r->offset) + ");";
+            line(fill(t, access.bytes, r->offset));
+            after += spill(t, access.bytes, r->offset);
         }
         values += t;
     }
@@ -59,11 +73,11 @@ void Printer::memory(std::uint32_t b, std::uint32_t n) {
     const std::string looked = lined ? groups_[group->second].name : "Near{}";
     const std::string rise = to_string(lined ? groups_[group->second].step : 0);
     const std::string from = to_string(lined ? c.imm - groups_[group->second].begin : 0);
-    if (parts_ && is_held(step)) {
+    if (apart) {
         line("static constexpr Place place = {" + to_string(c.slot) + ", " + to_string(n) + ", " +
              to_string(c.imm) + ", " + from + places_of(step) + "};");
         line("next = " + what + "_apart<" + word_type(bytes) + ", " + window + ", " + rise +
-             ">(w, mask, r, s, place, " + looked + ", " + address + values + ");");
+             ">(w, mask, r, s, place, " + looked + ", " + address + values + ");" + after);
         line("if (__builtin_expect(next != code + " + to_string(n + 1) + ", 0)) " + leaving(b) +
              "}");
         return;

@@ -66,30 +66,28 @@ std::set<std::int32_t> Printer::alive_at(const std::set<std::uint32_t>& blocks) 
 
 void Printer::part(std::size_t number, const std::set<std::uint32_t>& entries) {
     find_here();
-    const auto each = [&](const std::set<std::int32_t>& offsets, const char* verb) {
-        for (const std::int32_t offset : offsets)
-            line(verb + ("(" + program_.at(offset)->name()) + ", r, " + to_string(offset) + ");");
+    const auto fill_each = [&](const std::set<std::int32_t>& offsets) {
+        for (const std::int32_t offset : offsets) line(fill(*program_.at(offset)));
     };
-    line("[[gnu::noinline]] static const Code* part_" + to_string(number) +
-         "(Warp& w, std::byte* r, const Services& s, Frame& f, std::uint32_t at) {");
+    line("[[gnu::noinline]] " + declared(number) + " {");
     line("const Code* const code = s.code; const Code* next; std::uint32_t mask = w.mask;");
     line("bool ahead = false; std::uint32_t left = 0; (void)ahead; (void)left;");
     line("auto& before = f.before; (void)before;");
     for (const Register& r : program_.registers)
         if (is_framed(r) || here_.count(r.offset) != 0) declare(r);
     const std::set<std::int32_t> needed = alive_at(entries);
-    each(needed, "fill");
+    fill_each(needed);
     std::set<std::int32_t> others = changed_;
     for (const std::int32_t offset : needed) others.erase(offset);
     line("if (w.ready_count + w.waiting_count != 0) {");
-    each(others, "fill");
+    fill_each(others);
     line("}");
     std::set<std::uint32_t> places = entries;
     for (std::uint32_t b = part_.first; b <= part_.last; ++b)
         if (loop_around(b) < 0) places.insert(b);
     ways(places);
     for (std::uint32_t b = part_.first; b <= part_.last; ++b) {
-        check_size(text_);
+        check_size();
         block(b);
     }
     line("O: next = onward(w, next, s);");
@@ -97,12 +95,38 @@ void Printer::part(std::size_t number, const std::set<std::uint32_t>& entries) {
     elsewhere("dispatch");
     line("leave: next = code + at;");
     line("halted: gone:");
-    each(changed_, "spill");
+    for (const std::int32_t offset : changed_) line(spill(*program_.at(offset)));
     line("return next;");
     line("turned: f.turned = true; return nullptr; }");
+    end();
+}
+
+std::string Printer::name_of_part(std::size_t number) const {
+    return name_ + "_part_" + to_string(number);
+}
+
+std::string Printer::declared(std::size_t number) const {
+    return "const Code* " + name_of_part(number) + "(Warp& w, std::byte* r, const Services& s, " +
+           name_ + "_frame& f, std::uint32_t at)";
+}
+
+// What parts and the kernel know of each other.
+void Printer::declare_parts(std::size_t count) {
+    line("struct " + name_ + "_frame {");
+    for (const Register& r : program_.registers)
+        if (is_framed(r)) line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
+    line("bool turned = false; std::uint64_t before[" + accesses() + "] = {};");
+    text_ += frame_;
+    line("};");
+    for (std::size_t k = 0; k < count; ++k) line(declared(k) + ";");
+    source_.common = in_namespace(text_);
+    text_.clear();
 }
 
 void Printer::in_parts() {
+    begin();
+    const std::string head = std::move(text_);
+    text_.clear();
     parts_ = true;
     const std::vector<Part> parts = this->parts();
     std::vector<std::size_t> part_of;
@@ -116,20 +140,14 @@ void Printer::in_parts() {
         for (const std::uint32_t to : program_.blocks[b].successors)
             if (part_of[to] != part_of[b]) entries[part_of[to]].insert(to);
     }
-    line("struct Frame {");
-    for (const Register& r : program_.registers)
-        if (is_framed(r)) line(word_type(r.bytes ? r.bytes : 4) + " " + r.name() + ";");
-    line("bool turned = false; std::uint64_t before[" + accesses() + "] = {};");
-    const std::size_t frame = text_.size();
-    line("};");
-    line("struct Parts {");
     for (std::size_t k = 0; k < parts.size(); ++k) {
         part_ = parts[k];
         part(k, entries[k]);
     }
-    line("};");
+    declare_parts(parts.size());
     here_.clear();
-    line("Frame f;");
+    text_ = head;
+    line(name_ + "_frame f;");
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
     constants_of_block();
@@ -142,7 +160,7 @@ void Printer::in_parts() {
     for (std::size_t k = 0; k < parts.size(); ++k) {
         for (const std::uint32_t b : entries[k])
             line("case " + to_string(program_.blocks[b].first) + ":");
-        line("next = Parts::part_" + to_string(k) + "(w, r, s, f, at); break;");
+        line("next = " + name_of_part(k) + "(w, r, s, f, at); break;");
     }
     line("default: goto leave; }");
     line("if (next && next != s.halt) {");
@@ -151,7 +169,7 @@ void Printer::in_parts() {
     line("goto halted;");
     leave();
     text_ += "    }\n}\n";
-    text_.insert(frame, frame_);
+    end();
 }
 
 }  // namespace cupola::cpu::native

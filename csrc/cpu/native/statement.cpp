@@ -35,12 +35,25 @@ std::string literal(std::uint64_t value, unsigned bytes) {
 
 }  // namespace
 
+std::string variable_type(unsigned bytes) {
+    return bytes == 0 ? "std::uint32_t" : "Lanes<" + to_string(bytes) + ">";
+}
+std::string fill(const std::string& name, unsigned bytes, std::int32_t offset) {
+    return name + " = *reinterpret_cast<const " + variable_type(bytes) + "*>(r + " +
+           to_string(offset) + ");";
+}
+std::string spill(const std::string& name, unsigned bytes, std::int32_t offset) {
+    return "*reinterpret_cast<" + variable_type(bytes) + "*>(r + " + to_string(offset) +
+           ") = " + name + ";";
+}
+std::string fill(const Register& r) { return fill(r.name(), r.bytes, r.offset); }
+std::string spill(const Register& r) { return spill(r.name(), r.bytes, r.offset); }
+
 std::string word_type(unsigned bytes) { return "std::uint" + to_string(8 * bytes) + "_t"; }
 
 std::string Printer::temporary(unsigned bytes) {
     const std::string name = "t" + to_string(temporaries_++);
-    line((bytes == 0 ? std::string("std::uint32_t ") : "Lanes<" + to_string(bytes) + "> ") + name +
-         ";");
+    line(variable_type(bytes) + " " + name + ";");
     return name;
 }
 
@@ -64,7 +77,7 @@ std::string Printer::input(const Access& access) {
         if (r->constant) return r->value ? "predicate(all_lanes)" : "predicate(0)";
         if (!r->file) return "predicate(" + r->name() + ")";
         const std::string t = temporary(0);
-        line("fill(" + t + ", r, " + to_string(access.offset) + ");");
+        line(fill(t, 0, access.offset));
         return "predicate(" + t + ")";
     }
     if (!r) return "one(" + literal(0, access.bytes) + ")";
@@ -73,33 +86,33 @@ std::string Printer::input(const Access& access) {
     if (sweeping_ && r->fixed) {
         const std::string t = temporary(access.bytes);
         line(t + " = lanes_along(l" + to_string(r->offset) + ", from);");
-        return "in(" + t + ")";
+        return t;
     }
-    if (!r->file) return "in(" + r->name() + ")";
+    if (!r->file) return r->name();
     const std::string t = temporary(access.bytes);
-    line("fill(" + t + ", r, " + to_string(access.offset) + ");");
-    return "in(" + t + ")";
+    line(fill(t, access.bytes, access.offset));
+    return t;
 }
 
-std::string Printer::output(const Access& access, bool guarded, std::string& after) {
+std::string Printer::output(const Access& access, Output& out) {
     const Register* r = program_.at(access.offset);
     if (r && r->steady) {
-        line("fill(" + r->name() + ", r, " + to_string(r->offset) + ");");
-        after += "spill(" + r->name() + ", r, " + to_string(r->offset) + ");";
+        line(fill(*r));
+        out.after += spill(*r);
     }
-    if (r && !r->file)
-        return "out<" + std::string(masked(*r, guarded) ? "true" : "false") + ">(" + r->name() +
-               ")";
+    if (r && !r->file) {
+        out.masked |= masked(*r, out.guarded);
+        return r->name();
+    }
     const std::string t = temporary(access.bytes);
-    if (!r) return "out<false>(" + t + ")";
-    line("fill(" + t + ", r, " + to_string(access.offset) + ");");
-    after += "spill(" + t + ", r, " + to_string(access.offset) + ");";
-    return "out<true>(" + t + ")";
+    if (!r) return t;
+    line(fill(t, access.bytes, access.offset));
+    out.after += spill(t, access.bytes, access.offset);
+    out.masked = true;
+    return t;
 }
 
-std::string Printer::bits_output(const Access& p, const Access* q, bool guarded,
-                                 std::string& after) {
-    bool mask = false;
+std::string Printer::bits_output(const Access& p, const Access* q, Output& out) {
     std::string names;
     for (const Access* access : {&p, q}) {
         if (!access || access->offset == 0) {
@@ -111,24 +124,23 @@ std::string Printer::bits_output(const Access& p, const Access* q, bool guarded,
         std::string name = r.name();
         if (r.file) {
             name = temporary(0);
-            line("fill(" + name + ", r, " + to_string(r.offset) + ");");
-            after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
-            mask = true;
+            out.masked = true;
         }
-        if (r.steady) {
-            line("fill(" + name + ", r, " + to_string(r.offset) + ");");
-            after += "spill(" + name + ", r, " + to_string(r.offset) + ");";
+        if (r.file || r.steady) {
+            line(fill(name, 0, r.offset));
+            out.after += spill(name, 0, r.offset);
         }
-        mask |= masked(r, guarded);
+        out.masked |= masked(r, out.guarded);
         names += (names.empty() ? "" : ", ") + name;
     }
-    return "bits<" + std::string(mask ? "true" : "false") + ">(" + names + ")";
+    return names;
 }
 
 void Printer::lanes(std::uint32_t n) {
     const Step& step = program_.steps[n];
     const ptx::Shapes& shapes = step.origin.form.form().shapes;
-    std::string text, after;
+    std::string text;
+    Output first{step.guarded};
     std::size_t next = 0;
     for (unsigned k = 0; k < shapes.count; ++k) {
         text += ", ";
@@ -138,27 +150,35 @@ void Printer::lanes(std::uint32_t n) {
             continue;
         }
         const Access& access = step.accesses[next++];
-        if (!access.write) {
-            text += input(access);
-        } else if (access.bytes != 0) {
-            text += output(access, step.guarded, after);
+        if (!access.write || access.bytes != 0) {
+            text += access.write ? output(access, first) : input(access);
+            continue;
+        }
+        const Access* second = shapes.list[k] == Shape::pq ? &step.accesses[next++] : nullptr;
+        if (second && second->offset == 0) second = nullptr;
+        if (k == 0 && !second) {
+            text += bits_output(access, nullptr, first);
         } else {
-            const Access* second = shapes.list[k] == Shape::pq ? &step.accesses[next++] : nullptr;
-            text += bits_output(access, second, step.guarded, after);
+            Output own{step.guarded};
+            const std::string names = bits_output(access, second, own);
+            text += (own.masked ? "bits<true>(" : "bits<false>(") + names + ")";
+            first.after += own.after;
         }
     }
-    line((parts_ ? "map_apart<" : "map<") + row(step) + ">(mask" + text + ");" + after);
+    line((parts_ ? "map_apart<" : "map<") + row(step) + (first.masked ? ", true" : ", false") +
+         ">(mask" + text + ");" + first.after);
 }
 
 void Printer::logic(std::uint32_t n) {
     const Step& step = program_.steps[n];
     const ptx::FormId form = step.origin.form;
-    std::string text, after;
+    std::string text;
     for (std::size_t k = 1; k < step.accesses.size(); ++k)
         text += ", " + input(step.accesses[k]) + ".bits";
-    const std::string to = bits_output(step.accesses[0], nullptr, step.guarded, after);
+    Output out{step.guarded};
+    const std::string to = bits_output(step.accesses[0], nullptr, out);
     line("logic<" + std::string(chapter_name(form.chapter())) + "::row<" + to_string(form.row()) +
-         ">>(mask, " + to + text + ");" + after);
+         (out.masked ? ">, true" : ">, false") + ">(mask, " + to + text + ");" + out.after);
 }
 
 std::string Printer::parameter(const Step& step, std::size_t k) const {
@@ -194,10 +214,11 @@ void Printer::once(std::uint32_t n) {
         if (!access.write)
             text += input(access);
         else if (access.bytes != 0)
-            text += "one_out(" + name(access) + ")";
+            text += name(access);
+        else if (second && second->offset != 0)
+            text += "bits_one(" + name(access) + ", " + name(*second) + ")";
         else
-            text += "bits_one(" + name(access) +
-                    (second && second->offset != 0 ? ", " + name(*second) : "") + ")";
+            text += k == 0 ? name(access) : "bits_one(" + name(access) + ")";
     }
     line("{ std::uint32_t nowhere; (void)nowhere; once<" + row(step) + ">(" + text + "); }");
 }
@@ -210,15 +231,14 @@ void Printer::handler(std::uint32_t b, std::uint32_t n) {
     for (const Access& access : step.accesses) {
         const Register* r = program_.at(access.offset);
         if (!r || r->file || r->constant) continue;
-        const std::string where = ", r, " + to_string(r->offset) + ");";
         if (r->same && r->bytes != 0) {
-            if (!r->special) line("spill_one(" + r->name() + where);
+            if (!r->special) line("spill_one(" + r->name() + ", r, " + to_string(r->offset) + ");");
             continue;
         }
         // Read or not: what is masked keeps its other lanes.
         const bool keeps = !access.write || masked(*r, step.guarded);
-        if (!r->special && keeps) line("spill(" + r->name() + where);
-        if (access.write) fills += "fill(" + r->name() + where;
+        if (!r->special && keeps) line(spill(*r));
+        if (access.write) fills += fill(*r);
     }
     if (guarded(step)) line("{ const std::uint32_t running = w.mask; s.set_mask(w, mask);");
     line("next = s.handlers[" + to_string(n) + "](code + " + to_string(n) + ", w, r);");

@@ -35,7 +35,7 @@ CUPOLA_INLINE auto vector_of_bits(std::uint32_t bits) {
 template <class T, unsigned E, class O>
 inline constexpr bool fits = false;
 template <class T, unsigned E>
-inline constexpr bool fits<T, E, Reads<E>> = sizeof(T) == E;
+inline constexpr bool fits<T, E, Lanes<E>> = sizeof(T) == E;
 template <class T, unsigned E, class W>
 inline constexpr bool fits<T, E, One<W>> = sizeof(T) == sizeof(W) &&
                                            (sizeof(T) == E ||
@@ -48,8 +48,8 @@ template <unsigned E, bool Masked>
 inline constexpr bool fits<void, E, WritesBits<Masked>> = E >= 4;
 
 template <class T, unsigned E, unsigned K>
-CUPOLA_INLINE auto vector_in(const Reads<E>& o) {
-    return VectorOfLanes<T, E>(o.v.v[K]);
+CUPOLA_INLINE auto vector_in(const Lanes<E>& o) {
+    return VectorOfLanes<T, E>(o.v[K]);
 }
 // Added as bits: a sum of floats is not each value that is added to nothing.
 template <class T, unsigned E, unsigned K, class W>
@@ -64,28 +64,21 @@ CUPOLA_INLINE auto vector_in(const Predicate& o) {
 template <class... T>
 struct Types {};
 
-template <unsigned K, bool Masked, unsigned E, class V>
-CUPOLA_INLINE void write_vector(std::uint32_t mask, const Writes<Masked, E>& to, V made) {
+template <bool Masked, unsigned K, unsigned E, class V>
+CUPOLA_INLINE void write_vector(std::uint32_t mask, Lanes<E>& to, V made) {
     using Words = VectorOfLanes<Bytes<E>, E>;
     if constexpr (Masked) {
-        const Words now = Words(made), old = Words(to.v.v[K]);
-        to.v.v[K] = typename Lanes<E>::Vector(vector_of_bits<E, K>(mask) ? now : old);
+        const Words now = Words(made), old = Words(to.v[K]);
+        to.v[K] = typename Lanes<E>::Vector(vector_of_bits<E, K>(mask) ? now : old);
     } else {
-        to.v.v[K] = typename Lanes<E>::Vector(made);
+        to.v[K] = typename Lanes<E>::Vector(made);
     }
 }
-template <class Sem, class M, unsigned E, unsigned K, bool Masked, class D, class... T, class... O>
-CUPOLA_INLINE void run_vector(std::uint32_t mask, const Writes<Masked, E>& to, Types<D, T...>,
-                              const O&... from) {
-    using Words = VectorOfLanes<Bytes<E>, E>;
+template <class Sem, class M, bool Masked, unsigned K, unsigned E, class D, class... T, class... O>
+CUPOLA_INLINE void run_vector(std::uint32_t mask, Lanes<E>& to, Types<D, T...>, const O&... from) {
     VectorOfLanes<D, E> made;
     Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
-    if constexpr (Masked) {
-        const Words now = Words(made), old = Words(to.v.v[K]);
-        to.v.v[K] = typename Lanes<E>::Vector(vector_of_bits<E, K>(mask) ? now : old);
-    } else {
-        to.v.v[K] = typename Lanes<E>::Vector(made);
-    }
+    write_vector<Masked, K>(mask, to, made);
 }
 template <class Sem, class M, unsigned E, unsigned K, class... T, class... O>
 CUPOLA_INLINE std::uint32_t run_bits(Types<T...>, const O&... from) {
@@ -94,15 +87,16 @@ CUPOLA_INLINE std::uint32_t run_bits(Types<T...>, const O&... from) {
     return signs(made) << K * Lanes<E>::size / E;
 }
 
-template <class Sem, class M, unsigned E, std::size_t... K, bool Masked, class Types, class... O>
+template <class Sem, class M, bool Masked, unsigned E, std::size_t... K, class Types, class... O>
 CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Types types,
-                               const Writes<Masked, E>& to, const O&... from) {
-    (run_vector<Sem, M, E, K>(mask, to, types, from...), ...);
+                               Lanes<E>& to, const O&... from) {
+    (run_vector<Sem, M, Masked, K>(mask, to, types, from...), ...);
 }
-template <class Sem, class M, unsigned E, std::size_t... K, bool Masked, class... T, class... O>
+template <class Sem, class M, bool Masked, unsigned E, std::size_t... K, class... T, class D,
+          class... O>
 CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Types<void, T...>,
-                               const WritesBits<Masked>& to, const O&... from) {
-    write_bits(to, mask, (run_bits<Sem, M, E, K>(Types<T...>(), from...) | ...));
+                               D& to, const O&... from) {
+    write_bits(written<Masked>(to), mask, (run_bits<Sem, M, E, K>(Types<T...>(), from...) | ...));
 }
 
 // ---- of 32 bits and 64 ----------------------------------------------------------------------
@@ -111,18 +105,18 @@ CUPOLA_INLINE void run_vectors(std::uint32_t mask, std::index_sequence<K...>, Ty
 template <class T, class O>
 inline constexpr bool fits_either = false;
 template <class T, unsigned E>
-inline constexpr bool fits_either<T, Reads<E>> = sizeof(T) == E&& E >= 4;
+inline constexpr bool fits_either<T, Lanes<E>> = sizeof(T) == E&& E >= 4;
 template <class T, class W>
 inline constexpr bool fits_either<T, One<W>> = sizeof(T) == sizeof(W) && sizeof(T) >= 4;
 template <class T, unsigned E, bool Masked>
 inline constexpr bool fits_either<T, Writes<Masked, E>> = sizeof(T) == E&& E >= 4 && E <= 8;
 
 template <class T, unsigned G, unsigned K, unsigned E>
-CUPOLA_INLINE auto some_in(const Reads<E>& o) {
+CUPOLA_INLINE auto some_in(const Lanes<E>& o) {
     if constexpr (G * E == Lanes<E>::size) {
-        return VectorOf<T, G * E>(o.v.v[K]);
+        return VectorOf<T, G * E>(o.v[K]);
     } else {
-        const auto whole = o.v.v[K / 2];
+        const auto whole = o.v[K / 2];
         VectorOf<T, G * E> part;
         __builtin_memcpy(&part, reinterpret_cast<const std::byte*>(&whole) + K % 2 * sizeof part,
                          sizeof part);
@@ -140,17 +134,17 @@ CUPOLA_INLINE auto run_some(Types<D, T...>, const O&... from) {
     Sem::template lane<M>(made, some_in<T, G, K>(from)...);
     return made;
 }
-template <class Sem, class M, unsigned G, std::size_t... K, bool Masked, unsigned E, class D,
+template <class Sem, class M, bool Masked, unsigned G, std::size_t... K, unsigned E, class D,
           class... T, class... O>
 CUPOLA_INLINE void run_mixed(std::uint32_t mask, std::index_sequence<K...>, Types<D, T...> types,
-                             const Writes<Masked, E>& to, const O&... from) {
+                             Lanes<E>& to, const O&... from) {
     if constexpr (G * E == Lanes<E>::size)
-        (write_vector<K>(mask, to, run_some<Sem, M, G, K>(types, from...)), ...);
+        (write_vector<Masked, K>(mask, to, run_some<Sem, M, G, K>(types, from...)), ...);
     else
-        (write_vector<K>(mask, to,
-                         joined<D, G * E>(run_some<Sem, M, G, 2 * K>(types, from...),
-                                          run_some<Sem, M, G, 2 * K + 1>(types, from...),
-                                          std::make_index_sequence<2 * G>())),
+        (write_vector<Masked, K>(mask, to,
+                                 joined<D, G * E>(run_some<Sem, M, G, 2 * K>(types, from...),
+                                                  run_some<Sem, M, G, 2 * K + 1>(types, from...),
+                                                  std::make_index_sequence<2 * G>())),
          ...);
 }
 
@@ -169,38 +163,57 @@ inline constexpr unsigned widest = ((sizeof(T) == 8) || ...) ? 8 : 4;
 
 template <class Row, class M, std::size_t... I, class... O>
 [[gnu::noinline]] void map_called(std::uint32_t mask, std::index_sequence<I...> index,
-                                  O... operands) {
+                                  const O&... operands) {
     map_at<Row, M>(mask, index, operands...);
 }
 
-// `Called`: what takes no vectors is compiled once for all places that have it.
-template <bool Called, class Row, class M, std::size_t... I, class... O>
-CUPOLA_INLINE void map_row(std::uint32_t mask, std::index_sequence<I...> index,
-                           const O&... operands) {
-    using T = typename FirstType<Element<Row, I, M>...>::type;
-    constexpr unsigned E = sizeof(T);
-    if constexpr ((fits<Element<Row, I, M>, E, O> && ...) && takes_vectors<typename Row::Sem, M, T>)
-        run_vectors<typename Row::Sem, M, E>(mask, std::make_index_sequence<Lanes<E>::count>(),
-                                             Types<Element<Row, I, M>...>(), operands...);
-    else if constexpr (mixes_widths<typename Row::Sem, M> &&
-                       (fits_either<Element<Row, I, M>, O> && ...))
-        run_mixed<typename Row::Sem, M, vector_bytes / widest<Element<Row, I, M>...>>(
-            mask, std::make_index_sequence<Lanes<E>::count>(), Types<Element<Row, I, M>...>(),
-            operands...);
-    else if constexpr (Called)
-        map_called<Row, M>(mask, index, Lent<O>(operands).lend()...);
+// By no vectors. `Called`: compiled once for all places that have it.
+template <bool Called, class Row, class M, std::size_t... I, class D, class... O>
+CUPOLA_INLINE void map_lanes(std::uint32_t mask, std::index_sequence<I...> index, const D& to,
+                             const O&... from) {
+    if constexpr (Called)
+        map_called<Row, M>(mask, index, to, Lent<O>(from).lend()...);
     else
-        map_at<Row, M>(mask, index, operands...);
+        map_at<Row, M>(mask, index, to, from...);
 }
 
-// A row's function for each lane; results that are masked are written in the mask's lanes alone.
-template <class Row, class M, class... O>
-CUPOLA_INLINE void map(std::uint32_t mask, const O&... operands) {
-    map_row<false, Row, M>(mask, std::index_sequence_for<O...>(), operands...);
+template <bool Called, class Row, class M, bool Masked, std::size_t... I, class D, class... O>
+CUPOLA_INLINE void map_row(std::uint32_t mask, std::index_sequence<I...>, D& to, const O&... from) {
+    using First = Element<Row, 0, M>;
+    using T = typename FirstType<First, Element<Row, I + 1, M>...>::type;
+    using Written = std::decay_t<decltype(written<Masked>(to))>;
+    using Sem = typename Row::Sem;
+    constexpr unsigned E = sizeof(T);
+    constexpr Types<First, Element<Row, I + 1, M>...> types;
+    constexpr std::make_index_sequence<Lanes<E>::count> each;
+    if constexpr (fits<First, E, Written> && (fits<Element<Row, I + 1, M>, E, O> && ...) &&
+                  takes_vectors<Sem, M, T>) {
+        run_vectors<Sem, M, Masked, E>(mask, each, types, to, from...);
+    } else if constexpr (mixes_widths<Sem, M> && fits_either<First, Written> &&
+                         (fits_either<Element<Row, I + 1, M>, O> && ...)) {
+        constexpr unsigned G = vector_bytes / widest<First, Element<Row, I + 1, M>...>;
+        run_mixed<Sem, M, Masked, G>(mask, each, types, to, from...);
+    } else {
+        constexpr std::index_sequence<0, I + 1 ...> all;
+        if constexpr (std::is_copy_assignable_v<D>) {
+            D made = to;
+            map_lanes<Called, Row, M>(mask, all, written<Masked>(made), from...);
+            to = made;
+        } else {
+            map_lanes<Called, Row, M>(mask, all, Lent<D>(to).lend(), from...);
+        }
+    }
 }
-template <class Row, class M, class... O>
-CUPOLA_INLINE void map_apart(std::uint32_t mask, const O&... operands) {
-    map_row<true, Row, M>(mask, std::index_sequence_for<O...>(), operands...);
+
+// A row's function for each lane. A result that is masked is written in the mask's lanes alone.
+template <class Row, class M, bool Masked, class D, class... O>
+CUPOLA_INLINE void map(std::uint32_t mask, D&& to, const O&... from) {
+    map_row<false, Row, M, Masked>(mask, std::index_sequence_for<O...>(), to, from...);
+}
+// In kernels in parts.
+template <class Row, class M, bool Masked, class D, class... O>
+CUPOLA_INLINE void map_apart(std::uint32_t mask, D&& to, const O&... from) {
+    map_row<true, Row, M, Masked>(mask, std::index_sequence_for<O...>(), to, from...);
 }
 
 }  // namespace cupola::cpu::CUPOLA_ISA
