@@ -13,7 +13,7 @@ struct Place {
 };
 template <unsigned E>
 void put(const Lanes<E>& v, std::byte* r, std::int32_t at) {
-    *reinterpret_cast<Lanes<E>*>(r + at) = v;
+    if (at != 0) *reinterpret_cast<Lanes<E>*>(r + at) = v;
 }
 template <class T>
 void put(One<T> o, std::byte* r, std::int32_t at) {

@@ -349,12 +349,6 @@ template <class>
 CUPOLA_INLINE std::uint64_t value_of(const Number& o) {
     return o.value;
 }
-template <class V>
-CUPOLA_INLINE OneOut<V> one_written(V& value) {
-    return {value};
-}
-CUPOLA_INLINE BitsOneOut one_written(const BitsOneOut& to) { return to; }
-
 // Into a variable, or to several (`bits_one`).
 template <class Row, class M, std::size_t... I, class D, class... O>
 CUPOLA_INLINE void once_at(std::index_sequence<I...>, D& to, const O&... from) {
@@ -364,8 +358,8 @@ CUPOLA_INLINE void once_at(std::index_sequence<I...>, D& to, const O&... from) {
         Row::Sem::template lane<M>(made, value_of<Element<Row, I + 1, M>>(from)...);
         to = bit_cast<D>(made);
     } else {
-        run_once<Row, M>(OneOf<T, decltype(one_written(to))>(one_written(to)),
-                         OneOf<Element<Row, I + 1, M>, O>(from)...);
+        using Out = std::conditional_t<std::is_integral_v<D>, OneOut<D>, D>;
+        run_once<Row, M>(OneOf<T, Out>(Out{to}), OneOf<Element<Row, I + 1, M>, O>(from)...);
     }
 }
 template <class Row, class M, class D, class... O>
