@@ -55,6 +55,7 @@ CUresult Driver::initialize(unsigned flags) {
     }
     // Machine code is not looked at.
     if (settings.checks.any()) settings.mode = native::Mode::interpret;
+    native::use_processors(settings.threads);
     stay_loaded();
     auto* driver = new Driver(settings);
     instance.store(driver, std::memory_order_release);

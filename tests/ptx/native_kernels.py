@@ -29,6 +29,8 @@ BODIES = {
     "same_in_all_lanes": """setp.lt.u32 %p1|%p2, %r0, 7; selp.u32 %r5, 11, 22, %p1; selp.u32 %r6, 33, 44, %p2;
     add.cc.u32 %r7, %r0, 0xffffffff; addc.u32 %r8, %r0, %r7; setp.eq.and.u32 %p3|%p4, %r8, 6, %p1; selp.u32 %r9, 55, 66, %p4;
     add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r8; add.u32 %r5, %r5, %r9; add.u32 %r5, %r5, %r3; st.global.u32 [%rd5], %r5;""",
+    "signs_of_nan": """ld.global.u32 %r5, [%rd4]; or.b32 %r5, %r5, 0xff800000; mov.b32 %f0, %r5;
+    min.ftz.xorsign.abs.f32 %f1, 0fBF800000, %f0; st.global.f32 [%rd5], %f1;""",
     "divergent": """ld.global.u32 %r5, [%rd4]; and.b32 %r5, %r5, 63; mov.u32 %r6, 0; mov.u32 %r7, 0;
     OUTER: setp.ge.u32 %p0, %r7, %r5; @%p0 bra DONE; mov.u32 %r8, 0;
     INNER: setp.gt.u32 %p1, %r8, %r7; @%p1 bra NEXT; mad.lo.u32 %r6, %r8, %r7, %r6; add.u32 %r8, %r8, 1; bra INNER;

@@ -15,7 +15,6 @@
 #include <mutex>
 #include <new>
 
-#include "cpu/driver.hpp"
 #include "cpu/exec/kernel.hpp"
 #include "cpu/exec/meet.hpp"
 #include "cpu/executor.hpp"
@@ -110,6 +109,7 @@ Job job_of(const std::vector<const Kernel*>& kernels) {
     return job;
 }
 
+std::atomic<std::size_t> processors{1};
 std::atomic<const Cache*> opened{nullptr};
 
 const Cache& cache() {
@@ -155,8 +155,7 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
     const std::string key =
         sha256(compiler.identity + "\n" + about + "\n" + semantics_hash + "\n" + job.source.text());
     if (void* library = cache().load(key)) return library;
-    const std::size_t files =
-        job.source.files(static_cast<std::size_t>(Driver::get().settings.threads));
+    const std::size_t files = job.source.files(processors.load());
     static std::atomic<unsigned> made{0};
     std::string source, library;
     bool written;
@@ -232,6 +231,8 @@ void* compile_jobs(void*) {
 }
 
 }  // namespace
+
+void use_processors(int count) { processors.store(static_cast<std::size_t>(count)); }
 
 void make_now(const std::vector<const Kernel*>& kernels) {
     Job job = job_of(kernels);

@@ -15,6 +15,8 @@ enum class Mode {
     automatic,  // in the background, once a kernel has taken some time
 };
 
+// So many compilers at once, at most.
+void use_processors(int count);
 // Takes what was made of the kernel ahead of time, where there is such.
 void take_ahead(const Kernel& kernel);
 // Has machine code of these kernels made, all in one piece, and waits for it. What can't be is

@@ -271,10 +271,14 @@ struct Extreme {
         if (M::nan && (x != x || y != y)) return std::numeric_limits<T>::quiet_NaN();
         return of(x, y);
     }
+    // By bits: of a NaN, GCC takes `signbit` for a comparison with 0 where the other is
+    // constant.
     template <class M, class T>
     static T signed_as(T z, T x, T y) {
-        if (!M::xorsign) return z;
-        return __builtin_signbit(x) != __builtin_signbit(y) ? -z : z;
+        if constexpr (M::xorsign)
+            return ((bit_cast<WordOf<T>>(x) ^ bit_cast<WordOf<T>>(y)) & sign_bit<T>) != 0 ? -z : z;
+        else
+            return z;
     }
 };
 using MinReal = Extreme<false>;
