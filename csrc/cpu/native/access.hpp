@@ -69,6 +69,16 @@ struct Places {
         return reinterpret_cast<T*>(from + of[lane]) + k;
     }
 };
+// One(i, lane i's), of words of 4 or 8 bytes, 8 bytes at a time: fetches are what there is most of.
+template <class V, class One>
+CUPOLA_INLINE void for_each_word(const V* words, One one) {
+    for (unsigned i = 0; i < lanes; i += 8 / sizeof(V)) {
+        std::uint64_t some;
+        __builtin_memcpy(&some, words + i, sizeof some);
+        one(i, static_cast<V>(some));
+        if constexpr (sizeof(V) == 4) one(i + 1, some >> 32);
+    }
+}
 // Whether all lanes may access as much from their places in shared memory on; those. It begins at
 // nought, so there is no least address to look for.
 template <unsigned E>
@@ -132,9 +142,23 @@ template <class T, Window W, unsigned Count, class V>
     }
     return true;
 }
+template <class T, class V>
+CUPOLA_INLINE bool store_all_in_shared(const Block& block, const V* address, std::int64_t offset,
+                                       const T* memory) {
+    Lanes<sizeof(V)> all;
+    collect_lanes(address, all);
+    alignas(64) V here[lanes];
+    if (!all_in_shared(block, all, offset, sizeof(T), here)) return false;
+    for_each_word(here, [shared = block.shared, memory](unsigned i, std::uint64_t place) {
+        *reinterpret_cast<T*>(shared + place) = memory[i];
+    });
+    return true;
+}
 template <class T, Window W, unsigned Count, class V>
 [[gnu::noinline]] bool store_each(const Warp& w, std::uint32_t mask, std::uint32_t slot,
                                   const V* address, std::int64_t offset, const T* memory) {
+    if constexpr (W == Window::shared && Count == 1)
+        if (mask == all_lanes) return store_all_in_shared(*w.block, address, offset, memory);
     Places places;
     if (!reach_each<W>(w, mask, slot, address, offset, Count * sizeof(T), true, places))
         return false;
@@ -367,15 +391,9 @@ CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot,
     if constexpr (A::returns) spread(made, d);
     if (W == Window::shared && mask == all_lanes &&
         all_in_shared(*w.block, lanes_of<V>(address), offset, sizeof(T), x)) {
-        const std::uint64_t shared = w.block->shared;
-        for (unsigned i = 0; i < lanes; i += 8 / sizeof(V)) {
-            // Fetched a word at a time: fetches are what there is most of.
-            std::uint64_t places;
-            __builtin_memcpy(&places, x + i, sizeof places);
-            A::one(*w.block, shared + static_cast<V>(places), i, left, right, d);
-            if constexpr (sizeof(V) == 4)
-                A::one(*w.block, shared + (places >> 32), i + 1, left, right, d);
-        }
+        for_each_word(x, [&, shared = w.block->shared](unsigned i, std::uint64_t place) {
+            A::one(*w.block, shared + place, i, left, right, d);
+        });
     } else {
         spread(lanes_of<V>(address), x);
         if (!atomic_each<A, W>(w, mask, slot, x, offset, left, right, d)) return false;

@@ -11,12 +11,14 @@ struct Place {
     std::int64_t offset, from;        // of the address, and of what has been looked at
     std::int32_t address, values[4];  // where these lie in the register file, if they are not there
 };
+// Always inlined: GCC 13.2 forgets that a function which it doesn't inline reads what it passes on
+// by value, and drops what was stored there.
 template <unsigned E>
-void put(const Lanes<E>& v, std::byte* r, std::int32_t at) {
+CUPOLA_INLINE void put(const Lanes<E>& v, std::byte* r, std::int32_t at) {
     if (at != 0) *reinterpret_cast<Lanes<E>*>(r + at) = v;
 }
 template <class T>
-void put(One<T> o, std::byte* r, std::int32_t at) {
+CUPOLA_INLINE void put(One<T> o, std::byte* r, std::int32_t at) {
     if (at != 0) spill_one(o.value, r, at);
 }
 inline const Code* by_handler(Warp& w, std::uint32_t mask, std::byte* r, const Services& s,
