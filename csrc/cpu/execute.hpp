@@ -147,16 +147,16 @@ class ClusterRunner {
     static std::unique_ptr<ClusterRunner> make(const Launch& launch);
     virtual ~ClusterRunner() = default;
 
-    // Stands at the beginning of the cluster whose first block this is.
-    virtual void begin(Dim3 first) = 0;
+    // Stands at the beginning of the cluster of this number.
+    virtual void begin(std::uint64_t cluster) = 0;
     enum class Progress { running, done, faulted };
     // Gives each warp that can go on a turn.
     virtual Progress advance() = 0;
     virtual Fault take_fault() = 0;
 
     // A cluster from its beginning to its end.
-    std::optional<Fault> run(Dim3 first) {
-        begin(first);
+    std::optional<Fault> run(std::uint64_t cluster) {
+        begin(cluster);
         for (;;) {
             switch (advance()) {
                 case Progress::running:

@@ -11,7 +11,7 @@ namespace cupola::cpu {
 Residents::Residents(Grid& grid) : grid_(grid), left_(grid.clusters) {
     for (std::uint64_t n = 0; n < grid.clusters; ++n) {
         clusters_.push_back(ClusterRunner::make(grid.launch));
-        clusters_.back()->begin(grid.first_block(n));
+        clusters_.back()->begin(n);
         line_.push_back(clusters_.back().get());
     }
 }

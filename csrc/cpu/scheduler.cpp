@@ -25,15 +25,6 @@ Fault no_memory() { return {Fault::Kind::out_of_memory, "no memory for a block"}
 Grid::Grid() = default;
 Grid::~Grid() = default;
 
-Dim3 Grid::first_block(std::uint64_t cluster) const {
-    const Dim3& shape = launch.cluster;
-    if (cluster < clusters_x) return {static_cast<std::uint32_t>(cluster) * shape.x, 0, 0};
-    const std::uint64_t x = clusters_x, y = clusters_y;
-    return {static_cast<std::uint32_t>(cluster % x) * shape.x,
-            static_cast<std::uint32_t>(cluster / x % y) * shape.y,
-            static_cast<std::uint32_t>(cluster / x / y) * shape.z};
-}
-
 void Grid::note(Fault what) {
     {
         std::lock_guard lock(mutex);
@@ -66,8 +57,7 @@ void Scheduler::work(Grid& grid, ClusterRunner& runner) {
         const std::uint64_t end = std::min(first + chunk, grid.clusters);
         for (std::uint64_t index = first; index < end; ++index) {
             if (grid.stop.load(std::memory_order_relaxed)) return;
-            if (auto fault = runner.run(grid.first_block(index)))
-                return grid.note(std::move(*fault));
+            if (auto fault = runner.run(index)) return grid.note(std::move(*fault));
         }
         const auto now = Clock::now();
         const auto took = now - begin;
@@ -103,7 +93,7 @@ void Scheduler::run_in_turn(Grid& grid) {
     bool shared = others_pay();
     if (shared) publish(grid);
     const auto begin = Clock::now();
-    if (auto fault = runner->run(grid.first_block(0))) grid.note(std::move(*fault));
+    if (auto fault = runner->run(0)) grid.note(std::move(*fault));
     pace.store(std::chrono::duration<float>(Clock::now() - begin).count());
     if (!shared && !grid.stop.load() && others_pay()) {
         shared = true;
@@ -115,9 +105,7 @@ void Scheduler::run_in_turn(Grid& grid) {
 
 void Scheduler::run(Grid& grid) {
     const Dim3 &all = grid.launch.grid, &each = grid.launch.cluster;
-    grid.clusters_x = all.x / each.x;
-    grid.clusters_y = all.y / each.y;
-    grid.clusters = grid.clusters_x * grid.clusters_y * (all.z / each.z);
+    grid.clusters = std::uint64_t{all.x / each.x} * (all.y / each.y) * (all.z / each.z);
     grid.launch.stop = &grid.stop;
     if (grid.launch.cooperative) {
         const auto at = reinterpret_cast<std::uintptr_t>(grid.workspace);

@@ -23,7 +23,7 @@ struct Grid {
     Context* context = nullptr;
     int priority = 0;
 
-    std::uint64_t clusters = 0, clusters_x = 0, clusters_y = 0;
+    std::uint64_t clusters = 0;
     std::atomic<std::uint64_t> next{0};
     std::unique_ptr<Residents> residents;  // of a cooperative grid
     // What cooperative groups count arrivals in: its size in bytes, and the barrier.
@@ -38,7 +38,6 @@ struct Grid {
 
     Grid();
     ~Grid();
-    Dim3 first_block(std::uint64_t cluster) const;
     void note(Fault fault);  // and stops
     bool wants_help() const;
 };

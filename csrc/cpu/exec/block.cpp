@@ -186,10 +186,10 @@ std::uint32_t BlockState::lanes_of(unsigned index) const {
     return threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
 }
 
-void BlockState::begin(Dim3 block) {
-    index_of_block[0] = block.x;
-    index_of_block[1] = block.y;
-    index_of_block[2] = block.z;
+void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+    index_of_block[0] = x;
+    index_of_block[1] = y;
+    index_of_block[2] = z;
     fault_.reset();
     live_warps = warp_count;
     live_threads = threads_;
@@ -217,7 +217,7 @@ void BlockState::begin(Dim3 block) {
         w.live = lanes_of(n);
         w.status = Status::yielded;
     }
-    if (watch_) watch_->begin(block);
+    if (watch_) watch_->begin({x, y, z});
 }
 
 BlockState::Turn BlockState::turn() {

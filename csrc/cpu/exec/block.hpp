@@ -38,7 +38,7 @@ class BlockState final : public Block {
   public:
     // `own`: bytes of its shared memory, which the cluster holds.
     BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
-    void begin(Dim3 block);
+    void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
     // Gives each warp that can go on a turn.
     enum class Turn { moved, stuck, faulted };
     Turn turn();

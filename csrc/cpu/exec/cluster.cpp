@@ -24,7 +24,10 @@ constexpr std::uint64_t nowhere = ~std::uint64_t{15};  // what is in no window; 
 }  // namespace
 
 ClusterState::ClusterState(const Launch& launch)
-    : launch_(launch), size_(launch.cluster.x * launch.cluster.y * launch.cluster.z) {
+    : launch_(launch),
+      size_(launch.cluster.x * launch.cluster.y * launch.cluster.z),
+      in_row_(launch.grid.x / launch.cluster.x),
+      in_column_(launch.grid.y / launch.cluster.y) {
     const auto& kernel = static_cast<const KernelCode&>(*launch.kernel);
     const std::uint64_t bytes =
         rounded(kernel.shared_bytes, kernel.shared_align) + launch.dynamic_shared;
@@ -36,20 +39,23 @@ ClusterState::ClusterState(const Launch& launch)
         blocks_.push_back(std::make_unique<BlockState>(launch, *this, rank, bytes));
 }
 
-void ClusterState::begin(Dim3 first) {
-    first_ = first;
+// Indices as numbers of their own: compilers put a Dim3 that is passed on together in memory, by
+// parts, and a processor that reads such a whole waits for all that was stored before.
+void ClusterState::begin(std::uint64_t cluster) {
+    std::uint32_t x = static_cast<std::uint32_t>(cluster), y = 0, z = 0;
+    if (cluster >= in_row_) {
+        x = static_cast<std::uint32_t>(cluster % in_row_);
+        y = static_cast<std::uint32_t>(cluster / in_row_ % in_column_);
+        z = static_cast<std::uint32_t>(cluster / in_row_ / in_column_);
+    }
+    id_ = {x, y, z};
     used_ = news_ = false;
     fault_.reset();
-    if (size_ == 1) return blocks_[0]->begin(first);
+    if (size_ == 1) return blocks_[0]->begin(x, y, z);
     const Dim3& shape = launch_.cluster;
     for (unsigned rank = 0; rank < size_; ++rank)
-        blocks_[rank]->begin({first.x + rank % shape.x, first.y + rank / shape.x % shape.y,
-                              first.z + rank / shape.x / shape.y});
-}
-
-Dim3 ClusterState::id() const {
-    const Dim3& shape = launch_.cluster;
-    return {first_.x / shape.x, first_.y / shape.y, first_.z / shape.z};
+        blocks_[rank]->begin(x * shape.x + rank % shape.x, y * shape.y + rank / shape.x % shape.y,
+                             z * shape.z + rank / shape.x / shape.y);
 }
 
 ClusterRunner::Progress ClusterState::advance() {

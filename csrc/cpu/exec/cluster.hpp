@@ -13,12 +13,12 @@ namespace cupola::cpu::exec {
 class ClusterState final : public ClusterRunner {
   public:
     explicit ClusterState(const Launch& launch);
-    void begin(Dim3 first) override;
+    void begin(std::uint64_t cluster) override;
     Progress advance() override;
     Fault take_fault() override { return std::move(*fault_); }
 
     unsigned size() const { return size_; }
-    Dim3 id() const;  // %clusterid
+    Dim3 id() const { return id_; }  // %clusterid
     std::uintptr_t shared_of(unsigned rank) const { return shared_ + rank * stride_; }
     std::uint64_t stride() const { return stride_; }
 
@@ -38,11 +38,12 @@ class ClusterState final : public ClusterRunner {
 
     const Launch& launch_;
     const unsigned size_;
+    const std::uint64_t in_row_, in_column_;  // clusters of the grid
     std::uint64_t stride_;
     Aligned<std::byte> memory_;
     std::uintptr_t shared_ = 0;
     std::vector<std::unique_ptr<BlockState>> blocks_;
-    Dim3 first_;
+    Dim3 id_;
     bool used_ = false;  // the barrier, by this cluster
     bool news_ = false;  // somebody has come to it since it was looked at
     std::optional<Fault> fault_;
