@@ -26,7 +26,7 @@
 namespace cupola::cpu::native {
 namespace {
 
-// Bytes of source. A compiler takes some 10 s for so much, and more than in proportion beyond.
+// Bytes of source. A compiler takes some 25 s for so much.
 constexpr std::size_t most_ahead = 1024 * 1024;
 
 struct Loaded {

@@ -14,7 +14,7 @@
 
 namespace cupola::cpu::native {
 
-// Writes a kernel. What its functions include is csrc/cpu/native/apart.hpp.
+// Writes a kernel. What its functions include is csrc/cpu/native/printed.hpp.
 class Printer {
   public:
     Printer(const Program& program, std::string name) : program_(program), name_(std::move(name)) {}

@@ -6,7 +6,7 @@
 
 namespace cupola::cpu::native {
 
-// apart.hpp with all that it includes, as one text: what printed kernels begin with.
+// printed.hpp with all that it includes, as one text: what printed kernels begin with.
 std::string_view semantics();
 
 }  // namespace cupola::cpu::native

@@ -1,0 +1,5 @@
+// csrc/cpu/native/printed.hpp - all that printed kernels call.
+#pragma once
+
+#include "cpu/native/apart.hpp"
+#include "cpu/native/atomics.hpp"
