@@ -201,10 +201,13 @@ def test_several_sources_joined(project):
     text = (project.folder / "pyproject.toml").read_text()
     project.write("pyproject.toml", text.replace("options", "relocatable = false\noptions"))
     project.write("csrc/here.cuh", "#define FACTOR 3\n")
-    project.write("csrc/first.cu", """#include "here.cuh"
+    project.write(
+        "csrc/first.cu",
+        """#include "here.cuh"
 static __device__ int times(int x) { return FACTOR * x; }
 extern "C" __global__ void first(int* x) { *x = times(*x); }
-""")
+""",
+    )
     second = 'extern "C" __global__ void second(int* x) { *x = times(*x) + 1; }\n'
     project.write("csrc/second.cu", second)
     output = project.setup("build_kernels", "--inplace", "--dry-run")
@@ -282,11 +285,14 @@ def test_a_header_that_a_source_distribution_would_lack_is_named(project):
         (project.folder / name).mkdir()
     text = (project.folder / "pyproject.toml").read_text()
     project.write("pyproject.toml", text.replace("csrc/*.cu", "csrc/sub/a.cu"))
-    project.write("csrc/sub/a.cu", """#include "../common/b.cuh"
+    project.write(
+        "csrc/sub/a.cu",
+        """#include "../common/b.cuh"
 #include "values.def"
 #include "line.cuh"
 extern "C" __global__ void alone(int* x) { *x = ONE + TWO; }
-""")
+""",
+    )
     project.write("csrc/common/b.cuh", "#define ONE 1\n")
     project.write("csrc/sub/values.def", "#define TWO 2\n")
     warned = "warning: slope.kernels includes {}, which a source distribution lacks"

@@ -120,7 +120,7 @@ def test_kernels_of_another_source_are_an_error(built, tmp_path):
     says = "code for sm_75 holds other kernels than what was compiled for sm_75"
     with pytest.raises(BuildError, match=says):
         manifest.describe(image, other, [debug], "13.0", "x")
-    with pytest.raises(BuildError, match="for sm_120 holds other .* compiled for sm_90"):
+    with pytest.raises(BuildError, match=r"for sm_120 holds other .* compiled for sm_90"):
         known = {name: Kernel(name, []) for name in ("a", "b")}
         manifest._compared([known["a"]], 90, {90: [known["a"]], 120: [known["b"]]})
 

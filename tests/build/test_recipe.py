@@ -115,16 +115,26 @@ def test_sources_are_compiled_together_and_tools_see_each(recipe):
         objects = [made for made in steps if made.target.suffix == ".o"]
         made_of = [[str(path) for path in made.inputs if path.suffix == ".cpp"] for made in objects]
         wheels = set() if apart or recipe.PORTABLE else {"csrc/platform/oldest.cpp"}
-        assert {path for paths in made_of for path in paths} == sources - wheels
-        assert all(len(paths) == 1 for paths in made_of) is apart
-        for made, paths in zip(objects, made_of, strict=True):
-            assert sorted(word for word in made.command if word.endswith(".cpp")) == sorted(paths)
-            assert len({path.rpartition("/")[0] for path in paths}) == 1
+        assert {path for of in made_of for path in of} == sources - wheels
+        assert all(len(of) == 1 for of in made_of) is apart
+        for made, of in zip(objects, made_of, strict=True):
+            assert sorted(word for word in made.command if word.endswith(".cpp")) == sorted(of)
+            assert len({path.rpartition("/")[0] for path in of}) == 1
 
 
 @pytest.mark.parametrize(
     "folder",
-    ["runtime", "image", "ptx", "cpu", "cpu/api", "cpu/exec", "cpu/exec/isa", "cpu/native", "cpu/watch"],
+    [
+        "runtime",
+        "image",
+        "ptx",
+        "cpu",
+        "cpu/api",
+        "cpu/exec",
+        "cpu/exec/isa",
+        "cpu/native",
+        "cpu/watch",
+    ],
 )
 def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
     """Else which files may be compiled together would depend on how many there are."""

@@ -6,11 +6,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from cupola.manifest import dtype_of
 from cupola.build import cubin, manifest, toolkit
-from cupola.build.intermediate import Declaration, read_declarations
 from cupola.build.error import BuildError
+from cupola.build.intermediate import Declaration, read_declarations
 from cupola.build.merge import merge
+from cupola.manifest import dtype_of
 
 SOURCE = """
 #include <cstdint>
@@ -45,9 +45,12 @@ extern "C" __global__ void __launch_bounds__(128, 2) every(
 extern "C" __global__ void unused(int a, float* __restrict__ b, const Derived* __restrict__ const d,
                                   Derived, int, bool yes, shape::Vector<shape::Corner> v) {}
 extern "C" __global__ void used(float* out, Derived d) { *out = d.m[1][2] + d.weight + d.bits.b; }
-extern "C" __global__ void __cluster_dims__(1) copied(Copied c, int lambda) { if (c.a) asm("exit;"); }
+extern "C" __global__ void __cluster_dims__(1) copied(Copied c, int lambda) {
+    if (c.a) asm("exit;");
+}
 namespace ns {
-namespace { struct Hidden { int q; }; __global__ void inner(Hidden h, int) { if (h.q) asm("exit;"); } }
+namespace { struct Hidden { int q; };
+__global__ void inner(Hidden h, int) { if (h.q) asm("exit;"); } }
 template <class... A> __global__ void pack(int* out, A... rest) { *out = sizeof...(rest); }
 template __global__ void pack<int, float>(int*, int, float);
 template <int... I> __global__ void numbers(shape::Vector<double> in, int* out) { *out = in.n; }

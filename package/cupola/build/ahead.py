@@ -1,7 +1,7 @@
 # package/cupola/build/ahead.py - steps that compile kernels for the CPU device.
 """Machine code of an image's kernels, made by the CPU device itself: run as a program, by a step.
 
-    python ahead.py DRIVER IMAGE MANIFEST LEVEL LIBRARY [KERNEL ...]
+python ahead.py DRIVER IMAGE MANIFEST LEVEL LIBRARY [KERNEL ...]
 """
 
 from __future__ import annotations

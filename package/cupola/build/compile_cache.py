@@ -74,9 +74,7 @@ def unchanged(path: Path, began: int) -> bool:
     return max(found.st_mtime_ns, found.st_ctime_ns) < began
 
 
-def keep(
-    key: str, step: Step, root: Path, headers: Iterable[str], output: str, began: int
-) -> None:
+def keep(key: str, step: Step, root: Path, headers: Iterable[str], output: str, began: int) -> None:
     """Remember what a step made whose key was computed after that time (ns), and which headers
     it read.
     """

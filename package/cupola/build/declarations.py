@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?:cdef|cpdef|ctypedef)\s+(?:public\s+|api\s+)?(class|packed struct|struct|union|enum)\s+(\w+)"
+    r"(?:cdef|cpdef|ctypedef)\s+(?:public\s+|api\s+)?"
+    r"(class|packed struct|struct|union|enum)\s+(\w+)"
 )
 METHOD = re.compile(r"(?:cdef|cpdef)\s[^(]*?(\w+)\((?!\*)")
 
@@ -118,8 +119,8 @@ def installed(path: Path) -> str:
     if not markers:
         return text
     why = (
-        "\n# Written by the build: what a module that cimports this asks for at its import, so that\n"
-        "# one which was compiled with other declarations is refused.\n"
+        "\n# Written by the build: what a module that cimports this asks for at its import, so\n"
+        "# that one which was compiled with other declarations is refused.\n"
     )
     return f"{text.rstrip()}\n{why}cdef extern from *:\n{''.join(markers)}"
 
@@ -127,7 +128,9 @@ def installed(path: Path) -> str:
 def header(paths: list[Path]) -> str:
     """C++ for abi.pyx: a line for each class of this build."""
     lines = [
-        f'    "{one.title} {one.layout} {",".join(one.methods)}\\n"' for p in paths for one in read(p)
+        f'    "{one.title} {one.layout} {",".join(one.methods)}\\n"'
+        for p in paths
+        for one in read(p)
     ]
     return (
         "// written by the build: the classes that other modules cimport\n"
@@ -149,10 +152,11 @@ def wrappers(path: Path) -> str:
             continue
         pairs = [re.fullmatch(r"(.*?) ?(\w+)", one).groups() for one in found[2].split(",") if one]
         given = ", ".join(f"{kind} {name}" for kind, name in pairs)
-        kinds, names = (", ".join(words) for words in zip(*pairs)) if pairs else ("", "")
+        kinds, names = (
+            (", ".join(words) for words in zip(*pairs, strict=True)) if pairs else ("", "")
+        )
         function = f"<CUresult (*)({kinds}) noexcept nogil>table[{len(made) - 1}].function"
         made.append(
-            f"cdef CUresult {found[1]}({given}) noexcept nogil:\n"
-            f"    return ({function})({names})"
+            f"cdef CUresult {found[1]}({given}) noexcept nogil:\n    return ({function})({names})"
         )
     return "\n\n\n".join(made) + "\n"

@@ -106,7 +106,9 @@ def _names_standard(options: Sequence[str]) -> bool:
 
 def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[str]) -> Step:
     """A step that makes PTX for the oldest architecture."""
-    return compile_source(toolkit, source, target, [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"])
+    return compile_source(
+        toolkit, source, target, [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"]
+    )
 
 
 def compile_code(

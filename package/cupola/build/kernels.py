@@ -129,7 +129,9 @@ class Kernels:
             if word in _RELOCATABLE:
                 value = value if equals else next(options, "")
                 if value not in ("true", "false"):
-                    raise self.wrong("options", f"{word} {value}".strip(), "true or false is wanted")
+                    raise self.wrong(
+                        "options", f"{word} {value}".strip(), "true or false is wanted"
+                    )
                 if value == "true" or self.relocatable is None:
                     object.__setattr__(self, "relocatable", value == "true")
                 continue

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from .cubin import Kernel, architecture_of, read_cubin, read_fatbin
-from .intermediate import Declaration, read_declarations
 from .error import BuildError
+from .intermediate import Declaration, read_declarations
 from .layout import dtype, notes
 from .merge import merge
 from .signature import Debug, demangle, read_debug

@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import Any
 
 from .cubin import Kernel, Parameter
-from .intermediate import Declaration
 from .error import BuildError
+from .intermediate import Declaration
 from .signature import Debug, Description, demangle
 
 _INTEGERS = {  # size, and whether they have a sign

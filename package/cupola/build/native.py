@@ -48,7 +48,7 @@ class Compiler:
         link = ["-pthread"]
         if sanitize:
             option = f"-fsanitize={','.join(sanitize)}"
-            # Reports name functions and lines: what variables are called takes a quarter of the time.
+            # Reports name functions and lines: variables' names take a quarter of the time.
             flags += [option, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1"]
             if "thread" in sanitize:  # that fences say nothing to it, says GCC
                 flags += ["-Wno-tsan", "-Wno-unknown-warning-option"]

@@ -11,7 +11,9 @@ from .error import BuildError
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _FUNCTION = re.compile(r"\.func\s+(?:\([^)]*\)\s*)?([\w$]+)")
-_VARIABLE = re.compile(r"\.(?:global|const|shared)\b[^;={]*?([\w$]+)\s*(?:\[[^\]]*\]\s*)*(?:[=;]|$)")
+_VARIABLE = re.compile(
+    r"\.(?:global|const|shared)\b[^;={]*?([\w$]+)\s*(?:\[[^\]]*\]\s*)*(?:[=;]|$)"
+)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[\w$]+")
 _LINKAGE = re.compile(r"\.(visible|extern|weak|common)\s+")

@@ -1,4 +1,4 @@
-# package/cupola/build/schedule.py - in which order steps run: after what they need, long ones first.
+# package/cupola/build/schedule.py - in which order steps run: after their needs, long ones first.
 """The order of build steps."""
 
 from __future__ import annotations

@@ -50,9 +50,7 @@ def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
         from elftools.common.exceptions import DWARFError, ELFError
         from elftools.elf.elffile import ELFFile
     except ImportError as error:
-        raise BuildError(
-            "the manifest needs pyelftools: pip install 'cupola[build]'"
-        ) from error
+        raise BuildError("the manifest needs pyelftools: pip install 'cupola[build]'") from error
     found = Debug({}, {})
     try:
         # Relocations are of a kind that pyelftools does not know, and only concern addresses.

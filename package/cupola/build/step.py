@@ -25,7 +25,6 @@ from .error import BuildError
 from .schedule import Schedule
 from .timings import Timings
 
-
 HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".tcc")
 
 
