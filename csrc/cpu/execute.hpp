@@ -147,6 +147,8 @@ class ClusterRunner {
     static std::unique_ptr<ClusterRunner> make(const Launch& launch);
     virtual ~ClusterRunner() = default;
 
+    // Does as many clusters from `first` on as can be done all at once; how many that were.
+    virtual std::uint64_t sweep(std::uint64_t first, std::uint64_t end) = 0;
     // Stands at the beginning of the cluster of this number.
     virtual void begin(std::uint64_t cluster) = 0;
     enum class Progress { running, done, faulted };
@@ -154,19 +156,19 @@ class ClusterRunner {
     virtual Progress advance() = 0;
     virtual Fault take_fault() = 0;
 
-    // A cluster from its beginning to its end.
-    std::optional<Fault> run(std::uint64_t cluster) {
-        begin(cluster);
-        for (;;) {
-            switch (advance()) {
-                case Progress::running:
-                    break;
-                case Progress::done:
-                    return std::nullopt;
-                case Progress::faulted:
-                    return take_fault();
+    // Clusters one after another, each from its beginning to its end, or until `stop` is set.
+    std::optional<Fault> run(std::uint64_t first, std::uint64_t end,
+                             const std::atomic<bool>& stop) {
+        for (; first < end && !stop.load(std::memory_order_relaxed); ++first) {
+            first += sweep(first, end);
+            if (first == end) break;
+            begin(first);
+            Progress progress;
+            while ((progress = advance()) == Progress::running) {
             }
+            if (progress == Progress::faulted) return take_fault();
         }
+        return std::nullopt;
     }
 };
 

@@ -55,10 +55,7 @@ void Scheduler::work(Grid& grid, ClusterRunner& runner) {
         const std::uint64_t first = grid.next.fetch_add(chunk, std::memory_order_relaxed);
         if (first >= grid.clusters) return;
         const std::uint64_t end = std::min(first + chunk, grid.clusters);
-        for (std::uint64_t index = first; index < end; ++index) {
-            if (grid.stop.load(std::memory_order_relaxed)) return;
-            if (auto fault = runner.run(index)) return grid.note(std::move(*fault));
-        }
+        if (auto fault = runner.run(first, end, grid.stop)) return grid.note(std::move(*fault));
         const auto now = Clock::now();
         const auto took = now - begin;
         begin = now;
@@ -93,7 +90,7 @@ void Scheduler::run_in_turn(Grid& grid) {
     bool shared = others_pay();
     if (shared) publish(grid);
     const auto begin = Clock::now();
-    if (auto fault = runner->run(0)) grid.note(std::move(*fault));
+    if (auto fault = runner->run(0, 1, grid.stop)) grid.note(std::move(*fault));
     pace.store(std::chrono::duration<float>(Clock::now() - begin).count());
     if (!shared && !grid.stop.load() && others_pay()) {
         shared = true;

@@ -196,12 +196,6 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     for (; used_barriers != 0; used_barriers &= used_barriers - 1)
         barriers[__builtin_ctz(used_barriers)] = BarrierState{};
     awaited = false;
-    // The first one goes the ordinary way, which finds out where memory lies.
-    if (sweeps_ && own_files_[0] &&
-        native_->run(nullptr, warps_.get()[0], own_files_[0], native_->services)) {
-        live_warps = live_threads = 0;
-        return;
-    }
     free_files_.clear();
     if (!native_)
         for (const auto& file : files_) free_files_.push_back(file.get());
@@ -218,6 +212,19 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
         w.status = Status::yielded;
     }
     if (watch_) watch_->begin({x, y, z});
+}
+
+// The first block goes the ordinary way, which finds out where memory lies.
+std::uint32_t BlockState::sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z,
+                                std::uint32_t count) {
+    if (!sweeps_ || !own_files_[0]) return 0;
+    index_of_block[0] = x;
+    index_of_block[1] = y;
+    index_of_block[2] = z;
+    end_of_sweep = x + count;
+    live_threads = threads_;
+    native_->run(nullptr, warps_.get()[0], own_files_[0], native_->services);
+    return index_of_block[0] - x;
 }
 
 BlockState::Turn BlockState::turn() {

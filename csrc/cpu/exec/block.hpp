@@ -39,6 +39,9 @@ class BlockState final : public Block {
     // `own`: bytes of its shared memory, which the cluster holds.
     BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
     void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
+    // Does so many blocks of a row, or as many as can be done all at once by machine code; how many
+    // that were.
+    std::uint32_t sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t count);
     // Gives each warp that can go on a turn.
     enum class Turn { moved, stuck, faulted };
     Turn turn();

@@ -6,6 +6,8 @@
 // block of the cluster.
 #include "cpu/exec/cluster.hpp"
 
+#include <algorithm>
+
 #include "cpu/exec/control.hpp"
 
 namespace cupola::cpu {
@@ -41,13 +43,19 @@ ClusterState::ClusterState(const Launch& launch)
 
 // Indices as numbers of their own: compilers put a Dim3 that is passed on together in memory, by
 // parts, and a processor that reads such a whole waits for all that was stored before.
+void ClusterState::locate(std::uint64_t cluster, std::uint32_t& x, std::uint32_t& y,
+                          std::uint32_t& z) const {
+    x = static_cast<std::uint32_t>(cluster);
+    y = z = 0;
+    if (cluster < in_row_) return;
+    x = static_cast<std::uint32_t>(cluster % in_row_);
+    y = static_cast<std::uint32_t>(cluster / in_row_ % in_column_);
+    z = static_cast<std::uint32_t>(cluster / in_row_ / in_column_);
+}
+
 void ClusterState::begin(std::uint64_t cluster) {
-    std::uint32_t x = static_cast<std::uint32_t>(cluster), y = 0, z = 0;
-    if (cluster >= in_row_) {
-        x = static_cast<std::uint32_t>(cluster % in_row_);
-        y = static_cast<std::uint32_t>(cluster / in_row_ % in_column_);
-        z = static_cast<std::uint32_t>(cluster / in_row_ / in_column_);
-    }
+    std::uint32_t x, y, z;
+    locate(cluster, x, y, z);
     id_ = {x, y, z};
     used_ = news_ = false;
     fault_.reset();
@@ -56,6 +64,14 @@ void ClusterState::begin(std::uint64_t cluster) {
     for (unsigned rank = 0; rank < size_; ++rank)
         blocks_[rank]->begin(x * shape.x + rank % shape.x, y * shape.y + rank / shape.x % shape.y,
                              z * shape.z + rank / shape.x / shape.y);
+}
+
+std::uint64_t ClusterState::sweep(std::uint64_t first, std::uint64_t end) {
+    if (size_ != 1) return 0;
+    std::uint32_t x, y, z;
+    locate(first, x, y, z);
+    const std::uint64_t count = std::min(end - first, in_row_ - x);
+    return blocks_[0]->sweep(x, y, z, static_cast<std::uint32_t>(count));
 }
 
 ClusterRunner::Progress ClusterState::advance() {

@@ -14,6 +14,7 @@ class ClusterState final : public ClusterRunner {
   public:
     explicit ClusterState(const Launch& launch);
     void begin(std::uint64_t cluster) override;
+    std::uint64_t sweep(std::uint64_t first, std::uint64_t end) override;
     Progress advance() override;
     Fault take_fault() override { return std::move(*fault_); }
 
@@ -33,6 +34,7 @@ class ClusterState final : public ClusterRunner {
     bool uses_barrier() const { return used_; }
 
   private:
+    void locate(std::uint64_t cluster, std::uint32_t& x, std::uint32_t& y, std::uint32_t& z) const;
     bool release_if_complete();
     Progress stuck();
 

@@ -66,7 +66,7 @@ struct Native {
     std::vector<std::uint8_t> entry;  // 1 where `run` may begin
     Services services;
     NativeRun run = nullptr;
-    bool sweeps = false;  // `run` without a place does a whole block, or nothing
+    bool sweeps = false;  // `run` without a place does whole blocks
 };
 
 // Where a kernel finds it. Others may still be making it when the kernel has gone.

@@ -72,29 +72,28 @@ void Printer::variables() {
     }
 }
 
-// What has one value for as long as the block lives.
-void Printer::constants_of_block() {
+// What has one value in all lanes, which lasts.
+void Printer::constants(Which which) {
     for (const Register& r : program_.registers) {
-        if (r.file || !is_of_block(r)) continue;
+        if (r.file || !which(r)) continue;
         declare(r);
         if (r.index >= 0)
             line(r.name() + " = w.block->index_of_block[" + to_string(r.index) + "];");
     }
-    same(false);
+    same(which);
 }
 
-// What has one value in all lanes for ever.
-void Printer::same(bool of_warp) {
+void Printer::same(Which which) {
     for (const std::uint32_t n : program_.same) {
         const Register& r = program_.registers[n];
-        if (r.special && r.of_warp == of_warp)
+        if (r.special && which(r))
             line(r.bytes == 0 ? fill(r)
                               : "fill_one(" + r.name() + ", r, " + to_string(r.offset) + ");");
     }
     std::uint32_t done = nobody;
     for (const std::uint32_t n : program_.same) {
         const Register& r = program_.registers[n];
-        if (r.special || r.of_warp != of_warp || r.definition == done) continue;
+        if (r.special || !which(r) || r.definition == done) continue;
         done = r.definition;
         once(r.definition);
     }
@@ -352,14 +351,14 @@ void Printer::in_one() {
     begin();
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
-    constants_of_block();
+    constants(is_of_block);
     line("bool ahead = false; std::uint32_t left = 0; (void)ahead; (void)left;");
     const std::size_t frame = text_.size();
     line("std::uint64_t before[" + accesses() + "] = {};");
     line("for (Warp* each = &w;;) {");
     line("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
     variables();
-    same(true);  // for as long as the warp lives
+    same(is_of_warp);  // for as long as the warp lives
     enter();
     std::set<std::uint32_t> entries;
     for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)

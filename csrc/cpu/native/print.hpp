@@ -29,8 +29,9 @@ class Printer {
     std::string accesses() const;
     void variables();
     void declare(const Register& r);
-    void constants_of_block();
-    void same(bool of_warp);
+    using Which = bool (*)(const Register& r);
+    void constants(Which which);
+    void same(Which which);
     void enter();
     std::string alive(std::uint32_t b, const char* verb) const;
     void keep_constants();
@@ -39,6 +40,7 @@ class Printer {
         return !r.file && !r.constant && !r.special && !r.same;
     }
     static bool is_of_block(const Register& r) { return r.same && !r.constant && !r.of_warp; }
+    static bool is_of_warp(const Register& r) { return r.of_warp; }
     void leave();
     void ways(const std::set<std::uint32_t>& entries);
     void block(std::uint32_t b);

@@ -150,11 +150,11 @@ void Printer::in_parts() {
     line(name_ + "_frame f;");
     line("const Code* const code = s.code; const Code* next;");
     line("auto at = static_cast<std::uint32_t>(ip - code);");
-    constants_of_block();
+    constants(is_of_block);
     line("for (Warp* each = &w;;) {");
     line("Warp& w = *each; std::byte* const r = w.registers;");
     variables();
-    same(true);
+    same(is_of_warp);
     enter();
     line("dispatch: switch (at) {");
     for (std::size_t k = 0; k < parts.size(); ++k) {

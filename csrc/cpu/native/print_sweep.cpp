@@ -1,5 +1,5 @@
-// csrc/cpu/native/print_sweep.cpp - the way that whole blocks go at once, as a function: first all
-// that may be otherwise is looked at, then it is done, warp after warp.
+// csrc/cpu/native/print_sweep.cpp - the way that whole blocks go at once, as a function: of each
+// block of a row first all that may be otherwise is looked at, then it is done, warp after warp.
 #include "cpu/native/print.hpp"
 
 namespace cupola::cpu::native {
@@ -18,7 +18,7 @@ void Printer::sweep_lines() {
         if (step.kind == Kind::branch) {
             const bool negate = (program_.kernel.code[each.code].flags & exec::flag::negate) != 0;
             line("if (" + input(step.accesses[0]) + ".bits " +
-                 (negate == each.taken ? "!=" : "==") + " 0) return false;");
+                 (negate == each.taken ? "!=" : "==") + " 0) return;");
         }
         if (step.kind != Kind::lanes && step.kind != Kind::logic) continue;
         const Register* to = program_.at(step.accesses[0].offset);
@@ -32,8 +32,7 @@ void Printer::sweep_lines() {
             continue;
         }
         const std::string a = line_of(step.accesses[2], rise), b = line_of(step.accesses[3], rise);
-        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b +
-             ")) return false;");
+        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b + ")) return;");
     }
 }
 
@@ -69,17 +68,20 @@ void Printer::sweep_warp() {
 
 void Printer::sweep() {
     constexpr std::int64_t behind_first = exec::lanes / 2 - 1;  // lanes of a half
-    line("struct Sweep { [[gnu::noinline]] static bool run(Warp& w, const std::byte* r) {");
+    line("struct Sweep { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");
     line("constexpr std::uint32_t mask = all_lanes; (void)mask;");
     line("const std::uint32_t threads = w.block->live_threads;");
-    constants_of_block();
+    constants([](const Register& r) { return is_of_block(r) && !r.of_x; });
+    line("const std::uint32_t end = w.block->end_of_sweep;");
+    line("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
+    constants([](const Register& r) { return is_of_block(r) && r.of_x; });
     sweeping_ = full_ = true;
     sweep_lines();
     for (const Group& g : groups_) {
         line("const Near all_" + g.name + " = near_all(w, " + to_string(g.slot) + ", " + g.line +
              ", " + to_string(g.begin) + ", " + to_string(g.end - g.begin - behind_first * g.step) +
              ", " + to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
-        line("if (!all_" + g.name + ".holds) return false;");
+        line("if (!all_" + g.name + ".holds) return;");
     }
     line("for (std::uint32_t from = 0; from < threads; from += lanes) {");
     for (const Group& g : groups_) {
@@ -88,9 +90,8 @@ void Printer::sweep() {
         if (g.step != 0) line("fetch_ahead(" + g.name + ");");
     }
     sweep_warp();
-    line("}");
-    line("return true; } };");
-    line("if (!ip) return Sweep::run(w, r) ? s.halt : nullptr;");
+    line("} } } };");
+    line("if (!ip) { Sweep::run(w, r); return nullptr; }");
     sweeping_ = full_ = false;
     groups_.clear();
     group_of_.clear();

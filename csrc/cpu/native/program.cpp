@@ -144,6 +144,7 @@ void Program::find_registers() {
         if (found == by_offset_.end()) continue;
         Register& r = registers[found->second];
         r.index = index_dimension(which);
+        r.of_x = r.index == 0;
         r.special = r.index < 0;
         r.same = special_is_same(which) && r.writes == 0;
         r.of_warp = which == static_cast<unsigned>(ptx::Special::warpid);
@@ -249,7 +250,7 @@ void Program::find_same() {
             const Step& step = steps[n];
             if (step.guarded || (step.kind != Kind::lanes && step.kind != Kind::parameter))
                 continue;
-            bool can = true, fresh = false, of_warp = false;
+            bool can = true, fresh = false, of_warp = false, of_x = false;
             for (const Access& access : step.accesses) {
                 if (access.offset == 0) {
                     can &= access.write;
@@ -262,6 +263,7 @@ void Program::find_same() {
                 } else {
                     can &= r.same && !(r.file && !r.constant);
                     of_warp |= r.of_warp;
+                    of_x |= r.of_x;
                 }
             }
             if (!can || !fresh) continue;
@@ -269,6 +271,7 @@ void Program::find_same() {
                 if (access.write && access.offset != 0) {
                     reg(access.offset).same = true;
                     reg(access.offset).of_warp = of_warp;
+                    reg(access.offset).of_x = of_x;
                     same.push_back(by_offset_.at(access.offset));
                 }
             changed = true;

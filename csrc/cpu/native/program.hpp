@@ -65,6 +65,7 @@ struct Register {
     bool special = false;   // written when the warp starts
     bool same = false;      // has one value in all lanes, which never changes
     bool of_warp = false;   // and in each warp another
+    bool of_x = false;      // and along a row of blocks another in each
     int index = -1;         // which of %ctaid it is
     int thread = -1;        // which of %tid
     bool crosses = false;   // alive where a block begins
