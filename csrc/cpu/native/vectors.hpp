@@ -58,7 +58,10 @@ CUPOLA_INLINE auto vector_in(const One<W>& o) {
 }
 template <class T, unsigned E, unsigned K>
 CUPOLA_INLINE auto vector_in(const Predicate& o) {
-    return vector_of_bits<E, K>(o.bits);
+    if constexpr (blends_by_bits<Bytes<E>, Lanes<E>::size>)
+        return MaskBits{o.bits >> K * (Lanes<E>::size / E)};
+    else
+        return vector_of_bits<E, K>(o.bits);
 }
 
 template <class... T>
@@ -69,7 +72,10 @@ CUPOLA_INLINE void write_vector(std::uint32_t mask, Lanes<E>& to, V made) {
     using Words = VectorOfLanes<Bytes<E>, E>;
     if constexpr (Masked) {
         const Words now = Words(made), old = Words(to.v[K]);
-        to.v[K] = typename Lanes<E>::Vector(vector_of_bits<E, K>(mask) ? now : old);
+        if constexpr (blends_by_bits<Bytes<E>, Lanes<E>::size>)
+            to.v[K] = typename Lanes<E>::Vector(blend(mask >> K * (Lanes<E>::size / E), now, old));
+        else
+            to.v[K] = typename Lanes<E>::Vector(vector_of_bits<E, K>(mask) ? now : old);
     } else {
         to.v[K] = typename Lanes<E>::Vector(made);
     }
@@ -82,9 +88,17 @@ CUPOLA_INLINE void run_vector(std::uint32_t mask, Lanes<E>& to, Types<D, T...>, 
 }
 template <class Sem, class M, unsigned E, unsigned K, class... T, class... O>
 CUPOLA_INLINE std::uint32_t run_bits(Types<T...>, const O&... from) {
-    VectorOfLanes<std::conditional_t<E == 8, std::int64_t, std::int32_t>, E> made;
-    Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
-    return signs(made) << K * Lanes<E>::size / E;
+    std::uint32_t bits;
+    if constexpr (blends_by_bits<Bytes<E>, Lanes<E>::size>) {
+        MaskBits made;
+        Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
+        bits = made.of;
+    } else {
+        VectorOfLanes<std::conditional_t<E == 8, std::int64_t, std::int32_t>, E> made;
+        Sem::template lane<M>(made, vector_in<T, E, K>(from)...);
+        bits = signs(made);
+    }
+    return bits << K * Lanes<E>::size / E;
 }
 
 template <class Sem, class M, bool Masked, unsigned E, std::size_t... K, class Types, class... O>

@@ -47,6 +47,49 @@ auto compared(T a, T b) -> decltype(a == b) {
     return !ordered;
 }
 
+// The relation in an instruction's immediate that makes bits: of integers, and of real numbers
+// without a fault for those that are none.
+template <ptx::Compare C, class T>
+constexpr int relation() {
+    using Op = ptx::Compare;
+    constexpr bool whole = std::is_integral_v<T>;
+    switch (C) {
+        case Op::eq:
+            return 0;
+        case Op::ne:
+            return whole ? 4 : 12;
+        case Op::lt:
+        case Op::lo:
+            return whole ? 1 : 17;
+        case Op::le:
+        case Op::ls:
+            return whole ? 2 : 18;
+        case Op::gt:
+        case Op::hi:
+            return whole ? 6 : 30;
+        case Op::ge:
+        case Op::hs:
+            return whole ? 5 : 29;
+        case Op::equ:
+            return 8;
+        case Op::neu:
+            return 4;
+        case Op::ltu:
+            return 25;
+        case Op::leu:
+            return 26;
+        case Op::gtu:
+            return 22;
+        case Op::geu:
+            return 21;
+        case Op::num:
+            return 7;
+        case Op::nan:
+            break;
+    }
+    return 3;
+}
+
 inline std::int32_t all_bits(bool is) { return -static_cast<std::int32_t>(is); }
 template <class V>
 V all_bits(V is) {
@@ -56,6 +99,10 @@ V all_bits(V is) {
 struct SetPredicate {
     template <class M, class T>
     static constexpr bool vectors = sizeof(T) >= 4 && !M::ftz;
+    template <class M, class V>
+    static void lane(MaskBits& p, V a, V b) {
+        p.of = bits_where<relation<M::compare, Each<V>>()>(a, b);
+    }
     template <class M, class P, class T>
     static void lane(P& p, T a, T b) {
         if constexpr (std::is_same_v<T, Half>)
@@ -74,7 +121,10 @@ struct Select {
     static constexpr bool vectors = sizeof(T) >= 4;
     template <class M, class T, class C>
     static void lane(T& d, T a, T b, C c) {
-        d = c ? a : b;
+        if constexpr (std::is_same_v<C, MaskBits>)
+            d = blend(c.of, a, b);
+        else
+            d = c ? a : b;
     }
 };
 struct SelectSign {

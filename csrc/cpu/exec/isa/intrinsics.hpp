@@ -101,6 +101,11 @@ template <class T, unsigned Bytes, std::size_t... I>
         (I < sizeof...(I) / 2 ? a[I % (sizeof...(I) / 2)] : b[I % (sizeof...(I) / 2)])...};
 }
 
+// A bit for each lane, in place of a vector of 0 and -1.
+struct MaskBits {
+    std::uint32_t of;
+};
+
 // Of two vectors the one or the other, by a bit each.
 #if defined(__AVX512F__)
 template <class T, unsigned Bytes>
@@ -123,9 +128,37 @@ template <class V>
         return V(__builtin_ia32_movdqa64_512_mask(Long(yes), Long(no), few));
 #endif
 }
+// Where a comparison holds; `How` is as the instructions have it.
+template <int How, class V>
+[[gnu::always_inline]] inline std::uint32_t bits_where(V a, V b) {
+    using T = Each<V>;
+    using Int = VectorOf<int, 64>;
+    using Long = VectorOf<long long, 64>;
+    constexpr int as_set = 4;
+    if constexpr (std::is_same_v<T, float>)
+        return static_cast<std::uint16_t>(
+            __builtin_ia32_cmpps512_mask(a, b, How, static_cast<std::uint16_t>(-1), as_set));
+    else if constexpr (std::is_same_v<T, double>)
+        return static_cast<std::uint8_t>(
+            __builtin_ia32_cmppd512_mask(a, b, How, static_cast<std::uint8_t>(-1), as_set));
+    else if constexpr (sizeof(T) == 4 && std::is_signed_v<T>)
+        return static_cast<std::uint16_t>(
+            __builtin_ia32_cmpd512_mask(Int(a), Int(b), How, static_cast<std::uint16_t>(-1)));
+    else if constexpr (sizeof(T) == 4)
+        return static_cast<std::uint16_t>(
+            __builtin_ia32_ucmpd512_mask(Int(a), Int(b), How, static_cast<std::uint16_t>(-1)));
+    else if constexpr (std::is_signed_v<T>)
+        return static_cast<std::uint8_t>(
+            __builtin_ia32_cmpq512_mask(Long(a), Long(b), How, static_cast<std::uint8_t>(-1)));
+    else
+        return static_cast<std::uint8_t>(
+            __builtin_ia32_ucmpq512_mask(Long(a), Long(b), How, static_cast<std::uint8_t>(-1)));
+}
 #else
 template <class T, unsigned Bytes>
 inline constexpr bool blends_by_bits = false;
+template <int How, class V>
+std::uint32_t bits_where(V a, V b);
 #endif
 
 // a * b + c, rounded once.
