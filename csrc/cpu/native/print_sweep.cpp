@@ -87,7 +87,6 @@ void Printer::sweep() {
     for (const Group& g : groups_) {
         line("const Near " + g.name + " = near_warp<" + to_string(g.step) + ">(all_" + g.name +
              ", from);");
-        if (g.step != 0) line("fetch_ahead(" + g.name + ");");
     }
     sweep_warp();
     line("} } } };");
