@@ -61,6 +61,11 @@ BODIES = {
     and.b32 %r12, %r1, 1; setp.eq.u32 %p1, %r12, 0; @%p1 bra EVEN; add.u32 %r7, %r7, 5; barrier.sync 1; bra BOTH; EVEN: barrier.sync 1;
     BOTH: st.global.u32 [%rd5], %r7; setp.ge.u32 %p2, %r1, 70; setp.eq.and.u32 %p2, %r8, 1, %p2; @%p2 bra LEFT;
     add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 4; @%p3 bra ROUND; LEFT:""",
+    "lasting": """.shared .align 4 .b8 tile[1024]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; mov.u32 %r7, 0; mov.u32 %r8, 0;
+    ROUND: shr.u32 %r9, %r1, 3; setp.gt.u32 %p1|%p2, %r9, 4; cvt.rn.f32.u32 %f1, %r9; setp.lt.f32 %p3, %f1, 0f40A00000; xor.pred %p4, %p1, %p3; mul.wide.u32 %rd6, %r9, 3; cvt.u32.u64 %r10, %rd6;
+    add.u32 %r11, %r4, %r8; st.shared.u32 [%r6], %r11; bar.sync 0; selp.u32 %r12, %r10, %r11, %p4; selp.u32 %r13, 7, %r12, %p2; ld.global.u32 %r15, [%rd4]; and.b32 %r15, %r15, 3; setp.eq.u32 %p6, %r15, %r8; @%p6 bra SKIP;
+    not.b32 %r16, %r1; shl.b32 %r17, %r16, 2; setp.ge.s32 %p7, %r17, -80; @%p7 add.u32 %r7, %r7, %r17; SKIP: xor.b32 %r18, %r1, 5; rem.u32 %r19, %r18, %r3; shl.b32 %r20, %r19, 2; add.u32 %r21, %r5, %r20; ld.shared.u32 %r22, [%r21];
+    mad.lo.u32 %r7, %r7, 3, %r22; xor.b32 %r7, %r7, %r13; bar.sync 0; add.u32 %r8, %r8, 1; setp.lt.u32 %p8, %r8, 4; @%p8 bra ROUND; st.global.u32 [%rd5], %r7;""",
     "counting": """ld.global.u32 %r5, [%rd4]; and.b32 %r6, %r5, 15; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd2, %rd6;
     red.global.add.u32 [%rd6], 1; and.b32 %r7, %r5, 3; setp.eq.u32 %p0, %r7, 2; @%p0 atom.global.max.u32 %r8, [%rd6+64], %r5;""",
     "lock": """and.b32 %r6, %r1, 3; mul.wide.u32 %rd6, %r6, 8; add.u64 %rd6, %rd2, %rd6;
@@ -114,6 +119,9 @@ BODIES = {
     "sweeping_beyond": """add.u32 %r6, %r4, 0xffffff38; cvt.u64.u32 %rd6, %r6; shl.b64 %rd7, %rd6, 2; shl.b64 %rd8, %rd7, 32; shr.u64 %rd9, %rd8, 32; and.b64 %rd10, %rd9, 4092; add.u64 %rd11, %rd1, %rd7; sub.u64 %rd12, %rd11, %rd7;
     ld.global.u32 %r8, [%rd12]; cvt.u32.u64 %r9, %rd7; xor.b32 %r10, %r9, %r8; cvt.u32.u64 %r11, %rd10; add.u32 %r12, %r10, %r11; st.global.u32 [%rd5], %r12;""",
     "sweeping_in_turn": """mad.lo.u32 %r6, %r2, 192, %r1; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r7, [%rd7]; ld.global.u32 %r8, [%rd7+64]; mad.lo.u32 %r9, %r7, 5, %r8; st.global.u32 [%rd7+128], %r9; ld.global.u32 %r10, [%rd7]; add.u32 %r11, %r10, %r9; st.global.u32 [%rd5], %r11;""",
+    "sweeping_rows": """mov.u32 %r5, %ctaid.y; mov.u32 %r6, %ctaid.z; mov.u32 %r7, %nctaid.x; mov.u32 %r8, %nctaid.y; mad.lo.u32 %r9, %r6, %r8, %r5; mad.lo.u32 %r10, %r9, %r7, %r2; mad.lo.u32 %r11, %r10, %r3, %r1;
+    mul.lo.u32 %r12, %r0, 500; setp.ge.u32 %p0, %r11, %r12; @%p0 bra OUT; sub.u32 %r13, %r11, 450; setp.lt.u32 %p1, %r13, 10; @%p1 bra OUT;
+    mul.wide.u32 %rd6, %r11, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; ld.global.u32 %r14, [%rd7]; mad.lo.u32 %r15, %r14, 3, %r9; xor.b32 %r16, %r15, %r2; st.global.u32 [%rd8], %r16; OUT:""",
     "rounds": """mov.u32 %r5, %r4; mov.u32 %r6, 0; mul.lo.u32 %r7, %r3, %r0;
     GO: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; mad.lo.u32 %r6, %r6, 5, %r8; add.u32 %r5, %r5, %r7; setp.lt.u32 %p0, %r5, 4000; @%p0 bra GO; st.global.u32 [%rd5], %r6;""",
     "rounds_down": """add.u32 %r5, %r4, 3000; mov.u32 %r6, 0; DOWN: mul.wide.s32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; ld.global.u32 %r8, [%rd7]; xor.b32 %r9, %r8, %r5; st.global.u32 [%rd8+8], %r9;
@@ -147,7 +155,10 @@ SHAPES = {
     "rounds_in_turn": [(32,), (40,), (160,), (256,)],
     "sweeping_in_turn": [(48, 2), (32,)],
     "meeting": [(1,), (31,), (48,), (33, 2), (256,)],
+    "lasting": [(1,), (40,), (33, 2), (256,)],
 }
+# And grids of other shapes than one of five blocks.
+GRIDS = {"sweeping_rows": [(3, 4, 2), (40,), (2, 9), (1, 2, 7)]}
 FIB = """.func (.param .b32 out) fib(.param .b32 n) {
 .reg .b32 %r<8>; .reg .pred %p; ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; mov.u32 %r4, %r1;
 @%p bra DONE;
@@ -234,6 +245,10 @@ def run_bodies(module, bodies):
             out = np.zeros(1 << 16, np.uint32)
             module.run(name, 3, shape, [given.copy(), out, np.uint32(3)])
             print(name, shape, execution(module, name), hashed(out))
+        for grid in GRIDS.get(name.replace("_in_parts", ""), ()):
+            out = np.zeros(1 << 16, np.uint32)
+            module.run(name, grid, 96, [given.copy(), out, np.uint32(3)])
+            print(name, grid, execution(module, name), hashed(out))
 
 
 def main(every):

@@ -98,6 +98,13 @@ def test_blocks_whose_threads_do_the_same_and_rounds_that_are_alike_go_at_once()
             assert not at_once, name
 
 
+def test_what_never_changes_is_made_once_for_all_rounds():
+    module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
+    start, rounds = native_kernels.printed(module, "lasting").split("dispatch:", 1)
+    for chapter in ("ConvertRows", "CompareRows::row<25>"):  # its conversions, and setp.lt.f32
+        assert f"map<{chapter}" in start and f"map<{chapter}" not in rounds
+
+
 def test_what_lies_among_the_parameters_is_one_value():
     module = Driver().load(native_kernels.text_of(native_kernels.BODIES))
     text = native_kernels.printed(module, "structure")

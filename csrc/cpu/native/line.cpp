@@ -6,6 +6,9 @@
 // multiplications has a *line*: the value of lane 0, that of lane 16, and the step between lanes.
 // Machine code computes lines as scalars beside the vectors; whether a line holds is looked at when
 // the code runs, so that what is found here need only be likely.
+#include <numeric>
+#include <set>
+
 #include "cpu/native/program.hpp"
 
 namespace cupola::cpu::native {
@@ -148,10 +151,12 @@ void Program::find_steady() {
     const auto never_changes = [&](const Register& r) {
         return r.steady || r.same || r.constant || r.special;
     };
+    std::vector<std::uint32_t> found;  // in order of need
     unsigned rounds = 16;
     for (bool changed = true; changed && rounds-- > 0;) {
         changed = false;
-        for (const Step& step : steps) {
+        for (std::uint32_t n = 0; n < steps.size(); ++n) {
+            const Step& step = steps[n];
             if (step.guarded || (step.kind != Kind::lanes && step.kind != Kind::logic)) continue;
             bool can = true, fresh = false;
             for (const Access& access : step.accesses) {
@@ -167,14 +172,41 @@ void Program::find_steady() {
             if (!can || !fresh) continue;
             for (const Access& access : step.accesses)
                 if (access.write && access.offset != 0) reg(access.offset).steady = true;
+            found.push_back(n);
             changed = true;
         }
     }
+    find_early(found);
     // A line serves for most: such a register is fetched from there where it does not.
     for (Register& r : registers) {
         r.steady &= r.crosses;
         r.file |= r.steady && r.fixed;
         r.steady &= !r.file;
+    }
+}
+
+// Of that, what loops would make again in each round, and what it is made of.
+void Program::find_early(const std::vector<std::uint32_t>& steady) {
+    // Between a branch back and where it leads, by sums.
+    std::vector<std::int32_t> loops(blocks.size() + 1);
+    for (std::uint32_t b = 0; b < blocks.size(); ++b)
+        for (const std::uint32_t to : blocks[b].successors)
+            if (to <= b) ++loops[to], --loops[b + 1];
+    std::partial_sum(loops.begin(), loops.end(), loops.begin());
+    std::set<std::int32_t> needed;
+    for (std::size_t k = steady.size(); k-- > 0;) {
+        Step& step = steps[steady[k]];
+        step.early = loops[block_of_[steady[k]]] > 0;
+        for (const Access& access : step.accesses)
+            step.early |= access.write && needed.count(access.offset) != 0;
+        if (!step.early) continue;
+        for (const Access& access : step.accesses) {
+            if (!access.write)
+                needed.insert(access.offset);
+            else if (access.offset != 0)
+                reg(access.offset).file = true;
+        }
+        early.insert(early.begin(), steady[k]);
     }
 }
 

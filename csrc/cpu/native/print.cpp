@@ -131,6 +131,11 @@ void Printer::enter() {
                  to_string(offset) + ");");
     }
     if (program_.waits() || passes()) keep_constants();
+    for (const std::uint32_t n : program_.early) {
+        line("{ const std::uint32_t mask = w.mask;");
+        program_.steps[n].kind == Kind::lanes ? lanes(n) : logic(n);
+        line("}");
+    }
     if (parts_) return line("}");
     line("} else {");
     // Where nobody waits, what the running lanes need is all.

@@ -50,6 +50,7 @@ struct Step {
     bool retried = false;        // lanes may wait, to run it again
     bool entered = false;        // machine code is entered behind it
     bool opaque = false;         // what it reads and writes is not known
+    bool early = false;          // is done when a warp starts, for as long as it lives
     bool any_nan = false;        // nobody tells a NaN of its result from another
     std::int64_t parameter = 0;  // where among the parameters it loads
     std::vector<Access> accesses;
@@ -108,6 +109,7 @@ class Program {
     std::vector<Block> blocks;
     std::vector<std::uint32_t> same;   // registers whose value never changes, in order of need
     std::vector<std::uint32_t> fixed;  // and those that have a line, which never changes
+    std::vector<std::uint32_t> early;  // Codes that are, in order of need
     std::vector<Way> sweep;            // empty: there is none
     // What lane numbers an instruction's result rises by where its sources rise by `steps`, which
     // are as many as it reads. False: it is no such instruction, or there is no such number.
@@ -139,6 +141,7 @@ class Program {
     void find_steps();
     void find_fixed();
     void find_steady();
+    void find_early(const std::vector<std::uint32_t>& steady);
     void find_any_nan();
     struct Sweeper;
     void find_sweep();

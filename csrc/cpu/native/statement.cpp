@@ -290,6 +290,7 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
             }
         return any;
     };
+    if (step.early) return;
     switch (step.kind) {
         case Kind::lanes:
             if (is_same()) break;  // constants of the block or the warp
