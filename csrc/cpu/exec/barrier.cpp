@@ -50,6 +50,7 @@ bool BlockState::complete(unsigned id) const {
     const BarrierState& b = barriers[id];
     // Each live thread that has come is among `threads`, which counts those that left since, too.
     if (b.threads == 0 || (b.count == 0 && b.threads < live_threads)) return false;
+    if (b.count == 0 && live_threads == threads_) return true;  // nobody has left
     std::uint32_t come = 0;
     for (unsigned n = 0; n < warp_count; ++n) {
         const std::uint32_t live = warps_.get()[n].live;
