@@ -351,3 +351,40 @@ def test_an_index_of_blocks_is_there_for_instructions_of_unknown_operands(tmp_pa
     # A block copies as many bytes as it has blocks before it.
     for mode in ("interpret", "compile"):
         assert run(program, mode, tmp_path) == [hex(0x1 + 0x101 + 0x10101)], mode
+
+
+def wider_reads(assembly):
+    """Reads of more bytes than anything writes there: of places of the stack that masks have."""
+    narrow = {"kmovb", "kmovw"}
+    moves = re.findall(r"^\t(\w+)\t(.*?\)|[^,\n]+), (.*)$", assembly, re.MULTILINE)
+    written, read = {}, {}
+    for name, source, target in moves:
+        for place, uses in (target, written), (source, read):
+            if place.endswith(("(%rsp)", "(%rbp)")):
+                uses.setdefault(place, set()).add(name)
+    masks = [place for place, names in written.items() if names <= narrow]
+    return {p: read[p] for p in masks if read.get(p, set()) & {"movl", "movq", "kmovd", "kmovq"}}
+
+
+def test_masks_come_back_from_the_stack_as_they_went(tmp_path):
+    """GCC 12 and 13 kept 16 bits of a comparison and fetched 32 (isa/intrinsics.hpp)."""
+    real = real_compiler()
+    keeping = script(
+        tmp_path / "c++",
+        f"""for each; do [ "$last" = -o ] && made=$each; last=$each; done
+        {real} "$@" -S && mv "$made" {tmp_path}/$$.s
+        exec {real} "$@"
+        """,
+    )
+    program = """
+        from ptx.native_kernels import BODIES
+        names = "same_in_all_lanes", "divergent", "overlapping", "lasting", "meeting"
+        TEXT = text_of({"endure": "", **{name: BODIES[name] for name in names}})
+        print(refusal())
+    """
+    settings = {"CUPOLA_CPU_THREADS": 1, "CXX": keeping}
+    assert run(program, "compile", tmp_path / "cache", **settings) == ["compiled"]
+    (assembly,) = (file.read_text() for file in tmp_path.glob("*.s"))
+    if "\tkmov" not in assembly:
+        pytest.skip("this CPU has no mask registers")
+    assert not wider_reads(assembly)

@@ -26,15 +26,29 @@ struct EachOf<V, std::void_t<decltype(std::declval<V&>()[0] = 0)>> {
 template <class T>
 using Each = typename EachOf<T>::type;
 
+#if defined(__AVX512F__)
+// The bits of a mask register, each of which is a lane's. GCC 12 and 13 join a comparison and the
+// widening of what it makes to one instruction, and where that goes to the stack they keep 16
+// bits of it and fetch 32: they are not to see where the mask comes from.
+template <class Bits, class Mask>
+[[gnu::always_inline]] inline std::uint32_t widened(Mask made) {
+    auto mask = static_cast<Bits>(made);
+#if !defined(__clang__)
+    __asm__("" : "+k"(mask));
+#endif
+    return mask;
+}
+#endif
+
 // Each lane's sign as a bit; of lanes of 32 bits, or of 64, that are 0 or -1.
 template <class V>
 [[gnu::always_inline]] inline std::uint32_t signs(V v) {
     constexpr std::size_t each = sizeof(Each<V>);
 #if defined(__AVX512DQ__)
     if constexpr (sizeof(V) == 64 && each == 8)
-        return __builtin_ia32_cvtq2mask512(VectorOf<long long, 64>(v));
+        return widened<std::uint8_t>(__builtin_ia32_cvtq2mask512(VectorOf<long long, 64>(v)));
     else if constexpr (sizeof(V) == 64)
-        return __builtin_ia32_cvtd2mask512(VectorOf<int, 64>(v));
+        return widened<std::uint16_t>(__builtin_ia32_cvtd2mask512(VectorOf<int, 64>(v)));
 #endif
 #if defined(__AVX__)
     if constexpr (sizeof(V) == 32 && each == 8)
@@ -136,22 +150,22 @@ template <int How, class V>
     using Long = VectorOf<long long, 64>;
     constexpr int as_set = 4;
     if constexpr (std::is_same_v<T, float>)
-        return static_cast<std::uint16_t>(
+        return widened<std::uint16_t>(
             __builtin_ia32_cmpps512_mask(a, b, How, static_cast<std::uint16_t>(-1), as_set));
     else if constexpr (std::is_same_v<T, double>)
-        return static_cast<std::uint8_t>(
+        return widened<std::uint8_t>(
             __builtin_ia32_cmppd512_mask(a, b, How, static_cast<std::uint8_t>(-1), as_set));
     else if constexpr (sizeof(T) == 4 && std::is_signed_v<T>)
-        return static_cast<std::uint16_t>(
+        return widened<std::uint16_t>(
             __builtin_ia32_cmpd512_mask(Int(a), Int(b), How, static_cast<std::uint16_t>(-1)));
     else if constexpr (sizeof(T) == 4)
-        return static_cast<std::uint16_t>(
+        return widened<std::uint16_t>(
             __builtin_ia32_ucmpd512_mask(Int(a), Int(b), How, static_cast<std::uint16_t>(-1)));
     else if constexpr (std::is_signed_v<T>)
-        return static_cast<std::uint8_t>(
+        return widened<std::uint8_t>(
             __builtin_ia32_cmpq512_mask(Long(a), Long(b), How, static_cast<std::uint8_t>(-1)));
     else
-        return static_cast<std::uint8_t>(
+        return widened<std::uint8_t>(
             __builtin_ia32_ucmpq512_mask(Long(a), Long(b), How, static_cast<std::uint8_t>(-1)));
 }
 #else
