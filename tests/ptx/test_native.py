@@ -57,11 +57,11 @@ def test_machine_code_agrees_with_the_interpreter(compiled, folder):
     )  # the last ones are faults
 
 
-def test_kernels_of_cub_as_machine_code(folder):
+def test_kernels_of_cub_as_machine_code(tmp_path):
     """Their own tests once more, where what can't be machine code is refused."""
     named = "reductions or scans or sorting or histograms or warps"
     program = ("-m", "pytest", "-q", os.fspath(TESTS / "ptx" / "test_toolkit.py"), "-k", named)
-    done = run("compile", folder, program)
+    done = run("compile", tmp_path, program)
     assert done.returncode == 0, done.stdout
     assert "8 passed" in done.stdout or "skipped" in done.stdout, done.stdout
 
