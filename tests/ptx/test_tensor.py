@@ -199,3 +199,31 @@ def test_places_that_a_tile_does_not_begin_at(kind, corner, stores, load, driver
         load(kernel(2, 64, stores=stores)).run("k", 1, 64, [Map.from_buffer_copy(tensor), np.array([*corner, 0], np.int32), np.zeros(64, np.uint8)])  # fmt: skip
     driver.reset()
     assert error.value.code == 715
+
+
+def test_a_box_of_more_bytes_than_32_bits_count(load, driver, memory):
+    """Of these sizes the product wraps to 1808, which is no multiple of a row's 48 bytes."""
+    if driver.on_hardware:
+        pytest.skip("a fault there is the end of the process's context")
+    a = np.zeros((160, 160, 100, 50, 48), np.uint8)[:1, :1]
+    code, tensor = encoded(driver, memory(a)[0], a, (48, 41, 97, 149, 151))
+    assert code == 0 and 48 * 41 * 97 * 149 * 151 % 2**32 == 1808
+    with pytest.raises(ptx.DriverError) as error:
+        load(kernel(5, 4096, stores=False)).run("k", 1, 64, [Map.from_buffer_copy(tensor), np.zeros(6, np.int32), np.zeros(4096, np.uint8)])  # fmt: skip
+    driver.reset()
+    assert error.value.code == ptx.ILLEGAL_ADDRESS
+
+
+def test_a_swizzled_box_at_the_end_of_shared_memory(load, driver, memory):
+    """Its one chunk of 16 bytes is put behind the end."""
+    if driver.on_hardware:
+        pytest.skip("a fault there is the end of the process's context")
+    a = np.zeros((8, 32), np.uint8)
+    _, tensor = encoded(driver, memory(a)[0], a, (16, 1), swizzle=1)
+    text = kernel(2, 16, stores=False)
+    text = text.replace(".shared .align 1024 .b8 box[16];", "")
+    text = text.replace(".visible .entry", ".extern .shared .align 128 .b8 box[];\n.visible .entry")
+    with pytest.raises(ptx.DriverError) as error:
+        load(text).run("k", 1, 64, [Map.from_buffer_copy(tensor), np.zeros(3, np.int32), np.zeros(16, np.uint8)], shared=16)  # fmt: skip
+    driver.reset()
+    assert error.value.code == ptx.ILLEGAL_ADDRESS

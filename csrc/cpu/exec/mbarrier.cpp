@@ -184,8 +184,8 @@ template <bool Parity, bool Waits>
             const auto rank = static_cast<unsigned>(__builtin_ctz(left));
             const std::uint64_t copy = place_in_block(block, rank, to[lane]);
             if (!block.bulk(w, ip, lane, copy, size[lane], true)) return stop_faulted(w);
-            std::memcpy(reinterpret_cast<void*>(copy), reinterpret_cast<const void*>(from[lane]),
-                        size[lane]);
+            std::memmove(reinterpret_cast<void*>(copy), reinterpret_cast<const void*>(from[lane]),
+                         size[lane]);
             if (!report_bytes(w, ip, lane, place_in_block(block, rank, object[lane]), size[lane]))
                 return stop_faulted(w);
         }

@@ -31,8 +31,8 @@ class Tile {
         const bool columns = (ip_->imm & TensorControl::columns) != 0;
         const unsigned shifts = (ip_->imm & TensorControl::shifted) != 0 ? pixel_axes() : 0;
         bool sound = map_.known == TensorMap::mark && (map_.columns != 0) == columns &&
-                     map_.rank + shifts == coordinates.size() && map_.rank <= 5 &&
-                     map_.swizzle <= 3 && map_.interleave == 0 && map_.element() != 0;
+                     map_.rank + shifts == coordinates.size() && map_.rank >= (columns ? 3 : 1) &&
+                     map_.rank <= 5 && map_.swizzle <= 3 && map_.interleave == 0 && map_.element() != 0;
         for (unsigned n = 0; sound && n < map_.rank; ++n)
             sound = (columns && n > 1) ||
                     (map_.box[n] != 0 && map_.box[n] <= (columns && n == 1 ? 1024u : 256u));
@@ -52,8 +52,9 @@ class Tile {
         return true;
     }
 
-    std::uint32_t bytes() const {
-        std::uint32_t all = row_bytes();
+    // A map that a kernel has changed may describe a box of up to 2^43 bytes.
+    std::uint64_t bytes() const {
+        std::uint64_t all = row_bytes();
         if (map_.columns) return all * map_.box[1];
         for (unsigned n = 1; n < map_.rank; ++n) all *= count(n);
         return all;
@@ -63,7 +64,8 @@ class Tile {
     // what is stored where there is a `reduce`.
     bool copy(std::uint64_t box, bool to_box, ReduceElements reduce = nullptr) {
         if (!lies_well(to_box) ||
-            !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, touches(to_box)))
+            !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, touches(to_box)) ||
+            !reach_swizzled(box + bytes(), to_box))
             return false;
         std::int64_t at[5];
         std::copy_n(from_, 5, at);
@@ -128,6 +130,18 @@ class Tile {
     std::byte* swizzled(std::uint64_t address) const {
         const std::uint64_t mask = (std::uint64_t{1} << map_.swizzle) - 1;
         return reinterpret_cast<std::byte*>(address ^ (address >> 7 & mask) << 4);
+    }
+
+    // Swizzling exchanges chunks of up to 128 bytes, of which a box may have the first ones alone.
+    bool reach_swizzled(std::uint64_t end, bool to_box) const {
+        const std::uint64_t together = std::uint64_t{chunk} << map_.swizzle;
+        for (std::uint64_t n = end / together * together; n < end; n += chunk) {
+            const auto place = reinterpret_cast<std::uintptr_t>(swizzled(n));
+            if (place >= end &&
+                !block_of(w_).reach(w_, ip_, lane_, place, chunk, chunk, touches(to_box)))
+                return false;
+        }
+        return true;
     }
 
     bool copy_row(std::uint64_t row, const std::int64_t (&at)[5], bool to_box,
@@ -211,7 +225,7 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
     const auto* box = at<const std::uint64_t>(r, ip->op[1]);
     auto* bytes = at<std::uint32_t>(r, ip->op[0]);
     return each_tile(ip, w, r, [&](Tile& tile, unsigned lane) {
-        bytes[lane] = tile.bytes();
+        bytes[lane] = static_cast<std::uint32_t>(tile.bytes());
         return tile.copy(box[lane], true);
     });
 }
@@ -232,7 +246,8 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
         for (std::uint32_t left = blocks[lane]; left != 0; left &= left - 1) {
             const auto rank = static_cast<unsigned>(__builtin_ctz(left));
             if (!tile.copy(place_in_block(block, rank, box[lane]), true) ||
-                !report_bytes(w, ip, lane, place_in_block(block, rank, object[lane]), tile.bytes()))
+                !report_bytes(w, ip, lane, place_in_block(block, rank, object[lane]),
+                              static_cast<std::uint32_t>(tile.bytes())))
                 return false;
         }
         return true;
