@@ -91,7 +91,7 @@ std::shared_ptr<Event> Event::from(CUevent handle) {
 }
 
 bool Event::done() const {
-    if (const auto record = own_last()) return record->mark.stream->done(record->mark.ticket);
+    if (const auto record = own_last()) return record->mark.stream->poll(record->mark.ticket);
     if (!shared_) return true;
     const auto state = shared_->state(shared_->last());
     if (state == SharedEvent::State::lost) lost(*context_);

@@ -5,7 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cpu/failure.hpp"
+#include <new>
+
 #include "cpu/stream.hpp"
 
 namespace cupola::cpu {
@@ -23,22 +24,23 @@ Executors::Executors(int)
     : linger_(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? std::chrono::microseconds(30)
                                                 : std::chrono::microseconds(0)) {}
 
-void start_thread(void* (*main)(void*), void* argument) {
+bool start_thread(void* (*main)(void*), void* argument) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
     const int failed = pthread_create(&thread, nullptr, main, argument);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    require(failed == 0, CUDA_ERROR_OUT_OF_MEMORY);
+    if (failed != 0) return false;
     pthread_detach(thread);
+    return true;
 }
 
 void Executors::park() {
     for (;;) pause();
 }
 
-void Executors::start(std::shared_ptr<Stream> stream) {
+bool Executors::start(std::shared_ptr<Stream> stream) {
     Executor* executor = nullptr;
     {
         std::lock_guard lock(mutex_);
@@ -48,18 +50,20 @@ void Executors::start(std::shared_ptr<Stream> stream) {
         }
     }
     if (!executor) {
-        auto fresh = std::make_unique<Executor>();
+        std::unique_ptr<Executor> fresh(new (std::nothrow) Executor);
+        if (!fresh) return false;
         fresh->owner = this;
         fresh->stream = std::move(stream);
         fresh->assigned = true;
-        start_thread(&Executors::main, fresh.get());
+        if (!start_thread(&Executors::main, fresh.get())) return false;
         [[maybe_unused]] const Executor* given = fresh.release();  // the thread owns it
-        return;
+        return true;
     }
     std::lock_guard lock(executor->mutex);
     executor->stream = std::move(stream);
     executor->assigned.store(true, std::memory_order_release);
     executor->wake.notify_one();
+    return true;
 }
 
 void* Executors::main(void* argument) {

@@ -18,8 +18,9 @@ class Executors {
   public:
     explicit Executors(int threads);
 
-    // Has the stream drained, by an idle thread if there is one, else by a new one.
-    void start(std::shared_ptr<Stream> stream);
+    // Has the stream drained, by an idle thread if there is one, else by a new one. False: none
+    // can be started.
+    [[nodiscard]] bool start(std::shared_ptr<Stream> stream);
     // How long a thread watches for more work before it sleeps.
     std::chrono::nanoseconds linger() const { return linger_; }
     // No thread passes this after stop().
@@ -40,7 +41,8 @@ class Executors {
     std::vector<Executor*> idle_;
 };
 
-// Starts a detached thread which takes no signals: those are the program's.
-void start_thread(void* (*main)(void*), void* argument);
+// Starts a detached thread which takes no signals: those are the program's. False: the system
+// refuses it.
+[[nodiscard]] bool start_thread(void* (*main)(void*), void* argument);
 
 }  // namespace cupola::cpu

@@ -108,8 +108,8 @@ void Scheduler::run(Grid& grid) {
         const auto at = reinterpret_cast<std::uintptr_t>(grid.workspace);
         grid.launch.workspace = {at, at + sizeof grid.workspace, true};
     }
-    if (grid.launch.checks.watching()) grid.launch.watch = watch::watch_grid(grid.launch);
     const bool limited = timeout_ > 0;
+    bool unwatched = false;
     Active::iterator self;
     {
         std::unique_lock lock(mutex_);
@@ -120,16 +120,18 @@ void Scheduler::run(Grid& grid) {
         if (limited) {
             grid.deadline =
                 Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(timeout_ * 1e9));
-            if (!watched_) {
-                start_thread(&Scheduler::watch_main, this);
-                watched_ = true;
-            }
+            if (!watched_) watched_ = start_thread(&Scheduler::watch_main, this);
+            unwatched = !watched_;
         }
         self = running_.insert(running_.end(), &grid);
     }
     // Closing a context stops what runs; what was about to run must not miss it.
     if (!grid.context->alive()) grid.stop.store(true);
+    // Without the thread that watches, CUPOLA_CPU_TIMEOUT would not hold.
+    if (unwatched)
+        grid.note({Fault::Kind::out_of_memory, "no thread can be started to limit its time"});
     try {
+        if (grid.launch.checks.watching()) grid.launch.watch = watch::watch_grid(grid.launch);
         MemoryMap::Pin pin(Driver::get().memory);
         if (grid.launch.cooperative)
             run_resident(grid);
@@ -153,10 +155,8 @@ void Scheduler::publish(Grid& grid) {
     offers_.store(static_cast<int>(shared_.size()));
     const auto wanted = static_cast<int>(
         std::min<std::uint64_t>(static_cast<unsigned>(threads_ - 1), grid.clusters - 1));
-    while (helpers_ < wanted) {
-        start_thread(&Scheduler::helper_main, this);
-        ++helpers_;
-    }
+    // Where the system refuses a thread, those that there are do it all.
+    while (helpers_ < wanted && start_thread(&Scheduler::helper_main, this)) ++helpers_;
     if (asleep_ > 0) {
         if (wanted >= asleep_) {
             work_.notify_all();

@@ -71,8 +71,33 @@ std::uint64_t Stream::enqueue(Operation* chain, bool wake) {
         start = wake && !running_ && !attended_;
         if (start) attended_ = true;
     }
-    if (start) Driver::get().executors.start(shared_from_this());
+    if (start) call_executor();
     return ticket;
+}
+
+// With `attended_` set, so that no two threads call one.
+void Stream::call_executor() {
+    const bool started = Driver::get().executors.start(shared_from_this());
+    refused_.store(!started);
+    if (started) return;
+    std::lock_guard lock(mutex_);
+    attended_ = false;
+}
+
+void Stream::retry() {
+    if (__builtin_expect(!refused_.load(), 1)) return;
+    {
+        std::lock_guard lock(mutex_);
+        if (running_ || attended_ || !first_) return;
+        attended_ = true;
+    }
+    call_executor();
+}
+
+bool Stream::poll(std::uint64_t ticket) {
+    if (done(ticket)) return true;
+    retry();
+    return false;
 }
 
 std::uint64_t Stream::submit(std::unique_ptr<Operation> operation) {
@@ -128,7 +153,7 @@ void Stream::finish_turn() {
         start = first_ && !attended_;
         if (start) attended_ = true;
     }
-    if (start) Driver::get().executors.start(shared_from_this());
+    if (start) call_executor();
 }
 
 void Stream::attend() {
@@ -170,13 +195,15 @@ void Stream::attend() {
     }
 }
 
-// Runs the first in the queue, if it is wanted for `ticket` and no thread is at it.
+// Runs the first in the queue, if it is wanted for `ticket` and no thread is at it. A host function
+// is run here only where no thread can be had for it.
 bool Stream::run_one(std::uint64_t ticket) {
     Operation* operation;
     {
         std::lock_guard lock(mutex_);
         operation = first_;
-        if (running_ || !operation || operation->ticket > ticket || operation->host) return false;
+        if (running_ || !operation || operation->ticket > ticket) return false;
+        if (operation->host && (attended_ || !refused_.load())) return false;
         first_ = operation->next;
         if (!first_) last_ = nullptr;
         running_ = true;
@@ -200,6 +227,8 @@ void Stream::wait(std::uint64_t ticket) {
         // In slices, because nothing is completed any more when the process ends.
         if (!done(ticket)) finished_.wait_for(lock, std::chrono::milliseconds(100));
         --waiters_;
+        lock.unlock();
+        retry();
     }
 }
 

@@ -47,6 +47,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::uint64_t submitted() const { return submitted_.load(); }
     bool done(std::uint64_t ticket) const { return completed_.load() >= ticket; }
     bool idle() const { return done(submitted()); }
+    // As `done`, for a program that polls: it also begins work for which no thread could be had.
+    bool poll(std::uint64_t ticket);
     // Returns when `ticket` is done, or when it never will be because the process ends. Work that
     // nobody has begun is done here: sooner than a sleeping thread could.
     void wait(std::uint64_t ticket);
@@ -70,6 +72,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     void run(Operation* operation);
     bool run_one(std::uint64_t ticket);
     void finish_turn();
+    void call_executor();
+    void retry();
 
     const std::shared_ptr<Context> context_;
     const unsigned flags_;
@@ -77,13 +81,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const std::uint64_t id_;
     const Kind kind_;
 
-    // Of the queue and the two flags. Queued work is always begun: somebody runs (and looks again
-    // when done), or an executor attends, or a thread is about to wait for it.
+    // Of the queue and the flags. Queued work is always begun: somebody runs (and looks again when
+    // done), or an executor attends, or a thread is about to wait for it. Where the system refuses
+    // a thread, work stays queued until a thread waits for it, polls, or submits more.
     std::mutex mutex_;
     Operation* first_ = nullptr;
     Operation* last_ = nullptr;
     bool running_ = false;   // a thread, whichever, runs this stream's work
     bool attended_ = false;  // an executor has been given this stream and has not left it
+    std::atomic<bool> refused_{false};  // the system has refused a thread for an executor
     std::atomic<std::uint64_t> submitted_{0};
     std::atomic<std::uint64_t> completed_{0};
 

@@ -58,12 +58,13 @@ void UserObject::end() noexcept {
     try {
         const auto keep = Driver::get().user_objects.remove(this);
         auto farewell = std::make_unique<Farewell>(Farewell{destroy_, data_});
-        start_thread(&say, farewell.get());
-        [[maybe_unused]] const Farewell* given = farewell.release();  // it is the thread's now
+        if (start_thread(&say, farewell.get())) {
+            [[maybe_unused]] const Farewell* given = farewell.release();  // it is the thread's now
+            return;
+        }
     } catch (...) {
-        std::fprintf(stderr,
-                     "cupola: a user object is not destroyed: no thread could be started\n");
     }
+    std::fprintf(stderr, "cupola: a user object is not destroyed: no thread could be started\n");
 }
 
 bool UserReferences::drop(unsigned count) {

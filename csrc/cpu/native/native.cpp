@@ -275,7 +275,7 @@ void took(const Kernel& kernel, std::uint64_t nanoseconds) {
         if (job.slots.empty()) return;
         Background& b = background();
         std::lock_guard lock(b.mutex);
-        if (!b.started) start_thread(&compile_jobs, nullptr);
+        if (!b.started && !start_thread(&compile_jobs, nullptr)) throw std::bad_alloc();
         b.started = true;
         b.jobs.push_back(std::move(job));
         b.work.notify_one();
