@@ -2,9 +2,9 @@
 #include "cpu/copy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
-#include <vector>
 
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
@@ -29,17 +29,28 @@ std::size_t extent(const Side& side, const Copy& copy) {
     return bytes;
 }
 
-// A side in pieces that the program mapped, which it may unmap while the work is queued.
-struct Mapped {
-    std::uintptr_t address;
-    std::size_t bytes;
-    bool write;
+// What the work accesses of the memory map. Another stream, or another context, may free it while
+// the work is queued.
+struct Accesses {
+    struct Access {
+        std::uintptr_t address;
+        std::size_t bytes;
+        bool write;
+    };
+    std::array<Access, 2> sides{};  // at most two: of a copy, both
+    std::size_t count = 0;
+
+    void add(const Access& side) { sides[count++] = side; }
+    bool possible(const MemoryMap& memory) const {
+        return std::all_of(sides.begin(), sides.begin() + count, [&](const Access& side) {
+            return memory.accessible(side.address, side.bytes, side.write);
+        });
+    }
 };
-using MappedSides = std::vector<Mapped>;
 
 // True for pageable host memory. Whatever lies in the map must lie in one allocation, or in mapped
 // pieces side by side, and may be written if it is to be.
-bool check(const Side& side, std::size_t bytes, bool write, MappedSides& mapped) {
+bool check(const Side& side, std::size_t bytes, bool write, Accesses& accesses) {
     if (side.array) return false;  // a range of an array was looked at when the side was made
     const auto allocation = Driver::get().memory.at(side.address);
     if (!allocation) {
@@ -47,30 +58,23 @@ bool check(const Side& side, std::size_t bytes, bool write, MappedSides& mapped)
         return true;
     }
     require(Driver::get().memory.reaches(side.address, bytes, write));
-    if (allocation->kind == Allocation::Kind::mapped)
-        mapped.push_back({side.address, bytes, write});
+    accesses.add({side.address, bytes, write});
     return false;
 }
 
-// The work in the stream. Where something is not mapped any more it ends as a kernel's access
-// would.
+// The work in the stream. Where memory is gone the work fails as a kernel's access would.
 template <class Body>
-std::unique_ptr<Operation> work(MappedSides mapped, const Stream& stream, Body body) {
-    if (mapped.empty())
-        return task([body = std::move(body)](CUresult status) {
-            if (status == CUDA_SUCCESS) body();
+std::unique_ptr<Operation> work(const Accesses& accesses, const Stream& stream, Body body) {
+    return task(
+        [accesses, context = stream.context_pointer(), body = std::move(body)](CUresult status) {
+            if (status != CUDA_SUCCESS) return;
+            const MemoryMap::Pin pin(Driver::get().memory);
+            if (!accesses.possible(Driver::get().memory))
+                return context->poison(
+                    CUDA_ERROR_ILLEGAL_ADDRESS,
+                    "memory of a copy or fill was freed or unmapped before it ran");
+            body();
         });
-    return task([mapped = std::move(mapped), context = stream.context_pointer(),
-                 body = std::move(body)](CUresult status) {
-        if (status != CUDA_SUCCESS) return;
-        MemoryMap& memory = Driver::get().memory;
-        const MemoryMap::Pin pin(memory);
-        for (const Mapped& side : mapped)
-            if (!memory.reaches(side.address, side.bytes, side.write))
-                return context->poison(CUDA_ERROR_ILLEGAL_ADDRESS,
-                                       "memory of a copy or fill was unmapped before it ran");
-        body();
-    });
 }
 
 void move(const Copy& copy) {
@@ -95,7 +99,7 @@ void flatten(Copy& copy) {
     }
 }
 
-void submit_staged(Copy copy, MappedSides mapped, Stream& stream) {
+void submit_staged(Copy copy, const Accesses& accesses, Stream& stream) {
     auto bytes = std::make_unique<std::byte[]>(copy.width * copy.height * copy.depth);
     Copy aside = copy;
     aside.destination = {Side::Space::host, reinterpret_cast<std::uintptr_t>(bytes.get()),
@@ -103,7 +107,7 @@ void submit_staged(Copy copy, MappedSides mapped, Stream& stream) {
     move(aside);
     copy.source = aside.destination;
     stream.submit(
-        work(std::move(mapped), stream, [copy, bytes = std::move(bytes)] { move(copy); }));
+        work(accesses, stream, [copy, bytes = std::move(bytes)] { move(copy); }));
 }
 
 template <class T>
@@ -129,16 +133,16 @@ void run(const Fill& fill) {
     }
 }
 
-// Checked: what of it is mapped.
-MappedSides mapped_sides(const Copy& what) {
+// Also checks the copy or fill.
+Accesses accesses_of(const Copy& what) {
     require(what.width && what.height && what.depth);
-    MappedSides mapped;
-    check(what.destination, extent(what.destination, what), true, mapped);
-    check(what.source, extent(what.source, what), false, mapped);
-    return mapped;
+    Accesses accesses;
+    check(what.destination, extent(what.destination, what), true, accesses);
+    check(what.source, extent(what.source, what), false, accesses);
+    return accesses;
 }
 
-MappedSides mapped_sides(const Fill& what) {
+Accesses accesses_of(const Fill& what) {
     require(what.width && what.height);
     require(what.element == 1 || what.element == 2 || what.element == 4);
     require(what.destination % what.element == 0);
@@ -147,18 +151,19 @@ MappedSides mapped_sides(const Fill& what) {
     shape.height = what.height;
     if (what.height > 1) require(what.pitch >= shape.width && what.pitch % what.element == 0);
     const Side side{Side::Space::device, what.destination, what.pitch, 0};
-    MappedSides mapped;
-    check(side, extent(side, shape), true, mapped);
-    return mapped;
+    Accesses accesses;
+    check(side, extent(side, shape), true, accesses);
+    return accesses;
 }
 
 }  // namespace
 
 CUresult copy(const Copy& what, Stream& stream, bool wait) {
     if (what.width == 0 || what.height == 0 || what.depth == 0) return CUDA_SUCCESS;
-    MappedSides mapped;
-    const bool to_pageable = check(what.destination, extent(what.destination, what), true, mapped);
-    const bool from_pageable = check(what.source, extent(what.source, what), false, mapped);
+    Accesses accesses;
+    const bool to_pageable =
+        check(what.destination, extent(what.destination, what), true, accesses);
+    const bool from_pageable = check(what.source, extent(what.source, what), false, accesses);
     Copy copy = what;
     flatten(copy);
     if (wait) {
@@ -171,10 +176,10 @@ CUresult copy(const Copy& what, Stream& stream, bool wait) {
     }
     const std::size_t bytes = copy.width * copy.height * copy.depth;
     if (!wait && from_pageable && !to_pageable && bytes <= staged) {
-        submit_staged(copy, std::move(mapped), stream);
+        submit_staged(copy, accesses, stream);
         return CUDA_SUCCESS;
     }
-    auto operation = work(std::move(mapped), stream, [copy] { move(copy); });
+    auto operation = work(accesses, stream, [copy] { move(copy); });
     if (!wait && !from_pageable && !to_pageable) {
         stream.submit(std::move(operation));
         return CUDA_SUCCESS;
@@ -192,19 +197,19 @@ CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std:
     return copy(line, stream, wait);
 }
 
-void check(const Copy& what) { mapped_sides(what); }
+void check(const Copy& what) { accesses_of(what); }
 
 std::unique_ptr<Operation> copy_operation(const Copy& what, const Stream& stream) {
-    MappedSides mapped = mapped_sides(what);
+    const Accesses accesses = accesses_of(what);
     Copy copy = what;
     flatten(copy);
-    return work(std::move(mapped), stream, [copy] { move(copy); });
+    return work(accesses, stream, [copy] { move(copy); });
 }
 
-void check(const Fill& what) { mapped_sides(what); }
+void check(const Fill& what) { accesses_of(what); }
 
 std::unique_ptr<Operation> fill_operation(const Fill& what, const Stream& stream) {
-    return work(mapped_sides(what), stream, [what] { run(what); });
+    return work(accesses_of(what), stream, [what] { run(what); });
 }
 
 CUresult fill(const Fill& what, Stream& stream, bool wait) {

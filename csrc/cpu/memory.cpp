@@ -219,6 +219,16 @@ bool MemoryMap::reaches(std::uintptr_t address, std::size_t bytes, bool write) c
     }
 }
 
+bool MemoryMap::accessible(std::uintptr_t address, std::size_t bytes, bool write) const {
+    for (;;) {
+        const Range range = ranges_.find(address);
+        if (range.end == 0 || (write && !range.writable)) return false;
+        if (bytes <= range.end - address) return true;
+        bytes -= range.end - address;
+        address = range.end;
+    }
+}
+
 std::optional<Allocation> MemoryMap::at(std::uintptr_t address) const {
     std::shared_lock lock(mutex_);
     auto it = table_.upper_bound(address);

@@ -51,7 +51,7 @@ Outcome look(const Parameters& it) {
     const WorkGate::Pass pass(Driver::get().gate);
     const MemoryMap::Pin pin(memory);
     const CUdeviceptr address = it.waitValue.address;
-    if (!memory.reaches(address, wide(it) ? 8 : 4, false)) return Outcome::gone;
+    if (!memory.accessible(address, wide(it) ? 8 : 4, false)) return Outcome::gone;
     const bool met = wide(it) ? holds<std::uint64_t>(load<std::uint64_t>(address),
                                                      it.waitValue.value64, it.waitValue.flags)
                               : holds<std::uint32_t>(load<std::uint32_t>(address),
@@ -64,7 +64,7 @@ Outcome write(const Parameters& it) {
     const WorkGate::Pass pass(Driver::get().gate);
     const MemoryMap::Pin pin(memory);
     const CUdeviceptr address = it.writeValue.address;
-    if (!memory.reaches(address, wide(it) ? 8 : 4, true)) return Outcome::gone;
+    if (!memory.accessible(address, wide(it) ? 8 : 4, true)) return Outcome::gone;
     memory.wrote(address, wide(it) ? 8 : 4);
     if (wide(it))
         __atomic_store_n(reinterpret_cast<std::uint64_t*>(address), it.writeValue.value64,

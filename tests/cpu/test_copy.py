@@ -242,3 +242,84 @@ def test_copy_of_a_copy_in_order(cuda, memory):
         cuda.cuMemsetD32_v2(a, value, 256)
         cuda.cuMemcpyDtoD_v2(b, a, 1024)
         assert cuda.read(b, 256) == [value] * 256
+
+
+def rectangle(to, source):
+    return Copy2D(
+        srcType=DEVICE, srcDevice=source, srcPitch=1024, dstType=DEVICE, dstDevice=to,
+        dstPitch=1024, width=1000, height=1024,
+    )  # fmt: skip
+
+
+SIZE = 1 << 20
+WORK = {
+    "copied to": lambda cuda, lost, kept, stream: cuda.cuMemcpyDtoDAsync_v2(
+        lost, kept, SIZE, stream
+    ),
+    "copied from": lambda cuda, lost, kept, stream: cuda.cuMemcpyDtoDAsync_v2(
+        kept, lost, SIZE, stream
+    ),
+    "copied from the host": lambda cuda, lost, kept, stream: cuda.cuMemcpyHtoDAsync_v2(
+        lost, bytes(4096), 4096, stream
+    ),
+    "a rectangle": lambda cuda, lost, kept, stream: cuda.cuMemcpy2DAsync_v2(
+        byref(rectangle(lost, kept)), stream
+    ),
+    "filled": lambda cuda, lost, kept, stream: cuda.cuMemsetD32Async(lost, 5, SIZE // 4, stream),
+}
+
+
+@pytest.mark.parametrize("free", ["by another stream", "to its pool", "by another context", "with it"])
+@pytest.mark.parametrize("work", WORK)
+def test_memory_that_is_freed_before_it_is_used(cuda, own, work, free):
+    """CUDA leaves it undefined. Here the work fails, and the process goes on."""
+    mine, second, pool, lost = c_void_p(), c_void_p(), c_void_p(), c_uint64()
+    cuda.cuCtxCreate_v2(byref(second), 0, 0)
+    cuda.cuMemAlloc_v2(byref(lost), SIZE)  # of this context, unless it is a pool's
+    cuda.cuCtxCreate_v2(byref(mine), 0, 0)
+    stream, other, kept = cuda.stream(NON_BLOCKING), cuda.stream(NON_BLOCKING), cuda.alloc(SIZE)
+    held = cuda.pinned(64)
+    cuda.cuDeviceGetDefaultMemPool(byref(pool), 0)
+    if free == "to its pool":
+        cuda.cuMemAllocAsync(byref(lost), SIZE, other)
+    cuda.cuStreamSynchronize(other)
+    cuda.cuStreamWaitValue32_v2(stream, held, 1, 1)
+    WORK[work](cuda, lost.value, kept, stream)
+    if free == "by another context":
+        cuda.cuCtxPushCurrent_v2(second)
+        cuda.cuMemFree_v2(lost)
+        cuda.cuCtxPopCurrent_v2(byref(c_void_p()))
+    elif free == "with it":
+        cuda.cuCtxDestroy_v2(second)
+    else:
+        cuda.cuMemFreeAsync(lost, other)
+        cuda.cuStreamSynchronize(other)
+        cuda.cuMemPoolTrimTo(pool, 0)
+    word(held).value = 1
+    assert cuda.code("cuStreamSynchronize", stream) == ILLEGAL_ADDRESS
+    cuda.cuCtxDestroy_v2(mine)
+    if free != "with it":
+        cuda.cuCtxDestroy_v2(second)
+    cuda.primary()
+    cuda.cuDevicePrimaryCtxRelease_v2(0)
+
+
+@pytest.mark.parametrize("kind", ["copy", "fill", "write of a word"])
+def test_memory_of_a_pool_that_is_freed_behind_its_use(cuda, kind):
+    """The program has given it back when the work runs; in the stream's order it has not."""
+    stream, held, memory, out = cuda.stream(), cuda.pinned(64), c_uint64(), cuda.pinned(64)
+    cuda.cuMemAllocAsync(byref(memory), 64, stream)
+    cuda.cuStreamWaitValue32_v2(stream, held, 1, 1)
+    if kind == "write of a word":
+        cuda.cuMemsetD32Async(memory, 0, 16, stream)
+        cuda.cuStreamWriteValue32_v2(stream, memory, 9, 0)
+    else:
+        cuda.cuMemsetD32Async(memory, 9, 16, stream)
+    cuda.cuMemcpyDtoHAsync_v2(c_void_p(out), memory, 64, stream)
+    cuda.cuMemFreeAsync(memory, stream)
+    word(held).value = 1
+    cuda.cuStreamSynchronize(stream)
+    assert word(out).value == 9
+    cuda.cuStreamDestroy_v2(stream)
+    cuda.cuMemFreeHost(c_void_p(held))
+    cuda.cuMemFreeHost(c_void_p(out))
