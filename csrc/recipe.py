@@ -1,4 +1,5 @@
-# csrc/recipe.py - what is built from csrc, by which steps: libcupola.so and the CPU device.
+# csrc/recipe.py - what is built from csrc, by which steps: libcupola.so, the CPU device, and the
+# libraries that programs of others find beside it.
 """Which libraries cupola's C++ and CUDA sources become, and with which flags."""
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ WEIGHTS = {
 AHEAD = ("double_array", "doublify", "mandelbrot_ker", "saxpy")
 # And this declares the driver's functions in its own way.
 APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
+# The names under which programs load NVRTC; a library can have one of them.
+NVRTC = ("libnvrtc.so.12", "libnvrtc.so.13")
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
@@ -136,6 +139,7 @@ class Recipe:
     def products(self) -> dict[str, Path]:
         """Library files by their place below the package's lib folder."""
         names = ["libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so"]
+        names += [f"run/{name}" for name in NVRTC]
         names += [f"cpu/kernels.{level}.so" for level in self.levels()]
         return {name: self.native / "lib" / name for name in names}
 
@@ -164,7 +168,7 @@ class Recipe:
         ]
         arrays = self.array_steps(toolkit, architectures)
         device = [*self.device_steps(toolkit), *self.ahead_steps()]
-        return [*image, *arrays, *self.runtime_steps(toolkit), *device]
+        return [*image, *arrays, *self.runtime_steps(toolkit), *device, *self.nvrtc_steps(toolkit)]
 
     def ahead_steps(self) -> list[Any]:
         """Shipped kernels' machine code for the CPU device, which looks for it beside itself."""
@@ -247,6 +251,27 @@ class Recipe:
         )
         listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")
         return [listed, *objects, link, self._alias(alias, library)]
+
+    def nvrtc_steps(self, toolkit: Any) -> list[Any]:
+        """The libraries by which `cupola run` gives PTX in the place of a cubin.
+
+        Their symbols have the version that NVIDIA's have, which programs linked to those ask for.
+        """
+        objects = list(self._objects(self.sources("nvrtc/*.cpp"), CALM, toolkit, folder="nvrtc"))
+        steps = [*objects]
+        for name in NVRTC:
+            exports = self.native / f"{name}.map"
+            steps.append(self._exports(exports, "nvrtc*", version=name))
+            steps.append(
+                self.compiler.shared_library(
+                    self.products()[f"run/{name}"],
+                    [step.target for step in objects],
+                    soname=name,
+                    version_script=exports,
+                    flags=SYSTEM,
+                )
+            )
+        return steps
 
     def device_objects(self, toolkit: Any, flags: Sequence[str] = DEVICE) -> list[Any]:
         """Its objects, in the order in which they have to be linked."""

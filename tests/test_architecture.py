@@ -19,6 +19,7 @@ ARROWS = {
     "cpu": {"ptx", "image"},
     "runtime": {"image", "include", "kernels"},
     "kernels": set(),
+    "nvrtc": set(),
 }
 
 

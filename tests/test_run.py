@@ -10,12 +10,39 @@ from pathlib import Path
 import images
 import pytest
 
+from cupola import library, toolkit
+
+PROGRAMS = Path(__file__).with_name("programs")
+
 NAME = """
 import ctypes
 driver = ctypes.CDLL("libcuda.so.1")
 name = ctypes.create_string_buffer(64)
 assert driver.cuInit(0) == driver.cuDeviceGetName(name, 64, 0) == 0
 print(name.value.decode())
+"""
+
+LINKED = r"""
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+int nvrtcCreateProgram(void**, const char*, const char*, int, const char**, const char**);
+int nvrtcCompileProgram(void*, int, const char**);
+int nvrtcGetCUBINSize(void*, size_t*);
+int nvrtcGetCUBIN(void*, char*);
+int main(void) {
+    static char cubin[1 << 20];
+    const char* options[] = {"-arch=sm_80"};
+    void* program;
+    size_t size;
+    int code = nvrtcCreateProgram(&program, "__global__ void k() {}", "k.cu", 0, NULL, NULL);
+    code += nvrtcCompileProgram(program, 1, options) + nvrtcGetCUBINSize(program, &size);
+    if (size > sizeof cubin) return 1;
+    code += nvrtcGetCUBIN(program, cubin);
+    const char* version = strstr(cubin, ".version");
+    printf("%.8s %d\n", version ? version : cubin, code);
+    return 0;
+}
 """
 
 
@@ -70,8 +97,81 @@ for name in ("nvJitLink", "nvrtc"):
         print(name, "cupola run" in str(error))
 """,
     )
-    lines = answer.stdout.splitlines()
-    assert lines[0] == "nvJitLink True" and lines[1].startswith("nvrtc "), answer.stderr
+    assert answer.stdout.splitlines() == ["nvJitLink True", "nvrtc True"], answer.stderr
+
+
+def nvrtc():
+    """NVIDIA's library, as a program without `cupola run` finds it."""
+    return Path(toolkit.load("nvrtc").path)
+
+
+def test_nvrtc_gives_ptx_for_a_cubin_by_each_of_its_names():
+    for name in (nvrtc().name, "libnvrtc.so"):
+        answer = run("--cpu", PROGRAMS / "nvrtc_cubin.py", name)
+        assert answer.stdout == "well\n", answer.stderr
+
+
+def test_pathfinder_and_the_loader_find_one_nvrtc():
+    text = f"""
+import ctypes
+from cuda.pathfinder import load_nvidia_dynamic_lib
+found = load_nvidia_dynamic_lib("nvrtc")
+by_name = ctypes.CDLL({nvrtc().name!r})
+print(found.abs_path, found._handle_uint == by_name._handle)
+"""
+    path, same = run("--cpu", "--", "-c", text).stdout.split()
+    assert same == "True" and Path(path).name == nvrtc().name and Path(path) != nvrtc()
+
+
+def test_a_program_linked_to_nvrtc_gets_ptx(tmp_path):
+    """And no word from the loader: the symbols have the versions of NVIDIA's."""
+    (tmp_path / "program.c").write_text(LINKED)
+    command = ["cc", "program.c", "-o", "program", str(nvrtc())]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    text = f"import subprocess; subprocess.run([{str(tmp_path / 'program')!r}], check=True)"
+    answer = run("--cpu", "--", "-c", text)
+    assert (answer.stdout, answer.stderr) == (".version 0\n", "")
+    # Beside NVIDIA's, it is a cubin.
+    path = f"{nvrtc().parent}{os.pathsep}{os.environ.get('LD_LIBRARY_PATH', '')}"
+    plain = subprocess.run(
+        [tmp_path / "program"],
+        env={**os.environ, "LD_LIBRARY_PATH": path},
+        capture_output=True,
+    )
+    assert plain.stdout.startswith(b"\x7fELF")
+
+
+def test_each_call_of_nvrtc_is_forwarded():
+    """With the version that NVIDIA's has, and with what it returns for no program."""
+    found = Path(library.FOLDER, "run", nvrtc().name)
+    assert symbols(nvrtc()) <= symbols(found)
+    text = f"""
+import ctypes
+ours, nvidias = ctypes.CDLL({nvrtc().name!r}), ctypes.CDLL({str(nvrtc())!r})
+assert ours._handle != nvidias._handle
+for name in {sorted(symbols(nvrtc()))!r}:
+    name = name.partition("@")[0]
+    if name != "nvrtcGetErrorString":
+        calls = [getattr(library, name) for library in (ours, nvidias)]
+        print(name, *[call(None, None, None, 0, None, None) for call in calls])
+"""
+    answer = run("--cpu", "--", "-c", text)
+    rows = [line.split() for line in answer.stdout.splitlines()]
+    assert len(rows) > 20, answer.stderr
+    assert [row for row in rows if row[1] != row[2]] == []
+
+
+def symbols(path):
+    command = ["nm", "-D", "--defined-only", "--with-symbol-versions", str(path)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {word for word in text.split() if word.startswith("nvrtc")}
+
+
+def test_an_nvrtc_that_is_gone_is_an_error_that_says_so(tmp_path):
+    gone = tmp_path / nvrtc().name
+    text = f"import ctypes; print(ctypes.CDLL({gone.name!r}).nvrtcVersion(None, None))"
+    answer = run("--cpu", "--", "-c", text, CUPOLA_RUN_NVRTC=str(gone))
+    assert answer.stdout == "11\n" and f"can't be loaded: {gone}" in answer.stderr
 
 
 def test_another_sitecustomize_goes_on(tmp_path):

@@ -57,6 +57,10 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
     const std::string title = std::string("cupola: ") + (name && *name ? name : "an input") + ": ";
     require(type >= CU_JIT_INPUT_CUBIN && type < CU_JIT_NUM_INPUT_TYPES);
     if (is_device_library(type, bytes)) return;
+    // cupola's NVRTC and nvcc give PTX in the place of a cubin.
+    if (type == CU_JIT_INPUT_CUBIN && bytes.find(".version") != std::string_view::npos &&
+        bytes.substr(0, 4) != "\177ELF")
+        type = CU_JIT_INPUT_PTX;
     if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
         refuse(CUDA_ERROR_NOT_SUPPORTED,
                title + "the CPU device links PTX, and fatbins with PTX in them, not machine code");

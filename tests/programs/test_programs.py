@@ -65,7 +65,16 @@ def test_a_script_that_binds_the_first_names():
     assert output.startswith("cupola CPU device") and output.endswith("well\n")
 
 
-@pytest.mark.parametrize("program", ["bindings.py", "core.py", "numba_kernels.py"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "bindings.py",
+        "bindings_cubin.py",
+        "core.py",
+        "core_cubin.py",
+        "numba_kernels.py",
+    ],
+)
 def test_programs(python, program):
     output = run(python, program)
     assert output.startswith("cupola CPU device") and output.endswith("well\n")

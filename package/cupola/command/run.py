@@ -16,8 +16,11 @@ EPILOG = """\
 Where there is a GPU that can be used, the program runs as it is. On the CPU device it gets:
   LD_LIBRARY_PATH   with the CPU device's folder first, so that libcuda.so.1 is found there
   CUPOLA_DRIVER     cpu, for programs that use cupola
-  PYTHONPATH        with a folder first whose sitecustomize keeps nvJitLink from being found:
-                    it links machine code, and without it programs link through the driver
+                    and, where the machine has NVRTC, a folder with a libnvrtc.so that
+                    forwards to it and gives PTX where a program asks for a cubin
+  PYTHONPATH        with a folder first whose sitecustomize leads cuda.pathfinder to that
+                    libnvrtc.so, and keeps nvJitLink from being found: it links machine
+                    code, and without it programs link through the driver
   PATH              with a folder first whose nvcc makes PTX where a cubin is asked for
 All of it holds for processes that the program starts, too.
 """
@@ -55,10 +58,12 @@ def environment(folder: Path) -> dict[str, str]:
     site = folder / "site"
     site.mkdir()
     shutil.copy(here / "run_site.py", site / "sitecustomize.py")
-    first = {
-        "LD_LIBRARY_PATH": Path(paths.cpu_driver()).parent,
-        "PYTHONPATH": site,
-    }
+    libraries = str(Path(paths.cpu_driver()).parent)
+    if found := _nvrtc():
+        place_nvrtc(found, folder / "lib")
+        libraries = f"{folder / 'lib'}{os.pathsep}{libraries}"
+        values["CUPOLA_RUN_NVRTC"] = found
+    first = {"LD_LIBRARY_PATH": libraries, "PYTHONPATH": site}
     compiler = shutil.which("nvcc")
     if compiler:
         front = folder / "bin" / "nvcc"
@@ -71,6 +76,43 @@ def environment(folder: Path) -> dict[str, str]:
         rest = values.get(name)
         values[name] = f"{path}{os.pathsep}{rest}" if rest else str(path)
     return values
+
+
+def place_nvrtc(found: str, folder: Path) -> None:
+    """Put cupola's NVRTC into `folder`, under the names that a program loads it by."""
+    from cupola import library
+
+    name = _soname(found)
+    made = Path(library.FOLDER, "run", name)
+    folder.mkdir()
+    if not made.exists():
+        known = ", ".join(sorted(path.name for path in made.parent.iterdir()))
+        print(
+            f"cupola run: {found} is {name}, and cupola stands in for {known} alone: "
+            "a program that asks it for a cubin gets machine code, which this device refuses",
+            file=sys.stderr,
+        )
+        return
+    (folder / name).symlink_to(made)
+    (folder / "libnvrtc.so").symlink_to(name)
+
+
+def _nvrtc() -> str | None:
+    """NVIDIA's library, found as programs find it; another `cupola run` may have done so."""
+    from cupola import toolkit
+    from cupola.exceptions import MissingFileError
+
+    if known := os.environ.get("CUPOLA_RUN_NVRTC"):
+        return known
+    try:
+        return toolkit.load("nvrtc").path
+    except MissingFileError:
+        return None
+
+
+def _soname(path: str) -> str:
+    """libnvrtc.so.13 for libnvrtc.so.13.0.88, of which programs have only the first."""
+    return ".".join(os.path.basename(os.path.realpath(path)).split(".")[:3])
 
 
 def _on_cpu() -> bool:

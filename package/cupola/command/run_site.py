@@ -1,15 +1,28 @@
 # cupola/command/run_site.py - sitecustomize of programs that `cupola run` runs on the CPU device.
-"""Keeps nvJitLink from being found, which links machine code: programs then ask the driver.
+"""Changes what cuda.pathfinder finds, by which NVIDIA's own packages load libraries.
 
-Only that name is refused, and only to those who look it up by cuda.pathfinder, as NVIDIA's own
-packages do. Whatever sitecustomize there was before is run as well.
+nvJitLink is not found: it links machine code, and without it programs link through the driver.
+NVRTC is the one that gives PTX in the place of a cubin. Whatever sitecustomize there was before is
+run as well.
 """
 
 import contextlib
+import ctypes
 import importlib
 import importlib.util
 import os
 import sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
+
+
+def _load_nvrtc():
+    """Load the run folder's NVRTC. cuda.pathfinder takes a library of that SONAME as it is."""
+    folder = os.path.join(os.path.dirname(_here), "lib")
+    with contextlib.suppress(OSError):  # there is none where the machine has no NVRTC
+        for name in sorted(os.listdir(folder)):
+            if name != "libnvrtc.so":
+                ctypes.CDLL(os.path.join(folder, name))
 
 
 class _Pathfinder:
@@ -33,6 +46,8 @@ class _Pathfinder:
                     raise module.DynamicLibNotFoundError(
                         "cupola run: nvJitLink makes machine code; the CPU device links PTX"
                     )
+                if libname == "nvrtc":
+                    _load_nvrtc()
                 return load(libname, *arguments, **keywords)
 
             module.load_nvidia_dynamic_lib = load_other
@@ -43,7 +58,6 @@ class _Pathfinder:
 
 sys.meta_path.insert(0, _Pathfinder())
 
-_here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [path for path in sys.path if os.path.abspath(path or os.curdir) != _here]
 _this = sys.modules.pop("sitecustomize")
 with contextlib.suppress(ImportError):
