@@ -255,3 +255,37 @@ def test_a_graph_that_goes_while_it_runs(stream):
         del run, graph
         gc.collect()
     assert x.get() == 1
+
+
+# Of so many bytes that it is neither a pattern of four nor sent by value alone.
+WIDE = np.dtype([("key", np.int64), ("rest", np.uint8, 100)])
+ELEMENTS = {
+    "four bytes": np.int32(0x01020304),
+    "eight bytes": np.float64(1 / 3),
+    "wide": np.frombuffer(bytes(range(1, 109)), WIDE)[0],
+}
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_a_captured_fill_holds_its_element(stream, name, step):
+    element = ELEMENTS[name]
+    given = np.zeros((), element.dtype)
+    given[...] = element
+    x = cupola.to_device(np.zeros(1 << 10, element.dtype))
+    cupola.Device().synchronize()
+    with stream.capture() as graph:
+        if step == 1:
+            x.fill(given)
+        else:
+            x[::step].fill(given)
+    given[...] = np.zeros((), element.dtype)
+    run = graph.instantiate()
+    del graph, given
+    gc.collect()
+    taken = [cupola.to_device(np.full(size, 77, np.uint8)) for size in (8, 108, 512) * 20]
+    run(stream)
+    expected = np.zeros(1 << 10, element.dtype)
+    expected[::step] = element
+    assert x.get(stream=stream).tobytes() == expected.tobytes()
+    assert all((each.get() == 77).all() for each in taken)

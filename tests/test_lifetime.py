@@ -1,5 +1,7 @@
 """Garbage in any order, exit with work in flight, fork, threads that outlive what they use."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -162,3 +164,88 @@ def test_a_fault_is_an_error_and_the_process_says_so(setup, driver):
     answer = run(code, CUPOLA_DRIVER=driver)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == "CUDA_ERROR_ILLEGAL_ADDRESS\n"
+
+
+def test_a_forked_child_lets_go_while_the_parent_looks_through_all_memory(driver):
+    """Another thread has the lock of all memory most of the time, and is not in the child."""
+    code = """
+    import ctypes, os, threading, time
+    import cupola
+    library = ctypes.CDLL(cupola.paths.library())
+    graph = ctypes.c_void_p()
+    assert library.cupola_graph_create(0, ctypes.byref(graph)) == 0
+    kept = [cupola.alloc(1) for _ in range(20_000)]
+    stop = threading.Event()
+    def work():
+        node, at = ctypes.c_void_p(), ctypes.c_uint64(kept[0].address)
+        while not stop.is_set():
+            for _ in range(50):
+                library.cupola_graph_add_fill(
+                    graph, None, ctypes.c_size_t(0), at, 0, 1, ctypes.c_size_t(1),
+                    ctypes.byref(node))
+    thread = threading.Thread(target=work)
+    thread.start()
+    children = []
+    for _ in range(20):
+        pid = os.fork()
+        if pid == 0:
+            kept.pop()
+            os._exit(0)
+        children.append(pid)
+        time.sleep(0.01)
+    stop.set()
+    thread.join()
+    end = time.monotonic() + 20
+    while children and time.monotonic() < end:
+        children = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+        time.sleep(0.01)
+    for pid in children:
+        os.kill(pid, 9)
+    assert not children, f"{len(children)} wait for ever"
+    """
+    good(code, CUPOLA_DRIVER=driver, PYTHONWARNINGS="ignore::DeprecationWarning")
+
+
+FAILING_NEW = """
+#include <cstdlib>
+#include <new>
+static thread_local int left = -1;
+extern "C" void fail_after(int calls) { left = calls; }
+void* operator new(std::size_t bytes) {
+    if (left == 0) {
+        left = -1;
+        throw std::bad_alloc();
+    }
+    if (left > 0) --left;
+    if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+"""
+
+
+def test_host_memory_that_runs_out_where_memory_is_kept_for_a_graph(driver, tmp_path):
+    library = tmp_path / "failing.so"
+    (tmp_path / "failing.cpp").write_text(FAILING_NEW)
+    compiler = os.environ.get("CXX", "c++").split()
+    command = [*compiler, "-shared", "-fPIC", tmp_path / "failing.cpp", "-o", library]
+    subprocess.run(command, check=True)
+    code = f"""
+    import ctypes, gc, numpy as np, cupola
+    failing = ctypes.CDLL({str(library)!r})
+    stream = cupola.Stream()
+    arrays = [cupola.zeros(64, np.int32) for _ in range(100)]
+    cupola.Device().synchronize()
+    with stream.capture() as graph:
+        while arrays:
+            arrays[-1].fill(1)
+            failing.fail_after(0)
+            del arrays[-1]
+            failing.fail_after(-1)
+    graph.instantiate()(stream)
+    stream.synchronize()
+    print("done")
+    """
+    answer = good(code, CUPOLA_DRIVER=driver, LD_PRELOAD=library)
+    assert answer.stdout == "done\n"

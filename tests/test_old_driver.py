@@ -8,50 +8,31 @@ import shutil
 
 import images
 import pytest
-from test_driver import compile_library, good
+from test_driver import good
+from wrapped import wrap
 
-import cupola
+# What drivers have since CUDA 12.3 and 12.4.
+NAMES = ["cuFuncGetName"]
+LISTS = ["cuModuleGetFunctionCount", "cuModuleEnumerateFunctions", "cuFuncGetParamInfo"]
+POOLS = ["cuMemPoolCreate", "cuMemAllocFromPoolAsync", "cuMemFreeAsync"]
 
 OLD = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-typedef int (*Lookup)(const char*, void**, int, unsigned long long, void*);
-typedef int (*Load)(void**, const void*, unsigned, int*, void**);
-static void* real(const char* name) {
-    static void* driver;
-    if (!driver) driver = dlopen(REAL, RTLD_NOW | RTLD_LOCAL);
-    return dlsym(driver, name);
-}
-static int version(int* value) { *value = 11030; return 0; }
+static int my_cuDriverGetVersion(int* value) { *value = 11030; return 0; }
 /* Unpacks a fatbin whose PTX is compressed, as NVIDIA's driver does. */
-static int load(void** module, const void* image, unsigned count, int* options, void** values) {
+static int my_cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options,
+                                 void** values) {
     static char text[1 << 20];
     FILE* file = getenv("UNPACKED") ? fopen(getenv("UNPACKED"), "r") : 0;
     if (file) text[fread(text, 1, sizeof text - 1, file)] = 0;
-    return ((Load)real("cuModuleLoadDataEx"))(module, file ? text : image, count, options, values);
-}
-int cuInit(unsigned flags) { return ((int (*)(unsigned))real("cuInit"))(flags); }
-int cuGetProcAddress_v2(const char* name, void** address, int asked, unsigned long long flags,
-                        void* found) {
-    static const char* const later[] = {"cuModuleGetFunctionCount", "cuModuleEnumerateFunctions",
-                                        "cuFuncGetName", "cuFuncGetParamInfo", "cuMemPoolCreate",
-                                        "cuMemAllocFromPoolAsync", "cuMemFreeAsync"};
-    for (unsigned i = 0; i < sizeof later / sizeof *later; ++i)
-        if (!strcmp(name, later[i])) { *address = 0; return 500; }
-    if (!strcmp(name, "cuDriverGetVersion")) { *address = (void*)version; return 0; }
-    if (!strcmp(name, "cuModuleLoadDataEx")) { *address = (void*)load; return 0; }
-    return ((Lookup)real("cuGetProcAddress_v2"))(name, address, asked, flags, found);
+    return real("cuModuleLoadDataEx")(module, file ? text : image, count, options, values);
 }
 """
 
 
 @pytest.fixture
 def old(tmp_path):
-    flags = [f'-DREAL="{cupola.paths.cpu_driver()}"', "-ldl"]
-    return compile_library(tmp_path, "libcuda.so.1", OLD, *flags)
+    replaced = ["cuDriverGetVersion", "cuModuleLoadDataEx"]
+    return wrap(tmp_path, OLD, hide=[*NAMES, *LISTS, *POOLS], replace=replaced)
 
 
 @pytest.mark.cpu_only("the CPU device stands for the old driver")
@@ -129,3 +110,87 @@ def test_a_manifest_whose_parameters_overlap_is_refused(old, tmp_path, offsets):
     """
     said = good(code, CUPOLA_DRIVER=old, UNPACKED=images.ptx()).stdout
     assert "and the one before ends at" in said
+
+
+# An array's memory, which this does not keep: the host reaches that of the CPU device.
+SEEN = """
+    import ctypes, gc, numpy as np, cupola
+    def seen(array):
+        there = (ctypes.c_char * array.nbytes).from_address(array.address)
+        return np.frombuffer(there, array.dtype)
+"""
+
+
+@pytest.mark.cpu_only("the CPU device stands for the old driver")
+@pytest.mark.parametrize("pools", [True, False])
+def test_a_captured_graph_holds_its_arrays(tmp_path, pools):
+    """No driver before CUDA 12.4 tells how many bytes a kernel's parameters have."""
+    old = wrap(tmp_path, hide=[*NAMES, *LISTS, *([] if pools else POOLS)])
+    code = (
+        SEEN
+        + f"""
+    n, stream = 1 << 16, cupola.Stream()
+    increment = cupola.load({str(images.ptx())!r})["increment"]
+    x, y = cupola.zeros(n, np.int32), cupola.zeros(n, np.float64)
+    host, wide = seen(x), seen(y)
+    cupola.Device().synchronize()
+    with stream.capture() as graph:
+        increment[n // 64, 64](x, n)
+        y[::2] = 1 / 3
+        del x, y, increment
+        gc.collect()
+    run = graph.instantiate()
+    del graph
+    gc.collect()
+    sizes = [4 * n, 8 * n, 8]
+    taken = [cupola.to_device(np.full(size, 77, np.uint8)) for size in sizes * 10]
+    for _ in range(3):
+        run(stream)
+    stream.synchronize()
+    assert (host == 3).all() and (wide[::2] == 1 / 3).all() and not wide[1::2].any()
+    assert all((each.get() == 77).all() for each in taken)
+    del run
+    gc.collect()
+    cupola.Device().synchronize()
+    """
+    )
+    good(code, CUPOLA_DRIVER=old)
+
+
+@pytest.mark.cpu_only("the CPU device stands for the old driver")
+def test_a_captured_graph_holds_what_kernels_of_others_may_use(tmp_path):
+    """Nobody knows the parameters of a kernel that another library loaded: all that there is."""
+    old = wrap(tmp_path, hide=[*NAMES, *LISTS])
+    code = (
+        SEEN
+        + f"""
+    driver = ctypes.CDLL({str(old)!r})
+    found = ctypes.c_void_p()
+    def call(name, *arguments):
+        assert driver.cuGetProcAddress_v2(name, ctypes.byref(found), 12000, 0, None) == 0
+        assert ctypes.CFUNCTYPE(ctypes.c_int)(found.value)(*arguments) == 0
+    n, stream = 64, cupola.Stream()
+    x = cupola.zeros(n, np.int32)
+    host = seen(x)
+    cupola.Device().synchronize()
+    module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    call(b"cuModuleLoadData", ctypes.byref(module), open({str(images.ptx())!r}, "rb").read())
+    call(b"cuModuleGetFunction", ctypes.byref(kernel), module, b"increment")
+    values = ctypes.c_uint64(x.address), ctypes.c_int(n)
+    pointers = (ctypes.c_void_p * 2)(*map(ctypes.addressof, values))
+    with stream.capture() as graph:
+        call(b"cuLaunchKernel", kernel, 1, 1, 1, n, 1, 1, 0, ctypes.c_void_p(stream.handle),
+             pointers, None)
+        del x
+    run = graph.instantiate()
+    del graph
+    gc.collect()
+    taken = [cupola.to_device(np.full(4 * n, 77, np.uint8)) for _ in range(20)]
+    for _ in range(3):
+        run(stream)
+    stream.synchronize()
+    assert (host == 3).all()
+    assert all((each.get() == 77).all() for each in taken)
+    """
+    )
+    good(code, CUPOLA_DRIVER=old)

@@ -207,8 +207,7 @@ int cupola_capture_hold(cupola_stream* stream, void* owner, void (*release)(void
         *held = 1;
         if (!owner) return;
         auto kept = make<Owner>(owner, release);
-        std::lock_guard<std::mutex> lock(capture->box->mutex);
-        capture->box->held.push_back(Ref<Object>::adopt(kept.detach()));
+        capture->box->hold(Ref<Object>::adopt(kept.detach()));
     });
 }
 

@@ -18,6 +18,19 @@ void words(const void* bytes, std::size_t size, Numbers& numbers) {
     }
 }
 
+// False where nobody knows them.
+bool find_sizes(CUfunction function, CUmodule module, std::vector<std::uint32_t>& sizes) {
+    if (auto* info = driver().cuFuncGetParamInfo) {
+        std::size_t offset = 0, size = 0;
+        while (info(function, sizes.size(), &offset, &size) == CUDA_SUCCESS)
+            sizes.push_back(static_cast<std::uint32_t>(size));
+        return true;
+    }
+    const auto found = Resource::find(reinterpret_cast<std::uintptr_t>(module));
+    const auto* ours = dynamic_cast<const Module*>(found.get());
+    return ours && ours->sizes_of(function, sizes);
+}
+
 void kernel_numbers(CUgraphNode node, Numbers& numbers) {
     const Driver& d = driver();
     CUDA_KERNEL_NODE_PARAMS_v1 given{};
@@ -25,11 +38,11 @@ void kernel_numbers(CUgraphNode node, Numbers& numbers) {
     CUmodule module = nullptr;
     if (d.cuFuncGetModule(&module, given.func) == CUDA_SUCCESS)
         numbers.push_back(reinterpret_cast<std::uintptr_t>(module));
-    if (!given.kernelParams || !d.cuFuncGetParamInfo) return;
-    std::size_t offset = 0, size = 0;
-    for (std::size_t i = 0; d.cuFuncGetParamInfo(given.func, i, &offset, &size) == CUDA_SUCCESS;
-         ++i)
-        words(given.kernelParams[i], size, numbers);
+    if (!given.kernelParams) return;
+    std::vector<std::uint32_t> sizes;
+    // Another library's kernel, on a driver that does not tell: it may use all that there is.
+    if (!find_sizes(given.func, module, sizes)) return Resource::list_all(numbers);
+    for (std::size_t i = 0; i < sizes.size(); ++i) words(given.kernelParams[i], sizes[i], numbers);
 }
 
 std::vector<CUgraphNode> nodes_of(CUgraph graph) {
@@ -103,11 +116,7 @@ Box& Holdings::box(CUgraphNode node) {
     return *box;
 }
 
-void Holdings::hold(CUgraphNode node, Ref<Object> object) {
-    Box& into = box(node);
-    std::lock_guard<std::mutex> lock(into.mutex);
-    into.held.push_back(std::move(object));
-}
+void Holdings::hold(CUgraphNode node, Ref<Object> object) { box(node).hold(std::move(object)); }
 
 void Holdings::hold_used(CUgraphNode node, Numbers numbers) {
     std::sort(numbers.begin(), numbers.end());

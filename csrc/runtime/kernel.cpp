@@ -28,7 +28,7 @@ Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
 
 void Kernel::read_parameters() {
     std::vector<Parameter> said;
-    const bool in_ptx = from_ptx(module->ptx, name, said);
+    const bool in_ptx = module->declared(name, said);
     if (auto* info = driver().cuFuncGetParamInfo) {
         for (;;) {
             std::size_t offset = 0, size = 0;
@@ -69,6 +69,10 @@ void Kernel::publish() {
         offsets_.push_back(p.offset);
         parameter_bytes = p.offset + p.size;
     }
+    if (!known_ || driver().cuFuncGetParamInfo) return;
+    std::vector<std::uint32_t> sizes;
+    for (const Parameter& p : parameters) sizes.push_back(p.size);
+    module->note_sizes(handle, std::move(sizes));
 }
 
 void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
@@ -104,7 +108,7 @@ void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
 }
 
 int Kernel::attribute(CUfunction_attribute attribute) const {
-    module->require_loaded();
+    const auto using_it = module->use();
     int value = 0;
     CUPOLA_CALL(cuFuncGetAttribute, &value, attribute, handle);
     return value;
@@ -170,7 +174,7 @@ int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute, int* val
 int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t shared, int* blocks) {
     return guard([&] {
         const Kernel& k = *unwrap(required(kernel, "kernel"));
-        k.module->require_loaded();
+        const auto using_it = k.module->use();
         Current current(k.context);
         k.check_shared(shared);
         k.allow_shared(shared);  // what a launch would do: else the driver counts no block
@@ -182,7 +186,7 @@ int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t share
 int cupola_kernel_suggest(const cupola_kernel* kernel, size_t shared, int* block, int* grid) {
     return guard([&] {
         const Kernel& k = *unwrap(required(kernel, "kernel"));
-        k.module->require_loaded();
+        const auto using_it = k.module->use();
         Current current(k.context);
         k.check_shared(shared);
         k.allow_shared(shared);

@@ -98,10 +98,10 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
         log("load an image of " + std::to_string(size) + " bytes on device " +
             std::to_string(context.ordinal) + ": " + list(entries));
     note_ptx(entries);
-    if (ptx.empty()) note_variables(entries);
+    if (ptx_.empty()) note_variables(entries);
     if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
         entries[0].payload.data() == image) {
-        load(ptx.c_str(), entries);  // text may lack its NUL
+        load(ptx_.c_str(), entries);  // text may lack its NUL
         return;
     }
     // The driver reads headers of eight bytes where they lie.
@@ -124,7 +124,7 @@ void Module::note_ptx(const std::vector<image::Entry>& entries) {
                       (!runs(*best, context) || entry.architecture > best->architecture));
         if (better) best = &entry;
     }
-    if (best) ptx = std::string(best->payload);
+    if (best) ptx_ = std::string(best->payload);
 }
 
 void Module::note_variables(const std::vector<image::Entry>& entries) {
@@ -191,12 +191,26 @@ Module::~Module() {
 
 void Module::unload() {
     driver();  // first: a forked child must not wait for the mutex
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::shared_mutex> lock(mutex_);
     if (!handle) return;
     require_in_no_graph();
     Current current(context);
     CUPOLA_CALL(cuCtxSynchronize);
     CUPOLA_CALL(cuModuleUnload, handle.exchange(nullptr));
+    sizes_.clear();  // another module's functions may get these handles
+}
+
+void Module::note_sizes(CUfunction function, std::vector<std::uint32_t> sizes) {
+    std::lock_guard<std::shared_mutex> lock(mutex_);
+    sizes_[function] = std::move(sizes);
+}
+
+bool Module::sizes_of(CUfunction function, std::vector<std::uint32_t>& sizes) const {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    const auto it = sizes_.find(function);
+    if (it == sizes_.end()) return false;
+    sizes = it->second;
+    return true;
 }
 
 void Module::require_in_no_graph() const {
@@ -219,8 +233,26 @@ void Module::fail_unloaded() {
     fail(CUPOLA_ERROR_VALUE, "the module was unloaded: its kernels and variables are gone");
 }
 
-CUfunction Module::function(const std::string& name) {
+std::shared_lock<std::shared_mutex> Module::use() const {
+    driver();  // first: a forked child must not wait for the mutex
+    std::shared_lock<std::shared_mutex> lock(mutex_);
     require_loaded();
+    return lock;
+}
+
+void Module::describe(std::string_view ptx) {
+    driver();
+    std::lock_guard<std::shared_mutex> lock(mutex_);
+    ptx_ = ptx;
+}
+
+bool Module::declared(std::string_view kernel, std::vector<Parameter>& parameters) const {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    return from_ptx(ptx_, kernel, parameters);
+}
+
+CUfunction Module::function(const std::string& name) {
+    const auto using_it = use();
     Current current(context);
     CUfunction found = nullptr;
     CUresult code = driver().cuModuleGetFunction(&found, handle, name.c_str());
@@ -232,7 +264,7 @@ CUfunction Module::function(const std::string& name) {
 
 std::vector<std::string> Module::list_names() const {
     const Driver& d = driver();
-    std::vector<std::string> told = entries_of(ptx);
+    std::vector<std::string> told = entries_of(ptx_);
     std::sort(told.begin(), told.end());
     told.erase(std::unique(told.begin(), told.end()), told.end());  // declared, and defined
     if (!d.cuModuleGetFunctionCount || !d.cuModuleEnumerateFunctions || !d.cuFuncGetName) {
@@ -264,7 +296,7 @@ std::vector<std::string> Module::list_names() const {
 
 const std::vector<std::string>& Module::names() {
     driver();  // first: a forked child must not wait for the mutex
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::shared_mutex> lock(mutex_);
     require_loaded();
     if (listed_) return names_;
     names_ = list_names();
@@ -274,14 +306,14 @@ const std::vector<std::string>& Module::names() {
 
 const std::vector<std::string>& Module::variables() {
     const Driver& d = driver();
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::shared_mutex> lock(mutex_);
     require_loaded();
     if (variables_listed_) return variables_;
-    if (ptx.empty() && !declared_)
+    if (ptx_.empty() && !declared_)
         fail(CUPOLA_ERROR_NOT_FOUND,
              "the image is compressed: its variables can't be listed, only found by their names");
     Current current(context);
-    for (std::string& name : ptx.empty() ? *declared_ : variables_of(ptx)) {
+    for (std::string& name : ptx_.empty() ? *declared_ : variables_of(ptx_)) {
         if (name.empty() || name[0] == '$') continue;  // the compiler's own
         CUdeviceptr address = 0;
         std::size_t bytes = 0;
@@ -359,7 +391,7 @@ int cupola_module_variable_name(cupola_module* module, size_t index, const char*
 int cupola_module_global(cupola_module* module, const char* name, uint64_t* address, size_t* size) {
     return guard([&] {
         Module& m = *unwrap(required(module, "module"));
-        m.require_loaded();
+        const auto using_it = m.use();
         Current current(m.context);
         CUdeviceptr pointer = 0;
         size_t bytes = 0;
@@ -378,8 +410,9 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
 }
 
 int cupola_module_describe(cupola_module* module, const char* ptx, size_t size) {
-    return guard(
-        [&] { unwrap(required(module, "module"))->ptx.assign(required(ptx, "ptx"), size); });
+    return guard([&] {
+        unwrap(required(module, "module"))->describe({required(ptx, "ptx"), size});
+    });
 }
 
 int cupola_module_unload(cupola_module* module) {

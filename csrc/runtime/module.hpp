@@ -2,13 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "image/image.hpp"
 #include "runtime/context.hpp"
+#include "runtime/parameter.hpp"
 #include "runtime/resource.hpp"
 
 namespace cupola {
@@ -28,18 +31,27 @@ class Module : public Resource {
     std::string find(const std::string& name);
     // The driver's function of the exact name; null where there is none.
     CUfunction function(const std::string& name);
+    // The sizes of a kernel's parameters, for graphs: no driver before CUDA 12.4 tells them. False
+    // where nobody said.
+    void note_sizes(CUfunction function, std::vector<std::uint32_t> sizes);
+    bool sizes_of(CUfunction function, std::vector<std::uint32_t>& sizes) const;
     // Waits for the device's work, then unloads; every use from then on throws. Throws where a
     // graph has one of its kernels, which no driver could tell when it is launched.
     void unload();
+    // What it lends its handle by: no thread unloads it meanwhile. Throws where one did. Launches
+    // have no time for it; they look at `handle` alone.
+    std::shared_lock<std::shared_mutex> use() const;
     void require_loaded() const {
         if (__builtin_expect(!handle.load(std::memory_order_relaxed), 0)) fail_unloaded();
     }
 
+    // The PTX to read names and parameters in, of an image that has none.
+    void describe(std::string_view ptx);
+    // The parameters as the PTX declares them; false where it has no such kernel.
+    bool declared(std::string_view kernel, std::vector<Parameter>& parameters) const;
+
     Context& context;
     std::atomic<CUmodule> handle{nullptr};  // null once it was unloaded
-    // Of the image: what the device runs, where it runs PTX. For names and parameter lists; empty
-    // where there is none to read.
-    std::string ptx;
 
   private:
     void load(const void* image, const std::vector<image::Entry>& entries);
@@ -48,10 +60,14 @@ class Module : public Resource {
     void note_variables(const std::vector<image::Entry>& entries);
     [[noreturn]] static void fail_unloaded();
     void require_in_no_graph() const;
-    std::mutex mutex_;
+    mutable std::shared_mutex mutex_;  // of what follows, and of `handle` where it is used
+    // Of the image: what the device runs, where it runs PTX. For names and parameter lists; empty
+    // where there is none to read.
+    std::string ptx_;
     bool listed_ = false, variables_listed_ = false;
     std::vector<std::string> names_, variables_;
     std::optional<std::vector<std::string>> declared_;  // variables, of machine code alone
+    std::map<CUfunction, std::vector<std::uint32_t>> sizes_;
 };
 
 inline Module* unwrap(cupola_module* module) { return reinterpret_cast<Module*>(module); }

@@ -5,6 +5,8 @@
 #include <new>
 #include <unordered_set>
 
+#include "runtime/driver.hpp"
+
 namespace cupola {
 namespace {
 
@@ -31,6 +33,13 @@ Boxes& boxes() {
     return *all;
 }
 
+// For one more, before there is a reference to it: where memory is short that one would go with the
+// lock still held, which ending an object takes.
+void make_room(std::vector<Ref<Object>>& list) {
+    constexpr std::size_t few = 16;
+    if (list.size() == list.capacity()) list.reserve(std::max(few, 2 * list.size()));
+}
+
 }  // namespace
 
 Box::Box() {
@@ -38,10 +47,16 @@ Box::Box() {
     boxes().all.insert(this);
 }
 
-// What it holds goes afterwards, without the lock.
+// What it holds goes afterwards, without the lock, which a forked child does not take.
 Box::~Box() {
+    if (!driver_alive()) return;
     std::lock_guard<std::mutex> lock(boxes().mutex);
     boxes().all.erase(this);
+}
+
+void Box::hold(Ref<Object> object) {
+    std::lock_guard<std::mutex> lock(mutex);
+    held.push_back(std::move(object));
 }
 
 bool Box::any_holds(const std::function<bool(const Object&)>& what) {
@@ -88,25 +103,28 @@ void Resource::unlist() noexcept {
 }
 
 void Resource::end() noexcept {
+    if (!listed_) return Object::end();
+    // In a forked child another thread may have the mutex for ever: there it is kept.
+    if (!driver_alive()) return;
     Listed& all = listed();
-    {
+    try {
         std::unique_lock<std::mutex> lock(all.mutex);
-        try {
-            if (const auto box = wanted_.lock()) {
-                wanted_.reset();
-                lock.unlock();
-                std::lock_guard<std::mutex> hold(box->mutex);
-                box->held.push_back(Ref<Object>::adopt(revive()));
-                return;
-            }
-            if (all.makers > 0) {
-                all.remained.push_back(Ref<Object>::adopt(revive()));
-                return;
-            }
-        } catch (const std::bad_alloc&) {  // it is kept
+        if (const auto box = wanted_.lock()) {
+            wanted_.reset();
+            lock.unlock();
+            std::lock_guard<std::mutex> hold(box->mutex);
+            make_room(box->held);
+            box->held.push_back(Ref<Object>::adopt(revive()));
+            return;
+        }
+        if (all.makers > 0) {
+            make_room(all.remained);
+            all.remained.push_back(Ref<Object>::adopt(revive()));
             return;
         }
         unlist();
+    } catch (const std::bad_alloc&) {  // it is kept
+        return;
     }
     Object::end();
 }
@@ -119,6 +137,7 @@ void Resource::hold(const Numbers& numbers, const std::shared_ptr<Box>& box) {
         std::lock_guard<std::mutex> lock(all.mutex);
         for (Resource* each = all.first; each; each = each->next_) {
             if (!each->meant_by(numbers)) continue;
+            make_room(found);
             if (each->try_retain())
                 found.push_back(Ref<Object>::adopt(each));
             else  // another thread is about to end it, and will look here
@@ -129,6 +148,20 @@ void Resource::hold(const Numbers& numbers, const std::shared_ptr<Box>& box) {
     for (auto& one : found) box->held.push_back(std::move(one));
 }
 
+Ref<Resource> Resource::find(std::uint64_t begin) {
+    Listed& all = listed();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    for (Resource* each = all.first; each; each = each->next_)
+        if (each->begin_ == begin && each->try_retain()) return Ref<Resource>::adopt(each);
+    return {};
+}
+
+void Resource::list_all(Numbers& numbers) {
+    Listed& all = listed();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    for (Resource* each = all.first; each; each = each->next_) numbers.push_back(each->begin_);
+}
+
 void Resource::keep_all() {
     std::lock_guard<std::mutex> lock(listed().mutex);
     ++listed().makers;
@@ -137,7 +170,7 @@ void Resource::keep_all() {
 bool Resource::keep(Ref<Object>& object) {
     std::lock_guard<std::mutex> lock(listed().mutex);
     if (listed().makers == 0) return false;
-    listed().remained.reserve(listed().remained.size() + 1);  // throws before the object is moved
+    make_room(listed().remained);
     listed().remained.push_back(std::move(object));
     return true;
 }

@@ -22,6 +22,7 @@ struct Box {
     Box(const Box&) = delete;
     Box& operator=(const Box&) = delete;
 
+    void hold(Ref<Object> object);
     // Whether any box of the process holds such a thing. `what` must let go of nothing.
     static bool any_holds(const std::function<bool(const Object&)>& what);
 
@@ -42,6 +43,10 @@ class Resource : public Object {
 
     // Puts what the numbers mean into the box.
     static void hold(const Numbers& numbers, const std::shared_ptr<Box>& box);
+    // The one whose numbers begin with this one; null where it is not alive.
+    static Ref<Resource> find(std::uint64_t begin);
+    // Adds a number of each that is alive.
+    static void list_all(Numbers& numbers);
     // Between these nothing ends: a graph that is being made may turn out to use it.
     static void keep_all();
     static void keep_no_more() noexcept;

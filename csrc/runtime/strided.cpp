@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/axes.hpp"
+#include "runtime/capture.hpp"
 #include "runtime/copy.hpp"
 #include "runtime/kernel.hpp"
 #include "runtime/memory.hpp"
@@ -233,11 +234,11 @@ int pattern_of(const unsigned char* element, std::size_t size, std::uint32_t& va
     return 0;
 }
 
-// An element in device memory. Small ones get there by value: a captured fill must not read host
-// memory that is gone when the graph is launched.
+// An element in device memory. Small ones get there by value, and in a capture all do: the graph
+// must not read host memory that is gone when it is launched.
 void put_element(std::uint64_t to, const unsigned char* element, std::size_t size, Stream& stream) {
     constexpr std::size_t most = 64;
-    if (size > most)
+    if (size > most && !stream.flight.capturing())
         return copy_linear(to, reinterpret_cast<std::uintptr_t>(element), size, CUPOLA_TO_DEVICE,
                            stream);
     std::size_t at = 0;
@@ -259,10 +260,12 @@ void fill_box(const cupola_strided& to, const std::int64_t* shape, int ndim,
     if (whole.axes.size() == 1 && width)
         return fill_linear(whole.to, value, width, whole.axes[0].length / std::size_t(width),
                            stream);
-    DeviceMemory one(stream.context, size, stream);
-    put_element(one.address, element, size, stream);
+    const auto one = make<DeviceMemory>(stream.context, size, stream);
+    put_element(one->address, element, size, stream);
     const std::vector<std::int64_t> still(static_cast<std::size_t>(ndim), 0);
-    copy(reduce(to, {one.address, still.data()}, shape, ndim, size), CUPOLA_ON_DEVICE, stream);
+    copy(reduce(to, {one->address, still.data()}, shape, ndim, size), CUPOLA_ON_DEVICE, stream);
+    // Each launch of the graph reads it.
+    if (const auto capture = Capture::of(stream)) capture->box->hold(Ref<Object>::share(one.get()));
 }
 
 }  // namespace
