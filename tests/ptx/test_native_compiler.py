@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import platform
 import re
 import shutil
 import stat
@@ -13,6 +14,7 @@ import time
 import pytest
 
 import cupola.paths
+from cupola.build import processors
 
 from . import test_native
 
@@ -113,7 +115,8 @@ LARGE = """
 
 def test_a_large_kernel_is_compiled_as_several_files_at_once(tmp_path):
     compiler = script(
-        tmp_path / "c++", f'echo "$@" >> {tmp_path}/said; exec {real_compiler()} "$@"'
+        tmp_path / "c++",
+        f'test "$1" = --version || echo "$@" >> {tmp_path}/said; exec {real_compiler()} "$@"',
     )
     results, commands = [], []
     for mode, threads in ("interpret", 1), ("compile", 1), ("compile", 2), ("compile", 2):
@@ -150,7 +153,10 @@ def test_one_of_several_files_fails(tmp_path):
 
 @pytest.mark.parametrize("mode", ["auto", "compile"])
 def test_compilers_end_with_the_program(tmp_path, mode):
-    compiler = script(tmp_path / "c++", f"echo $$ >> {tmp_path}/processes; exec sleep 100")
+    compiler = script(
+        tmp_path / "c++",
+        f'test "$1" = --version && exit; echo $$ >> {tmp_path}/processes; exec sleep 100',
+    )
     program = """
         count = int(os.environ["COMPILERS"])
         def work():
@@ -238,6 +244,86 @@ def test_a_thread_that_cant_be_started(tmp_path):
     """
     (said,) = run(program, "auto", tmp_path, LD_PRELOAD=library)
     assert said == "there is no thread, or no memory, to compile it"
+
+
+def test_a_compiler_behind_a_wrapper_is_known_by_what_it_says(tmp_path):
+    """The wrapper's file stays as it is when the compiler behind it changes."""
+    version = tmp_path / "version"
+    wrapper = script(
+        tmp_path / "c++",
+        f'test "$1" = --version && exec cat {version}; exec {real_compiler()} "$@"',
+    )
+
+    def libraries():
+        assert run("print(refusal())", "compile", tmp_path, CXX=wrapper) == ["compiled"]
+        return {file.name for file in (tmp_path / "cpu").iterdir()}
+
+    version.write_text("some compiler 1\n")
+    first = libraries()
+    assert len(first) == 1 and libraries() == first
+    version.write_text("some compiler 2\n")
+    assert len(libraries()) == 2
+
+
+def test_code_made_ahead_follows_no_link(tmp_path):
+    """What links of the names that were once used lead to stays as it is."""
+    library = tmp_path / "kernels.so"
+    for name in ("kernels.so", "kernels.so.cpp", "kernels.so.log"):
+        (tmp_path / f"victim.{name}").write_text("as it was")
+        (tmp_path / name).symlink_to(tmp_path / f"victim.{name}")
+    program = """
+        function, without = driver.load(TEXT).function("endure"), ctypes.c_char_p()
+        make = driver.library.cupola_cpu_make_ahead
+        made = os.environ["MADE"].encode()
+        code = make(ctypes.byref(function), ctypes.c_size_t(1), LEVEL, made, ctypes.byref(without))
+        print(code, without.value.decode())
+    """
+    level = processors.levels("native")[0]
+    program = program.replace("LEVEL", repr(level.encode()))
+    assert run(program, "interpret", "none", MADE=library) == ["0 "]
+    assert not library.is_symlink() and library.read_bytes()[:4] == b"\x7fELF"
+    assert {f.read_text() for f in tmp_path.glob("victim.*")} == {"as it was"}
+    assert len(list(tmp_path.iterdir())) == 6  # no folder is left
+
+
+PROCESSOR = """
+#include "cpu/exec/processor.hpp"
+using cupola::cpu::exec::Processor;
+constexpr std::uint32_t bits(std::initializer_list<unsigned> list) {
+    std::uint32_t word = 0;
+    for (const unsigned bit : list) word |= 1u << bit;
+    return word;
+}
+// As cpuid has it on an AMD EPYC of the third generation, and on one with AVX-512.
+constexpr Processor v3{bits({0, 1, 9, 12, 13, 19, 20, 22, 23, 25, 26, 27, 28, 29, 30}),
+                       bits({0, 5, 6, 7, 8}), bits({0, 3, 5, 7, 8, 18, 19, 29}), 0x207};
+constexpr Processor v4{v3.basic, v3.extended, v3.more | bits({16, 17, 21, 28, 30, 31}), 0x2e7};
+constexpr Processor without(Processor p, std::uint32_t Processor::*word, unsigned bit) {
+    p.*word &= ~(1u << bit);
+    return p;
+}
+constexpr Processor saving(Processor p, std::uint64_t saved) {
+    p.saved = saved;
+    return p;
+}
+static_assert(v3.runs_v3() && !v3.runs_v4() && v4.runs_v4());
+static_assert(!without(v3, &Processor::extended, 5).runs_v3(), "LZCNT");
+static_assert(!without(v3, &Processor::basic, 29).runs_v3(), "F16C");
+static_assert(!without(v3, &Processor::basic, 22).runs_v3(), "MOVBE");
+static_assert(!without(v3, &Processor::basic, 13).runs_v3(), "CMPXCHG16B");
+static_assert(!without(v3, &Processor::basic, 27).runs_v3(), "OSXSAVE");
+static_assert(!saving(v3, 0x3).runs_v3(), "ymm");
+static_assert(saving(v4, 0x7).runs_v3() && !saving(v4, 0x7).runs_v4(), "zmm");
+int main() { return cupola::cpu::exec::this_processor().runs_v2() ? 0 : 1; }
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in processors.X86, reason="levels are of x86-64")
+def test_what_a_level_of_x86_64_takes(tmp_path):
+    command = [real_compiler(), "-std=c++17", f"-I{TESTS.parent / 'csrc'}", "-x", "c++", "-"]
+    source = "#include <initializer_list>\n" + PROCESSOR
+    subprocess.run([*command, "-o", tmp_path / "asks"], input=source, text=True, check=True)
+    assert subprocess.run([tmp_path / "asks"], check=False).returncode == 0
 
 
 def test_a_folder_that_others_can_exchange(tmp_path):

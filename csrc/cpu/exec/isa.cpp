@@ -2,6 +2,7 @@
 #include "cpu/exec/isa.hpp"
 
 #include "cpu/exec/levels.hpp"
+#include "cpu/exec/processor.hpp"
 
 namespace cupola::cpu {
 
@@ -34,14 +35,9 @@ struct HostLevel {
 
 #if defined(__x86_64__)
 std::vector<HostLevel> known_levels() {
-    __builtin_cpu_init();
-    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                    __builtin_cpu_supports("avx512vl");
-    return {{"x86-64-v4", &x86_64_v4::handlers, v4},
-            {"x86-64-v3", &x86_64_v3::handlers, v3},
+    const Processor processor = this_processor();
+    return {{"x86-64-v4", &x86_64_v4::handlers, processor.runs_v4()},
+            {"x86-64-v3", &x86_64_v3::handlers, processor.runs_v3()},
             {"x86-64-v2", &x86_64_v2::handlers, true}};
 }
 #elif defined(__aarch64__)

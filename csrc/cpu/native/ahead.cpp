@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -102,16 +105,27 @@ bool make_ahead(const std::vector<const Kernel*>& kernels, const std::string& le
             without += kernel->name() + ": " + no.why + "\n";
         }
     }
-    const std::string source = library + ".cpp";
+    // In a folder of its own, and moved when it is done: no link is followed, and no file is there
+    // that is not whole.
+    std::string folder = library + ".XXXXXX";
+    if (!mkdtemp(folder.data())) {
+        without = folder + " can't be made: " + std::strerror(errno);
+        return false;
+    }
+    const std::string source = folder + "/source.cpp", made = folder + "/made.so";
     std::ofstream out(source, std::ios::binary | std::ios::trunc);
     out << text;
     out.close();
-    if (!out) {
+    bool done = false;
+    if (!out)
         without = source + " can't be written";
-        return false;
+    else if (compile(compiler, march_of(level), 1, source, made, false, without)) {
+        done = rename(made.c_str(), library.c_str()) == 0;
+        if (!done) without = library + " can't be written: " + std::strerror(errno);
     }
-    const bool done = compile(compiler, march_of(level), 1, source, library, false, without);
+    unlink(made.c_str());
     unlink(source.c_str());
+    rmdir(folder.c_str());
     return done;
 }
 

@@ -35,6 +35,9 @@ Compiler Compiler::find() {
         found.command = command;
         for (const auto& word : command) found.identity += word + " ";
         found.identity += std::to_string(about.st_size) + " " + std::to_string(about.st_mtime);
+        // The file may be a wrapper (ccache), which stays as it is when the compiler changes.
+        command.emplace_back("--version");
+        found.identity += "\n" + output_of(command);
         break;
     }
     return found;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +34,9 @@ UnderWay& under_way() {
     return *one;
 }
 
-std::string log_of(const std::string& product) { return product + ".log"; }
+std::string log_of(const std::string& product) {
+    return product.empty() ? "/dev/null" : product + ".log";
+}
 
 std::string beginning_of(const std::string& file) {
     std::ifstream in(file);
@@ -88,7 +91,7 @@ std::string on_path(const std::string& name) {
     return "";
 }
 
-Process::Process(std::vector<std::string> command, std::string product)
+Process::Process(std::vector<std::string> command, std::string product, int output)
     : command_(std::move(command)), product_(std::move(product)) {
     std::vector<char*> arguments, environment;
     for (auto& word : command_) arguments.push_back(word.data());
@@ -102,7 +105,10 @@ Process::Process(std::vector<std::string> command, std::string product)
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    if (output >= 0)
+        posix_spawn_file_actions_adddup2(&files, output, 1);
+    else
+        posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     close_others(files);
     posix_spawnattr_t attributes;
@@ -137,8 +143,19 @@ bool Process::ended_well(std::string& why) {
     }
     const bool done = child_ended_well(child_, product_);
     if (!done) why = command_[0] + " failed: " + beginning_of(log_of(product_));
-    unlink(log_of(product_).c_str());
+    if (!product_.empty()) unlink(log_of(product_).c_str());
     return done;
+}
+
+std::string output_of(std::vector<std::string> command) {
+    const int file = memfd_create("cupola", MFD_CLOEXEC);
+    if (file < 0) return "";
+    std::string text(4000, '\0'), why;
+    Process(std::move(command), "", file).ended_well(why);
+    const ssize_t size = pread(file, text.data(), text.size(), 0);
+    close(file);
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
 }
 
 void stop_processes() {

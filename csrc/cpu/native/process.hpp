@@ -15,7 +15,8 @@ std::string on_path(const std::string& name);
 // A command that makes a file. What it says goes to a log beside that file, while it lasts.
 class Process {
   public:
-    Process(std::vector<std::string> command, std::string product);
+    // `output`: a file for what it prints.
+    Process(std::vector<std::string> command, std::string product, int output = -1);
     // Waits for it. Otherwise than well: why.
     bool ended_well(std::string& why);
 
@@ -25,6 +26,9 @@ class Process {
     pid_t child_ = 0;
     int error_ = 0;  // it never began
 };
+
+// What a command prints, at most so much of it as a version takes; "" where it prints nothing.
+std::string output_of(std::vector<std::string> command);
 
 // Ends all of them, and begins no other: this process is about to end.
 void stop_processes();

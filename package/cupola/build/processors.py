@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Each level of the instruction set as -march calls it, and by what it is known: as in
-# csrc/cpu/exec/isa.cpp.
-AVX2 = {"avx2", "fma", "bmi1", "bmi2"}
+# csrc/cpu/exec/processor.hpp.
+AVX2 = {"avx2", "fma", "bmi1", "bmi2", "abm", "f16c", "movbe"}
 AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 X86_LEVELS = {"x86-64-v2": set(), "x86-64-v3": AVX2, "x86-64-v4": AVX2 | AVX512}
 
