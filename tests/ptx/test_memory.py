@@ -415,6 +415,20 @@ def test_atomics_of_128_bits(place, load):
     assert list(b[2:]) == [96, 3 * 96, 0, 0]
 
 
+@pytest.mark.parametrize("store", ["st.relaxed.gpu.global.b128 [%rd1], %q0;", "atom.relaxed.gpu.global.exch.b128 %q3, [%rd1], %q0;"])  # fmt: skip
+def test_128_bits_are_never_seen_in_halves(store, load):
+    """Both halves of what is stored are equal; blocks on other threads load and exchange meanwhile."""
+    body = f"""mov.u32 %r1, %ctaid.x; mov.u32 %r2, 0; mov.u32 %r4, 0; and.b32 %r5, %r1, 1; setp.eq.u32 %p0, %r5, 0;
+    AGAIN: mad.lo.u32 %r3, %r2, 64, %r1; cvt.u64.u32 %rd2, %r3; mov.b128 %q0, {{%rd2, %rd2}};
+    @%p0 bra LOOKS; {store} bra ON;
+    LOOKS: ld.relaxed.gpu.global.b128 %q1, [%rd1]; mov.b128 {{%rd4, %rd5}}, %q1; setp.ne.u64 %p1, %rd4, %rd5; @%p1 add.u32 %r4, %r4, 1;
+    atom.relaxed.gpu.global.cas.b128 %q2, [%rd1], %q1, %q0; mov.b128 {{%rd4, %rd5}}, %q2; setp.ne.u64 %p1, %rd4, %rd5; @%p1 add.u32 %r4, %r4, 1;
+    ON: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 400; @%p1 bra AGAIN; red.global.add.u32 [%rd1+16], %r4;"""
+    b = np.zeros(6, np.uint64)
+    lanes(load, body, np.zeros(1), b, block=32, grid=64)
+    assert b[0] == b[1] and b[2] == 0
+
+
 def test_vectors_of_atomics_are_aligned_as_a_whole(driver, load):
     text = ".version 8.6\n.target sm_90\n.address_size 64\n" + HEAD
     text += "red.global.add.v4.f32 [%rd1+8], {%f0, %f1, %f2, %f3}; ret; }\n"

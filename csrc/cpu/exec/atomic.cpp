@@ -1,36 +1,12 @@
 // csrc/cpu/exec/atomic.cpp - atomics of more than a handler does at once: of 128 bits, and vectors,
 // which are atomic element by element; and operations of a warp from before they named their lanes.
-#include <atomic>
-#include <cstring>
-#include <thread>
-
 #include "cpu/exec/block.hpp"
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/decode.hpp"
+#include "cpu/exec/wide.hpp"
 
 namespace cupola::cpu::exec {
 namespace {
-
-struct Wide128 {
-    std::uint64_t low, high;
-};
-
-// Not every processor has an operation of 16 bytes, so there is a lock for each of a few places.
-class PlaceLock {
-  public:
-    explicit PlaceLock(std::uint64_t address) : flag_(flags[address / 16 % count]) {
-        while (flag_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-    }
-    ~PlaceLock() { flag_.clear(std::memory_order_release); }
-    PlaceLock(const PlaceLock&) = delete;
-    PlaceLock& operator=(const PlaceLock&) = delete;
-
-  private:
-    static constexpr unsigned count = 64;
-    static std::atomic_flag flags[count];
-    std::atomic_flag& flag_;
-};
-std::atomic_flag PlaceLock::flags[PlaceLock::count] = {};
 
 // op: [0] old value, [1] generic address, [2] and [3] sources.
 template <bool Compares>
@@ -38,22 +14,14 @@ template <bool Compares>
     const auto* address = at<const std::uint64_t>(r, ip->op[1]);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        std::byte* memory =
-            block_of(w).reach(w, ip, lane, address[lane], 16, 16, watch::Touch::atomic);
-        if (!memory) return stop_faulted(w);
-        const Wide128 b = at<const Wide128>(r, ip->op[2])[lane];
-        Wide128 old;
-        {
-            const PlaceLock lock(address[lane]);
-            std::memcpy(&old, memory, sizeof old);
-            if constexpr (Compares) {
-                const Wide128 c = at<const Wide128>(r, ip->op[3])[lane];
-                if (old.low == b.low && old.high == b.high) std::memcpy(memory, &c, sizeof c);
-            } else {
-                std::memcpy(memory, &b, sizeof b);
-            }
-        }
-        at<Wide128>(r, ip->op[0])[lane] = old;
+        if (!block_of(w).reach(w, ip, lane, address[lane], 16, 16, watch::Touch::atomic))
+            return stop_faulted(w);
+        const Wide b = at<const Wide>(r, ip->op[2])[lane];
+        Wide& old = at<Wide>(r, ip->op[0])[lane];
+        if constexpr (Compares)
+            old = compare_exchange_wide(address[lane], b, at<const Wide>(r, ip->op[3])[lane]);
+        else
+            old = exchange_wide(address[lane], b);
     }
     return ip + 1;
 }

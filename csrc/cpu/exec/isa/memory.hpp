@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/exec/isa/bind.hpp"
+#include "cpu/exec/wide.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
@@ -80,17 +81,19 @@ bool place(const Code* ip, Warp& w, const std::byte* a, unsigned bytes, bool wri
 
 template <class T>
 T fetch(std::uint64_t address) {
-    if constexpr (sizeof(T) <= 8)
+    if constexpr (sizeof(T) <= 8) {
         return __atomic_load_n(reinterpret_cast<const T*>(address), __ATOMIC_RELAXED);
-    else
-        return *reinterpret_cast<const T*>(address);
+    } else {
+        const exec::Wide wide = exec::load_wide(address);
+        return {wide.low, wide.high};
+    }
 }
 template <class T>
 void put(std::uint64_t address, T value) {
     if constexpr (sizeof(T) <= 8)
         __atomic_store_n(reinterpret_cast<T*>(address), value, __ATOMIC_RELAXED);
     else
-        *reinterpret_cast<T*>(address) = value;
+        exec::store_wide(address, {value.low, value.high});
 }
 
 template <Window W, class T>
