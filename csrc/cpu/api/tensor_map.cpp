@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cpu/driver.hpp"
-#include "cpu/tensor_map.hpp"
+#include "cpu/tensor_box.hpp"
 
 using namespace cupola::cpu;
 
@@ -65,6 +65,7 @@ void describe(TensorMap& map, const Request& asked) {
     require(std::uint64_t{map.box[0]} * map.element() % 16 == 0);
     map.swizzle = static_cast<std::uint8_t>(asked.swizzle);
     require(map.swizzle == 0 || map.box[0] * map.element() <= 16u << map.swizzle);
+    require(box_bytes(map) <= largest_box);
     map.fill_nan = asked.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
     require(!map.fill_nan || map.real());
     std::memset(asked.out, 0, sizeof *asked.out);

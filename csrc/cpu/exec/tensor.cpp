@@ -6,7 +6,7 @@
 
 #include "cpu/exec/async.hpp"
 #include "cpu/exec/block.hpp"
-#include "cpu/tensor_map.hpp"
+#include "cpu/tensor_box.hpp"
 
 namespace cupola::cpu::exec {
 namespace {
@@ -32,7 +32,8 @@ class Tile {
         const unsigned shifts = (ip_->imm & TensorControl::shifted) != 0 ? pixel_axes() : 0;
         bool sound = map_.known == TensorMap::mark && (map_.columns != 0) == columns &&
                      map_.rank + shifts == coordinates.size() && map_.rank >= (columns ? 3 : 1) &&
-                     map_.rank <= 5 && map_.swizzle <= 3 && map_.interleave == 0 && map_.element() != 0;
+                     map_.rank <= 5 && map_.swizzle <= 3 && map_.interleave == 0 &&
+                     map_.element() != 0;
         for (unsigned n = 0; sound && n < map_.rank; ++n)
             sound = (columns && n > 1) ||
                     (map_.box[n] != 0 && map_.box[n] <= (columns && n == 1 ? 1024u : 256u));
@@ -52,13 +53,7 @@ class Tile {
         return true;
     }
 
-    // A map that a kernel has changed may describe a box of up to 2^43 bytes.
-    std::uint64_t bytes() const {
-        std::uint64_t all = row_bytes();
-        if (map_.columns) return all * map_.box[1];
-        for (unsigned n = 1; n < map_.rank; ++n) all *= count(n);
-        return all;
-    }
+    std::uint64_t bytes() const { return box_bytes(map_); }
 
     // Copies between the box at a shared address and the tensor, whose elements are joined with
     // what is stored where there is a `reduce`.

@@ -1,0 +1,19 @@
+// csrc/cpu/tensor_box.hpp - how much a tensor map's box holds.
+#pragma once
+
+#include "cpu/tensor_map.hpp"
+
+namespace cupola::cpu {
+
+// The shared memory of a multiprocessor: NVIDIA's driver describes no larger box.
+inline constexpr std::uint64_t largest_box = 228 * 1024;
+
+// In bytes; a kernel may make a map of up to 2^43.
+inline std::uint64_t box_bytes(const TensorMap& map) {
+    std::uint64_t all = std::uint64_t{map.box[0]} * map.element();
+    if (map.columns) return all * map.box[1];
+    for (unsigned n = 1; n < map.rank; ++n) all *= (map.box[n] + map.step[n] - 1) / map.step[n];
+    return all;
+}
+
+}  // namespace cupola::cpu
