@@ -1,4 +1,4 @@
-"""A system that refuses threads: work is done by the threads that there are, and no process ends."""
+"""A system that refuses threads: those that there are do the work, and no process ends."""
 
 import os
 import subprocess
@@ -37,9 +37,8 @@ def starved(passes, own, tmp_path):
     first = Path(library).as_posix()
     others = os.environ.get("LD_PRELOAD")
     preload = f"{first}:{others}" if others else first
-    return lambda text, **more: passes(
-        HEAD + textwrap.dedent(text), LD_PRELOAD=preload, CUPOLA_CPU_THREADS="4", CUPOLA_CPU_MODE="interpret", **more
-    )
+    settings = {"CUPOLA_CPU_THREADS": "4", "CUPOLA_CPU_MODE": "interpret", "LD_PRELOAD": preload}
+    return lambda text, **more: passes(HEAD + textwrap.dedent(text), **settings, **more)
 
 
 def test_a_grid_goes_on_with_fewer_workers(starved):

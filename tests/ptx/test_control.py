@@ -42,6 +42,72 @@ def test_indexed_branch(load):
     assert run(load, body) == [[10, 20, 30, 10][i % 4] for i in range(64)]
 
 
+def slept(load, body, block=1, grid=1):
+    """Nanoseconds that each thread takes for a body, by the device's clock."""
+    text = f"""{HEAD}.visible .entry k(.param .u64 pb) {{
+    .reg .b64 %rd<8>; .reg .b32 %r<12>; .reg .pred %p<4>; ld.param.u64 %rd1, [pb];
+    mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mad.lo.u32 %r1, %r1, %r2, %r0; mul.wide.u32 %rd2, %r1, 8; add.u64 %rd2, %rd2, %rd1;
+    mov.u64 %rd3, %globaltimer; {body} mov.u64 %rd4, %globaltimer; sub.u64 %rd4, %rd4, %rd3; st.global.u64 [%rd2], %rd4; ret; }}"""
+    took = np.zeros(block * grid, np.uint64)
+    load(text).run("k", grid, block, [took])
+    return took
+
+
+def test_nanosleep_takes_its_time(load):
+    """On an H100 20 of 1 ms took 21 ms, and one of more than that no longer than 1 ms."""
+    loop = "mov.u32 %r3, 20; L: nanosleep.u32 1000000; sub.u32 %r3, %r3, 1; setp.ne.u32 %p0, %r3, 0; @%p0 bra L;"
+    assert 10e6 <= slept(load, loop)[0] < 200e6
+    assert 2e6 <= slept(load, "nanosleep.u32 1000000;" * 4)[0] < 40e6
+    assert slept(load, "mov.u32 %r3, -1; nanosleep.u32 %r3;")[0] < 100e6
+
+
+def test_warps_sleep_at_the_same_time(load, driver):
+    """32 warps of each of 4 blocks sleep 5 ms; and of a warp half of the lanes, while others run."""
+    took = slept(load, "nanosleep.u32 1000000;" * 5, block=1024, grid=4)
+    assert (took >= 2.5e6).all() and took.max() < 300e6
+    some = "setp.lt.u32 %p1, %r0, 16; @%p1 nanosleep.u32 1000000; setp.lt.u32 %p1, %r0, 16; @%p1 bra REST; mov.u32 %r3, 7; REST:"
+    assert (slept(load, some, block=32)[:16] >= 0.4e6).all()
+
+
+def test_who_sleeps_does_not_keep_from_running_whom_it_waits_for(load):
+    """A lane, a warp and a block that wait for others with nanosleep in their loop."""
+    for mine, block, grid in ("%r0", 32, 1), ("%r0", 96, 1), ("%r5", 1, 8):
+        text = f"""{HEAD}.visible .entry k(.param .u64 pb) {{ .reg .b64 %rd<8>; .reg .b32 %r<12>; .reg .pred %p<4>;
+        ld.param.u64 %rd1, [pb]; mov.u32 %r0, %tid.x; mov.u32 %r5, %ctaid.x; mov.u32 %r6, {block * grid - 1}; sub.u32 %r6, %r6, {mine};
+        WAIT: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p0, %r1, {mine}; @%p0 bra GO; nanosleep.u32 2000; bra WAIT;
+        GO: add.u32 %r1, %r1, 1; st.volatile.global.u32 [%rd1], %r1; ret; }}"""
+        count = np.zeros(1, np.uint32)
+        load(text).run("k", grid, block, [count])
+        assert count[0] == block * grid
+
+
+@pytest.mark.parametrize("align", [16, 64, 256, 4096])
+def test_generic_addresses_of_local_variables_are_aligned(align, load):
+    """In a kernel and in a function that another calls, for every thread."""
+    text = f""".version 8.0\n.target sm_75\n.address_size 64
+    .func (.param .b64 out) inner() {{ .local .align 4 .b8 a[4]; .local .align {align} .b8 v[{align}]; .reg .b64 %rd<4>;
+    mov.u64 %rd1, v; cvta.local.u64 %rd1, %rd1; mov.u64 %rd2, a; cvta.local.u64 %rd2, %rd2; st.u32 [%rd2], 1; st.param.b64 [out], %rd1; ret; }}
+    .func (.param .b64 out) outer() {{ .local .align 4 .b8 a[20]; .reg .b64 %rd<4>; mov.u64 %rd2, a; cvta.local.u64 %rd2, %rd2; st.u32 [%rd2+16], 1;
+    {{ .param .b64 r; call (r), inner, (); ld.param.b64 %rd1, [r]; }} st.param.b64 [out], %rd1; ret; }}
+    .visible .entry k(.param .u64 pb) {{ .local .align 4 .b8 a[4]; .local .align {align} .b8 v[{align}]; .reg .b64 %rd<8>; .reg .b32 %r<4>;
+    ld.param.u64 %rd1, [pb]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 16; add.u64 %rd1, %rd1, %rd2;
+    mov.u64 %rd3, v; cvta.local.u64 %rd3, %rd3; mov.u64 %rd5, a; cvta.local.u64 %rd5, %rd5; st.u32 [%rd5], 1;
+    {{ .param .b64 r; call (r), outer, (); ld.param.b64 %rd4, [r]; }} st.global.v2.u64 [%rd1], {{%rd3, %rd4}}; ret; }}"""
+    got = np.zeros((70, 2), np.uint64)
+    load(text).run("k", 1, 70, [got])
+    assert (got != 0).all() and (got % np.uint64(align) == 0).all()
+
+
+def test_alloca_is_aligned(load):
+    text = """.version 8.0\n.target sm_75\n.address_size 64
+    .visible .entry k(.param .u64 pb) { .reg .b64 %rd<8>; .reg .b32 %r<4>;
+    ld.param.u64 %rd1, [pb]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 8; add.u64 %rd1, %rd1, %rd2;
+    alloca.u64 %rd3, 8; alloca.u64 %rd3, 16, 128; cvta.local.u64 %rd3, %rd3; st.global.u64 [%rd1], %rd3; ret; }"""
+    got = np.zeros(70, np.uint64)
+    load(text).run("k", 1, 70, [got])
+    assert (got != 0).all() and (got % np.uint64(128) == 0).all()
+
+
 RECURSIVE = """.func (.param .b32 out) fib(.param .b32 n) {
 .reg .b32 %r<8>; .reg .pred %p; ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; mov.u32 %r4, %r1;
 @%p bra DONE;

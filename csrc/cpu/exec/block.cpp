@@ -2,8 +2,11 @@
 #include "cpu/exec/cluster.hpp"
 #include "cpu/exec/groups.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <new>
+#include <thread>
 
 namespace cupola::cpu {
 
@@ -68,9 +71,9 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     local_bytes = kernel_.stack_bytes;
     // calloc leaves large stacks untouched until a thread uses its own.
     local_memory_.reset(static_cast<std::byte*>(
-        std::calloc(std::size_t{warp_count} * lanes * local_bytes + 64, 1)));
+        std::calloc(std::size_t{warp_count} * lanes * local_bytes + kernel_.local_align, 1)));
     if (!local_memory_) throw std::bad_alloc();
-    local = rounded(reinterpret_cast<std::uintptr_t>(local_memory_.get()), 16);
+    local = rounded(reinterpret_cast<std::uintptr_t>(local_memory_.get()), kernel_.local_align);
     parameters = reinterpret_cast<std::uintptr_t>(launch.parameters.data());
     parameter_bytes = launch.parameters.size();
     ranges_.resize(kernel_.slots + 1);
@@ -131,6 +134,7 @@ void BlockState::start(Warp& w, unsigned index) {
     w.forced = 0;
     w.turn = 0;
     w.budget = turn_length();
+    w.wake = 0;
     w.lenient = false;
     w.ready_count = w.waiting_count = 0;
     if (kernel_.call_depth != 0) {
@@ -229,9 +233,17 @@ std::uint32_t BlockState::sweep(std::uint32_t x, std::uint32_t y, std::uint32_t 
 
 BlockState::Turn BlockState::turn() {
     bool moved = false;
+    std::int64_t first_wake = 0;
     for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
         if (w.status == Status::done || w.status == Status::blocked) continue;
+        if (w.wake != 0) {
+            if (w.wake > steady_nanoseconds()) {
+                if (first_wake == 0 || w.wake < first_wake) first_wake = w.wake;
+                continue;
+            }
+            w.wake = 0;
+        }
         if (!w.registers) start(w, n);
         enter(w);
         // Those behind it have had their turns, too: they come in one order, whoever runs them.
@@ -241,7 +253,14 @@ BlockState::Turn BlockState::turn() {
         if (w.status == Status::done && !native_) free_files_.push_back(w.registers);
         if (watch_ && done()) watch_->end();
     }
-    return moved ? Turn::moved : Turn::stuck;
+    if (moved || first_wake == 0) return moved ? Turn::moved : Turn::stuck;
+    // All that could run sleep. Other blocks of this thread are not kept waiting for long.
+    constexpr std::int64_t longest = 20'000;
+    const std::int64_t left = first_wake - steady_nanoseconds();
+    if (left > 0)
+        std::this_thread::sleep_for(
+            std::chrono::nanoseconds(alone ? left : std::min(left, longest)));
+    return Turn::moved;
 }
 
 bool BlockState::force() {

@@ -2,6 +2,7 @@
 // local memory are kept from block to block.
 #pragma once
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -143,6 +144,10 @@ class BlockState final : public Block {
 
 // special.cpp
 bool special_lasts(unsigned special, bool of_one_warp, bool calls);
+
+inline std::int64_t steady_nanoseconds() {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 inline BlockState& block_of(Warp& w) { return static_cast<BlockState&>(*w.block); }
 

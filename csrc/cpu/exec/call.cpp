@@ -25,7 +25,7 @@ void Decoder::call(const ptx::Instruction& i) {
         ring |= graph_.in_cycle(part_->function, callee);
         // A callee that is decoded later is one of a ring, whose depth is bounded at run time.
         const std::uint64_t frame = module_.functions[callee].frame_bytes;
-        const auto size = static_cast<std::uint32_t>((frame + 15) / 16 * 16);
+        const auto size = static_cast<std::uint32_t>(rounded(frame, kernel_->local_align));
         site.needed = std::max({site.needed, parts_[part_of_[callee]].deepest, size});
     }
     site.save_at = part_->frame;

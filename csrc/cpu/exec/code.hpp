@@ -98,6 +98,7 @@ struct Warp {
     Group resume;               // of a warp that has yielded
     Return* returns = nullptr;  // [lane][depth]
     std::uint32_t arrived = 0;  // lanes that have come to the cluster's barrier in this phase
+    std::int64_t wake = 0;      // of a warp that sleeps: when it goes on, by the steady clock; or 0
     alignas(64) std::int32_t lane_mask[lanes] = {};  // 0 or -1, as `masked` says
     alignas(64) std::uint64_t address[lanes];        // of the access at hand
     Waiting waiting[lanes];
@@ -159,6 +160,8 @@ extern const Code halt;  // its handler leaves the warp
 void set_mask(Warp& w, std::uint32_t mask);
 const Code* arrive(Warp& w, const Code* at);  // the running lanes have come to `at`
 const Code* expire(Warp& w, const Code* at);  // and their turn is over
+// The running lanes sleep for so long, and go on at `at`.
+const Code* doze(Warp& w, const Code* at, std::uint32_t nanoseconds);
 const Code* split(Warp& w, std::uint32_t first_mask, const Code* first, const Code* second);
 const Code* pick(Warp& w);  // the running lanes are gone
 void make_ready(Warp& w, std::uint32_t mask, const Code* at);

@@ -1,6 +1,7 @@
 // csrc/cpu/exec/control.cpp - handlers of control flow: branches, calls, barriers, clocks.
 #include "cpu/exec/control.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -307,10 +308,13 @@ template <bool Wall, class T, unsigned Shift>
     return ip + 1;
 }
 
-// Time that a thread gives away is for the others: the next branch backwards ends the turn.
-const Code* sleep(const Code* ip, Warp& w, std::byte*) {
-    w.budget = 0;
-    return ip + 1;
+// op: [1] nanoseconds. A warp sleeps as long as the lane that asks for least; a GPU sleeps no
+// longer than 1 ms.
+[[gnu::noinline]] const Code* sleep(const Code* ip, Warp& w, std::byte* r) {
+    const auto* time = at<const std::uint32_t>(r, ip->op[1]);
+    std::uint32_t least = 1'000'000;
+    each_lane(w.mask, [&](unsigned lane) { least = std::min(least, time[lane]); });
+    return doze(w, ip + 1, least);
 }
 
 const Code* leave(const Code*, Warp&, std::byte*) { return nullptr; }

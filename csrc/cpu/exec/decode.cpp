@@ -72,6 +72,8 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
         parts_[n].function = functions[n];
         recursive |= graph_.in_cycle(functions[n], functions[n]);
     }
+    for (const std::uint32_t n : functions)
+        kernel_->local_align = std::max(kernel_->local_align, local_align(module_.functions[n]));
     // The kernel's first instruction is the first of the code.
     emit(control.jump);
     kernel_->code[0].cost = 0;
@@ -85,8 +87,8 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
         for (auto& [address, to] : site.targets) to = parts_[part_of_[to]].start;
     charge_branches();
     kernel_->frame_bytes = parts_.back().deepest;
-    kernel_->stack_bytes =
-        rounded_size(parts_.back().deepest + (recursive ? recursion_bytes : 0), 16);
+    kernel_->stack_bytes = rounded_size(parts_.back().deepest + (recursive ? recursion_bytes : 0),
+                                        kernel_->local_align);
     // Memory of alloca begins where nothing else lies.
     kernel_->local_top = kernel_->stack_bytes;
     if (specials_.count(static_cast<unsigned>(Hidden::local_top)) != 0)
@@ -159,11 +161,11 @@ void Decoder::function(Part& part) {
     part_ = &part;
     f_ = &module_.functions[part.function];
     part.registers.assign(f_->registers.size(), 0);
-    part.frame = rounded_size(f_->frame_bytes, 16);
+    part.frame = rounded_size(f_->frame_bytes, kernel_->local_align);
     if (graph_.in_cycle(part.function, part.function)) {
         for (const ptx::Type type : f_->registers)
             part.save += type == ptx::Type::pred ? 1 : ptx::bytes_of(type);
-        part.save = rounded_size(part.save, 16);
+        part.save = rounded_size(part.save, kernel_->local_align);
     }
     part.deepest = part.frame + part.save;
     std::uint32_t above = 0;

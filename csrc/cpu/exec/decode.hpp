@@ -172,6 +172,7 @@ class Decoder {
     }
     std::int32_t predicate(const ptx::Operand& o);
     std::int32_t address(const ptx::Operand& o, unsigned width);
+    static std::uint32_t local_align(const ptx::Function& f);  // stack.cpp
     std::int32_t frame_address(std::uint32_t variable, std::int64_t offset, unsigned width);
     std::uint64_t variable_address(std::uint32_t variable) const;
     void resize(std::int32_t to, ptx::Type to_type, std::int32_t from, ptx::Type from_type);

@@ -37,7 +37,7 @@ void Decoder::control_flow(const ptx::Instruction& i) {
     } else if (m == "brkpt") {
         emit(control.brkpt);
     } else if (m == "nanosleep") {
-        emit(control.sleep);
+        emit(control.sleep, 0, source(operand(i, 0), Type::u32));
     }
     // pmevent is for profilers, setmaxnreg for a GPU's register file. A grid begins when those
     // before it in its stream have ended, and those behind it when it has: more than griddepcontrol

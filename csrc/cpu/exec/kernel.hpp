@@ -98,9 +98,10 @@ struct KernelCode final : Kernel {
     std::vector<Parameter> parameters_;
     std::uint32_t parameter_bytes = 0;
     std::uint32_t shared_bytes = 0, shared_align = 1;
-    std::uint32_t frame_bytes = 0;  // a thread's deepest use of local memory, recursion aside
-    std::uint32_t stack_bytes = 0;  // what is set aside for it
-    std::uint32_t local_top = 0;    // where in it memory of alloca begins
+    std::uint32_t frame_bytes = 0;   // a thread's deepest use of local memory, recursion aside
+    std::uint32_t stack_bytes = 0;   // what is set aside for it, a multiple of
+    std::uint32_t local_align = 16;  // the largest alignment in it
+    std::uint32_t local_top = 0;     // where in it memory of alloca begins
     std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
     Dim3 required{0, 0, 0}, cluster{0, 0, 0};
     std::uint32_t cluster_limit = 0;

@@ -120,6 +120,21 @@ const Code* expire(Warp& w, const Code* at) {
     return leave(w, Status::yielded);
 }
 
+const Code* doze(Warp& w, const Code* at, std::uint32_t nanoseconds) {
+    auto& block = static_cast<BlockState&>(*w.block);
+    w.budget = block.turn_length();
+    if (block.stopped()) return expire(w, at);
+    w.wake = steady_nanoseconds() + nanoseconds;
+    // Others of this warp go on first when it wakes: they may be who these wait for.
+    if (w.ready_count > 0) {
+        make_ready(w, w.mask, at);
+        at = take(w, w.turn++ % w.ready_count);
+        if (w.ready_count > 0) w.forced = forced_length;
+    }
+    w.resume = {w.mask, at};
+    return leave(w, Status::yielded);
+}
+
 const Code* split(Warp& w, std::uint32_t first_mask, const Code* first, const Code* second) {
     return part(w, first_mask, first, second, &arrive);
 }

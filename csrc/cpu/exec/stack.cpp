@@ -1,5 +1,7 @@
 // csrc/cpu/exec/stack.cpp - alloca: memory of a thread that lasts until its function returns. It
 // lies above all frames, and a function gives back what it took when it returns.
+#include <algorithm>
+
 #include "cpu/exec/block.hpp"
 #include "cpu/exec/decode.hpp"
 
@@ -43,12 +45,29 @@ template <class T>
     return ip + 1;
 }
 
+// 0: what stands there is no alignment.
+std::uint32_t alloca_align(const ptx::Function& f, const ptx::Instruction& i) {
+    const std::int64_t align = i.operands > 2 ? f.operands[i.operand + 2].value : 8;
+    if (align <= 0 || align > (1 << 16) || (align & (align - 1)) != 0) return 0;
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(align, 8));
+}
+
 }  // namespace
 
 bool Decoder::allocates(const ptx::Function& f) const {
     for (const ptx::Instruction& i : f.code)
         if (i.form.form().mnemonic == "alloca") return true;
     return false;
+}
+
+// Of its variables, and of what it allocates; an entry's formals lie elsewhere.
+std::uint32_t Decoder::local_align(const ptx::Function& f) {
+    std::uint32_t most = 1;
+    for (std::size_t n = f.entry ? f.formals.size() : 0; n < f.frame.size(); ++n)
+        most = std::max(most, f.frame[n].align);
+    for (const ptx::Instruction& i : f.code)
+        if (i.form.form().mnemonic == "alloca") most = std::max(most, alloca_align(f, i));
+    return most;
 }
 
 void Decoder::stack(const ptx::Instruction& i) {
@@ -65,13 +84,12 @@ void Decoder::stack(const ptx::Instruction& i) {
              0, source(operand(i, 0), i.type), top);
         return;
     }
-    const std::int64_t align = i.operands > 2 ? operand(i, 2).value : 8;
-    if (align <= 0 || align > (1 << 16) || (align & (align - 1)) != 0)
-        fail(i.line, "an alignment that is no power of two");
+    const std::uint32_t align = alloca_align(*f_, i);
+    if (align == 0) fail(i.line, "an alignment that is no power of two");
     emit(wide ? &threaded<&allocate_local<std::uint64_t>>
               : &threaded<&allocate_local<std::uint32_t>>,
          destination(operand(i, 0)), source(operand(i, 1), i.type), top)
-        .imm = align < 8 ? 8 : align;
+        .imm = align;
 }
 
 }  // namespace cupola::cpu::exec

@@ -74,7 +74,8 @@ CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {
     const bool last = w->index + 1u >= b.warp_count;
     if (last && !b.alone) return nullptr;
     Warp* const next = last ? w - w->index : w + 1;
-    if (next->status != Status::yielded || next->ready_count != 0) return nullptr;
+    if (next->status != Status::yielded || next->ready_count != 0 || next->wake != 0)
+        return nullptr;
     at = static_cast<std::uint32_t>(next->resume.pc - s.code);
     if (s.entry[at] == 0) return nullptr;
     mask_lanes(*next, next->resume.mask);

@@ -254,8 +254,11 @@ void Program::describe_control(std::uint32_t n) {
     } else if (h == control.read_clock64 || h == control.read_timer) {
         step.accesses = {{c.op[0], 8, true}};
     } else if (h == control.print || h == control.assertion || h == control.allocate ||
-               h == control.release || h == control.set_condition || h == control.sleep) {
+               h == control.release || h == control.set_condition) {
         // What they read and write is the thread's frame.
+    } else if (h == control.sleep) {
+        step.flows = step.entered = true;
+        step.accesses = {{c.op[1], 4, false}};
     } else if (h == cluster_control.arrive || h == cluster_control.wait) {
         step.flows = step.entered = true;
     } else {
