@@ -139,6 +139,7 @@ class Recipe:
     def products(self) -> dict[str, Path]:
         """Library files by their place below the package's lib folder."""
         names = ["libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so"]
+        names += ["cpu/libnvidia-ml.so.1"]
         names += [f"run/{name}" for name in NVRTC]
         names += [f"cpu/kernels.{level}.so" for level in self.levels()]
         return {name: self.native / "lib" / name for name in names}
@@ -238,7 +239,7 @@ class Recipe:
         return [listed, *objects, link]
 
     def device_steps(self, toolkit: Any, objects: Sequence[Any] = ()) -> list[Any]:
-        """The CPU device: libcuda.so.1, and libcuda.so which only leads to it."""
+        """The CPU device: libcuda.so.1, libcuda.so which only leads to it, and its NVML."""
         objects = objects or self.device_objects(toolkit)
         exports = self.native / "device.map"
         library, alias = self.products()["cpu/libcuda.so.1"], self.products()["cpu/libcuda.so"]
@@ -250,7 +251,18 @@ class Recipe:
             flags=SYSTEM,
         )
         listed = self._exports(exports, "cu[A-Z]*", "cupola_cpu_*")
-        return [listed, *objects, link, self._alias(alias, library)]
+        return [listed, *objects, link, self._alias(alias, library), *self.nvml_steps(toolkit)]
+
+    def nvml_steps(self, toolkit: Any) -> list[Any]:
+        """The libnvidia-ml.so.1 that programs find where they find the CPU device."""
+        flags = (*CALM, "-Icsrc")
+        objects = list(self._objects(self.sources("nvml/*.cpp"), flags, toolkit, folder="nvml"))
+        target, exports = self.products()["cpu/libnvidia-ml.so.1"], self.native / "nvml.map"
+        files = [step.target for step in objects]
+        link = self.compiler.shared_library(
+            target, files, soname=target.name, version_script=exports, flags=SYSTEM
+        )
+        return [self._exports(exports, "nvml*"), *objects, link]
 
     def nvrtc_steps(self, toolkit: Any) -> list[Any]:
         """The libraries by which `cupola run` gives PTX in the place of a cubin.

@@ -19,6 +19,7 @@ ARROWS = {
     "cpu": {"ptx", "image"},
     "runtime": {"image", "include", "kernels"},
     "kernels": set(),
+    "nvml": {"cpu"},
     "nvrtc": set(),
 }
 
@@ -67,6 +68,11 @@ def test_warps_know_nothing_of_the_printer():
         for include in includes(path):
             allowed = include.startswith(("cpu/exec/", "cpu/native/", "ptx/"))
             assert allowed or include in outside, f"{path} includes {include}"
+
+
+def test_nvml_knows_the_device_by_its_description_alone():
+    for path in sources(CSRC / "nvml"):
+        assert set(includes(path)) <= {"cpu/description.hpp", "nvml/absent.def"}, path
 
 
 def test_runtime_calls_the_driver_through_the_table_alone():

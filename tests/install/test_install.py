@@ -66,6 +66,7 @@ def test_wheel_from_a_source_distribution(place):
         "cupola/lib/kernels.json",
         "cupola/lib/cpu/libcuda.so.1",
         "cupola/lib/cpu/libcuda.so",
+        "cupola/lib/cpu/libnvidia-ml.so.1",
         "cupola/lib/run/libnvrtc.so.12",
         "cupola/lib/run/libnvrtc.so.13",
         "cupola/py.typed",

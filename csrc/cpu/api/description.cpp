@@ -1,0 +1,55 @@
+// csrc/cpu/api/description.cpp - describes devices to libnvidia-ml.so.1.
+#include "cpu/description.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "cpu/device.hpp"
+#include "cpu/driver.hpp"
+
+using namespace cupola::cpu;
+
+namespace {
+
+void describe(Device& device, int count, cupola_cpu_description& made) {
+    made = {};
+    made.count = count;
+    cuDriverGetVersion(&made.driver_version);
+    made.major = device.capability().number / 10;
+    made.minor = device.capability().number % 10;
+    made.domain = *device.attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+    made.bus = *device.attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+    made.total = device.budget().total();
+    made.free = device.budget().free();
+    const CUuuid uuid = device.uuid();
+    std::memcpy(made.uuid, uuid.bytes, sizeof made.uuid);
+    device.name().copy(made.name, sizeof made.name - 1);
+}
+
+}  // namespace
+
+CUPOLA_API int cupola_cpu_describe(int ordinal, cupola_cpu_description* description) {
+    return result_of([&] {
+        require(description);
+        if (Driver::state() == CUDA_SUCCESS) {
+            Driver& driver = Driver::get();
+            describe(driver.device(ordinal), driver.settings.devices, *description);
+            return CUDA_SUCCESS;
+        }
+        // What cuInit would take, read again each time: the environment may change until then.
+        static std::mutex* const mutex = new std::mutex;
+        std::lock_guard lock(*mutex);
+        Settings settings;
+        std::string error;
+        if (!Settings::read(settings, error)) {
+            std::fprintf(stderr, "cupola: %s\n", error.c_str());
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        require(ordinal >= 0 && ordinal < settings.devices, CUDA_ERROR_INVALID_DEVICE);
+        Device device(ordinal, settings);
+        describe(device, settings.devices, *description);
+        return CUDA_SUCCESS;
+    });
+}
