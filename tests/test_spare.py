@@ -182,7 +182,7 @@ def test_nor_does_another_librarys(counting):
         cupola.empty(51)
         cupola.Device().synchronize()
         handle = ctypes.c_void_p(stream.handle)
-        assert native.cuStreamBeginCapture_v2(handle, 1) == 0
+        assert native.cuStreamBeginCapture_v2(handle, 2) == 0
         before = calls()
         cupola.Device().pool.trim()
         assert calls() == before  # what would be freed there became a part of the graph

@@ -80,6 +80,16 @@ CUresult change_edges(CUgraph handle, const CUgraphNode* from, const CUgraphNode
     });
 }
 
+// It allocates on the device, which captures forbid.
+template <class Body>
+CUresult made_ready(Body&& body) {
+    const CUresult code = entry([] {
+        Capture::forbid();
+        return CUDA_SUCCESS;
+    });
+    return code == CUDA_SUCCESS ? locked(std::forward<Body>(body)) : code;
+}
+
 void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
     constexpr unsigned long long known =
         CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
@@ -253,7 +263,7 @@ CUPOLA_API CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsign
 
 CUPOLA_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
                                                 unsigned long long flags) {
-    return locked([&] {
+    return made_ready([&] {
         require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD));  // there is no stream for it
         instantiate(exec, graph, flags);
     });
@@ -261,7 +271,7 @@ CUPOLA_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph
 
 CUPOLA_API CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                                  CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
-    return locked([&] {
+    return made_ready([&] {
         require(parameters);
         parameters->hErrNode_out = nullptr;
         parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
@@ -286,6 +296,7 @@ CUPOLA_ALIAS(cuGraphInstantiate, cuGraphInstantiate_v2);
 
 CUPOLA_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
     return entry([&] {
+        Capture::forbid();
         return Driver::get().graph_execs.remove(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     });
 }

@@ -224,6 +224,7 @@ CUPOLA_API CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned i
         const auto& context = Context::usable();
         require(pointer && bytes > 0 && !(flags & ~known));
         require(!(flags & CU_MEMHOSTREGISTER_IOMEMORY), CUDA_ERROR_NOT_SUPPORTED);
+        Capture::forbid();
         Allocation range = owned(*context, Allocation::Kind::registered, flags);
         range.begin = reinterpret_cast<std::uintptr_t>(pointer);
         range.size = bytes;

@@ -1,6 +1,7 @@
 // csrc/cpu/api/module.cpp - cu* entry points: modules.
 #include "cpu/module.hpp"
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/file.hpp"
@@ -54,6 +55,7 @@ CUPOLA_API CUresult cuModuleUnload(CUmodule handle) {
         Context::current()->check();
         const auto module = module_of(handle);
         require(!module->of_library(), CUDA_ERROR_NOT_PERMITTED);
+        Capture::forbid();
         module->close();
         return CUDA_SUCCESS;
     });

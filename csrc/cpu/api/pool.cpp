@@ -32,6 +32,7 @@ CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream han
         const auto capture = Capture::of(*stream);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;  // nothing, at the null address, as on hardware
+        if (!capture) Capture::forbid();
         Device& device = stream->context_pointer()->device();
         *out = capture ? captured(*capture, *stream, device, bytes)
                        : device.pool()->allocate(*stream, bytes);
@@ -51,6 +52,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
         const auto from = pool_of(pool);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;
+        if (!capture) Capture::forbid();
         *out = capture ? captured(*capture, *stream, from->device(), bytes)
                        : from->allocate(*stream, bytes);
         return CUDA_SUCCESS;
@@ -71,6 +73,7 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
             capture->add(*stream, FreeNode{GraphMemory::at(address)});
             return CUDA_SUCCESS;
         }
+        Capture::forbid();
         Driver& driver = Driver::get();
         const auto found = driver.memory.at(address);
         require(found && found->begin == address && !found->on_host() && !found->module &&
@@ -108,6 +111,7 @@ CUPOLA_API CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
 CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* properties) {
     return entry([&] {
         require(out && properties);
+        Capture::forbid();
         require(properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
         require(properties->location.type != CU_MEM_LOCATION_TYPE_INVALID);
         require(properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
@@ -139,7 +143,9 @@ CUPOLA_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
 
 CUPOLA_API CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
     return entry([&] {
-        pool_of(pool)->trim(keep);
+        const auto which = pool_of(pool);
+        Capture::forbid();
+        which->trim(keep);
         return CUDA_SUCCESS;
     });
 }
@@ -148,7 +154,9 @@ CUPOLA_API CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute
                                           void* value) {
     return entry([&] {
         require(value);
-        pool_of(pool)->get(attribute, value);
+        const auto which = pool_of(pool);
+        Capture::forbid();
+        which->get(attribute, value);
         return CUDA_SUCCESS;
     });
 }

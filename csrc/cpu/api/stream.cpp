@@ -62,6 +62,7 @@ CUPOLA_API CUresult cuStreamQuery(CUstream handle) {
     return entry([&] {
         const auto stream = Stream::from(handle);
         Capture::forbid(*stream);
+        Capture::forbid();
         if (!stream->poll(stream->submitted())) return CUDA_ERROR_NOT_READY;
         return stream->context_pointer()->error();
     });
