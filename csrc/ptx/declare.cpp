@@ -114,6 +114,7 @@ void Parser::array_bounds(Declared& d) {
     while (at_mark('[')) {
         const Token& start = take();
         if (d.dims.size() == 8) fail(start, "an array of more than 8 dimensions");
+        v.array = true;
         if (at_mark(']') && d.dims.empty()) {
             v.unsized = true;
             d.dims.push_back(0);
@@ -161,12 +162,11 @@ void Parser::initialiser(Declared& d) {
         return;
     }
     expect('{');
+    if (v.unsized && v.size == 0)
+        fail(start, "array '" + v.name + "' has rows of no elements, which hold no values");
+    const std::uint64_t row = v.size;  // of an unsized array, so far
     initialise_level(d, 0, 0);
-    if (v.unsized) {
-        std::uint64_t row = bytes_of(v.type);
-        for (std::size_t i = 1; i < d.dims.size(); ++i) row *= d.dims[i];
-        if (row != 0) v.size = (v.init.size() + row - 1) / row * row;
-    }
+    if (v.unsized) v.size = (v.init.size() + row - 1) / row * row;
 }
 
 // { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }: what a texture is like, its binding

@@ -38,6 +38,7 @@ enum class Shape : std::uint8_t {
     apack,    // source vector that T is packed from
     address,  // source of T: register, or the address of a variable
     label,
+    targets,   // a list of labels
     fetched,   // destination vector of T that a texel goes to, with a predicate behind it or none
     texel,     // [texture or surface, coordinates of T2]
     opaque,    // [texture or surface]

@@ -188,6 +188,9 @@ Operand Parser::vector_operand(Function& f) {
 Operand Parser::memory_operand(Function& f) {
     take();
     const Token& token = peek();
+    if (at_mark('[') || at_mark('{'))
+        fail(token, "an address is a register, a variable or a constant, not another '" +
+                        std::string(token.text) + "'");
     Operand base = primary(f);
     Operand o;
     o.kind = Kind::memory;

@@ -1,6 +1,7 @@
 // csrc/ptx/parser.cpp - a module's directives, and the heads of its functions.
 #include "ptx/parser.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "ptx/outline.hpp"
@@ -277,9 +278,9 @@ std::uint32_t Parser::declare_function(Function& f, const Token& name) {
         if (at->second.kind != Symbol::Kind::function)
             fail(name, "'" + f.name + "' is declared twice");
         const Function& before = module_.functions[at->second.index];
-        if (before.entry != f.entry || before.formals.size() != f.formals.size() ||
-            before.results.size() != f.results.size())
-            fail(name, "'" + f.name + "' differs from its declaration");
+        if (before.entry != f.entry)
+            fail(name, "'" + f.name + "' is declared as a kernel and as a function");
+        check_declaration(f, before, name);
         return at->second.index;
     }
     Function declared;
@@ -293,6 +294,38 @@ std::uint32_t Parser::declare_function(Function& f, const Token& name) {
     declared.results = f.results;
     module_.functions.push_back(std::move(declared));
     return next;
+}
+
+// Calls are checked against the declaration and made to the definition.
+void Parser::check_declaration(const Function& f, const Function& before, const Token& at) const {
+    const std::string what = (f.entry ? "kernel '" : "function '") + f.name + "' differs from ";
+    const std::string line = "its declaration on line " + std::to_string(before.line);
+    const auto compare = [&](const std::vector<std::uint32_t>& mine,
+                             const std::vector<std::uint32_t>& earlier, const char* part) {
+        if (mine.size() != earlier.size())
+            fail(at, what + line + ": " + std::to_string(mine.size()) + " " + part +
+                         "s here, and " + std::to_string(earlier.size()) + " there");
+        for (std::size_t n = 0; n < mine.size(); ++n) {
+            const std::string here = written(f.frame[mine[n]]);
+            const std::string there = written(before.frame[earlier[n]]);
+            if (here != there)
+                fail(at, what + line + ": " + part + " " + std::to_string(n + 1) + " is " + here +
+                             " here, and " + there + " there");
+        }
+    };
+    compare(f.formals, before.formals, "parameter");
+    compare(f.results, before.results, "result");
+}
+
+// A parameter's space, alignment, type and size, as a declaration has them.
+std::string Parser::written(const Variable& v) {
+    const std::uint64_t element = std::max(bytes_of(v.type), 1u);
+    std::string text = ".param";
+    if (v.align != element) text += " .align " + std::to_string(v.align);
+    if (!v.array && v.size > element) text += " .v" + std::to_string(v.size / element);
+    text += " ." + std::string(name_of(v.type));
+    if (v.array) text += "[" + (v.unsized ? "" : std::to_string(v.size / element)) + "]";
+    return text;
 }
 
 void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entry) {

@@ -73,6 +73,8 @@ class Parser {
     void dimensions(std::uint32_t (&out)[3]);
     void take_address(std::uint32_t function, const Token& at);
     std::uint32_t declare_function(Function& f, const Token& name);
+    void check_declaration(const Function& f, const Function& before, const Token& at) const;
+    static std::string written(const Variable& v);
 
     // declare.cpp: variables and their initialisers
     struct Declared {

@@ -35,6 +35,7 @@ struct Variable {
     std::uint64_t size = 0;    // bytes; 0 where an extern array leaves it open
     std::uint64_t offset = 0;  // in the frame, of a function's own variable
     bool external = false, visible = false, unsized = false, managed = false;
+    bool array = false;
     std::uint32_t line = 0;
     std::vector<std::uint8_t> init;  // its first bytes; the rest is zero
     std::vector<Relocation> relocations;

@@ -152,7 +152,11 @@ std::string Check::one(Shape shape, const Operand& o) const {
         case Shape::address:
             return symbol(o, type);
         case Shape::label:
-            return o.kind == Kind::label || o.kind == Kind::table ? "" : "a label is wanted";
+            return o.kind == Kind::label ? "" : "a label is wanted";
+        case Shape::targets:
+            return o.kind == Kind::table ? ""
+                                         : "the name of a .branchtargets list is wanted, which "
+                                           "stands before the instruction";
         case Shape::fd:
             return fragment(o, Matrix::d);
         case Shape::fa:

@@ -102,6 +102,11 @@ void Placed::relocate(const Placement& placement, const ptx::Module& module, std
                                "' is nowhere defined");
         const std::uintptr_t base =
             function ? placement.functions[r.function] : placement.addresses[r.variable];
+        if (r.offset > v.size || r.bytes > v.size - r.offset)
+            throw ptx::Error(ptx::Error::Kind::invalid, v.line,
+                             std::string(ptx::line_text(source, v.line)),
+                             "variable '" + v.name + "' of " + std::to_string(v.size) +
+                                 " bytes does not hold the addresses it begins with");
         const std::uint64_t value = (base + static_cast<std::uint64_t>(r.addend)) >> r.shift;
         std::memcpy(reinterpret_cast<void*>(placement.addresses[n] + r.offset), &value, r.bytes);
     }
