@@ -101,3 +101,17 @@ def test_deep_nesting_is_refused(body, driver):
     if driver.on_hardware and len(body) > 1000:
         pytest.skip("NVIDIA's compiler has no bound either")
     refused(KERNEL + body + " ret; }\n")
+
+
+def test_volatile_accesses_of_local_memory(driver, load):
+    """As compilers emit them, though the manual has them in no form and ptxas refuses them."""
+    if driver.on_hardware:
+        pytest.skip("ptxas takes .volatile in memory of several threads alone")
+    body = "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; st.volatile.local.u32 [lo+8], %r1; st.volatile.local.v2.u32 [lo+16], {%r1, 5};"
+    body += "ld.volatile.local.u32 %r2, [lo+8]; ld.volatile.local.v2.u32 {%r3, %r4}, [lo+16]; add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4;"
+    body += "mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2; st.global.u32 [%d1], %r2; ret; }\n"
+    out = np.zeros(32, np.uint32)
+    load(TOP + KERNEL + body).run("k", 1, 32, [out])
+    assert list(out) == [2 * n + 5 for n in range(32)]
+    for order in ("relaxed.gpu", "acquire.gpu"):
+        refused(KERNEL + f"ld.{order}.local.u32 %r1, [lo]; ret; }}\n")
