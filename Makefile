@@ -18,8 +18,8 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs wheel test lint lint-python lint-cython lint-format lint-cpp format bench gpu \
-    fuzz sanitize sweep clean
+.PHONY: demo build docs wheel test lint lint-python lint-cython lint-format lint-cpp format bench \
+    bench-cpu results gpu fuzz sanitize sweep clean
 
 # An environment with what the build, the demo and the tests need. What brings nvcc and the
 # run-time compiler in is asked for only where the machine has none that suits.
@@ -89,8 +89,18 @@ format: $(VENV)/lint
 docs: build
 	@$(BIN)/python tools/docs.py
 
+# Minutes, on a quiet machine: a record of each benchmark.
 bench: build
 	@$(BIN)/python benchmarks/run.py --out $(RESULTS)
+
+# Those of the CPU device, which are kept.
+bench-cpu: build
+	@CUPOLA_DRIVER=cpu $(BIN)/python benchmarks/run.py --out benchmarks/results
+	@$(MAKE) --no-print-directory results
+
+# docs/results.md and README.md's figures, from the records.
+results: $(VENV)/ready
+	@$(BIN)/python tools/results.py
 
 # For a machine without network which has the build requirements: nothing is downloaded.
 gpu:

@@ -1,6 +1,6 @@
-"""How long a package's kernels take to build: from nothing, again, after a change, from the cache.
+"""A build of a package with four sources of eight kernels each
 
-python benchmarks/bench_build.py
+python benchmarks/bench_build.py [--out FOLDER]
 """
 
 import importlib
@@ -13,10 +13,13 @@ import tempfile
 import time
 from pathlib import Path
 
+import records
+
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 5
 SOURCES = 4
 KERNELS = 8  # a source
+GOALS = {"again, nothing changed": "value <= 1000"}
 PYPROJECT = """
 [project]
 name = "many"
@@ -65,7 +68,7 @@ def build(folder, cache):
 
 
 def run():
-    """Milliseconds, medians, of a library of four sources with eight kernels each."""
+    """Milliseconds, medians."""
     with tempfile.TemporaryDirectory() as place:
         cache = f"{place}/cache"
         first = Path(place, "first")
@@ -87,11 +90,12 @@ def run():
     counts = [runs[-1][1] for _, runs in rows]
     assert counts[1:3] == [0, 1], counts
     return [
-        {"what": what, "ms": statistics.median(seconds for seconds, _ in runs) * 1e3}
+        records.Row(what, statistics.median(s for s, _ in runs) * 1e3, "ms", goal=GOALS.get(what))
         for what, runs in rows
     ]
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(f"{row['what']:40}{row['ms']:10.0f} ms")
+    out = records.parser(__doc__).parse_args().out
+    device = records.processor()
+    records.publish(out, __file__, __doc__, run(), records.BUILD, device=device)

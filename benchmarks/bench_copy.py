@@ -1,11 +1,14 @@
-"""Copies between host and device, and allocation: cupola beside a C++ loop over the driver."""
+"""Copies between host and device, and allocation, beside a C++ loop over the driver
+
+python benchmarks/bench_copy.py [--out FOLDER]
+"""
 
 import ctypes
-import statistics
 import time
 
 import floor
 import numpy as np
+import records
 
 import cupola
 
@@ -13,6 +16,7 @@ SIZES = (64 << 10, 1 << 20, 16 << 20, 256 << 20)  # bytes
 ROUNDS = 15
 ALLOCATIONS = 1000  # a round
 ALLOCATED = 1 << 20  # bytes
+LARGE = 16 << 20  # from which on copies have goals
 
 
 def text(nbytes):
@@ -44,7 +48,7 @@ def floors():
 
 
 def interleaved(calls):
-    """Rows of medians; ratios are to the first call of the same round, above 1 is slower."""
+    """Seconds by name, one for each round; each call gives seconds."""
     times = {name: [] for name in calls}
     for round_ in range(ROUNDS + 2):
         for name, call in calls.items():
@@ -52,14 +56,7 @@ def interleaved(calls):
             assert elapsed > 0, name
             if round_ >= 2:
                 times[name].append(elapsed)
-    base = next(iter(times.values()))
-    return {
-        name: (
-            statistics.median(values),
-            statistics.median(v / b for v, b in zip(values, base, strict=True)),
-        )
-        for name, values in times.items()
-    }
+    return times
 
 
 def timed(call, repeat):
@@ -139,14 +136,20 @@ def run():
         for to_device in (True, False):
             where = f"{text(nbytes)} to the {'device' if to_device else 'host'}, "
             for calls in copies(library, driver, nbytes, to_device):
-                for name, (seconds, ratio) in interleaved(calls).items():
-                    rows.append({"what": where + name, "ms": seconds * 1e3, "ratio": ratio})
-                    rows[-1]["GB/s"] = nbytes / seconds / 1e9
-    for name, (seconds, ratio) in interleaved(allocations(library, driver)).items():
-        rows.append({"what": name, "ns": seconds * 1e9, "ratio": ratio})
-    return rows
+                times = {where + name: values for name, values in interleaved(calls).items()}
+                rows += records.medians(times, "ms", goals(where) if nbytes >= LARGE else None)
+    allocated = interleaved(allocations(library, driver))
+    return rows + records.medians(
+        allocated, "ns", {"allocate and free, cupola.alloc": "ratio <= 1.36"}
+    )
+
+
+def goals(where):
+    return {
+        f"{where}pinned, cupola": "ratio <= 1.02",
+        f"{where}pageable, cupola": "ratio <= 0.5",
+    }
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    records.main(__file__, __doc__, run, records.RUNTIME)

@@ -1,12 +1,11 @@
-"""What the CPU device takes to launch an empty kernel, and to load a megabyte of PTX.
+"""Calls of the CPU device: an empty kernel, and a megabyte of PTX
 
-python benchmarks/bench_cpu_calls.py [--out FILE]
+python benchmarks/bench_cpu_calls.py [--out FOLDER]
 
 The PTX is that of the tests' kernels from CUB's headers, over and over under other names until
 it is 1 MiB. Read as a whole is what CUDA_MODULE_LOADING=EAGER asks for.
 """
 
-import argparse
 import ctypes
 import os
 import re
@@ -17,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_cpu_device import processor
+import records
 
 import cupola.paths
 from cupola.build import toolkit
@@ -96,47 +95,38 @@ def launches(device):
 
 
 def loads(device, text, call):
+    """Milliseconds of the first load, and the median."""
     unload = call.replace("LoadData", "Unload")
     times = []
     for _ in range(LOADS):
         loaded, took = device.load(text, call)
         times.append(took)
         device(unload, loaded)
-    return f"{1e3 * times[0]:.1f} | {1e3 * statistics.median(times):.1f}"
+    return 1e3 * times[0], 1e3 * statistics.median(times)
 
 
-def measure():
+def run():
     with tempfile.TemporaryDirectory() as folder:
         text = megabyte(Path(folder))
     device = Device()
     call, through, waited, nothing = launches(device)
-    lines = [
-        f"# Calls of the CPU device: {processor()}, {len(os.sched_getaffinity(0))} processors",
-        "",
-        "`benchmarks/bench_cpu_calls.py` made this; medians of nine.",
-        "",
-        "| an empty kernel, by ctypes | microseconds |",
-        "| --- | --- |",
-        f"| the call that launches it | {call:.2f} |",
-        f"| from launch to launch, with {LAUNCHES} queued | {through:.2f} |",
-        f"| launched and waited for | {waited:.2f} |",
-        f"| a call that reads a number, for ctypes's part | {nothing:.2f} |",
-        "",
-        f"| {len(text) / 2**20:.2f} MiB of PTX | first, ms | median, ms |",
-        "| --- | --- | --- |",
+    rows = [
+        records.Row("the call that launches an empty kernel", call, "us", goal="value <= 5"),
+        records.Row(f"from launch to launch, with {LAUNCHES} queued", through, "us"),
+        records.Row("an empty kernel, launched and waited for", waited, "us"),
+        records.Row("a call that reads a number, for the share of ctypes", nothing, "us"),
     ]
+    size = f"{len(text) / 2**20:.2f} MiB of PTX"
     for mode in ("LAZY", "EAGER"):
         os.environ["CUDA_MODULE_LOADING"] = mode
         for name in ("cuModuleLoadData", "cuLibraryLoadData"):
-            lines.append(f"| `{name}`, {mode} | {loads(device, text, name)} |")
-    return "\n".join(lines) + "\n"
+            first, median = loads(device, text, name)
+            what = f"{name} of {size}, {mode}"
+            rows.append(records.Row(f"{what}, the first", first, "ms"))
+            rows.append(records.Row(f"{what}, median", median, "ms", goal="value <= 50"))
+    return rows
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path)
-    chosen = parser.parse_args()
-    answer = measure()
-    print(answer)
-    if chosen.out:
-        chosen.out.write_text(answer)
+    os.environ["CUPOLA_DRIVER"] = "cpu"
+    records.main(__file__, __doc__, run, records.CPU_DEVICE)

@@ -1,11 +1,10 @@
-"""Operations on arrays: bandwidth beside a copy, host time of small ones, and first use.
+"""Operations on arrays of 1 GiB beside a copy, host time of small arrays, and first use
 
-python benchmarks/bench_elementwise.py [--out FILE] [--quick]
+python benchmarks/bench_elementwise.py [--out FOLDER] [--quick]
 
 CuPy and torch are measured in the same rounds, on the same memory, where they are installed.
 """
 
-import argparse
 import importlib
 import os
 import statistics
@@ -14,14 +13,16 @@ import sys
 import tempfile
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-from bench_kernels import Way, copying, rows, table, timed
+import records
+from bench_kernels import Way, copying, rows, timed
 
 import cupola
 
 SMALL = 1000  # calls a round
+COPY = "copy of the same bytes"
+OVER_COPY = "ratio <= 1.02"  # 98 % of a copy's bandwidth
 FIRST = ["x + x", "x < x", "numpy.sin(x)", "x[::-1] + x", "x.astype('f8')"]
 FIRST_OF_CUPY = ["x + x", "x < x", "cupy.sin(x)", "x[::-1] + x", "x.astype('f8')"]
 
@@ -55,7 +56,7 @@ class Case:
         half = self.moved // 2
         self.copied = [cupola.empty(half, np.uint8) for _ in range(2)]  # as long as it is used
         target, source = [array.address for array in self.copied]
-        ways = [Way("copy of the same bytes", copying(target, source, half), [])]
+        ways = [Way(COPY, copying(target, source, half), [])]
         ways.append(Way("cupola", partial(getattr(np, self.ufunc), *self.inputs, out=self.out), []))
         for name, (library, take) in PEERS.items():
             function = getattr(library, self.ufunc)
@@ -64,13 +65,11 @@ class Case:
         return ways
 
     def measure(self):
-        """Of a table; every result is that of NumPy's rules, which the tests see to."""
+        """Rows; every result is that of NumPy's rules, which the tests check."""
         ways = self.ways()
         timed(ways, calls=4)
-        return [
-            {**row, "what": f"{self.name}: {row['what']}"}
-            for row in rows(ways, lambda way: self.moved)
-        ]
+        found = rows(ways, lambda way: self.moved, {"cupola": OVER_COPY})
+        return records.titled(self.name, found)
 
 
 def cases(n):
@@ -146,10 +145,21 @@ def small():
             if round_ >= 2:
                 times[name].append((time.perf_counter() - start) / SMALL)
     cupola.Device().synchronize()
-    return [
-        {"what": name, "ns": statistics.median(values) * 1e9}
-        for name, values in sorted(times.items())
-    ]
+    return beside_peer(times)
+
+
+def beside_peer(times):
+    """Rows, with ratios of cupola's to CuPy's where that was measured."""
+    found, goals = [], {"x + y": "ratio <= 0.5", "2 * x": "ratio <= 0.5"}
+    for name, values in sorted(times.items()):
+        what, _, who = name.rpartition(": ")
+        row = records.Row(name, statistics.median(values) * 1e9, "ns")
+        if who == "cupola" and (base := times.get(f"{what}: cupy")):
+            row.floor, row.floor_value = f"{what}: cupy", statistics.median(base) * 1e9
+            row.ratio = statistics.median(v / b for v, b in zip(values, base, strict=True))
+            row.goal = goals.get(what)
+        found.append(row)
+    return found
 
 
 SETUP = {
@@ -183,7 +193,7 @@ def first():
     A kernel was launched before, so that the driver's own beginning is not in it. CuPy's cache of
     compiled kernels is empty.
     """
-    table = []
+    found = []
     calls = [("cupola", call) for call in FIRST]
     if "cupy" in PEERS:
         calls += [("cupy", call) for call in FIRST_OF_CUPY[:2]]
@@ -198,27 +208,21 @@ def first():
                     env=environment,
                 )  # fmt: skip
             spans.append(float(answer.stdout))
-        table.append(
-            {"what": f"{call}: {name}", "ms": statistics.median(spans) * 1e3,
-             "least": min(spans) * 1e3}
-        )  # fmt: skip
-    return table
+        goal = "value <= 2" if name == "cupola" else None
+        median = statistics.median(spans) * 1e3
+        found.append(records.Row(f"{call}: {name}", median, "ms", goal=goal))
+    return found
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="file for the tables")
+    parser = records.parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="small arrays; figures mean nothing")
     options = parser.parse_args()
     quick = options.quick or cupola.driver.info().kind == "cpu"
-    text = [f"# Operations on {cupola.Device().name}{' (small sizes)' if quick else ''}"]
-    text += ["", "## arrays of 1 GiB; times faster than the copy of the same bytes", ""]
-    measured = [row for case in cases(2**14 if quick else 2**28) for row in case.measure()]
-    text += [table(measured), "", f"## small arrays: {small.__doc__}", "", table(small())]
-    text += ["", "## first use", "", table(first())]
-    print("\n".join(text))
-    if options.out:
-        options.out.write_text("\n".join(text) + "\n")
+    made = [row for case in cases(2**14 if quick else 2**28) for row in case.measure()]
+    made += records.titled("host time, 32 elements", small())
+    made += records.titled("first use in a process", first())
+    records.publish(options.out, __file__, __doc__, made, [*records.RUNTIME, "csrc/kernels/array"])
 
 
 if __name__ == "__main__":

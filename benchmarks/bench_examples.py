@@ -1,24 +1,21 @@
-"""The examples' own figures on this machine: their tables, and the saxpy in turns with C++.
+"""What the examples print of their own times
 
-python benchmarks/bench_examples.py [--out FOLDER] [--pictures FOLDER] [--rounds 20]
+python benchmarks/bench_examples.py [--out FOLDER] [--pictures FOLDER]
 
-Half a minute on a GPU, and a minute with --rounds 20. README.md's table is copied from the file
-that --out gets, docs' pictures are those of --pictures.
+The table of README.md is made of these rows, and the pictures in docs are those of --pictures.
+nvrtc_saxpy is measured by bench_nvrtc_saxpy.py.
 """
 
-import argparse
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import bench_nvrtc_saxpy
-import run as benchmarks
+import records
 
-import cupola
-
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = records.ROOT / "examples"
+BY_HAND = "ptx_by_hand"
 
 
 def printed(path, *arguments):
@@ -27,48 +24,47 @@ def printed(path, *arguments):
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def table_of(text):
-    """The table in a text."""
-    return "\n".join(line for line in text.splitlines() if line.startswith("|"))
+def of_table(example, text):
+    """A row for each number of the table in a text; its heading has the units."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    (what, *columns), _, *cells = ([c.strip() for c in line.split("|")[1:-1]] for line in lines)
+    found = []
+    for name, *numbers in cells:
+        for column, number in zip(columns, numbers, strict=True):
+            if number:
+                heading, unit = column.rsplit(", ", 1)
+                row = records.Row(f"{what}: {name}: {heading}", float(number), unit)
+                found.append(row)
+    return records.titled(example, found)
 
 
-def saxpy(rounds, elements):
-    """A table of kernel and application beside C++."""
-    rows = bench_nvrtc_saxpy.run(rounds, elements)
-    lines = [f"| saxpy of {elements:,} elements, {rounds} runs each | ms | ratio |"]
-    lines += ["| --- | ---: | ---: |"]
-    lines += [f"| {row['what']} | {row['ms']:.3f} | {row['ratio']:.3f} |" for row in rows]
-    return "\n".join(lines)
+def of_lines(example, text):
+    """A row for each line that is a name and milliseconds; a line with a colon is a heading."""
+    found, heading = [], ""
+    for line in text.splitlines():
+        if match := re.match(r"\s*(.+?) +([\d.]+) ms\b", line):
+            found.append(records.Row(heading + match[1], float(match[2]), "ms"))
+        elif ":" in line:
+            heading = line.partition(":")[0] + ": "
+    return records.titled(example, found)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="folder for the result file")
+    parser = records.parser(__doc__)
     parser.add_argument("--pictures", type=Path, help="folder for the pictures")
-    parser.add_argument("--rounds", type=int, default=10, help="runs of the saxpy (default 10)")
     options = parser.parse_args()
-    about = benchmarks.machine()
-    elements = 1 << 20 if cupola.driver.info().kind == "cpu" else bench_nvrtc_saxpy.ELEMENTS
     with tempfile.TemporaryDirectory() as folder:
         pictures = options.pictures or Path(folder)
         launcher = printed("ctypes_launcher.py", pictures / "mandelbrot-axes.png")
         convolution = printed("convolution.py", pictures / "convolution.jpg")
-    sections = {
-        "ptx_by_hand: one picture in five ways": table_of(printed("ptx_by_hand/ptx_by_hand.py")),
-        "ctypes_launcher": f"```\n{launcher.rpartition('saved')[0]}```",
-        "cython_hello: a call": table_of(printed("cython_hello/cython_hello.py")),
-        "nvrtc_saxpy beside C++": saxpy(options.rounds, elements),
-        "convolution": f"```\n{convolution.rpartition('saved')[0]}```",
-    }
-    text = [f"# Examples on {about['device']}", ""]
-    text += [f"- {key}: {value}" for key, value in about.items()]
-    for name, content in sections.items():
-        text += ["", f"## {name}", content]
-    print("\n".join(text))
-    if options.out:
-        name = re.sub(r"[^a-z0-9]+", "-", about["device"].lower()).strip("-")
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / f"examples-{name}.md").write_text("\n".join(text) + "\n")
+    rows = [
+        *of_table(BY_HAND, printed("ptx_by_hand/ptx_by_hand.py")),
+        *of_lines("ctypes_launcher", launcher),
+        *of_table("cython_hello", printed("cython_hello/cython_hello.py")),
+        *of_lines("convolution", convolution),
+    ]
+    measures = [*records.RUNTIME, *records.KERNELS, "examples"]
+    records.publish(options.out, __file__, __doc__, rows, measures)
 
 
 if __name__ == "__main__":

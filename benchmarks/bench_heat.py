@@ -1,17 +1,16 @@
-"""examples/heat: time of a step from its .pyx, for small plates and for large ones.
+"""A step of examples/heat from its .pyx, for small plates and for large ones
 
 python benchmarks/bench_heat.py [--out FOLDER]
 """
 
-import argparse
 import importlib
 import os
-import platform
-import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import records
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests"))
@@ -20,7 +19,6 @@ PROGRAM = """
 import statistics, sys, time
 import numpy as np, cupola, heat
 cpu = cupola.driver.info().kind == "cpu"
-print(cupola.Device().name)
 for size, steps in ((64, 1000), (1024, 10 if cpu else 1000), (8192, 0 if cpu else 100)):
     if not steps:
         continue
@@ -56,39 +54,23 @@ def built(folder):
 
 
 def run():
-    """The device's name; nanoseconds a step, of which the host needs so many to queue it."""
+    """Rows of a step, and of what the host needs to queue it."""
     with tempfile.TemporaryDirectory() as place:
         environment = built(Path(place))
         command = [sys.executable, "-c", PROGRAM]
         done = subprocess.run(
             command, cwd=place, env=environment, check=True, stdout=subprocess.PIPE, text=True
         )
-    device, *lines = done.stdout.splitlines()
     rows = []
-    for line in lines:
+    for line in done.stdout.splitlines():
         size, whole, queued, rate = map(float, line.split())
-        what = f"{size:.0f} x {size:.0f} points, float32"
-        rows.append({"what": what, "ns": whole, "queued": queued, "GB/s": rate})
-    return device, rows
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="folder for the result file")
-    out = parser.parse_args().out
-    device, rows = run()
-    text = [f"# examples/heat on {device}", "", f"Python {platform.python_version()}", ""]
-    text += ["| plate | ns a step | ns to queue it | GB/s |", "| --- | --- | --- | --- |"]
-    for row in rows:
-        numbers = f"{row['ns']:.0f} | {row['queued']:.0f} | {row['GB/s']:.0f}"
-        text.append(f"| {row['what']} | {numbers} |")
-    text.append("\nMedians of five calls; a step reads and writes each point once.")
-    print("\n".join(text))
-    if out:
-        out.mkdir(parents=True, exist_ok=True)
-        name = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
-        (out / f"heat-{name}.md").write_text("\n".join(text) + "\n")
+        what = f"{size:.0f} x {size:.0f} points of float32"
+        note = f"{rate:.0f} GB/s: a step reads and writes each point once"
+        rows.append(records.Row(f"{what}, a step", whole, "ns", note=note))
+        rows.append(records.Row(f"{what}, queueing a step", queued, "ns"))
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    out = records.parser(__doc__).parse_args().out
+    records.publish(out, __file__, __doc__, run(), [*records.RUNTIME, "examples/heat"])

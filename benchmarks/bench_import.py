@@ -1,8 +1,13 @@
-"""What `import cupola` adds to `import numpy`."""
+"""What `import cupola` adds to `import numpy`
+
+python benchmarks/bench_import.py [--out FOLDER]
+"""
 
 import statistics
 import subprocess
 import sys
+
+import records
 
 ROUNDS = 21
 PROGRAM = """
@@ -13,7 +18,7 @@ import cupola
 print(time.perf_counter() - start)
 """
 
-
+GOALS = {"import cupola, after numpy": "value <= 15"}
 # Names are imported when they are first used, so the import alone says little.
 EVERYTHING = "for name in cupola.__all__: getattr(cupola, name)"
 
@@ -35,9 +40,10 @@ def run():
         for name, use in ways.items():
             times[name].append(once(use))
     return [
-        {"what": name, "ms": statistics.median(values[1:]) * 1e3} for name, values in times.items()
+        records.Row(name, statistics.median(values[1:]) * 1e3, "ms", goal=GOALS.get(name))
+        for name, values in times.items()
     ]
 
 
 if __name__ == "__main__":
-    print(run())
+    records.main(__file__, __doc__, run, records.RUNTIME)

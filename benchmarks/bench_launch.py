@@ -1,17 +1,26 @@
-"""Host cost of a launch with five arguments: a C++ loop over cuLaunchKernel, prepared, checked."""
+"""Host cost of a launch with five arguments, beside a C++ loop over cuLaunchKernel
+
+python benchmarks/bench_launch.py [--out FOLDER]
+"""
 
 import ctypes
-import statistics
 import time
 
 import floor
 import numpy as np
+import records
 
 import cupola
 
 BATCH = 500  # launches between two synchronisations: fewer than a driver's queue holds
 ROUNDS = 60
 GRID, BLOCK, N = 1, 32, 32
+GOALS = {
+    "prepared launch()": "ratio <= 1.03",
+    "bound = kernel[grid, block]; bound(...)": "ratio <= 1.10",
+    "kernel[grid, block](...)": "ratio <= 1.10",
+    "kernel[grid, block, stream](...)": "ratio <= 1.15",
+}
 
 
 def timed(call, batch=BATCH):
@@ -24,7 +33,7 @@ def timed(call, batch=BATCH):
     return elapsed
 
 
-def interleaved(calls, batch=BATCH):
+def interleaved(calls, batch=BATCH, goals=None):
     """Rows of nanoseconds a launch, medians; ratios are to the first call, round by round.
 
     Each call gives the seconds of `batch` launches.
@@ -34,13 +43,8 @@ def interleaved(calls, batch=BATCH):
         for name, call in calls.items():
             elapsed = call()
             if round_ >= 5:
-                times[name].append(elapsed / batch * 1e9)
-    base = next(iter(times.values()))
-    rows = []
-    for name, values in times.items():
-        ratio = statistics.median(v / b for v, b in zip(values, base, strict=True))
-        rows.append({"what": name, "ns": statistics.median(values), "ratio": ratio})
-    return rows
+                times[name].append(elapsed / batch)
+    return records.medians(times, "ns", goals)
 
 
 def driver_call(name):
@@ -109,6 +113,17 @@ def ways(kernel, x, y, out):
         cupola.Device().synchronize()
         return elapsed
 
+    own = cupola.Stream()
+
+    def stream_calls():
+        grid, block = GRID, BLOCK
+        start = time.perf_counter()
+        for _ in range(BATCH):
+            kernel[grid, block, own](2.0, x, y, out, N)
+        elapsed = time.perf_counter() - start
+        cupola.Device().synchronize()
+        return elapsed
+
     def cpp():
         elapsed = calls(BATCH)
         cupola.Device().synchronize()
@@ -120,22 +135,22 @@ def ways(kernel, x, y, out):
         "prepared launch()": lambda: timed(prepared),
         "bound = kernel[grid, block]; bound(...)": bound_calls,
         "kernel[grid, block](...)": checked_calls,
+        "kernel[grid, block, stream](...)": stream_calls,
         "empty Python call": lambda: timed(lambda: None),
     }
 
 
 def run():
-    """Nanoseconds a launch and the ratio to the C++ loop, the median of interleaved rounds."""
+    """Nanoseconds a launch and the ratio to the C++ loop, medians of interleaved rounds."""
     x = cupola.to_device(np.arange(N, dtype=np.float32))
     y = cupola.to_device(np.ones(N, dtype=np.float32))
     out = cupola.empty_like(x)
     kernel = cupola.shipped_kernels()["saxpy"]
     calls = ways(kernel, x, y, out)
-    rows = interleaved(calls)
+    rows = interleaved(calls, goals=GOALS)
     np.testing.assert_array_equal(out.get(), 2 * np.arange(N, dtype=np.float32) + 1)
     return rows
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    records.main(__file__, __doc__, run, records.RUNTIME)

@@ -1,12 +1,12 @@
-"""What making machine code of kernels for the CPU device takes: the shipped ones, or those of PTX.
+"""The time to make machine code of the shipped kernels for the CPU device
 
-python benchmarks/bench_machine_code.py [--out FILE] [PTX ...]
+python benchmarks/bench_machine_code.py [--out FOLDER] [PTX ...]
 
 Each kernel is loaded by itself, in a process of its own, interpreted and compiled, three times; the
-difference of the fastest is the compiler's, in seconds that passed. The shipped ones want nvcc.
+difference of the fastest is the compiler's. nvcc makes the PTX of the shipped ones; others may be
+given.
 """
 
-import argparse
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from run import processor
+import records
 
 from cupola.build import ptx
 
@@ -51,28 +51,26 @@ def instructions(text):
     return len(re.findall(r"^\s*(?:@!?%\w+ )?[a-z][\w.:]*\s[^;]*;", text[text.index("{") :], re.M))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("ptx", type=Path, nargs="*")
-    asked = parser.parse_args()
-    lines = [f"# Machine code for the CPU device ({processor()})", ""]
-    lines += ["| kernel | instructions | s |", "| --- | --- | --- |"]
+def run(given):
+    rows = []
     with tempfile.TemporaryDirectory(prefix="cupola-ptx-") as folder:
         alone = Path(folder) / "one.ptx"
-        for path in asked.ptx or shipped(Path(folder)):
+        for path in given or shipped(Path(folder)):
             for name, text in ptx.cut(path.read_text()).items():
                 alone.write_text(text)
                 fastest = [
                     min(seconds(alone, name, mode) for _ in range(3))
                     for mode in ("compile", "interpret")
                 ]
-                took = fastest[0] - fastest[1]
-                lines.append(f"| {name} | {instructions(text)} | {took:.1f} |")
-                print(lines[-1], flush=True)
-    if asked.out:
-        asked.out.write_text("\n".join(lines) + "\n")
+                took, note = fastest[0] - fastest[1], f"{instructions(text)} instructions"
+                rows.append(records.Row(name, took, "s", goal="value <= 2", note=note))
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    parser = records.parser(__doc__)
+    parser.add_argument("ptx", type=Path, nargs="*")
+    options = parser.parse_args()
+    os.environ["CUPOLA_DRIVER"] = "cpu"
+    measures = [*records.CPU_DEVICE, *records.KERNELS]
+    records.publish(options.out, __file__, __doc__, run(options.ptx), measures)

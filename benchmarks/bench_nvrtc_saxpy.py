@@ -1,15 +1,13 @@
-"""The NVRTC saxpy of examples/nvrtc_saxpy in Python and in C++, in turns: kernel and application.
+"""The NVRTC saxpy of examples/nvrtc_saxpy beside the same program in C++
 
-python benchmarks/bench_nvrtc_saxpy.py [--rounds 20] [--elements N]
+python benchmarks/bench_nvrtc_saxpy.py [--out FOLDER] [--rounds 20] [--elements N]
 
 The application's time is from the first driver call to the checked result; what is left of the
 process's time is its start, imports, inputs, the kernel's 20 further launches and its end.
 """
 
-import argparse
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,12 +15,14 @@ import time
 from pathlib import Path
 
 import floor
+import records
 
 import cupola
 from cupola import toolkit
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "nvrtc_saxpy"
 ELEMENTS, ROUNDS = 512 * 32768, 20
+GOALS = {"kernel, cupola": "ratio <= 1.01", "application, cupola": "ratio <= 1.01"}
 
 
 def driver_path():
@@ -83,19 +83,16 @@ def run(rounds=ROUNDS, elements=ELEMENTS):
                     times[name].append(values)
     rows = []
     for i, what in enumerate(("kernel", "application", "process's start, imports and end")):
-        for name, values in times.items():
-            base = times["C++"]
-            ratio = statistics.median(v[i] / b[i] for v, b in zip(values, base, strict=True))
-            median = statistics.median(v[i] for v in values)
-            rows.append({"what": f"{what}, {name}", "ms": median, "ratio": ratio})
+        part = {f"{what}, {name}": [v[i] / 1e3 for v in values] for name, values in times.items()}
+        rows += records.medians(part, "ms", GOALS)
     return rows
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = records.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--elements", type=int, default=ELEMENTS)
     options = parser.parse_args()
-    print(f"{cupola.Device().name}: saxpy of {options.elements} elements, {options.rounds} rounds")
-    for row in run(options.rounds, options.elements):
-        print(f"{row['what']:45} {row['ms']:10.3f} ms {row['ratio']:8.3f}")
+    made = run(options.rounds, options.elements)
+    measures = [*records.RUNTIME, "examples/nvrtc_saxpy/nvrtc_saxpy.py"]
+    records.publish(options.out, __file__, __doc__, made, measures)

@@ -1,14 +1,13 @@
-"""Every operation of few instructions, in each type, and sums of two types: its pace over a copy of
-the same bytes.
+"""Operations of few instructions in each type, beside a copy of the same bytes
 
-python benchmarks/bench_operations.py [--out FILE] [--quick] [--types int8,float16]
+python benchmarks/bench_operations.py [--out FOLDER] [--quick] [--types int8,float16]
 """
 
-import argparse
 from functools import partial
-from pathlib import Path
 
 import numpy as np
+import records
+from bench_elementwise import COPY, OVER_COPY
 from bench_kernels import Way, copying, rows, timed
 
 import cupola
@@ -64,53 +63,48 @@ def result_of(name, dtype):
     return result if set(operands) == {dtype} else None
 
 
-def pace(name, x, y, room):
-    """Times as fast as a copy of what it reads and writes."""
+def measure(title, name, x, y, room):
+    """A row; its floor is a copy of what it reads and writes."""
     ufunc = getattr(np, name)
     alike = x.dtype == y.dtype
     out = room.view(result_of(name, x.dtype) if alike else np.result_type(x, y))[: x.size]
     moved = x.nbytes + (ufunc.nin - 1) * y.nbytes + out.nbytes
     halves = [cupola.empty(moved // 2, np.uint8) for _ in range(2)]
     ways = [
-        Way("copy", copying(halves[0].address, halves[1].address, moved // 2), []),
-        Way("cupola", partial(ufunc, *(x, y)[: ufunc.nin], out=out), []),
+        Way(COPY, copying(halves[0].address, halves[1].address, moved // 2), []),
+        Way(title, partial(ufunc, *(x, y)[: ufunc.nin], out=out), []),
     ]
     timed(ways, calls=4)
-    return rows(ways)[1]["times faster"]
+    return rows(ways, goals={title: OVER_COPY})[1]
 
 
 def main():
-    """Prints the table, a column for each type; of operations that have no result no number."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path)
+    parser = records.parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="1 MiB arrays, not 1 GiB")
     parser.add_argument("--types", type=lambda names: names.split(","), default=TYPES)
     asked = parser.parse_args()
     nbytes = 2**20 if asked.quick else 2**30
     some = np.random.default_rng(0).integers(1, 100, (2, 2**20))  # again and again
-    room = cupola.empty(nbytes, np.uint8)
-    lines = ["| | " + " | ".join(asked.types) + " |", "|" + " --- |" * (len(asked.types) + 1)]
-    cells = {name: [] for name in (*BINARY, *UNARY)}
+    room, made = cupola.empty(nbytes, np.uint8), []
     for dtype in map(np.dtype, asked.types):
         x, y = (
             cupola.to_device(np.resize(row, nbytes // dtype.itemsize)) for row in some.astype(dtype)
         )
-        for name, row in cells.items():
-            done = result_of(name, dtype) is not None
-            row.append(f"{pace(name, x, y, room):.2f}" if done else "")
-    lines += [f"| {name} | " + " | ".join(row) + " |" for name, row in cells.items()]
-    lines += ["", "| two types | add |", "| --- | --- |"]
+        made += [
+            measure(f"{name}, {dtype.name}", name, x, y, room)
+            for name in (*BINARY, *UNARY)
+            if result_of(name, dtype) is not None
+        ]
     for pair in PAIRS:
         count = nbytes // np.result_type(*pair.split()).itemsize
         x, y = (
             cupola.to_device(np.resize(row, count).astype(dtype))
             for row, dtype in zip(some, pair.split(), strict=True)
         )
-        lines.append(f"| {pair.replace(' ', ' + ')} | {pace('add', x, y, room):.2f} |")
-    text = "\n".join([f"### arrays of {nbytes >> 20} MiB on {cupola.Device().name}", "", *lines])
-    print(text)
-    if asked.out:
-        asked.out.write_text(text + "\n")
+        made.append(measure(f"add, {pair.replace(' ', ' and ')}", "add", x, y, room))
+    measures = [*records.RUNTIME, "csrc/kernels/array"]
+    extra = {"arrays": f"{nbytes >> 20} MiB"}
+    records.publish(asked.out, __file__, __doc__, made, measures, extra=extra)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""The same launch by the peers that are installed, on a GPU: CuPy, cuda.core, plain ctypes."""
+"""Host cost of the same launch by CuPy, cuda.core and ctypes, beside cupola's
+
+python benchmarks/bench_peers.py [--out FOLDER]
+"""
 
 import ctypes
 import importlib.metadata
@@ -6,6 +9,7 @@ from functools import partial
 
 import bench_launch
 import numpy as np
+import records
 
 import cupola
 
@@ -73,7 +77,7 @@ PEERS = {
 
 
 def run():
-    """Nanoseconds a launch, the median; peers that are not installed are left out by name."""
+    """Nanoseconds a launch, medians; peers that are not installed are printed."""
     n = bench_launch.N
     x = cupola.to_device(np.arange(n, dtype=np.float32))
     y = cupola.to_device(np.ones(n, dtype=np.float32))
@@ -81,17 +85,15 @@ def run():
     kernel = cupola.shipped_kernels()["saxpy"]
     grid, block = bench_launch.GRID, bench_launch.BLOCK
     calls = {"cupola kernel[grid, block](...)": lambda: kernel[grid, block](2.0, x, y, out, n)}
-    rows = []
     for name, (make, package) in PEERS.items():
         try:
             version = " " + importlib.metadata.version(package) if package else ""
             calls[name + version] = make(x, y, out, n)
         except ImportError as error:
-            rows.append({"what": f"{name}: not measured, {error}"})
+            print(f"{name}: not measured, {error}")
     timed = {name: partial(bench_launch.timed, call) for name, call in calls.items()}
-    return rows + bench_launch.interleaved(timed)
+    return bench_launch.interleaved(timed)
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    records.main(__file__, __doc__, run, records.RUNTIME)

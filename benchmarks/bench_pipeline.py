@@ -1,13 +1,11 @@
-"""Pipelines beside their floors: pinned copies both ways at once, and the kernel alone.
+"""Pipelines beside pinned copies both ways at once, and beside their kernel alone
 
-python benchmarks/bench_pipeline.py [--mib N] [--rounds N]
+python benchmarks/bench_pipeline.py [--out FOLDER] [--mib N] [--rounds N]
 
 The arrays are four times as large as what may be kept on the device. The heavy kernel wants nvcc.
 """
 
-import argparse
 import gc
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import records
 
 import cupola
 from cupola import Chunk
@@ -106,15 +105,8 @@ def measure(ways, check, rounds):
                 seconds[name].append(elapsed)
             elif not name.startswith("floor"):
                 check(name)
-    floor = next(iter(seconds.values()))
-    return [
-        {
-            "what": name,
-            "ms": statistics.median(values) * 1e3,
-            "ratio": statistics.median(v / f for v, f in zip(values, floor, strict=True)),
-        }
-        for name, values in seconds.items()
-    ]
+    goals = {name: "ratio <= 1.05" for name in seconds if "page-locked arrays" in name}
+    return records.medians(seconds, "ms", goals)
 
 
 def timed(*arguments, **given):
@@ -178,8 +170,9 @@ def run(mib=None, rounds=7):
     rows = measure(ways, check_light, rounds)
     part = x[: min(n, 64 << 20)]
     took = locking(part)
-    name = f"page-locking {part.nbytes >> 20} MiB where they are, and letting go"
-    rows.append({"what": name, "ms": took * 1e3, "GB/s": part.nbytes / took / 1e9})
+    name = f"page-locking {part.nbytes >> 20} MiB in place, and letting go"
+    note = f"{part.nbytes / took / 1e9:.1f} GB/s"
+    rows.append(records.Row(name, took * 1e3, "ms", note=note))
 
     kernel, steps = heavy(), 8 if cpu else 3000
     if kernel is None:
@@ -212,10 +205,9 @@ def run(mib=None, rounds=7):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = records.parser(__doc__)
     parser.add_argument("--mib", type=int, help="of each of the two arrays")
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args()
-    for row in run(given.mib, given.rounds):
-        ratio = f"{row['ratio']:7.3f}" if "ratio" in row else f"{row['GB/s']:7.1f} GB/s"
-        print(f"{row['what']:60} {row['ms']:9.2f} ms {ratio}")
+    measures = [*records.RUNTIME, "examples/schedulers"]
+    records.publish(given.out, __file__, __doc__, run(given.mib, given.rounds), measures)

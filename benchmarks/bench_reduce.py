@@ -1,20 +1,19 @@
-"""Reductions of arrays: bandwidth beside a kernel that only reads, host time of small arrays.
+"""Reductions of arrays of 1 GiB beside a kernel that only reads, and host time of small arrays
 
-python benchmarks/bench_reduce.py [--out FILE] [--quick]
+python benchmarks/bench_reduce.py [--out FOLDER] [--quick]
 
 CuPy and torch are measured in the same rounds, on the same memory, where they are installed.
 """
 
-import argparse
 import statistics
 import time
 from functools import partial
-from pathlib import Path
 
 import bench_elementwise
 import numpy as np
+import records
 from bench_elementwise import PEERS, SMALL
-from bench_kernels import Way, rows, table, timed
+from bench_kernels import Way, rows, timed
 
 import cupola
 
@@ -70,14 +69,13 @@ def measure(name, inputs, call, floor, read=None):
     read = read or sum(array.nbytes for array in inputs)
     floor_bytes = inputs[0].nbytes
     # The floor reads the first array's bytes; of what reads another number, only GB/s compare.
-    return [
-        {**row, "what": f"{name}: {row['what']}"}
-        for row in rows(ways, lambda way: floor_bytes if way is floor else read)
-    ]
+    goals = {"cupola": "ratio <= 1.05"} if name == "sum" else None
+    found = rows(ways, lambda way: floor_bytes if way is floor else read, goals)
+    return records.titled(name, found)
 
 
 def large(n):
-    """n float32, 1 GiB of them: `times faster` is than the kernel that only reads the array."""
+    """n float32, 1 GiB of them; ratios are to the kernel that only reads the array."""
     random = np.random.default_rng(0)
     x = cupola.to_device(random.random(n, dtype=np.float32))
     y = cupola.to_device(random.random(n, dtype=np.float32))
@@ -132,27 +130,19 @@ def small():
             if round_ >= 2:
                 times[name].append((time.perf_counter() - start) / (SMALL // 5))
     cupola.Device().synchronize()
-    return [
-        {"what": name, "ns": statistics.median(values) * 1e9}
-        for name, values in sorted(times.items())
-    ]
+    return bench_elementwise.beside_peer(times)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="file for the tables")
+    parser = records.parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="small arrays; figures mean nothing")
     options = parser.parse_args()
     quick = options.quick or cupola.driver.info().kind == "cpu"
     bench_elementwise.FIRST, bench_elementwise.FIRST_OF_CUPY = FIRST, FIRST
-    text = [f"# Reductions on {cupola.Device().name}{' (small sizes)' if quick else ''}"]
-    text += ["", "## arrays of 1 GiB; times faster than reading one of them", ""]
-    text += [table(large(2**14 if quick else 2**28)), ""]
-    text += [f"## small arrays: {small.__doc__}", "", table(small())]
-    text += ["", "## first use", "", table(bench_elementwise.first())]
-    print("\n".join(text))
-    if options.out:
-        options.out.write_text("\n".join(text) + "\n")
+    made = large(2**14 if quick else 2**28)
+    made += records.titled("host time", small())
+    made += records.titled("first use in a process", bench_elementwise.first())
+    records.publish(options.out, __file__, __doc__, made, [*records.RUNTIME, "csrc/kernels/array"])
 
 
 if __name__ == "__main__":

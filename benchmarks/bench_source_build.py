@@ -1,16 +1,14 @@
-"""What a build of cupola from source takes: a clean one, one with nothing changed, one edited file.
+"""A build of cupola from source: from nothing, with nothing changed, with one file edited
 
-python benchmarks/bench_source_build.py [--out FILE]
+python benchmarks/bench_source_build.py [--out FOLDER]
 
 The sources that git knows are copied to a folder of their own and built there by the Python that
 runs this, which needs the build requirements. Seconds of processors are those of all processes;
 they, other than the time that passes, change little with what else the machine does.
 """
 
-import argparse
 import json
 import os
-import platform
 import resource
 import shutil
 import subprocess
@@ -18,6 +16,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import records
 
 ROOT = Path(__file__).resolve().parent.parent
 # What is edited, and in which comment style; the build has to be right again after each.
@@ -67,25 +67,20 @@ def run():
 
 
 def report(rows, groups):
-    cores = len(os.sched_getaffinity(0))
-    lines = [f"A build from source on {cores} cores, Python {platform.python_version()}.", ""]
-    lines += ["| what | s | processors' s |", "| --- | --- | --- |"]
-    lines += [f"| {what} | {passed:.1f} | {spent:.1f} |" for what, passed, spent in rows]
-    lines += ["", "| made in | steps | processors' s |", "| --- | --- | --- |"]
-    ordered = sorted(groups.items(), key=lambda item: -item[1][1])
-    lines += [f"| {name} | {count} | {spent:.1f} |" for name, (count, spent) in ordered]
-    return "\n".join(lines)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="a file for the table")
-    out = parser.parse_args().out
-    text = report(*run())
-    print(text)
-    if out:
-        out.write_text(f"{text}\n")
+    made = []
+    for what, passed, spent in rows:
+        goal = "value <= 90" if what == "everything" else None
+        made.append(records.Row(f"{what}: time", passed, "s", goal=goal))
+        made.append(records.Row(f"{what}: time of all processors", spent, "s"))
+    for name, (count, spent) in sorted(groups.items(), key=lambda item: -item[1][1]):
+        note = f"{count} steps"
+        made.append(records.Row(f"of which {name}: time of all processors", spent, "s", note=note))
+    return made
 
 
 if __name__ == "__main__":
-    main()
+    out = records.parser(__doc__).parse_args().out
+    sources = [*records.RUNTIME, *records.CPU_DEVICE, *records.KERNELS]
+    measures = [*records.BUILD, *sources]
+    device = records.processor()
+    records.publish(out, __file__, __doc__, report(*run()), measures, device=device)

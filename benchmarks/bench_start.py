@@ -1,4 +1,7 @@
-"""From a process's start to a first result: cupola over `import numpy` and a C++ program."""
+"""From a process's start to a first result: cupola over `import numpy` and a C++ program
+
+python benchmarks/bench_start.py [--out FOLDER]
+"""
 
 import ctypes
 import os
@@ -10,6 +13,7 @@ import time
 from pathlib import Path
 
 import floor
+import records
 
 import cupola
 
@@ -64,11 +68,11 @@ def run():
                 elapsed = until_answer(command, environment)
                 if round_ >= 2:
                     times[name].append(elapsed * 1e3)
-    rows = [{"what": name, "ms": statistics.median(values)} for name, values in times.items()]
+    rows = [records.Row(name, statistics.median(v), "ms") for name, v in times.items()]
     over = [c - n - cpp for n, cpp, c in zip(*times.values(), strict=True)]
-    return [*rows, {"what": "cupola over both", "ms": statistics.median(over)}]
+    goal = "value <= 20"
+    return [*rows, records.Row("cupola over both", statistics.median(over), "ms", goal=goal)]
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(row)
+    records.main(__file__, __doc__, run, records.RUNTIME)

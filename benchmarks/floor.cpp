@@ -1,6 +1,6 @@
-// benchmarks/floor.cpp - the least that the same work costs in C++: the driver called directly, and
-// the Mandelbrot loop in scalar code. Compiled by run.py, called through ctypes, so that floor and
-// cupola are timed in one process.
+// benchmarks/floor.cpp - the least that the same work costs in C++: the driver called directly.
+// Compiled by floor.py and called through ctypes, so that floor and cupola are timed in one
+// process.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -63,26 +63,4 @@ extern "C" double floor_graph(void* launch, void* exec, void* stream, int count)
     for (int i = 0; i < count; ++i)
         if (call(exec, stream) != 0) return -1;
     return seconds() - start;
-}
-
-// The shipped kernel's arithmetic, a point after the other.
-extern "C" void floor_mandelbrot(const float* lattice, float* graph, int iterations, float bound2,
-                                 int n) {
-    for (int row = 0; row < n; ++row)
-        for (int column = 0; column < n; ++column) {
-            const float cr = lattice[column], ci = lattice[n - 1 - row];
-            float zr = 0, zi = 0, zr2 = 0, zi2 = 0;
-            bool in = true;
-            for (int i = 0; i < iterations; ++i) {
-                zi = (zr + zr) * zi + ci;
-                zr = (zr2 - zi2) + cr;
-                zr2 = zr * zr;
-                zi2 = zi * zi;
-                if (!(zr2 + zi2 <= bound2)) {
-                    in = false;
-                    break;
-                }
-            }
-            graph[std::size_t(row) * n + column] = in ? 1.0f : 0.0f;
-        }
 }

@@ -10,7 +10,6 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name("floor.cpp")
 BARE = Path(__file__).with_name("bare.cpp")
 FLAGS = ["-std=c++17", "-O3", "-march=native", "-ffp-contract=off"]
-SCALAR = ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
 
 
 def compiler():
@@ -41,9 +40,9 @@ def bare():
     return library
 
 
-def build(extra=()):
-    """floor.cpp, made with -O3 and `extra` flags, loaded."""
-    floor = ctypes.CDLL(compiled(SOURCE, extra))
+def build():
+    """floor.cpp, made with -O3, loaded."""
+    floor = ctypes.CDLL(compiled(SOURCE))
     floor.floor_launch.restype = ctypes.c_double
     floor.floor_launch.argtypes = [ctypes.c_void_p] * 3 + [
         ctypes.c_uint,
@@ -53,12 +52,4 @@ def build(extra=()):
     ]
     floor.floor_graph.restype = ctypes.c_double
     floor.floor_graph.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int]
-    floor.floor_mandelbrot.restype = None
-    floor.floor_mandelbrot.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_int,
-        ctypes.c_float,
-        ctypes.c_int,
-    ]
     return floor

@@ -1,6 +1,6 @@
-"""Instructions by call on the CPU device, as callgrind counts them: the same to a few each time.
+"""Instructions of a call outside of the driver, as callgrind counts them
 
-python benchmarks/instructions.py [--out FILE] [--functions WAY]
+python benchmarks/instructions.py [--out FOLDER] [--functions WAY]
 
 Each way is called N and 2 N times; the difference, divided by N, is a call. Counted is the calling
 thread, and of it what is spent in calls into the driver (libcuda.so.1) is told apart, so that the
@@ -13,7 +13,6 @@ import collections
 import ctypes
 import importlib.metadata
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import floor
+import records
 
 HERE = Path(__file__).parent
 CALLS = 120  # with those that follow fewer than a batch of csrc/runtime/flight.cpp
@@ -257,20 +257,8 @@ def calls(counts, index):
     return call
 
 
-def about():
-    """What the counts depend on."""
-    valgrind = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True)
-    return [
-        f"- python: {platform.python_version()} on {platform.machine()}",
-        f"- numpy: {importlib.metadata.version('numpy')}",
-        f"- compiler: {floor.compiler()[1]}",
-        f"- counted by: {valgrind.stdout.strip()}, {CALLS} calls",
-    ]
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="file for the table")
+    parser = records.parser(__doc__)
     parser.add_argument("--functions", help="also list the functions of the ways named so")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -279,18 +267,23 @@ def main():
         return
     counts = measure()
     os.environ["CUPOLA_DRIVER"] = "cpu"
-    text = ["# Instructions by call, CPU device", "", *about(), ""]
-    text += ["| call | outside of the driver | in the driver |", "| --- | --- | --- |"]
+    rows = []
     for index, name in enumerate(ways()):
         call = calls(counts, index)
-        text.append(f"| {name} | {call.all - call.driver:.0f} | {call.driver:.0f} |")
+        note = f"and {call.driver:,.0f} in the driver"
+        rows.append(records.Row(name, round(call.all - call.driver), "instructions", note=note))
         if options.functions and options.functions in name:
             print(f"\n{name}")
             for (function, obj), cost in call.functions.most_common(40):
                 print(f"{cost:9.1f}  {obj}  {function}")
-    print("\n".join(text))
-    if options.out:
-        options.out.write_text("\n".join(text) + "\n")
+    valgrind = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True)
+    extra = {
+        "numpy": importlib.metadata.version("numpy"),
+        "compiler": floor.compiler()[1],
+        "counted by": f"{valgrind.stdout.strip()}, {CALLS} calls",
+    }
+    measures = records.RUNTIME
+    records.publish(options.out, __file__, __doc__, rows, measures, extra=extra)
 
 
 if __name__ == "__main__":

@@ -1,107 +1,76 @@
-"""Measures cupola on this machine, beside the floor, and writes a table and a JSON file.
+"""Runs the benchmarks that suit this machine's device, one after the other; each writes its record.
 
-python benchmarks/run.py [--out FOLDER]
+python benchmarks/run.py [--out FOLDER] [--seconds N] [NAME ...]
+
+A benchmark that fails, or that N seconds are too few for, is named at the end; the others' records
+are there.
 """
 
 import argparse
-import json
-import os
-import platform
-import re
 import subprocess
+import sys
+import time
 from pathlib import Path
 
-import bench_arrays
-import bench_build
-import bench_copy
-import bench_extension
-import bench_graph
-import bench_heat
-import bench_import
-import bench_launch
-import bench_mandelbrot
-import bench_peers
-import bench_pipeline
-import bench_start
-import floor
-
-import cupola
+import records
 
 HERE = Path(__file__).parent
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def revision():
-    command = ["git", "-C", str(HERE), "describe", "--always", "--dirty", "--abbrev=12"]
-    answer = subprocess.run(command, capture_output=True, text=True)
-    return answer.stdout.strip() or "unknown"
-
-
-def machine():
-    info = cupola.driver.info()
-    return {
-        "device": cupola.Device().name,
-        "driver": f"{info.kind}, CUDA {info.version // 1000}.{info.version % 1000 // 10}",
-        "processor": processor(),
-        "cores": len(os.sched_getaffinity(0)),
-        "compiler": floor.compiler()[1] + " " + " ".join(floor.FLAGS),
-        "python": platform.python_version(),
-        "cupola": cupola.__version__,
-        "revision": revision(),
-    }
-
-
-def table(rows):
-    names = ("what", "ns", "ms", "GB/s", "ratio")
-    columns = [key for key in names if any(key in row for row in rows)]
-    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-    for row in rows:
-        cells = [row["what"]]
-        cells += [f"{row[key]:.2f}" if key in row else "" for key in columns[1:]]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+# In this order: what is short comes first.
+CPU = {
+    "bench_cpu_device": [],
+    "instructions": [],
+    "bench_cpu_calls": [],
+    "bench_import": [],
+    "bench_start": [],
+    "bench_build": [],
+    "bench_machine_code": [],
+}
+GPU = {
+    "bench_launch": [],
+    "bench_graph": [],
+    "bench_arrays": [],
+    "bench_peers": [],
+    "bench_extension": [],
+    "bench_examples": [],
+    "bench_import": [],
+    "bench_start": [],
+    "bench_nvrtc_saxpy": [],
+    "bench_heat": [],
+    "bench_library": [],
+    "bench_copy": [],
+    "bench_kernels": [],
+    "bench_elementwise": [],
+    "bench_reduce": [],
+    "bench_pipeline": [],
+    "bench_operations": [],
+}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="folder for the result files")
-    out = parser.parse_args().out
-    cpu = cupola.driver.info().kind == "cpu"
-    about = machine()
-    sections = {
-        "import": bench_import.run(),
-        "start": bench_start.run(),
-        "launch": bench_launch.run(),
-        "launch from a .pyx of somebody else": bench_extension.run(),
-        "graph launch": bench_graph.run(),
-        "launch with others' arrays": bench_arrays.run(),
-        "copies between host and device, and allocation": bench_copy.run(),
-        "mandelbrot 1024 x 1024, 256 iterations": bench_mandelbrot.run(cpu),
-        "pipeline; ratio to the first row, or to the heavy kernel alone": bench_pipeline.run(),
-        "examples/heat, a step": bench_heat.run()[1],
-        "build of four sources with eight kernels each": bench_build.run(),
-    }
-    if not cpu:
-        sections["launch beside peers; ratio to cupola's checked launch"] = bench_peers.run()
-    text = [f"# {about['device']}", ""]
-    text += [f"- {key}: {value}" for key, value in about.items()]
-    for name, rows in sections.items():
-        text += ["", f"## {name}", table(rows)]
-    text.append("\nMedians of interleaved rounds; a ratio is to the C++ floor of the same round.")
-    print("\n".join(text))
-    if out:
-        out.mkdir(parents=True, exist_ok=True)
-        name = re.sub(r"[^a-z0-9]+", "-", about["device"].lower()).strip("-")
-        (out / f"{name}.md").write_text("\n".join(text) + "\n")
-        (out / f"{name}.json").write_text(
-            json.dumps({"machine": about, **sections}, indent=1) + "\n"
-        )
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=records.FOLDER, help="folder for the records")
+    parser.add_argument("--seconds", type=float, default=3600, help="for all of them")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
+    options = parser.parse_args()
+    _, driver = records.cupola_device()
+    chosen = CPU if driver["driver"].startswith("cpu") else GPU
+    unknown = set(options.names) - set(chosen)
+    if unknown:
+        parser.error(f"no benchmark of this device: {', '.join(sorted(unknown))}")
+    end, failed = time.monotonic() + options.seconds, []
+    for name in options.names or chosen:
+        print(f"== {name}", flush=True)
+        command = [sys.executable, HERE / f"{name}.py", "--out", options.out, *chosen[name]]
+        start = time.monotonic()
+        try:
+            subprocess.run(command, check=True, timeout=max(0.1, end - start))
+        except subprocess.CalledProcessError as error:
+            failed.append(f"{name} (status {error.returncode})")
+        except subprocess.TimeoutExpired:
+            failed.append(f"{name} (no time left)")
+        print(f"-- {name}: {time.monotonic() - start:.0f} s", flush=True)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

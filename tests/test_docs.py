@@ -69,13 +69,3 @@ def test_the_same_in_other_libraries(driver, peer, tmp_path):
         [sys.executable, "-c", setup + block], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_the_readmes_table_is_a_results_file():
-    """Figures in the README come from a file that a command wrote."""
-    lines = (ROOT / "README.md").read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("| 512 x 512 points"))
-    table = "\n".join(lines[start : lines.index("", start)])
-    assert table.count("\n") == 6
-    results = (ROOT / "benchmarks/results").glob("examples-*.md")
-    assert any(table in path.read_text() for path in results)

@@ -1,9 +1,12 @@
-"""The largest errors of approximate instructions: `python -m ptx.approximate FILE` in `tests`.
+"""The largest errors of approximate instructions
+
+`python -m ptx.approximate [--out FOLDER]` in `tests` measures them.
 
 Over random and special values, as tests/ptx/test_rows.py has them, of the driver that
 CUPOLA_TEST_DRIVER names or the CPU device; what the bounds are is said in reference/.
 """
 
+import importlib
 import math
 import pathlib
 import random
@@ -62,26 +65,28 @@ def largest(driver, row, opcode, named, t, t2):
     return worst
 
 
-def main(path):
-    driver = Driver()
-    lines = [
-        f"# Largest errors of approximate instructions: {driver.name()}",
-        "",
-        f"`python -m ptx.approximate` made this: {ROUNDS * COUNT} tuples of values each, special "
-        "ones among them; results",
-        "that are normal numbers. `sin` and `cos` of values beyond pi, whose error the manual",
-        "leaves open, are not counted.",
-        "",
-        "| instruction | largest error seen | of the bound |",
-        "| --- | --- | --- |",
-    ]
+def main():
+    """A row for each instruction, as a part of its bound.
+
+    Only results that are normal numbers count, and `sin` and `cos` only up to pi: the manual leaves
+    their error beyond it open.
+    """
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
+    records = importlib.import_module("records")
+    driver, rows = Driver(), []
     for row, opcode, *rest in approximate():
         part, off, relative = largest(driver, row, opcode, *rest)
         kind = "relative" if relative else "absolute"
         seen = f"2^{math.log2(off):.1f}, {kind}" if off else "none beside the rounded result"
-        lines.append(f"| `{opcode}` | {seen} | {part:.2f} |")
-    pathlib.Path(path).write_text("\n".join(lines) + "\n")
+        note = f"largest error of {ROUNDS * COUNT} tuples: {seen}"
+        rows.append(records.Row(opcode, part, "of the bound", goal="value <= 1", note=note))
+    records.publish(
+        *(records.parser(__doc__).parse_args().out, __file__, __doc__, rows),
+        ["csrc/cpu/exec", "csrc/ptx"],
+        device=driver.name(),
+        command="python -m ptx.approximate",
+    )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -1,0 +1,148 @@
+"""The page of results is what the records give, and a record is what a command wrote."""
+
+import dataclasses
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path += [str(ROOT / "benchmarks"), str(ROOT / "tools")]
+records = importlib.import_module("records")
+results = importlib.import_module("results")
+
+
+def row(what, value, goal=None, ratio=None):
+    return records.Row(what, value, "ms", ratio=ratio, goal=goal)
+
+
+def record(*rows, measures=("setup.py",), **changed):
+    made = records.Record(
+        name="launch", title="A launch", command="python benchmarks/bench_launch.py",
+        device="a GPU", host={"cores": 2}, revision="0123456", date="2026-01-02",
+        measures=list(measures), digest=records.digest(measures), rows=list(rows),
+    )  # fmt: skip
+    return dataclasses.replace(made, **changed)
+
+
+def test_the_page_is_what_the_records_give():
+    found = records.all_records()
+    advice = "run `make results`"
+    assert results.PAGE.read_text() == results.page(found), advice
+    readme = results.README.read_text()
+    assert readme == results.readme(found, readme), advice
+
+
+def test_each_record_was_written_by_a_command():
+    for path in sorted((ROOT / "benchmarks" / "results").glob("*")):
+        written_by_a_command(path)
+
+
+def written_by_a_command(path):
+    found = records.read(path)  # which also checks that `met` is what goal and figure say
+    assert path.read_text() == found.text()
+    words = found.command.split()
+    assert words[0] == "python" and "--quick" not in words
+    script = (
+        Path("tests", *words[2].split(".")).with_suffix(".py") if words[1] == "-m" else words[1]
+    )
+    script = ROOT / script
+    assert script.is_file() and "records." in script.read_text()
+    name = script.stem.removeprefix("bench_")
+    assert found.name == name and path.stem.startswith(name.replace("_", "-"))
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", found.date)
+    assert found.device and found.rows and found.measures
+    assert re.fullmatch(r"[0-9a-f]{7,40}(-dirty)?", found.revision)
+    for each in found.measures:
+        assert (ROOT / each).exists(), f"{path.name} measures {each}, which is not there"
+    names = [each.what for each in found.rows]
+    assert len(set(names)) == len(names)
+    for each in found.rows:
+        assert np.isfinite(each.value)
+        assert (each.floor is None) == (each.floor_value is None)
+
+
+def test_goals_and_verdicts():
+    assert row("no goal", 3).met() is None
+    assert row("at most", 3, "value <= 3").met() is True
+    assert row("at most", 3.1, "value <= 3").met() is False
+    assert row("at least", 3, "value >= 3.5").met() is False
+    assert row("a ratio", 9, "ratio <= 1.05", ratio=1.06).met() is False
+    assert row("none", 0, "value <= 0").met() is True
+    assert row("some", 1, "value <= 0").met() is False
+    assert results.verdict(row("twice", 6, "value <= 3")) == "missed by 2.00 x"
+    with pytest.raises(ValueError, match="is no goal"):
+        row("not understood", 3, "soon").met()
+
+
+def test_the_worst_comes_first():
+    rows = [
+        row("no goal", 1),
+        row("no goal, slower", 1, ratio=3.0),
+        row("met", 1, "value <= 2"),
+        row("missed by a little", 3, "value <= 2"),
+        row("missed by much", 9, "value <= 2"),
+    ]
+    good, bad = record(row("fine", 1, "value <= 2")), record(*rows, title="B", device="another")
+    page = results.page([good, bad])
+    section = page[page.index("## B: another") :]
+    places = [section.index(f"| {each.what} |") for each in reversed(rows)]
+    # Without a goal the larger ratio is first, too.
+    assert places == sorted(places)
+    assert page.index("## B: another") < page.index("## A launch: a GPU")
+    head = page[page.index("## Missed goals") : page.index("## B: another")]
+    assert head.index("B: missed by much") < head.index("B: missed by a little")
+    assert "| 2026-01-02 |" in head and "fine" not in head
+    assert "6 figures: 2 goals are missed, 2 are met, 2 figures have no goal." in page
+
+
+def test_a_record_is_stale_when_what_it_measures_has_changed(tmp_path):
+    (tmp_path / "csrc").mkdir()
+    source, other = tmp_path / "csrc/a.cpp", tmp_path / "csrc/notes.txt"
+    source.write_text("int a;")
+    other.write_text("no source")
+    before = records.digest(["csrc"], tmp_path)
+    other.write_text("changed")
+    assert records.digest(["csrc"], tmp_path) == before
+    source.write_text("int b;")
+    assert records.digest(["csrc"], tmp_path) != before
+    assert records.digest(["csrc/a.cpp"], tmp_path) != records.digest(["csrc/b.cpp"], tmp_path)
+
+    fresh = record(row("a", 1, "value <= 0.5"))
+    assert not fresh.stale() and "stale," not in results.missed([fresh])
+    stale = dataclasses.replace(fresh, digest="0" * 16)
+    assert stale.stale() and "a GPU, stale" in results.missed([stale])
+    assert "**Stale**" in results.page([stale]) and "**Stale**" not in results.page([fresh])
+
+
+def test_a_record_that_says_what_its_figures_do_not(tmp_path):
+    path = tmp_path / "launch.json"
+    path.write_text(record(row("a", 3, "value <= 2")).text())
+    assert records.read(path).rows == [row("a", 3, "value <= 2")]
+    fields = json.loads(path.read_text())
+    assert fields["rows"] == [
+        {"what": "a", "value": 3, "unit": "ms", "goal": "value <= 2", "met": False}
+    ]
+    fields["rows"][0]["met"] = True
+    path.write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match="met is not what"):
+        records.read(path)
+
+
+def test_a_command_writes_its_record(driver, tmp_path):
+    command = [sys.executable, ROOT / "benchmarks/bench_graph.py", "--out", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.iterdir()
+    found = records.read(path)
+    assert found.command == "python benchmarks/bench_graph.py"
+    assert (found.name, found.stale()) == ("graph", False)
+    names = {f"{what}, nodes: {n}" for n in (1, 10) for what in ("run()",)}
+    assert names <= {each.what for each in found.rows if each.goal and each.ratio > 0}
+    for each in found.rows:
+        assert f"{each.what} " in done.stdout

@@ -1,0 +1,171 @@
+# tools/results.py - make docs/results.md and README.md's figures from the records; `make results`.
+"""The page of all figures, made of benchmarks/results/*.json and of nothing else.
+
+With ``--check`` nothing is written: the exit status is 1 where page or README differ from the
+records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "benchmarks"))
+records = importlib.import_module("records")
+
+PAGE = ROOT / "docs" / "results.md"
+README = ROOT / "README.md"
+BLOCK = re.compile(r"(?<=<!-- made by tools/results.py -->\n).*?(?=<!-- end -->\n)", re.DOTALL)
+HEAD = """# Results
+`make results` makes this page of the records in [`benchmarks/results`](../benchmarks/results).
+Each record was written by the command that it names. Do not edit the page.
+
+A ratio is a time divided by its floor's time: smaller is better. A floor is the same work by other
+means, such as a C++ loop over the driver's function. The worst figures come first. A record is
+stale when what it measures has changed since.
+"""
+
+
+def table(headings: list[str], rows: list[list[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def value(row: records.Row) -> str:
+    return f"{records.figure(row.value)} {row.unit}"
+
+
+def ratio(row: records.Row) -> str:
+    return "" if row.ratio is None else f"{row.ratio:.3f}"
+
+
+def goal(row: records.Row) -> str:
+    """With the unit, where the value is meant."""
+    if row.goal is None:
+        return ""
+    return f"{row.goal} {row.unit}" if row.goal.startswith("value") else row.goal
+
+
+def verdict(row: records.Row) -> str:
+    shortfall = row.shortfall()
+    if shortfall is None:
+        return "no goal"
+    return "met" if shortfall <= 1 else f"missed by {shortfall:.2f} x"
+
+
+def floor(row: records.Row) -> str:
+    if row.floor is None or row.floor_value is None:
+        return ""
+    return f"{records.figure(row.floor_value)} {row.unit}, {row.floor}"
+
+
+def place(record: records.Record) -> str:
+    return record.device + (", stale" if record.stale() else "")
+
+
+def missed(found: list[records.Record]) -> str:
+    pairs = [(row, record) for record in found for row in record.rows if row.met() is False]
+    pairs.sort(key=lambda pair: pair[0].rank())
+    rows = [
+        [
+            *(f"{record.title}: {row.what}", value(row), ratio(row), goal(row), verdict(row)),
+            *(place(record), record.date),
+        ]
+        for row, record in pairs
+    ]
+    return table(["what", "figure", "ratio", "goal", "verdict", "device", "date"], rows)
+
+
+def section(record: records.Record) -> str:
+    rows = sorted(record.rows, key=records.Row.rank)
+    notes = any(row.note for row in rows)
+    headings = ["what", "figure", "floor", "ratio", "goal", "verdict", *(["note"] if notes else [])]
+    cells = [
+        [
+            *(row.what, value(row), floor(row), ratio(row), goal(row), verdict(row)),
+            *([row.note or ""] if notes else []),
+        ]
+        for row in rows
+    ]
+    about = ", ".join(f"{key} {content}" for key, content in record.host.items())
+    state = "**Stale**: what it measures has changed since. " if record.stale() else ""
+    return "\n".join(
+        [
+            f"## {record.title}: {record.device}",
+            f"{state}{record.date}, revision {record.revision}. `{record.command}`; {about}.",
+            "",
+            table(headings, cells),
+        ]
+    )
+
+
+def page(found: list[records.Record]) -> str:
+    """The whole text."""
+    every = [row for record in found for row in record.rows]
+    verdicts = [row.met() for row in every]
+    text = [
+        HEAD,
+        f"{len(every)} figures: {verdicts.count(False)} goals are missed, {verdicts.count(True)} "
+        f"are met, {verdicts.count(None)} figures have no goal.",
+        "",
+    ]
+    if False in verdicts:
+        text += ["## Missed goals", missed(found), ""]
+    ordered = sorted(found, key=lambda record: min(row.rank() for row in record.rows))
+    for record in ordered:
+        text += [section(record), ""]
+    return "\n".join(text)
+
+
+def pictures(found: list[records.Record]) -> str:
+    """README's table: one picture in five ways, on a GPU where that was measured."""
+    by_hand = [record for record in found if record.name == "examples"]
+    by_hand.sort(key=lambda record: record.device.startswith("cupola CPU device"))
+    if not by_hand:
+        return "Its times on this machine are what it prints.\n"
+    record, times, heading = by_hand[0], {}, ""
+    for row in record.rows:
+        example, *rest = row.what.split(": ")
+        if example == "ptx_by_hand":
+            heading, way, column = rest
+            times.setdefault(way, {})[column] = row
+    rows = [
+        [way, *(f"{columns[name].value:g}" for name in ("cold", "warm"))]
+        for way, columns in sorted(times.items(), key=lambda item: -item[1]["warm"].value)
+    ]
+    made = table([heading, "cold, ms", "warm, ms"], rows)
+    stale = " They are stale: what they measure has changed since." if record.stale() else ""
+    origin = f"Measured on {record.device} on {record.date}, revision {record.revision}.{stale}"
+    return f"{made}\n\n{origin}\n"
+
+
+def readme(found: list[records.Record], text: str) -> str:
+    """README.md with its figures."""
+    if len(BLOCK.findall(text)) != 1:
+        raise SystemExit("README.md has no place for the figures")
+    return BLOCK.sub(lambda _: pictures(found), text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    options = parser.parse_args()
+    found = records.all_records()
+    wanted = {PAGE: page(found), README: readme(found, README.read_text())}
+    differing = [p for p, text in wanted.items() if not p.is_file() or p.read_text() != text]
+    for path in differing:
+        print(f"results: {path.relative_to(ROOT)} {'differs' if options.check else 'written'}")
+        if not options.check:
+            path.write_text(wanted[path])
+    for record in found:
+        if record.stale():
+            print(f"results: {record.name} of {record.device} is stale: run {record.command}")
+    return 1 if options.check and differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
