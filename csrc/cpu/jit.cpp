@@ -1,53 +1,122 @@
 // csrc/cpu/jit.cpp - reading JIT options and filling their buffers.
 #include "cpu/jit.hpp"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/capability.hpp"
 #include "cpu/failure.hpp"
 
 namespace cupola::cpu {
-JitOptions::JitOptions(unsigned count, const CUjit_option* options, void** values)
-    : values_(values), begin_(std::chrono::steady_clock::now()) {
+namespace {
+
+// ptxas gives a kernel no fewer than this many registers, whatever an option says.
+constexpr unsigned fewest_registers = 24;
+
+std::vector<void*> values_of(unsigned count, const CUjit_option* options, void** values) {
     require(count == 0 || (options && values));
+    return std::vector<void*>(values, values + count);
+}
+
+using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                             unsigned long);
+
+// Copies through the kernel, which reports memory that is not mapped. A system that forbids it to
+// a process gets a plain copy.
+bool transfer(Transfer call, void* mine, void* theirs, std::size_t bytes, bool read) {
+    const iovec local{mine, bytes}, remote{theirs, bytes};
+    const ssize_t done = call(getpid(), &local, 1, &remote, 1, 0);
+    if (done == static_cast<ssize_t>(bytes)) return true;
+    if (done >= 0 || (errno != ENOSYS && errno != EPERM)) return false;
+    std::memcpy(read ? mine : theirs, read ? theirs : mine, bytes);
+    return true;
+}
+
+}  // namespace
+
+JitOptions::JitOptions(unsigned count, const CUjit_option* options, void** values)
+    : given_(values_of(count, options, values)),
+      now_(given_),
+      values_(values),
+      begin_(std::chrono::steady_clock::now()) {
     for (unsigned i = 0; i < count; ++i)
         require(options[i] >= 0 && options[i] < CU_JIT_NUM_OPTIONS);
     options_.assign(options, options + count);
+    const std::size_t most = place(CU_JIT_MAX_REGISTERS);
+    require(most == absent || word(most) != 0);
 }
 
-void** JitOptions::value(CUjit_option option) {
+std::size_t JitOptions::place(CUjit_option option) const {
     const auto found = std::find(options_.begin(), options_.end(), option);
-    return found == options_.end() ? nullptr : values_ + (found - options_.begin());
+    return found == options_.end() ? absent : static_cast<std::size_t>(found - options_.begin());
+}
+
+// Values are of 32 bits, whatever the rest of the pointer holds.
+unsigned JitOptions::word(std::size_t place) const {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(given_[place]));
+}
+
+void JitOptions::set(std::size_t place, unsigned word) {
+    const auto before = reinterpret_cast<std::uintptr_t>(now_[place]);
+    now_[place] = reinterpret_cast<void*>((before & ~std::uintptr_t{0xffffffff}) | word);
+}
+
+unsigned JitOptions::register_limit() const {
+    unsigned limit = 0;
+    if (const std::size_t at = place(CU_JIT_MAX_REGISTERS); at != absent)
+        limit = std::max(word(at), fewest_registers);
+    // Registers that let a block of so many threads run.
+    if (const std::size_t at = place(CU_JIT_THREADS_PER_BLOCK); at != absent && word(at) != 0) {
+        const unsigned fit = Capability::registers_per_multiprocessor / word(at) / 8 * 8;
+        limit = std::min(limit ? limit : 255, std::max(fit, fewest_registers));
+    }
+    return std::min(limit, 255u);
 }
 
 // The size option is the buffer's size on the way in and the text's length on the way out, in the
 // option's value itself.
 void JitOptions::write(CUjit_option buffer, CUjit_option size, const std::string& text) {
-    void** const bytes = value(size);
-    if (!bytes) return;
-    void** const where = value(buffer);
-    const auto room = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(*bytes));
+    const std::size_t length_at = place(size), buffer_at = place(buffer);
+    if (length_at == absent) return;
+    auto* const where = buffer_at == absent ? nullptr : static_cast<char*>(given_[buffer_at]);
+    const unsigned room = word(length_at);
     std::size_t length = 0;
-    if (where && *where && room > 0) {
+    if (where && room > 0) {
         length = std::min<std::size_t>(text.size(), room - 1);
-        std::memcpy(*where, text.data(), length);
-        static_cast<char*>(*where)[length] = '\0';
+        std::memcpy(where, text.data(), length);
+        where[length] = '\0';
         if (length) ++length;
     }
-    *bytes = reinterpret_cast<void*>(length);
+    set(length_at, static_cast<unsigned>(length));
 }
 
 void JitOptions::finish() {
+    const std::vector<void*> before = now_;
     write(CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, information);
     write(CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, errors);
-    if (void** const time = value(CU_JIT_WALL_TIME)) {
+    if (const std::size_t time = place(CU_JIT_WALL_TIME); time != absent) {
         const std::chrono::duration<float, std::milli> took =
             std::chrono::steady_clock::now() - begin_;
         const float milliseconds = took.count();
-        *time = nullptr;
-        std::memcpy(time, &milliseconds, sizeof milliseconds);
+        unsigned bits;
+        std::memcpy(&bits, &milliseconds, sizeof bits);
+        set(time, bits);
     }
+    if (now_ != before) publish(before);
+}
+
+// cuda.h asks a program to keep the array as long as a link, and many do not: they pass a local
+// one. An array that holds other values than before is no longer the link's to write to.
+void JitOptions::publish(const std::vector<void*>& before) {
+    std::vector<void*> there(before.size());
+    const std::size_t bytes = before.size() * sizeof(void*);
+    if (!transfer(process_vm_readv, there.data(), values_, bytes, true) || there != before) return;
+    transfer(process_vm_writev, now_.data(), values_, bytes, false);
 }
 
 }  // namespace cupola::cpu

@@ -1,4 +1,5 @@
-// csrc/cpu/jit.hpp - the JIT options of a module load: log buffers in, logs and times out.
+// csrc/cpu/jit.hpp - the JIT options of a module load or a link: log buffers and limits in, logs
+// and times out.
 #pragma once
 
 #include <chrono>
@@ -18,12 +19,22 @@ class JitOptions {
     std::string errors, information;
     void finish();
 
-  private:
-    void write(CUjit_option buffer, CUjit_option size, const std::string& text);
-    void** value(CUjit_option option);
+    // Registers a thread, as options leave them to kernels without a limit of their own; 0: all.
+    unsigned register_limit() const;
 
-    // A link outlives its caller's array of options, not the one of values.
+  private:
+    static constexpr std::size_t absent = ~std::size_t{0};
+
+    std::size_t place(CUjit_option option) const;
+    unsigned word(std::size_t place) const;
+    void write(CUjit_option buffer, CUjit_option size, const std::string& text);
+    void set(std::size_t place, unsigned word);
+    void publish(const std::vector<void*>& before);
+
+    // A link outlives its caller's array of options and, in many programs, the one of values.
     std::vector<CUjit_option> options_;
+    const std::vector<void*> given_;
+    std::vector<void*> now_;  // as the caller's array has them
     void** const values_;
     const std::chrono::steady_clock::time_point begin_;
 };

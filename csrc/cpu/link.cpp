@@ -12,6 +12,7 @@
 #include "ptx/error.hpp"
 #include "ptx/link.hpp"
 #include "ptx/program.hpp"
+#include "ptx/register_limit.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -32,6 +33,12 @@ bool is_device_library(CUjitInputType type, std::string_view bytes) {
 
 }  // namespace
 
+// The buffers hold empty logs from the start, as NVIDIA's driver leaves them.
+Link::Link(unsigned count, CUjit_option* options, void** values)
+    : options_(count, options, values) {
+    options_.finish();
+}
+
 std::shared_ptr<Link> Link::make(unsigned count, CUjit_option* options, void** values) {
     auto link = std::make_shared<Link>(count, options, values);
     links().add(link);
@@ -45,14 +52,14 @@ void Link::destroy(CUlinkState handle) {
 }
 
 void Link::refuse(CUresult code, std::string why) {
-    if (!std::exchange(told_, true)) {  // the buffers' sizes are overwritten by their lengths
-        options_.errors = why;
-        options_.finish();
-    }
+    if (!options_.errors.empty()) options_.errors += '\n';
+    options_.errors += why;
+    options_.finish();
     cpu::refuse(code, std::move(why));
 }
 
-void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
+void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
+               const JitOptions& options) {
     std::lock_guard lock(mutex_);
     const std::string title = std::string("cupola: ") + (name && *name ? name : "an input") + ": ";
     require(type >= CU_JIT_INPUT_CUBIN && type < CU_JIT_NUM_INPUT_TYPES);
@@ -92,7 +99,9 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name) {
             // What this one lacks another may have.
             if (error.kind != ptx::Error::Kind::unresolved_extern) throw;
         }
-        inputs_.emplace_back(text);
+        const unsigned own = options.register_limit();
+        const unsigned limit = own ? own : options_.register_limit();
+        inputs_.push_back(limit ? ptx::limit_registers(text, limit) : std::string(text));
     } catch (const image::Unsupported& error) {
         refuse(CUDA_ERROR_NOT_SUPPORTED, title + error.what());
     } catch (const image::Error& error) {
@@ -113,8 +122,7 @@ std::string_view Link::complete() {
         refuse(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
     }
     // Built and let go: what nobody defines is an error here, and not only when it is loaded.
-    JitOptions none(0, nullptr, nullptr);
-    build_image(image_, Context::usable()->device(), std::exchange(told_, true) ? none : options_);
+    build_image(image_, Context::usable()->device(), options_);
     return image_;
 }
 

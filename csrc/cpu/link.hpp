@@ -18,11 +18,12 @@ class Link {
     static std::shared_ptr<Link> get(CUlinkState handle);  // INVALID_HANDLE
     static void destroy(CUlinkState handle);
 
-    Link(unsigned count, CUjit_option* options, void** values) : options_(count, options, values) {}
+    Link(unsigned count, CUjit_option* options, void** values);
     CUlinkState handle() { return reinterpret_cast<CUlinkState>(this); }
 
-    // The bytes are copied.
-    void add(CUjitInputType type, std::string_view bytes, const char* name);
+    // The bytes are copied. Of the input's options only the limit of registers has an effect.
+    void add(CUjitInputType type, std::string_view bytes, const char* name,
+             const JitOptions& options);
     // The image lives as long as the link.
     std::string_view complete();
 
@@ -33,7 +34,6 @@ class Link {
     JitOptions options_;
     std::vector<std::string> inputs_;
     std::string image_;
-    bool told_ = false;
 };
 
 }  // namespace cupola::cpu

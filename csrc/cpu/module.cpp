@@ -13,6 +13,7 @@
 #include "cpu/texture_reference.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"
+#include "ptx/register_limit.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -120,7 +121,11 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         const bool alone = image::sniff(bytes.data(), bytes.size()) == image::Kind::ptx;
         const image::Entry& entry = choose(entries, capability, alone, options);
         std::string unpacked;
-        const std::string_view ptx = text_of(entry, unpacked, options);
+        std::string_view ptx = text_of(entry, unpacked, options);
+        if (const unsigned limit = options.register_limit()) {
+            unpacked = ptx::limit_registers(ptx, limit);
+            ptx = unpacked;
+        }
         if (ptx.size() >= much_ptx && !loads_eagerly())
             if (auto image = DeferredImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));

@@ -29,7 +29,7 @@ CUPOLA_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, voi
         require(data && size);
         Context::usable();
         JitOptions of_input(count, options, values);
-        Link::get(state)->add(type, {static_cast<const char*>(data), size}, name);
+        Link::get(state)->add(type, {static_cast<const char*>(data), size}, name, of_input);
         return CUDA_SUCCESS;
     });
 }
@@ -41,7 +41,7 @@ CUPOLA_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, con
         Context::usable();
         JitOptions of_input(count, options, values);
         const auto link = Link::get(state);
-        link->add(type, read_file(path), path);
+        link->add(type, read_file(path), path, of_input);
         return CUDA_SUCCESS;
     });
 }
