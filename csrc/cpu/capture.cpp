@@ -57,7 +57,7 @@ void Capture::begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, S
     const bool given = graph != nullptr;
     auto capture = std::make_shared<Capture>(stream.shared_from_this(), mode, std::move(graph));
     capture->own_ = !given;
-    capture->places_[&stream] = {stream.shared_from_this(), std::move(after), {}};
+    capture->places_[&stream] = {stream.shared_from_this(), std::move(after)};
     captures().push_back(capture.get());
     stream.capture = std::move(capture);
     active.fetch_add(1);
@@ -217,19 +217,17 @@ void Capture::wait(Stream& stream, Event& event) {
     require(!theirs->places_.empty(), CUDA_ERROR_CAPTURED_EVENT);  // it has ended
     require(theirs->valid_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (stream.kind() == Stream::Kind::legacy) theirs->spoil(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    theirs->places_[&stream] = {stream.shared_from_this(), captured.after, {}};
+    theirs->places_[&stream] = {stream.shared_from_this(), captured.after};
     stream.capture = theirs;
 }
 
 void Capture::leave(Stream& stream) {
     std::lock_guard lock(Graph::mutex());
     const auto capture = stream.capture;
-    if (!capture) return;
-    capture->valid_ = false;
-    if (capture->origin_.get() == &stream) {  // nobody can end it any more
-        capture->graph_->forget();
-        capture->close();
-    }
+    if (!capture || capture->origin_.get() != &stream) return;
+    capture->valid_ = false;  // nobody can end it any more
+    capture->graph_->forget();
+    capture->close();
 }
 
 Capture::Info Capture::info(Stream& stream) {
@@ -249,7 +247,9 @@ Capture::Info Capture::info(Stream& stream) {
     Place& place = capture->places_.at(&stream);
     place.shown.clear();
     for (Node* node : place.after) place.shown.push_back(node->handle());
+    place.edges.assign(place.after.size(), CUgraphEdgeData{});
     info.graph = capture->graph_->handle();
+    info.edges = place.edges.data();
     info.dependencies = place.shown.data();
     info.count = place.shown.size();
     return info;

@@ -51,7 +51,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
     void invalidate() { valid_ = false; }
     // Whether one goes into this graph. With Graph::mutex.
     static bool into(const Graph& graph);
-    // The stream is destroyed.
+    // The stream is destroyed. Its nodes stay: they must be joined as those of other streams.
     static void leave(Stream& stream);
 
     struct Info {
@@ -59,6 +59,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
         std::uint64_t id = 0;
         CUgraph graph = nullptr;
         const CUgraphNode* dependencies = nullptr;
+        const CUgraphEdgeData* edges = nullptr;  // one for each dependency
         std::size_t count = 0;
     };
     static Info info(Stream& stream);
@@ -89,7 +90,9 @@ class Capture : public std::enable_shared_from_this<Capture> {
     struct Place {
         std::shared_ptr<Stream> stream;
         std::vector<Node*> after;
-        std::vector<CUgraphNode> shown;  // what `info` pointed to
+        // What `info` pointed to. No edge of a graph here has properties: all are zeros.
+        std::vector<CUgraphNode> shown{};
+        std::vector<CUgraphEdgeData> edges{};
     };
     std::unordered_map<const Stream*, Place> places_;
 };

@@ -1,7 +1,7 @@
 """Stream capture: what becomes a node, forks and joins, and what spoils it."""
 
 import threading
-from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import byref, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 
 import pytest
 
@@ -345,3 +345,114 @@ def test_nodes_stay_while_a_capture_goes_on(cuda, own, kernel, streams, memory):
     launch(cuda, graph, stream)
     assert cuda.read(memory, 32) == [1] * 32
     cuda.cuGraphDestroy(graph)
+
+
+def capture_info(cuda, stream, edges=True):
+    """What version 3 of the call says: status, nodes, and the bytes of each edge."""
+    now, graph, nodes, data, count = c_int(-1), c_void_p(), c_void_p(), c_void_p(), c_size_t()
+    cuda.cuStreamGetCaptureInfo_v3(
+        stream, byref(now), None, byref(graph), byref(nodes), byref(data) if edges else None,
+        byref(count),
+    )  # fmt: skip
+    found = list((c_void_p * count.value).from_address(nodes.value)) if count.value else []
+    size = 8 * count.value
+    properties = bytes((c_ubyte * size).from_address(data.value)) if size and edges else b""
+    return now.value, found, [properties[at : at + 8] for at in range(0, len(properties), 8)]
+
+
+@pytest.mark.parametrize("suffix", ["", "_ptsz"])
+def test_dependencies_come_with_their_edges(cuda, kernel, streams, suffix):
+    """Each has eight bytes, of zeros: the edges of a full dependency."""
+    first, others, fork, join = streams(), [streams() for _ in range(3)], cuda.event(2), []
+    cuda.cuStreamBeginCapture_v2(first, RELAXED)
+    assert capture_info(cuda, first) == (ACTIVE, [], [])
+    cuda.launch(kernel("empty"), 1, 1, stream=first)
+    status, nodes, edges = capture_info(cuda, first)
+    assert (status, len(nodes), edges) == (ACTIVE, 1, [bytes(8)])
+    cuda.cuEventRecord(fork, first)
+    for other in others:
+        cuda.cuStreamWaitEvent(other, fork, 0)
+        assert capture_info(cuda, other) == (ACTIVE, nodes, edges)
+        cuda.launch(kernel("empty"), 1, 1, stream=other)
+        join += capture_info(cuda, other)[1]
+        event = cuda.event(2)
+        cuda.cuEventRecord(event, other)
+        cuda.cuStreamWaitEvent(first, event, 0)
+        cuda.cuEventDestroy_v2(event)
+    assert capture_info(cuda, first) == (ACTIVE, nodes + join, [bytes(8)] * 4)
+    assert capture_info(cuda, first, edges=False) == (ACTIVE, nodes + join, [])
+    handles = (c_void_p * 4)(*nodes, *join)
+    update = f"cuStreamUpdateCaptureDependencies_v2{suffix}"
+    cuda.code(update, first, handles, (c_uint64 * 4)(), 4, SET_DEPENDENCIES)
+    assert capture_info(cuda, first)[1] == nodes + join
+    cuda.launch(kernel("empty"), 1, 1, stream=first)
+    assert len(capture_info(cuda, first)[1]) == 1
+    count, graph = c_size_t(16), end(cuda, first)[1]
+    start, finish, data = (c_void_p * 16)(), (c_void_p * 16)(), (c_uint64 * 16)(*[7] * 16)
+    cuda.cuGraphGetEdges_v2(graph, start, finish, data, byref(count))
+    assert count.value == 7 and list(data[:7]) == [0] * 7
+    cuda.cuGraphDestroy(graph)
+    cuda.cuEventDestroy_v2(fork)
+
+
+def test_edges_are_not_told_without_their_nodes(cuda, streams):
+    stream, data, count = streams(), c_void_p(7), c_size_t(7)
+    cuda.cuStreamBeginCapture_v2(stream, RELAXED)
+    assert cuda.code(
+        "cuStreamGetCaptureInfo_v3", stream, byref(c_int()), None, None, None, byref(data),
+        byref(count),
+    ) == INVALID_VALUE  # fmt: skip
+    assert (data.value, count.value) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    "steps, code",
+    [
+        ("work, record, wait", SUCCESS),
+        ("", SUCCESS),
+        ("work", UNJOINED),
+        ("work, record, wait, work", UNJOINED),
+    ],
+)
+def test_a_forked_stream_may_be_destroyed(cuda, kernel, streams, steps, code):
+    """What it was given has to be joined, as ever; that it is gone spoils nothing."""
+    origin, fork, event, join = streams(), cuda.stream(NON_BLOCKING), cuda.event(2), cuda.event(2)
+    cuda.cuStreamBeginCapture_v2(origin, GLOBAL)
+    cuda.launch(kernel("empty"), 1, 1, stream=origin)
+    cuda.cuEventRecord(event, origin)
+    cuda.cuStreamWaitEvent(fork, event, 0)
+    for step in steps.split(", ") if steps else ():
+        if step == "work":
+            cuda.launch(kernel("empty"), 1, 1, stream=fork)
+        elif step == "record":
+            cuda.cuEventRecord(join, fork)
+        else:
+            cuda.cuStreamWaitEvent(origin, join, 0)
+    cuda.cuStreamDestroy_v2(fork)
+    assert status(cuda, origin) == ACTIVE
+    cuda.launch(kernel("empty"), 1, 1, stream=origin)
+    found, graph = end(cuda, origin)
+    assert found == code and (graph is None) == (code != SUCCESS)
+    if graph:
+        cuda.cuGraphDestroy(graph)
+    for each in (event, join):
+        cuda.cuEventDestroy_v2(each)
+
+
+def test_a_forked_stream_may_be_destroyed_before_it_is_joined(cuda, kernel, streams, memory):
+    origin, fork, event, join = streams(), cuda.stream(NON_BLOCKING), cuda.event(2), cuda.event(2)
+    cuda.cuStreamBeginCapture_v2(origin, GLOBAL)
+    cuda.cuEventRecord(event, origin)
+    cuda.cuStreamWaitEvent(fork, event, 0)
+    cuda.cuMemsetD32Async(memory, 8, 16, fork)
+    cuda.cuEventRecord(join, fork)
+    cuda.cuStreamDestroy_v2(fork)
+    cuda.cuStreamWaitEvent(origin, join, 0)
+    cuda.launch(kernel("add1"), 1, 16, c_uint64(memory), stream=origin)
+    code, graph = end(cuda, origin)
+    assert code == SUCCESS
+    launch(cuda, graph, origin)
+    assert cuda.read(memory, 16) == [9] * 16
+    cuda.cuGraphDestroy(graph)
+    for each in (event, join):
+        cuda.cuEventDestroy_v2(each)

@@ -1,6 +1,8 @@
 // csrc/cpu/api/capture.cpp - cu* entry points: capturing what is put on streams into graphs.
 #include "cpu/capture.hpp"
 
+#include <algorithm>
+
 #include "cpu/api/graph.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -15,9 +17,25 @@ using namespace cupola::cpu;
 
 namespace {
 
-// No edge of a graph here has properties.
-void show_edges(const CUgraphEdgeData** out) {
-    if (out) *out = nullptr;
+CUresult show(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
+              const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
+    return entry([&] {
+        require(status && (dependencies || !edges));
+        const auto info = Capture::info(*Stream::from(stream));
+        *status = info.status;
+        if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+        if (id) *id = info.id;
+        if (graph) *graph = info.graph;
+        if (dependencies) *dependencies = info.dependencies;
+        if (edges) *edges = info.edges;
+        if (count) *count = info.count;
+        return CUDA_SUCCESS;
+    });
+}
+
+bool plain(const CUgraphEdgeData& edge) {
+    return edge.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT && edge.from_port == 0 &&
+           edge.to_port == 0;
 }
 
 }  // namespace
@@ -53,9 +71,7 @@ CUPOLA_API CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph handle,
         for (size_t i = 0; i < count; ++i) {
             Node* const node = node_of(before[i]).get();
             require(graph->has(*node));
-            require(!edges || (edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT &&
-                               edges[i].from_port == 0 && edges[i].to_port == 0),
-                    CUDA_ERROR_NOT_SUPPORTED);
+            require(!edges || plain(edges[i]), CUDA_ERROR_NOT_SUPPORTED);
             after.push_back(node);
         }
         Capture::begin_in(std::move(graph), std::move(after), *Stream::from(stream), mode);
@@ -100,17 +116,7 @@ CUPOLA_API CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureSta
 CUPOLA_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status,
                                               cuuint64_t* id, CUgraph* graph,
                                               const CUgraphNode** dependencies, size_t* count) {
-    return entry([&] {
-        require(status);
-        const auto info = Capture::info(*Stream::from(stream));
-        *status = info.status;
-        if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
-        if (id) *id = info.id;
-        if (graph) *graph = info.graph;
-        if (dependencies) *dependencies = info.dependencies;
-        if (count) *count = info.count;
-        return CUDA_SUCCESS;
-    });
+    return show(stream, status, id, graph, dependencies, nullptr, count);
 }
 CUPOLA_API CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus* status,
                                                    cuuint64_t* id, CUgraph* graph,
@@ -123,8 +129,7 @@ CUPOLA_API CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureSt
                                               cuuint64_t* id, CUgraph* graph,
                                               const CUgraphNode** dependencies,
                                               const CUgraphEdgeData** edges, size_t* count) {
-    show_edges(edges);
-    return cuStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, count);
+    return show(stream, status, id, graph, dependencies, edges, count);
 }
 CUPOLA_API CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream stream, CUstreamCaptureStatus* status,
                                                    cuuint64_t* id, CUgraph* graph,
@@ -157,8 +162,10 @@ CUPOLA_API CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgr
     return cuStreamUpdateCaptureDependencies(Stream::per_thread(stream), nodes, count, flags);
 }
 CUPOLA_API CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* nodes,
-                                                         const CUgraphEdgeData*, size_t count,
+                                                         const CUgraphEdgeData* edges, size_t count,
                                                          unsigned int flags) {
+    const bool special = edges && !std::all_of(edges, edges + count, plain);
+    if (special) return entry([] { return CUDA_ERROR_NOT_SUPPORTED; });
     return cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
 }
 CUPOLA_API CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream stream, CUgraphNode* nodes,
