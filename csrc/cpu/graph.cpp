@@ -140,4 +140,20 @@ bool Graph::has_conditions() const {
     });
 }
 
+Graph& Graph::outermost() {
+    Graph* graph = this;
+    while (graph->owner) graph = graph->owner->graph;
+    return *graph;
+}
+
+std::vector<std::shared_ptr<Conditional>> Graph::all_conditions() const {
+    auto all = conditions;
+    for (const auto& node : nodes_)
+        for (const auto& inner : inner_graphs(node->work)) {
+            const auto more = inner->all_conditions();
+            all.insert(all.end(), more.begin(), more.end());
+        }
+    return all;
+}
+
 }  // namespace cupola::cpu

@@ -89,6 +89,10 @@ class Graph : public std::enable_shared_from_this<Graph> {
     // Whether the graph is in this one, at any depth.
     bool holds(const Graph& graph) const;
     bool has_conditions() const;  // likewise
+    // The graph that this one is inside of, at any depth; itself where it is in none.
+    Graph& outermost();
+    // Those of this graph and of the graphs inside.
+    std::vector<std::shared_ptr<Conditional>> all_conditions() const;
 
     Node* owner = nullptr;  // of a child graph or a body: the node that has it
     std::vector<std::shared_ptr<Conditional>> conditions;  // as objects
@@ -120,6 +124,7 @@ class GraphExec {
   private:
     void list(const Graph& graph, std::vector<Node*>& order);
     void list_bodies(const ConditionalNode& node);
+    void take_conditions(std::vector<std::shared_ptr<Conditional>> conditions);
     Steps steps(const Graph& body, Stream& stream) const;
     std::vector<Steps> bodies(const ConditionalNode& node, Stream& stream) const;
     void allocate();

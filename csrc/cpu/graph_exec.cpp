@@ -54,9 +54,11 @@ struct Comparison {
             return run(*child->graph, *std::get<ChildGraph>(given.work).graph);
         if (const auto* choice = std::get_if<ConditionalNode>(&ours.work)) {
             const auto& other = std::get<ConditionalNode>(given.work);
-            if (choice->condition != other.condition || choice->kind != other.kind ||
-                choice->bodies.size() != other.bodies.size())
-                return differ(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, &given);
+            if (choice->kind != other.kind || choice->bodies.size() != other.bodies.size())
+                return differ(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, &given);
+            // Each condition is one word, which another executable graph may have by now.
+            if (choice->condition != other.condition && other.condition->instantiated)
+                return differ(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, &given);
             for (std::size_t n = 0; n < choice->bodies.size(); ++n)
                 if (const auto result = run(*choice->bodies[n], *other.bodies[n])) return result;
         }
@@ -74,6 +76,9 @@ void take_over(const Graph& mine, const Graph& theirs) {
         Node &ours = *mine.nodes()[i], &given = *theirs.nodes()[i];
         const auto inner = inner_graphs(ours.work), other = inner_graphs(given.work);
         for (std::size_t n = 0; n < inner.size(); ++n) take_over(*inner[n], *other[n]);
+        // Kernels of the other graph have the other handle.
+        if (auto* choice = std::get_if<ConditionalNode>(&ours.work))
+            choice->condition = std::get<ConditionalNode>(given.work).condition;
         if (inner.empty()) ours.work = given.work;
     }
 }
@@ -98,6 +103,8 @@ struct Recorded {
 GraphExec::GraphExec(const Graph& graph, unsigned long long flags)
     : flags_(flags), graph_(graph.clone(false)) {
     list(*graph_, order_);
+    conditions_ = graph.all_conditions();
+    for (const auto& condition : conditions_) require(condition->taken);
     // Each condition is one word, which no second executable graph may have.
     std::size_t taken = 0;
     while (taken < conditions_.size() && !conditions_[taken]->instantiated.exchange(true)) ++taken;
@@ -121,7 +128,6 @@ void GraphExec::list(const Graph& graph, std::vector<Node*>& order) {
             order.push_back(node);
         if (const auto* choice = std::get_if<ConditionalNode>(&node->work)) list_bodies(*choice);
     }
-    conditions_.insert(conditions_.end(), graph.conditions.begin(), graph.conditions.end());
 }
 
 // What cuda.h allows a body to have; NVIDIA's driver refuses the rest here, not as it is added.
@@ -205,8 +211,16 @@ void GraphExec::allocate() {
 CUgraphExecUpdateResult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info) {
     info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
     const auto result = Comparison{info}.run(*graph_, graph);
-    if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS) take_over(*graph_, graph);
+    if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
+    take_over(*graph_, graph);
+    take_conditions(graph.all_conditions());
     return result;
+}
+
+void GraphExec::take_conditions(std::vector<std::shared_ptr<Conditional>> conditions) {
+    for (const auto& condition : conditions_) condition->instantiated = false;
+    conditions_ = std::move(conditions);
+    for (const auto& condition : conditions_) condition->instantiated = true;
 }
 
 // A graph's nodes go into the stream as its work in one piece, one after another: that is one of

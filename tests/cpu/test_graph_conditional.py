@@ -383,3 +383,111 @@ cuda.cuGraphLaunch(ready, 0)
 cuda.cuCtxDestroy_v2(context)
 """
     )
+
+
+def test_handles_of_any_graph_of_the_same_root(graph):
+    """A handle may be of the outermost graph, of a sibling, or of a graph further inside."""
+    cuda, word = graph.cuda, graph.cuda.alloc(16)
+    cuda.cuMemsetD32_v2(word, 0, 4)
+    outer, inner, deepest = (graph.condition(1) for _ in range(3))
+    _, (then,) = graph.choice(graph, outer, IF)
+    _, (second,) = graph.choice(then, inner, IF)
+    _, (third,) = graph.choice(second, deepest, IF)
+    of_body = graph.condition(1, graph=third.handle)
+    _, (last,) = graph.choice(graph, of_body, IF)
+    for n, body in enumerate((then, second, third, last)):
+        body.fill(word + 4 * n, n + 1, 1)
+    graph.run()
+    assert cuda.read(word, 4) == [1, 2, 3, 4]
+    stranger = Graph(cuda)
+    foreign = graph.condition(1, graph=stranger.handle)
+    assert code_of(graph, foreign, IF, 1) == INVALID_VALUE
+    cuda.cuGraphDestroy(stranger.handle)
+    cuda.cuMemFree_v2(word)
+
+
+def test_a_handle_without_a_node(graph):
+    graph.condition(1)
+    assert graph.cuda.code(
+        "cuGraphInstantiateWithFlags", byref(c_void_p()), graph.handle, 0
+    ) == INVALID_VALUE  # fmt: skip
+
+
+UPDATED, TOPOLOGY_CHANGED, UPDATE_NOT_SUPPORTED, UPDATE_FAILURE = 0, 2, 6, 910
+
+
+def like(graph, kind=IF, size=1, value=7, initial=1, flags=ASSIGN, more=False):
+    """Another graph: a condition, whose bodies note a number. The node and the handle."""
+    other = Conditions(graph.cuda, graph.module, graph.numbers)
+    handle = other.condition(initial, flags)
+    node, bodies = other.choice(other, handle, kind, size)
+    for body in bodies:
+        other.note(body, value)
+        if more:
+            other.note(body, value)
+        if kind == WHILE:
+            other.run_kernel(body, "choose", c_uint64(handle), c_uint(0))
+    return other, node
+
+
+def update(graph, ready, other):
+    """The call's code, why not, and which node."""
+    info = ctypes.create_string_buffer(24)
+    code = graph.cuda.code("cuGraphExecUpdate_v2", ready, other.handle, info)
+    return code, *struct.unpack("iiQ", info.raw[:16])[::2]
+
+
+@pytest.mark.parametrize(
+    "change, noted",
+    [({}, [7]), ({"value": 8}, [8]), ({"initial": 0}, []), ({"initial": 5, "value": 9}, [9])],
+)
+def test_an_update_by_a_graph_with_a_condition_of_its_own(graph, change, noted):
+    """The default is the other graph's from then on, and so is the handle."""
+    base, _ = like(graph)
+    ready, (other, _) = base.ready(), like(graph, **change)
+    assert update(graph, ready, other)[:2] == (SUCCESS, UPDATED)
+    graph.cuda.cuGraphDestroy(other.handle)
+    for _ in range(2):
+        graph.cuda.cuGraphLaunch(ready, 0)
+        graph.cuda.cuCtxSynchronize()
+        assert graph.noted() == noted
+    again = base.ready()  # its own condition is free once more
+    graph.cuda.cuGraphExecDestroy(again)
+    graph.cuda.cuGraphExecDestroy(ready)
+    graph.cuda.cuGraphDestroy(base.handle)
+
+
+def test_kernels_of_an_update_set_their_own_condition(graph):
+    """The body of the loop ends it by the handle that its graph has."""
+    base, _ = like(graph, WHILE)
+    ready, (other, _) = base.ready(), like(graph, WHILE, value=6)
+    assert update(graph, ready, other)[:2] == (SUCCESS, UPDATED)
+    graph.cuda.cuGraphLaunch(ready, 0)
+    graph.cuda.cuCtxSynchronize()
+    assert graph.noted() == [6]
+    graph.cuda.cuGraphExecDestroy(ready)
+    for each in (base, other):
+        graph.cuda.cuGraphDestroy(each.handle)
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        ({"kind": WHILE, "initial": 0}, UPDATE_NOT_SUPPORTED),
+        ({"kind": SWITCH, "initial": 0}, UPDATE_NOT_SUPPORTED),
+        ({"size": 2}, UPDATE_NOT_SUPPORTED),
+        ({"more": True}, TOPOLOGY_CHANGED),
+    ],
+)
+def test_an_update_that_changes_a_condition(graph, change, why):
+    base, _ = like(graph)
+    ready, (other, node) = base.ready(), like(graph, **change)
+    code, result, where = update(graph, ready, other)
+    assert (code, result) == (UPDATE_FAILURE, why)
+    assert where == (node if why == UPDATE_NOT_SUPPORTED else 0)
+    graph.cuda.cuGraphLaunch(ready, 0)
+    graph.cuda.cuCtxSynchronize()
+    assert graph.noted() == [7]
+    graph.cuda.cuGraphExecDestroy(ready)
+    for each in (base, other):
+        graph.cuda.cuGraphDestroy(each.handle)

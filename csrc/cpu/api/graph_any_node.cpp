@@ -102,10 +102,12 @@ CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* be
                                                                     : ~0u;
         require(it.type >= CU_GRAPH_COND_TYPE_IF && it.type <= CU_GRAPH_COND_TYPE_SWITCH);
         require(it.size > 0 && it.size <= most);
+        // The handle may be of any graph that this one is in, or that is in it.
+        const auto conditions = to.outermost().all_conditions();
         const auto found =
-            std::find_if(to.conditions.begin(), to.conditions.end(),
+            std::find_if(conditions.begin(), conditions.end(),
                          [&](const auto& condition) { return condition->handle() == it.handle; });
-        require(found != to.conditions.end() && !(*found)->taken);
+        require(found != conditions.end() && !(*found)->taken);
         require(!it.ctx || it.ctx == (*found)->context()->handle());
         ConditionalNode made;
         made.condition = *found;
