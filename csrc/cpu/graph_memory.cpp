@@ -10,12 +10,17 @@
 namespace cupola::cpu {
 namespace {
 
-struct Level {
-    cuuint64_t now = 0, high = 0;
-    void add(std::size_t bytes) { high = std::max(high, now += bytes); }
-};
+// Bytes, as NVIDIA's driver counts them: what launches took stays with the graphs after its free,
+// for later launches, until it is trimmed. All that is reserved counts as used.
 struct Levels {
-    Level used, reserved;
+    cuuint64_t live = 0, kept = 0;  // kept: the most that was live since the last trim
+    cuuint64_t used_high = 0, reserved_high = 0;
+
+    void take(std::size_t bytes) {
+        kept = std::max(kept, live += bytes);
+        used_high = std::max(used_high, kept);
+        reserved_high = std::max(reserved_high, kept);
+    }
 };
 
 // All there is, by address; what is live is held here.
@@ -38,8 +43,6 @@ GraphMemory::GraphMemory(Device& device, std::size_t size) : device_(device), si
     like.kind = Allocation::Kind::graph;
     like.device = device.ordinal();
     address_ = Driver::get().memory.allocate(like, size, 0, device.budget());
-    std::lock_guard lock(table().mutex);
-    table().levels[device.ordinal()].reserved.add(size);
 }
 
 GraphMemory::~GraphMemory() {
@@ -47,7 +50,6 @@ GraphMemory::~GraphMemory() {
     {
         std::lock_guard lock(table().mutex);
         table().all.erase(address_);
-        table().levels[device_.ordinal()].reserved.now -= size_;
     }
     Driver::get().memory.release(address_, device_.budget());
 }
@@ -77,7 +79,7 @@ bool GraphMemory::take() {
     if (live_) return false;
     live_ = true;
     table().live[address_] = shared_from_this();
-    table().levels[device_.ordinal()].used.add(size_);
+    table().levels[device_.ordinal()].take(size_);
     return true;
 }
 
@@ -89,7 +91,7 @@ bool GraphMemory::give() {
     const auto it = table().live.find(address_);
     last = std::move(it->second);
     table().live.erase(it);
-    table().levels[device_.ordinal()].used.now -= size_;
+    table().levels[device_.ordinal()].live -= size_;
     return true;
 }
 
@@ -98,13 +100,12 @@ cuuint64_t GraphMemory::get(int device, CUgraphMem_attribute attribute) {
     const Levels& levels = table().levels[device];
     switch (static_cast<int>(attribute)) {
         case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-            return levels.used.now;
-        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
-            return levels.used.high;
         case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
-            return levels.reserved.now;
+            return levels.kept;
+        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+            return levels.used_high;
         case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
-            return levels.reserved.high;
+            return levels.reserved_high;
         default:
             fail(CUDA_ERROR_INVALID_VALUE);
     }
@@ -114,11 +115,17 @@ void GraphMemory::reset_high(int device, CUgraphMem_attribute attribute) {
     std::lock_guard lock(table().mutex);
     Levels& levels = table().levels[device];
     if (attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH)
-        levels.used.high = levels.used.now;
+        levels.used_high = levels.kept;
     else if (attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
-        levels.reserved.high = levels.reserved.now;
+        levels.reserved_high = levels.kept;
     else
         fail(CUDA_ERROR_INVALID_VALUE);
+}
+
+void GraphMemory::trim(int device) {
+    std::lock_guard lock(table().mutex);
+    Levels& levels = table().levels[device];
+    levels.kept = levels.live;
 }
 
 }  // namespace cupola::cpu

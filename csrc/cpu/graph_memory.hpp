@@ -33,6 +33,8 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
 
     static cuuint64_t get(int device, CUgraphMem_attribute attribute);
     static void reset_high(int device, CUgraphMem_attribute attribute);
+    // Gives up what no launch uses.
+    static void trim(int device);
 
   private:
     Device& device_;

@@ -195,6 +195,11 @@ def used(cuda, which=0):
     return value.value
 
 
+def trimmed(cuda):
+    cuda.cuDeviceGraphMemTrim(0)
+    return used(cuda)
+
+
 def test_memory_within_a_graph(cuda, graph, memory, kernel):
     node, address = graph.allocate(128)
     assert address
@@ -205,25 +210,71 @@ def test_memory_within_a_graph(cuda, graph, memory, kernel):
     for _ in range(2):
         graph.run()
         assert cuda.read(memory, 32) == [4] * 32
-    assert cuda.nvidia or used(cuda) == 0
+    assert trimmed(cuda) == 0
 
 
 @pytest.mark.parametrize("free", ["cuMemFree_v2", "cuMemFreeAsync"])
 def test_memory_that_outlives_the_launch(cuda, graph, free):
     node, address = graph.allocate(128)
     graph.fill(address, 5, 32, after=[node])
-    ready, before = graph.ready(), used(cuda)
+    ready = graph.ready()
+    assert trimmed(cuda) == 0
     cuda.cuGraphLaunch(ready, 0)
     cuda.cuCtxSynchronize()
-    assert cuda.nvidia or used(cuda) > before  # there by the pool's blocks
+    taken = used(cuda)
+    assert taken >= 128
     assert cuda.read(address, 32) == [5] * 32
     assert cuda.code("cuGraphLaunch", ready, 0) == INVALID_VALUE  # the program still has it
     cuda.code(free, address, 0)
     cuda.cuCtxSynchronize()
-    assert cuda.nvidia or used(cuda) == before
+    assert used(cuda) == taken and trimmed(cuda) == 0
     cuda.cuGraphLaunch(ready, 0)
     cuda.cuMemFreeAsync(address, 0)
     cuda.cuCtxSynchronize()
+    cuda.cuGraphExecDestroy(ready)
+    assert trimmed(cuda) == 0
+
+
+USED, USED_HIGH, RESERVED, RESERVED_HIGH = range(4)
+
+
+def test_memory_stays_with_the_graphs_until_it_is_trimmed(cuda, graph):
+    """What NVIDIA's driver counts, which does so in blocks of 32 MiB."""
+    size = 3 << 20
+
+    def counts():
+        return [used(cuda, which) for which in range(4)]
+
+    trimmed(cuda)
+    for which in (USED_HIGH, RESERVED_HIGH):
+        cuda.cuDeviceSetGraphMemAttribute(0, which, byref(c_uint64(0)))
+    node, address = graph.allocate(size)
+    graph.add(FREE, struct.pack("Q", address), after=[node])
+    ready = graph.ready()
+    assert counts() == [0, 0, 0, 0]  # only a launch takes memory
+    for _ in range(2):
+        cuda.cuGraphLaunch(ready, 0)
+        cuda.cuCtxSynchronize()
+        taken = used(cuda)
+        assert taken >= size and counts() == [taken] * 4
+    assert trimmed(cuda) == 0 and counts() == [0, taken, 0, taken]
+    cuda.cuGraphLaunch(ready, 0)
+    cuda.cuCtxSynchronize()
+    cuda.cuGraphExecDestroy(ready)
+    assert counts() == [taken] * 4
+    cuda.cuDeviceGraphMemTrim(0)
+    cuda.cuDeviceSetGraphMemAttribute(0, USED_HIGH, byref(c_uint64(0)))
+    assert counts() == [0, 0, 0, taken]
+
+
+def test_a_trim_leaves_what_the_program_has(cuda, graph):
+    _node, address = graph.allocate(128)
+    ready = graph.ready()
+    cuda.cuGraphLaunch(ready, 0)
+    cuda.cuCtxSynchronize()
+    assert trimmed(cuda) >= 128
+    cuda.cuMemFree_v2(address)
+    assert trimmed(cuda) == 0
     cuda.cuGraphExecDestroy(ready)
 
 

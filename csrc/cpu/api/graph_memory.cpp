@@ -88,10 +88,10 @@ CUPOLA_API CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_att
     });
 }
 
-// Memory goes with its nodes: none is kept beyond them.
 CUPOLA_API CUresult cuDeviceGraphMemTrim(CUdevice device) {
     return entry([&] {
         Driver::get().device(device);
+        GraphMemory::trim(device);
         return CUDA_SUCCESS;
     });
 }
