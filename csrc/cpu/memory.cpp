@@ -229,6 +229,11 @@ bool MemoryMap::accessible(std::uintptr_t address, std::size_t bytes, bool write
     }
 }
 
+bool MemoryMap::host_reads(std::uintptr_t address) const {
+    const auto found = at(address);
+    return found && (found->on_host() || found->kind == Allocation::Kind::managed);
+}
+
 std::optional<Allocation> MemoryMap::at(std::uintptr_t address) const {
     std::shared_lock lock(mutex_);
     auto it = table_.upper_bound(address);

@@ -111,6 +111,8 @@ class MemoryMap final : public AddressSpace {
     // Whether work that runs now may access the bytes; the caller holds a pin. Unlike `reaches` it
     // counts a pool's memory that was freed behind the work, or that the pool still keeps.
     bool accessible(std::uintptr_t address, std::size_t bytes, bool write) const;
+    // Whether the program may read there without a call: page-locked or managed memory.
+    bool host_reads(std::uintptr_t address) const;
 
     // For a range which a pool keeps: whether the program has it, and how large it asked.
     void hand_out(std::uintptr_t begin, std::size_t size, const Context* context);

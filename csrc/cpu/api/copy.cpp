@@ -19,6 +19,14 @@ CUresult linear(Space to, std::uintptr_t destination, Space from, std::uintptr_t
         [&] { return copy(to, destination, from, source, bytes, *Stream::from(stream), wait); });
 }
 
+CUresult between_devices(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    return entry([&] {
+        const MemoryMap& memory = Driver::get().memory;
+        return copy(Space::device, to, Space::device, from, bytes, *Stream::from(stream),
+                    memory.host_reads(to) || memory.host_reads(from));
+    });
+}
+
 // Contexts of a peer copy say where the memory is, which its address says already.
 CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
               size_t bytes, CUstream stream, bool wait) {
@@ -56,13 +64,14 @@ CUPOLA_API CUresult cuMemcpyDtoH_v2_ptds(void* to, CUdeviceptr from, size_t byte
     return linear(Space::host, integer(to), Space::device, from, bytes, CU_STREAM_PER_THREAD, true);
 }
 
-// Between device memory the host does not wait, as on hardware: no host memory is touched.
+// Between device memory the host does not wait, as on hardware. Page-locked and managed memory has
+// device addresses, too.
 CUPOLA_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return linear(Space::device, to, Space::device, from, bytes, CU_STREAM_LEGACY, false);
+    return between_devices(to, from, bytes, CU_STREAM_LEGACY);
 }
 CUPOLA_ALIAS(cuMemcpyDtoD, cuMemcpyDtoD_v2);
 CUPOLA_API CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return linear(Space::device, to, Space::device, from, bytes, CU_STREAM_PER_THREAD, false);
+    return between_devices(to, from, bytes, CU_STREAM_PER_THREAD);
 }
 
 CUPOLA_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,

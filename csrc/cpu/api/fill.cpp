@@ -1,4 +1,5 @@
-// csrc/cpu/api/fill.cpp - cu* entry points: fills. None waits: no host memory is touched.
+// csrc/cpu/api/fill.cpp - cu* entry points: fills. A synchronous one waits where the host can read
+// the memory, as NVIDIA's driver does.
 #include "cpu/copy.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
@@ -7,28 +8,27 @@ using namespace cupola::cpu;
 
 namespace {
 
-CUresult line(CUdeviceptr to, std::uint32_t value, std::size_t element, std::size_t count,
-              CUstream stream) {
+CUresult rectangle(CUdeviceptr to, std::size_t pitch, std::uint32_t value, std::size_t element,
+                   std::size_t width, std::size_t height, CUstream stream, bool wait = false) {
     return entry([&] {
-        return fill({to, 0, value, element, count, 1}, *Stream::from(stream), false);
+        return fill({to, pitch, value, element, width, height}, *Stream::from(stream),
+                    wait && Driver::get().memory.host_reads(to));
     });
 }
 
-CUresult rectangle(CUdeviceptr to, std::size_t pitch, std::uint32_t value, std::size_t element,
-                   std::size_t width, std::size_t height, CUstream stream) {
-    return entry([&] {
-        return fill({to, pitch, value, element, width, height}, *Stream::from(stream), false);
-    });
+CUresult line(CUdeviceptr to, std::uint32_t value, std::size_t element, std::size_t count,
+              CUstream stream, bool wait = false) {
+    return rectangle(to, 0, value, element, count, 1, stream, wait);
 }
 
 }  // namespace
 
 CUPOLA_API CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-    return line(to, value, 1, count, CU_STREAM_LEGACY);
+    return line(to, value, 1, count, CU_STREAM_LEGACY, true);
 }
 CUPOLA_ALIAS(cuMemsetD8, cuMemsetD8_v2);
 CUPOLA_API CUresult cuMemsetD8_v2_ptds(CUdeviceptr to, unsigned char value, size_t count) {
-    return line(to, value, 1, count, CU_STREAM_PER_THREAD);
+    return line(to, value, 1, count, CU_STREAM_PER_THREAD, true);
 }
 CUPOLA_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
                                     CUstream stream) {
@@ -41,12 +41,12 @@ CUPOLA_API CUresult cuMemsetD8Async_ptsz(CUdeviceptr to, unsigned char value, si
 
 CUPOLA_API CUresult cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
                                     size_t height) {
-    return rectangle(to, pitch, value, 1, width, height, CU_STREAM_LEGACY);
+    return rectangle(to, pitch, value, 1, width, height, CU_STREAM_LEGACY, true);
 }
 CUPOLA_ALIAS(cuMemsetD2D8, cuMemsetD2D8_v2);
 CUPOLA_API CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr to, size_t pitch, unsigned char value,
                                          size_t width, size_t height) {
-    return rectangle(to, pitch, value, 1, width, height, CU_STREAM_PER_THREAD);
+    return rectangle(to, pitch, value, 1, width, height, CU_STREAM_PER_THREAD, true);
 }
 CUPOLA_API CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value,
                                       size_t width, size_t height, CUstream stream) {
@@ -58,11 +58,11 @@ CUPOLA_API CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr to, size_t pitch, unsigne
 }
 
 CUPOLA_API CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
-    return line(to, value, 2, count, CU_STREAM_LEGACY);
+    return line(to, value, 2, count, CU_STREAM_LEGACY, true);
 }
 CUPOLA_ALIAS(cuMemsetD16, cuMemsetD16_v2);
 CUPOLA_API CUresult cuMemsetD16_v2_ptds(CUdeviceptr to, unsigned short value, size_t count) {
-    return line(to, value, 2, count, CU_STREAM_PER_THREAD);
+    return line(to, value, 2, count, CU_STREAM_PER_THREAD, true);
 }
 CUPOLA_API CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count,
                                      CUstream stream) {
@@ -75,12 +75,12 @@ CUPOLA_API CUresult cuMemsetD16Async_ptsz(CUdeviceptr to, unsigned short value, 
 
 CUPOLA_API CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value,
                                      size_t width, size_t height) {
-    return rectangle(to, pitch, value, 2, width, height, CU_STREAM_LEGACY);
+    return rectangle(to, pitch, value, 2, width, height, CU_STREAM_LEGACY, true);
 }
 CUPOLA_ALIAS(cuMemsetD2D16, cuMemsetD2D16_v2);
 CUPOLA_API CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr to, size_t pitch, unsigned short value,
                                           size_t width, size_t height) {
-    return rectangle(to, pitch, value, 2, width, height, CU_STREAM_PER_THREAD);
+    return rectangle(to, pitch, value, 2, width, height, CU_STREAM_PER_THREAD, true);
 }
 CUPOLA_API CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value,
                                        size_t width, size_t height, CUstream stream) {
@@ -92,11 +92,11 @@ CUPOLA_API CUresult cuMemsetD2D16Async_ptsz(CUdeviceptr to, size_t pitch, unsign
 }
 
 CUPOLA_API CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t count) {
-    return line(to, value, 4, count, CU_STREAM_LEGACY);
+    return line(to, value, 4, count, CU_STREAM_LEGACY, true);
 }
 CUPOLA_ALIAS(cuMemsetD32, cuMemsetD32_v2);
 CUPOLA_API CUresult cuMemsetD32_v2_ptds(CUdeviceptr to, unsigned int value, size_t count) {
-    return line(to, value, 4, count, CU_STREAM_PER_THREAD);
+    return line(to, value, 4, count, CU_STREAM_PER_THREAD, true);
 }
 CUPOLA_API CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count,
                                      CUstream stream) {
@@ -109,12 +109,12 @@ CUPOLA_API CUresult cuMemsetD32Async_ptsz(CUdeviceptr to, unsigned int value, si
 
 CUPOLA_API CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
                                      size_t height) {
-    return rectangle(to, pitch, value, 4, width, height, CU_STREAM_LEGACY);
+    return rectangle(to, pitch, value, 4, width, height, CU_STREAM_LEGACY, true);
 }
 CUPOLA_ALIAS(cuMemsetD2D32, cuMemsetD2D32_v2);
 CUPOLA_API CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr to, size_t pitch, unsigned int value,
                                           size_t width, size_t height) {
-    return rectangle(to, pitch, value, 4, width, height, CU_STREAM_PER_THREAD);
+    return rectangle(to, pitch, value, 4, width, height, CU_STREAM_PER_THREAD, true);
 }
 CUPOLA_API CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value,
                                        size_t width, size_t height, CUstream stream) {
