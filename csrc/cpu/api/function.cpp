@@ -40,8 +40,10 @@ CUPOLA_API CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
 
 CUPOLA_API CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
                                        size_t* size) {
-    return entry(
-        [&] { return parameter_info(Function::from(function)->kernel(), index, offset, size); });
+    return entry([&] {
+        require(function);
+        return parameter_info(Function::from(function)->kernel(), index, offset, size);
+    });
 }
 
 CUPOLA_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {

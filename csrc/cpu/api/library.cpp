@@ -153,7 +153,7 @@ CUPOLA_API CUresult cuKernelGetLibrary(CUlibrary* out, CUkernel kernel) {
 
 CUPOLA_API CUresult cuKernelGetName(const char** name, CUkernel kernel) {
     return entry([&] {
-        require(name);
+        require(name && kernel);
         *name = kernel_of(kernel)->name().c_str();
         return CUDA_SUCCESS;
     });
@@ -188,6 +188,8 @@ CUPOLA_API CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config,
 CUPOLA_API CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
                                          size_t* size) {
     return entry([&] {
+        Context::usable();
+        require(kernel);
         const auto which = kernel_of(kernel);
         return parameter_info(which->kernel(*which->library()), index, offset, size);
     });

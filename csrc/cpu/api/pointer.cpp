@@ -120,8 +120,7 @@ CUresult put_known(void* data, CUpointer_attribute attribute, const Allocation& 
 CUPOLA_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
                                           CUdeviceptr pointer) {
     return entry([&] {
-        Context::current();  // answers after a fault too
-        require(data);
+        require(data);  // no context is needed, and the answer comes after a fault too
         const auto found = Driver::get().memory.at(pointer);
         require(found.has_value());
         return put_known(data, attribute, *found, pointer);
@@ -131,7 +130,6 @@ CUPOLA_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attrib
 CUPOLA_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes,
                                            void** data, CUdeviceptr pointer) {
     return entry([&] {
-        Context::usable();
         require(count && attributes && data);
         const auto found = Driver::get().memory.at(pointer);
         for (unsigned i = 0; i < count; ++i) {

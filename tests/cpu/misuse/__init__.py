@@ -38,6 +38,8 @@ BEFORE = {
         ("cuModuleLoadData", out(), PTX),
         ("cuGraphCreate", out(), 0),
         ("cuPointerGetAttribute", out(), 2, 0),
+        ("cuCheckpointProcessGetState", os.getpid(), out()),
+        ("cuCheckpointProcessLock", os.getpid(), NULL),
         ("cuProfilerStart",),
         ("cuLaunchKernel", 0, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL),
     ]

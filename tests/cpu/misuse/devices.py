@@ -1,5 +1,6 @@
 """Misuse of devices and contexts."""
 
+import os
 from ctypes import byref, c_uint64
 
 from ..abi import *
@@ -84,6 +85,36 @@ cases(
     cuDevicePrimaryCtxGetState={
         "null flags": lambda w: w.cuDevicePrimaryCtxGetState(0, NULL, out()),
         "null active": lambda w: w.cuDevicePrimaryCtxGetState(0, out(), NULL),
+    },
+)
+
+# No process has this number: Linux gives at most 2^22.
+NOBODY = 999999999
+
+cases(
+    cuCheckpointProcessGetState={
+        "null": lambda w: w.cuCheckpointProcessGetState(os.getpid(), NULL),
+        "itself": lambda w: w.cuCheckpointProcessGetState(os.getpid(), out()),
+        "no process": lambda w: w.cuCheckpointProcessGetState(NOBODY, out()),
+        "zero": lambda w: w.cuCheckpointProcessGetState(0, out()),
+    },
+    cuCheckpointProcessGetRestoreThreadId={
+        "null": lambda w: w.cuCheckpointProcessGetRestoreThreadId(os.getpid(), NULL),
+        "zero": lambda w: w.cuCheckpointProcessGetRestoreThreadId(0, out()),
+    },
+    cuCheckpointProcessLock={
+        "no process": lambda w: w.cuCheckpointProcessLock(NOBODY, NULL),
+        "zero": lambda w: w.cuCheckpointProcessLock(0, NULL),
+        "negative": lambda w: w.cuCheckpointProcessLock(-1, NULL),
+    },
+    cuCheckpointProcessCheckpoint={
+        "not locked": lambda w: w.cuCheckpointProcessCheckpoint(os.getpid(), NULL),
+    },
+    cuCheckpointProcessRestore={
+        "not locked": lambda w: w.cuCheckpointProcessRestore(os.getpid(), NULL),
+    },
+    cuCheckpointProcessUnlock={
+        "not locked": lambda w: w.cuCheckpointProcessUnlock(os.getpid(), NULL),
     },
 )
 

@@ -6,6 +6,8 @@ from ctypes import byref, c_int, c_uint64, c_void_p
 from ..abi import *
 from .world import NULL, cases, out, packed
 
+SINK = c_uint64()
+
 cases(
     cuMemAlloc_v2={
         "null": lambda w: w.cuMemAlloc_v2(NULL, 16),
@@ -142,8 +144,23 @@ cases(
         "base address of memory": lambda w: w.cuPointerGetAttribute(out(), 19, w.memory),
         "block id of memory": lambda w: w.cuPointerGetAttribute(out(), 20, w.memory),
         "of null": lambda w: w.cuPointerGetAttribute(out(), 2, 0),
+        "pageable, without a context": lambda w: w.without_context(
+            lambda: w.cuPointerGetAttribute(out(), 2, w.pageable)
+        ),
+        "memory, without a context": lambda w: (
+            w.memory,
+            w.without_context(lambda: w.cuPointerGetAttribute(out(), 2, w.memory)),
+        )[1],
     },
     cuPointerGetAttributes={
+        "pageable, without a context": lambda w: w.without_context(
+            lambda: w.cuPointerGetAttributes(
+                1, byref(c_int(2)), byref(c_void_p(ctypes.addressof(SINK))), w.pageable
+            )
+        ),
+        "none, without a context": lambda w: w.without_context(
+            lambda: w.cuPointerGetAttributes(0, NULL, NULL, w.pageable)
+        ),
         "none": lambda w: w.cuPointerGetAttributes(0, NULL, NULL, w.memory),
         "null": lambda w: w.cuPointerGetAttributes(1, NULL, NULL, w.memory),
         "unknown": lambda w: w.cuPointerGetAttributes(

@@ -133,7 +133,22 @@ cases(
         "null": lambda w: w.cuFuncGetName(NULL, w.function),
         "null function": lambda w: w.cuFuncGetName(out(), 0),
     },
+    cuKernelGetName={
+        "null kernel": lambda w: w.cuKernelGetName(out(), 0),
+    },
+    cuKernelGetLibrary={
+        "null kernel": lambda w: w.cuKernelGetLibrary(out(), 0),
+    },
+    cuKernelGetParamInfo={
+        "null kernel": lambda w: w.cuKernelGetParamInfo(0, 0, out(), out()),
+        "without a context": lambda w: (
+            lambda kernel: w.without_context(
+                lambda: w.cuKernelGetParamInfo(kernel, 0, out(), out())
+            )
+        )(w.made("cuLibraryGetKernel", w.library, b"add1")),
+    },
     cuFuncGetParamInfo={
+        "null function": lambda w: w.cuFuncGetParamInfo(0, 0, out(), out()),
         "beyond": lambda w: w.cuFuncGetParamInfo(w.function, 0, out(), out()),
         "null": lambda w: w.cuFuncGetParamInfo(w.driver.function(w.module, "add1"), 0, NULL, NULL),
     },
