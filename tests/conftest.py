@@ -1,10 +1,14 @@
-"""tests/conftest.py - which driver the tests run on, and the markers that depend on it."""
+"""tests/conftest.py - which driver the tests run on, which tests that leaves out, and which may be
+skipped.
+"""
 
 import functools
 import importlib.metadata
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +33,11 @@ def pytest_addoption(parser):
         choices=("cpu", "cuda", "auto"),
         help="what CUPOLA_DRIVER is for the tests (default: cuda where there is a GPU, else cpu)",
     )
+    parser.addoption(
+        "--no-skips",
+        action="store_true",
+        help="a test that is skipped has failed, unless tests/skips.txt names it",
+    )
 
 
 @functools.cache
@@ -36,11 +45,26 @@ def chosen(config):
     """What CUPOLA_DRIVER is for the tests; processes of theirs have it from the first one."""
     if hasattr(config, "workerinput"):
         return os.environ["CUPOLA_DRIVER"]
-    choice = config.getoption("--driver")
-    if choice is None:
-        found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
-        choice = "cpu" if found.returncode else "cuda"
-    return choice
+    return config.getoption("--driver") or present()
+
+
+@functools.cache
+def present():
+    """The driver that this machine has."""
+    found = subprocess.run([sys.executable, "-c", HAS_GPU], capture_output=True)
+    return "cpu" if found.returncode else "cuda"
+
+
+def left_out(config, items):
+    """The tests of the other driver. They are deselected: there is nothing to skip."""
+    kind = chosen(config)
+    name = "cuda_only" if (present() if kind == "auto" else kind) == "cpu" else "cpu_only"
+    for item in items:
+        marker = item.get_closest_marker(name)
+        if marker is not None:
+            reason = marker.kwargs.get("reason") or (marker.args[0] if marker.args else "")
+            assert reason, f"{item.nodeid}: {name} wants a reason"
+            yield item
 
 
 def pytest_configure(config):
@@ -65,6 +89,9 @@ LONGEST = ("sanitizer", "install", "fuzz")
 
 
 def pytest_collection_modifyitems(config, items):
+    if out := list(left_out(config, items)):
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in set(out)]
     if hasattr(config, "workerinput"):
         places = {name: place for place, name in enumerate(LONGEST)}
         items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
@@ -91,11 +118,40 @@ def driver():
     return cupola.driver.info().kind
 
 
-@pytest.fixture(autouse=True)
-def _only_where_it_can_run(request):
-    for other, name in (("cpu", "cuda_only"), ("cuda", "cpu_only")):
-        marker = request.node.get_closest_marker(name)
-        if marker is not None and request.getfixturevalue("driver") == other:
-            reason = marker.kwargs.get("reason") or (marker.args[0] if marker.args else "")
-            assert reason, f"{name} wants a reason"
-            pytest.skip(f"{name}: {reason}")
+SKIPS = Path(__file__).with_name("skips.txt")
+
+
+@functools.cache
+def may_skip():
+    """Patterns of tests/skips.txt, whose lines are a node ID with any number of * and a reason."""
+    patterns = []
+    for line in SKIPS.read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, reason = re.split(r" {2,}", line.strip(), maxsplit=1)
+            assert reason, f"{SKIPS}: {name} wants a reason"
+            patterns.append(".*".join(map(re.escape, name.split("*"))))
+    return re.compile("|".join(patterns) or r"(?!)")
+
+
+def refuse_skip(config, report):
+    """Make a failure of a skip that skips.txt does not name."""
+    if report.skipped and not hasattr(report, "wasxfail") and config.getoption("--no-skips"):
+        name = Path(config.rootpath, report.nodeid).as_posix()
+        name = name.removeprefix(f"{SKIPS.parent.parent.as_posix()}/")
+        if not may_skip().fullmatch(name):
+            report.outcome = "failed"
+            report.longrepr = f"{name}: {report.longrepr[2]}; {SKIPS.name} does not name it"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    refuse_skip(item.config, report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    report = yield
+    refuse_skip(collector.config, report)
+    return report

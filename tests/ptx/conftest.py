@@ -21,6 +21,22 @@ def started():
     return Driver()
 
 
+@pytest.fixture(scope="session")
+def nvcc():
+    """The toolkit's compiler: the machine's, or the one in NVIDIA's wheels."""
+    import images  # which needs cupola's build, as most of these tests don't
+
+    return str(images.nvcc().nvcc)
+
+
+@pytest.fixture(scope="session")
+def ptxas():
+    """The toolkit's assembler."""
+    import images
+
+    return str(images.nvcc().tool("ptxas"))
+
+
 @pytest.fixture
 def driver(started, request):
     started.make_current()

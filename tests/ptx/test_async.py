@@ -58,15 +58,22 @@ def text_of(body, head=""):
 # -- cp.async ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["cp.async.ca.shared.global", "cp.async.ca.shared::cta.global",
-                                 "cp.async.cg.shared.global.L2::128B", "cp.async.ca.shared.global.L2::cache_hint.L2::64B"])  # fmt: skip
-@pytest.mark.parametrize("size", [4, 8, 16])
-@pytest.mark.parametrize("form", ["whole", "some", "constant", "none"])
+COPIES = ["cp.async.ca.shared.global", "cp.async.ca.shared::cta.global",
+          "cp.async.cg.shared.global.L2::128B", "cp.async.ca.shared.global.L2::cache_hint.L2::64B"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "form, size, how",
+    [
+        (form, size, how)
+        for how in COPIES
+        for size in ((16,) if ".cg" in how else (4, 8, 16))
+        for form in ("whole", "some", "constant", "none")
+    ],
+)
 def test_copies(how, size, form, driver, load):
     if driver.on_hardware and "cache_hint" in how:
         pytest.skip("an H200 calls it an illegal instruction")
-    if ".cg" in how and size != 16:
-        pytest.skip("the form has 16 bytes")
     last = {"whole": "", "some": ", %r7", "constant": f", {size - 3}", "none": ", %p1"}[form]
     policy = ", %rd9" if "cache_hint" in how else ""
     body = f"""

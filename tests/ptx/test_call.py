@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """Calls through pointers, addresses of functions, and device code's malloc and free."""
 
-import os
-import shutil
 import subprocess
 
 import numpy as np
@@ -213,11 +211,10 @@ def test_targets_that_are_refused(what, driver, load):
     assert driver.on_hardware or NAMED[what][2] in error.value.log
 
 
-@pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
-def test_ptxas_takes_the_same_targets(tmp_path):
+def test_ptxas_takes_the_same_targets(tmp_path, ptxas):
     for what, (_, _, wrong) in NAMED.items():
         (tmp_path / "k.ptx").write_text(named(what))
-        command = ["ptxas", "-arch=sm_75", "-c", "-O0", "k.ptx", "-o", "k.cubin"]
+        command = [ptxas, "-arch=sm_75", "-c", "-O0", "k.ptx", "-o", "k.cubin"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode == 0) == (wrong is None), (what, done.stderr)
 
@@ -293,10 +290,7 @@ extern "C" __global__ void twice_freed() { char* p = static_cast<char*>(malloc(8
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    if not os.path.exists(nvcc):
-        pytest.skip("no nvcc")
+def program(tmp_path_factory, nvcc):
     folder = tmp_path_factory.mktemp("call")
     (folder / "k.cu").write_text(PROGRAM)
     subprocess.run([nvcc, "-ptx", "-arch=compute_75", "k.cu"], cwd=folder, check=True)

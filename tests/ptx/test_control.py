@@ -1,8 +1,6 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """Control flow, calls, printf and assert, and errors with their lines."""
 
-import os
-import shutil
 import subprocess
 
 import numpy as np
@@ -218,10 +216,7 @@ extern "C" __global__ void check(int n) { assert(n != (int)threadIdx.x); }
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory):
-    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    if not os.path.exists(nvcc):
-        pytest.skip("no nvcc")
+def compiled(tmp_path_factory, nvcc):
     folder = tmp_path_factory.mktemp("ptx")
 
     def compile_(source):

@@ -55,11 +55,10 @@ def test_reasons_are_of_rows_that_there_are():
     assert set(forms.CHAPTERS) <= {row.chapter for row in table.rows()}
 
 
-@pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
-def test_nvidias_assembler_takes_them(tmp_path):
+def test_nvidias_assembler_takes_them(tmp_path, ptxas):
     file = tmp_path / "programs.ptx"
     file.write_text(batch.of_seeds(range(40))[0])
-    command = ["ptxas", "-arch=sm_90", "-O1", str(file), "-o", str(tmp_path / "programs.cubin")]
+    command = [ptxas, "-arch=sm_90", "-O1", str(file), "-o", str(tmp_path / "programs.cubin")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

@@ -1,7 +1,6 @@
 """Modifiers in other orders than the manual's: assemblers take them, code generators write them."""
 
 import itertools
-import shutil
 import subprocess
 
 import pytest
@@ -89,10 +88,9 @@ def test_what_is_no_order_of_them(statement, driver):
     assert error.value.code == ptx.INVALID_PTX
 
 
-@pytest.mark.skipif(not shutil.which("ptxas"), reason="no ptxas")
-def test_ptxas_takes_the_same(tmp_path):
+def test_ptxas_takes_the_same(tmp_path, ptxas):
     for part in [[*statements(), *TAKEN], *[[wrong] for wrong in WRONG + REFUSED]]:
         (tmp_path / "k.ptx").write_text(HEAD + "\n".join(part) + "\nret; }\n")
-        command = ["ptxas", "-arch=sm_90a", "-O0", "k.ptx", "-o", "k.cubin"]
+        command = [ptxas, "-arch=sm_90a", "-O0", "k.ptx", "-o", "k.cubin"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode == 0) == (len(part) > 1), (part[:1], done.stderr)

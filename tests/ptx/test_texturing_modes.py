@@ -1,9 +1,7 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """`.texmode_unified` and `.texmode_independent`: what NVIDIA's assembler takes, and what it says."""
 
-import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -114,12 +112,7 @@ def test_what_is_asked_of_textures_samplers_and_surfaces(load, driver, mode, ope
         assert ("samplers apart from textures" in error.value.log) == (apart and taken)
 
 
-def test_ptxas_takes_the_same_of_textures_samplers_and_surfaces(tmp_path):
-    import images  # which needs cupola's build, as the tests above don't
-
-    ptxas = pathlib.Path(images.nvcc().nvcc).with_name("ptxas")
-    if not shutil.which(ptxas):
-        pytest.skip("no ptxas")
+def test_ptxas_takes_the_same_of_textures_samplers_and_surfaces(tmp_path, ptxas):
     source = tmp_path / "asked.ptx"
     for (mode, operand), taken in TAKEN.items():
         source.write_text(object_text(mode, operand, STATEMENTS))

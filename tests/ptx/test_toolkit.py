@@ -215,18 +215,14 @@ def test_atomics(library, driver):
     bits = 0
     for n in range(grid * block):
         bits ^= 1 << n % block % 31
-    assert (
-        list(out) == [2 * grid * block, grid * block - 1, bits, 9, 7] + [block] * grid
-        or out[4] == 9
-    )
-    assert list(out[:4]) == [2 * grid * block, grid * block - 1, bits, 9]
-    assert (out[5:] == block).all() and total[0] == grid * block / 2
+    # One thread exchanges 7 for 9, and it alone writes what it found.
+    assert list(out) == [2 * grid * block, grid * block - 1, bits, 9, 7] + [block] * grid
+    assert total[0] == grid * block / 2
 
 
 @pytest.mark.parametrize("block", [32, 127, 256])
 def test_threads_that_wait_for_each_other(block, library, driver):
-    if math.gcd(block, 37) != 1:
-        pytest.skip("not a permutation")
+    assert math.gcd(block, 37) == 1  # a permutation
     out = np.zeros(block, np.int32)
     library("random").run("chain", 1, block, [out])
     t = np.arange(block)

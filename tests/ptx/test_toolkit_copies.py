@@ -71,9 +71,8 @@ def test_a_thread_of_its_own(module):
 
 
 @pytest.mark.parametrize("size", [4, 512, 4096])
+@pytest.mark.parametrize("architecture", [90], indirect=True)
 def test_bulk(size, module, architecture):
-    if architecture < 90:
-        pytest.skip("for sm_90 and newer")
     a = np.arange(3 * size, dtype=np.int32)
     out = np.zeros_like(a)
     module.run("by_bulk", 3, 96, [a, out, c_int(size)], shared=size * 4)
