@@ -114,8 +114,13 @@ def test_the_toolkits_own_stub(tmp_path):
 
 
 def test_no_nvidia_driver_is_no_warning(tmp_path):
-    if subprocess.run([sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"],
-                      capture_output=True).returncode == 0:  # fmt: skip
+    if (
+        subprocess.run(
+            [sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"],
+            capture_output=True,
+        ).returncode
+        == 0
+    ):
         pytest.skip("this machine has NVIDIA's driver library")
     answer = good(INFO)
     assert answer.stdout.strip().endswith("|this machine has no NVIDIA driver")
@@ -202,3 +207,28 @@ def test_malformed_variables_of_the_cpu_device_are_refused():
     answer = run(INFO, CUPOLA_DRIVER="cpu", CUPOLA_CPU_THREADS="many")
     assert answer.returncode == 1
     assert "CUPOLA_CPU_THREADS" in answer.stderr and "DriverError" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("CUPOLA_STAGING_BYTES", value, "a number of bytes, as in 1000000, 64K, 512MiB or 2G")
+        for value in ("abc", "4MB", "-1", "1.5M", " 1", "0x10", "1MiBs", "9" * 20, "9" * 19 + "K")
+    ]
+    + [
+        ("CUPOLA_STAGING_THREADS", value, "a whole number from 1 to 16")
+        for value in ("two", "0", "17", "3x", "+3", "4294967297")
+    ]
+    + [
+        ("CUPOLA_CPU_THREADS", value, "a whole number from 1 to 1024")
+        for value in ("many", "0", "1025", "4 ", "4294967297")
+    ]
+    + [
+        ("CUPOLA_CPU_TIMEOUT", value, "a number of seconds, 0 or more")
+        for value in ("soon", "-1", "inf", "1s", " 1", "1,5")
+    ],
+)
+def test_numbers_that_are_none_are_refused(name, value, expected):
+    answer = run(INFO, CUPOLA_DRIVER="cpu", **{name: value})
+    assert answer.returncode == 1
+    assert f'{name} is "{value}"; expected {expected}' in answer.stderr

@@ -5,100 +5,73 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "cpu/exec/levels.hpp"
+#include "platform/environment.hpp"
 
 namespace cupola::cpu {
 namespace {
 
-const char* variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value && *value ? value : nullptr;
-}
-
-bool whole(const char* name, int low, int high, int& out, std::string& error) {
-    const char* text = variable(name);
-    if (!text) return true;
-    char* end = nullptr;
-    errno = 0;
-    const long value = std::strtol(text, &end, 10);
-    if (errno || *end || value < low || value > high) {
-        error = std::string(name) + "='" + text + "': a whole number from " + std::to_string(low) +
-                " to " + std::to_string(high) + " is wanted";
-        return false;
-    }
+bool whole(const char* name, std::uint64_t low, std::uint64_t high, int& out, std::string& error) {
+    auto value = static_cast<std::uint64_t>(out);
+    if (!environment::read_whole(name, low, high, value, error)) return false;
     out = static_cast<int>(value);
-    return true;
-}
-
-bool seconds(const char* name, double& out, std::string& error) {
-    const char* text = variable(name);
-    if (!text) return true;
-    char* end = nullptr;
-    const double value = std::strtod(text, &end);
-    if (end == text || *end || !std::isfinite(value) || value < 0) {
-        error = std::string(name) + "='" + text + "': a number of seconds, zero or more, is wanted";
-        return false;
-    }
-    out = value;
     return true;
 }
 
 // Only capabilities whose limits (capability.cpp) are known: any other would be made up.
 bool known_capability(const char* name, int& out, std::string& error) {
-    const char* text = variable(name);
-    if (!text) return true;
-    static constexpr int known[] = {50, 52, 60, 61, 70, 75, 80, 86, 87, 89, 90, 100, 103, 120};
-    std::string digits = text;
+    const std::string_view text = environment::text_of(name);
+    if (text.empty()) return true;
+    static constexpr std::uint64_t known[] = {50, 52, 60, 61, 70,  75,  80,
+                                              86, 87, 89, 90, 100, 103, 120};
+    std::string digits(text);
     const auto dot = digits.find('.');
     if (dot != std::string::npos && dot + 2 == digits.size()) digits.erase(dot, 1);
-    char* end = nullptr;
-    const long value = std::strtol(digits.c_str(), &end, 10);
-    if (!std::isdigit(static_cast<unsigned char>(digits[0])) || *end ||
-        std::find(std::begin(known), std::end(known), value) == std::end(known)) {
-        error = std::string(name) + "='" + text + "': a compute capability is wanted, one of";
-        for (const int each : known)
-            error += " " + std::to_string(each / 10) + "." + std::to_string(each % 10);
-        return false;
+    std::string_view rest = digits;
+    std::uint64_t value = 0;
+    if (environment::take_digits(rest, value) && rest.empty() &&
+        std::find(std::begin(known), std::end(known), value) != std::end(known)) {
+        out = static_cast<int>(value);
+        return true;
     }
-    out = static_cast<int>(value);
-    return true;
+    std::string expected = "a compute capability, one of";
+    for (const std::uint64_t each : known)
+        expected += " " + std::to_string(each / 10) + "." + std::to_string(each % 10);
+    error = environment::refusal(name, text, expected);
+    return false;
 }
 
 bool known_mode(const char* name, native::Mode& out, std::string& error) {
-    const char* text = variable(name);
-    if (!text) return true;
+    const std::string_view text = environment::text_of(name);
+    if (text.empty()) return true;
     for (const auto& [word, meant] :
          {std::pair("interpret", native::Mode::interpret), std::pair("ahead", native::Mode::ahead),
           std::pair("compile", native::Mode::compile), std::pair("auto", native::Mode::automatic)})
-        if (std::strcmp(text, word) == 0) {
+        if (text == word) {
             out = meant;
             return true;
         }
-    error = std::string(name) + "='" + text + "': interpret, ahead, compile or auto is wanted";
+    error = environment::refusal(name, text, "interpret, ahead, compile or auto");
     return false;
 }
 
 // Words with commas between them.
 bool known_checks(const char* name, watch::Checks& out, std::string& error) {
-    const char* text = variable(name);
-    if (!text) return true;
-    const std::string_view all = text;
+    const std::string_view all = environment::text_of(name);
+    if (all.empty()) return true;
     for (std::size_t from = 0; from <= all.size();) {
         const std::size_t comma = std::min(all.find(',', from), all.size());
         const std::string_view word = all.substr(from, comma - from);
         const bool every = word == "all";
         if (!every && word != "memory" && word != "race" && word != "init" && word != "sync") {
-            error = std::string(name) + "='" + text +
-                    "': memory, race, init, sync, several of them with commas between, or all is "
-                    "wanted";
+            error = environment::refusal(
+                name, all, "memory, race, init, sync, several of them with commas between, or all");
             return false;
         }
         out.memory |= every || word == "memory";
@@ -111,11 +84,10 @@ bool known_checks(const char* name, watch::Checks& out, std::string& error) {
 }
 
 bool known_level(const char* name, std::string& error) {
-    const char* text = variable(name);
-    if (!text || exec::use_level(text)) return true;
-    error =
-        std::string(name) + "='" + text +
-        "': a level of the instruction set that this build has and the processor runs is wanted";
+    const std::string_view text = environment::text_of(name);
+    if (text.empty() || exec::use_level(text.data())) return true;
+    error = environment::refusal(
+        name, text, "a level of the instruction set that this build has and the processor runs");
     return false;
 }
 
@@ -152,7 +124,7 @@ bool Settings::read(Settings& settings, std::string& error) {
            known_level("CUPOLA_CPU_LEVEL", error) &&
            known_mode("CUPOLA_CPU_MODE", settings.mode, error) &&
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
-           seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error) &&
+           environment::read_seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error) &&
            known_checks("CUPOLA_CPU_CHECK", settings.checks, error);
 }
 

@@ -83,18 +83,20 @@ Ref<Graph> Capture::end(Stream& stream) {
             return each->origin->handle == stream.handle &&
                    &each->origin->context == &stream.context;
         });
-        if (it == all.all.end())
+        if (it == all.all.end() || (*it)->ending)
             fail(CUPOLA_ERROR_VALUE, "no capture was begun at this stream, or it has ended");
         capture = *it;
+        capture->ending = true;  // of several threads one ends it
     }
     struct Finish {
         Captures& all;
         std::shared_ptr<Capture>& capture;
         bool keep = false;
         ~Finish() {
-            if (keep) return;
             {
                 std::lock_guard<std::mutex> lock(all.mutex);
+                capture->ending = false;
+                if (keep) return;
                 all.all.erase(std::find(all.all.begin(), all.all.end(), capture));
             }
             running.fetch_sub(1);

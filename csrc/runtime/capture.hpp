@@ -41,6 +41,7 @@ class Capture {
     std::uint64_t id = 0;
     std::shared_ptr<Box> box = std::make_shared<Box>();  // what the graph will hold
     std::vector<Ref<Callback>> calls;                    // what it will call; under box->mutex
+    bool ending = false;                                 // a thread is about to end it
 
     // Puts a graph behind what the stream captured so far; what comes next is behind it.
     static CUgraphNode add_child(const Stream& stream, CUgraph child);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "runtime/capture.hpp"
 #include "runtime/stream.hpp"
 
 namespace cupola {
@@ -50,6 +51,7 @@ Context* open(int ordinal) {
     c.capability = c.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                    c.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     Current current(c);
+    const Capture::Relaxed relaxed;  // a stream of another device may be captured
     c.pool = make_pool(c);
     c.default_stream = new Stream(c, CU_STREAM_LEGACY);
     if (c.pool) c.default_stream->spare.open();

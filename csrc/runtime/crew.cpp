@@ -6,16 +6,17 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "runtime/driver.hpp"
+
 namespace cupola {
 namespace {
 
-constexpr std::size_t most = 8;  // threads a direction; more do not copy faster
+constexpr std::size_t most = most_crew / 2;  // threads a direction; more do not copy faster
 
 // Calls that are to be made; it lies on the stack of the one who waits for them.
 struct Job {
@@ -74,11 +75,7 @@ void start_helper() {
 }  // namespace
 
 std::size_t crew_size(std::size_t directions) {
-    static const std::size_t asked = [] {
-        const char* value = std::getenv("CUPOLA_STAGING_THREADS");
-        return value && *value ? std::max(1ULL, std::strtoull(value, nullptr, 10)) : 0;
-    }();
-    if (asked) return std::min(asked, 2 * most);
+    if (const std::uint64_t asked = driver().staging.threads) return asked;
     static const std::size_t all = [] {
         cpu_set_t set;
         return sched_getaffinity(0, sizeof set, &set) == 0

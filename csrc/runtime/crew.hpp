@@ -6,9 +6,11 @@
 
 namespace cupola {
 
+constexpr std::size_t most_crew = 16;
+
 // How many threads may work on one copy, the caller among them: for each direction in which memory
 // is copied all the time half of the processors, 8 at most; or as many as CUPOLA_STAGING_THREADS
-// says, 16 at most.
+// says, `most_crew` at most.
 std::size_t crew_size(std::size_t directions = 1);
 
 // Calls work(0), work(1), ... work(count - 1), each once, from the caller and as many helpers as

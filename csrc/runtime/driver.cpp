@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "platform/environment.hpp"
+#include "runtime/crew.hpp"
 #include "runtime/resolve.hpp"
 
 namespace cupola {
@@ -71,6 +73,15 @@ bool switched_on(const char* name) {
     fail(CUPOLA_ERROR_VALUE, std::string(name) + " is \"" + value + "\"; it can be 0 or 1");
 }
 
+StagingSettings staging_settings() {
+    StagingSettings settings;
+    std::string error;
+    if (!environment::read_bytes("CUPOLA_STAGING_BYTES", settings.bytes, error) ||
+        !environment::read_whole("CUPOLA_STAGING_THREADS", 1, most_crew, settings.threads, error))
+        fail(CUPOLA_ERROR_VALUE, error);
+    return settings;
+}
+
 }  // namespace
 
 const Driver& load_driver() {
@@ -84,7 +95,9 @@ const Driver& load_driver() {
         try {
             const Log level = log_level();
             const bool synchronous = switched_on("CUPOLA_SYNC");
+            const StagingSettings staging = staging_settings();
             s.driver = resolve(s);
+            s.driver->staging = staging;
             s.driver->log = level;
             s.driver->synchronous = synchronous;
             s.driver->closely =

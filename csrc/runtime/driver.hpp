@@ -6,6 +6,7 @@
 #include <cudaTypedefs.h>
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "runtime/error.hpp"
@@ -13,6 +14,13 @@
 #include "runtime/symbols.hpp"
 
 namespace cupola {
+
+// What the user says of copies of pageable memory (staging.cpp).
+struct StagingSettings {
+    static constexpr std::uint64_t not_set = ~std::uint64_t{0};
+    std::uint64_t bytes = not_set;  // CUPOLA_STAGING_BYTES: of how many on; 0: never
+    std::uint64_t threads = 0;      // CUPOLA_STAGING_THREADS; 0: not set
+};
 
 struct Driver {
     // First what each launch looks at: beside each other, and beside the table's first rows.
@@ -28,6 +36,7 @@ struct Driver {
     const char* (*fault)(void) = nullptr;
     const char* (*refusal)(void) = nullptr;
     bool cpu = false;  // cupola's CPU device
+    StagingSettings staging;
     int version = 0;
     std::string path, reason, notice;
 

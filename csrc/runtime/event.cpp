@@ -75,6 +75,11 @@ int cupola_event_record(cupola_event* event, cupola_stream* stream) {
     return guard([&] {
         Event& e = *unwrap(required(event, "event"));
         Stream& s = stream_or_current(unwrap(stream), e.context);
+        // All default streams have one handle: it would be recorded on that of its own device.
+        if (&s.context != &e.context)
+            fail(CUPOLA_ERROR_VALUE, "the event is of device " + std::to_string(e.context.ordinal) +
+                                         ", the stream of device " +
+                                         std::to_string(s.context.ordinal));
         Current current(e.context);
         CUPOLA_CALL(cuEventRecord, e.handle, s.handle);
     });
@@ -84,6 +89,7 @@ int cupola_event_synchronize(cupola_event* event) {
     return guard([&] {
         Event& e = *unwrap(required(event, "event"));
         Current current(e.context);
+        const Capture::Relaxed relaxed;  // captures of streams go on
         const Span span(CUPOLA_PROFILE_WAIT, "wait for the event", nullptr);
         CUPOLA_CALL(cuEventSynchronize, e.handle);
     });
@@ -94,6 +100,7 @@ int cupola_event_query(cupola_event* event, int* done) {
         Event& e = *unwrap(required(event, "event"));
         required(done, "done");
         Current current(e.context);
+        const Capture::Relaxed relaxed;
         CUresult code = driver().cuEventQuery(e.handle);
         if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
         *done = code == CUDA_SUCCESS;

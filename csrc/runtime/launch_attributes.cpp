@@ -56,9 +56,12 @@ CUresult Kernel::send(const cupola_dimensions& d, const cupola_attributes& a, vo
     if (const std::uint64_t blocks = blocks_of(a.cluster)) {
         auto& cluster = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
         cluster = {a.cluster[0], a.cluster[1], a.cluster[2]};
-        if (blocks > portable_cluster && !allowed_clusters_.exchange(true))
+        if (blocks > portable_cluster && !allowed_clusters_) {
+            const Current current(context);
             CUPOLA_CALL(cuFuncSetAttribute, handle,
                         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+            allowed_clusters_ = true;  // now, and not before: another thread may launch at once
+        }
     }
     if (a.flags & CUPOLA_COOPERATIVE) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
     if (a.flags & CUPOLA_DEPENDENT)

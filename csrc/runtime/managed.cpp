@@ -66,6 +66,7 @@ int cupola_memory_advise(uint64_t address, size_t bytes, int advice, int give, i
         const CUmem_advise what = advice_of(advice, give != 0);
         if (bytes == 0) return;
         Current current(context(device < 0 ? current_device() : device));
+        const Capture::Relaxed relaxed;
         const auto call = driver().cuMemAdvise;
         if (!call) fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuMemAdvise", needs);
         CUresult code = call(address, bytes, what, location(device));

@@ -70,6 +70,9 @@ class Module : public Resource {
     std::map<CUfunction, std::vector<std::uint32_t>> sizes_;
 };
 
+// The one of the kernels that come with the library (shipped.cpp), once a device.
+Ref<Module> shipped_module(Context& context);
+
 inline Module* unwrap(cupola_module* module) { return reinterpret_cast<Module*>(module); }
 inline const Module* unwrap(const cupola_module* m) { return reinterpret_cast<const Module*>(m); }
 inline cupola_module* wrap(Module* module) { return reinterpret_cast<cupola_module*>(module); }

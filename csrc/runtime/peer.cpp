@@ -1,4 +1,5 @@
 // csrc/runtime/peer.cpp - devices that reach each other's memory.
+#include "runtime/capture.hpp"
 #include "runtime/context.hpp"
 
 using namespace cupola;
@@ -33,6 +34,7 @@ int cupola_peer_enable(int device, int peer, int enable) {
         Context &from = context(device), &to = context(peer);
         if (device == peer) return;
         Current current(from);
+        const Capture::Relaxed relaxed;
         CUresult code = enable ? driver().cuCtxEnablePeerAccess(to.handle, 0)
                                : driver().cuCtxDisablePeerAccess(to.handle);
         // It may have been done by somebody else in this process: what was asked for holds.

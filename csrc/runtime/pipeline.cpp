@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
+#include "runtime/capture.hpp"
 #include "runtime/copy.hpp"
 #include "runtime/crew.hpp"
 #include "runtime/profile.hpp"
@@ -282,6 +284,7 @@ bool Pipeline::ready(std::size_t index) {
     CUresult code = CUDA_SUCCESS;
     const auto ask = [&](Slot& slot) {
         const Current current(slot.stream->context);
+        const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         code = driver().cuEventQuery(slot.done->handle);
         if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
     };
@@ -293,6 +296,7 @@ void Pipeline::drain(std::size_t index) {
     step(index, Step::downloaded, "drain", [&](Slot& slot) {
         {
             const Current current(slot.stream->context);
+            const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
             const Span span(CUPOLA_PROFILE_WAIT, "wait for the chunk", nullptr);
             CUPOLA_CALL(cuEventSynchronize, slot.done->handle);
             slot.stream->flight.done(slot.launched);
@@ -350,18 +354,18 @@ void Pipeline::finish(bool succeeded) {
         idle_.wait(lock, [this] { return under_way_ == 0; });
         ended.swap(slots_);
     }
-    CUresult failure = CUDA_SUCCESS;
-    for (const Slot& slot : ended) {
-        const Current current(slot.stream->context);
-        const CUresult code = driver().cuStreamSynchronize(slot.stream->handle);
-        if (failure == CUDA_SUCCESS) failure = code;
-    }
+    std::exception_ptr failure;  // the first; whatever fails, other threads must not wait for ever
+    for (const Slot& slot : ended) try {
+            slot.stream->synchronize();
+        } catch (...) {
+            if (!failure) failure = std::current_exception();
+        }
     ended.clear();
     const std::lock_guard<std::mutex> lock(mutex_);
     ended_ = true;
     idle_.notify_all();
     if (!succeeded) return;
-    check(failure, "cuStreamSynchronize");
+    if (failure) std::rethrow_exception(failure);
     if (done_chunks_ == chunks_) return;
     const auto missing = std::find(begun_.begin(), begun_.end(), false);
     fail(CUPOLA_ERROR_VALUE,

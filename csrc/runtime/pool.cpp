@@ -1,6 +1,7 @@
 // csrc/runtime/pool.cpp - what a device's pool holds, and how much of it stays.
 #include <algorithm>
 
+#include "runtime/capture.hpp"
 #include "runtime/context.hpp"
 #include "runtime/spare.hpp"
 
@@ -29,6 +30,7 @@ int cupola_pool_get(int device, cupola_pool_info* out) {
         required(out, "out");
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
+        const Capture::Relaxed relaxed;
         const uint64_t used = read(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
         *out = {used - std::min<uint64_t>(used, Spare::bytes(context(device))),
                 read(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH),
@@ -42,6 +44,7 @@ int cupola_pool_reset_high(int device) {
     return guard([&] {
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
+        const Capture::Relaxed relaxed;
         Spare::flush(context(device));  // else it would count as handed out
         cuuint64_t zero = 0;
         CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero);
@@ -53,6 +56,7 @@ int cupola_pool_trim(int device, uint64_t keep) {
     return guard([&] {
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
+        const Capture::Relaxed relaxed;
         Spare::flush(context(device));
         CUPOLA_CALL(cuMemPoolTrimTo, pool, keep);
         if (driver().debug())
@@ -65,6 +69,7 @@ int cupola_pool_set_release_threshold(int device, uint64_t bytes) {
     return guard([&] {
         CUmemoryPool pool = pool_of(device);
         Current current(context(device));
+        const Capture::Relaxed relaxed;
         cuuint64_t value = bytes;
         CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value);
     });

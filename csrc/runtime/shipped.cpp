@@ -164,10 +164,13 @@ struct Input {
 
 void fetch(float* to, const DeviceMemory& from, Stream& stream) {
     if (from.size) CUPOLA_CALL(cuMemcpyDtoHAsync, to, from.address, from.size, stream.handle);
-    CUPOLA_CALL(cuStreamSynchronize, stream.handle);
+    stream.synchronize();
 }
 
 }  // namespace
+
+Ref<Module> shipped_module(Context& context) { return shipped(context).module; }
+
 }  // namespace cupola
 
 using namespace cupola;
@@ -175,7 +178,7 @@ using namespace cupola;
 int cupola_module_shipped(int device, cupola_module** out) {
     return guard([&] {
         required(out, "out");
-        *out = wrap(Ref<Module>(shipped(context(device)).module).detach());
+        *out = wrap(shipped_module(context(device)).detach());
     });
 }
 
@@ -255,6 +258,6 @@ int cupola_hello(unsigned blocks, unsigned threads) {
         Stream& stream = stream_of(nullptr);
         Current current(stream.context);
         launch("hello", {{blocks, 1, 1}, {threads, 1, 1}, 0}, stream);
-        CUPOLA_CALL(cuStreamSynchronize, stream.handle);
+        stream.synchronize();
     });
 }

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "runtime/capture.hpp"
 #include "runtime/crew.hpp"
 
 namespace cupola {
@@ -25,13 +25,24 @@ struct Chunk {
     char* host = nullptr;
     CUevent free = nullptr;  // reached when the last transfer is over
     bool used = false;
+
+    Chunk() = default;
+    Chunk(const Chunk&) = delete;
+    Chunk& operator=(const Chunk&) = delete;
+    // Of a stage that could not be made whole; the others are never freed.
+    ~Chunk() {
+        const Driver* d = driver_alive();
+        if (!d) return;
+        if (free) d->cuEventDestroy(free);
+        if (host) d->cuMemFreeHost(host);
+    }
 };
 
 using Lane = std::array<Chunk, 2>;  // what one thread has
 
-// Chunks for one copy at a time. Never freed.
+// Chunks for one copy at a time.
 struct Stage {
-    std::vector<Lane> lanes;
+    std::vector<Lane> lanes = std::vector<Lane>(crew_size());
     CUstream last = nullptr;  // what the last transfers were queued on
     bool busy = false;
 
@@ -56,7 +67,6 @@ Stages& stages_of(const Context& context) {
 
 std::unique_ptr<Stage> make_stage() {
     auto stage = std::make_unique<Stage>();
-    stage->lanes.resize(crew_size());
     for (Lane& lane : stage->lanes)
         for (Chunk& chunk : lane) {
             void* pointer = nullptr;
@@ -72,6 +82,8 @@ std::unique_ptr<Stage> make_stage() {
 class Claim {
   public:
     explicit Claim(Stream& stream) : stages_(stages_of(stream.context)) {
+        // The copy itself is allowed in anybody's capture, and nobody asked for these calls.
+        const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
         std::lock_guard<std::mutex> lock(stages_.mutex);
         for (auto& stage : stages_.all)
             if (!stage->busy && (stage->last == stream.handle || stage->idle(driver()))) {
@@ -110,16 +122,11 @@ class Claim {
 
 // Host memory that the device reads as fast as page-locked memory gains nothing: on the CPU device
 // a copy is one memcpy already.
-std::size_t threshold(const Driver& d) {
-    static const std::size_t bytes = [&d] {
-        const char* asked = std::getenv("CUPOLA_STAGING_BYTES");
-        if (asked && *asked) {
-            const unsigned long long value = std::strtoull(asked, nullptr, 10);
-            return value ? static_cast<std::size_t>(value) : ~std::size_t{0};
-        }
-        return d.cpu ? ~std::size_t{0} : 4 * chunk_bytes;
-    }();
-    return bytes;
+std::uint64_t threshold(const Driver& d) {
+    constexpr std::uint64_t never = ~std::uint64_t{0};
+    const std::uint64_t asked = d.staging.bytes;
+    if (asked == StagingSettings::not_set) return d.cpu ? never : 4 * chunk_bytes;
+    return asked ? asked : never;
 }
 
 bool worth_it(const void* host, std::size_t bytes, const Stream& stream) {
@@ -208,6 +215,7 @@ void run(Stage& stage, Work& work, const char* call, Lanes&& lanes) {
     crew_run(std::min(stage.lanes.size(), chunks), [&](std::size_t i) {
         try {
             Current current(work.stream.context);
+            const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
             lanes(stage.lanes[i]);
         } catch (const Error& error) {
             work.ok(error.code ? static_cast<CUresult>(error.code) : CUDA_ERROR_UNKNOWN);

@@ -151,6 +151,7 @@ int cupola_stream_query(cupola_stream* stream, int* done) {
         required(done, "done");
         Capture::refuse(s, "asked whether it is done");
         Current current(s.context);
+        const Capture::Relaxed relaxed;
         const std::uint64_t before = s.flight.head();
         CUresult code = driver().cuStreamQuery(s.handle);
         if (code != CUDA_ERROR_NOT_READY) check(code, "cuStreamQuery");

@@ -154,11 +154,7 @@ Kernel& kernel_of(Context& context, unsigned unit) {
     const int place = unit == 1 ? 0 : unit == 2 ? 1 : unit == 4 ? 2 : unit == 8 ? 3 : 4;
     auto& slot = kernels[context.ordinal][place];
     if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
-    cupola_module* shipped = nullptr;
-    if (cupola_module_shipped(context.ordinal, &shipped) != CUPOLA_SUCCESS)
-        fail(CUPOLA_ERROR_IMAGE, cupola_last_error());
-    auto module = Ref<Module>::adopt(unwrap(shipped));
-    auto made = make<Kernel>(module, "copy_strided_" + std::to_string(unit));
+    auto made = make<Kernel>(shipped_module(context), "copy_strided_" + std::to_string(unit));
     Kernel* before = nullptr;
     if (slot.compare_exchange_strong(before, made.get())) return *made.detach();
     return *before;

@@ -56,10 +56,11 @@ def limit() -> int:
     asked = os.environ.get("CUPOLA_CACHE_SIZE", "").strip()
     if not asked:
         return USUAL_SIZE
-    read = re.fullmatch(r"(\d{1,15})([KMG]?)", asked.upper())
+    read = re.fullmatch(r"(\d{1,15})([KMG]?)(?:(?<=[KMG])IB)?", asked.upper())
     if read is None:
         raise ArgumentValueError(
-            f"CUPOLA_CACHE_SIZE is a number of bytes, as in 1000000, 64K, 512M or 2G, got {asked!r}"
+            f'CUPOLA_CACHE_SIZE is "{asked}"; expected a number of bytes, as in 1000000, 64K, 512MiB '
+            "or 2G"
         )
     return int(read[1]) * _UNITS[read[2]]
 
