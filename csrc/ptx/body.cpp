@@ -23,6 +23,9 @@ void Parser::close_scope() {
 
 void Parser::body(Function& f) {
     std::size_t depth = 0;
+    Instruction begin;
+    begin.line = f.line;
+    for (const RegisterParameter& p : register_formals_) move_parameter(f, begin, p, true);
     do {
         if (peek().kind == Token::Kind::end) fail(peek(), "'}' is missing at the end");
         if (accept('{')) {
@@ -34,6 +37,9 @@ void Parser::body(Function& f) {
             statement(f);
         }
     } while (depth != 0);
+    Instruction end;
+    end.line = f.line;
+    store_results(f, end);
     resolve_labels(f);
 }
 
@@ -63,29 +69,6 @@ void Parser::statement(Function& f) {
     instruction(f);
 }
 
-void Parser::register_declaration(Function& f) {
-    const Token& start = peek();
-    const Type type = fundamental_type();
-    do {
-        const std::string_view name = expect_name("a register's name");
-        if (accept('<')) {
-            const std::uint64_t count = constant_unsigned("a count");
-            expect('>');
-            for (const auto& range : scopes_[scope_].ranges)
-                if (range.prefix == name)
-                    fail(start, "'" + std::string(name) + "' is declared twice");
-            if (scopes_[scope_].ranges.size() == 64) fail(start, "too many ranges of registers");
-            scopes_[scope_].ranges.push_back({name, count, type});
-            continue;
-        }
-        const auto index = static_cast<std::uint32_t>(f.registers.size());
-        if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::reg, index}).second)
-            fail(start, "'" + std::string(name) + "' is declared twice");
-        f.registers.push_back(type);
-    } while (accept(','));
-    expect(';');
-}
-
 void Parser::local_variable(Function& f, Space space) {
     do {
         const Token& start = peek();
@@ -98,11 +81,17 @@ void Parser::local_variable(Function& f, Space space) {
     expect(';');
 }
 
-std::uint32_t Parser::add_frame(Function& f, Variable variable) {
-    const Token& at = peek();
+// A variable without a name.
+std::uint32_t Parser::place_frame(Function& f, Variable variable) {
     variable.offset = (frame_at_ + variable.align - 1) / variable.align * variable.align;
     frame_at_ = variable.offset + variable.size;
     if (frame_at_ > f.frame_bytes) f.frame_bytes = frame_at_;
+    f.frame.push_back(std::move(variable));
+    return static_cast<std::uint32_t>(f.frame.size() - 1);
+}
+
+std::uint32_t Parser::add_frame(Function& f, Variable variable) {
+    const Token& at = peek();
     const auto index = static_cast<std::uint32_t>(f.frame.size());
     // The declarator stands right before; its name's text lies in the source.
     std::string_view name;
@@ -111,8 +100,7 @@ std::uint32_t Parser::add_frame(Function& f, Variable variable) {
             name = tokens_[i].text;
     if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::frame, index}).second)
         fail(at, "'" + variable.name + "' is declared twice");
-    f.frame.push_back(std::move(variable));
-    return index;
+    return place_frame(f, std::move(variable));
 }
 
 void Parser::label(Function& f, const Token& name) {
@@ -142,10 +130,8 @@ void Parser::instruction(Function& f) {
     if (accept('@')) {
         i.guard_negated = accept('!');
         const Token& token = peek();
-        const Symbol* guard = find_register(f, expect_word("a predicate"));
-        if (!guard) fail(token, "unknown register '" + std::string(token.text) + "'");
-        if (f.registers[guard->index] != Type::pred) fail(token, "a guard that is no predicate");
-        i.guard = guard->index;
+        i.guard = expect_register(f, "a predicate").index;
+        if (f.registers[i.guard] != Type::pred) fail(token, "a guard that is no predicate");
     }
     const Token& opcode = peek();
     if (opcode.kind != Token::Kind::word)
@@ -166,17 +152,9 @@ void Parser::instruction(Function& f) {
     operands_.clear();
     if (candidates[0].form.form().mnemonic == "call") {
         i.form = candidates[0].form;
-        call(f, i);
-        f.code.push_back(i);
-        return;
+        return call(f, i);
     }
-    while (!at_mark(';')) {
-        if (operands_.size() == 16) fail(peek(), "too many operands");
-        Operand o = operand(f);
-        operands_.push_back(o);
-        if (!accept(',')) break;
-    }
-    expect(';');
+    operands(f);
     const Surroundings here{module_, f, operands_.data(),
                             static_cast<std::uint32_t>(operands_.size())};
     std::string wrong;
@@ -190,6 +168,8 @@ void Parser::instruction(Function& f) {
         i.type = c.type;
         i.type2 = c.type2;
         i.modifiers = c.modifiers;
+        for (const Sum& sum : sums_) emit(f, i, sum.opcode, {sum.to, sum.from, sum.constant});
+        if (c.form.form().mnemonic == "ret") store_results(f, i);
         i.operand = static_cast<std::uint32_t>(f.operands.size());
         i.operands = static_cast<std::uint32_t>(operands_.size());
         f.operands.insert(f.operands.end(), operands_.begin(), operands_.end());

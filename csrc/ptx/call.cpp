@@ -7,21 +7,15 @@
 
 namespace cupola::ptx {
 
-// call [(result),] function [, (arguments)] - or, through a register that holds the function's
-// address: call [(result),] register, [(arguments),] prototype, targets or table
+// call [(result, ...),] function [, (arguments)] - or, through a register that holds the function's
+// address: call [(result, ...),] register, [(arguments),] prototype, targets or table
 void Parser::call(Function& f, Instruction& i) {
     const Token& start = peek();
     Call c;
-    const auto list = [&](std::vector<std::uint32_t>& to) {
-        expect('(');
-        while (!at_mark(')')) {
-            to.push_back(call_argument(f));
-            if (!accept(',')) break;
-        }
-        expect(')');
-    };
+    Callee to;
+    std::vector<Actual> results, arguments;
     if (at_mark('(')) {
-        list(c.results);
+        results = actuals(f);
         expect(',');
     }
     const Token& token = peek();
@@ -29,64 +23,193 @@ void Parser::call(Function& f, Instruction& i) {
     const auto found = scopes_[0].names.find(name);
     if (found != scopes_[0].names.end() && found->second.kind == Symbol::Kind::function) {
         c.function = found->second.index;
-        if (accept(',')) list(c.arguments);
-        check_target(f, c, c.function, token);
+        if (accept(',')) arguments = actuals(f);
+        to = callee(c.function, token);
     } else {
         const Symbol* pointer = find_register(f, name);
         if (!pointer || pointer->kind != Symbol::Kind::reg)
             fail(token, "unknown function '" + std::string(name) + "'");
         c.pointer = pointer->index;
-        if (bytes_of(f.registers[c.pointer]) != 8 || is_float(f.registers[c.pointer]))
+        if (pointer->count != 1 || bytes_of(f.registers[c.pointer]) != 8 ||
+            is_float(f.registers[c.pointer]))
             fail(token, "a call through a register that has not 64 bits");
         expect(',');
         if (at_mark('(')) {
-            list(c.arguments);
+            arguments = actuals(f);
             expect(',');
         }
-        check_indirect(f, c, start);
+        to = indirect_callee(c, start);
     }
     expect(';');
+    if (results.size() != to.results.size() || arguments.size() != to.formals.size())
+        fail(token,
+             "the arguments do not suit " + to.what + ": " + std::to_string(arguments.size()) +
+                 " arguments and " + std::to_string(results.size()) + " results, where it has " +
+                 std::to_string(to.formals.size()) + " and " + std::to_string(to.results.size()));
+    const std::uint64_t frame_at = frame_at_;
+    c.results = pass(f, i, results, to.results, to.what, false);
+    c.arguments = pass(f, i, arguments, to.formals, to.what, true);
+    frame_at_ = frame_at;  // what lies in registers has its place only for the call
+    std::vector<RegisterParameter> loads;
+    for (std::size_t n = 0; n < results.size(); ++n) {
+        const Operand& o = results[n].operand;
+        if (o.kind == Operand::Kind::reg) loads.push_back({c.results[n], o.index, 1});
+        if (o.kind == Operand::Kind::vector)
+            loads.push_back({c.results[n], f.operands[o.index].index, o.count});
+    }
+    // A result that goes to the call's own guard comes last.
+    std::stable_partition(loads.begin(), loads.end(),
+                          [&](const RegisterParameter& p) { return p.index != i.guard; });
     i.call = static_cast<std::uint32_t>(f.calls.size());
     f.calls.push_back(std::move(c));
+    f.code.push_back(i);
+    for (const RegisterParameter& p : loads) move_parameter(f, i, p, true);
 }
 
-void Parser::check_target(const Function& f, const Call& c, std::uint32_t function,
-                          const Token& start) const {
+std::vector<Parser::Actual> Parser::actuals(Function& f) {
+    std::vector<Actual> list;
+    expect('(');
+    while (!at_mark(')')) {
+        list.push_back(actual(f));
+        if (!accept(',')) break;
+    }
+    expect(')');
+    return list;
+}
+
+Parser::Actual Parser::actual(Function& f) {
+    const Token& token = peek();
+    Actual a{&token, {}, absent};
+    if (at_constant()) {
+        a.operand = constant_operand();
+        return a;
+    }
+    const std::string_view name = expect_word("an argument");
+    a.operand.kind = Operand::Kind::sink;
+    if (name == "_") return a;
+    const Symbol* s = find_register(f, name);
+    if (s && s->kind == Symbol::Kind::frame && f.frame[s->index].space == Space::param) {
+        a.frame = s->index;
+    } else if (s && s->kind == Symbol::Kind::reg) {
+        a.operand = s->count == 1 ? register_operand(f, s->index) : whole_vector(f, *s);
+    } else {
+        fail(token, "an argument is a .param variable, a register or a constant, not '" +
+                        std::string(name) + "'");
+    }
+    return a;
+}
+
+// Where each of them lies in the frame during the call; registers and constants are stored there.
+std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
+                                        const std::vector<Actual>& given,
+                                        const std::vector<const Variable*>& wanted,
+                                        const std::string& what, bool stores) {
+    std::vector<std::uint32_t> places;
+    for (std::size_t n = 0; n < given.size(); ++n) {
+        const Actual& a = given[n];
+        const Variable& formal = *wanted[n];
+        check_actual(f, a, formal,
+                     "the arguments do not suit " + what + ": " +
+                         (stores ? "argument " : "result ") + std::to_string(n + 1));
+        if (a.frame != absent) {
+            places.push_back(a.frame);
+            continue;
+        }
+        if (stores && a.operand.kind == Operand::Kind::sink)
+            fail(*a.token, "'_' stands for a result alone");
+        const bool constant =
+            a.operand.kind != Operand::Kind::reg && a.operand.kind != Operand::Kind::vector;
+        if (!stores && constant && a.operand.kind != Operand::Kind::sink)
+            fail(*a.token, "a result goes to a register or a .param variable");
+        Variable v;
+        v.space = Space::param;
+        v.type = formal.type;
+        v.size = formal.size;
+        v.align = formal.align;
+        places.push_back(place_frame(f, std::move(v)));
+        if (!stores) continue;
+        if (constant)
+            store_constant(f, i, places.back(), formal.type, a.operand);
+        else if (a.operand.kind == Operand::Kind::reg)
+            move_parameter(f, i, {places.back(), a.operand.index, 1}, false);
+        else
+            move_parameter(
+                f, i, {places.back(), f.operands[a.operand.index].index, a.operand.count}, false);
+    }
+    return places;
+}
+
+// By size: of which type the bits are, only instructions say.
+void Parser::check_actual(const Function& f, const Actual& a, const Variable& formal,
+                          const std::string& what) const {
+    const auto differs = [&](const std::string& is) {
+        fail(*a.token, what + " is " + is + " where " + written(formal) + " is declared");
+    };
+    const Operand& o = a.operand;
+    if (a.frame != absent) {
+        const Variable& v = f.frame[a.frame];
+        const bool predicate = formal.type == Type::pred || v.type == Type::pred;
+        if (v.size != formal.size || (predicate && v.type != formal.type)) differs(written(v));
+        return;
+    }
+    if (formal.array) differs("no .param variable");
+    const unsigned bytes = bytes_of(formal.type);
+    const unsigned count = bytes == 0 ? 1 : static_cast<unsigned>(formal.size / bytes);
+    switch (o.kind) {
+        case Operand::Kind::reg:
+        case Operand::Kind::vector: {
+            const unsigned given = o.kind == Operand::Kind::reg ? 1 : o.count;
+            const Type type = o.kind == Operand::Kind::reg ? o.type : f.operands[o.index].type;
+            if (given != count || bytes_of(type) != bytes)
+                differs((given == 1 ? "a register of ." : "a vector of ") +
+                        (given == 1 ? "" : std::to_string(given) + " .") +
+                        std::string(name_of(type)));
+            return;
+        }
+        case Operand::Kind::integer:
+            if (count != 1 || bytes == 0 || bytes > 8 || formal.type == Type::f32 ||
+                formal.type == Type::f64)
+                differs("an integer constant");
+            return;
+        case Operand::Kind::real:
+        case Operand::Kind::single:
+            if (count != 1 || (formal.type != Type::f32 && formal.type != Type::f64 &&
+                               (o.kind == Operand::Kind::real || formal.type != Type::b32)))
+                differs("a floating-point constant");
+            return;
+        default:
+            return;
+    }
+}
+
+Parser::Callee Parser::callee(std::uint32_t function, const Token& start) const {
     const Function& to = module_.functions[function];
     if (to.entry) fail(start, "a kernel cannot be called", Error::Kind::unsupported_form);
-    const auto agree = [&](const std::vector<std::uint32_t>& mine,
-                           const std::vector<std::uint32_t>& theirs) {
-        if (mine.size() != theirs.size()) return false;
-        for (std::size_t n = 0; n < mine.size(); ++n)
-            if (f.frame[mine[n]].size != to.frame[theirs[n]].size) return false;
-        return true;
-    };
-    if (!agree(c.results, to.results) || !agree(c.arguments, to.formals))
-        fail(start, "the arguments do not suit function '" + to.name + "'");
+    Callee c;
+    c.what = "function '" + to.name + "'";
+    for (const std::uint32_t n : to.results) c.results.push_back(&to.frame[n]);
+    for (const std::uint32_t n : to.formals) c.formals.push_back(&to.frame[n]);
+    return c;
 }
 
 // At the name of what says where the pointer leads: functions of some prototype, those of a list,
 // or those whose addresses a variable begins with.
-void Parser::check_indirect(const Function& f, Call& c, const Token& start) {
+Parser::Callee Parser::indirect_callee(Call& c, const Token& start) {
     const Token& token = peek();
     const Symbol* s = find(expect_word("a .callprototype or .calltargets"));
     if (s && (s->kind == Symbol::Kind::targets || s->kind == Symbol::Kind::variable)) {
         c.targets = s->kind == Symbol::Kind::targets ? s->index : targets_of(s->index, token);
-        return check_target(f, c, module_.targets[c.targets][0], start);
+        return callee(module_.targets[c.targets][0], start);
     }
     if (!s || s->kind != Symbol::Kind::prototype)
         fail(token, "a call through a register without a .callprototype or .calltargets",
              Error::Kind::unsupported_form);
     const Prototype& prototype = prototypes_[s->index];
-    const auto agree = [&](const std::vector<std::uint32_t>& mine,
-                           const std::vector<Variable>& theirs) {
-        if (mine.size() != theirs.size()) return false;
-        for (std::size_t n = 0; n < mine.size(); ++n)
-            if (f.frame[mine[n]].size != theirs[n].size) return false;
-        return true;
-    };
-    if (!agree(c.results, prototype.results) || !agree(c.arguments, prototype.formals))
-        fail(start, "the arguments do not suit the prototype");
+    Callee to;
+    to.what = "the prototype '" + std::string(token.text) + "'";
+    for (const Variable& v : prototype.results) to.results.push_back(&v);
+    for (const Variable& v : prototype.formals) to.formals.push_back(&v);
+    return to;
 }
 
 // name: .callprototype [(.param ... _)] _ [(.param ... _, ...)] [.noreturn];
@@ -162,28 +285,20 @@ bool Parser::alike(const Function& a, const Function& b) {
 }
 
 std::vector<Variable> Parser::prototype_list() {
-    std::vector<Variable> list;
+    Function of;  // of which nothing but the parameters is known
+    std::vector<RegisterParameter> registers;
+    const std::uint64_t frame_at = std::exchange(frame_at_, 0);
+    const std::uint32_t scope = scope_;
     expect('(');
     while (!at_mark(')')) {
-        const Token& start = peek();
-        if (!at_directive(".param"))
-            fail(start, "only .param parameters are supported", Error::Kind::unsupported_form);
-        take();
-        Declared d = declarator(Space::param, {});
-        check_size(d, start);
-        list.push_back(std::move(d.variable));
+        open_scope();  // each may have the name _
+        parameter(of, false, registers);
+        scope_ = scope;
         if (!accept(',')) break;
     }
     expect(')');
-    return list;
-}
-
-std::uint32_t Parser::call_argument(Function& f) {
-    const Token& token = peek();
-    const Symbol* s = find(expect_word("a .param variable"));
-    if (!s || s->kind != Symbol::Kind::frame || f.frame[s->index].space != Space::param)
-        fail(token, "an argument that is no .param variable", Error::Kind::unsupported_form);
-    return s->index;
+    frame_at_ = frame_at;
+    return std::move(of.frame);
 }
 
 // .alias name, function: both are declared, and only the second one is defined.

@@ -32,6 +32,7 @@ class Check {
     std::string texel(const Operand& o) const;
     std::string elements(const Operand& o, Type type, unsigned count) const;
     bool widens() const;
+    bool moves() const;
     std::string_view first_word() const;
     Type result() const;
     std::string destination(const Operand& o, Type type, bool relaxed) const;

@@ -10,29 +10,21 @@ namespace {
 
 constexpr std::uint64_t largest = std::uint64_t{1} << 40;
 
-float single_of(std::uint64_t bits) {
-    double d;
-    std::memcpy(&d, &bits, sizeof d);
-    return static_cast<float>(d);
-}
-
 }  // namespace
 
 std::uint64_t Parser::constant_unsigned(const char* what) {
+    if (peek().kind == Token::Kind::word && peek().text == "WARP_SZ") {
+        take();
+        return 32;
+    }
     if (peek().kind != Token::Kind::integer) fail(peek(), std::string(what) + " is missing");
     return take().value;
-}
-
-std::int64_t Parser::signed_integer() {
-    const bool minus = accept('-');
-    const std::uint64_t value = constant_unsigned("an integer");
-    return static_cast<std::int64_t>(minus ? ~value + 1 : value);
 }
 
 Type Parser::fundamental_type() {
     if (peek().kind != Token::Kind::directive) fail(peek(), "a type is missing");
     const Type type = type_named(peek().text.substr(1));
-    if (type == Type::none || (type >= Type::tf32 && type <= Type::e5m2x2) || type == Type::u16x2 ||
+    if (type == Type::none || (type >= Type::bf16 && type <= Type::e5m2x2) || type == Type::u16x2 ||
         type == Type::s16x2)
         fail(peek(), "type " + std::string(peek().text) + " is not supported",
              Error::Kind::unsupported_form);
@@ -238,40 +230,34 @@ void Parser::initialise_one(Declared& d, std::uint64_t at) {
     // Rows of a huge array may leave gaps; what is stored stays near what was written.
     if (at > v.init.size() + 64 * source_.size()) fail(token, "an initialiser with too wide a gap");
     if (v.init.size() < at + bytes) v.init.resize(at + bytes);
-    if (token.kind == Token::Kind::word) return initialise_address(d, at);
-    const bool minus = accept('-');
-    const Token& number = take();
-    std::uint64_t bits = number.value;
-    if (number.kind == Token::Kind::word) fail(number, "a constant is wanted");
-    if (number.kind == Token::Kind::integer) {
-        if (at_mark('(')) {
-            at_ -= 1;
-            return initialise_address(d, at);
-        }
-        if (v.type == Type::f32 || v.type == Type::f64) {
-            const double value = static_cast<double>(number.value);
-            std::memcpy(&bits, &value, sizeof bits);
-        } else if (minus) {
-            bits = ~bits + 1;
-        }
-    } else if (number.kind == Token::Kind::single) {
+    const bool masked = token.kind == Token::Kind::integer && peek(1).kind == Token::Kind::mark &&
+                        peek(1).mark == '(';
+    if (masked || !at_constant()) return initialise_address(d, at);
+    const Constant c = constant();
+    std::uint64_t bits = c.bits;
+    double value = 0;
+    if (c.kind == Token::Kind::real) std::memcpy(&value, &bits, sizeof value);
+    if (c.kind == Token::Kind::single) {
         float f;
         const auto low = static_cast<std::uint32_t>(bits);
         std::memcpy(&f, &low, sizeof f);
-        const double value = f;
-        std::memcpy(&bits, &value, sizeof bits);
-        if (v.type == Type::b32) bits = low;
-    } else if (number.kind != Token::Kind::real) {
-        fail(number, "a constant is wanted");
+        value = f;
     }
-    if (number.kind != Token::Kind::integer && !is_float(v.type) && !is_bits(v.type))
-        fail(number, "a floating-point constant in an integer variable");
-    if ((v.type == Type::f32 || v.type == Type::f64) && minus) bits ^= std::uint64_t{1} << 63;
-    if (v.type == Type::f32) {
-        const float f = single_of(bits);
+    if (c.kind == Token::Kind::integer) {
+        const auto whole = static_cast<std::int64_t>(bits);
+        value = c.is_unsigned ? static_cast<double>(bits) : static_cast<double>(whole);
+    } else if (!is_float(v.type) && !is_bits(v.type)) {
+        fail(token, "a floating-point constant in an integer variable");
+    }
+    const bool single =
+        v.type == Type::f32 || (v.type == Type::b32 && c.kind == Token::Kind::single);
+    if (single) {
+        const auto f = static_cast<float>(value);
         std::uint32_t low;
         std::memcpy(&low, &f, sizeof low);
         bits = low;
+    } else if (v.type == Type::f64 || c.kind == Token::Kind::single) {
+        std::memcpy(&bits, &value, sizeof bits);
     }
     std::memcpy(v.init.data() + at, &bits, bytes < 8 ? bytes : 8);
 }
@@ -298,9 +284,8 @@ void Parser::initialise_address(Declared& d, std::uint64_t at) {
         expect(')');
     }
     if (at_mark('+') || at_mark('-')) {
-        const bool minus = take().mark == '-';
-        const auto value = static_cast<std::int64_t>(constant_unsigned("an offset"));
-        r.addend = minus ? -value : value;
+        accept('+');
+        r.addend = constant_integer("an offset");
     }
     if (masked) expect(')');
     const auto found = scopes_[0].names.find(name);
@@ -309,7 +294,7 @@ void Parser::initialise_address(Declared& d, std::uint64_t at) {
         if (r.bytes != 8 && !(masked && r.bytes == 1))
             fail(token, "an address in less than 8 bytes");
         r.function = found->second.index;
-        take_address(r.function, token);
+        take_address(r.function);
         v.relocations.push_back(r);
         return;
     }

@@ -106,9 +106,25 @@ std::uint16_t selector_of(std::string_view text) {
 
 }  // namespace
 
+// Up to the semicolon.
+void Parser::operands(Function& f) {
+    operands_.clear();
+    sums_.clear();
+    while (!at_mark(';')) {
+        const Token& token = peek();
+        if (operands_.size() == 16) fail(token, "too many operands");
+        Operand o = operand(f);
+        if (o.kind == Kind::reg && o.selector == 0 && at_mark('+')) o = register_sum(f, o, token);
+        operands_.push_back(o);
+        if (!accept(',')) break;
+    }
+    expect(';');
+}
+
 Operand Parser::operand(Function& f) {
     Operand o;
-    if (accept('!')) {
+    if (at_mark('!') && peek(1).kind == Token::Kind::word) {
+        take();
         o = primary(f);
         o.negated = true;
         return o;
@@ -116,19 +132,18 @@ Operand Parser::operand(Function& f) {
     o = primary(f);
     if (at_mark('|')) {
         take();
-        const Token& token = peek();
-        const std::string_view name = expect_word("a predicate");
-        if (name == "_") return o;
-        const Symbol* second = find_register(f, name);
-        if (!second) fail(token, "unknown register '" + std::string(name) + "'");
-        o.second = second->index;
+        if (peek().kind == Token::Kind::word && peek().text == "_") {
+            take();
+            return o;
+        }
+        o.second = expect_register(f, "a predicate").index;
     }
     return o;
 }
 
 Operand Parser::primary(Function& f) {
     const Token& token = peek();
-    if (token.kind == Token::Kind::word) {
+    if (token.kind == Token::Kind::word && !at_constant()) {
         take();
         return named(f, token);
     }
@@ -138,32 +153,13 @@ Operand Parser::primary(Function& f) {
 }
 
 Operand Parser::number_operand(Function& f) {
-    Operand o;
-    const bool minus = accept('-');
-    if (minus && peek().kind == Token::Kind::word) {
-        const Token& word = take();
-        o = named(f, word);
+    if (at_mark('-') && peek(1).kind == Token::Kind::word && !at_constant(1)) {
+        take();
+        Operand o = named(f, take());
         o.negated = true;
         return o;
     }
-    const Token& token = take();
-    switch (token.kind) {
-        case Token::Kind::integer:
-            o.kind = Kind::integer;
-            o.value = static_cast<std::int64_t>(minus ? ~token.value + 1 : token.value);
-            return o;
-        case Token::Kind::real:
-            o.kind = Kind::real;
-            o.value = static_cast<std::int64_t>(token.value ^ (minus ? std::uint64_t{1} << 63 : 0));
-            return o;
-        case Token::Kind::single:
-            o.kind = Kind::single;
-            o.value = static_cast<std::int64_t>(token.value ^ (minus ? 0x80000000u : 0u));
-            return o;
-        default:
-            fail(token,
-                 "an operand is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
-    }
+    return constant_operand();
 }
 
 Operand Parser::vector_operand(Function& f) {
@@ -178,6 +174,8 @@ Operand Parser::vector_operand(Function& f) {
         if (at_mark('{') || at_mark('['))
             fail(token, "a vector's element is a register or a constant");
         const Operand element = primary(f);
+        if (element.kind == Kind::vector)
+            fail(token, "a vector's element is a register or a constant, not a vector");
         f.operands.push_back(element);
         ++o.count;
     } while (accept(','));
@@ -204,10 +202,10 @@ Operand Parser::memory_operand(Function& f) {
                          (bytes_of(base.type) == 4 || bytes_of(base.type) == 8);
     if (!address && !pointer) fail(token, "no address: a register of 32 or 64 bits, or a variable");
     if (at_mark('+') || at_mark('-')) {
-        const bool minus = take().mark == '-';
-        const std::int64_t value = signed_integer();
-        o.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(o.value) +
-                                            static_cast<std::uint64_t>(minus ? -value : value));
+        accept('+');
+        o.value =
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(o.value) +
+                                      static_cast<std::uint64_t>(constant_integer("an offset")));
     }
     if (accept(',')) texel_operand(f, o, token);
     expect(']');
@@ -242,15 +240,13 @@ Operand Parser::named(Function& f, const Token& token) {
         o.index = s->index;
         switch (s->kind) {
             case Symbol::Kind::reg:
-                o.kind = Kind::reg;
-                o.type = f.registers[s->index];
-                return o;
+                return s->count == 1 ? register_operand(f, s->index) : whole_vector(f, *s);
             case Symbol::Kind::table:
                 o.kind = Kind::table;
                 return o;
             case Symbol::Kind::function:
                 o.kind = Kind::function;
-                take_address(o.index, token);
+                take_address(o.index);
                 return o;
             case Symbol::Kind::prototype:
             case Symbol::Kind::targets:
@@ -263,9 +259,9 @@ Operand Parser::named(Function& f, const Token& token) {
                 break;
         }
         // variable+8; inside [ ] the offset is taken there
-        if (at_mark('+') && peek(1).kind == Token::Kind::integer) {
+        if (at_mark('+') && at_constant(1)) {
             take();
-            o.value = signed_integer();
+            o.value = constant_integer("an offset");
         }
         return o;
     }
@@ -274,20 +270,15 @@ Operand Parser::named(Function& f, const Token& token) {
                                            ? std::uint16_t{0}
                                            : selector_of(token.text.substr(dot))) {
         const Symbol* s = find_register(f, token.text.substr(0, dot));
-        if (s && s->kind == Symbol::Kind::reg) {
-            o.kind = Kind::reg;
-            o.index = s->index;
-            o.type = f.registers[s->index];
+        if (s && s->kind == Symbol::Kind::reg && s->count == 1) {
+            o = register_operand(f, s->index);
             o.selector = selector;
             return o;
         }
     }
-    if (token.text == "WARP_SZ") {
-        o.kind = Kind::integer;
-        o.value = 32;
-        return o;
-    }
+    if (vector_element(f, token, o)) return o;
     if (token.text[0] == '%') {
+        if (special_vector(f, token.text, o)) return o;
         for (const auto& s : specials)
             if (s.name == token.text) {
                 o.kind = Kind::special;
@@ -310,6 +301,15 @@ Operand Parser::named(Function& f, const Token& token) {
     o.index = label_reference(token.text);
     references_[o.index].line = token.line;
     return o;
+}
+
+const Symbol& Parser::expect_register(Function& f, const char* what) {
+    const Token& token = peek();
+    const Symbol* s = find_register(f, expect_word(what));
+    if (!s) fail(token, "unknown register '" + std::string(token.text) + "'");
+    if (s->kind != Symbol::Kind::reg || s->count != 1)
+        fail(token, "'" + std::string(token.text) + "' is no register that holds " + what);
+    return *s;
 }
 
 const Symbol* Parser::find(std::string_view name) {
@@ -339,8 +339,9 @@ const Symbol* Parser::find_register(Function& f, std::string_view name) {
                 for (const char c : suffix) number = number * 10 + static_cast<unsigned>(c - '0');
                 if (number >= range.count) continue;
                 const auto index = static_cast<std::uint32_t>(f.registers.size());
-                f.registers.push_back(range.type);
-                return &scope.names.emplace(name, Symbol{Symbol::Kind::reg, index}).first->second;
+                f.registers.insert(f.registers.end(), range.type.count, range.type.type);
+                const Symbol symbol{Symbol::Kind::reg, index, range.type.count};
+                return &scope.names.emplace(name, symbol).first->second;
             }
         }
         if (s == 0) return nullptr;

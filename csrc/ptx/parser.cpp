@@ -242,10 +242,14 @@ void Parser::function(const Prefix& prefix, bool entry) {
     prototypes_.clear();
     frame_at_ = 0;
     open_scope();
-    if (!entry && at_mark('(')) parameters(f, f.results, false);
+    register_formals_.clear();
+    register_results_.clear();
+    if (!entry && at_mark('(')) parameters(f, f.results, false, register_results_);
+    if (f.results.size() > 1 && register_results_.size() != f.results.size())
+        fail(peek(), "a function with several results has each of them in registers");
     const Token& name = peek();
     f.name = std::string(expect_name("a function's name"));
-    if (at_mark('(')) parameters(f, f.formals, entry);
+    if (at_mark('(')) parameters(f, f.formals, entry, register_formals_);
     const std::uint64_t after_formals = frame_at_;
     if (entry) frame_at_ = 0;  // an entry's parameters lie in a bank of their own
     f.frame_bytes = entry ? 0 : after_formals;
@@ -264,9 +268,9 @@ void Parser::function(const Prefix& prefix, bool entry) {
     module_.functions[index] = std::move(f);
 }
 
-void Parser::take_address(std::uint32_t function, const Token& at) {
+void Parser::take_address(std::uint32_t function) {
     if (module_.functions[function].entry)
-        fail(at, "the address of a kernel is not supported", Error::Kind::unsupported_form);
+        fail(peek(), "the address of a kernel is not supported", Error::Kind::unsupported_form);
     module_.functions[function].address_taken = true;
 }
 
@@ -320,30 +324,47 @@ void Parser::check_declaration(const Function& f, const Function& before, const 
 // A parameter's space, alignment, type and size, as a declaration has them.
 std::string Parser::written(const Variable& v) {
     const std::uint64_t element = std::max(bytes_of(v.type), 1u);
-    std::string text = ".param";
-    if (v.align != element) text += " .align " + std::to_string(v.align);
+    std::string text = v.in_register ? ".reg" : ".param";
+    if (v.type == Type::pred) return text + " .pred";
+    if (!v.in_register && v.align != element) text += " .align " + std::to_string(v.align);
     if (!v.array && v.size > element) text += " .v" + std::to_string(v.size / element);
     text += " ." + std::string(name_of(v.type));
     if (v.array) text += "[" + (v.unsized ? "" : std::to_string(v.size / element)) + "]";
     return text;
 }
 
-void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entry) {
+void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entry,
+                        std::vector<RegisterParameter>& registers) {
     expect('(');
     while (!at_mark(')')) {
-        const Token& start = peek();
-        if (!at_directive(".param"))
-            fail(start, "only .param parameters are supported", Error::Kind::unsupported_form);
-        take();
-        Declared d = declarator(Space::param, {});
-        check_size(d, start);
-        const std::uint64_t limit = entry ? 32764 : 65536;
-        if (frame_at_ + d.variable.size + d.variable.align > limit)
-            fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
-        list.push_back(add_frame(f, std::move(d.variable)));
+        list.push_back(parameter(f, entry, registers));
         if (!accept(',')) break;
     }
     expect(')');
+}
+
+std::uint32_t Parser::parameter(Function& f, bool entry,
+                                std::vector<RegisterParameter>& registers) {
+    const Token& start = peek();
+    const std::uint64_t limit = entry ? 32764 : 65536;
+    std::uint32_t index;
+    if (!entry && at_directive(".reg")) {
+        registers.push_back(register_parameter(f));
+        index = registers.back().frame;
+    } else {
+        if (!at_directive(".param"))
+            fail(start, entry ? "a parameter of a kernel lies in .param"
+                              : "a parameter lies in .param or in .reg");
+        take();
+        Declared d = declarator(Space::param, {});
+        check_size(d, start);
+        if (d.variable.align > limit || d.variable.size > limit)
+            fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
+        index = add_frame(f, std::move(d.variable));
+    }
+    if (frame_at_ > limit)
+        fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
+    return index;
 }
 
 void Parser::head_directives(Function& f) {

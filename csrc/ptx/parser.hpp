@@ -1,6 +1,8 @@
 // csrc/ptx/parser.hpp - the parser's state: tokens read so far, names in scope, the module built.
 #pragma once
 
+#include <deque>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +20,12 @@ struct Symbol {
     enum class Kind : std::uint8_t { reg, variable, frame, function, table, prototype, targets };
     Kind kind;
     std::uint32_t index;
+    unsigned count = 1;  // of a register: the elements of a vector, side by side
+};
+
+struct RegisterType {
+    Type type = Type::none;
+    unsigned count = 1;  // of a vector
 };
 
 // A brace pair of a function's body, or the module itself.
@@ -28,7 +36,7 @@ struct ScopeOfNames {
     struct Range {  // .reg .b32 %r<100>: registers come to be when they are first named
         std::string_view prefix;
         std::uint64_t count;
-        Type type;
+        RegisterType type;
     };
     std::vector<Range> ranges;
     std::unordered_map<std::string_view, std::uint32_t> labels;
@@ -38,6 +46,13 @@ struct ScopeOfNames {
 struct Prefix {
     bool external = false, visible = false;
     std::uint32_t line = 0;
+};
+
+// What a constant expression gives: bits of an integer of 64 bits, of an f64 or of an f32.
+struct Constant {
+    Token::Kind kind = Token::Kind::integer;
+    std::uint64_t bits = 0;
+    bool is_unsigned = false;  // of an integer
 };
 
 class Parser {
@@ -68,10 +83,16 @@ class Parser {
     void skip_braces();
     void module_variable(const Prefix& prefix, Space space);
     void function(const Prefix& prefix, bool entry);
-    void parameters(Function& f, std::vector<std::uint32_t>& list, bool entry);
+    struct RegisterParameter {  // the place in the frame, and the registers
+        std::uint32_t frame, index;
+        unsigned count;
+    };
+    void parameters(Function& f, std::vector<std::uint32_t>& list, bool entry,
+                    std::vector<RegisterParameter>& registers);
+    std::uint32_t parameter(Function& f, bool entry, std::vector<RegisterParameter>& registers);
     void head_directives(Function& f);
     void dimensions(std::uint32_t (&out)[3]);
-    void take_address(std::uint32_t function, const Token& at);
+    void take_address(std::uint32_t function);
     std::uint32_t declare_function(Function& f, const Token& name);
     void check_declaration(const Function& f, const Function& before, const Token& at) const;
     static std::string written(const Variable& v);
@@ -84,7 +105,6 @@ class Parser {
     Type fundamental_type();
     bool opaque_type(Variable& v);
     std::uint64_t constant_unsigned(const char* what);
-    std::int64_t signed_integer();
     Declared declarator(Space space, const Prefix& prefix);
     void array_bounds(Declared& d);
     void initialiser(Declared& d);
@@ -99,7 +119,6 @@ class Parser {
     void statement(Function& f);
     void open_scope();
     void close_scope();
-    void register_declaration(Function& f);
     void local_variable(Function& f, Space space);
     void branch_targets(Function& f, std::string_view name);
     void call_prototype(std::string_view name);
@@ -107,20 +126,70 @@ class Parser {
     std::vector<Variable> prototype_list();
     void label(Function& f, const Token& name);
     void instruction(Function& f);
+    struct Actual {
+        const Token* token;
+        Operand operand;               // a register, all of a vector, a constant, or _
+        std::uint32_t frame = absent;  // or a .param variable
+    };
+    struct Callee {  // as a call's arguments are held against it
+        std::string what;
+        std::vector<const Variable*> results, formals;
+    };
     void call(Function& f, Instruction& i);
-    void check_target(const Function& f, const Call& c, std::uint32_t function,
-                      const Token& start) const;
+    std::vector<Actual> actuals(Function& f);
+    Actual actual(Function& f);
+    Callee callee(std::uint32_t function, const Token& start) const;
+    std::vector<std::uint32_t> pass(Function& f, const Instruction& i,
+                                    const std::vector<Actual>& given,
+                                    const std::vector<const Variable*>& wanted,
+                                    const std::string& what, bool stores);
+    void check_actual(const Function& f, const Actual& a, const Variable& formal,
+                      const std::string& what) const;
     std::uint32_t add_targets(std::vector<std::uint32_t> functions, const Token& start);
     static bool alike(const Function& a, const Function& b);
-    void check_indirect(const Function& f, Call& c, const Token& start);
+    Callee indirect_callee(Call& c, const Token& start);
     std::uint32_t targets_of(std::uint32_t variable, const Token& at);
-    std::uint32_t call_argument(Function& f);
     void alias();
     void resolve_aliases();
     void resolve_labels(Function& f);
     std::uint32_t add_frame(Function& f, Variable variable);
+    std::uint32_t place_frame(Function& f, Variable variable);
+
+    // register.cpp: registers, vectors of them, and parameters that are registers
+    RegisterType register_type();
+    void register_declaration(Function& f);
+    std::uint32_t add_register(Function& f, std::string_view name, const RegisterType& r,
+                               const Token& at);
+    static Operand register_operand(const Function& f, std::uint32_t index);
+    static Operand whole_vector(Function& f, const Symbol& s);
+    bool vector_element(Function& f, const Token& token, Operand& o);
+    static bool special_vector(Function& f, std::string_view name, Operand& o);
+    Operand register_sum(Function& f, const Operand& o, const Token& at);
+    RegisterParameter register_parameter(Function& f);
+    void move_parameter(Function& f, const Instruction& like, const RegisterParameter& p,
+                        bool load);
+    void store_results(Function& f, const Instruction& like);
+    void store_constant(Function& f, const Instruction& like, std::uint32_t frame, Type type,
+                        const Operand& o);
+    void emit(Function& f, const Instruction& like, std::string_view opcode,
+              std::initializer_list<Operand> operands);
+
+    // constant.cpp: constant expressions
+    bool at_operator(std::string_view text) const;
+    bool at_constant(std::size_t ahead = 0) const;
+    Constant constant() { return conditional(0); }
+    std::int64_t constant_integer(const char* what);
+    Operand constant_operand();
+    Constant conditional(unsigned depth);
+    Constant binary(unsigned level, unsigned depth);
+    Constant unary(unsigned depth);
+    Constant parenthesis(unsigned depth);
+    Constant prefixed(unsigned depth);
+    Constant combined(std::string_view op, const Constant& a, const Constant& b,
+                      const Token& at) const;
 
     // operand.cpp: operands and names
+    void operands(Function& f);
     Operand operand(Function& f);
     Operand primary(Function& f);
     Operand named(Function& f, const Token& token);
@@ -130,8 +199,13 @@ class Parser {
     Operand number_operand(Function& f);
     const Symbol* find(std::string_view name);
     const Symbol* find_register(Function& f, std::string_view name);
+    const Symbol& expect_register(Function& f, const char* what);
     std::uint32_t label_reference(std::string_view name);
 
+    struct Sum {  // of a register and a constant, to be made before the instruction at hand
+        std::string_view opcode;
+        Operand to, from, constant;
+    };
     struct LabelReference {
         std::string_view name;
         std::uint32_t scope, line;
@@ -151,6 +225,8 @@ class Parser {
     std::unordered_map<std::uint32_t, std::uint32_t> tables_;  // Module::targets, by variable
     std::vector<LabelReference> references_;  // of the function at hand; operands hold the index
     std::vector<Operand> operands_;           // of the instruction at hand
+    std::vector<Sum> sums_;                   // likewise
+    std::vector<RegisterParameter> register_formals_, register_results_;  // of the function at hand
     std::unordered_map<std::string_view, std::vector<Candidate>> matched_;
     std::unordered_map<std::uint32_t, std::uint32_t> aliases_;  // function, by its other name's
 };

@@ -36,6 +36,7 @@ struct Variable {
     std::uint64_t offset = 0;  // in the frame, of a function's own variable
     bool external = false, visible = false, unsized = false, managed = false;
     bool array = false;
+    bool in_register = false;  // a parameter that is a register of its function, kept here too
     std::uint32_t line = 0;
     std::vector<std::uint8_t> init;  // its first bytes; the rest is zero
     std::vector<Relocation> relocations;
@@ -133,6 +134,7 @@ struct Operand {
     Kind base = Kind::none;  // of memory: reg, variable, frame, integer; of a texel: the first two
     Type type = Type::none;  // of a register
     bool negated = false;    // !p, or -a of a video instruction
+    bool sum = false;        // a register that the parser added a constant into
     // Parts of a register, .b0 or .h32: how many; half-words or bytes; three bits for each, the
     // last one written lowest. 0: all of it.
     std::uint16_t selector = 0;

@@ -228,6 +228,7 @@ Type Check::result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type
 std::string Check::destination(const Operand& o, Type type, bool relaxed) const {
     if (o.kind == Kind::sink) return {};
     if (o.kind != Kind::reg) return "a register is wanted";
+    if (o.sum) return "a register is wanted, not the sum of one and a constant";
     if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type)) return {};
     return wrong_register(o, type);
 }
@@ -284,6 +285,8 @@ std::string Check::vector(const Operand& o, Type type, bool to) const {
     const unsigned wanted = field::vector.get(c_.modifiers);
     const unsigned count = wanted == 0 ? 1 : wanted;
     if (o.kind != Kind::vector) {
+        // The first element of a moved vector; the others are 0.
+        if (!to && moves() && o.kind == Kind::integer) return {};
         if (count != 1) return "a vector of " + std::to_string(count) + " is wanted";
         return element(o, type, to);
     }
@@ -299,8 +302,13 @@ std::string Check::vector(const Operand& o, Type type, bool to) const {
 }
 
 std::string Check::element(const Operand& o, Type type, bool to) const {
-    return to ? destination(o, type, true) : source(o, type, true);
+    if (!moves()) return to ? destination(o, type, true) : source(o, type, true);
+    if (o.kind != Kind::reg) return to ? destination(o, type, false) : source(o, type, false);
+    return bytes_of(o.type) == bytes_of(type) ? "" : wrong_register(o, type);
 }
+
+// Elements that are moved are bits.
+bool Check::moves() const { return first_word() == "mov"; }
 
 std::string Check::pack(const Operand& o, Type type, bool to) const {
     if (o.kind != Kind::vector) return "a vector is wanted";

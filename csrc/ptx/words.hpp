@@ -38,10 +38,10 @@ inline constexpr Shape d = Shape::d, dw = Shape::dw, d32 = Shape::d32, dr = Shap
                        w = Shape::w, h = Shape::h, np = Shape::np, imm = Shape::imm,
                        number = Shape::number, m = Shape::m, dv = Shape::dv, av = Shape::av,
                        dpack = Shape::dpack, apack = Shape::apack, address = Shape::address,
-                       label = Shape::label, targets = Shape::targets, cc_in = Shape::cc_in, cc_out = Shape::cc_out,
-                       fd = Shape::fd, fa = Shape::fa, fb = Shape::fb, fc = Shape::fc,
-                       md = Shape::md, vd = Shape::vd, va = Shape::va, tensor = Shape::tensor,
-                       shift = Shape::shift;
+                       label = Shape::label, targets = Shape::targets, cc_in = Shape::cc_in,
+                       cc_out = Shape::cc_out, fd = Shape::fd, fa = Shape::fa, fb = Shape::fb,
+                       fc = Shape::fc, md = Shape::md, vd = Shape::vd, va = Shape::va,
+                       tensor = Shape::tensor, shift = Shape::shift;
 
 template <class E>
 constexpr Axis::Choice is(std::string_view text, E value) {

@@ -46,7 +46,7 @@ std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& caller,
     };
     const auto consider = [&](std::uint32_t n) {
         const ptx::Function& f = module_.functions[n];
-        if (!f.address_taken || !f.defined) return;
+        if (!f.address_taken || !f.defined || f.entry) return;
         const ptx::Function* first = found.empty() ? nullptr : &module_.functions[found[0]];
         if (suits(call.arguments, f, f.formals, first ? &first->formals : nullptr) &&
             suits(call.results, f, f.results, first ? &first->results : nullptr))

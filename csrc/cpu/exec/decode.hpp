@@ -26,7 +26,7 @@ namespace field = ptx::field;
 // Where a module's variables lie: host addresses of .global and .const ones.
 struct Placement {
     std::vector<std::uintptr_t> addresses;
-    std::vector<std::uintptr_t> functions;  // of those whose address is taken
+    std::vector<std::uintptr_t> functions;  // of those whose address is taken, kernels among them
     std::uint32_t constant_bytes = 0;
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
 };
@@ -121,6 +121,7 @@ class Decoder {
     void convert_address(const ptx::Instruction& i);
     void cluster_address(const ptx::Instruction& i);
     void repack(const ptx::Instruction& i);
+    void move_vector(const ptx::Instruction& i);
 
     // matrix.cpp
     void matrix(const ptx::Instruction& i);

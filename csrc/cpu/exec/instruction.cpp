@@ -64,6 +64,9 @@ void Decoder::instruction(const ptx::Instruction& i) {
         repack(i);
     else if (form.mnemonic == "shfl" || form.mnemonic == "vote" || form.mnemonic == "vote.ballot")
         unsynchronised(i);
+    else if (has_shape(form, Shape::av) && !has_shape(form, Shape::m) &&
+             !has_shape(form, Shape::texel))
+        move_vector(i);
     else if (has_shape(form, Shape::m) && (form.mnemonic == "atom" || form.mnemonic == "red"))
         atomic(i);
     else if (has_shape(form, Shape::m))
@@ -206,6 +209,29 @@ void Decoder::cluster_address(const ptx::Instruction& i) {
              d, a, source(operand(i, 2), Type::b32));
     else
         emit(generic ? c.rank_of_generic : wide ? c.rank_of_window64 : c.rank_of_window32, d, a);
+}
+
+// Element by element; what is still to be read is kept aside where it is written before.
+void Decoder::move_vector(const ptx::Instruction& i) {
+    const ptx::Operand &to = operand(i, 0), &from = operand(i, 1);
+    const std::string move = "mov.b" + std::to_string(8 * ptx::bytes_of(i.type));
+    std::vector<std::int32_t> destinations, sources;
+    for (unsigned n = 0; n < to.count; ++n) {
+        destinations.push_back(destination(f_->operands[to.index + n]));
+        if (from.kind != Kind::vector)
+            sources.push_back(n == 0 ? source(from, i.type) : constant(ptx::bytes_of(i.type), 0));
+        else
+            sources.push_back(source(f_->operands[from.index + n], i.type));
+    }
+    for (unsigned n = 0; n < to.count; ++n)
+        for (unsigned k = n + 1; k < to.count; ++k) {
+            if (destinations[n] == 0 || sources[k] != destinations[n]) continue;
+            const std::int32_t kept = temporary(ptx::bytes_of(i.type));
+            emit(move, kept, sources[k]);
+            sources[k] = kept;
+        }
+    for (unsigned n = 0; n < to.count; ++n)
+        if (destinations[n] != 0) emit(move, destinations[n], sources[n]);
 }
 
 void Decoder::repack(const ptx::Instruction& i) {
