@@ -268,9 +268,8 @@ void Parser::function(const Prefix& prefix, bool entry) {
     module_.functions[index] = std::move(f);
 }
 
+// Also of a kernel: a value to compare and to keep, which is not called.
 void Parser::take_address(std::uint32_t function) {
-    if (module_.functions[function].entry)
-        fail(peek(), "the address of a kernel is not supported", Error::Kind::unsupported_form);
     module_.functions[function].address_taken = true;
 }
 

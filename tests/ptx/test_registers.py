@@ -1,6 +1,6 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
-"""Vector registers, parameters in registers, register + constant and constant expressions:
-what the manual's chapters on variables, operands and functions have beside
+"""Vector registers, parameters in registers, register + constant, constant expressions, and the
+addresses of kernels: what the manual's chapters on variables, operands and functions have beside
 the instructions. Expected values are the manual's.
 """
 
@@ -188,6 +188,37 @@ def test_parameters_in_registers(what, driver, load):
     if driver.on_hardware:  # without the functions that ptxas refuses
         before = "\n".join(line for line in REGISTERS.split("\n") if not line.startswith((".func (.reg .u32 s, ", " ld.param.b64", ".func (.reg .f64", " cvt.u32.u16")))  # fmt: skip
     assert np.array_equal(run(load, body, before), words(*left))
+
+
+KERNELS = """.visible .entry other() { ret; }
+.global .align 8 .u64 table[3] = {other, k, other};
+"""
+
+
+def test_addresses_of_kernels(driver, load):
+    declared = ".visible .entry k(.param .u64 p);\n"
+    body = "mov.u64 %d2, k; mov.u64 %d3, other; ld.global.u64 %d4, [table+8]; ld.global.u64 %d5, [table+16]; setp.eq.u64 %p0, %d2, %d4; setp.eq.u64 %p1, %d3, %d5; setp.ne.u64 %p2, %d2, %d3;"
+    body += "selp.u32 v.x, 1, 0, %p0; selp.u32 v.y, 1, 0, %p1; selp.u32 v.z, 1, 0, %p2; setp.ne.u64 %p0, %d2, 0; selp.u32 v.w, 1, 0, %p0;" + STORE4
+    assert np.array_equal(run(load, body, declared + KERNELS), words(1, 1, 1, 1))
+
+
+def test_addresses_of_kernels_in_a_large_text(driver, load):
+    """Whose kernels are read one by one."""
+    fill = ".visible .entry big(.param .u64 p) { .reg .b32 %r<3>;\n" + "mov.u32 %r1, 5;\n" * 5000 + "ret; }\n"
+    other = ".visible .entry other() { ret; }\n"
+    body = "mov.u64 %d2, other; mov.u64 %d3, other; setp.eq.u64 %p0, %d2, %d3; setp.ne.u64 %p1, %d2, 0; selp.u32 v.x, 1, 0, %p0; selp.u32 v.y, 1, 0, %p1; st.global.v2.u32 [%d0], {v.x, v.y};"
+    assert np.array_equal(run(load, body, fill + other), words(1, 1))
+    body = "ld.global.u64 %d2, [table]; mov.u64 %d3, other; setp.eq.u64 %p0, %d2, %d3; selp.u32 v.x, 1, 0, %p0; st.global.u32 [%d0], v.x;"
+    before = other + ".global .align 8 .u64 table[1] = {other};\n" + fill
+    assert np.array_equal(run(load, body, before), words(1))
+
+
+def test_a_kernel_is_not_called(driver):
+    if driver.on_hardware:
+        pytest.skip("hardware jumps to wherever the pointer leads")
+    body = "mov.u64 %d2, other; P: .callprototype _ (); call %d2, P;"
+    done = ptx.in_child(text_of(body, ".visible .entry other() { ret; }\n"), "module.run('k', 1, 64, [np.zeros(512, np.uint32)])")  # fmt: skip
+    assert done.stdout == "code 715\n", done.stderr
 
 
 # Refused by NVIDIA's assembler as well; what the message says here.

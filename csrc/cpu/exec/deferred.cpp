@@ -8,10 +8,12 @@
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "cpu/exec/placed.hpp"
 #include "ptx/error.hpp"
+#include "ptx/lexer.hpp"
 #include "ptx/outline.hpp"
 
 namespace cupola::cpu {
@@ -93,11 +95,12 @@ class Deferred final : public DeferredImage {
         if (decoded_[n]) return decoded_[n].get();
         std::vector<ptx::Piece> pieces = outline_.common;
         pieces.push_back(outline_.entries[n].piece);
-        const ptx::Module module = ptx::parse(source_->view(), pieces);
+        const ptx::Module module = parse(n, pieces);
         const Placement placement = placed_.extended(module, source_->view());
         const CallGraph graph(module);
         for (std::uint32_t f = 0; f < module.functions.size(); ++f)
-            if (module.functions[f].entry && module.functions[f].defined)
+            if (module.functions[f].entry && module.functions[f].defined &&
+                module.functions[f].name == names_[n])
                 decoded_[n] =
                     Decoder(module, source_->view(), placement, graph, handlers_).decode(f);
         if (decoded_[n]) decoded_[n]->source = source_->view();
@@ -105,6 +108,38 @@ class Deferred final : public DeferredImage {
             throw ptx::Error(ptx::Error::Kind::invalid, outline_.entries[n].piece.line, "",
                              "kernel '" + names_[n] + "' is not defined");
         return decoded_[n].get();
+    }
+
+    ptx::Module parse(std::size_t n, const std::vector<ptx::Piece>& pieces) const {
+        try {
+            return ptx::parse(source_->view(), pieces);
+        } catch (const ptx::Error&) {
+            // It may take the addresses of other kernels, which have empty bodies here.
+            const std::vector<std::string> others = kernels_named_in(n);
+            if (others.empty()) throw;
+            std::vector<ptx::Piece> all(pieces.begin(), pieces.end() - 1);
+            for (const std::string& other : others) all.push_back({other, pieces.back().line});
+            all.push_back(pieces.back());
+            return ptx::parse(source_->view(), all);
+        }
+    }
+
+    std::vector<std::string> kernels_named_in(std::size_t n) const {
+        std::vector<std::string> found;
+        std::unordered_set<std::string_view> seen{outline_.entries[n].name};
+        for (const ptx::Token& token : ptx::lex(outline_.entries[n].piece.text)) {
+            if (token.kind != ptx::Token::Kind::word) continue;
+            const auto at = entries_.find(token.text);
+            if (at == entries_.end() || !seen.insert(token.text).second) continue;
+            const std::string_view text = outline_.entries[at->second].piece.text;
+            for (const ptx::Token& other : ptx::lex(text)) {
+                if (other.kind != ptx::Token::Kind::mark || other.mark != '{') continue;
+                const auto head = static_cast<std::size_t>(other.text.data() - text.data());
+                found.push_back(std::string(text.substr(0, head)) + "{ ret; }");
+                break;
+            }
+        }
+        return found;
     }
 
     const std::unique_ptr<const Text> source_;  // which the outline's pieces are of
@@ -127,7 +162,12 @@ std::shared_ptr<DeferredImage> DeferredImage::build(std::string_view ptx, Memory
     auto found = ptx::outline(source->view());
     if (!found || found->entries.empty() || found->common_bytes > exec::most_common_bytes)
         return nullptr;
-    const ptx::Module common = ptx::parse(source->view(), found->common);
+    ptx::Module common;
+    try {
+        common = ptx::parse(source->view(), found->common);
+    } catch (const ptx::Error&) {
+        return nullptr;  // it may name kernels; what is wrong with the text is for others to say
+    }
     // One that the outline did not see would be lost.
     if (exec::has_kernel(common)) return nullptr;
     return std::make_shared<exec::Deferred>(std::move(source), std::move(*found), common,

@@ -10,6 +10,10 @@
 
 namespace cupola::cpu::exec {
 
+namespace {
+constexpr std::size_t apart = 16;  // addresses of functions
+}
+
 static_assert(static_cast<int>(Variable::Role::surface) == static_cast<int>(ptx::Opaque::surface) &&
                   static_cast<int>(Variable::Role::texture) ==
                       static_cast<int>(ptx::Opaque::texture),
@@ -29,9 +33,23 @@ void Placed::place(const ptx::Module& module, std::string_view source, bool ever
 
 Placement Placed::extended(const ptx::Module& module, std::string_view source) {
     Placement all = placement_;
-    all.functions.resize(std::max(all.functions.size(), module.functions.size()), 0);
+    const std::size_t placed = all.functions.size();
+    all.functions.resize(std::max(placed, module.functions.size()), 0);
+    for (std::size_t n = placed; n < module.functions.size(); ++n)
+        if (module.functions[n].address_taken)
+            all.functions[n] = kernel_address(module.functions[n].name);
     place_variables(all, module, source);
     return all;
+}
+
+// Each text that names a kernel finds it at the same place.
+std::uintptr_t Placed::kernel_address(const std::string& name) {
+    const auto [at, fresh] = kernels_.emplace(name, 0);
+    if (fresh) at->second = reinterpret_cast<std::uintptr_t>(blocks_.allocate(apart, apart));
+    if (at->second == 0)
+        throw ptx::Error(ptx::Error::Kind::invalid, 1, "",
+                         "no memory for the address of kernel '" + name + "'");
+    return at->second;
 }
 
 const Variable* Placed::variable(std::string_view name) const {
@@ -70,7 +88,6 @@ void Placed::place_variables(Placement& placement, const ptx::Module& module,
 
 // A function's address is a place of its own in the module's memory, where nothing lies.
 void Placed::place_functions(const ptx::Module& module, bool every) {
-    constexpr std::size_t apart = 16;
     placement_.functions.assign(module.functions.size(), 0);
     std::size_t count = 0;
     for (const ptx::Function& f : module.functions) count += every || f.address_taken;

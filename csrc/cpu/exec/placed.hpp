@@ -1,6 +1,8 @@
 // csrc/cpu/exec/placed.hpp - a module's variables, and its functions' addresses, in memory.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,6 +49,7 @@ class Placed {
 
   private:
     void place_variables(Placement& placement, const ptx::Module& module, std::string_view source);
+    std::uintptr_t kernel_address(const std::string& name);
     void place_functions(const ptx::Module& module, bool every);
     static void relocate(const Placement& placement, const ptx::Module& module, std::size_t n,
                          std::string_view source);
@@ -54,6 +57,7 @@ class Placed {
     Blocks blocks_;
     Placement placement_;
     std::vector<Variable> variables_;
+    std::map<std::string, std::uintptr_t> kernels_;  // whose address others took, in a text of many
 };
 
 }  // namespace cupola::cpu::exec
