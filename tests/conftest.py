@@ -38,6 +38,7 @@ def pytest_addoption(parser):
         action="store_true",
         help="a test that is skipped has failed, unless tests/skips.txt names it",
     )
+    parser.addoption("--slice", metavar="K/N", help="run each N-th test alone, from the K-th on")
 
 
 @functools.cache
@@ -70,6 +71,7 @@ def left_out(config, items):
 def pytest_configure(config):
     # Before cupola is imported, and for the processes that tests start.
     os.environ["CUPOLA_DRIVER"] = chosen(config)
+    config.pluginmanager.import_plugin("ptx.summary")
     config.addinivalue_line("markers", "cuda_only(reason): runs on NVIDIA's driver alone")
     config.addinivalue_line("markers", "cpu_only(reason): runs on the CPU device alone")
     config.addinivalue_line("markers", "slow: takes tens of seconds")
@@ -92,6 +94,12 @@ def pytest_collection_modifyitems(config, items):
     if out := list(left_out(config, items)):
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in set(out)]
+    if slice_of := config.getoption("--slice"):
+        first, count = map(int, slice_of.split("/"))
+        config.hook.pytest_deselected(
+            items=[item for n, item in enumerate(items) if n % count != first % count]
+        )
+        items[:] = items[first % count :: count]
     if hasattr(config, "workerinput"):
         places = {name: place for place, name in enumerate(LONGEST)}
         items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))

@@ -4,16 +4,17 @@ read back is held against what a GPU left, or kept where that is being recorded.
 
 import ctypes
 import os
+import pickle
 from ctypes import c_size_t, c_uint64, c_void_p
 
 import numpy as np
 import pytest
 
-from . import recording
+from . import recording, unrecorded
 from .driver import Driver
 
 RECORD = os.environ.get("CUPOLA_TEST_RECORD")  # a file to make, by record.py
-entries = {}
+made = {}  # Bits by the test's name
 
 
 @pytest.fixture(scope="session")
@@ -38,12 +39,11 @@ def ptxas():
 
 
 @pytest.fixture
-def driver(started, request):
+def driver(started):
     started.make_current()
-    device, known = recording.recorded()
-    comparable = not RECORD and (not started.on_hardware or started.name() == device)
-    entry = known.get(recording.name_of(request.node)) if comparable else None
-    started.seen = recording.Seen(entry)
+    bits = recording.recorded()
+    comparable = not RECORD and (not started.on_hardware or started.name() == bits.device)
+    started.seen = recording.Seen(bits if comparable else None)
     yield started
     started.seen = None
 
@@ -53,19 +53,28 @@ def pytest_pyfunc_call(pyfuncitem):
     """A test that has passed so far."""
     outcome = yield
     seen = getattr(pyfuncitem.funcargs.get("driver"), "seen", None)
-    if seen is None:
+    if seen is None or not seen.left:
         return outcome
     name = recording.name_of(pyfuncitem)
-    if RECORD and (entry := seen.as_entry(name)):
-        entries[name] = entry
-    if seen.entry is not None and (text := seen.differences()):
-        pytest.fail(f"{recording.recorded()[0]}: {text}")
+    if RECORD:
+        if not unrecorded.never(name):
+            made[name] = seen.as_bits()
+    elif seen.bits is None:
+        pyfuncitem.user_properties.append(("on another device", name))
+    else:
+        compared, why, wrong = recording.verdict(seen, name)
+        pyfuncitem.user_properties.append(("compared", compared))
+        if why:
+            pyfuncitem.user_properties.append(("unrecorded", f"{name.partition('[')[0]}: {why}"))
+        if wrong:
+            pytest.fail(wrong)
     return outcome
 
 
 def pytest_sessionfinish():
-    if RECORD and entries:
-        recording.save(RECORD, Driver().name(), entries)
+    if RECORD:
+        with open(RECORD, "wb") as file:
+            pickle.dump(made, file)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ The library is cupola's CPU device, or the one that CUPOLA_TEST_DRIVER names.
 
 import ctypes
 import os
+import pathlib
 import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
@@ -44,18 +45,45 @@ class Driver:
         self.make_current()
 
     def __call__(self, name, *arguments):
+        if self.seen is not None:
+            self.seen.trace.call(name, arguments)
         code = getattr(self.library, name)(*arguments)
         if code:
             raise DriverError(name, code)
-        if self.seen is not None and name == "cuMemcpyDtoH_v2":
-            into, _, size = arguments
-            self.seen.reads(ctypes.string_at(into.value, size.value) if size.value else b"")
+        if self.seen is not None:
+            self.seen.trace.made(name, arguments)
+            if name == "cuMemcpyDtoH_v2":
+                into, _, size = arguments
+                self.seen.reads(ctypes.string_at(into.value, size.value) if size.value else b"")
 
     def name(self):
         """What the device calls itself."""
         text = ctypes.create_string_buffer(100)
         self("cuDeviceGetName", text, c_int(100), self.device)
         return text.value.decode()
+
+    def version(self):
+        """Of the driver: as its kernel module says, or else the newest CUDA that it runs."""
+        loaded = pathlib.Path("/sys/module/nvidia/version")
+        if self.on_hardware and loaded.exists():
+            return loaded.read_text().strip()
+        number = c_int()
+        self("cuDriverGetVersion", byref(number))
+        return f"CUDA {number.value // 1000}.{number.value % 1000 // 10}"
+
+    def skip_on_hardware(self, reason):
+        """On NVIDIA's driver the test is skipped, so a recording can't have it."""
+        if self.on_hardware:
+            import pytest  # children that this module serves have no tests
+
+            pytest.skip(reason)
+        self.seen.why = f"not run on hardware: {reason}"
+
+    def own_layout(self, data, meaning):
+        """The same bytes, which each driver has other ones for; a recording knows the meaning."""
+        if self.seen is not None:
+            self.seen.trace.stands_for(data, meaning)
+        return data
 
     def make_current(self):
         self("cuCtxSetCurrent", self.context)
@@ -91,7 +119,7 @@ class Module:
         function = c_void_p()
         self.driver("cuModuleGetFunction", byref(function), self.handle, name.encode())
         if self.driver.seen is not None:
-            self.driver.seen.launches(self.text)
+            self.driver.seen.launches(self.text, name)
         return function
 
     def launch(self, name, grid, block, arguments, shared=0):
@@ -104,9 +132,13 @@ class Module:
             for a in arguments
         ]
         pointers = (c_void_p * max(len(held), 1))(*[ctypes.addressof(h) for h in held])
+        function = self.function(name)
+        if self.driver.seen is not None:
+            for a in arguments:
+                self.driver.seen.trace.parameter(a)
         self.driver(
             "cuLaunchKernel",
-            self.function(name),
+            function,
             *map(c_uint, (*grid, *block, shared)),
             c_void_p(),
             pointers,

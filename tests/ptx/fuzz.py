@@ -2,7 +2,9 @@
 
     python -m ptx.fuzz record FILE.npz --programs 100000 --jobs 16
     python -m ptx.fuzz compare FILE.npz
-    python -m ptx.fuzz keep FILE.npz recorded/DEVICE-programs.npz --count 500
+    python -m ptx.fuzz keep FILE.npz recorded/programs.npz --count 500
+    python -m ptx.fuzz collect FOLDER recorded/small-programs.npz
+    python -m ptx.fuzz again recorded/programs.npz FILE.npz
     python -m ptx.fuzz minimise NUMBER FILE.ptx --other libcuda.so.1
     python -m ptx.fuzz show NUMBER
 
@@ -218,6 +220,18 @@ def keep(options):
     kept.keep(device, results[: options.count], options.into)
 
 
+def collect(options):
+    """Of a folder of programs that `minimise` made small, a file that stays in the tree."""
+    kept.collect(sorted(pathlib.Path(options.file).glob("*.ptx")), options.into)
+
+
+def again(options):
+    """Runs the programs of a file that stays in the tree once more, on this driver."""
+    driver = Driver()
+    count = kept.again(driver, options.file, options.into)
+    print(f"{pathlib.Path(options.file).name}: {count} programs on {driver.name()}")
+
+
 def minimise(options):
     """A program that differs between the CPU device and another driver, or its other way of
     running kernels, as small as it can be.
@@ -263,6 +277,11 @@ def main():
     command.add_argument("file")
     command.add_argument("into")
     command.add_argument("--count", type=int, default=500)
+    for function in (collect, again):
+        command = commands.add_parser(function.__name__)
+        command.set_defaults(run=function)
+        command.add_argument("file", help="a folder" if function is collect else None)
+        command.add_argument("into")
     command = commands.add_parser("minimise")
     command.set_defaults(run=minimise)
     command.add_argument("number", type=int)

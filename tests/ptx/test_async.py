@@ -72,8 +72,8 @@ COPIES = ["cp.async.ca.shared.global", "cp.async.ca.shared::cta.global",
     ],
 )
 def test_copies(how, size, form, driver, load):
-    if driver.on_hardware and "cache_hint" in how:
-        pytest.skip("an H200 calls it an illegal instruction")
+    if "cache_hint" in how:
+        driver.skip_on_hardware("an H200 calls it an illegal instruction")
     last = {"whole": "", "some": ", %r7", "constant": f", {size - 3}", "none": ", %p1"}[form]
     policy = ", %rd9" if "cache_hint" in how else ""
     body = f"""
@@ -379,8 +379,7 @@ def test_faults(body):
 ])  # fmt: skip
 def test_what_hardware_leaves_open_is_a_fault(body, driver, load):
     """PTX defines none of these; the CPU device tells."""
-    if driver.on_hardware:
-        pytest.skip("undefined there")
+    driver.skip_on_hardware("undefined there")
     module = load(text_of(body))
     with pytest.raises(ptx.DriverError) as error:
         module.run("k", 1, 1, [np.zeros(64), np.zeros(64)])

@@ -64,8 +64,10 @@ ALIASED = {
 
 @pytest.mark.parametrize("order", ALIASED)
 def test_another_name_of_a_function(order, driver, load):
-    if driver.on_hardware and order == "of an alias":
-        pytest.skip("NVIDIA's driver takes the module, and then has no kernel of it (error 999)")
+    if order == "of an alias":
+        driver.skip_on_hardware(
+            "NVIDIA's driver takes the module, and then has no kernel of it (error 999)"
+        )
     text = ALIASED[order](
         ADDER.format(name="plus", more=7), DECLARED.format(name="other"), ENTRY + OTHER + TAIL
     )
@@ -85,8 +87,8 @@ def test_another_name_of_a_function(order, driver, load):
     ADDER.format(name="plus", more=7) + ".visible .entry other() { ret; }\n.alias other, plus;",
 ])  # fmt: skip
 def test_other_names_that_are_refused(text, driver):
-    if driver.on_hardware and text.rstrip().endswith("}"):
-        pytest.skip("NVIDIA's compiler takes a definition behind the name's alias")
+    if text.rstrip().endswith("}"):
+        driver.skip_on_hardware("NVIDIA's compiler takes a definition behind the name's alias")
     with pytest.raises(ptx.DriverError) as error:
         driver.load(TOP + text + "\n.visible .entry k() { ret; }\n")
     assert error.value.code == ptx.INVALID_PTX
@@ -118,8 +120,7 @@ def test_recursion_through_a_pointer(load):
     "body", ["mov.u64 %rd3, 0; ", "mov.u64 %rd3, other; ", "mov.u64 %rd3, table; "]
 )
 def test_calls_of_what_is_no_such_function(driver, body):
-    if driver.on_hardware:
-        pytest.skip("hardware jumps to wherever the pointer leads")
+    driver.skip_on_hardware("hardware jumps to wherever the pointer leads")
     done = ptx.in_child(FUNCTIONS + ENTRY + body + CALL + TAIL,
                         "module.run('k', 1, 64, [np.zeros(64, np.uint32)])")  # fmt: skip
     assert done.stdout == "code 715\n", done.stderr  # an illegal instruction
@@ -133,8 +134,7 @@ def test_calls_of_what_is_no_such_function(driver, body):
     ("(a, b), proto", "(a, b)", "','"),
 ])  # fmt: skip
 def test_wrong_calls_are_refused(old, new, message, driver, load):
-    if driver.on_hardware:
-        pytest.skip("ptxas has words of its own")
+    driver.skip_on_hardware("ptxas has words of its own")
     with pytest.raises(ptx.DriverError) as error:
         load(FUNCTIONS + ENTRY + CALL.replace(old, new) + TAIL)
     assert error.value.code == ptx.INVALID_PTX
@@ -142,8 +142,7 @@ def test_wrong_calls_are_refused(old, new, message, driver, load):
 
 
 def test_the_address_of_a_function_that_is_nowhere(driver, load):
-    if driver.on_hardware:
-        pytest.skip("ptxas has words of its own")
+    driver.skip_on_hardware("ptxas has words of its own")
     text = ".extern .func gone(); .global .align 8 .u64 t = gone;"
     with pytest.raises(ptx.DriverError) as error:
         load(text)
@@ -195,8 +194,8 @@ def named(what):
 
 @pytest.mark.parametrize("what", [w for w, (_, _, wrong) in NAMED.items() if not wrong])
 def test_targets_of_a_call(what, driver, load):
-    if driver.on_hardware and "elsewhere" in what:
-        pytest.skip("for NVIDIA's linker to find")
+    if "elsewhere" in what:
+        driver.skip_on_hardware("for NVIDIA's linker to find")
     block = 16 if what == "one" else 64  # the rest of the threads call another
     b = np.zeros(block, np.uint32)
     load(named(what)).run("k", 1, block, [b])
@@ -220,8 +219,7 @@ def test_ptxas_takes_the_same_targets(tmp_path, ptxas):
 
 
 def test_a_call_of_what_its_list_has_not(driver):
-    if driver.on_hardware:
-        pytest.skip("hardware jumps to wherever the pointer leads")
+    driver.skip_on_hardware("hardware jumps to wherever the pointer leads")
     done = ptx.in_child(named("one"), "module.run('k', 1, 64, [np.zeros(64, np.uint32)])")
     assert done.stdout == "code 715\n", done.stderr  # an illegal instruction
 
@@ -341,7 +339,6 @@ def test_the_heaps_size_is_a_limit_of_the_context(program, driver):
 
 
 def test_free_of_what_malloc_did_not_give(program, driver):
-    if driver.on_hardware:
-        pytest.skip("hardware may not notice")
+    driver.skip_on_hardware("hardware may not notice")
     done = ptx.in_child(program, "module.launch('twice_freed', 1, 1, [])")
     assert done.stdout == f"code {ptx.ILLEGAL_ADDRESS}\n", done.stderr

@@ -256,8 +256,7 @@ def test_no_cluster(load):
     "cvt.u64.u32 %rd3, %r4; cvta.shared.u64 %rd3, %rd3; mapa.u64 %rd4, %rd3, %r6; ld.u32 %r10, [%rd4+0x800];",
 ])  # fmt: skip
 def test_faults(body, driver):
-    if driver.on_hardware:
-        pytest.skip("the code for a bad shared address depends on the device")
+    driver.skip_on_hardware("the code for a bad shared address depends on the device")
     done = ptx.in_child(
         HEAD + SYNC + body + TAIL, "module.run('k', 4, 64, [np.zeros(256, np.uint32)])"
     )
@@ -265,8 +264,7 @@ def test_faults(body, driver):
 
 
 def test_a_barrier_that_is_never_complete(driver):
-    if driver.on_hardware:
-        pytest.skip("hardware waits for ever")
+    driver.skip_on_hardware("hardware waits for ever")
     body = "setp.eq.u32 %p0, %r1, 0; @%p0 bar.sync 1, 96; " + SYNC
     done = ptx.in_child(HEAD + body + TAIL, "module.run('k', 4, 64, [np.zeros(256, np.uint32)])")
     assert done.stdout.startswith("code "), done.stderr
@@ -276,8 +274,7 @@ def test_a_barrier_that_is_never_complete(driver):
     (".reqnctapercluster 2 .maxclusterrank 4", "exclude"), (".reqnctapercluster 0", "range"),
 ])  # fmt: skip
 def test_directives_that_are_refused(head, message, driver, load):
-    if driver.on_hardware:
-        pytest.skip("ptxas has words of its own")
+    driver.skip_on_hardware("ptxas has words of its own")
     with pytest.raises(ptx.DriverError) as error:
         load(f".visible .entry k() {head} {{ ret; }}")
     assert error.value.code == ptx.INVALID_PTX

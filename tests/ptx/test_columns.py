@@ -30,7 +30,8 @@ def described(
         (c_int * 3)(*lower), (c_int * 3)(*upper), c_uint32(channels), c_uint32(pixels), (c_uint32 * 5)(*steps),
         c_int(0), c_int(swizzle), c_int(0), c_int(fill),
     )  # fmt: skip
-    return code, ctypes.string_at(at, 128)
+    meaning = a.shape, a.strides, a.dtype.str, lower, upper, channels, pixels, steps, swizzle, fill
+    return code, driver.own_layout(ctypes.string_at(at, 128), meaning)
 
 
 def kernel(rank, size, back=None):

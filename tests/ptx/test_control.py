@@ -134,16 +134,14 @@ def test_recursion(load):
 
 
 def test_brkpt(driver, load):
-    if driver.on_hardware:
-        pytest.skip("a debugger may be there to stop")
+    driver.skip_on_hardware("a debugger may be there to stop")
     done = ptx.in_child(HEAD + ENTRY + "brkpt; mov.u32 %r2, 0;" + TAIL,
                         "module.run('k', 1, 64, [np.zeros(64, np.uint32)])")  # fmt: skip
     assert done.stdout == f"code {ptx.LAUNCH_FAILED}\n", done.stderr
 
 
 def test_endless_recursion_is_an_error(driver):
-    if driver.on_hardware:
-        pytest.skip("hardware faults only where the stack ends")
+    driver.skip_on_hardware("hardware faults only where the stack ends")
     deep = RECURSIVE.replace("setp.lt.u32 %p, %r1, 2", "setp.lt.u32 %p, %r1, 0")
     body = CALL_FIB.replace("%r1", "%r0")
     done = ptx.in_child(HEAD + deep + ENTRY + body + TAIL,
@@ -181,8 +179,7 @@ def test_guarded_exit_and_ret(load):
     ("mov.u32 %r1, 5", 10, ptx.INVALID_PTX, "';'"),
 ])  # fmt: skip
 def test_errors_name_their_line(text, line, code, message, driver, load):
-    if driver.on_hardware:
-        pytest.skip("ptxas has words of its own")
+    driver.skip_on_hardware("ptxas has words of its own")
     with pytest.raises(ptx.DriverError) as error:
         load(HEAD + ENTRY + "\n" + text + "\n" + TAIL)
     assert error.value.code == code
@@ -191,8 +188,7 @@ def test_errors_name_their_line(text, line, code, message, driver, load):
 
 
 def test_short_inner_braces_are_refused(driver, load):
-    if driver.on_hardware:
-        pytest.skip("hardware takes them, in a way of its own")
+    driver.skip_on_hardware("hardware takes them, in a way of its own")
     with pytest.raises(ptx.DriverError) as error:
         load(HEAD + ".global .u32 g[2][2] = {{1}, {3, 4}};\n")
     assert error.value.code == ptx.INVALID_PTX and "line 4" in error.value.log

@@ -19,7 +19,7 @@ from .generate.minimise import everywhere, shrink
 from .generate.program import Program
 
 HERE = pathlib.Path(__file__).resolve().parent
-RECORDED = sorted((HERE / "recorded").glob("*-programs.npz"))
+RECORDED = sorted((HERE / "recorded").glob("*programs.npz"))
 
 
 @pytest.fixture(scope="module")

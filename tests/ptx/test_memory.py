@@ -120,8 +120,7 @@ OWN = ".local .align 8 .b32 lv[4];\n"
 
 @pytest.mark.parametrize("where", BARELY)
 def test_names_without_a_space_are_taken(where, driver, load):
-    if driver.on_hardware:
-        pytest.skip("NVIDIA's driver ends the process; its assembler takes them, as below")
+    driver.skip_on_hardware("NVIDIA's driver ends the process; its assembler takes them, as below")
     load(TOP + BARE + HEAD + OWN + "\n".join(BARELY[where]) + "ret; }\n")
 
 
@@ -282,8 +281,7 @@ ld.param.u64 %rd0, [pa]; ld.param.u64 %rd9, [pb]; """
 @pytest.mark.parametrize("kind", ["u8", "s8", "u16", "s16", "b32"])
 def test_vectors_of_eight(kind, place, load, driver):
     """The address's register is among those that are loaded to."""
-    if driver.on_hardware:
-        pytest.skip("of newer devices; NVIDIA's driver ends the process at 8 and 16 bits")
+    driver.skip_on_hardware("of newer devices; NVIDIA's driver ends the process at 8 and 16 bits")
     bits, at, through = int(kind[1:]), 0, ""
     if place in (".shared", ".local"):
         at, name = 32, "room" if place == ".shared" else "own"
@@ -300,8 +298,7 @@ def test_vectors_of_eight(kind, place, load, driver):
 
 @pytest.mark.parametrize("bits", [8, 16])
 def test_vectors_of_eight_are_aligned_as_a_whole(bits, driver):
-    if driver.on_hardware:
-        pytest.skip("of newer devices")
+    driver.skip_on_hardware("of newer devices")
     body = f"mov.u64 %rd0, room; ld.shared.v8.b{bits} {{%h0, %h1, %h2, %h3, %h4, %h5, %h6, %h7}}, [%rd0+{bits // 2}]; st.global.u16 [%rd9], %h7;"
     head = ".version 8.6\n.target sm_90\n.address_size 64\n"
     done = ptx.in_child(
@@ -455,16 +452,15 @@ def test_atomics_across_blocks(load):
     ("trap;", ptx.LAUNCH_FAILED),
 ])  # fmt: skip
 def test_faults(body, code, driver):
-    if driver.on_hardware and "shared" in body:
-        pytest.skip("the code for a bad shared address depends on the device")
+    if "shared" in body:
+        driver.skip_on_hardware("the code for a bad shared address depends on the device")
     text = ".version 8.6\n.target sm_90\n.address_size 64\n" + HEAD + body + "ret; }\n"
     done = ptx.in_child(text, "module.run('k', 1, 32, [np.zeros(4), np.zeros(4)])")
     assert done.stdout == f"code {code}\n", done.stderr
 
 
 def test_write_to_constant_memory(driver, load):
-    if driver.on_hardware:
-        pytest.skip("constant memory has no generic address that is written on hardware")
+    driver.skip_on_hardware("constant memory has no generic address that is written on hardware")
     module = load(".const .align 4 .b32 c[2] = {1, 2};\n" + HEAD
                   + "mov.u64 %rd2, c; cvta.const.u64 %rd2, %rd2; ld.u32 %r1, [%rd2];\n"
                     "st.global.u32 [%rd1], %r1; ret; }\n")  # fmt: skip

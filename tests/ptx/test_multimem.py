@@ -166,8 +166,7 @@ def test_memory_of_one_device(statement, load):
 
 
 def test_lanes_that_are_guarded_access_nothing(load, driver):
-    if driver.on_hardware:
-        pytest.skip("its compiler drops the guards of stores and reductions")
+    driver.skip_on_hardware("its compiler drops the guards of stores and reductions")
     for access in LOADS + STORES + REDUCTIONS:
         guarded = "".join(f"@%p1 {part};" for part in access.split(";") if part.strip())
         load(HEAD + ENTRY % "" + guarded + " ret; }\n").launch("k", 1, 1, [ptx.c_uint64(1)])

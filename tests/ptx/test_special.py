@@ -85,8 +85,7 @@ def test_shared_memory(dynamic, load):
 
 
 def test_environment_registers_of_a_plain_launch(load, driver):
-    if driver.on_hardware:
-        pytest.skip("what a driver keeps in them is its own")
+    driver.skip_on_hardware("what a driver keeps in them is its own")
     assert (read(load, "envreg0") == 0).all() and (read(load, "envreg31") == 0).all()
 
 

@@ -59,8 +59,7 @@ def test_restoring_makes_room_again(load):
 
 
 def test_too_much_is_an_error(driver, load):
-    if driver.on_hardware:
-        pytest.skip("what lies behind a thread's stack depends on the device")
+    driver.skip_on_hardware("what lies behind a thread's stack depends on the device")
     module = load(TOP + HEAD + "alloca.u64 %rd4, 100000000; st.global.u64 [%rd1], %rd4; ret; }")
     with pytest.raises(ptx.DriverError):
         module.run("k", 1, 32, [np.zeros(32)])
@@ -68,8 +67,7 @@ def test_too_much_is_an_error(driver, load):
 
 
 def test_in_a_function_that_calls_itself_it_is_refused(driver):
-    if driver.on_hardware:
-        pytest.skip("it is taken there")
+    driver.skip_on_hardware("it is taken there")
     text = (
         TOP
         + """.func f(.param .u32 n) { .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .pred %p<2>; ld.param.u32 %r0, [n]; alloca.u64 %rd0, 16;

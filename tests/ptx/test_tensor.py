@@ -33,7 +33,8 @@ def encoded(driver, address, a, box, steps=None, swizzle=0, fill=0, interleave=0
         sizes, strides, (c_uint32 * 5)(*box), (c_uint32 * 5)(*(steps or [1] * 5)), ctypes.c_int(interleave),
         ctypes.c_int(swizzle), ctypes.c_int(0), ctypes.c_int(fill),
     )  # fmt: skip
-    return code, ctypes.string_at(at, 128)
+    meaning = a.shape, a.strides, a.dtype.str, box, steps, swizzle, fill, interleave, rank
+    return code, driver.own_layout(ctypes.string_at(at, 128), meaning)
 
 
 def kernel(rank, size, to="shared::cluster", stores=True):
@@ -175,8 +176,7 @@ def test_descriptions_that_are_wrong(driver):
 
 
 def test_what_is_no_map_is_an_error(load, driver):
-    if driver.on_hardware:
-        pytest.skip("a fault there is the end of the process's context")
+    driver.skip_on_hardware("a fault there is the end of the process's context")
     module = load(kernel(2, 128))
     with pytest.raises(ptx.DriverError) as error:
         module.run("k", 1, 64, [Map(), np.zeros(3, np.int32), np.zeros(128, np.uint8)])
@@ -191,8 +191,7 @@ def test_what_is_no_map_is_an_error(load, driver):
     ("u4", (4, -1), True),
 ])  # fmt: skip
 def test_places_that_a_tile_does_not_begin_at(kind, corner, stores, load, driver, memory):
-    if driver.on_hardware:
-        pytest.skip("a fault there is the end of the process's context")
+    driver.skip_on_hardware("a fault there is the end of the process's context")
     a = np.zeros((8, 64), kind)
     _, tensor = encoded(driver, memory(a)[0], a, (16 // a.itemsize, 4))
     with pytest.raises(ptx.DriverError) as error:

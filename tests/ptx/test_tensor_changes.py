@@ -67,8 +67,7 @@ def test_reductions(op, kind, load, driver, memory):
 
 @pytest.mark.parametrize(("op", "kind"), [("add", "u2"), ("inc", "i4"), ("and", "i8"), ("xor", "f4"), ("min", "f8")])  # fmt: skip
 def test_what_has_no_reduction(op, kind, load, driver, memory):
-    if driver.on_hardware:
-        pytest.skip("a fault there is the end of the process's context")
+    driver.skip_on_hardware("a fault there is the end of the process's context")
     a = np.zeros((8, 16), kind)
     _, tensor = encoded(driver, memory(a)[0], a, (32 // a.itemsize, 8))
     with pytest.raises(ptx.DriverError) as error:
@@ -174,8 +173,7 @@ def test_changes_that_are_refused(text, driver):
     [("element_stride", 1, 0)],
 ])  # fmt: skip
 def test_maps_that_are_wrong_are_found_when_used(wrong, load, driver, memory):
-    if driver.on_hardware:
-        pytest.skip("a fault there is the end of the process's context")
+    driver.skip_on_hardware("a fault there is the end of the process's context")
     a = np.zeros((20, 32), np.uint32)
     at, _ = memory(a)
     _, tensor = encoded(driver, at, a, (8, 4))

@@ -180,8 +180,7 @@ def test_formats_in_memory(driver, load, kind, dtype, channels):
 
 def test_memory_that_is_freed(driver, load):
     """A texture of memory that is no more is a fault."""
-    if driver.on_hardware:
-        pytest.skip("it may be there yet")
+    driver.skip_on_hardware("it may be there yet")
     text, _ = module_text([Case("", "tex.1d.v4.f32.s32", np.zeros((1, 1)), np.zeros((1, 1)))])
     call = """
 import sys; sys.path.insert(0, ".")

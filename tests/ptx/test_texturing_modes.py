@@ -49,8 +49,7 @@ def test_texturing_modes(load, driver, what):
 @pytest.mark.parametrize("body", [SAMPLED, HELD])
 def test_fetches_with_samplers_of_their_own_are_refused(load, driver, body):
     """No call of the driver binds one; NVIDIA's assembler takes them."""
-    if driver.on_hardware:
-        pytest.skip("a limit of cupola's own")
+    driver.skip_on_hardware("a limit of cupola's own")
     with pytest.raises(ptx.DriverError) as error:
         load(HEAD % ", texmode_independent" + ".global .samplerref s;\n" + FETCH % body)
     assert error.value.code == ptx.INVALID_PTX

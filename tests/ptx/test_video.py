@@ -255,8 +255,7 @@ def test_forms(make, seed, driver, load):
 
 
 def test_forms_that_nvidias_compiler_departs_from(driver, load):
-    if driver.on_hardware:
-        pytest.skip("NVIDIA's compiler makes other instructions of them")
+    driver.skip_on_hardware("NVIDIA's compiler makes other instructions of them")
     rng = random.Random("departing")
     cases = [c for c in (scalar(rng) for _ in range(600)) if DEPARTS.match(c[0])]
     assert len(cases) > 20
@@ -271,8 +270,8 @@ def test_forms_that_nvidias_compiler_departs_from(driver, load):
 def test_refused(code, driver):
     from .driver import INVALID_PTX, DriverError
 
-    if driver.on_hardware and code.startswith("vadd.u32.u32.u32 %r3, %r0, %r1, %r2"):
-        pytest.skip("what the manual has not, NVIDIA's compiler takes")
+    if code.startswith("vadd.u32.u32.u32 %r3, %r0, %r1, %r2"):
+        driver.skip_on_hardware("what the manual has not, NVIDIA's compiler takes")
     with pytest.raises(DriverError) as error:
         driver.load(
             f".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k() {{ .reg .b32 %r<8>; {code} ret; }}\n"

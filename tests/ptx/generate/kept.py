@@ -22,9 +22,41 @@ def keep(device, results, file):
             raise SystemExit(f"programs from {part['number'][0]} on are not those recorded")
         texts.append(text)
         launches.append([(p.name, p.grid, p.block_shape) for p in programs])
+    _save(file, device, _packed(texts, launches), results["digest"])
+
+
+def collect(cases, file):
+    """Programs that were made small, each a file of `write_case`, with what its device gave."""
+    texts, launches, digests = [], [], []
+    for at in range(0, len(cases), MODULE):
+        part = [read_case(case) for case in cases[at : at + MODULE]]
+        texts.append(batch.HEAD + "".join(text.partition(batch.HEAD)[2] for text, *_ in part))
+        launches.append([tuple(launch) for _, launch, _ in part])
+        digests += [digest for *_, digest in part]
+    device = cases[0].read_text().split(batch.HEAD)[0].rpartition("// ")[2].rpartition(": ")[0]
+    _save(file, device, _packed(texts, launches), np.array(digests, np.uint64))
+
+
+def again(driver, file, into):
+    """The same programs, with what they leave on this driver."""
+    found = [batch.digests(batch.run(driver, text, of)) for text, of, _ in load(file)[1]]
+    with np.load(file) as data:
+        _save(
+            into,
+            f"{driver.name()}, driver {driver.version()}",
+            data["programs"],
+            np.concatenate(found),
+        )
+    return sum(map(len, found))
+
+
+def _packed(texts, launches):
     held = json.dumps({"texts": texts, "launches": launches}).encode()
-    packed = np.frombuffer(lzma.compress(held, preset=9), np.uint8)
-    np.savez(file, device=device, programs=packed, digests=results["digest"])
+    return np.frombuffer(lzma.compress(held, preset=9), np.uint8)
+
+
+def _save(file, device, programs, digests):
+    np.savez(file, device=device, programs=programs, digests=digests)
 
 
 def load(file):
