@@ -1,12 +1,12 @@
-"""The CPU device beside loops in C++: eight kernels, interpreted and compiled, on one thread and on
-all, in one run.
+"""Kernels on the CPU device beside OpenMP loops of the same work, on as many threads
 
-python benchmarks/bench_cpu_device.py [--out FILE] [--others PYTHON]
+python benchmarks/bench_cpu_device.py [--out FOLDER] [--threads N] [--quick] [--others PYTHON]
 
-PYTHON is an interpreter that has pyopencl (with PoCL), numba and numba-cuda: eight_others.py.
+The loops are compiled with -O3 -march=native -fopenmp. A kernel is measured as PTX at the device's
+default settings and with CUPOLA_CPU_MODE=compile; each result is compared with the loop's, element
+by element. PYTHON is an interpreter with pyopencl (PoCL) and Numba: eight_others.py.
 """
 
-import argparse
 import ctypes
 import functools
 import json
@@ -19,66 +19,27 @@ import tempfile
 import time
 from pathlib import Path
 
+import cpu_cases
+import floor
 import numpy as np
+import records
 
 HERE = Path(__file__).parent
 TURNS, RUNS = 5, 3
-FLAGS = ("-std=c++17", "-shared", "-fPIC", "-pthread")
-# Loops as they are written, an element after the other; and as the compiler likes them best.
-LOOPS = {"scalar": ("-O3", "-fno-tree-vectorize"), "vector": ("-O3",)}
-
-
-class Case:
-    """A kernel: its launch, its arrays, and the loop that does the same work."""
-
-    def __init__(self, grid, block, arguments, loop, tolerance=0.0):
-        self.grid, self.block, self.arguments, self.loop = grid, block, arguments, loop
-        self.tolerance = tolerance
-
-
-def cases():
-    """Arguments as in eight.cu: arrays, of which "out" is the result, and numbers."""
-    rng = np.random.default_rng(3)
-    side, many, order = 1024, 1 << 22, 384
-    x, y = rng.random(many, np.float32), rng.random(many, np.float32)
-    picture, weights = rng.random((side, side), np.float32), rng.random(25, np.float32)
-    a, b = rng.random((order, order), np.float32), rng.random((order, order), np.float32)
-    words = rng.integers(0, 1 << 32, many, np.uint32)
-    points = rng.random((4096, 4), np.float32)
-    i, f = np.int32, np.float32
-    square = ((side // 32, side // 8), (32, 8))
-    return {
-        "mandelbrot": Case(*square, ["out", i(side), i(256)], (side, side)),
-        "saxpy": Case(many // 256, 256, [x, y, "out", f(2), i(many)], (many,)),
-        "convolution": Case(*square, [picture, weights, "out", i(side)], (side, side)),
-        "product": Case(
-            (order // 16, order // 16), (16, 16), [a, b, "out", i(order)], (order, order)
-        ),
-        "reduction": Case(256, 256, [x, "out", i(many)], (256,)),
-        "histogram": Case(64, 256, [words, "out", i(many)], (256,)),
-        "radix": Case(1024, 256, [words[: 1 << 18].copy(), "out"], (1 << 18,)),
-        "bodies": Case(16, 256, [points, "out", i(4096)], (4096, 4)),
-    }
-
-
-def result_of(name, case):
-    kind = np.uint32 if name in ("histogram", "radix") else np.float32
-    result = np.empty(case.loop, kind)
-    result.fill(0)  # so that no loop has to wait for the system's pages
-    return result
+FLAGS = ("-std=c++17", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC")
+FILES = ("eight", "cpu_kernels")
+FLOOR = "OpenMP loop"
+MODES = {"default": None, "compiled": "compile"}
+GOALS = {"kernel": "ratio <= 2", "mean": "ratio <= 0.8"}
 
 
 def build(folder):
-    ptx = folder / "eight.ptx"
-    nvcc = ["nvcc", "-ptx", "-arch=compute_75", "-o", str(ptx), str(HERE / "eight.cu")]
-    subprocess.run(nvcc, check=True)
-    compiler, libraries = os.environ.get("CXX", "g++"), {}
-    for kind, flags in LOOPS.items():
-        path = folder / f"{kind}.so"
-        command = [compiler, *flags, *FLAGS, "-o", str(path), str(HERE / "eight.cpp")]
-        subprocess.run(command, check=True)
-        libraries[kind] = ctypes.CDLL(str(path))
-    return ptx, libraries
+    """PTX of the kernels, and a library of the loops, for each file."""
+    for name in FILES:
+        nvcc = ["nvcc", "-ptx", "-arch=compute_75", "-o", folder / f"{name}.ptx"]
+        subprocess.run([*nvcc, HERE / f"{name}.cu"], check=True)
+        command = [floor.compiler()[0], *FLAGS, "-o", folder / f"{name}.so"]
+        subprocess.run([*command, HERE / f"{name}.cpp"], check=True)
 
 
 def timed(reset, run):
@@ -92,20 +53,21 @@ def timed(reset, run):
     return statistics.median(times[1:])
 
 
-def total(out):
-    return float(out.astype(np.float64).sum())
-
-
 class Loops:
-    """The loops of a library, on as many threads."""
+    """The loops, on as many threads."""
 
-    def __init__(self, library, threads):
-        self.library, self.threads = library, threads
+    def __init__(self, folder, cases, threads):
+        self.libraries = {name: ctypes.CDLL(folder / f"{name}.so") for name in FILES}
+        self.cases, self.threads, self.loading = cases, threads, 0.0
+        self.names = list(cases)
 
-    def turn(self, name, loop=None):
-        """Seconds that the loop takes, and the sum of what it makes."""
-        case, passed = cases()[name], []
-        out = result_of(name, case)
+    def turn(self, name):
+        """Seconds that the loop takes, and what it makes."""
+        case = self.cases[name]
+        loop = cpu_cases.LOOPS.get(name, name)
+        library = self.libraries[self.cases[loop].file]
+        initial = case.initial if case.loop_initial is None else case.loop_initial
+        out, passed = initial.copy(), []
         for argument in case.arguments:
             if isinstance(argument, str):
                 passed.append(ctypes.c_void_p(out.ctypes.data))
@@ -115,20 +77,20 @@ class Loops:
                 passed.append(ctypes.c_float(argument))
             else:
                 passed.append(ctypes.c_int(argument))
-        if name == "radix":
-            passed.append(ctypes.c_int(1024))
-        function = getattr(self.library, f"loop_{loop or name}")
-        took = timed(lambda: out.fill(0), lambda: function(*passed, ctypes.c_int(self.threads)))
-        return took, total(out)
+        passed += [ctypes.c_int(number) for number in case.loop or ()]
+        function = getattr(library, f"loop_{loop}")
+        reset = functools.partial(np.copyto, out, initial)
+        return timed(reset, lambda: function(*passed, ctypes.c_int(self.threads))), out
 
 
 class Process:
     """Another process that takes turns: it reads a kernel's name, and writes what `turn` gives."""
 
     def __init__(self, *command, **environment):
+        variables = {**os.environ, **environment}
         self.process = subprocess.Popen(
-            command,
-            env={**os.environ, **environment},
+            [*map(str, command)],
+            env={name: value for name, value in variables.items() if value is not None},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -143,7 +105,8 @@ class Process:
 
     def turn(self, name):
         print(name, file=self.process.stdin, flush=True)
-        return self.answer()
+        seconds, path = self.answer()
+        return seconds, np.load(path)
 
     def close(self):
         self.process.communicate()
@@ -152,240 +115,159 @@ class Process:
 def serve(loading, turns):
     """Takes turns, in such a process; `turns`: functions by kernels' names."""
     print(json.dumps([loading, list(turns)]), flush=True)
-    for line in sys.stdin:
-        print(json.dumps(turns[line.strip()]()), flush=True)
+    with tempfile.TemporaryDirectory(prefix="cupola-results-") as folder:
+        path = Path(folder) / "result.npy"
+        for line in sys.stdin:
+            seconds, result = turns[line.strip()]()
+            np.save(path, result)
+            print(json.dumps([seconds, str(path)]), flush=True)
 
 
-def serve_device(ptx):
+def serve_device(folder, scale):
     import cupola
 
+    cases = cpu_cases.cases(scale)
     start = time.perf_counter()
-    module = cupola.load(ptx)
-    for name in cases():
-        module[name]  # mode "compile" does so here
+    modules = {name: cupola.load(folder / f"{name}.ptx") for name in FILES}
+    kernels = {name: modules[case.file][name] for name, case in cases.items()}
     loading = time.perf_counter() - start
 
     def turn(name, case):
-        kernel, nothing = module[name], result_of(name, case)
-        out = cupola.to_device(nothing)
+        out = cupola.to_device(case.initial)
         passed = [
             out if isinstance(a, str) else cupola.to_device(a) if isinstance(a, np.ndarray) else a
             for a in case.arguments
         ]
+        launch = kernels[name].prepare(case.grid, case.block, *passed)
+        wait = cupola.Device().synchronize
 
         def reset():
-            out.set(nothing)
-            cupola.Device().synchronize()
+            out.set(case.initial)
+            wait()
 
         def run():
-            kernel[case.grid, case.block](*passed)
-            cupola.Device().synchronize()
+            launch()
+            wait()
 
-        return timed(reset, run), total(out.get())
+        return timed(reset, run), out.get()
 
-    serve(loading, {n: functools.partial(turn, n, case) for n, case in cases().items()})
+    serve(loading, {name: functools.partial(turn, name, case) for name, case in cases.items()})
 
 
-def device(ptx, mode, threads):
+def device(folder, scale, mode, threads):
     return Process(
-        *(sys.executable, __file__, "--serve", str(ptx)),
+        *(sys.executable, __file__, "--serve", folder, "--scale", scale),
         CUPOLA_DRIVER="cpu",
         CUPOLA_CPU_MODE=mode,
         CUPOLA_CPU_THREADS=str(threads),
+        CUPOLA_CACHE_DIR=str(folder / "cache"),
     )
 
 
 def other(python, which, threads):
-    simulated = {"NUMBA_ENABLE_CUDASIM": "1"} if which == "simulator" else {}
     return Process(
-        *(python, str(HERE / "eight_others.py"), which),
+        *(python, HERE / "eight_others.py", which),
         POCL_MAX_PTHREAD_COUNT=str(threads),
         NUMBA_NUM_THREADS=str(threads),
-        **simulated,
     )
 
 
-def alternated(who, name):
-    """Seconds by whose they are: medians of turns, and each makes the same."""
-    took = {}
-    for _ in range(TURNS):
-        for each, contender in who.items():
-            if isinstance(contender, Process) and name not in contender.names:
+def in_turns(name, case, contenders, turns):
+    """Seconds by contender, one for each turn. Ends where a result is not the loop's."""
+    seconds = {}
+    for _ in range(turns):
+        for who, contender in contenders.items():
+            if name not in contender.names:
                 continue
-            seconds, made = contender.turn(name)
-            took.setdefault(each, []).append(seconds)
-            if each == "scalar":
-                expected = made
-            elif name != "reduction" and abs(made - expected) > 1e-3 * abs(expected):
-                sys.exit(f"{name}: {made} by {each}, {expected} by the loop")
-    return {each: statistics.median(seconds) for each, seconds in took.items()}
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return "unknown processor"
+            took, result = contender.turn(name)
+            seconds.setdefault(who, []).append(took)
+            if who == FLOOR:
+                expected = result
+                continue
+            wrong = case.differing(result, expected, peer=who not in MODES)
+            if wrong:
+                sys.exit(f"{name}: {wrong} of {result.size} elements by {who} are not the loop's")
+    return seconds
 
 
 def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def wanted(took, threads, cores, loading):
-    """Rows: what is asked for, how much of it, what was reached. `took`: seconds by who, kernel."""
-    compiled = took["compile"]
-
-    def against(who, names=None):
-        return {n: compiled[n] / took[who][n] for n in names or compiled if n in took[who]}
-
-    def worst(ratios):
-        name = max(ratios, key=ratios.get)
-        return f"{ratios[name]:.2f} ({name})"
-
-    rows = []
-    if threads == 1:
-        scalar = against("scalar")
-        rows += [
-            ("of the scalar loops' time, geometric mean", "0.40", f"{mean(scalar.values()):.2f}"),
-            ("of the scalar loops' time, the slowest", "1.00", worst(scalar)),
-            ("seconds to compile a kernel", "2.0", f"{loading / len(compiled):.1f}"),
-        ]
-    if threads == cores:
-        bound = against("vector", ("saxpy", "reduction"))
-        rows.append(("of a loop's time where memory is the bound", "1.10", worst(bound)))
-    for who, title, least in (("opencl", "OpenCL's", "0.50"), ("numba", "Numba's", "1.00")):
-        if who not in took:
-            continue
-        ratios = against(who)
-        rows.append((f"of {title} time, geometric mean", least, f"{mean(ratios.values()):.2f}"))
-        if who == "opencl":
-            rows.append((f"of {title} time, the slowest", "1.00", worst(ratios)))
+def rows_of(name, case, seconds):
+    ulps, why = case.tolerance
+    compared = f"compared within {ulps} ULP, {why}" if ulps else f"compared {why}"
+    _, *rows = records.medians(seconds, "ms")
+    for row in rows:
+        row.goal = GOALS["kernel"] if row.what in MODES else None
+        row.what, row.note = f"{name}, {row.what}", compared
     return rows
 
 
-def spread(alone, shared, threads):
-    """What interpreting on several threads gains, as lines."""
-    if threads == 1:
-        return []
-    gain = {name: alone[name] / took for name, took in shared.items()}
-    least = min(gain, key=gain.get)
-    return [
-        f"Interpreted, {threads} threads are {mean(gain.values()):.2f} times as fast as one in the"
-        f" geometric mean (wanted: {0.95 * threads:.1f}), {gain[least]:.2f} times for `{least}`.",
-        "",
-    ]
+def measure(folder, threads, scale=1, turns=TURNS, others=None):
+    """Rows of each kernel, and of means."""
+    build(folder)
+    cases = cpu_cases.cases(scale)
+    contenders = {FLOOR: Loops(folder, cases, threads)}
+    contenders |= {who: device(folder, scale, mode, threads) for who, mode in MODES.items()}
+    if others:
+        contenders |= {who: other(others, who, threads) for who in ("opencl", "numba")}
+    rows, ratios = [], {who: [] for who in contenders}
+    for name, case in cases.items():
+        made = rows_of(name, case, in_turns(name, case, contenders, turns))
+        rows += made
+        for row in made:
+            ratios[row.what.split(", ")[1]].append(row.ratio)
+    for who, given in ratios.items():
+        if given:
+            goal = GOALS["mean"] if who in MODES else None
+            what = f"all {len(given)} kernels, {who}: geometric mean"
+            rows.append(records.Row(what, mean(given), "x", ratio=mean(given), goal=goal))
+    compiling = contenders["compiled"].loading / len(cases)
+    rows.append(records.Row("compilation of a kernel, mean", compiling, "s", goal="value <= 2"))
+    for contender in contenders.values():
+        if isinstance(contender, Process):
+            contender.close()
+    return rows
 
 
-def row_of(name, took, answers):
-    """A kernel's times, and how many times as long as the loops each of `answers` takes."""
-    cells = [f"{took[kind][name] * 1e3:.2f}" for kind in LOOPS]
-    for who in answers:
-        if name not in took[who]:
-            cells.append("")
-            continue
-        of = ", ".join(f"{took[who][name] / took[kind][name]:.2f}" for kind in LOOPS)
-        cells.append(f"{took[who][name] * 1e3:.2f} ({of})")
-    return f"| {name} | {' | '.join(cells)} |"
-
-
-def means(took, who):
-    ratios = [mean([took[who][n] / took[kind][n] for n in took[who]]) for kind in LOOPS]
-    return ", ".join(f"{ratio:.2f}" for ratio in ratios)
-
-
-TITLES = {
-    "interpret": "interpreted",
-    "compile": "compiled",
-    "opencl": "OpenCL (PoCL)",
-    "numba": "Numba, parallel",
-}
-
-
-def on_threads(threads, who):
-    """Seconds by whose they are and kernel, and the table of them."""
-    took = {each: {} for each in who}
-    for name in cases():
-        for each, seconds in alternated(who, name).items():
-            took[each][name] = seconds
-    answers = [each for each in who if each not in LOOPS]
-    bytewise, _ = who["vector"].turn("radix", "radix_by_bytes")
-    return took, [
-        f"## {threads} thread{'s' if threads > 1 else ''}",
-        "",
-        f"| kernel | scalar | vector | {' | '.join(TITLES[each] for each in answers)} |",
-        "| --- " * (len(answers) + 3) + "|",
-        *(row_of(name, took, answers) for name in cases()),
-        f"| geometric mean | | | {' | '.join(means(took, each) for each in answers)} |",
-        "",
-        "A loop that sorts by eight bits at a time, not by one as the kernel `radix` "
-        f"does, takes {bytewise * 1e3:.2f} ms.",
-        "",
-    ]
-
-
-def measure(others):
-    cores = len(os.sched_getaffinity(0))
-    lines = [
-        f"# Eight kernels on the CPU device: {processor()}, {cores} cores",
-        "",
-        f"Milliseconds: medians of {TURNS} turns, each the median of {RUNS} runs after one that",
-        "fills the caches; all take turns, kernel by kernel. `benchmarks/bench_cpu_device.py` made",
-        f"this. Loops in C++: scalar is `{' '.join(LOOPS['scalar'])}`, vector `"
-        f"{' '.join(LOOPS['vector'])}`,",
-        "where the compiler makes vector code of what it can. In brackets: times as long as the",
-        "one and as the other, on as many threads. Other programs kept "
-        f"{os.getloadavg()[0]:.1f} processors busy",
-        "when it began.",
-        "",
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CUPOLA_CACHE_DIR"] = str(Path(folder) / "cache")
-        ptx, libraries = build(Path(folder))
-        alone = loading = None  # on one thread: seconds interpreted, and to compile all
-        for threads in (1, cores):
-            processes = {m: device(ptx, m, threads) for m in ("interpret", "compile")}
-            if loading is None:
-                loading = processes["compile"].loading
-                lines += [f"The eight were compiled in {loading:.1f} s.", ""]
-            if others:
-                processes |= {which: other(others, which, threads) for which in ("opencl", "numba")}
-            looping = {kind: Loops(library, threads) for kind, library in libraries.items()}
-            took, table = on_threads(threads, looping | processes)
-            for process in processes.values():
-                process.close()
-            alone = alone or took["interpret"]
-            lines += [
-                *table,
-                "| compiled, at most | wanted | reached |",
-                "| --- | --- | --- |",
-                *(f"| {' | '.join(row)} |" for row in wanted(took, threads, cores, loading)),
-                "",
-                *spread(alone, took["interpret"], threads),
-            ]
-        if others:
-            simulator = other(others, "simulator", 1)
-            slow, _ = simulator.turn("mandelbrot")
-            simulator.close()
-            quick = took["compile"]["mandelbrot"]
-            lines += [
-                f"numba-cuda's simulator would take {slow:.0f} s for `mandelbrot`, as 32 x 32"
-                f" pixels tell: {slow / quick:,.0f} times as long as machine code (wanted: 1,000).",
-                "",
-            ]
-    return "\n".join(lines)
+def main():
+    parser = records.parser(__doc__)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--quick", action="store_true", help="small sizes; figures mean nothing")
+    parser.add_argument("--others", help="an interpreter with pyopencl and numba")
+    parser.add_argument("--serve", type=Path, help="for the processes that take turns")
+    parser.add_argument("--scale", type=int, default=1, help="for the processes that take turns")
+    chosen = parser.parse_args()
+    if chosen.serve:
+        serve_device(chosen.serve, chosen.scale)
+        return
+    os.environ["CUPOLA_DRIVER"] = "cpu"
+    os.environ.pop("CUPOLA_CPU_MODE", None)
+    with tempfile.TemporaryDirectory(prefix="cupola-cpu-") as folder:
+        scale, turns = (8, 1) if chosen.quick else (1, TURNS)
+        rows = measure(Path(folder), chosen.threads, scale, turns, chosen.others)
+    compiler, version = floor.compiler()
+    native = subprocess.run(
+        [compiler, "-march=native", "-Q", "--help=target"], capture_output=True, text=True
+    )
+    march = [line.split()[-1] for line in native.stdout.splitlines() if " -march= " in line]
+    records.publish(
+        chosen.out,
+        __file__,
+        __doc__,
+        rows,
+        [
+            *records.CPU_DEVICE,
+            "benchmarks/cpu_cases.py",
+            *(f"benchmarks/{name}.{suffix}" for name in FILES for suffix in ("cu", "cpp")),
+        ],
+        extra={
+            "threads": chosen.threads,
+            "loops": f"{version}, {' '.join(FLAGS[:4])}" + (f" ({march[0]})" if march else ""),
+        },
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--serve")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--others", help="an interpreter with pyopencl, numba and numba-cuda")
-    chosen = parser.parse_args()
-    if chosen.serve:
-        serve_device(chosen.serve)
-    else:
-        text = measure(chosen.others)
-        print(text)
-        if chosen.out:
-            chosen.out.write_text(text)
+    main()

@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -146,3 +147,27 @@ def test_a_command_writes_its_record(driver, tmp_path):
     assert names <= {each.what for each in found.rows if each.goal and each.ratio > 0}
     for each in found.rows:
         assert f"{each.what} " in done.stdout
+
+
+def test_kernels_that_the_cpu_device_is_measured_by(tmp_path, monkeypatch):
+    """Small ones, interpreted: each gives what its OpenMP loop gives, and a wrong one is seen."""
+    bench = importlib.import_module("bench_cpu_device")
+    cases = importlib.import_module("cpu_cases").cases(8)
+    monkeypatch.setattr(bench, "RUNS", 1)
+    monkeypatch.setenv("CUPOLA_DRIVER", "cpu")
+    bench.build(tmp_path)
+    threads = min(2, len(os.sched_getaffinity(0)))
+    loops = bench.Loops(tmp_path, cases, threads)
+    device = bench.device(tmp_path, 8, "interpret", threads)
+    assert device.names == list(cases) and len(cases) >= 25
+    for name, case in cases.items():
+        seconds = bench.in_turns(name, case, {bench.FLOOR: loops, "default": device}, 1)
+        assert all(each > 0 for values in seconds.values() for each in values)
+        _, expected = loops.turn(name)
+        assert np.any(expected != (case.initial if case.loop_initial is None else 0)), name
+        wrong = device.turn(name)[1]
+        middle = wrong.size // 2
+        whole = wrong.dtype.kind in "iu"
+        wrong.flat[middle] = wrong.flat[middle] ^ 1 if whole else 1 + 2 * wrong.max()
+        assert case.differing(wrong, expected) == 1, name
+    device.close()
