@@ -25,7 +25,7 @@ import numpy as np
 import records
 
 HERE = Path(__file__).parent
-TURNS, RUNS = 5, 3
+TURNS, RUNS = 3, 3
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC")
 FILES = ("eight", "cpu_kernels")
 FLOOR = "OpenMP loop"

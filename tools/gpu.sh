@@ -83,5 +83,7 @@ if [ -n "${CUPOLA_GPU_SOAK:-}" ]; then
     CUPOLA_SOAK=full part soak "${pytest[@]}" --driver=cuda tests/soak
 fi
 
-part benchmarks "$python" benchmarks/run.py --out "$results"
+# The records go to $results/records; what there is no time for is named.
+CUPOLA_REVISION=$revision CUPOLA_GPU_SECONDS=600 \
+    part benchmarks "$python" benchmarks/run.py --out "$results/records" --seconds 550
 exit $status
