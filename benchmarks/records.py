@@ -218,8 +218,8 @@ def line(row):
     return f"{row.what:70} {figure(row.value):>14} {row.unit:6} {ratio:>10}  {goal}".rstrip()
 
 
-def publish(out, script, doc, rows, measures, *, device=None, extra=None, command=None):
-    """Prints the rows, and writes a record into the folder `out` where that is not None.
+def made(script, doc, rows, measures, *, device=None, extra=None, command=None, arguments=()):
+    """A record of this tree, machine and day.
 
     `device` is the device's name where it is not that of cupola, `command` what starts the script
     where that is not its path.
@@ -229,16 +229,9 @@ def publish(out, script, doc, rows, measures, *, device=None, extra=None, comman
     if device is None:
         device, driver = cupola_device()
         about |= driver
-    for row in sorted(rows, key=Row.rank):
-        print(line(row), flush=True)
-    if out is None:
-        return
-    name = path.stem.removeprefix("bench_")
-    slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {device}".lower()).strip("-")
-    arguments = [word for word in sys.argv[1:] if word not in ("--out", str(out))]
     command = command or f"python {path.relative_to(ROOT).as_posix()}"
-    record = Record(
-        name=name,
+    return Record(
+        name=path.stem.removeprefix("bench_"),
         title=doc.splitlines()[0].rstrip("."),
         command=" ".join([command, *arguments]),
         device=device,
@@ -249,5 +242,16 @@ def publish(out, script, doc, rows, measures, *, device=None, extra=None, comman
         digest=digest(measures),
         rows=rows,
     )
+
+
+def publish(out, script, doc, rows, measures, **more):
+    """Prints the rows, and writes a record into the folder `out` where that is not None."""
+    for row in sorted(rows, key=Row.rank):
+        print(line(row), flush=True)
+    if out is None:
+        return
+    arguments = [word for word in sys.argv[1:] if word not in ("--out", str(out))]
+    record = made(script, doc, rows, measures, arguments=arguments, **more)
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{record.name} {record.device}".lower()).strip("-")
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{slug}.json").write_text(record.text())

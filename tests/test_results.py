@@ -53,7 +53,7 @@ def written_by_a_command(path):
         Path("tests", *words[2].split(".")).with_suffix(".py") if words[1] == "-m" else words[1]
     )
     script = ROOT / script
-    assert script.is_file() and "records." in script.read_text()
+    assert script.is_file() and "record" in script.read_text()
     name = script.stem.removeprefix("bench_")
     assert found.name == name and path.stem.startswith(name.replace("_", "-"))
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", found.date)
@@ -171,3 +171,20 @@ def test_kernels_that_the_cpu_device_is_measured_by(tmp_path, monkeypatch):
         wrong.flat[middle] = wrong.flat[middle] ^ 1 if whole else 1 + 2 * wrong.max()
         assert case.differing(wrong, expected) == 1, name
     device.close()
+
+
+def test_what_was_fuzzed_adds_up(tmp_path, monkeypatch):
+    fuzz_record = importlib.import_module("fuzz_record")
+    monkeypatch.setattr(fuzz_record, "RECORD", tmp_path / "fuzz.json")
+    for name, inputs, edges in (("ptx_fuzz", 7, 3), ("image_fuzz", 5, 2), ("ptx_fuzz", 1, 4)):
+        fuzz_record.add(name, inputs, edges)
+    rows = {each.what: each for each in records.read(tmp_path / "fuzz.json").rows}
+    values = {what: each.value for what, each in rows.items()}
+    assert values == {
+        "ptx_fuzz": 8,
+        "ptx_fuzz, coverage of the last run": 4,
+        "image_fuzz": 5,
+        "image_fuzz, coverage of the last run": 2,
+        "PTX, all fuzzers": 8,
+    }
+    assert rows["PTX, all fuzzers"].met() is False
