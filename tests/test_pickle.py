@@ -40,7 +40,7 @@ def sent(launch):
     return [one.get() if isinstance(one, cupola.Array) else one for one in launch]
 
 
-@pytest.mark.parametrize("form", images.FORMS)
+@pytest.mark.parametrize("form", images.LOADABLE)
 def test_modules(driver, other, form):
     module = cupola.load(images.FORMS[form]())
     values, name, kernels, params = other(of_module, module, "increment")

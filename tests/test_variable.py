@@ -8,7 +8,7 @@ from working import refused
 import cupola
 
 
-@pytest.mark.parametrize("form", images.FORMS)
+@pytest.mark.parametrize("form", images.LOADABLE)
 def test_variables(driver, form):
     module = cupola.load(images.FORMS[form]())
     table, weights = module.globals["table"], module.globals["weights"]
@@ -53,7 +53,7 @@ def test_wrong_values_for_variables(driver):
             module.globals[wrong]
 
 
-@pytest.mark.parametrize("form", images.FORMS)
+@pytest.mark.parametrize("form", images.LOADABLE)
 def test_their_names(driver, form):
     variables = cupola.load(images.FORMS[form]()).globals
     assert list(variables) == ["both_sides", "counter", "table", "weights"]

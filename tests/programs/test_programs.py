@@ -11,6 +11,7 @@ import sys
 import tarfile
 from pathlib import Path
 
+import images
 import pytest
 
 HERE = Path(__file__).parent
@@ -99,10 +100,9 @@ SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 
 @pytest.fixture(scope="module")
 def pycuda(python):
     """The environment's interpreter, which has PyCUDA; and the toolkit it was built with."""
-    nvcc = shutil.which("nvcc")
-    if nvcc is None or shutil.which("g++") is None:
-        pytest.skip("PyCUDA asks for nvcc and g++ in the PATH")
-    toolkit = Path(nvcc).resolve().parents[1]
+    toolkit = Path(images.nvcc().nvcc).resolve().parents[1]
+    if not any(toolkit.rglob("stubs/libcuda.so")):
+        pytest.skip("PyCUDA links libcuda.so and libcudart.so, which NVIDIA's wheels do not have")
     source = python.parents[1] / "pycuda"
     if not (source / "installed").exists():
         shutil.rmtree(source, ignore_errors=True)
@@ -128,5 +128,6 @@ def pycuda(python):
 
 def test_pycuda(pycuda):
     python, toolkit = pycuda
-    output = run(python, "pycuda_kernels.py", CUDA_ROOT=os.fspath(toolkit))
+    path = f"{toolkit / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    output = run(python, "pycuda_kernels.py", CUDA_ROOT=os.fspath(toolkit), PATH=path)
     assert output.startswith("cupola CPU device") and output.endswith("well\n")
