@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+from test_driver import compile_library, good
 from working import refused
 
 import cupola
@@ -487,3 +488,64 @@ def test_random_tensors(kind):
         steps = out.strides[: out.ndim] if out.strides else []
         assert sum(abs(s) * (n - 1) for s, n in zip(steps, shape, strict=False)) <= 2**60
     assert 100 < taken < 19_000
+
+
+DELETING = """
+#include <pthread.h>
+#include <unistd.h>
+static void (*deleter)(void*);
+static void* tensor;
+static volatile int go, done;
+static void* work(void* nothing) {
+    while (!go) usleep(1000);
+    deleter(tensor);
+    done = 1;
+    return nothing;
+}
+void start(void (*with)(void*), void* what) {
+    pthread_t thread;
+    deleter = with, tensor = what;
+    pthread_create(&thread, 0, work, 0);
+    pthread_detach(thread);
+}
+void signal_it(void) { go = 1; }
+int finish(void) {
+    for (int i = 0; i < 300 && !done; ++i) usleep(10000);
+    return done;
+}
+"""
+
+
+def test_a_thread_that_deletes_a_tensor_while_the_interpreter_goes(driver, tmp_path):
+    """Python ends, or stops for ever, a thread that waits for the GIL by then."""
+    library = compile_library(tmp_path, "libdeleting.so", DELETING, "-pthread")
+    code = f"""
+    import atexit, ctypes, os, sys, time
+    @atexit.register  # before cupola's, so it is called after that
+    def delete():
+        sys.setswitchinterval(1000)
+        ctypes.PyDLL({str(library)!r}).signal_it()
+        end = time.monotonic() + 0.1
+        while time.monotonic() < end:  # with the GIL, to the interpreter's end
+            pass
+    import numpy as np, cupola
+    library = ctypes.PyDLL(None)
+    library.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    library.PyCapsule_GetPointer.argtypes = ctypes.py_object, ctypes.c_char_p
+    library.PyCapsule_SetName.argtypes = ctypes.py_object, ctypes.c_char_p
+    used = b"used_dltensor"
+    capsule = cupola.zeros(8, np.int32).__dlpack__()
+    managed = library.PyCapsule_GetPointer(capsule, b"dltensor")
+    assert library.PyCapsule_SetName(capsule, used) == 0
+    # A DLTensor of 48 bytes, the manager's own pointer, the deleter.
+    deleter = ctypes.c_void_p.from_address(managed + 56)
+    deleting = ctypes.CDLL({str(library)!r})
+    deleting.start(deleter, ctypes.c_void_p(managed))
+    class Last:
+        def __init__(self):
+            self.finish, self.write = deleting.finish, os.write
+        def __del__(self):
+            self.write(1, b"deleted" if self.finish() else b"lost")
+    last = Last()
+    """
+    assert good(code, CUPOLA_DRIVER=driver).stdout == "deleted"

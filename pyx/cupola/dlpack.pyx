@@ -17,6 +17,7 @@ from cupola._abi cimport (
     cupola_address_info, cupola_driver_get, cupola_driver_info, cupola_stream_wait, cupola_tensor,
     cupola_tensor_delete, cupola_tensor_make, cupola_tensor_read,
 )
+from cupola._callback cimport drop
 from cupola.abi cimport require
 from cupola.array cimport Array, lay
 from cupola.device cimport device_index
@@ -27,9 +28,6 @@ from cupola.memory cimport register_memory
 from cupola.stream cimport Stream, current_stream, wrap_handle
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ExchangeError
-
-cdef extern from "Python.h":
-    int Py_IsInitialized() nogil
 
 cdef enum DeviceType:
     CPU = 1
@@ -259,12 +257,6 @@ cdef int device_type_of(uint64_t address, int device) except -1:
     return CUDA_MANAGED if info.managed else CUDA_HOST if info.host else CUDA
 
 
-cdef void drop(void* owner) noexcept nogil:
-    if Py_IsInitialized():  # at exit there is nobody left to care
-        with gil:
-            Py_DECREF(<object>owner)
-
-
 cdef void end_capsule(object capsule) noexcept:
     """Nobody took it."""
     cdef const char* name = PyCapsule_GetName(capsule)
@@ -312,7 +304,7 @@ cdef object capsule_of(
     tensor.shape = lengths
     tensor.strides = steps
     Py_INCREF(owner)
-    status = cupola_tensor_make(&tensor, versioned, <PyObject*>owner, &drop, &managed)
+    status = cupola_tensor_make(&tensor, versioned, <PyObject*>owner, drop, &managed)
     if status != 0:
         Py_DECREF(owner)
         check(status)
