@@ -289,3 +289,52 @@ def test_a_captured_fill_holds_its_element(stream, name, step):
     expected[::step] = element
     assert x.get(stream=stream).tobytes() == expected.tobytes()
     assert all((each.get() == 77).all() for each in taken)
+
+
+def test_a_captured_upload_reads_the_host_at_each_launch(stream):
+    rows, wide = np.arange(8, dtype=np.int32), np.zeros((4, 1024), np.int32)
+    x, y = cupola.zeros((3, 8), np.int32), cupola.zeros((4, 512), np.int32)
+    cupola.Device().synchronize()
+    with stream.capture() as graph:
+        x[...] = rows  # repeated on the device
+        y.set(wide[:, :512])  # long rows
+    run = graph.instantiate()
+    del graph
+    for value in (3, 4):
+        rows[:], wide[:] = value, value
+        run(stream)
+        assert (x.get(stream=stream) == value).all() and (y.get(stream=stream) == value).all()
+
+
+def frozen_by_set(target, host):
+    target.set(host)
+
+
+def frozen_by_assignment(target, host):
+    target[...] = host
+
+
+@pytest.mark.parametrize("copy", [frozen_by_set, frozen_by_assignment])
+@pytest.mark.parametrize("name", ["every other", "reversed", "columns"])
+def test_an_upload_that_would_freeze_a_copy_is_refused(stream, copy, name):
+    host = {
+        "every other": np.arange(64, dtype=np.int32).reshape(4, 16)[:, ::2],
+        "reversed": np.arange(32, dtype=np.int32).reshape(4, 8)[::-1],
+        "columns": np.asfortranarray(np.arange(32, dtype=np.int32).reshape(4, 8)),
+    }[name]
+    x = cupola.zeros((4, 8), np.int32)
+    refused = pytest.raises(cupola.ArgumentError, match=r"C-contiguous.*ascontiguousarray")
+    with stream.capture(), refused:
+        copy(x, host)
+    copy(x, host)
+    assert (x.get() == host).all()
+
+
+def test_an_upload_that_would_freeze_converted_elements_is_refused(stream):
+    x, host = cupola.zeros(8, np.float32), np.arange(8, dtype=np.float64)
+    with stream.capture() as graph:
+        with pytest.raises(cupola.ArgumentTypeError, match=r"float64.*astype"):
+            x[...] = host
+        x[...] = [1, 2, 3, 4, 5, 6, 7, 8]  # values, and no memory of the program's
+    graph.instantiate()(stream)
+    assert x.get(stream=stream).tolist() == [1, 2, 3, 4, 5, 6, 7, 8]

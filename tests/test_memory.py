@@ -9,6 +9,7 @@ import textwrap
 import images
 import numpy as np
 import pytest
+from test_driver import good
 from working import refused
 
 import cupola
@@ -500,3 +501,20 @@ def test_pageable_memory_through_page_locked_chunks(driver, threads):
         [sys.executable, "-c", STAGED], env=variables, capture_output=True, text=True, timeout=120
     )
     assert (answer.stdout, answer.stderr) == ("done\n", "")
+
+
+def test_memory_that_is_lent_and_freed_twice_goes_in_the_end():
+    code = """
+    import gc
+    from cupola.pipelines import page_locked
+    memory = page_locked(0, 4096)
+    view = memoryview(memory)
+    memory.release()
+    memory.release()
+    view[:] = bytes(4096)
+    del view, memory
+    gc.collect()
+    """
+    said = good(code, CUPOLA_LOG="debug").stderr
+    assert said.count("cupola: allocate 4096 bytes, page-locked") == 1
+    assert said.count("cupola: free 4096 bytes, page-locked") == 1

@@ -1,6 +1,7 @@
 // csrc/runtime/copy.cpp - linear copies and fills, queued on a stream.
 #include "runtime/copy.hpp"
 
+#include "runtime/event.hpp"
 #include "runtime/staging.hpp"
 
 namespace cupola {
@@ -90,6 +91,17 @@ int queue(size_t bytes, cupola_stream* stream, Call&& call) {
     });
 }
 
+// What is queued on `next` from now on waits for what is queued on `first`.
+void order(Stream& first, Stream& next) {
+    const Event mark(first.context, CU_EVENT_DISABLE_TIMING);
+    {
+        const Current current(first.context);
+        CUPOLA_CALL(cuEventRecord, mark.handle, first.handle);
+    }
+    const Current current(next.context);
+    CUPOLA_CALL(cuStreamWaitEvent, next.handle, mark.handle, 0);
+}
+
 std::uint64_t integer(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 }  // namespace
@@ -118,9 +130,18 @@ int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_devi
             log("copy " + std::to_string(bytes) + " bytes between devices " +
                 std::to_string(from_device) + " and " + std::to_string(to_device) + ", from " +
                 hex(from) + " to " + hex(to) + on(stream));
-        const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
-        CUPOLA_CALL(cuMemcpyPeerAsync, to, context(to_device).handle, from,
-                    context(from_device).handle, bytes, stream.handle);
+        Context &target = context(to_device), &source = context(from_device);
+        // No stream of one device is in order with those of another one.
+        Stream* far = nullptr;
+        if (&target != &source && !stream.flight.capturing())
+            far = &current_stream(&target == &stream.context ? source : target);
+        if (far) order(*far, stream);
+        {
+            const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
+            CUPOLA_CALL(cuMemcpyPeerAsync, to, target.handle, from, source.handle, bytes,
+                        stream.handle);
+        }
+        if (far) order(stream, *far);
     });
 }
 

@@ -496,6 +496,14 @@ cdef class Array(Reductions):
             copy_on_device(target, other, queue)
             return
         elements = elements_of(value, target.dtype)
+        if (
+            elements.ndim and isinstance(value, np.ndarray) and value.dtype != elements.dtype
+            and captures(queue, None)
+        ):
+            raise ArgumentTypeError(
+                f"what a graph copies from the host is not converted: the array is of "
+                f"{value.dtype}, the target of {target.dtype}, and the stream is being captured; "
+                f"pass array.astype(numpy.{target.dtype}) for its values now")
         if elements.ndim == 0:
             fill(target, elements, queue)
         else:

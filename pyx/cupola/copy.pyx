@@ -8,12 +8,11 @@ import numpy as np
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_ON_DEVICE, CUPOLA_TO_DEVICE, CUPOLA_TO_HOST,
     cupola_copy_between, cupola_copy_strided, cupola_copy_to_device, cupola_copy_to_host,
-    cupola_fill_strided, cupola_stream_wait, cupola_strided,
+    cupola_fill_strided, cupola_strided,
 )
 from cupola.abi cimport require
 from cupola.array cimport Array, host_address, is_pinned, lay, new_array
 from cupola.error cimport check
-from cupola.event cimport Event
 from cupola.layout cimport broadcast, extent, f_strides
 from cupola.stream cimport Stream, captures, current_stream
 
@@ -79,21 +78,15 @@ cdef Array compact(Array source, str order, Stream queue):
 
 cdef Array across(Array source, Stream queue):
     """A copy on the queue's device of an array on another one."""
-    cdef Stream there = current_stream(source.device_index)
-    cdef Event event
     cdef Array copy
     if not source.contiguous:
-        source = compact(source, "C", there)
+        source = compact(source, "C", current_stream(source.device_index))
     copy = new_array(source.shape, source.dtype, queue.device_index, queue)
-    # On another device nobody's stream is in order with the queue.
-    event = Event(timing=False, device=source.device_index)
-    event.record_on(there)
-    check(cupola_stream_wait(queue.native, event.native))
+    source.used_on(queue)
     with nogil:
         check(cupola_copy_between(
             copy.start, copy.device_index, source.start, source.device_index, source.nbytes,
             queue.native))
-    source.used_on(queue)
     return copy
 
 
@@ -125,13 +118,19 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
     cdef uint64_t to = target.get_address(), source
     cdef size_t nbytes
     cdef bint pinned, captured
-    if host.shape != target.shape:
-        host = np.broadcast_to(host, target.shape)
+    cdef Array aside
     if target.size == 0:
+        np.broadcast_to(host, target.shape)
         return 0
     source = host_address(host)
     pinned = is_pinned(source)
     captured = captures(queue, host)  # then each launch of the graph reads it
+    if host.shape != target.shape:
+        if captured and host.flags.c_contiguous:  # repeated on the device: nothing is copied here
+            aside = new_array(host.shape, target.dtype, target.device_index, queue)
+            upload(aside, host, queue, by_itself)
+            return copy_on_device(target, aside, queue)
+        host = np.broadcast_to(host, target.shape)
     target.used_on(queue)
     if target.contiguous and host.flags.c_contiguous:
         nbytes = target.nbytes
@@ -150,8 +149,13 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
                 queue.wait_done()
         return 0
     if not host.flags.c_contiguous:
+        if captured:
+            raise ArgumentValueError(
+                "what a graph copies from the host has to be C-contiguous there, since each launch "
+                f"reads it: the stream is being captured, and the array has shape {host.shape} and "
+                f"strides {host.strides}; pass numpy.ascontiguousarray(array) for its values now")
         return upload(target, np.ascontiguousarray(host), queue, False)
-    cdef Array aside = new_array(target.shape, target.dtype, target.device_index, queue)
+    aside = new_array(target.shape, target.dtype, target.device_index, queue)
     upload(aside, host, queue, by_itself)
     return copy_on_device(target, aside, queue)
 

@@ -27,7 +27,12 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 cdef Memory hold(cupola_memory* native, int device, Stream stream):
-    cdef Memory memory = Memory.__new__(Memory)
+    cdef Memory memory
+    try:
+        memory = Memory.__new__(Memory)
+    except BaseException:
+        cupola_memory_release(native)
+        raise
     memory.native = native
     memory.stream = stream
     memory.address = cupola_memory_address(native)
@@ -153,6 +158,8 @@ cdef class Memory:
 
     cdef int free(self) except -1:
         cdef cupola_memory* native = self.native
+        if native == NULL:
+            return 0
         self.native = NULL
         self.address = 0
         note_free()
@@ -244,6 +251,7 @@ cdef class Memory:
             wait = complete or not pinned if out else complete and pinned
             if cupola_captures() and captures(queue, memoryview(host)):
                 wait = False  # each launch of the graph copies
+            self.used(queue)  # before: the wait may fail
             with nogil:
                 if out:
                     check(cupola_copy_to_host(view.buf, here, length, queue.native))
@@ -253,7 +261,6 @@ cdef class Memory:
                     queue.wait_done()
         finally:
             PyBuffer_Release(&view)
-        self.used(queue)
         return 0
 
     def fill(self, value=0, offset=0, nbytes=None, *, stream=None):
@@ -265,9 +272,9 @@ cdef class Memory:
         cdef uint64_t to = self.part(offset, size)
         cdef size_t count = size
         cdef unsigned byte = value
+        self.used(queue)
         with nogil:
             check(cupola_fill(to, byte, 1, count, queue.native))
-        self.used(queue)
 
     def part(self, offset, nbytes):
         """The address of `nbytes` bytes from `offset` on, which have to be in here."""
@@ -339,9 +346,9 @@ cdef class Memory:
             raise BufferError("the host cannot read a device's memory; copy it with copy_to()")
         if self.native == NULL:
             raise BufferError("this memory was freed")
-        self.lent = True
         PyBuffer_FillInfo(
             view, self, <void*><uintptr_t>self.address, self.nbytes, self.write_protected, flags)
+        self.lent = True
 
     def __repr__(self):
         kind = f"device {self.device_index}"
@@ -404,15 +411,15 @@ cdef int across(
     """Queue a copy between two pieces of memory, and say so to both."""
     cdef int there = target.device_index if isinstance(target, Memory) else queue.device_index
     cdef int here = source.device_index if isinstance(source, Memory) else queue.device_index
+    if isinstance(target, Memory):
+        (<Memory>target).used(queue)
+    if isinstance(source, Memory):
+        (<Memory>source).used(queue)
     with nogil:
         if there == here:
             check(cupola_copy_on_device(to, origin, nbytes, queue.native))
         else:
             check(cupola_copy_between(to, there, origin, here, nbytes, queue.native))
-    if isinstance(target, Memory):
-        (<Memory>target).used(queue)
-    if isinstance(source, Memory):
-        (<Memory>source).used(queue)
     return 0
 
 

@@ -207,7 +207,9 @@ CUPOLA_API void cupola_memory_release(cupola_memory* memory);
 CUPOLA_API int cupola_copy_to_device(uint64_t to, const void* from, size_t bytes, cupola_stream* s);
 CUPOLA_API int cupola_copy_to_host(void* to, uint64_t from, size_t bytes, cupola_stream* s);
 CUPOLA_API int cupola_copy_on_device(uint64_t to, uint64_t from, size_t bytes, cupola_stream* s);
-/* From one device's memory to another's, whether they reach each other or not. */
+/* From one device's memory to another's, whether they reach each other or not. The stream is of one
+ * of the two. Unless it is being captured, the copy waits for what is queued on the other device's
+ * current stream, and what is queued there later waits for the copy. */
 CUPOLA_API int cupola_copy_between(uint64_t to, int to_device, uint64_t from, int from_device,
                                    size_t bytes, cupola_stream* s);
 
