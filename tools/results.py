@@ -30,7 +30,13 @@ stale when what it measures has changed since.
 """
 
 
+def plain(text: str) -> str:
+    """A name as Markdown shows it, such as `kernel[grid, block](...)`, which is no link."""
+    return re.sub(r"([\\`*_\[\]|])", r"\\\1", text)
+
+
 def table(headings: list[str], rows: list[list[str]]) -> str:
+    rows = [[plain(cell) for cell in row] for row in rows]
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -91,11 +97,11 @@ def section(record: records.Record) -> str:
         ]
         for row in rows
     ]
-    about = ", ".join(f"{key} {content}" for key, content in record.host.items())
+    about = plain(", ".join(f"{key} {content}" for key, content in record.host.items()))
     state = "**Stale**: what it measures has changed since. " if record.stale() else ""
     return "\n".join(
         [
-            f"## {record.title}: {record.device}",
+            f"## {plain(record.title)}: {plain(record.device)}",
             f"{state}{record.date}, revision {record.revision}. `{record.command}`; {about}.",
             "",
             table(headings, cells),
