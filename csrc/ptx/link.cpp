@@ -1,16 +1,18 @@
 // csrc/ptx/link.cpp - joins PTX texts statement by statement. Text is untrusted.
 #include "ptx/link.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "ptx/error.hpp"
 #include "ptx/lexer.hpp"
+#include "ptx/type.hpp"
 
 namespace cupola::ptx {
 namespace {
 
-enum class Linkage { own, visible, weak, external };
+enum class Linkage { own, visible, weak, common, external };
 
 // A declaration or definition of the module's level.
 struct Statement {
@@ -18,8 +20,10 @@ struct Statement {
     std::size_t kind;        // the token after the linkage: .func, .global, ...
     std::size_t head_end;    // the token that ends what a declaration needs: '{', '=' or ';'
     Linkage linkage = Linkage::own;
-    bool entry = false, defines = false;
+    bool entry = false, function = false, defines = false, initialised = false;
     std::vector<std::string_view> names;
+    std::uint64_t bytes = 0;  // of one variable; 0 where its size is left open
+    std::string signature;    // of a function: its results and parameters as they are compared
 };
 
 class Unit {
@@ -53,6 +57,18 @@ class Unit {
         }
         const std::string_view last = tokens_[end - 1].text;
         out.append(from, last.data() + last.size());
+    }
+
+    // How often it stands in the text.
+    std::size_t count(std::string_view word) const {
+        std::size_t found = 0;
+        for (const Token& token : tokens_)
+            found += token.kind == Token::Kind::word && token.text == word;
+        return found;
+    }
+
+    std::string_view kind(const Statement& s) const {
+        return s.entry ? ".entry" : tokens_[s.kind].text;
     }
 
     void collect_words(std::set<std::string_view>& words) const {
@@ -124,8 +140,10 @@ class Unit {
         for (;; ++at_) {
             if (is(at_, ".visible")) {
                 s.linkage = Linkage::visible;
-            } else if (is(at_, ".weak") || is(at_, ".common")) {
+            } else if (is(at_, ".weak")) {
                 s.linkage = Linkage::weak;
+            } else if (is(at_, ".common")) {
+                s.linkage = Linkage::common;
             } else if (is(at_, ".extern")) {
                 s.linkage = Linkage::external;
             } else {
@@ -135,10 +153,14 @@ class Unit {
         s.kind = need(at_);
         s.entry = is(at_, ".entry");
         if (s.entry && s.linkage == Linkage::own) s.linkage = Linkage::visible;
-        if (s.entry || is(at_, ".func"))
+        s.function = s.entry || is(at_, ".func");
+        if (s.function) {
             function(s);
-        else
+            s.signature = signature(s.kind, s.head_end);
+        } else {
             variable(s);
+            if (s.names.size() == 1) s.bytes = bytes(s.kind, s.head_end);
+        }
         s.end = at_;
         statements.push_back(std::move(s));
     }
@@ -157,6 +179,42 @@ class Unit {
         at_ = s.defines ? behind_braces(at_) : at_ + 1;
     }
 
+    // Whether parameters are integers or floats, and their sizes: signs, names, alignments and
+    // whether they lie in registers make no difference to NVIDIA's linker.
+    std::string signature(std::size_t from, std::size_t to) const {
+        std::string text;
+        for (std::size_t at = from; at < to; ++at) {
+            const Token& token = tokens_[at];
+            if (token.kind == Token::Kind::mark && token.mark != ',') text += token.mark;
+            if (token.kind == Token::Kind::integer && mark(at - 1, '['))
+                text += std::to_string(token.value);
+            if (token.kind != Token::Kind::directive) continue;
+            if (token.text == ".v2" || token.text == ".v4") text += token.text;
+            const Type type = type_named(token.text.substr(1));
+            if (type == Type::none) continue;
+            text += type == Type::pred ? 'p' : is_float(type) ? 'f' : 'i';
+            text += std::to_string(8 * bytes_of(type));
+        }
+        return text;
+    }
+
+    std::uint64_t bytes(std::size_t from, std::size_t to) const {
+        std::uint64_t size = 0;
+        for (std::size_t at = from; at < to; ++at) {
+            const Token& token = tokens_[at];
+            if (is(at, ".v2") || is(at, ".v4")) size = token.text == ".v2" ? 2 : 4;
+            if (token.kind == Token::Kind::directive)
+                if (const Type type = type_named(token.text.substr(1)); type != Type::none)
+                    size = std::max<std::uint64_t>(size, 1) * bytes_of(type);
+            if (!mark(at, '[')) continue;
+            if (tokens_[at + 1].kind != Token::Kind::integer) return 0;
+            const std::uint64_t bound = tokens_[at + 1].value;
+            if (bound != 0 && size > (std::uint64_t{1} << 40) / bound) return 0;
+            size *= bound;
+        }
+        return size;
+    }
+
     // Also what is no variable and is nobody's here: the parser has its opinion of that.
     void variable(Statement& s) {
         bool named = false;
@@ -164,6 +222,7 @@ class Unit {
         for (++at_; !mark(at_, ';');) {
             need(at_);
             if (mark(at_, '=') && s.head_end == 0) s.head_end = at_;
+            s.initialised |= mark(at_, '=');
             if (mark(at_, ',')) named = false;
             if (!named && tokens_[at_].kind == Token::Kind::word) {
                 s.names.push_back(tokens_[at_].text);
@@ -183,6 +242,53 @@ class Unit {
     std::size_t at_ = 0;
 };
 
+struct Chosen {
+    const Unit* unit;
+    const Statement* statement;
+};
+
+unsigned rank(const Statement& s) {
+    return s.linkage == Linkage::visible ? 3 : s.linkage == Linkage::weak ? 2 : 1;
+}
+
+// Whether a definition takes the place of the one that was chosen.
+bool stronger(const Unit& unit, const Statement& s, std::string_view name, const Chosen& before) {
+    const unsigned mine = rank(s), its = rank(*before.statement);
+    const bool strong = mine == 3 && its == 3;
+    const bool values = mine == 1 && its == 1 && s.initialised && before.statement->initialised;
+    if (strong || values)
+        unit.fail(s.kind, "'" + std::string(name) + "' is defined more than once");
+    if (mine != its) return mine > its;
+    // Of common variables the one that has a value stands, else the largest.
+    return mine == 1 && !before.statement->initialised &&
+           (s.initialised || s.bytes > before.statement->bytes);
+}
+
+// A declaration, or a definition that does not stand, against the definition that does.
+void check_alike(const Unit& unit, const Statement& s, std::string_view name,
+                 const Chosen& chosen) {
+    const Statement& its = *chosen.statement;
+    const std::string what = "'" + std::string(name) + "' ";
+    if (s.function != its.function)
+        unit.fail(s.kind, what + "is a " + (s.function ? "function" : "variable") +
+                              " here, and a " + (its.function ? "function" : "variable") +
+                              " where it is defined");
+    // A declaration that nothing uses is none to NVIDIA's linker.
+    if (!s.defines && unit.count(name) == 1) return;
+    if (s.function) {
+        if (s.signature != its.signature)
+            unit.fail(s.kind, what + "has other parameters or results here than elsewhere");
+        return;
+    }
+    if (unit.kind(s) != chosen.unit->kind(its))
+        unit.fail(s.kind, what + "lies in " + std::string(unit.kind(s)) + " here, and in " +
+                              std::string(chosen.unit->kind(its)) + " where it is defined");
+    const bool common = s.linkage == Linkage::common || its.linkage == Linkage::common;
+    if (!common && s.bytes != 0 && its.bytes != 0 && s.bytes != its.bytes)
+        unit.fail(s.kind, what + "has " + std::to_string(s.bytes) + " bytes here, and " +
+                              std::to_string(its.bytes) + " where it is defined");
+}
+
 }  // namespace
 
 std::string link(const std::vector<std::string_view>& inputs) {
@@ -190,11 +296,7 @@ std::string link(const std::vector<std::string_view>& inputs) {
     units.reserve(inputs.size());
     for (const std::string_view input : inputs) units.emplace_back(input);
 
-    // Which unit's definition stands: the one that is not weak, else the first.
-    struct Chosen {
-        const Unit* unit;
-        bool weak;
-    };
+    // Which unit's definition stands.
     std::map<std::string_view, Chosen> defined;
     std::set<std::string_view> taken;  // what several declare, or one declared for itself
     std::set<std::string_view> words;
@@ -209,13 +311,9 @@ std::string link(const std::vector<std::string_view>& inputs) {
         for (const Statement& s : unit.statements) {
             if (s.linkage != Linkage::own) taken.insert(s.names.begin(), s.names.end());
             if (!s.defines || s.linkage == Linkage::own || s.linkage == Linkage::external) continue;
-            const bool weak = s.linkage == Linkage::weak;
             for (const std::string_view name : s.names) {
-                const auto [at, fresh] = defined.emplace(name, Chosen{&unit, weak});
-                if (fresh) continue;
-                if (!weak && !at->second.weak)
-                    unit.fail(s.kind, "'" + std::string(name) + "' is defined more than once");
-                if (!weak) at->second = {&unit, false};
+                const auto [at, fresh] = defined.emplace(name, Chosen{&unit, &s});
+                if (!fresh && stronger(unit, s, name, at->second)) at->second = {&unit, &s};
             }
         }
     }
@@ -224,6 +322,14 @@ std::string link(const std::vector<std::string_view>& inputs) {
     std::string out =
         ".version " + std::string(newest->version) + "\n.target " + std::string(highest->target) +
         (independent_samplers ? ", texmode_independent" : "") + "\n.address_size 64\n";
+    // What others use is declared first, as its definition has it.
+    for (const auto& [name, chosen] : defined) {
+        if (chosen.statement->entry || chosen.statement->names.size() != 1) continue;
+        out += ".extern ";
+        chosen.unit->write(out, chosen.statement->kind, chosen.statement->head_end, {});
+        out += ";\n";
+    }
+    std::map<std::string_view, Chosen> missing;
     std::size_t number = 0;
     for (const Unit& unit : units) {
         ++number;
@@ -239,13 +345,31 @@ std::string link(const std::vector<std::string_view>& inputs) {
             renamed.emplace(name, std::move(other));
         }
         for (const Statement& s : unit.statements) {
+            const auto found = s.linkage == Linkage::own || s.names.size() != 1
+                                   ? defined.end()
+                                   : defined.find(s.names[0]);
+            if (found != defined.end() && found->second.statement != &s) {
+                check_alike(unit, s, found->first, found->second);
+                // A kernel's declaration gives its address; one that lost is the other one's.
+                if (!s.entry || s.defines) continue;
+            } else if (s.function && s.linkage == Linkage::external && s.names.size() == 1) {
+                // One that the device has itself, or that is missing: the first is enough.
+                const auto [at, fresh] = missing.emplace(s.names[0], Chosen{&unit, &s});
+                if (!fresh) {
+                    check_alike(unit, s, at->first, at->second);
+                    continue;
+                }
+            }
             bool other = false;
-            if (s.defines && s.linkage == Linkage::weak)
-                for (const std::string_view name : s.names) other |= defined.at(name).unit != &unit;
+            for (const std::string_view name : s.names) {
+                const auto at = defined.find(name);
+                other |= s.defines && at != defined.end() && s.linkage != Linkage::own &&
+                         at->second.statement != &s;
+            }
             out += '\n';
             if (!other) {
                 unit.write(out, s.begin, s.end, renamed);
-            } else if (!s.entry) {
+            } else {
                 out += ".extern ";
                 unit.write(out, s.kind, s.head_end, renamed);
                 out += ';';
