@@ -5,6 +5,7 @@ python benchmarks/bench_arrays.py [--out FOLDER]
 
 import contextlib
 import dataclasses
+import functools
 import importlib.metadata
 
 import bench_launch
@@ -40,8 +41,13 @@ def of_torch(array):
     return torch.from_numpy(array.get()).cuda()
 
 
+@functools.cache
+def idle_stream():
+    return cupola.Stream()
+
+
 def of_another_stream(array):
-    return Foreign(array, cupola.Stream())
+    return Foreign(array, idle_stream())
 
 
 def cupy_stream():

@@ -74,11 +74,29 @@ def ways():
         for _ in range(count):
             bound(**given)
 
+    def streamed_calls(count):
+        for _ in range(count):
+            kernel[grid, block, stream](2.0, x, y, out, n)
+
+    with stream:
+        own = [cupola.empty(n, np.float32) for _ in range(3)]
+
+    def own_stream_calls(count):
+        u, v, w = own
+        for _ in range(count):
+            kernel[grid, block, stream](2.0, u, v, w, n)
+
     foreign = [bench_arrays.Foreign(array) for array in (x, y, out)]
+    idle = cupola.Stream()
+    elsewhere = [bench_arrays.Foreign(array, idle) for array in (x, y, out)]
 
     def foreign_calls(count):
         for _ in range(count):
             kernel[grid, block](2.0, *foreign, n)
+
+    def elsewhere_calls(count):
+        for _ in range(count):
+            kernel[grid, block](2.0, *elsewhere, n)
 
     def items(count):
         for _ in range(count):
@@ -134,7 +152,10 @@ def ways():
         "bound(a=..., x=..., y=..., out=..., n=...)": named_calls,
         "kernel[grid, block](a=..., x=..., y=..., out=..., n=...)": checked_named_calls,
         "bound(**arguments)": mapped_calls,
+        "kernel[grid, block, stream](...), arrays of the default stream": streamed_calls,
+        "kernel[grid, block, stream](...), arrays of that stream": own_stream_calls,
         "kernel[grid, block](...), arrays by __cuda_array_interface__": foreign_calls,
+        "kernel[grid, block](...), such arrays that name another, idle stream": elsewhere_calls,
         "kernel[grid, block] alone": items,
         "cupola.empty(32, float32), and its end": arrays,
         "x + y": sums,

@@ -149,6 +149,94 @@ def test_the_data_is_waited_for(exchange, x, base):
     assert x.get()[0] == 3
 
 
+def names(array, stream):
+    """An object that offers the array, on a stream; its type was not seen before."""
+
+    class Named:
+        @property
+        def __cuda_array_interface__(self):
+            return {**array.__cuda_array_interface__, "stream": stream.handle}
+
+    images.module()["axpy"][1, 1](0.0, Named(), Named(), Named(), 0)  # read in full
+    return Named()
+
+
+@pytest.mark.parametrize("order", ["aba", "aab", "abb", "aaa"])
+def test_the_data_of_several_arrays_is_waited_for(driver, order):
+    """Each of the streams that they name, whichever comes last."""
+    kernel = images.module("ptx")["axpy"]
+    increment = images.module()["increment"]
+    streams = {"a": cupola.Stream(non_blocking=True), "b": cupola.Stream(non_blocking=True)}
+    ours = cupola.Stream(non_blocking=True)
+    for late in sorted(set(order)):
+        x, y, out = [cupola.zeros(4, np.float32) for _ in range(3)]
+        arrays = [names(one, streams[key]) for one, key in zip((x, y, out), order, strict=True)]
+        cupola.Device().synchronize()
+        with Gate(streams[late]) as gate:
+            kernel[1, 4, ours](2.0, *arrays, 4)
+            increment[1, 1, ours](cupola.zeros(1, np.int32), 1)
+            assert not ours.done
+            gate.open()
+            ours.synchronize()
+        del gate  # its end would wait for the next one
+
+
+def test_what_reading_an_argument_queues_is_waited_for(driver):
+    """An array that is made as it is read: work on the stream of an array before it."""
+    theirs, ours = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
+    module = images.module()
+    x, y, total = [cupola.zeros(8, np.float32) for _ in range(3)]
+    gates = []
+
+    class Lazy:
+        @property
+        def __cuda_array_interface__(self):
+            if gates:
+                gates[0].launch(stream=theirs)
+            return {**y.__cuda_array_interface__, "stream": theirs.handle}
+
+    first = names(x, theirs)
+    module["axpy"][1, 1](0.0, Lazy(), Lazy(), Lazy(), 0)
+    cupola.Device().synchronize()
+    gate = Gate(theirs)
+    gates.append(gate)
+    kernel = module["axpy"]
+    kernel[1, 1, ours](1.0, first, Lazy(), total, 0)
+    assert not ours.done
+    gate.open()
+    ours.synchronize()
+    assert gate.opened.get()[0] == 1
+
+
+def test_an_array_of_a_stream_in_the_same_capture(x):
+    """The other stream's work becomes a part of the graph, and comes first."""
+    theirs, ours = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
+    increment = images.module()["increment"]
+    array = names(x, theirs)
+    cupola.Device().synchronize()
+    with ours.capture() as graph:
+        theirs.wait(ours)
+        increment[1, 1, theirs](x, 1)
+        increment[1, 1, ours](array, 1)
+    assert x.get()[0] == 0
+    graph.instantiate()()
+    cupola.Device().synchronize()
+    assert x.get()[0] == 2
+
+
+def test_an_array_of_a_stream_outside_of_the_capture(x):
+    theirs, ours = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
+    increment = images.module()["increment"]
+    array = names(x, theirs)
+    increment[1, 1, theirs](x, 1)
+    with ours.capture() as graph:
+        increment[1, 1, ours](array, 1)
+    assert x.get()[0] == 1  # what the array names was waited for, nothing else has run
+    graph.instantiate()()
+    cupola.Device().synchronize()
+    assert x.get()[0] == 2
+
+
 @pytest.mark.parametrize(
     "changed, saying",
     [

@@ -278,3 +278,62 @@ def test_no_streams(driver, stream):
         with refused(cupola.ArgumentError, TypeError, saying="stream"):
             way()
     assert not values.get().any()
+
+
+class Offered:
+    """A stream of another library."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __cuda_stream__(self):
+        return 0, self.stream.handle
+
+
+def test_the_stream_in_the_brackets(driver):
+    """Also where grid and block are those of the call before, which are not read again."""
+    kernel = images.module()["increment"]
+    x = cupola.zeros(1, np.int32)
+    one, other = cupola.Stream(), cupola.Stream()
+    grid, block = 1, 1
+    for stream in (None, one, other, one, Offered(other), None, cupola.Stream.legacy()):
+        bound = kernel[grid, block, stream]
+        assert (bound.grid, bound.block, bound.shared) == ((1, 1, 1), (1, 1, 1), 0)
+        assert (bound.stream is None) == (stream is None)
+        if isinstance(stream, cupola.Stream):
+            assert bound.stream is stream
+        elif stream is not None:
+            assert bound.stream == other
+        bound(x, 1)
+        cupola.Device().synchronize()
+    assert x.get()[0] == 7
+    assert kernel[grid, block].stream is None
+    assert kernel[grid, block, one, 64].shared == 64 and kernel[grid, block, one].shared == 0
+    for wrong in (3, "stream", cupola.Stream.__new__(cupola.Stream)):
+        with refused(cupola.ArgumentTypeError, saying="tream"):
+            kernel[grid, block, wrong]
+
+
+def test_memory_waits_for_each_stream_that_used_it(driver):
+    """Also where a stream's object has the place of one that is gone."""
+    increment = images.module()["increment"]
+    first, last = cupola.Stream(), cupola.Stream(non_blocking=True)
+    x = cupola.zeros(64, np.int32)
+    increment[1, 1, first](x, 1)
+    for _ in range(20):  # of another object for the same stream nothing is kept
+        increment[1, 1, cupola.Stream.from_handle(first.handle)](x, 1)
+        stream = cupola.Stream(non_blocking=True)
+        increment[1, 1, stream](x, 1)
+    assert x.get()[0] == 41
+    cupola.Device().synchronize()
+    with Gate(last) as gate:
+        increment[1, 1, last](x, 64)
+        increment[1, 1, cupola.Stream.from_handle(last.handle)](x, 64)
+        address = x.address
+        del x
+        others = [cupola.zeros(64, np.int32) for _ in range(8)]
+        assert address  # where one of these may lie, once the stream is done
+        gate.open()
+        cupola.Device().synchronize()
+    for other in others:
+        assert not other.get().any()

@@ -24,6 +24,8 @@ struct Context {
     Stream* default_stream = nullptr;  // the legacy default stream
     std::mutex mutex;                  // of what follows
     Ref<Object> shipped;               // the module of cupola's own kernels
+    std::mutex join_mutex;             // of the event below
+    CUevent join = nullptr;            // by which a stream waits for another
 
     int attribute(CUdevice_attribute attribute) const;
 };

@@ -169,13 +169,23 @@ CUdeviceptr DeviceMemory::allocate() {
 }
 
 void DeviceMemory::use(Stream& stream) {
+    // Most launches use memory on the stream of the launch before.
+    if (__builtin_expect(latest_.load(std::memory_order_relaxed) == &stream, 1)) return;
     std::lock_guard<std::mutex> lock(mutex_);
     // The default streams of all devices have one handle.
     const auto is_it = [&](const Ref<Stream>& known) {
         return known->handle == stream.handle && &known->context == &stream.context;
     };
-    if (is_it(first_) || std::any_of(others_.begin(), others_.end(), is_it)) return;
-    others_.push_back(Ref<Stream>::share(&stream));
+    const auto known = std::find_if(others_.begin(), others_.end(), is_it);
+    const Stream* kept = &stream;
+    if (is_it(first_))
+        kept = first_.get();
+    else if (known != others_.end())
+        kept = known->get();
+    else
+        others_.push_back(Ref<Stream>::share(&stream));
+    // Another object of the same handle may go, and its address become that of another stream.
+    if (kept == &stream) latest_.store(kept, std::memory_order_relaxed);
 }
 
 DeviceMemory::~DeviceMemory() {

@@ -1,6 +1,7 @@
 // csrc/runtime/memory.hpp - memory that cupola owns, freed in the order of the work that used it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -44,6 +45,8 @@ class DeviceMemory : public Memory {
     std::mutex mutex_;
     Ref<Stream> first_;  // the one it was allocated on
     std::vector<Ref<Stream>> others_;
+    // The one that used it last, where first_ or others_ keep that very object: for comparison.
+    std::atomic<const Stream*> latest_{nullptr};
 };
 
 // Memory that cuMemFree releases, which waits for all work of the device.

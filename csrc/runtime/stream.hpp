@@ -22,6 +22,9 @@ class Stream : public Object {
     ~Stream() override;
 
     void synchronize();
+    // Waits for what was queued on the other stream so far: on the device, or, where this one is
+    // captured and the other is not, on the host.
+    void follow(CUstream other);
     // A default stream is the one of whichever context is current; any other tells its context.
     bool needs_current() const noexcept {
         return reinterpret_cast<std::uintptr_t>(handle) <= 2;  // null, legacy, per thread

@@ -88,6 +88,7 @@ cdef extern from "cupola/cupola.h" nogil:
     int cupola_stream_synchronize(cupola_stream* stream)
     int cupola_stream_query(cupola_stream* stream, int* done)
     int cupola_stream_wait(cupola_stream* stream, cupola_event* event)
+    int cupola_stream_follow(cupola_stream* stream, void* handle)
     void* cupola_stream_handle(const cupola_stream* stream)
     int cupola_stream_device(const cupola_stream* stream)
     void cupola_stream_retain(cupola_stream* stream)

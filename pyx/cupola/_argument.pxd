@@ -16,6 +16,7 @@ cdef enum Remainder:
     USE = 1  # after the launch: its memory belongs to another stream than an array before it
     TRANSFER = 2  # before it: host memory is to be copied there
     OTHER = 4  # everything: it was none of the usual ones
+    AWAIT = 8  # before it: the work of the stream that the queue names, `awaited`
 
 cdef class Signature:
     cdef cupola_kernel* native
@@ -29,7 +30,7 @@ cdef class Signature:
     cdef object fitting  # dtypes of structs that were found to be of such a layout
 
     cdef Names names(self)
-    # Writes arguments into the buffer; gives a set of Remainder.
+    # Writes arguments into the buffer; gives a set of Remainder, AWAIT by pack_array alone.
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
     cdef int pack_array(
         self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue) except -1
@@ -41,8 +42,12 @@ cdef class Signature:
         self, char* buffer, size_t index, uint64_t address, str came) except -1
     cdef int put_large(self, char* buffer, size_t index, object value, int sign) except -1
     cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1
+    # Other libraries' memory is waited for at once where `queue` is NULL, else with AWAIT, so that
+    # arrays which name one stream are waited for once.
     cdef int put_other(
-        self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
+        self, char* buffer, size_t index, object value, cupola_stream* stream, Queue* queue
+    ) except -1
+    cdef int order(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1
     cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream) except -1

@@ -9,7 +9,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport (
-    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t,
 )
 from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
@@ -24,12 +24,13 @@ from cupola._abi cimport (
     cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_capture_hold,
     cupola_captures, cupola_device_count, cupola_kernel_device, cupola_kernel_parameter_bytes,
     cupola_kernel_parameter_count, cupola_kernel_parameters, cupola_kernel_release,
-    cupola_kernel_retain, cupola_stream_retain, cupola_stream_synchronize, text,
+    cupola_kernel_retain, cupola_memory_use, cupola_stream_handle, cupola_stream_retain,
+    cupola_stream_synchronize, text,
 )
 from cupola._callback cimport drop
 from cupola._foreign cimport Foreign, look, remember
 from cupola._names cimport Names, names_of
-from cupola._send cimport Queue, hold_queue, open_queue, tuple_items
+from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
 from cupola._dimensions cimport integer_text
@@ -37,7 +38,7 @@ from cupola.dlpack cimport has_dlpack
 from cupola.element cimport element_fits, element_of
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
-from cupola.memory cimport Memory
+from cupola.memory cimport PER_THREAD, Memory
 from cupola.stream cimport adopt
 from cupola.transfer cimport Transfer
 
@@ -168,6 +169,13 @@ cdef int hold_captured(object value, cupola_stream* stream) except -1:
     return check(status)
 
 
+cdef inline int use_memory(Memory memory, cupola_stream* stream) except -1:
+    """`Memory.use`, without a call for what is usual."""
+    if <uintptr_t>cupola_stream_handle(stream) == PER_THREAD or memory.native == NULL:
+        return memory.use(stream)
+    return check(cupola_memory_use(memory.native, stream))
+
+
 cdef class Signature:
     def __cinit__(self):
         self.native = NULL
@@ -188,10 +196,14 @@ cdef class Signature:
 
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1:
         cdef Queue queue
+        cdef int left
         open_queue(&queue, None, self.device_index)
         queue.native = stream
-        return self.pack_array(
+        left = self.pack_array(
             tuple_items(arguments), PyTuple_GET_SIZE(arguments), buffer, &queue)
+        if left & AWAIT:
+            follow(stream, queue.awaited)
+        return left & ~AWAIT
 
     cdef int pack_array(
         self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue
@@ -204,14 +216,14 @@ cdef class Signature:
             one = self.put_usual(buffer, index, <object>arguments[index], &queue.home)
             if one == OTHER:
                 hold_queue(queue)
-                one = self.put_other(buffer, index, <object>arguments[index], queue.native)
+                one = self.put_other(buffer, index, <object>arguments[index], queue.native, queue)
             left |= one
         return left
 
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1:
         cdef cupola_stream* home = NULL
         cdef int left = self.put_usual(buffer, index, value, &home)
-        return self.put_other(buffer, index, value, stream) if left == OTHER else left
+        return self.put_other(buffer, index, value, stream, NULL) if left == OTHER else left
 
     cdef int put_usual(
         self, char* buffer, size_t index, object value, cupola_stream** home
@@ -321,7 +333,7 @@ cdef class Signature:
         return check(cupola_argument_float(self.native, buffer, index, number))
 
     cdef int put_other(
-        self, char* buffer, size_t index, object value, cupola_stream* stream
+        self, char* buffer, size_t index, object value, cupola_stream* stream, Queue* queue
     ) except -1:
         cdef Foreign foreign
         if self.parameters[index].kind & CUPOLA_POINTER:
@@ -332,7 +344,7 @@ cdef class Signature:
                         sizeof(foreign.address))
                     if cupola_captures():
                         hold_captured(value, stream)
-                    return NOTHING
+                    return self.order(stream, foreign.stream, queue) if foreign.ordered else NOTHING
         if value is None:
             return self.put_address(buffer, index, 0, "None")
         if isinstance(value, bool):
@@ -378,6 +390,17 @@ cdef class Signature:
         elif not isinstance(value, str):
             return self.put_foreign(buffer, index, value, stream)
         return self.refuse_host(index, value)
+
+    cdef int order(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1:
+        """The data is ready after the work of another stream."""
+        if queue == NULL:
+            follow(stream, other)
+            return NOTHING
+        # What that stream is given while later arguments are read comes before the launch, too.
+        if queue.awaited != other and queue.awaited != 0:
+            follow(stream, queue.awaited)
+        queue.awaited = other
+        return AWAIT
 
     cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1:
         """Raw memory, whatever the elements are meant to be."""
@@ -445,7 +468,7 @@ cdef class Signature:
                     index, f"{kind} on device {device}; the kernel is loaded on device "
                     f"{self.device_index}", CUPOLA_ERROR_VALUE)
         self.put_address(buffer, index, interface.address, kind)
-        interface.wait_for_data(self.device_index, stream)
+        interface.wait_for_data(stream)
         if cupola_captures():
             hold_captured(value, stream)
         remember(type(value))
@@ -541,16 +564,15 @@ cdef class Signature:
         cdef size_t index
         for index in range(self.count):
             argument = <object>arguments[index]
-            if type(argument) is Memory and (<Memory>argument).stream is not None:
+            if type(argument) is Array:
+                if (<Array>argument).memory is not None:
+                    if (<Array>argument).memory.stream.native != stream:
+                        use_memory((<Array>argument).memory, stream)
+                elif (<Array>argument).owner is not None:
+                    hold_captured((<Array>argument).owner, stream)
+            elif type(argument) is Memory and (<Memory>argument).stream is not None:
                 if (<Memory>argument).stream.native != stream:
                     (<Memory>argument).use(stream)
-            if type(argument) is not Array:
-                continue
-            if (<Array>argument).memory is None:
-                if (<Array>argument).owner is not None:
-                    hold_captured((<Array>argument).owner, stream)
-            elif (<Array>argument).memory.stream.native != stream:
-                (<Array>argument).memory.use(stream)
         return 0
 
 

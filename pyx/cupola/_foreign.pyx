@@ -17,7 +17,6 @@ from cupola._abi cimport (
 )
 from cupola.abi cimport require
 from cupola.error cimport check
-from cupola.interface cimport Interface
 
 cdef extern from *:
     """
@@ -179,7 +178,7 @@ cdef bint exchanged(
     out.address = <uint64_t>tensor.data + tensor.byte_offset
     out.kind = LETTERS[tensor.code]
     out.itemsize = tensor.bits // 8
-    wait(<uintptr_t>theirs, device, stream)
+    order(out, <uintptr_t>theirs, stream)
     return True
 
 
@@ -196,7 +195,7 @@ cdef bint attributed(
     out.address = data.ptr
     out.kind = (<tuple>element)[0]
     out.itemsize = (<tuple>element)[1]
-    wait(cupy_stream(), device, stream)
+    order(out, cupy_stream(), stream)
     return True
 
 
@@ -225,25 +224,22 @@ cdef bint described(
     if item.get("strides") is not None or item.get("mask") is not None:
         return False
     theirs = item.get("stream") if version >= 3 else None
+    out.ordered = False
     if theirs is not None:
         if type(theirs) is not int or not 0 < theirs < 1 << 64:
             return False
-        wait(theirs, device, stream)
+        order(out, theirs, stream)
     out.address = (<tuple>data)[0]
     out.kind = (<tuple>element)[0]
     out.itemsize = (<tuple>element)[1]
     return True
 
 
-cdef int wait(uint64_t there, int device, cupola_stream* stream) except -1:
+cdef inline void order(Foreign* out, uint64_t there, cupola_stream* stream) noexcept:
     # The legacy default stream has two handles: 0 and 1.
     cdef uint64_t here = <uintptr_t>cupola_stream_handle(stream)
-    if here == there or (here <= 1 and there <= 1):
-        return 0
-    cdef Interface interface = Interface.__new__(Interface)
-    interface.ordered = True
-    interface.stream = there
-    return interface.wait_for_data(device, stream)
+    out.stream = there or 1
+    out.ordered = here != there and (here > 1 or there > 1)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,10 +1,11 @@
 # cupola/_send.pxd - from packed bytes to the driver; internal: it needs cupola.h.
 
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 
 from cupola._abi cimport (
-    cupola_attributes, cupola_dimensions, cupola_launch_at_once, cupola_stream_peek,
-    cupola_stream_release, cupola_stream_retain,
+    cupola_attributes, cupola_dimensions, cupola_launch_at_once, cupola_stream_follow,
+    cupola_stream_peek, cupola_stream_release, cupola_stream_retain,
 )
 from cupola.error cimport check
 from cupola.handles cimport cupola_kernel, cupola_stream
@@ -15,11 +16,13 @@ from cupola.stream cimport Stream
 cdef struct Queue:
     cupola_stream* native  # NULL: the current one
     cupola_stream* home  # of the memory of the arrays so far; NULL: there was none
+    uint64_t awaited  # a stream whose work the launch has to wait for, where arguments said AWAIT
     int device
     bint held
 
 cdef inline void open_queue(Queue* queue, Stream stream, int device) noexcept:
     queue.native = queue.home = NULL
+    queue.awaited = 0
     if stream is not None:
         queue.native = stream.native
     queue.device = device
@@ -31,6 +34,13 @@ cdef inline int hold_queue(Queue* queue) except -1:
         cupola_stream_retain(queue.native)
         queue.held = True
     return 0
+
+# Lets the launch wait for the work of another stream: either may be full.
+cdef inline int follow(cupola_stream* stream, uint64_t other) except -1:
+    cdef int status
+    with nogil:
+        status = cupola_stream_follow(stream, <void*>other)
+    return check(status)
 
 cdef inline void close_queue(Queue* queue) noexcept:
     if queue.held:

@@ -90,7 +90,7 @@ cdef Array foreign_array(object source):
             raise ArgumentValueError(
                 f"no driver knows the address {interface.address:#x} of this "
                 f"{type(source).__name__}")
-    interface.wait_for_data(device, current_stream(device).native)
+    interface.wait_for_data(current_stream(device).native)
     cdef Array array = lay(
         interface.shape, interface.strides, interface.dtype, None, interface.owner,
         interface.address, device)

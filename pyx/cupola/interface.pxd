@@ -18,7 +18,7 @@ cdef class Interface:
     cdef object owner  # what keeps the memory
 
     # Let what is queued on the stream from now on wait for the data.
-    cdef int wait_for_data(self, int device, cupola_stream* stream) except -1
+    cdef int wait_for_data(self, cupola_stream* stream) except -1
 
 # What __cuda_array_interface__, or else __dlpack__, says; None where the object has neither.
 cdef Interface interface_of(object value)

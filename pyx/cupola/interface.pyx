@@ -7,15 +7,14 @@ from libc.stdint cimport uintptr_t
 import numpy as np
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_capture_hold,
-    cupola_captures, cupola_stream_handle, cupola_stream_wait,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, cupola_address_device, cupola_captures,
+    cupola_stream_follow,
 )
 from cupola.abi cimport require
 from cupola.dlpack cimport Tensor, tensor_of
 from cupola.error cimport check
-from cupola.event cimport Event
 from cupola.layout cimport is_c_contiguous
-from cupola.stream cimport Stream, current_stream, wrap_handle
+from cupola.stream cimport current_stream
 
 from cupola.exceptions import ArgumentError, ArgumentTypeError
 
@@ -120,25 +119,11 @@ cdef class Interface:
         self.itemsize = self.dtype.itemsize
         self.contiguous = is_c_contiguous(self.shape, self.strides, self.itemsize)
 
-    cdef int wait_for_data(self, int device, cupola_stream* stream) except -1:
+    cdef int wait_for_data(self, cupola_stream* stream) except -1:
         if not self.ordered:
             return 0
-        # The legacy default stream has two handles: 0 and 1.
-        cdef uint64_t here = <uintptr_t>cupola_stream_handle(stream)
-        cdef uint64_t there = self.stream
-        if here == there or (here <= 1 and there <= 1):
-            return 0
-        cdef Stream other = wrap_handle(<void*><uintptr_t>there, None, device)
-        cdef int captured = 0
-        if cupola_captures():
-            check(cupola_capture_hold(stream, NULL, NULL, &captured))
-        if captured:  # a graph can't wait for work that is none of its own: the host does, now
-            with nogil:
-                other.wait_done()
-            return 0
-        cdef Event event = Event(timing=False, device=device)
-        event.record_on(other)
-        return check(cupola_stream_wait(stream, event.native))
+        with nogil:  # either stream may be full
+            return check(cupola_stream_follow(stream, <void*><uintptr_t>self.stream))
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -17,11 +17,11 @@ from cupola._abi cimport (
     cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter, text,
 )
 from cupola._send cimport (
-    PyVectorcall_NARGS, Queue, close_queue, cupola_set_vectorcall, hold_queue, open_queue, send,
-    tuple_items,
+    PyVectorcall_NARGS, Queue, close_queue, cupola_set_vectorcall, follow, hold_queue, open_queue,
+    send, tuple_items,
 )
 from cupola.abi cimport require
-from cupola._argument cimport TRANSFER, USE, Signature, signature_of
+from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport known_device
 from cupola._dimensions cimport read_attributes, read_dimensions, read_number
 from cupola.error cimport check
@@ -85,9 +85,12 @@ cdef int run(
     try:
         memset(buffer, 0, signature.nbytes)  # of padding, nothing of this stack is sent
         left = signature.pack_array(arguments, count, buffer, &queue)
-        if left & TRANSFER:
+        if left & (TRANSFER | AWAIT):
             hold_queue(&queue)
-            begun = signature.begin(arguments, buffer, queue.native)
+            if left & AWAIT:
+                follow(queue.native, queue.awaited)
+            if left & TRANSFER:
+                begun = signature.begin(arguments, buffer, queue.native)
         send(kernel.native, dimensions, attributes, buffer, 0, queue.native, &used)
         if left & USE or (queue.home != used and queue.home != NULL):
             signature.use(arguments, used)
@@ -205,11 +208,20 @@ cdef Configured new_configured(Kernel kernel, const cupola_dimensions* dimension
     return result
 
 
+cdef inline Stream stream_in(Kernel kernel, object stream):
+    """What is given in the brackets; None: the current one."""
+    if (
+        type(stream) is Stream and (<Stream>stream).native != NULL
+        and (<Stream>stream).device_index == kernel.device_index
+    ):
+        return <Stream>stream
+    return None if stream is None else as_stream(stream, kernel.device_index)
+
+
 cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, object stream):
     check(cupola_launch_check(kernel.native, dimensions, NULL))
     cdef Configured result = new_configured(kernel, dimensions)
-    if stream is not None:
-        result.stream = as_stream(stream, kernel.device_index)
+    result.stream = stream_in(kernel, stream)
     return result
 
 
@@ -305,6 +317,7 @@ cdef class Kernel:
 
     def __getitem__(self, key):
         cdef cupola_dimensions dimensions
+        cdef Configured result
         cdef Py_ssize_t length = len(<tuple>key) if type(key) is tuple else 0
         if length < 2 or length > 4:
             raise ArgumentTypeError(
@@ -313,10 +326,14 @@ cdef class Kernel:
         grid, block = (<tuple>key)[0], (<tuple>key)[1]
         if length == 2 and grid is self.recent_grid and block is self.recent_block:
             return new_configured(self, <cupola_dimensions*>self.recent)
+        if length == 3 and grid is self.recent_grid and block is self.recent_block:
+            result = new_configured(self, <cupola_dimensions*>self.recent)
+            result.stream = stream_in(self, (<tuple>key)[2])
+            return result
         shared = (<tuple>key)[3] if length == 4 else None
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         result = configure(self, &dimensions, (<tuple>key)[2] if length > 2 else None)
-        if length == 2 and never_changes(grid) and never_changes(block):
+        if length < 4 and never_changes(grid) and never_changes(block):
             self.recent_grid, self.recent_block = grid, block
             memcpy(self.recent, &dimensions, sizeof(dimensions))
         return result

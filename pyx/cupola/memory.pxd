@@ -5,6 +5,9 @@ from libc.stdint cimport uint32_t, uint64_t
 from cupola.handles cimport cupola_memory, cupola_stream
 from cupola.stream cimport Stream
 
+cdef enum:
+    PER_THREAD = 2  # the handle of a thread's own default stream
+
 # How often memory or an array was freed by hand: while it stays, what was live is live.
 cdef unsigned long long freed
 cdef void note_free() noexcept

@@ -43,7 +43,6 @@ cdef Memory hold(cupola_memory* native, int device, Stream stream):
 
 cdef enum:
     MOST_AT_ONCE = 64 << 20  # bytes; the pool may have to take more from the device first
-    PER_THREAD = 2  # the handle of a thread's own default stream
 
 
 cdef unsigned long long freed = 0

@@ -117,6 +117,10 @@ CUPOLA_API int cupola_stream_pop(cupola_stream* stream); /* fails unless it was 
 CUPOLA_API int cupola_stream_synchronize(cupola_stream* stream);
 CUPOLA_API int cupola_stream_query(cupola_stream* stream, int* done);
 CUPOLA_API int cupola_stream_wait(cupola_stream* stream, cupola_event* event);
+/* What is queued from now on waits for all that was queued on the stream of this handle, a CUstream
+ * of the same device that anybody owns. Where the stream is captured and the other is not, the
+ * caller waits instead: a graph can't wait for work outside of it. */
+CUPOLA_API int cupola_stream_follow(cupola_stream* stream, void* handle);
 CUPOLA_API void* cupola_stream_handle(const cupola_stream* stream); /* CUstream */
 CUPOLA_API int cupola_stream_device(const cupola_stream* stream);
 CUPOLA_API void cupola_stream_retain(cupola_stream* stream);
