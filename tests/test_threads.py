@@ -1,5 +1,6 @@
 """Eight threads at once; and Python goes on where one of them waits."""
 
+import ctypes
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -156,3 +157,33 @@ def test_other_threads_run_while_one_waits(driver, wait):
         about_to_wait.set()
         wait(things)
         thread.join()
+
+
+def test_kernels_are_found_while_their_module_is_described_and_unloaded(driver):
+    """By the C functions, which run without the GIL."""
+    library, text = ctypes.CDLL(cupola.paths.library()), images.ptx().read_bytes()
+    names = [b"axpy", b"increment", b"is_null", b"congruential", b"lookup", b"weigh"]
+    cupola.Device().synchronize()
+    for _ in range(5):
+        module = ctypes.c_void_p()
+        size = ctypes.c_size_t(len(text))
+        assert library.cupola_module_load(0, text, size, ctypes.byref(module)) == 0
+
+        def one(index, module=module, size=size):
+            found, count = ctypes.c_void_p(), ctypes.c_size_t()
+            for repeat in range(40):
+                if index == 0:
+                    library.cupola_module_describe(module, text, size)
+                    library.cupola_module_kernel_count(module, ctypes.byref(count))
+                elif index == 1 and repeat == 20:
+                    library.cupola_module_unload(module)
+                else:
+                    name = names[(index + repeat) % len(names)]
+                    if library.cupola_module_kernel(module, name, ctypes.byref(found)) == 0:
+                        library.cupola_kernel_parameter_count(found)
+                        library.cupola_kernel_release(found)
+            return library.cupola_module_kernel(module, names[0], ctypes.byref(found)) != 0
+
+        assert at_once(one)[1]  # it was unloaded
+        assert library.cupola_module_loaded(module) == 0
+        library.cupola_module_release(module)

@@ -117,8 +117,9 @@ void put_integer(const Kernel& kernel, std::size_t index, void* buffer, std::uin
     }
     const unsigned width = p.size * 8;
     const bool fits_below =
-        !negative || (!(p.kind & CUPOLA_UNSIGNED) &&
-                      static_cast<std::int64_t>(bits) >= -(std::int64_t(1) << (width - 1)));
+        !negative || (!(p.kind & CUPOLA_UNSIGNED) && static_cast<std::int64_t>(bits) >=
+                                                         std::numeric_limits<std::int64_t>::min() >>
+                                                         (64 - width));
     const unsigned room = p.kind & CUPOLA_SIGNED ? width - 1 : width;
     const bool fits_above = negative || room >= 64 || bits >> room == 0;
     const bool no_bool = p.size == 1 && bits > 1 && p.type == "bool";  // undefined in C++

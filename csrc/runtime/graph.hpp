@@ -74,7 +74,7 @@ class GraphExec : public Object {
     void entitle();
     void copy(CUgraph graph);
     void note(Stream& stream);
-    void retire(const Box& box);
+    void retire(Box& box);
 
     std::mutex mutex_;
     std::atomic<bool> calls_{false};             // functions of the program

@@ -86,7 +86,8 @@ GraphExec::~GraphExec() {
 }
 
 // Launches may be on their way: memory is freed behind them.
-void GraphExec::retire(const Box& box) {
+void GraphExec::retire(Box& box) {
+    std::lock_guard<std::mutex> lock(box.mutex);  // another thread may be putting something there
     for (const Ref<Object>& object : box.held)
         if (auto* memory = dynamic_cast<Memory*>(object.get()))
             for (const Ref<Stream>& stream : streams_) memory->use(*stream);
