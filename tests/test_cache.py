@@ -29,12 +29,13 @@ def place(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compilations(monkeypatch):
-    """How often NVRTC was called: a list that grows."""
+    """How often NVRTC compiled for an image, and not for types alone: a list that grows."""
     calls, real = [], Nvrtc.compile
 
-    def counted(self, *arguments):
-        calls.append(arguments)
-        return real(self, *arguments)
+    def counted(self, source, *arguments):
+        if "cupola_signature" not in source:
+            calls.append((source, *arguments))
+        return real(self, source, *arguments)
 
     monkeypatch.setattr(Nvrtc, "compile", counted)
     return calls

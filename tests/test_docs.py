@@ -26,6 +26,7 @@ TESTED = [
     "processes.md",
     "profile.md",
     "questions.md",
+    "signatures.md",
 ]
 
 
@@ -33,7 +34,7 @@ TESTED = [
 def test_examples(driver, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
-    if name in ("coming-from.md", "compile.md", "cpu-device.md", "questions.md"):
+    if name in ("coming-from.md", "compile.md", "cpu-device.md", "questions.md", "signatures.md"):
         try:
             toolkit.load("nvrtc")
         except cupola.MissingFileError as error:

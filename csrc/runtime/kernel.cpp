@@ -1,6 +1,8 @@
 // csrc/runtime/kernel.cpp - what is known of a kernel before it is launched.
 #include "runtime/kernel.hpp"
 
+#include <algorithm>
+
 #include "runtime/flight.hpp"
 #include "runtime/name.hpp"
 
@@ -47,7 +49,18 @@ void Kernel::read_parameters() {
     } else {
         known_ = false;
     }
-    if (demangled != name && from_demangled(demangled, said)) refine(parameters, said);
+    if (demangled != name && from_demangled(demangled, said) && refine(parameters, said))
+        known_by_ = CUPOLA_KNOWN_COMPILED;
+    publish();
+}
+
+// What it was before stays: a launch that is being packed may read it.
+void Kernel::take(std::vector<Parameter> found, int known_by) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    superseded_.push_back({std::move(parameters), std::move(published_)});
+    parameters = std::move(found);
+    known_ = true;
+    known_by_ = known_by;
     publish();
 }
 
@@ -94,17 +107,112 @@ void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
                                          " is declared at offset " + std::to_string(p.offset) +
                                          ", and lies at " + std::to_string(parameters[i].offset));
     }
+    std::vector<Parameter> found = parameters;
     if (!known_) {
-        parameters.clear();
+        found.clear();
         for (const Parameter& p : said)
-            parameters.push_back({p.offset, p.size, kinds_of_size(p.size), {}, {}});
+            found.push_back({p.offset, p.size, kinds_of_size(p.size), {}, {}});
     }
-    if (!refine(parameters, said))
+    if (!refine(found, said))
         fail(CUPOLA_ERROR_IMAGE, title +
                                      ": what is declared of its parameters does not fit the "
                                      "image: number, sizes or kinds differ");
-    known_ = true;
-    publish();
+    take(std::move(found), CUPOLA_KNOWN_MANIFEST);
+}
+
+// "declared as double (8 bytes), but ...", or "".
+std::string Kernel::misfit(std::size_t index, const Declared& declared) const {
+    const Parameter& have = parameters[index];
+    const Parameter& said = declared.parameter;
+    constexpr std::uint32_t kinds = CUPOLA_POINTER | CUPOLA_INTEGER | CUPOLA_FLOAT | CUPOLA_STRUCT;
+    constexpr std::uint32_t details = CUPOLA_SIGNED | CUPOLA_UNSIGNED | CUPOLA_BFLOAT;
+    Parameter shown = said;
+    if (!shown.size) shown.size = have.size;
+    const std::string what = "declared as " + cupola::describe(shown);
+    if (shown.size != have.size)
+        return what + " (" + std::to_string(said.size) + " bytes), but the image has " +
+               std::to_string(have.size) + " bytes there";
+    if (have.offset % declared.align)
+        return what + ", which lies at a multiple of " + std::to_string(declared.align) +
+               " bytes, but the image has it at offset " + std::to_string(have.offset);
+    // Formats of two bytes are no less unknown to PTX than to the driver.
+    const bool half = have.size <= 2 && known_by_ == CUPOLA_KNOWN_SIZES;
+    const bool wrong_kind = !(have.kind & said.kind & kinds) && !half;
+    const bool compiled = known_by_ >= CUPOLA_KNOWN_COMPILED;
+    const bool both_told = !have.type.empty() && have.kind & kinds & ~std::uint32_t(CUPOLA_STRUCT);
+    const bool other_type = compiled && both_told &&
+                            (have.kind & CUPOLA_POINTER ? differ(have.type, said.type)
+                                                        : (have.kind ^ said.kind) & details);
+    if (wrong_kind || other_type)
+        return what + ", but the " + (compiled ? "compiler" : "image") + " has " +
+               cupola::describe(have) + " there";
+    const int width = static_cast<int>(have.size);
+    if (said.kind & CUPOLA_INTEGER && width != 1 && width != 2 && width != 4 && width != 8)
+        return what + ", but the image has " + std::to_string(width) + " bytes there";
+    return "";
+}
+
+// Where nothing else tells sizes, those that were declared, in the order that C lays them out in.
+std::vector<Parameter> Kernel::placed(const std::vector<Declared>& declared) const {
+    std::vector<Parameter> found;
+    std::uint32_t offset = 0;
+    for (const Declared& one : declared) {
+        const std::uint32_t size = one.parameter.size;
+        if (!size)
+            fail(
+                CUPOLA_ERROR_VALUE,
+                title + ": parameter " + std::to_string(found.size()) +
+                    " is declared as a type of one's own, whose size this driver does not tell "
+                    "(it is older than CUDA 12.4, and the image has no PTX): a manifest is needed");
+        offset = (offset + one.align - 1) / one.align * one.align;
+        found.push_back({offset, size, kinds_of_size(size), {}, {}});
+        offset += size;
+    }
+    return found;
+}
+
+void Kernel::declare(const std::string& list) {
+    std::vector<Declared> declared;
+    const std::string wrong = from_declaration(list, declared);
+    if (!wrong.empty())
+        fail(CUPOLA_ERROR_VALUE,
+             title + ": the declaration \"" + list + "\" can't be read: " + wrong);
+    std::vector<Parameter> found = known_ ? parameters : placed(declared);
+    if (declared.size() != found.size()) {
+        std::string sizes;
+        for (const Parameter& p : found)
+            sizes += (sizes.empty() ? ", of " : ", ") + std::to_string(p.size);
+        fail(CUPOLA_ERROR_VALUE,
+             title + ": " + std::to_string(declared.size()) +
+                 " parameters are declared, the image has " + std::to_string(found.size()) + sizes +
+                 (sizes.empty() ? "" : " bytes") + ": declare each of them, in order");
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const Parameter& said = declared[i].parameter;
+        const std::string differs = known_ ? misfit(i, declared[i]) : "";
+        if (!differs.empty())
+            fail(CUPOLA_ERROR_VALUE,
+                 title + ": parameter " + std::to_string(i) +
+                     (said.name.empty() ? "" : " (" + said.name + ")") + " is " + differs +
+                     "; correct the declaration, or load the image that it belongs to");
+        Parameter& have = found[i];
+        if (!said.name.empty()) have.name = said.name;
+        if (known_by_ >= CUPOLA_KNOWN_COMPILED) continue;
+        have.kind = said.kind;
+        have.type = said.type;
+    }
+    take(std::move(found), std::max(known_by_, int(CUPOLA_KNOWN_DECLARED)));
+}
+
+void Kernel::describe(const char* type, const char* const* names, std::size_t count) {
+    std::vector<Parameter> found = parameters, said;
+    int known_by = known_by_;
+    if (type && from_function_type(demangle(type), said) && refine(found, said))
+        known_by = std::max(known_by, int(CUPOLA_KNOWN_COMPILED));
+    if (names && count == found.size())
+        for (std::size_t i = 0; i < count; ++i)
+            if (names[i] && *names[i]) found[i].name = names[i];
+    if (known_) take(std::move(found), known_by);
 }
 
 int Kernel::attribute(CUfunction_attribute attribute) const {
@@ -161,6 +269,20 @@ int cupola_kernel_declare(cupola_kernel* kernel, const cupola_parameter* paramet
         if (count) required(parameters, "parameters");
         unwrap(required(kernel, "kernel"))->declare(parameters, count);
     });
+}
+
+int cupola_kernel_declare_text(cupola_kernel* kernel, const char* parameters) {
+    return guard(
+        [&] { unwrap(required(kernel, "kernel"))->declare(required(parameters, "parameters")); });
+}
+
+int cupola_kernel_describe(cupola_kernel* kernel, const char* type, const char* const* names,
+                           size_t count) {
+    return guard([&] { unwrap(required(kernel, "kernel"))->describe(type, names, count); });
+}
+
+int cupola_kernel_known(const cupola_kernel* kernel) {
+    return kernel ? unwrap(kernel)->known_by() : CUPOLA_KNOWN_SIZES;
 }
 
 int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute, int* value) {

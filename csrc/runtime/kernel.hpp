@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "runtime/declaration.hpp"
 #include "runtime/module.hpp"
 #include "runtime/parameter.hpp"
 
@@ -17,6 +19,9 @@ class Kernel : public Object {
     Kernel(Ref<Module> module, std::string name, CUfunction handle);
 
     void declare(const cupola_parameter* declared, std::size_t count);
+    void declare(const std::string& list);
+    void describe(const char* type, const char* const* names, std::size_t count);
+    int known_by() const { return known_by_; }
     void require_known() const;  // its parameters, and its module loaded
     int attribute(CUfunction_attribute attribute) const;
     // Whether a launch can be of these; `attributes` may be null.
@@ -67,7 +72,10 @@ class Kernel : public Object {
     void check_dimensions(const cupola_dimensions& dimensions) const;
     void check_attributes(const cupola_dimensions& d, const cupola_attributes& attributes) const;
     void read_parameters();
+    void take(std::vector<Parameter> found, int known_by);
     void publish();
+    std::vector<Parameter> placed(const std::vector<Declared>& declared) const;
+    std::string misfit(std::size_t index, const Declared& declared) const;
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
                   CUstream stream) const;
     void raise_shared(std::uint64_t dynamic) const;
@@ -90,9 +98,16 @@ class Kernel : public Object {
     [[noreturn, gnu::cold]] void fail_launch(CUresult code, const cupola_dimensions& d) const;
 
     bool known_ = true;  // false: nothing but a declaration can tell the parameters
+    int known_by_ = CUPOLA_KNOWN_SIZES;
+    mutable std::mutex mutex_;  // of `parameters`, for readers that take no other lock
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
     mutable std::atomic<bool> allowed_clusters_{false};  // of more blocks than every device takes
     std::vector<cupola_parameter> published_;            // what cupola_kernel_parameters points to
+    struct Superseded {
+        std::vector<Parameter> parameters;
+        std::vector<cupola_parameter> published;
+    };
+    std::vector<Superseded> superseded_;  // which others may still read
 
     friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
 };

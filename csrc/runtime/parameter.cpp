@@ -20,27 +20,33 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 struct Known {
     std::string_view type;
-    std::uint32_t kind;
+    std::uint32_t kind, size;
 };
 
 constexpr Known known[] = {
-    {"float", CUPOLA_FLOAT},
-    {"double", CUPOLA_FLOAT},
-    {"__half", CUPOLA_FLOAT},
-    {"__nv_bfloat16", CUPOLA_FLOAT | CUPOLA_BFLOAT},
-    {"bool", CUPOLA_INTEGER | CUPOLA_UNSIGNED},
-    {"char", CUPOLA_INTEGER | CUPOLA_SIGNED},
-    {"signed char", CUPOLA_INTEGER | CUPOLA_SIGNED},
-    {"unsigned char", CUPOLA_INTEGER | CUPOLA_UNSIGNED},
-    {"short", CUPOLA_INTEGER | CUPOLA_SIGNED},
-    {"unsigned short", CUPOLA_INTEGER | CUPOLA_UNSIGNED},
-    {"int", CUPOLA_INTEGER | CUPOLA_SIGNED},
-    {"unsigned int", CUPOLA_INTEGER | CUPOLA_UNSIGNED},
-    {"long", CUPOLA_INTEGER | CUPOLA_SIGNED},
-    {"unsigned long", CUPOLA_INTEGER | CUPOLA_UNSIGNED},
-    {"long long", CUPOLA_INTEGER | CUPOLA_SIGNED},
-    {"unsigned long long", CUPOLA_INTEGER | CUPOLA_UNSIGNED},
+    {"float", CUPOLA_FLOAT, 4},
+    {"double", CUPOLA_FLOAT, 8},
+    {"__half", CUPOLA_FLOAT, 2},
+    {"__nv_bfloat16", CUPOLA_FLOAT | CUPOLA_BFLOAT, 2},
+    {"bool", CUPOLA_INTEGER | CUPOLA_UNSIGNED, 1},
+    {"char", CUPOLA_INTEGER | CUPOLA_SIGNED, 1},
+    {"signed char", CUPOLA_INTEGER | CUPOLA_SIGNED, 1},
+    {"unsigned char", CUPOLA_INTEGER | CUPOLA_UNSIGNED, 1},
+    {"short", CUPOLA_INTEGER | CUPOLA_SIGNED, 2},
+    {"unsigned short", CUPOLA_INTEGER | CUPOLA_UNSIGNED, 2},
+    {"int", CUPOLA_INTEGER | CUPOLA_SIGNED, 4},
+    {"unsigned int", CUPOLA_INTEGER | CUPOLA_UNSIGNED, 4},
+    {"long", CUPOLA_INTEGER | CUPOLA_SIGNED, 8},
+    {"unsigned long", CUPOLA_INTEGER | CUPOLA_UNSIGNED, 8},
+    {"long long", CUPOLA_INTEGER | CUPOLA_SIGNED, 8},
+    {"unsigned long long", CUPOLA_INTEGER | CUPOLA_UNSIGNED, 8},
 };
+
+const Known* find(std::string_view type) {
+    for (const Known& row : known)
+        if (row.type == type) return &row;
+    return nullptr;
+}
 
 Parameter from_type(std::string_view type) {
     Parameter result;
@@ -55,8 +61,7 @@ Parameter from_type(std::string_view type) {
         return result;
     }
     result.type = type;
-    for (const Known& row : known)
-        if (row.type == type) result.kind = row.kind;
+    if (const Known* row = find(type)) result.kind = row->kind;
     return result;  // kind 0: a class or an enumeration, which its name does not tell
 }
 
@@ -99,6 +104,11 @@ std::string describe(const Parameter& p) {
     }
 }
 
+bool differ(std::string_view one, std::string_view other) {
+    const Known *a = find(one), *b = find(other);
+    return a && b && (a->kind != b->kind || a->size != b->size);
+}
+
 bool from_demangled(std::string_view demangled, std::vector<Parameter>& parameters) {
     if (demangled.empty() || demangled.back() != ')') return false;
     // The list is the last (...) at depth zero of (), <>, [].
@@ -128,6 +138,17 @@ bool from_demangled(std::string_view demangled, std::vector<Parameter>& paramete
         begin = i + 1;
     }
     return true;
+}
+
+bool from_function_type(std::string_view demangled, std::vector<Parameter>& parameters) {
+    constexpr std::string_view after = ">()";
+    const std::size_t begin = demangled.find('<');
+    if (begin == std::string_view::npos || !ends_with(demangled, after)) return false;
+    demangled.remove_suffix(after.size());
+    if (demangled.size() < begin + 1) return false;
+    demangled.remove_prefix(begin + 1);
+    return demangled.find("(*)(") != std::string_view::npos &&
+           from_demangled(demangled, parameters);
 }
 
 bool refine(std::vector<Parameter>& parameters, const std::vector<Parameter>& source) {

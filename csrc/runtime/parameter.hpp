@@ -20,9 +20,16 @@ std::uint32_t kinds_of_size(std::uint32_t size);
 // "float", "const float*", "a pointer or a 64-bit integer": what to pass.
 std::string describe(const Parameter& parameter);
 
+// Whether two types, as C++ names have them, are known and not the same to a device.
+bool differ(std::string_view one, std::string_view other);
+
 // From a demangled C++ name, "saxpy(float, float const*)": kinds and types, no sizes. Nothing
 // where the name carries no parameter list (extern "C").
 bool from_demangled(std::string_view demangled, std::vector<Parameter>& parameters);
+
+// The same from "void f<void (*)(float, float const*)>()": a function whose template argument is
+// the type of a pointer to the kernel.
+bool from_function_type(std::string_view demangled, std::vector<Parameter>& parameters);
 
 // From the PTX text of a kernel's .entry: sizes, offsets, and kinds as far as PTX has them. False
 // where the text has no such entry or its parameter list can't be read.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
 from cupola.exceptions import ArgumentValueError, CompileError, ImageError
+from cupola.kernel_types import kernel_types
 from cupola.link import link as link_sources
 from cupola.link import linked_as, objects_of
 from cupola.nvjitlink import nvjitlink
@@ -119,7 +120,14 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     title = ", ".join(one.title for one in made.sources)
     try:
         return Module(
-            built.image, title, None, where, names=built.names, ptx=built.ptx, log=built.log
+            built.image,
+            title,
+            None,
+            where,
+            names=built.names,
+            ptx=built.ptx,
+            log=built.log,
+            types=built.types,
         )
     except ImageError as error:
         if "UNSUPPORTED_PTX_VERSION" not in str(error):
@@ -146,7 +154,12 @@ def build(request: Request, compiler: Nvrtc, cache: bool) -> Built:
     built = _compiled(request, compiler)
     # A file that changed meanwhile belongs to another key.
     if key is not None and request.key(compiler) == key:
-        about = {"names": built.names, "ptx": built.ptx, "log": built.log}
+        about = {
+            "names": built.names,
+            "ptx": built.ptx,
+            "log": built.log,
+            "types": built.types,
+        }
         _cache.write(key, about, built.image)
     return built
 
@@ -164,8 +177,9 @@ def _compiled(request: Request, compiler: Nvrtc) -> Built:
             f"{' '.join(request.options)}",
             made.log,
         )
-    ptx = made.ptx.decode(errors="replace") if request.target.machine_code else ""
-    return Built(image, made.names, ptx, made.log)
+    ptx = made.ptx.decode(errors="replace")
+    types = kernel_types(request, compiler, source, ptx)
+    return Built(image, made.names, ptx if request.target.machine_code else "", made.log, types)
 
 
 def _target(arch: str | None, device: Device, compiler: Nvrtc, cpu: bool) -> Target:

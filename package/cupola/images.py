@@ -7,6 +7,7 @@ import io
 import mmap
 import os
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cupola import manifest as manifests
@@ -64,7 +65,13 @@ class FileImage:
             )
 
 
-def load(source: Any, package: Any = None, *, device: Device | int | None = None) -> Module:
+def load(
+    source: Any,
+    package: Any = None,
+    *,
+    device: Device | int | None = None,
+    signatures: Mapping[str, str] | None = None,
+) -> Module:
     """Load an image of kernels.
 
     Parameters
@@ -78,6 +85,10 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
         A package that ships images as its resources; with it a name may have a suffix.
     device : Device or int, optional
         Where to load it; by default the current device.
+    signatures : dict of str to str, optional
+        What kernels take, where neither a manifest nor the compiler tells it: by their names,
+        lists of parameters as C declares them, ``{"axpy": "float a, const float* x, size_t n"}``.
+        They are checked as `Kernel.declare` does.
 
     Returns
     -------
@@ -93,11 +104,13 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
         Where the image or its manifest is broken, or has no code for the device.
     CompileError
         Where a source does not compile.
+    ArgumentValueError
+        Where one of the signatures is not that of the image's kernel.
     """
-    from cupola.module import Module
+    from cupola.module import Module, declare_all
 
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Module(source, "image", None, device)
+        return Module(source, "image", None, device, signatures=signatures)
     try:
         path = os.fspath(source)
     except TypeError:
@@ -120,9 +133,12 @@ def load(source: Any, package: Any = None, *, device: Device | int | None = None
 
         # What lies in an archive is a text to the compiler, without a folder of its own.
         source = Path(place) if os.path.isfile(place) else image.decode()
-        return compiler.compile(source, name=place, device=device)
+        module = compiler.compile(source, name=place, device=device)
+        if signatures is not None:
+            declare_all(module, signatures)
+        return module
     look_ahead(place)
-    return Module(image, place, manifest, device)
+    return Module(image, place, manifest, device, signatures=signatures)
 
 
 def look_ahead(place: str) -> None:

@@ -3,12 +3,12 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, Generic, SupportsIndex, final
 
-from typing_extensions import ParamSpec
+from typing_extensions import ParamSpec, Self
 
 from cupola.device import Device
 from cupola.launch import Launch
 from cupola.module import Module
-from cupola.records import KernelAttributes, Parameter
+from cupola.records import KernelAttributes, KernelSignature, Parameter
 from cupola.stream import Stream, _StreamProtocol
 
 _Axes = SupportsIndex | Sequence[SupportsIndex]
@@ -86,6 +86,9 @@ class Kernel(Generic[_P]):
     def handle(self) -> int: ...
     @property
     def params(self) -> tuple[Parameter, ...]: ...
+    def declare(self, parameters: str) -> Self: ...
+    @property
+    def signature(self) -> KernelSignature: ...
     def attribute(self, number: int) -> int: ...
     @property
     def attributes(self) -> KernelAttributes: ...

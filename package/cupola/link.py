@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
+from cupola.kernel_types import kernel_types
 from cupola.nvrtc import Compiled, Nvrtc
 from cupola.request import ARCHITECTURE, Built, Request, Source, Target
 
@@ -25,7 +26,9 @@ def link(request: Request, compiler: Nvrtc) -> Built:
         made, names = _with_its_expressions(request, compiler, source, missing)
         built.names |= names
         built.log = "\n".join(filter(None, (built.log, made.log)))
-        built.ptx += made.ptx.decode(errors="replace") + "\n"
+        ptx = made.ptx.decode(errors="replace")
+        built.types = {**kernel_types(request, compiler, source, ptx), **built.types}
+        built.ptx += ptx + "\n"
         content = made.ptx
         if request.linker is not None:
             words = [*request.words, "-dlto"]

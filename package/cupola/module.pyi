@@ -9,6 +9,8 @@ from cupola.kernel import Kernel
 from cupola.manifest import Parameter
 from cupola.variable import Variables
 
+def declare_all(module: Module, signatures: Mapping[str, str]) -> None: ...
+
 class Module:
     def __init__(
         self,
@@ -20,6 +22,8 @@ class Module:
         names: dict[str, str] | None = None,
         ptx: str = "",
         log: str = "",
+        types: dict[str, tuple[str, list[str]]] | None = None,
+        signatures: Mapping[str, str] | None = None,
     ) -> None: ...
     @property
     def device_index(self) -> int: ...

@@ -66,6 +66,19 @@ class Parameter(NamedTuple):
         return f"{shown} {self.name}".rstrip()
 
 
+class KernelSignature(NamedTuple):
+    """What is known of a kernel's parameters, and from where; as text it is the declaration."""
+
+    kernel: str
+    parameters: tuple[Parameter, ...]
+    known_by: str
+    """The best source there is: ``"manifest"``, ``"compiler"`` (the kernel's C++ name, or NVRTC),
+    ``"declaration"`` (`Kernel.declare`), or ``"image"``: sizes, and of PTX which are floats."""
+
+    def __str__(self) -> str:
+        return f"{self.kernel}({', '.join(map(str, self.parameters))})"
+
+
 class KernelAttributes(NamedTuple):
     """What the driver says of a kernel; bytes and counts.
 

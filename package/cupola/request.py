@@ -21,14 +21,14 @@ from cupola.exceptions import (
 from cupola.nvjitlink import NvJitLink
 from cupola.nvrtc import Compiled, Nvrtc
 
-FORMAT = 1  # of what is cached
+FORMAT = 2  # of what is cached
 USUAL_NAME = "kernel.cu"
 ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 _ARCHITECTURE_OPTION = re.compile(r"(?:-arch|--gpu-architecture)(?:=(.*))?")
 _INCLUDE_OPTION = re.compile(r"(?:-I|--include-path=?)(.*)")
 _PRE_INCLUDE_OPTION = re.compile(r"(?:-include|--pre-include)(?:=(.*))?")
 # They read or write files of their own.
-_UNCACHED = re.compile(r"--?(?:(?:use-|create-)?pch|time|fdevice-time-trace|minimal-pch).*")
+WITH_FILES = re.compile(r"--?(?:(?:use-|create-)?pch|time|fdevice-time-trace|minimal-pch).*")
 # NVRTC searches the folder of a source's name first. That of a text, which is no file, shall not
 # be the current one; and never is there anything in this one.
 _NOWHERE = "/dev/null/"
@@ -46,6 +46,11 @@ class Target:
         return f"--gpu-architecture={self.architecture}"
 
 
+# By a kernel's name in the image: the mangled name of a template whose argument is its type, or
+# "", and the parameters' names, as far as they are known.
+KernelTypes = dict[str, "tuple[str, list[str]]"]
+
+
 @dataclass
 class Built:
     """An image, and what is known of it."""
@@ -54,6 +59,7 @@ class Built:
     names: dict[str, str] = field(default_factory=dict)
     ptx: str = ""  # of the same source, where the image is machine code
     log: str = ""
+    types: KernelTypes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ class Request:
 
     def key(self, compiler: Nvrtc) -> str | None:
         """What it is cached by; None where that can't be told."""
-        if any(_UNCACHED.fullmatch(option) for option in self.options):
+        if any(WITH_FILES.fullmatch(option) for option in self.options):
             return None
         found = _headers.digest(
             [(source.name, source.text.encode()) for source in self.sources]

@@ -262,8 +262,18 @@ cdef extern from "cupola/cupola.h" nogil:
     size_t cupola_kernel_parameter_count(const cupola_kernel* kernel)
     const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel)
     size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel)
+    enum:
+        CUPOLA_KNOWN_SIZES
+        CUPOLA_KNOWN_DECLARED
+        CUPOLA_KNOWN_COMPILED
+        CUPOLA_KNOWN_MANIFEST
+
+    int cupola_kernel_known(const cupola_kernel* kernel)
     int cupola_kernel_declare(
         cupola_kernel* kernel, const cupola_parameter* parameters, size_t count)
+    int cupola_kernel_declare_text(cupola_kernel* kernel, const char* parameters)
+    int cupola_kernel_describe(
+        cupola_kernel* kernel, const char* type, const char** names, size_t count)
     int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute, int* value)
     int cupola_kernel_occupancy(
         const cupola_kernel* kernel, int block, size_t shared, int* blocks)

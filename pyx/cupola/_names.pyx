@@ -131,7 +131,8 @@ cdef class Names:
         if not self.places and self.total:
             raise ArgumentTypeError(
                 f"{self.title}: {name}=: the names of its parameters are not known, since the "
-                "image has no manifest that tells them: arguments are given by position")
+                "image has no manifest that tells them: arguments are given by position, or "
+                "the parameters are declared: kernel.declare('float a, const float* x')")
         raise ArgumentTypeError(
             f"{self.title}: has no parameter {name}{self.nearest(name)}; it is "
             f"{self.title}({self.listed})")

@@ -80,7 +80,7 @@ cdef After as_after(Graph graph, object after):
 
 cdef bytearray pack(Kernel kernel, tuple args):
     """The arguments of a launch, packed and checked."""
-    cdef Signature signature = <Signature>kernel.signature
+    cdef Signature signature = <Signature>kernel.packer
     packed = bytearray(signature.nbytes + 1)
     cdef char* buffer = packed
     left = signature.pack(args, buffer, current_stream(kernel.device_index).native)

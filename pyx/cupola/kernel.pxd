@@ -23,7 +23,7 @@ from cupola.stream cimport Stream
 
 cdef class Kernel:
     cdef cupola_kernel* native
-    cdef object signature
+    cdef object packer  # how its arguments are packed and checked
     cdef object recent_grid, recent_block  # of the last kernel[grid, block]
     cdef unsigned recent[7]  # and its dimensions, as cupola.h has them
     cdef object parameters

@@ -9,10 +9,13 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_POINTER, cupola_argument_bytes,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_KNOWN_COMPILED,
+    CUPOLA_KNOWN_DECLARED, CUPOLA_KNOWN_MANIFEST, CUPOLA_KNOWN_SIZES, CUPOLA_POINTER,
+    cupola_argument_bytes,
     cupola_argument_float, cupola_argument_int, cupola_argument_pointer, cupola_argument_uint,
-    cupola_attributes, cupola_dimensions, cupola_kernel_attribute, cupola_kernel_demangled,
-    cupola_kernel_device, cupola_kernel_handle, cupola_kernel_name, cupola_kernel_occupancy,
+    cupola_attributes, cupola_dimensions, cupola_kernel_attribute, cupola_kernel_declare_text,
+    cupola_kernel_demangled, cupola_kernel_device, cupola_kernel_handle, cupola_kernel_known,
+    cupola_kernel_name, cupola_kernel_occupancy,
     cupola_kernel_parameter_bytes, cupola_kernel_release, cupola_kernel_suggest,
     cupola_kernel_title, cupola_launch, cupola_launch_check, cupola_parameter, text,
 )
@@ -43,15 +46,23 @@ cdef enum Attribute:
     MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 
+cdef dict KNOWN_BY = {
+    CUPOLA_KNOWN_SIZES: "image",
+    CUPOLA_KNOWN_DECLARED: "declaration",
+    CUPOLA_KNOWN_COMPILED: "compiler",
+    CUPOLA_KNOWN_MANIFEST: "manifest",
+}
+
+
 cdef Kernel adopt(cupola_kernel* native, object image):
     cdef Kernel kernel = Kernel.__new__(Kernel)
     kernel.native = native
     kernel.image = image
-    kernel.signature = signature_of(native)
+    kernel.packer = signature_of(native)
     kernel.name = text(cupola_kernel_name(native))
     told = None if image.manifest is None else image.manifest.get(kernel.name)
     if told is not None:
-        (<Signature>kernel.signature).layouts = [
+        (<Signature>kernel.packer).layouts = [
             one.dtype if one.kind == "struct" else None for one in told]
     kernel.device_index = cupola_kernel_device(native)
     kernel.demangled = text(cupola_kernel_demangled(native))
@@ -60,9 +71,9 @@ cdef Kernel adopt(cupola_kernel* native, object image):
 
 
 cdef Signature signature_in(Kernel kernel):
-    if kernel is None or kernel.signature is None:  # made by __new__ alone
+    if kernel is None or kernel.packer is None:  # made by __new__ alone
         raise ArgumentTypeError("this kernel was never initialised")
-    return <Signature>kernel.signature
+    return <Signature>kernel.packer
 
 
 cdef int run(
@@ -260,8 +271,9 @@ cdef class Kernel:
     - where it takes a struct: a structured NumPy scalar (of `params`' dtype, where that is known),
       a ctypes structure, or bytes, of exactly the size.
 
-    Where the parameters' names are known, as a manifest tells them, arguments may be given by name:
-    ``kernel[grid, block](2.0, x, out=out, n=n)``.
+    Where the parameters' names are known, as a manifest, the compiler or `declare` tells them,
+    arguments may be given by name: ``kernel[grid, block](2.0, x, out=out, n=n)``. How much is
+    checked depends on what is known: see `signature`.
 
     Attributes
     ----------
@@ -476,6 +488,59 @@ cdef class Kernel:
         """For annotations, as in a library's stub."""
         from types import GenericAlias
         return GenericAlias(cls, parameters)
+
+    def declare(self, str parameters not None):
+        """Say what the parameters are, where neither a manifest nor the compiler does.
+
+        ::
+
+            kernel = cupola.load("axpy.cubin")["axpy"]
+            kernel.declare("float a, const float* x, float* y, size_t n")
+
+        From then on arguments are checked against these types, and may be given by name.
+
+        Parameters
+        ----------
+        parameters : str
+            The list as C declares it. Types are C's numbers, those of ``<stdint.h>``, CUDA's
+            vectors, ``half``, ``nv_bfloat16``, and pointers to them; ``void*`` for elements of
+            any type. Of a type of one's own ``struct Pair p`` or ``enum Mode m`` says what it is,
+            and the image its size.
+
+        Returns
+        -------
+        Kernel
+            This one.
+
+        Raises
+        ------
+        ArgumentValueError
+            Where the text can't be read, or number, sizes, offsets or kinds are not those of the
+            image. Then all stays as it was.
+        """
+        cdef Signature before = signature_in(self), after
+        if "\0" in parameters:
+            raise ArgumentValueError(f"{self.title}: the declaration has a NUL character in it")
+        encoded = parameters.encode(errors="replace")
+        check(cupola_kernel_declare_text(self.native, encoded))
+        after = signature_of(self.native)
+        after.layouts = before.layouts
+        self.packer, self.parameters = after, None
+        self.image.declared[self.name] = parameters
+        return self
+
+    @property
+    def signature(self):
+        """What is known of the parameters, and from where.
+
+        Returns
+        -------
+        KernelSignature
+            A named tuple: `kernel`, `parameters`, `known_by`.
+        """
+        from cupola.records import KernelSignature
+        signature_in(self)
+        return KernelSignature(self.title, self.params, KNOWN_BY[cupola_kernel_known(self.native)])
 
     @property
     def __signature__(self):

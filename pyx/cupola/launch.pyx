@@ -61,7 +61,7 @@ cdef class Launch:
         self, Kernel kernel not None, grid, block, tuple args not None, *, stream=None, shared=0,
         cluster=None, cooperative=False, pdl=False, priority=None, carveout=None
     ):
-        cdef Signature signature = <Signature>kernel.signature
+        cdef Signature signature = <Signature>kernel.packer
         cdef cupola_dimensions* dimensions = <cupola_dimensions*>self.dimensions
         cdef cupola_attributes* attributes
         if self.buffer != NULL:
@@ -194,7 +194,7 @@ cdef class Launch:
 
     def __setitem__(self, index, value):
         require_ready(self)
-        cdef Signature signature = <Signature>self.kernel.signature
+        cdef Signature signature = <Signature>self.kernel.packer
         if isinstance(index, str):
             index = place_of(self, index)
         if isinstance(index, bool) or not hasattr(index, "__index__"):
@@ -274,7 +274,7 @@ cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObje
 
 cdef Py_ssize_t place_of(Launch launch, str name) except -1:
     try:
-        return (<Signature>launch.kernel.signature).names().place(name)
+        return (<Signature>launch.kernel.packer).names().place(name)
     except ArgumentTypeError as error:
         raise UnknownNameError(str(error)) from None
 

@@ -13,6 +13,8 @@ cdef class Image:
     cdef readonly dict names  # as they are spelled in the source, to what the image calls them
     cdef readonly str ptx  # of the same source, for parameter lists; "" where there is none
     cdef readonly str log
+    cdef readonly dict types  # what the compiler said of kernels: a type's mangled name, and names
+    cdef readonly dict declared  # what the user said of kernels: lists of C parameters
     cdef readonly int device_index
     cdef object known  # weak reference to the module
     cdef object lent  # arrays over its variables, weakly

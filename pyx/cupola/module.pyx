@@ -11,7 +11,8 @@ from libc.stdlib cimport calloc, free
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BFLOAT, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_FLOAT,
     CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_SIGNED, CUPOLA_STRUCT, CUPOLA_UNSIGNED,
-    cupola_kernel_declare, cupola_kernel_name, cupola_kernel_release, cupola_link,
+    cupola_kernel_declare, cupola_kernel_declare_text, cupola_kernel_describe,
+    cupola_kernel_name, cupola_kernel_release, cupola_link,
     cupola_link_input, cupola_module_describe,
     cupola_module_device, cupola_module_kernel, cupola_module_kernel_count,
     cupola_module_kernel_name, cupola_module_load, cupola_module_loaded, cupola_module_release,
@@ -23,6 +24,7 @@ from cupola.error cimport check
 from cupola.kernel cimport adopt as adopt_kernel
 
 import weakref
+from collections.abc import Mapping
 
 from cupola.exceptions import (
     ArgumentTypeError, ArgumentValueError, ImageError, UnknownNameError,
@@ -47,7 +49,7 @@ cdef Module adopt(cupola_module* native, str name, object manifest):
     image.native = native
     image.name = name
     image.manifest = manifest
-    image.names = {}
+    image.names, image.types, image.declared = {}, {}, {}
     image.ptx = image.log = ""
     image.device_index = cupola_module_device(native)
     return image.module()
@@ -105,6 +107,37 @@ cdef int declare(cupola_kernel* kernel, object parameters) except -1:
     return 0
 
 
+cdef int describe(cupola_kernel* kernel, str type_name, object names) except -1:
+    """Hand on what a compiler told; its texts are copied."""
+    cdef size_t count = len(names), i
+    cdef const char** list_ = <const char**>calloc(count + 1, sizeof(char*))
+    cdef list kept = [name.encode(errors="replace") for name in names]
+    cdef bytes mangled = type_name.encode(errors="replace")
+    if list_ == NULL:
+        raise MemoryError
+    try:
+        for i in range(count):
+            list_[i] = <bytes>kept[i]
+        check(cupola_kernel_describe(kernel, mangled, list_, count))
+    finally:
+        free(list_)
+    return 0
+
+
+def declare_all(Module module not None, signatures):
+    """Declare kernels by a dict of their names and parameter lists."""
+    if not isinstance(signatures, Mapping):
+        raise ArgumentTypeError(
+            "signatures is a dict of kernels' names and parameter lists, as in "
+            f"{{'axpy': 'float a, const float* x'}}, got {type(signatures).__name__}")
+    for name, parameters in signatures.items():
+        if type(name) is not str or type(parameters) is not str:
+            raise ArgumentTypeError(
+                "signatures is a dict of kernels' names and parameter lists, got "
+                f"{name!r}: {parameters!r} in it")
+        module.find(name).declare(parameters)
+
+
 @cython.no_gc_clear
 cdef class Module:
     """A loaded image of kernels: ``module["saxpy"]`` is one of them.
@@ -130,6 +163,12 @@ cdef class Module:
         machine code alone.
     log : str
         What the compiler said.
+    types : dict of str to (str, list of str), optional
+        By the kernels' names as the image has them: the mangled name of a function template whose
+        argument is the type of a pointer to the kernel, or an empty text, and the parameters'
+        names. `cupola.compile` has them from the compiler.
+    signatures : dict of str to str, optional
+        By the kernels' names: what is handed to `Kernel.declare`.
 
     Raises
     ------
@@ -146,7 +185,7 @@ cdef class Module:
         self.found = {}
 
     def __init__(self, image, str name="image", manifest=None, device=None, *, dict names=None,
-                 str ptx="", str log=""):
+                 str ptx="", str log="", dict types=None, signatures=None):
         cdef int index = device_index(device)
         cdef cupola_module* native = NULL
         cdef Py_buffer view
@@ -178,12 +217,16 @@ cdef class Module:
         made.name = name
         made.manifest = manifest
         made.names = dict(names or {})
+        made.types = dict(types or {})
+        made.declared = {}
         made.ptx = ptx
         made.log = log
         made.device_index = index
         made.known = weakref.ref(self)
         self.image_ = made
         self.native = native
+        if signatures is not None:
+            declare_all(self, signatures)
 
     cdef int require_ready(self) except -1:
         if self.native == NULL:  # made by __new__ alone
@@ -219,6 +262,16 @@ cdef class Module:
         except ImageError as error:
             cupola_kernel_release(native)
             raise ImageError(f"{self.name}: its manifest: {error}", error.log) from None
+        try:
+            if exact in self.image_.types:
+                mangled, names = self.image_.types[exact]
+                describe(native, mangled, names)
+            if exact in self.image_.declared:
+                declared = self.image_.declared[exact].encode(errors="replace")
+                check(cupola_kernel_declare_text(native, declared))
+        except Exception:
+            cupola_kernel_release(native)
+            raise
         return adopt_kernel(native, self.image_)
 
     def __getitem__(self, str name not None):
@@ -368,7 +421,8 @@ cdef class Module:
             return shipped_kernels, (image.device_index,)
         if not self.loaded:
             raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
-        about = image.manifest, image.names, image.ptx, image.log
+        about = (
+            image.manifest, image.names, image.ptx, image.log, image.types, image.declared)
         return take_module, (image.read(), image.name, image.device_index, about)
 
     def __iter__(self):
@@ -435,11 +489,13 @@ taken = weakref.WeakValueDictionary()
 def take_module(bytes content, str name, int device, tuple about):
     """A module as it comes out of a pickle."""
     import hashlib
-    manifest, names, ptx, log = about
+    manifest, names, ptx, log, types, declared = about
     mark = hashlib.sha256(content).digest(), name, device, repr(about)
     module = taken.get(mark)
     if module is None or not module.loaded:
-        module = Module(content, name, manifest, device, names=names, ptx=ptx, log=log)
+        module = Module(
+            content, name, manifest, device, names=names, ptx=ptx, log=log, types=types,
+            signatures=declared)
         taken[mark] = module
     return module
 

@@ -275,7 +275,7 @@ cdef class Pipeline:
             Which of the forms each chunk has.
         """
         cdef Slot slot = self.slots[index]
-        cdef Signature signature = <Signature>kernel.signature
+        cdef Signature signature = <Signature>kernel.packer
         cdef size_t count = len(forms), i
         cdef cupola_dimensions* dimensions
         cdef char* buffers

@@ -1,9 +1,10 @@
-// tests/fuzz/signature_fuzz.cpp - what the runtime reads of PTX and of C++ names to know a kernel's
-// parameters: any text is read within its bounds, and tells nothing impossible.
+// tests/fuzz/signature_fuzz.cpp - what the runtime reads of PTX, of C++ names and of declarations
+// to know a kernel's parameters: any text is read within its bounds, and tells nothing impossible.
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "runtime/declaration.cpp"
 #include "runtime/parameter.cpp"
 #include "runtime/ptx_signature.cpp"
 
@@ -32,5 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     }
     cupola::variables_of(text);
     if (cupola::from_demangled(text, parameters)) check(parameters);
+    if (cupola::from_function_type(text, parameters)) check(parameters);
+    std::vector<cupola::Declared> declared;
+    if (cupola::from_declaration(text, declared).empty())
+        for (const cupola::Declared& one : declared) {
+            if (one.align == 0 || one.align > 16 || one.parameter.kind == 0) std::abort();
+            if (one.parameter.type.empty()) std::abort();
+            check({one.parameter});
+        }
     return 0;
 }

@@ -357,11 +357,31 @@ CUPOLA_API void* cupola_kernel_handle(const cupola_kernel* kernel); /* CUfunctio
 CUPOLA_API size_t cupola_kernel_parameter_count(const cupola_kernel* kernel);
 CUPOLA_API const cupola_parameter* cupola_kernel_parameters(const cupola_kernel* kernel);
 CUPOLA_API size_t cupola_kernel_parameter_bytes(const cupola_kernel* kernel);
-/* What a manifest or a declaration knows: checked against what the driver says, then it replaces
- * kinds, names and types. Not while other threads use the kernel, and what
- * cupola_kernel_parameters gave before is to be asked for again. */
+/* Where the types of a kernel's parameters come from, the best source last. */
+enum {
+    CUPOLA_KNOWN_SIZES = 0,    /* the image alone: sizes, offsets, what PTX tells of kinds */
+    CUPOLA_KNOWN_DECLARED = 1, /* cupola_kernel_declare_text */
+    CUPOLA_KNOWN_COMPILED = 2, /* the compiler: the kernel's C++ name, or cupola_kernel_describe */
+    CUPOLA_KNOWN_MANIFEST = 3  /* cupola_kernel_declare */
+};
+CUPOLA_API int cupola_kernel_known(const cupola_kernel* kernel);
+
+/* The next three are not for a kernel that other threads use. What cupola_kernel_parameters gave
+ * before stays readable as long as the kernel, and is to be asked for again. */
+
+/* What a manifest knows: checked against what the driver says, then it replaces kinds, names and
+ * types. */
 CUPOLA_API int cupola_kernel_declare(cupola_kernel* kernel, const cupola_parameter* parameters,
                                      size_t count);
+/* What a user knows: a list of C parameters, as in "float a, const float* x, size_t n". It is
+ * checked against sizes, offsets and kinds that are known; CUPOLA_ERROR_VALUE where it does not
+ * fit. */
+CUPOLA_API int cupola_kernel_declare_text(cupola_kernel* kernel, const char* parameters);
+/* What a compiler knows: `type` is the mangled name of a function template whose argument is the
+ * type of a pointer to the kernel, or NULL; `names` are the parameters', each may be NULL. What
+ * does not fit the image is left out. */
+CUPOLA_API int cupola_kernel_describe(cupola_kernel* kernel, const char* type,
+                                      const char* const* names, size_t count);
 CUPOLA_API int cupola_kernel_attribute(const cupola_kernel* kernel, int attribute,
                                        int* value); /* CUfunction_attribute */
 /* Blocks that fit on one multiprocessor at a time. */

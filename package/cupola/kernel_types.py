@@ -1,0 +1,91 @@
+# cupola/kernel_types.py - asks NVRTC for the types of kernels that C names: extern "C".
+"""The types of kernels' parameters, from the compiler.
+
+A kernel's C++ name tells the types of its parameters; one of ``extern "C"`` has no such name. So
+the source is compiled once more, up to the front end's end, with a function template behind it:
+the name of the template's instance for the type of a pointer to the kernel spells that type.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from cupola.exceptions import CompileError
+from cupola.nvrtc import Nvrtc
+from cupola.request import WITH_FILES, KernelTypes, Request, Source
+from cupola.source_names import Declaration, declarations, parameter_names
+
+_TEMPLATE = "cupola_signature"
+_ADDED = f"""
+#line 1 "{_TEMPLATE}"
+template <class cupola_type> __global__ void {_TEMPLATE}() {{}}
+"""
+_SYNTAX_ONLY = "-fdevice-syntax-only"
+_MOST_ALONE = 16  # compilations, where one of the kernels can't be named
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^()]*)\))?")
+_PART = re.compile(r"L?(\d+)")
+
+
+def kernel_types(request: Request, compiler: Nvrtc, source: Source, ptx: str) -> KernelTypes:
+    """What compiler and source tell of the kernels that the source was compiled to."""
+    counts = {name: (listed or "").count(".param") for name, listed in _ENTRY.findall(ptx)}
+    base = {name: _base_name(name) for name in counts}
+    found = declarations(source.text, set(base.values()))
+    plain = [name for name in counts if not name.startswith("_Z")]
+    spelled = {name: _expression(name, found.get(name, [])) for name in plain}
+    mangled = _mangled(request, compiler, source, spelled)
+    types = {}
+    for name, count in counts.items():
+        names = parameter_names(found.get(base[name], []), count)
+        if name in mangled or any(names):
+            types[name] = mangled.get(name, ""), names
+    return types
+
+
+def _base_name(name: str) -> str:
+    """A kernel's name without namespaces, template arguments and parameters."""
+    if not name.startswith("_Z"):
+        return name
+    at, last = 3 if name.startswith("_ZN") else 2, ""
+    while part := _PART.match(name, at):
+        at = part.end() + int(part[1])
+        last = name[part.end() : at]
+    return last
+
+
+def _expression(name: str, found: list[Declaration]) -> str:
+    """What the compiler is asked for."""
+    where = next((one.namespace for one in found if one.namespace), "")
+    return f"{_TEMPLATE}<decltype(&{where}::{name})>"
+
+
+def _mangled(
+    request: Request, compiler: Nvrtc, source: Source, spelled: dict[str, str]
+) -> dict[str, str]:
+    """The names that the compiler gives the template's instances, as far as it does."""
+    if not spelled:
+        return {}
+    longer = dataclasses.replace(source, text=source.text + _ADDED)
+    words = [word for word in request.words if not WITH_FILES.fullmatch(word)]
+
+    def ask(names: list[str]) -> dict[str, str]:
+        asked = [spelled[name] for name in names]
+        try:
+            made = request.compile(compiler, longer, [*words, _SYNTAX_ONLY], asked)
+        except CompileError as error:
+            if "unrecognized option" not in error.log:  # of older compilers
+                raise
+            made = request.compile(compiler, longer, words, asked)
+        return {name: made.names[spelled[name]] for name in names}
+
+    try:
+        return ask(list(spelled))
+    except CompileError:  # the source does not bear the addition, or one name means nothing there
+        answers: dict[str, str] = {}
+    for name in list(spelled)[:_MOST_ALONE] if len(spelled) > 1 else []:
+        try:
+            answers |= ask([name])
+        except CompileError:
+            continue
+    return answers
