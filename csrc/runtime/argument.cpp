@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/flight.hpp"
 #include "runtime/half.hpp"
 #include "runtime/kernel.hpp"
 
@@ -157,6 +158,7 @@ int cupola_argument_pointer(const cupola_kernel* kernel, void* buffer, size_t in
         const Parameter& p = parameter(k, index);
         if (__builtin_expect(!(p.kind & CUPOLA_POINTER), 0))
             wrong(k, index, CUPOLA_ERROR_TYPE, "a pointer");
+        if (__builtin_expect(!address, 0)) Flight::watch_nulls();
         store(buffer, p, address);
     });
 }

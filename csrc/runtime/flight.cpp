@@ -45,7 +45,7 @@ thread_local const char* Flight::origin = nullptr;
 std::atomic<int> Flight::watched{0};
 
 void Flight::set_origin(const char* line) {
-    origin = line ? lasting(line) : nullptr;
+    origin = line ? lasting(std::string(", launched at ") + line) : nullptr;
     watched.fetch_or(traced);
 }
 
@@ -82,10 +82,16 @@ Flight::~Flight() {
 }
 
 // What is captured is not launched yet.
-void Flight::add_watched(const char* title, const cupola_dimensions& d) noexcept {
+void Flight::add_watched(const char* title, const cupola_dimensions& d,
+                         const char* nulls) noexcept {
     const int now = watched.load(std::memory_order_relaxed);
     if (now >= capture && capturing()) return;
-    put(title, now & traced ? origin : nullptr, d);
+    const char* note = now & traced ? origin : nullptr;
+    if (nulls) try {
+            note = note ? lasting(std::string(nulls) + note) : nulls;
+        } catch (const std::bad_alloc&) {  // a fault is told without them
+        }
+    put(title, note, d);
 }
 
 void Flight::done(std::uint64_t head) noexcept {
@@ -148,14 +154,14 @@ void Flight::list(std::string& lines) const {
     for (; at < head; ++at) {
         const Entry& e = entries_[at % kept];
         const char* title = e.title;
-        const char* origin = e.origin;
+        const char* note = e.note;
         if (!title) continue;
         lines += std::string("\n    ") + title;
         const std::uint64_t shape[3] = {e.shape[0], e.shape[1], e.shape[2]};
         cupola_dimensions d{};
         std::memcpy(&d, shape, sizeof shape);
         if (d.grid[0]) lines += ", grid " + triple(d.grid) + ", block " + triple(d.block);
-        if (origin) lines += std::string(", launched at ") + origin;
+        if (note) lines += note;
     }
 }
 

@@ -44,14 +44,20 @@ class Flight {
 
     // Stores alone: an instruction that locks would wait for what the launch has just written to
     // the device. Two threads at once on one stream may lose one of their entries.
-    void add(const char* title, const cupola_dimensions& d) noexcept {
-        if (__builtin_expect(watched.load(std::memory_order_relaxed), 0))
-            add_watched(title, d);
+    // `nulls()` is a lasting text on the arguments that are null; it is called where any launch may
+    // have one.
+    template <class Nulls>
+    void add(const char* title, const cupola_dimensions& d, const Nulls& nulls) noexcept {
+        const int now = watched.load(std::memory_order_relaxed);
+        if (__builtin_expect(now, 0))
+            add_watched(title, d, now & null ? nulls() : nullptr);
         else
             put(title, nullptr, d);
     }
     // The launch of a graph, which its title tells all of.
-    void add(const char* title) noexcept { add(title, {}); }
+    void add(const char* title) noexcept {
+        add(title, {}, [] { return nullptr; });
+    }
 
     std::uint64_t head() const noexcept { return head_.load(std::memory_order_relaxed); }
     // Everything before this head is known to be done.
@@ -69,18 +75,22 @@ class Flight {
     // A line for each launch that was not waited for, "" where there is none.
     static std::string report();
 
+    // A null pointer was given as an argument: from now on launches are looked at for them.
+    static void watch_nulls() noexcept { watched.fetch_or(null); }
+
     // The line of the program that this thread's launches come from, where somebody keeps it.
     static void set_origin(const char* line);
     static bool is_traced() noexcept { return watched.load(std::memory_order_relaxed) & traced; }
 
   private:
-    [[gnu::cold]] void add_watched(const char* title, const cupola_dimensions& d) noexcept;
-    void put(const char* title, const char* origin, const cupola_dimensions& d) noexcept {
+    [[gnu::cold]] void add_watched(const char* title, const cupola_dimensions& d,
+                                   const char* nulls) noexcept;
+    void put(const char* title, const char* note, const cupola_dimensions& d) noexcept {
         const std::uint64_t head = head_.load(std::memory_order_relaxed);
         head_.store(head + 1, std::memory_order_relaxed);
         Entry& e = entries_[head % kept];
         e.title.store(title, std::memory_order_relaxed);
-        e.origin.store(origin, std::memory_order_relaxed);
+        e.note.store(note, std::memory_order_relaxed);
         // In as few stores as there can be, and without a loop, which the compiler would keep.
         e.shape[0].store(pair(d, 0), std::memory_order_relaxed);
         e.shape[1].store(pair(d, 1), std::memory_order_relaxed);
@@ -96,13 +106,14 @@ class Flight {
     static constexpr unsigned kept = 32;
     // Relaxed atomics: a reader of a fault may see a launch that is just being written.
     struct Entry {
-        std::atomic<const char*> title{nullptr}, origin{nullptr};
+        // The note is what is told beside: ", argument 1 (x) is null, launched at ...".
+        std::atomic<const char*> title{nullptr}, note{nullptr};
         std::atomic<std::uint64_t> shape[3]{};  // grid and block, as cupola_dimensions has them
     };
 
-    static thread_local const char* origin;  // a lasting text
-    // Bit 0: a thread has ever had one. The others count captures.
-    static constexpr int traced = 1, capture = 2;
+    static thread_local const char* origin;  // a lasting text, ", launched at ..."
+    // Bit 0: a thread has ever had one. Bit 1: an argument was ever null. The rest counts captures.
+    static constexpr int traced = 1, null = 2, capture = 4;
     static std::atomic<int> watched;
 
     bool look(int credit, int places);

@@ -2,6 +2,7 @@
 #include "runtime/kernel.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/flight.hpp"
 #include "runtime/name.hpp"
@@ -213,6 +214,23 @@ void Kernel::describe(const char* type, const char* const* names, std::size_t co
         for (std::size_t i = 0; i < count; ++i)
             if (names[i] && *names[i]) found[i].name = names[i];
     if (known_) take(std::move(found), known_by);
+}
+
+const char* Kernel::null_arguments(void* const* pointers) const noexcept try {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::string text;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Parameter& p = parameters[i];
+        std::uint64_t value = 0;
+        if (!(p.kind & CUPOLA_POINTER)) continue;
+        std::memcpy(&value, pointers[i], sizeof value);
+        if (value) continue;
+        text += ", argument " + std::to_string(i) + (p.name.empty() ? "" : " (" + p.name + ")") +
+                (p.kind & CUPOLA_INTEGER ? " is 0: null, where it is a pointer" : " is null");
+    }
+    return text.empty() ? nullptr : lasting(text);
+} catch (const std::bad_alloc&) {  // a fault is told without them
+    return nullptr;
 }
 
 int Kernel::attribute(CUfunction_attribute attribute) const {

@@ -76,6 +76,8 @@ class Kernel : public Object {
     void publish();
     std::vector<Parameter> placed(const std::vector<Declared>& declared) const;
     std::string misfit(std::size_t index, const Declared& declared) const;
+    // ", argument 1 (x) is null" of each pointer; null where none is.
+    [[gnu::cold]] const char* null_arguments(void* const* pointers) const noexcept;
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
                   CUstream stream) const;
     void raise_shared(std::uint64_t dynamic) const;

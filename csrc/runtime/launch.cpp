@@ -130,7 +130,7 @@ void Kernel::launch_closely(const cupola_dimensions& d, const cupola_attributes*
         launch_in_context(d, attributes, pointers, stream);
     }
     launched_.store(true, std::memory_order_relaxed);
-    stream.flight.add(lasting_title_, d);
+    stream.flight.add(lasting_title_, d, [&] { return null_arguments(pointers); });
     if (driver.synchronous && !stream.flight.capturing()) stream.synchronize();
 }
 
@@ -151,7 +151,7 @@ void Kernel::launch_closely(const cupola_dimensions& d, const cupola_attributes*
     if (__builtin_expect(code != CUDA_SUCCESS, 0))
         launch_again(code, d, attributes, pointers, stream);
     launched_.store(true, std::memory_order_relaxed);
-    stream.flight.add(lasting_title_, d);
+    stream.flight.add(lasting_title_, d, [&] { return null_arguments(pointers); });
 }
 
 [[gnu::always_inline]] inline void Kernel::launch_checked(const cupola_dimensions& d,
