@@ -251,7 +251,7 @@ def test_a_damaged_entry_counts_as_none(places, tmp_path):
 
 def test_a_wrong_size_of_the_cache_is_told(places, monkeypatch):
     monkeypatch.setenv("CUPOLA_CACHE_SIZE", "much")
-    with pytest.raises(BuildError, match="CUPOLA_CACHE_SIZE is a number"):
+    with pytest.raises(BuildError, match='CUPOLA_CACHE_SIZE is "much"; expected a number of bytes'):
         places[0].compile()
 
 

@@ -47,14 +47,18 @@ def test_newer_processors_objects_come_last(recipe):
     assert order[0] == every[0] and set(order) <= set(every) and len(order) <= 2
 
 
+LEVEL_3 = "avx2 fma bmi1 bmi2 abm f16c movbe"
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="levels of x86-64")
 @pytest.mark.parametrize(
     ("features", "made"),
     [
         ("sse4_2", ["x86_64_v2"]),
-        ("avx2 fma bmi1 bmi2", ["x86_64_v2", "x86_64_v3"]),
+        (LEVEL_3, ["x86_64_v2", "x86_64_v3"]),
+        (LEVEL_3.replace(" movbe", ""), ["x86_64_v2"]),
         (
-            "avx2 fma bmi1 bmi2 avx512f avx512bw avx512cd avx512dq avx512vl",
+            LEVEL_3 + " avx512f avx512bw avx512cd avx512dq avx512vl",
             ["x86_64_v2", "x86_64_v4"],
         ),
         ("avx512f avx512bw avx512cd avx512dq avx512vl", ["x86_64_v2"]),

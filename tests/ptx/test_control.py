@@ -60,11 +60,15 @@ def test_nanosleep_takes_its_time(load):
 
 
 def test_warps_sleep_at_the_same_time(load, driver):
-    """32 warps of each of 4 blocks sleep 5 ms; and of a warp half of the lanes, while others run."""
+    """32 warps of each of 4 blocks sleep 5 ms; and of a warp half of the lanes, while others run.
+
+    Hardware may end a sleep at any time from 0 to twice what was asked: an H100 took 0.15 ms of 1.
+    """
     took = slept(load, "nanosleep.u32 1000000;" * 5, block=1024, grid=4)
     assert (took >= 2.5e6).all() and took.max() < 300e6
     some = "setp.lt.u32 %p1, %r0, 16; @%p1 nanosleep.u32 1000000; setp.lt.u32 %p1, %r0, 16; @%p1 bra REST; mov.u32 %r3, 7; REST:"
-    assert (slept(load, some, block=32)[:16] >= 0.4e6).all()
+    least = 0 if driver.on_hardware else 0.4e6
+    assert (slept(load, some, block=32)[:16] >= least).all()
 
 
 def test_who_sleeps_does_not_keep_from_running_whom_it_waits_for(load):
