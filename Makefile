@@ -109,11 +109,11 @@ gpu:
 fuzz: $(VENV)/ready
 	@$(BIN)/python tools/fuzz.py --seconds $(FUZZ_SECONDS)
 
-# All tests on libraries under AddressSanitizer and UndefinedBehaviorSanitizer, and those of the
-# driver's streams, graphs and memory under ThreadSanitizer.
+# All tests on libraries under AddressSanitizer and UndefinedBehaviorSanitizer; those of threads,
+# streams, graphs and memory under ThreadSanitizer, for the driver and for libcupola.so.
 sanitize: build
 	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
-	@$(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
+	@CUPOLA_SOAK=full $(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
 
 # What takes minutes: millions of calls that must leave nothing behind, on this machine's driver,
 # and random programs as machine code.

@@ -6,8 +6,8 @@ package's (CUPOLA_LIBRARY) and with the sanitizers' run time preloaded into Pyth
 modules are the package's own.  What is found ends the process that it is found in, with a report.
 
 With ``--slice`` the lane functions, which take longest to build, are those of the package. With
-``--thread`` it is ThreadSanitizer, and of the CPU device alone but for the lane functions: what
-they do to memory is the kernels' own affair.
+``--thread`` it is ThreadSanitizer, and the lane functions are those of the package: what they do to
+memory is the kernels' own affair. With ``--runtime`` the whole CPU device is the package's.
 Arguments after ``--`` are for pytest.
 """
 
@@ -49,8 +49,12 @@ OPTIONS = {
 }
 
 
-def libraries(setup: ModuleType, short: bool, kind: str) -> tuple[list[object], Path]:
-    """The steps that build them, and libcupola.so."""
+def libraries(setup: ModuleType, parts: str, kind: str) -> tuple[list[object], Path]:
+    """The steps that build them, and libcupola.so.
+
+    `parts`: what is built so: "all", or "most", without lane functions, or "runtime", libcupola.so
+    alone. The rest has the package's objects.
+    """
     toolkit = setup.build.toolkit.find()
     environment = {**os.environ, "CUPOLA_SANITIZE": kind}
     compiler = setup.build.native.Compiler.find(environment)
@@ -60,14 +64,14 @@ def libraries(setup: ModuleType, short: bool, kind: str) -> tuple[list[object], 
     else:  # what the driver's callers give reaches no reader unchecked
         strict, lenient = (work.device_objects(toolkit, flags) for flags in (FLAGS, CODE))
         objects = [one if reads(one) else other for one, other in zip(strict, lenient, strict=True)]
-    if short:
+    if parts != "all":
         plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION).device_objects(toolkit)
-        objects = [step for step in objects if not only_runs(step)]
-        objects += filter(only_runs, plain)
+        keeps = only_runs if parts == "most" else lambda step: True
+        objects = [step for step in objects if not keeps(step)]
+        objects += filter(keeps, plain)
     steps = work.device_steps(toolkit, objects)
-    if kind != "thread":
-        steps = [*work.runtime_steps(toolkit, CODE), *steps]
-    return steps, ROOT / work.products()["libcupola.so"]
+    runtime = ("-O1", "-g") if kind == "thread" else CODE
+    return [*work.runtime_steps(toolkit, runtime), *steps], ROOT / work.products()["libcupola.so"]
 
 
 def describe(library: Path) -> None:
@@ -104,18 +108,21 @@ def compiler_apart(setup: ModuleType, folder: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--slice", action="store_true", help="lane functions of the package")
-    parser.add_argument("--thread", action="store_true", help="ThreadSanitizer, the CPU device")
+    parser.add_argument("--thread", action="store_true", help="ThreadSanitizer")
+    parser.add_argument("--runtime", action="store_true", help="libcupola.so alone")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest")
     options = parser.parse_args()
     os.chdir(ROOT)
     setup = setup_module()
     kind = "thread" if options.thread else "address,undefined"
     try:
-        steps, library = libraries(setup, options.slice or options.thread, kind)
+        parts = (
+            "runtime" if options.runtime else "most" if options.slice or options.thread else "all"
+        )
+        steps, library = libraries(setup, parts, kind)
         with setup.build.step.locked(ROOT / setup.recipe.BUILD):
             setup.build.step.run(steps, ROOT)
-        if not options.thread:
-            describe(library)
+        describe(library)
     except setup.build.error.BuildError as error:
         print(f"sanitize: {error}", file=sys.stderr)
         return 1
@@ -123,10 +130,10 @@ def main() -> int:
     left_out = LEFT_OUT_OF_THREADS if options.thread else LEFT_OUT
     command += [f"--deselect={test}" for test in left_out]
     environment = {**os.environ, "LD_PRELOAD": preloaded(setup, kind)}
+    environment["CUPOLA_LIBRARY"] = str(library)
     if options.thread:
         environment["CUPOLA_TEST_DRIVER"] = str(library.parent / "cpu" / "libcuda.so.1")
     else:
-        environment["CUPOLA_LIBRARY"] = str(library)
         environment["PYTHONMALLOC"] = "malloc"  # so that what Python allocates is watched, too
     # Reports go to files: pytest keeps what its own process prints, and of the processes that tests
     # start some are expected to fail.

@@ -18,6 +18,8 @@ TESTS = [
     "not borders and not never_leave",
 ]
 
+RUNTIME = "--thread --runtime"
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.cpu_only(reason="NVIDIA's driver has no build under sanitizers"),
@@ -25,7 +27,7 @@ pytestmark = [
 
 
 def sanitized(*arguments, how="--slice", **environment):
-    command = [sys.executable, ROOT / "tools" / "sanitize.py", how, "--", "-q", *arguments]
+    command = [sys.executable, ROOT / "tools" / "sanitize.py", *how.split(), "--", "-q", *arguments]
     return subprocess.run(
         command,
         cwd=ROOT,
@@ -43,6 +45,14 @@ def test_the_driver_and_the_runtime_are_clean():
     assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 300
 
 
+def test_the_runtimes_threads_are_clean():
+    """Of libcupola.so; more of them are in `make sanitize`."""
+    answer = sanitized("-n0", "tests/test_threads.py", "tests/test_callback.py", how=RUNTIME)
+    assert answer.returncode == 0, answer.stdout[-6000:]
+    assert "sanitizers: 0 processes reported" in answer.stdout
+    assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 15
+
+
 long = pytest.mark.skipif(
     os.environ.get("CUPOLA_SOAK") != "full", reason="another build, and minutes: make sweep"
 )
@@ -55,6 +65,15 @@ def test_the_drivers_threads_are_clean():
     more = ("more_calls", "virtual_memory", "launch", "copy", "cluster", "cooperative", "context")
     tests = [f"tests/cpu/test_{name}.py" for name in (*names, *more)]
     answer = sanitized(*tests, how="--thread")
+    assert answer.returncode == 0, answer.stdout[-6000:]
+    assert "sanitizers: 0 processes reported" in answer.stdout
+    assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 200
+
+
+@long
+def test_all_of_the_runtimes_threads_are_clean():
+    names = ("threads", "pipeline", "stream", "event", "graph", "graph_holds", "callback")
+    answer = sanitized("-n0", *(f"tests/test_{name}.py" for name in names), how=RUNTIME)
     assert answer.returncode == 0, answer.stdout[-6000:]
     assert "sanitizers: 0 processes reported" in answer.stdout
     assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 200
