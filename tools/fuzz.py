@@ -2,8 +2,9 @@
 """Fuzzers (tests/fuzz/*.cpp, each with LLVMFuzzerTestOneInput) against the CPU device's code.
 
 They are linked with what reads untrusted bytes, under libFuzzer, AddressSanitizer and UBSan, and
-start from the seeds in tests/fuzz/seeds/NAME where there are any.  What they find that is new stays
-in build/fuzz/NAME; an input that broke something is named in the output, and the exit status is 1.
+start from tests/fuzz/seeds/NAME and tests/fuzz/corpus/NAME.  What they find that is new stays in
+build/fuzz/NAME; an input that broke something is named in the output, and the exit status is 1. How
+many inputs ran is added to benchmarks/results/fuzz.json.
 
 With ``--slice``, for a machine without libFuzzer: by the C++ compiler of the build, under the same
 sanitizers, with seeds that are mutated the same way every time (tests/fuzz/standalone).
@@ -16,10 +17,15 @@ import concurrent.futures
 import dataclasses
 import importlib.util
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
+
+import fuzz_record
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ("-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
@@ -27,6 +33,8 @@ LONG = (*FLAGS, "-O2")  # what runs for longer than it is compiled
 LANES = "csrc/cpu/exec/isa/"
 READERS = ("csrc/ptx/", "csrc/image/", "csrc/cpu/exec/", "csrc/cpu/watch/")
 # Comparisons are not traced: it would be a third of the time, and seeds have the words.
+ALSO = {"run_fuzz": "ptx_fuzz"}  # whose inputs are this one's, too
+CORPUS = 150  # inputs of each fuzzer that are committed, at most
 UNTRACED = ("-fno-sanitize-coverage=trace-cmp",)
 
 
@@ -39,24 +47,29 @@ def setup_module() -> ModuleType:
     return module
 
 
-def of_libfuzzer(setup: ModuleType) -> tuple[object, list[object], list[str]]:
-    """The compiler, further objects for every program, and flags for the link."""
+def of_libfuzzer(setup: ModuleType) -> tuple[object, object, list[object], list[str]]:
+    """The compiler, that of the lane functions, further objects for every program, and flags for
+    the link.
+    """
     environment = {"CXX": "clang++", **os.environ, "CUPOLA_SANITIZE": "address,undefined"}
     found = setup.build.native.Compiler.find(environment)
     compiler = dataclasses.replace(
         found, flags=(*found.flags, "-fsanitize=fuzzer-no-link", *UNTRACED), variant="fuzz"
     )
+    lanes = dataclasses.replace(found, variant="fuzz-lanes")
     # On another machine than this the programs run by themselves.
-    return compiler, [], ["-fsanitize=fuzzer", "-static-libstdc++", "-static-libgcc"]
+    return compiler, lanes, [], ["-fsanitize=fuzzer", "-static-libstdc++", "-static-libgcc"]
 
 
-def of_the_build(setup: ModuleType) -> tuple[object, list[object], list[str]]:
-    """The same with the build's compiler. Objects of the CPU device are those of sanitize.py."""
+def of_the_build(setup: ModuleType) -> tuple[object, object, list[object], list[str]]:
+    """The same with the build's compiler. Objects of the CPU device are those of sanitize.py, and
+    lane functions, which take longest to compile, those of the package.
+    """
     environment = {**os.environ, "CUPOLA_SANITIZE": "address,undefined"}
     compiler = setup.build.native.Compiler.find(environment)
     main = Path("tests/fuzz/standalone/main.cpp")
     target = Path("build/native", compiler.variant, "fuzz/main.o")
-    return compiler, [compiler.object(main, target, FLAGS)], []
+    return compiler, None, [compiler.object(main, target, FLAGS)], []
 
 
 def only_runs(step: object) -> bool:
@@ -69,19 +82,22 @@ def reads(step: object) -> bool:
     return step.inputs[0].as_posix().startswith(READERS) and not only_runs(step)
 
 
-def readers(setup: ModuleType, compiler: object, flags: tuple[str, ...]) -> list[object]:
-    """Objects of what reads untrusted bytes, and of the lane functions as the build has them.
+def readers(
+    setup: ModuleType, compiler: object, lanes: object, flags: tuple[str, ...]
+) -> list[object]:
+    """Objects of what reads untrusted bytes, and of the lane functions, which only run kernels.
 
-    These only run kernels.  With counters of their own they would be most of what libFuzzer looks
-    at after each input.
+    The latter have no counters: these would be most of what libFuzzer looks at after each input.
+    Under the sanitizers they are of the oldest level alone, which a fuzzer takes.
     """
     toolkit = setup.build.toolkit.find()
     watched = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, compiler)
-    plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION)
-    return [
-        *filter(reads, watched.device_objects(toolkit, flags)),
-        *filter(only_runs, plain.device_objects(toolkit)),
-    ]
+    plain = setup.recipe.Recipe(setup.build, ROOT, setup.VERSION, lanes)
+    runs = filter(only_runs, plain.device_objects(toolkit, *([FLAGS] if lanes else [])))
+    if lanes:
+        oldest = next(setup.build.processors.instruction_sets(False))[0]
+        runs = (step for step in runs if oldest in step.target.parts)
+    return [*filter(reads, watched.device_objects(toolkit, flags)), *runs]
 
 
 def archive(setup: ModuleType, target: Path, objects: list[object]) -> object:
@@ -106,10 +122,10 @@ def archive(setup: ModuleType, target: Path, objects: list[object]) -> object:
 
 def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
     """Build them all; their programs."""
-    compiler, more, flags = of_the_build(setup) if short else of_libfuzzer(setup)
+    compiler, lanes, more, flags = of_the_build(setup) if short else of_libfuzzer(setup)
     folder = Path("build") / "native" / compiler.variant / "fuzz"
     effort = FLAGS if short else LONG
-    device = readers(setup, compiler, effort)
+    device = readers(setup, compiler, lanes, effort)
     # A driver's caller may pass any int where the ABI has an enum.
     system = [f"-isystem{path}" for path in setup.build.toolkit.find().include]
     options = (*effort, "-fno-sanitize=enum", "-Icsrc", "-Icsrc/include", *system)
@@ -135,30 +151,66 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
     return programs
 
 
+def places(program: Path) -> list[str]:
+    """Where inputs to start from are committed: written by hand, and found by fuzzing."""
+    names = [program.name, *([] if program.name not in ALSO else [ALSO[program.name]])]
+    folders = [ROOT / "tests/fuzz" / kind / name for name in names for kind in ("seeds", "corpus")]
+    return [str(folder) for folder in folders if folder.is_dir()]
+
+
 def run(program: Path, seconds: int) -> bool:
-    """One fuzzer, for so many seconds; whether it found nothing."""
+    """One fuzzer, for so many seconds; whether it found nothing. What it did is recorded."""
     corpus = ROOT / "build" / "fuzz" / program.name
     corpus.mkdir(parents=True, exist_ok=True)
-    seeds = ROOT / "tests" / "fuzz" / "seeds" / program.name
     command = [
         str(ROOT / program),
         str(corpus),
-        *([str(seeds)] if seeds.is_dir() else []),
+        *places(program),
         f"-max_total_time={seconds}",
         "-timeout=10",
         "-rss_limit_mb=2048",
+        "-max_len=16384",
         "-print_final_stats=1",
-        "-verbosity=0",
         f"-artifact_prefix={corpus}-",
     ]
     # Of where memory came from a few frames will do: each allocation pays for the others.
     environment = {"ASAN_OPTIONS": "malloc_context_size=4", **os.environ}
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
+    log = corpus.with_suffix(".log")
+    with log.open("wb") as out:
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=False, stderr=out)
+    text = log.read_text(errors="replace")
+    clean = done.returncode == 0
+    print(f"{program.name}: {text[-300:] if clean else text[-6000:]}", flush=True)
+    if inputs := re.search(r"number_of_executed_units: (\d+)", text):
+        edges = max(map(int, re.findall(r" cov: (\d+)", text)), default=0)
+        fuzz_record.add(program.name, int(inputs[1]), edges)
+    return clean
+
+
+def minimise(program: Path) -> None:
+    """Fills tests/fuzz/corpus with few and short inputs that reach what all that were found do."""
+    found = ROOT / "build" / "fuzz" / program.name
+    target = ROOT / "tests" / "fuzz" / "corpus" / program.name
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            str(ROOT / program),
+            "-merge=1",
+            "-max_len=2000",
+            folder,
+            str(found),
+            *places(program),
+        ]
+        subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+        kept = sorted(Path(folder).iterdir(), key=lambda file: (file.stat().st_size, file.name))
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        for file in kept[:CORPUS]:
+            shutil.copy(file, target / file.name[:12])
 
 
 def run_slice(program: Path, seconds: int) -> bool:
     """The same, with seeds that are mutated the same way every time."""
-    seeds = sorted((ROOT / "tests" / "fuzz" / "seeds" / program.name).iterdir())
+    seeds = sorted(file for folder in places(program) for file in Path(folder).iterdir())
     command = [str(ROOT / program), str(seconds), "1", *map(str, seeds)]
     answer = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     print(answer.stdout + answer.stderr, end="", flush=True)
@@ -169,6 +221,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=60, help="for each fuzzer")
     parser.add_argument("--slice", action="store_true", help="without libFuzzer")
+    parser.add_argument("--only", metavar="NAME", help="one fuzzer: run_fuzz")
+    parser.add_argument("--minimise", action="store_true", help="write tests/fuzz/corpus, run none")
     options = parser.parse_args()
     os.chdir(ROOT)
     setup = setup_module()
@@ -177,6 +231,11 @@ def main() -> int:
     except setup.build.error.BuildError as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 1
+    programs = [program for program in programs if options.only in (None, program.name)]
+    if options.minimise:
+        for program in programs:
+            minimise(program)
+        return 0
     if not programs:
         print("fuzz: tests/fuzz has no fuzzer", file=sys.stderr)
         return 1

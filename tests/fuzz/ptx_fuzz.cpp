@@ -8,6 +8,7 @@
 
 #include "cpu/deferred.hpp"
 #include "cpu/execute.hpp"
+#include "grammar/mutator.hpp"
 #include "ptx/error.hpp"
 #include "ptx/link.hpp"
 #include "ptx/source_line.hpp"

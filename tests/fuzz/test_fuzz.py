@@ -1,5 +1,7 @@
 """A short slice of `make fuzz`: what reads untrusted bytes, under ASan and UBSan."""
 
+import datetime
+import os
 import re
 import subprocess
 import sys
@@ -7,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 15
+FILES = 3  # whose kernels are compiled
 
 
 def test_a_slice_of_fuzzing_finds_nothing():
@@ -15,6 +18,31 @@ def test_a_slice_of_fuzzing_finds_nothing():
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     assert answer.returncode == 0, answer.stdout[-4000:]
-    assert "4 fuzzers ran, 0 found something" in answer.stdout
+    assert "5 fuzzers ran, 0 found something" in answer.stdout
     counts = [int(n) for n in re.findall(r"(\d+) inputs", answer.stdout)]
-    assert len(counts) == 4 and all(n > 100 for n in counts), answer.stdout[-2000:]
+    assert len(counts) == 5 and all(n > 100 for n in counts), answer.stdout[-2000:]
+    # What does not load is no test of running: a part of the inputs has to.
+    loaded, inputs = map(int, re.search(r"ran: (\d+) of (\d+) inputs", answer.stdout).groups())
+    assert loaded > 100, f"{loaded} of {inputs}"
+
+
+def test_what_was_found_runs_as_machine_code():
+    """A few of the committed inputs, other ones each day: no program may end the process."""
+    folders = [ROOT / "tests" / "fuzz" / kind / "run_fuzz" for kind in ("corpus", "seeds")]
+    files = sorted(file for folder in folders for file in folder.iterdir())
+    first = datetime.date.today().toordinal() * FILES
+    some = [files[(first + n) % len(files)] for n in range(FILES)]
+    answer = subprocess.run(
+        [sys.executable, Path(__file__).with_name("machine_code.py"), *some],
+        env={
+            **os.environ,
+            "CUPOLA_CPU_MODE": "compile",
+            "CUPOLA_CPU_TIMEOUT": "20",
+            "PYTHONPATH": str(ROOT / "tests"),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert answer.returncode == 0, f"{some}: {answer.stdout[-4000:]}"
+    assert f"{FILES} inputs" in answer.stdout

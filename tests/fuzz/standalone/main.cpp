@@ -1,5 +1,6 @@
 // tests/fuzz/standalone/main.cpp - runs a fuzz target where libFuzzer is missing: mutates seeds,
 // the same way every time. Usage: PROGRAM SECONDS SEED FILE...
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,9 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size);
+// As libFuzzer has it: a fuzzer may know how its inputs are best changed.
+extern "C" [[gnu::weak]] std::size_t LLVMFuzzerCustomMutator(unsigned char* data, std::size_t size,
+                                                             std::size_t most, unsigned seed);
 
 namespace {
 
@@ -24,8 +28,21 @@ class Mutator {
 
     std::string next() {
         std::string text = corpus_[below(corpus_.size())];
+        if (!LLVMFuzzerCustomMutator) {
+            change(text);
+            return text;
+        }
+        constexpr std::size_t most = 1 << 16;
+        std::vector<unsigned char> bytes(text.begin(), text.end());
+        const std::size_t size = std::min(bytes.size(), most);
+        bytes.resize(most);
+        bytes.resize(
+            LLVMFuzzerCustomMutator(bytes.data(), size, most, static_cast<unsigned>(random_())));
+        return {bytes.begin(), bytes.end()};
+    }
+
+    void change(std::string& text) {
         for (std::size_t n = 1 + below(4); n > 0; --n) mutate(text);
-        return text;
     }
 
   private:
@@ -86,7 +103,17 @@ class Mutator {
     std::vector<std::string> corpus_, words_;
 };
 
+Mutator* mutator = nullptr;
+
 }  // namespace
+
+extern "C" std::size_t LLVMFuzzerMutate(unsigned char* data, std::size_t size, std::size_t most) {
+    std::string text(reinterpret_cast<const char*>(data), size);
+    mutator->change(text);
+    text.resize(std::min(text.size(), most));
+    std::copy(text.begin(), text.end(), data);
+    return text.size();
+}
 
 int main(int count, char** arguments) {
     if (count < 4) {
@@ -99,12 +126,13 @@ int main(int count, char** arguments) {
         std::ifstream file(arguments[i], std::ios::binary);
         corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     }
-    Mutator mutator(static_cast<std::uint64_t>(std::atoll(arguments[2])), std::move(corpus));
+    Mutator one(static_cast<std::uint64_t>(std::atoll(arguments[2])), std::move(corpus));
+    mutator = &one;
     const auto start = std::chrono::steady_clock::now();
     std::uint64_t runs = 0;
     double slowest = 0;
     while (std::chrono::steady_clock::now() - start < seconds) {
-        const std::string text = mutator.next();
+        const std::string text = mutator->next();
         // A copy of exactly its size, so that a read beyond it is seen.
         const auto bytes = std::make_unique<unsigned char[]>(text.size());
         std::copy(text.begin(), text.end(), bytes.get());
