@@ -58,6 +58,7 @@ bool check(const Side& side, std::size_t bytes, bool write, Accesses& accesses) 
         return true;
     }
     require(Driver::get().memory.reaches(side.address, bytes, write));
+    require(allocation->open || side.space != Side::Space::device);
     accesses.add({side.address, bytes, write});
     return false;
 }
@@ -65,16 +66,15 @@ bool check(const Side& side, std::size_t bytes, bool write, Accesses& accesses) 
 // The work in the stream. Where memory is gone the work fails as a kernel's access would.
 template <class Body>
 std::unique_ptr<Operation> work(const Accesses& accesses, const Stream& stream, Body body) {
-    return task(
-        [accesses, context = stream.context_pointer(), body = std::move(body)](CUresult status) {
-            if (status != CUDA_SUCCESS) return;
-            const MemoryMap::Pin pin(Driver::get().memory);
-            if (!accesses.possible(Driver::get().memory))
-                return context->poison(
-                    CUDA_ERROR_ILLEGAL_ADDRESS,
-                    "memory of a copy or fill was freed or unmapped before it ran");
-            body();
-        });
+    return task([accesses, context = stream.context_pointer(),
+                 body = std::move(body)](CUresult status) {
+        if (status != CUDA_SUCCESS) return;
+        const MemoryMap::Pin pin(Driver::get().memory);
+        if (!accesses.possible(Driver::get().memory))
+            return context->poison(CUDA_ERROR_ILLEGAL_ADDRESS,
+                                   "memory of a copy or fill was freed or unmapped before it ran");
+        body();
+    });
 }
 
 void move(const Copy& copy) {
@@ -106,8 +106,7 @@ void submit_staged(Copy copy, const Accesses& accesses, Stream& stream) {
                          copy.width, copy.width * copy.height};
     move(aside);
     copy.source = aside.destination;
-    stream.submit(
-        work(accesses, stream, [copy, bytes = std::move(bytes)] { move(copy); }));
+    stream.submit(work(accesses, stream, [copy, bytes = std::move(bytes)] { move(copy); }));
 }
 
 template <class T>

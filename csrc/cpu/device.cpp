@@ -39,7 +39,9 @@ Device::Device(int ordinal, const Settings& settings)
 void Device::start() {
     primary_ = std::make_shared<Context>(*this, 0u, true);
     Driver::get().contexts.add(primary_);
-    default_pool_ = pool_ = Pool::make(*this, 0, true);
+    PoolPlace place;
+    place.location.id = ordinal_;
+    default_pool_ = pool_ = Pool::make(place, 0, true);
 }
 
 // The same in every process, as a GPU's is: machine-wide tools compare them.

@@ -108,7 +108,7 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
     // A pool keeps ranges of which the program sees parts; device code may reach the whole.
     if (like.kind != Allocation::Kind::pool)
         reach(like, size);
-    else if (!exact())
+    else if (!exact() && like.open)
         reach(like, like.capacity);
     table_.emplace(like.begin, like);
     return like.begin;
@@ -222,16 +222,29 @@ bool MemoryMap::reaches(std::uintptr_t address, std::size_t bytes, bool write) c
 bool MemoryMap::accessible(std::uintptr_t address, std::size_t bytes, bool write) const {
     for (;;) {
         const Range range = ranges_.find(address);
-        if (range.end == 0 || (write && !range.writable)) return false;
+        if (range.end == 0) return kept_on_host(address, bytes);
+        if (write && !range.writable) return false;
         if (bytes <= range.end - address) return true;
         bytes -= range.end - address;
         address = range.end;
     }
 }
 
+// Memory of a pool of the host's that devices have no access to: copies may use it all the same.
+bool MemoryMap::kept_on_host(std::uintptr_t address, std::size_t bytes) const {
+    std::shared_lock lock(mutex_);
+    auto it = table_.upper_bound(address);
+    if (it == table_.begin()) return false;
+    const Allocation& found = (--it)->second;
+    return found.place == Allocation::Place::host && !found.open &&
+           address - found.begin < found.capacity &&
+           bytes <= found.capacity - (address - found.begin);
+}
+
 bool MemoryMap::host_reads(std::uintptr_t address) const {
     const auto found = at(address);
-    return found && (found->on_host() || found->kind == Allocation::Kind::managed);
+    return found &&
+           (found->on_host() || found->is_managed() || found->place == Allocation::Place::host);
 }
 
 std::optional<Allocation> MemoryMap::at(std::uintptr_t address) const {
@@ -270,8 +283,18 @@ void MemoryMap::hand_out(std::uintptr_t begin, std::size_t size, const Context* 
     allocation.size = size;
     allocation.context = context;
     allocation.id = ++last_id_;
-    if (!exact()) return;
-    reach(allocation, size);
+    if (exact() && allocation.open) reach(allocation, size);
+}
+
+void MemoryMap::open_pooled(std::uintptr_t begin, bool open) {
+    std::unique_lock lock(mutex_);
+    Allocation& allocation = table_.at(begin);
+    if (std::exchange(allocation.open, open) == open) return;
+    const std::size_t size = exact() ? allocation.size : allocation.capacity;
+    if (!open)
+        unreach(allocation);
+    else if (size != 0)
+        reach(allocation, size);
 }
 
 void MemoryMap::take_back(std::uintptr_t begin) {

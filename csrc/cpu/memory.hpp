@@ -38,9 +38,12 @@ struct Allocation {
     const Pool* pool = nullptr;
     std::uint64_t id = 0;  // never used twice
     bool sync_memops = false;
-    bool module = false;                     // a module's variables: not the program's to free
-    bool shareable = false;                  // of a pool's memory: other processes may be given it
-    bool reachable = true;                   // device code may reach it now
+    bool module = false;     // a module's variables: not the program's to free
+    bool shareable = false;  // of a pool's memory: other processes may be given it
+    bool reachable = true;   // device code may reach it now
+    // Of a pool's memory: whose it is, and whether devices have access to the pool.
+    enum class Place { device, host, managed } place = Place::device;
+    bool open = true;
     std::size_t mapped = 0;                  // bytes of pages of its own; 0: of the host's heap
     std::shared_ptr<const SharedFile> file;  // what the pages are, where processes share them
     // Of what another process gave: how often the program has opened it, and how many of these
@@ -50,6 +53,7 @@ struct Allocation {
 
     std::uintptr_t end() const { return begin + size; }
     bool on_host() const { return kind == Kind::host || kind == Kind::registered; }
+    bool is_managed() const { return kind == Kind::managed || place == Place::managed; }
 };
 
 // How many bytes of a device are handed out, and how many there are.
@@ -118,6 +122,8 @@ class MemoryMap final : public AddressSpace {
     void hand_out(std::uintptr_t begin, std::size_t size, const Context* context);
     void take_back(std::uintptr_t begin);
 
+    // Gives devices access to a range that a pool keeps, or takes it away.
+    void open_pooled(std::uintptr_t begin, bool open);
     // A stream has come to the free of what a pool keeps.
     void withdraw(std::uintptr_t begin);
     // Device code reaches of a pool's ranges just what the program has, and only as long.
@@ -157,6 +163,7 @@ class MemoryMap final : public AddressSpace {
     };
 
   private:
+    bool kept_on_host(std::uintptr_t address, std::size_t bytes) const;
     void retire(std::function<void()> free);
     void reach(Allocation& allocation, std::size_t size);
     void unreach(Allocation& allocation);

@@ -2,6 +2,7 @@
 #include "cpu/pool.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -19,6 +20,38 @@ std::uintptr_t take_fitting(std::multimap<std::size_t, std::uintptr_t>& blocks, 
     return begin;
 }
 
+PoolPlace place_of(const Device& device) {
+    PoolPlace place;
+    place.location.id = device.ordinal();
+    return place;
+}
+
+std::size_t device_index(const PoolPlace& place) {
+    return static_cast<std::size_t>(place.location.id);
+}
+
+// Pools of other places than a device's page-locked memory, which the device knows itself.
+struct OtherPools {
+    struct Pools {
+        std::shared_ptr<Pool> first, current;
+    };
+    std::mutex mutex;
+    std::map<PoolPlace, Pools> all;
+
+    Pools& at(const PoolPlace& place) {
+        Pools& found = all[place];
+        if (!found.first) found.first = found.current = Pool::make(place, 0, true);
+        return found;
+    }
+};
+
+OtherPools& other_pools() {
+    static auto* const made = new OtherPools;
+    return *made;
+}
+
+bool of_device(const PoolPlace& place) { return place.on_device() && !place.managed(); }
+
 void erase_block(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t capacity,
                  std::uintptr_t begin) {
     const auto [first, last] = blocks.equal_range(capacity);
@@ -31,8 +64,9 @@ void erase_block(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t
 
 }  // namespace
 
-std::shared_ptr<Pool> Pool::make(Device& device, std::size_t limit, bool is_default) {
-    auto pool = std::make_shared<Pool>(device, limit, is_default);
+std::shared_ptr<Pool> Pool::make(const PoolPlace& place, std::size_t limit, bool is_default) {
+    Device& device = *Driver::get().devices[place.on_device() ? device_index(place) : 0];
+    auto pool = std::make_shared<Pool>(device, place, limit, is_default);
     Driver::get().pools.add(pool);
     return pool;
 }
@@ -40,7 +74,7 @@ std::shared_ptr<Pool> Pool::make(Device& device, std::size_t limit, bool is_defa
 std::shared_ptr<Pool> Pool::make_shareable(Device& device, std::size_t limit) {
     auto file =
         SharedFile::make(SharedFile::Use::pool, sizeof(SharedFile::Number), device.ordinal());
-    auto pool = std::make_shared<Pool>(device, limit, false, std::move(file));
+    auto pool = std::make_shared<Pool>(device, place_of(device), limit, false, std::move(file));
     Driver::get().pools.add(pool);
     return pool;
 }
@@ -51,9 +85,70 @@ std::shared_ptr<Pool> Pool::open(int descriptor) {
     const auto& devices = Driver::get().devices;
     const auto ordinal = static_cast<std::size_t>(file->device());
     Device& device = *devices[ordinal < devices.size() ? ordinal : 0];
-    auto pool = std::make_shared<Pool>(device, 0, false, std::move(file), true);
+    auto pool = std::make_shared<Pool>(device, place_of(device), 0, false, std::move(file), true);
     Driver::get().pools.add(pool);
     return pool;
+}
+
+PoolPlace PoolPlace::of(CUmemAllocationType type, CUmemLocation location, bool fresh) {
+    const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    require(managed || type == CU_MEM_ALLOCATION_TYPE_PINNED);
+    PoolPlace place{type, {location.type, 0}};
+    switch (static_cast<int>(location.type)) {
+        case CU_MEM_LOCATION_TYPE_NONE:
+            require(managed);
+            return place;
+        case CU_MEM_LOCATION_TYPE_DEVICE:
+            place.location.id = location.id;
+            require(location.id >= 0 && device_index(place) < Driver::get().devices.size());
+            return place;
+        case CU_MEM_LOCATION_TYPE_HOST:
+            return place;
+        case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+            require(managed && fresh);
+            place.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+            return place;
+        case CU_MEM_LOCATION_TYPE_HOST_NUMA:  // the host counts as one node
+            require(location.id == 0);
+            return place;
+        default:
+            fail(managed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
+    }
+}
+
+bool PoolPlace::operator<(const PoolPlace& other) const {
+    return std::tie(type, location.type, location.id) <
+           std::tie(other.type, other.location.type, other.location.id);
+}
+
+std::shared_ptr<Pool> Pool::default_of(const PoolPlace& place) {
+    if (of_device(place)) return Driver::get().device(place.location.id).default_pool();
+    std::lock_guard lock(other_pools().mutex);
+    return other_pools().at(place).first;
+}
+
+std::shared_ptr<Pool> Pool::current_of(const PoolPlace& place) {
+    if (of_device(place)) return Driver::get().device(place.location.id).pool();
+    std::lock_guard lock(other_pools().mutex);
+    return other_pools().at(place).current;
+}
+
+void Pool::set_current(std::shared_ptr<Pool> pool) {
+    const PoolPlace place = pool->place();
+    if (of_device(place)) return pool->device().set_pool(std::move(pool));
+    std::lock_guard lock(other_pools().mutex);
+    other_pools().at(place).current = std::move(pool);
+}
+
+Budget& Pool::budget() const {
+    return place_.on_device() || place_.managed() ? device_.budget() : Driver::get().host_memory;
+}
+
+void Pool::open(bool access) {
+    if (place_.managed() || place_.on_device()) return;
+    std::lock_guard lock(mutex_);
+    if (open_.exchange(access) == access) return;
+    for (const auto& [begin, block] : blocks_) Driver::get().memory.open_pooled(begin, access);
 }
 
 void Pool::retire() {
@@ -95,9 +190,13 @@ std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
         like.device = device_.ordinal();
         like.pool = this;
         like.shareable = file_ != nullptr;
+        like.open = open_;
+        like.place = place_.managed()     ? Allocation::Place::managed
+                     : place_.on_device() ? Allocation::Place::device
+                                          : Allocation::Place::host;
         try {
             require(!limit_ || reserved_ + capacity <= limit_, CUDA_ERROR_OUT_OF_MEMORY);
-            begin = memory.allocate(like, capacity, MemoryMap::alignment, device_.budget());
+            begin = memory.allocate(like, capacity, MemoryMap::alignment, budget());
         } catch (const Failure&) {
             // What streams have yet to give back may be enough: first what is spare, then that.
             if (attempt == 2) throw;
@@ -185,7 +284,7 @@ void Pool::drop_spare(std::size_t keep) {
         spare_.erase(largest);
         blocks_.erase(begin);
         reserved_ -= capacity;
-        Driver::get().memory.release(begin, device_.budget());
+        Driver::get().memory.release(begin, budget());
     }
 }
 

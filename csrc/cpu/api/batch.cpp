@@ -43,10 +43,10 @@ CUresult copies(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
 }
 
 std::shared_ptr<Pool> pool_at(const CUmemLocation* place, CUmemAllocationType type, bool first) {
-    require(place && type == CU_MEM_ALLOCATION_TYPE_PINNED);
-    require(place->type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
-    Device& device = Driver::get().device(place->id);
-    return first ? device.default_pool() : device.pool();
+    require(place);
+    require(place->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA, CUDA_ERROR_NOT_SUPPORTED);
+    const PoolPlace where = PoolPlace::of(type, *place, false);
+    return first ? Pool::default_of(where) : Pool::current_of(where);
 }
 
 }  // namespace
@@ -96,7 +96,10 @@ CUPOLA_API CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* place,
 CUPOLA_API CUresult cuMemSetMemPool(CUmemLocation* place, CUmemAllocationType type,
                                     CUmemoryPool pool) {
     return entry([&] {
-        pool_at(place, type, false);
-        return cuDeviceSetMemPool(place->id, pool);
+        auto fresh = Driver::get().pools.get(pool, CUDA_ERROR_INVALID_VALUE);
+        const auto before = pool_at(place, type, false);
+        require(fresh->place() == before->place() && !fresh->imported());
+        Pool::set_current(std::move(fresh));
+        return CUDA_SUCCESS;
     });
 }

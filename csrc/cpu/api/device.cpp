@@ -200,8 +200,8 @@ CUPOLA_API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
     return entry([&] {
         Device& device = Driver::get().device(ordinal);
         auto pool = Driver::get().pools.get(handle, CUDA_ERROR_INVALID_VALUE);
-        require(&pool->device() == &device && !pool->imported());
-        device.set_pool(std::move(pool));
+        require(pool->place().on_device() && &pool->device() == &device && !pool->imported());
+        Pool::set_current(std::move(pool));
         return CUDA_SUCCESS;
     });
 }

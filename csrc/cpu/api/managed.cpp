@@ -15,7 +15,7 @@ namespace {
 void require_managed(CUdeviceptr address, size_t bytes) {
     require(bytes > 0);
     const auto found = Driver::get().memory.at(address);
-    require(found && found->kind == Allocation::Kind::managed && bytes <= found->end() - address);
+    require(found && found->is_managed() && bytes <= found->end() - address);
 }
 
 void require_place(CUmemLocation place) {

@@ -45,23 +45,25 @@ void put_unknown(void* data, CUpointer_attribute attribute) {
 
 CUresult put_known(void* data, CUpointer_attribute attribute, const Allocation& of,
                    CUdeviceptr address) {
-    const bool managed = of.kind == Allocation::Kind::managed;
+    const bool managed = of.is_managed();
+    const bool on_host = of.on_host() || of.place == Allocation::Place::host;
     switch (static_cast<int>(attribute)) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
             put<const void*>(data, of.kind == Allocation::Kind::pool ? nullptr : of.context);
             break;
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            put<unsigned>(data, of.on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
+            put<unsigned>(data, on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
             break;
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            if (!of.open) return CUDA_ERROR_INVALID_VALUE;
             put<CUdeviceptr>(data, address);
             break;
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-            if (!of.on_host() && !managed) return CUDA_ERROR_INVALID_VALUE;
+            if (!on_host && !managed) return CUDA_ERROR_INVALID_VALUE;
             put<CUdeviceptr>(data, address);
             break;
         case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-            put<bool>(data, of.sync_memops);
+            put<bool>(data, of.sync_memops || of.place == Allocation::Place::managed);
             break;
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
             put<unsigned long long>(data, of.id);

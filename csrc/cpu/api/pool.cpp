@@ -52,9 +52,14 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
         const auto from = pool_of(pool);
         *out = 0;
         if (bytes == 0) return CUDA_SUCCESS;
-        if (!capture) Capture::forbid();
-        *out = capture ? captured(*capture, *stream, from->device(), bytes)
-                       : from->allocate(*stream, bytes);
+        if (!capture) {
+            Capture::forbid();
+            *out = from->allocate(*stream, bytes);
+            return CUDA_SUCCESS;
+        }
+        // A graph's memory is a device's.
+        require(from->place().on_device() && !from->place().managed(), CUDA_ERROR_NOT_SUPPORTED);
+        *out = captured(*capture, *stream, from->device(), bytes);
         return CUDA_SUCCESS;
     });
 }
@@ -112,19 +117,18 @@ CUPOLA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* pro
     return entry([&] {
         require(out && properties);
         Capture::forbid();
-        require(properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
-        require(properties->location.type != CU_MEM_LOCATION_TYPE_INVALID);
-        require(properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
-        require(properties->location.id >= 0 &&
-                static_cast<std::size_t>(properties->location.id) < Driver::get().devices.size());
+        const auto place = PoolPlace::of(properties->allocType, properties->location, true);
+        require(!place.managed() || (properties->maxSize == 0 && properties->usage == 0));
         constexpr unsigned known =
             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
         require((properties->handleTypes & ~known) == 0);
         require(!(properties->handleTypes & CU_MEM_HANDLE_TYPE_FABRIC), CUDA_ERROR_NOT_SUPPORTED);
-        Device& device = Driver::get().device(properties->location.id);
-        const auto pool = properties->handleTypes == CU_MEM_HANDLE_TYPE_NONE
-                              ? Pool::make(device, properties->maxSize, false)
-                              : Pool::make_shareable(device, properties->maxSize);
+        const bool shared = properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
+        require(!shared || (!place.managed() && place.location.type != CU_MEM_LOCATION_TYPE_HOST));
+        require(!shared || place.on_device(), CUDA_ERROR_NOT_SUPPORTED);
+        const auto pool = shared ? Pool::make_shareable(Driver::get().device(place.location.id),
+                                                        properties->maxSize)
+                                 : Pool::make(place, properties->maxSize, false);
         *out = pool->handle();
         return CUDA_SUCCESS;
     });
@@ -135,7 +139,8 @@ CUPOLA_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
         auto pool = pool_of(handle);
         require(!pool->is_default());
         require(Driver::get().pools.remove(handle) != nullptr);
-        if (pool->device().pool() == pool) pool->device().set_pool(pool->device().default_pool());
+        if (!pool->imported() && Pool::current_of(pool->place()) == pool)
+            Pool::set_current(Pool::default_of(pool->place()));
         pool->retire();
         return CUDA_SUCCESS;
     });
@@ -170,20 +175,31 @@ CUPOLA_API CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute
     });
 }
 
-// All devices are one host memory: every device reads and writes every pool, whatever is set.
+// All devices are one host memory: every device reads and writes every device's pool, whatever is
+// set. A pool of the host's is open to all devices or to none, by the last word on any.
 
 CUPOLA_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access,
                                        size_t count) {
     return entry([&] {
         const auto which = pool_of(pool);
         require(access && count);
+        const bool devices = which->place().on_device() && !which->place().managed();
         for (size_t i = 0; i < count; ++i) {
-            require(access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-            const Device& device = Driver::get().device(access[i].location.id);
-            require(access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ);
-            require(&device != &which->device() ||
-                        access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+            const CUmemAccessDesc& each = access[i];
+            const bool on_host = each.location.type == CU_MEM_LOCATION_TYPE_HOST;
+            require(on_host || each.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+            if (on_host) {  // it reads the host's pools and managed ones, and no device's
+                require(!devices && (each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
+                                     which->place().managed()),
+                        CUDA_ERROR_NOT_SUPPORTED);
+                continue;
+            }
+            const Device& device = Driver::get().device(each.location.id);
+            require(each.flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
+            require(!devices || &device != &which->device() ||
+                        each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
                     CUDA_ERROR_INVALID_DEVICE);
+            which->open(each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
         }
         return CUDA_SUCCESS;
     });
@@ -192,11 +208,13 @@ CUPOLA_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc*
 CUPOLA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool,
                                        CUmemLocation* location) {
     return entry([&] {
-        pool_of(pool);
-        require(flags && location && location->type == CU_MEM_LOCATION_TYPE_DEVICE);
-        require(location->id >= 0 &&
-                static_cast<std::size_t>(location->id) < Driver::get().devices.size());
-        *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        const auto which = pool_of(pool);
+        require(flags && location && location->type != CU_MEM_LOCATION_TYPE_NONE);
+        const auto from = PoolPlace::of(CU_MEM_ALLOCATION_TYPE_PINNED, *location, false);
+        // Of managed memory, which all reach, NVIDIA's driver says nothing.
+        const bool access = !which->place().managed() &&
+                            (from.on_device() ? which->open() : !which->place().on_device());
+        *flags = access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
         return CUDA_SUCCESS;
     });
 }
