@@ -3,6 +3,7 @@
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/green_context.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -238,6 +239,7 @@ std::shared_ptr<Stream> Stream::from(CUstream handle) {
     // Any other tells its context: it does not matter which is current, or whether any is.
     auto stream = Driver::get().streams.get(handle, CUDA_ERROR_INVALID_HANDLE);
     stream->context_->check();
+    require(!stream->green || stream->green->alive(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return stream;
 }
 

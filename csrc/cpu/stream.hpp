@@ -18,6 +18,7 @@ namespace cupola::cpu {
 
 class Capture;
 class Context;
+class GreenContext;
 
 class Stream : public std::enable_shared_from_this<Stream> {
   public:
@@ -63,6 +64,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
     // What is put on the stream becomes part of; null: it is queued. With Graph::mutex.
     std::shared_ptr<Capture> capture;
+    // That the stream was made for; null for most.
+    std::shared_ptr<const GreenContext> green;
     Hints hints;
 
   private:

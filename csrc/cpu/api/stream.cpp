@@ -7,6 +7,7 @@
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
+#include "cpu/green_context.hpp"
 #include "cpu/host_function.hpp"
 #include "cpu/pool.hpp"
 
@@ -51,6 +52,8 @@ CUPOLA_API CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int fl
 CUPOLA_API CUresult cuStreamDestroy_v2(CUstream handle) {
     return entry([&] {
         Context::current();
+        const auto found = Driver::get().streams.find(handle);
+        require(!found || !found->green || found->green->alive(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         const auto stream = Driver::get().streams.remove(handle);
         if (stream) Capture::leave(*stream);
         return stream ? stream->context_pointer()->error() : CUDA_ERROR_INVALID_HANDLE;
@@ -175,10 +178,15 @@ CUPOLA_API CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
     return cuStreamGetCtx(Stream::per_thread(stream), context);
 }
 
-// There are no green contexts here, so no stream has one.
-CUPOLA_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
-    if (green) *green = nullptr;
-    return cuStreamGetCtx(stream, context);
+// A stream of a green context has that in place of its context.
+CUPOLA_API CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
+    return entry([&] {
+        require(context && green);
+        const auto stream = Stream::from(handle);
+        *green = stream->green ? stream->green->handle() : nullptr;
+        *context = stream->green ? nullptr : stream->context_pointer()->handle();
+        return CUDA_SUCCESS;
+    });
 }
 CUPOLA_API CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, CUgreenCtx* green) {
     return cuStreamGetCtx_v2(Stream::per_thread(stream), context, green);
