@@ -180,12 +180,12 @@ def test_what_is_not_implemented_says_so(cuda, own):
     _, function, _ = ask(cuda, "cuGLGetDevices", 13000)
     call = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int)(function)
     assert call(None, None, 0, 1) == NOT_SUPPORTED
-    assert cuda.code("cuCoredumpGetAttribute", *[c_void_p()] * 3) == NOT_SUPPORTED
+    assert cuda.code("cuMulticastCreate", *[c_void_p()] * 2) == NOT_SUPPORTED
 
 
 def test_what_is_not_implemented_before_init(passes, own):
     passes(
-        "assert cuda.code('cuCoredumpGetAttribute', 0, 0, 0) == NOT_INITIALIZED",
+        "assert cuda.code('cuMulticastCreate', 0, 0) == NOT_INITIALIZED",
         start=False,
     )
 
