@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import sys
 import threading
 import time
 
@@ -24,8 +25,12 @@ ALLOCATIONS = 10**5 if FULL else 3000
 LOADS = 10**4 if FULL else 150
 PIPELINES = 10**4 if FULL else 500
 SECONDS = 60 if FULL else 3
-# Bytes that allocators and pools may keep of what was freed; one leak a call is far more.
+# Bytes that the system's allocator and pools may keep of what was freed.
 HOST_GROWTH, DEVICE_GROWTH = 2 * 2**20, 8 * 2**20
+# What is allocated is counted exactly: in a part of the work without a leak it may differ by this,
+# and by no more for each call. The smallest leak is one block, of 32 bytes of malloc's.
+SLACK_BYTES, SLACK_BLOCKS = 512, 10  # a look's own record is 7 blocks
+BYTES_A_CALL, BLOCKS_A_CALL = 1, 0.05
 PARTS = 5  # of the work; the first fills pools and caches
 
 
@@ -35,6 +40,27 @@ def host_bytes():
     with open("/proc/self/statm") as file:
         _, resident, shared = file.read().split()[:3]
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+class MallocInfo(ctypes.Structure):
+    """struct mallinfo2 of glibc."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def allocated():
+    """(bytes by malloc, blocks of Python's own allocator) that are in use."""
+    info = ctypes.CDLL(None).mallinfo2
+    info.restype = MallocInfo
+    gc.collect()
+    now = info()
+    return now.uordblks + now.hblkhd, sys.getallocatedblocks()
 
 
 def device_bytes():
@@ -60,9 +86,11 @@ class Watch:
         self.look()
 
     def look(self):
-        self.looks.append((host_bytes(), device_bytes()))
+        device = device_bytes()  # waits for the work first
+        self.looks.append((host_bytes(), device, *allocated()))
 
-    def check(self, what, host_growth=HOST_GROWTH):
+    def check(self, what, calls=None, host_growth=HOST_GROWTH):
+        """`calls` of each part, where nothing but the work allocates."""
         self.look()
         first, last = self.looks[0], self.looks[-1]
         self.say(
@@ -71,10 +99,11 @@ class Watch:
             f"device {(last[1] - first[1]) / 1024:+.0f} KiB to {last[1] / 2**20:.1f} MiB"
         )
         steps = list(zip(self.looks, self.looks[1:], strict=False))
-        host, device = (
-            min(after[which] - before[which] for before, after in steps) * len(steps)
-            for which in (0, 1)
-        )
+        least = [min(after[n] - before[n] for before, after in steps) for n in range(4)]
+        host, device = least[0] * len(steps), least[1] * len(steps)
+        if calls:
+            assert least[2] <= SLACK_BYTES + calls * BYTES_A_CALL, self.looks
+            assert least[3] <= SLACK_BLOCKS + calls * BLOCKS_A_CALL, self.looks
         # A GPU is shared with other tests of the same time, unless this is the long run.
         if FULL or cupola.driver.info().kind == "cpu":
             assert device < DEVICE_GROWTH, self.looks
@@ -104,9 +133,24 @@ def stays_flat(say):
             work(part)
             watch.look()
         work(count - (PARTS - 1) * part)
-        watch.check(f"{count - part} {what}")
+        watch.check(f"{count - part} {what}", part)
 
     return stays_flat
+
+
+def test_the_smallest_leak_is_seen(driver, stays_flat):
+    malloc, kept = ctypes.CDLL(None).malloc, []
+
+    def leak(count):
+        for _ in range(count):
+            malloc(1)
+
+    def keep(count):
+        kept.extend(object() for _ in range(count))
+
+    for work in (leak, keep):
+        with pytest.raises(AssertionError):
+            stays_flat(work, 5000, "leaks")
 
 
 def test_launches(driver, stays_flat):
@@ -235,4 +279,4 @@ def test_eight_threads_on_eight_streams(driver, say):
         thread.join()
     assert not failures, failures
     assert len(rounds) == 8 and min(rounds) > 0
-    watch.check(f"{sum(rounds)} rounds of eight threads", 8 * HOST_GROWTH)
+    watch.check(f"{sum(rounds)} rounds of eight threads", host_growth=8 * HOST_GROWTH)
