@@ -1,6 +1,7 @@
 # cython: language_level=3
 # tests/extending.pyx - what a module of somebody else can do, for test_extending.py.
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
 
 from cupola.array cimport Array
 from cupola.device cimport Device
@@ -71,6 +72,16 @@ def packed(Kernel kernel, double a, Array x, Array out, Stream stream, unsigned 
         kernel.put_pointer(buffer, 3, target)
         kernel.put_uint(buffer, 4, n)
         kernel.launch_packed(grid, threads, buffer, stream, 0)
+
+
+def packed_int(Kernel kernel, size_t index, int64_t value):
+    """A buffer whose bytes were 0x55 each before put_int."""
+    cdef char[64] buffer
+    memset(buffer, 0x55, sizeof(buffer))
+    assert kernel.buffer_bytes() <= sizeof(buffer)
+    with nogil:
+        kernel.put_int(buffer, index, value)
+    return buffer[:sizeof(buffer)]
 
 
 def there_and_back(const unsigned char[::1] values, Memory first, Memory second, Stream stream):

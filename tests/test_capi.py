@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cupola
 from cupola import paths
 
 HERE = Path(__file__).parent
@@ -163,6 +164,16 @@ def test_null_pointers_are_errors(driver):
     out = ctypes.c_void_p()
     assert library.cupola_module_load(0, b"", ctypes.c_size_t(0), ctypes.byref(out)) == 5
     assert library.cupola_last_error() == b"the image is empty"
+
+
+def test_a_graph_knows_its_device(driver):
+    library = ctypes.CDLL(paths.library())
+    for device in cupola.devices():
+        graph = ctypes.c_void_p()
+        assert library.cupola_graph_create(device.index, ctypes.byref(graph)) == 0
+        assert library.cupola_graph_device(graph) == device.index
+        library.cupola_graph_release(graph)
+    assert library.cupola_graph_device(None) == -1
 
 
 def test_saxpy_of_any_alignment(driver):

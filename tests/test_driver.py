@@ -185,6 +185,32 @@ def test_import_initialises_no_driver():
     good(code, CUPOLA_DRIVER="cuda")  # would fail if it were looked for
 
 
+def test_select_comes_before_the_environment(tmp_path):
+    answer = good(
+        "import cupola; cupola.driver.select('cpu'); i = cupola.driver.info(); print(i.kind)",
+        CUPOLA_DRIVER=tmp_path / "nothing.so",
+    )
+    assert answer.stdout == "cpu\n"
+    refused = run(
+        f"import cupola; cupola.driver.select({str(tmp_path / 'no.so')!r}); {INFO}",
+        CUPOLA_DRIVER="cpu",
+    )
+    assert refused.returncode == 1 and f"{tmp_path / 'no.so'}" in refused.stderr
+
+
+def test_select_is_refused_once_a_driver_is_loaded():
+    code = """
+import cupola
+before = cupola.driver.info().path
+try:
+    cupola.driver.select("cuda")
+except cupola.Error as error:
+    print(error)
+assert cupola.driver.info().path == before
+"""
+    assert "loaded" in good(code, CUPOLA_DRIVER="cpu").stdout
+
+
 def test_report_names_each_place():
     code = "import cupola; cupola.driver.info(); print(cupola.paths.report())"
     text = good(code, CUPOLA_DRIVER="auto").stdout

@@ -256,6 +256,21 @@ def test_a_buffer_of_ones_own(extending, saxpy):
         extending.packed(saxpy, 2.0, x, out, None, 4096)
 
 
+def test_a_signed_integer_in_a_buffer(extending, driver):
+    """At its place, in its size, and no other byte is written."""
+    kernel = cupola.load(images.SCALE)["scale"]
+    [offset] = [4 * n for n in range(16) if not extending.packed_int(kernel, 2, 0)[4 * n]]
+    for value in (-3, 2**31 - 1, -(2**31)):
+        data = extending.packed_int(kernel, 2, value)
+        assert data[offset : offset + 4] == value.to_bytes(4, "little", signed=True)
+        assert set(data[:offset] + data[offset + 4 :]) == {0x55}
+    for value in (2**33, -(2**33)):
+        with pytest.raises(cupola.ArgumentError, match="32-bit integer"):
+            extending.packed_int(kernel, 2, value)
+    with pytest.raises(cupola.ArgumentError):
+        extending.packed_int(kernel, 9, 1)
+
+
 def test_copies(extending, driver):
     stream = cupola.Stream()
     values = bytes(range(256)) * 4
