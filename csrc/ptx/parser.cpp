@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "ptx/device_runtime.hpp"
 #include "ptx/outline.hpp"
 
 namespace cupola::ptx {
 
-Module parse(std::string_view source) { return Parser(source, lex(source)).run(); }
+namespace {
 
-Module parse(std::string_view source, const std::vector<Piece>& pieces) {
+Module parse_all(std::string_view source, const std::vector<Piece>& pieces) {
     std::vector<Token> tokens;
     for (const Piece& piece : pieces) {
         if (!tokens.empty()) tokens.pop_back();  // the end of the piece before
@@ -19,6 +20,19 @@ Module parse(std::string_view source, const std::vector<Piece>& pieces) {
     }
     if (tokens.empty()) tokens = lex({});
     return Parser(source, std::move(tokens)).run();
+}
+
+}  // namespace
+
+Module parse(std::string_view source) { return parse(source, {{source, 1}}); }
+
+Module parse(std::string_view source, const std::vector<Piece>& pieces) {
+    Module module = parse_all(source, pieces);
+    const std::vector<Piece> missing = device_runtime(module);
+    if (missing.empty()) return module;
+    std::vector<Piece> all = pieces;
+    all.insert(all.end(), missing.begin(), missing.end());
+    return parse_all(source, all);
 }
 
 Parser::Parser(std::string_view source, std::vector<Token> tokens)
