@@ -196,8 +196,8 @@ def test_nvrtc_saxpy_beside_cpp(driver, tmp_path, nvrtc):
     text = run(bench, "--rounds", 1, "--elements", 100_000, folder=tmp_path)
     for what in ("kernel", "application", "process's start, imports and end"):
         for name in ("C++", "cupola"):
-            row = re.search(rf"^{re.escape(f'{what}, {name}')} +([\d.]+) ms", text, re.MULTILINE)
-            assert row and float(row[1]) > 0, text
+            row = re.search(rf"^{re.escape(f'{what}, {name}')} +([\d.,]+) ms", text, re.MULTILINE)
+            assert row and float(row[1].replace(",", "")) > 0, text
 
 
 def test_convolution(driver, tmp_path, nvrtc, plots):
