@@ -170,7 +170,7 @@ def run(mib=None, rounds=7):
     rows = measure(ways, check_light, rounds)
     part = x[: min(n, 64 << 20)]
     took = locking(part)
-    name = f"page-locking {part.nbytes >> 20} MiB in place, and letting go"
+    name = f"page-locking {part.nbytes >> 20} MiB in place, and unlocking it"
     note = f"{part.nbytes / took / 1e9:.1f} GB/s"
     rows.append(records.Row(name, took * 1e3, "ms", note=note))
 

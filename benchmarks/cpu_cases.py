@@ -31,9 +31,9 @@ class Case:
     def differing(self, result, expected, peer=False):
         """How many elements of a kernel's result are further than the tolerance from the loop's.
 
-        `peer`: by a compiler that fuses other products, or none. Up to 64 ULP of the largest are
-        its due then, and one element in a hundred, since orbits on a border take another number of
-        steps.
+        `peer`: the result of a compiler that fuses other products, or none. Elements may then be
+        64 ULP of the largest apart. One in a hundred may be further, since orbits on a border take
+        another number of steps.
         """
         result = self.finish(result) if self.finish else result
         if peer:

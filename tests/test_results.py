@@ -150,7 +150,7 @@ def test_a_command_writes_its_record(driver, tmp_path):
 
 
 def test_kernels_that_the_cpu_device_is_measured_by(tmp_path, monkeypatch):
-    """Small ones, interpreted: each gives what its OpenMP loop gives, and a wrong one is seen."""
+    """Small ones, interpreted: each gives what its loop gives; one wrong element is found."""
     bench = importlib.import_module("bench_cpu_device")
     cases = importlib.import_module("cpu_cases").cases(8)
     monkeypatch.setattr(bench, "RUNS", 1)
