@@ -396,3 +396,16 @@ def test_refused(text, driver):
     with pytest.raises(ptx.DriverError) as error:
         driver.load(text_of(text))
     assert error.value.code in (ptx.INVALID_PTX, ptx.UNSUPPORTED_VERSION)
+
+
+@pytest.mark.parametrize("kind", ["", ".multicast::cluster"])
+def test_a_bulk_copy_of_no_bytes_to_nowhere(kind, driver):
+    """The fuzzer found it: null was taken for a fault that nobody had noted, and the process died."""
+    if driver.on_hardware:
+        pytest.skip("a fault there is the end of the process's context")
+    mask = ", 1" if kind else ""
+    text = f""".version 8.6\n.target sm_90\n.address_size 64
+    .visible .entry k() .reqnctapercluster 2, 1, 1 {{ .reg .b64 %rd<4>; .reg .b32 %r<4>; mov.u64 %rd0, 0; mov.u32 %r0, 0; mov.u64 %rd2, 0x7fffffffffffff00;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{kind} [%rd2], [%rd0], %r0, [%rd2]{mask}; ret; }}"""
+    done = ptx.in_child(text, "module.launch('k', 2, 40, [])")
+    assert done.stdout == f"code {ptx.ILLEGAL_ADDRESS}\n", done.stderr  # there is no mbarrier

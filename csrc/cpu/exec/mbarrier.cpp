@@ -169,6 +169,12 @@ template <bool Parity, bool Waits>
     return ip + 1;
 }
 
+// They may overlap, and be none, from or to null.
+void move_bytes(std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+    if (bytes != 0)
+        std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+}
+
 // An asynchronous copy's report to the block's object and to those of the cluster's other blocks.
 [[gnu::noinline]] const Code* multicast(const Code* ip, Warp& w, std::byte* r) {
     BlockState& block = block_of(w);
@@ -184,8 +190,7 @@ template <bool Parity, bool Waits>
             const auto rank = static_cast<unsigned>(__builtin_ctz(left));
             const std::uint64_t copy = place_in_block(block, rank, to[lane]);
             if (!block.bulk(w, ip, lane, copy, size[lane], true)) return stop_faulted(w);
-            std::memmove(reinterpret_cast<void*>(copy), reinterpret_cast<const void*>(from[lane]),
-                         size[lane]);
+            move_bytes(copy, from[lane], size[lane]);
             if (!report_bytes(w, ip, lane, place_in_block(block, rank, object[lane]), size[lane]))
                 return stop_faulted(w);
         }
@@ -226,8 +231,7 @@ template <bool Parity, bool Waits>
         if (!block.bulk(w, ip, lane, to[lane], size[lane], true) ||
             !block.bulk(w, ip, lane, from[lane], size[lane], false))
             return stop_faulted(w);
-        std::memmove(reinterpret_cast<void*>(to[lane]), reinterpret_cast<const void*>(from[lane]),
-                     size[lane]);
+        move_bytes(to[lane], from[lane], size[lane]);
     }
     return ip + 1;
 }

@@ -94,8 +94,9 @@ bool BlockState::bulk(Warp& w, const Code* ip, unsigned lane, std::uint64_t addr
               "a bulk copy of bytes that are no multiple of 16", bytes);
         return false;
     }
-    return reach(w, ip, lane, address, bytes, 16,
-                 write ? watch::Touch::write : watch::Touch::read) != nullptr;
+    // Of nothing, null is as good a place as another.
+    const watch::Touch how = write ? watch::Touch::write : watch::Touch::read;
+    return reach(w, ip, lane, address, bytes, 16, how) != nullptr || (address == 0 && bytes == 0);
 }
 
 std::uintptr_t BlockState::readable_until(const Warp& w, unsigned lane,
