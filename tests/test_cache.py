@@ -331,14 +331,14 @@ def test_it_is_bounded(driver, place, monkeypatch, compilations):
 
 @pytest.mark.parametrize(
     "text, size",
-    [("", 512 << 20), ("1000", 1000), ("64K", 64 << 10), ("3m", 3 << 20), (" 2G ", 2 << 30)],
+    [("", 512 << 20), ("1000", 1000), ("64K", 64 << 10), ("3m", 3 << 20), (" 2GiB ", 2 << 30)],
 )
 def test_sizes(monkeypatch, text, size):
     monkeypatch.setenv("CUPOLA_CACHE_SIZE", text)
     assert cache.limit() == size
 
 
-@pytest.mark.parametrize("text", ["many", "-1", "1T", "1.5M", "9" * 30])
+@pytest.mark.parametrize("text", ["many", "-1", "1T", "1.5M", "4MB", "9iB", "9" * 30])
 def test_wrong_sizes(driver, monkeypatch, place, text):
     monkeypatch.setenv("CUPOLA_CACHE_SIZE", text)
     with pytest.raises(cupola.ArgumentValueError, match="CUPOLA_CACHE_SIZE"):

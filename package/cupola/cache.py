@@ -59,8 +59,8 @@ def limit() -> int:
     read = re.fullmatch(r"(\d{1,15})([KMG]?)(?:(?<=[KMG])IB)?", asked.upper())
     if read is None:
         raise ArgumentValueError(
-            f'CUPOLA_CACHE_SIZE is "{asked}"; expected a number of bytes, as in 1000000, 64K, 512MiB '
-            "or 2G"
+            f'CUPOLA_CACHE_SIZE is "{asked}"; expected a number of bytes, as in 1000000, 64K, '
+            "512MiB or 2G"
         )
     return int(read[1]) * _UNITS[read[2]]
 
