@@ -39,7 +39,9 @@ CASES = [(w, k) for w in DIFFERENT for k in ("function", "result", "kernel")
 @pytest.mark.parametrize(("what", "kind"), CASES)
 def test_a_definition_differs_from_its_declaration(what, kind, driver):
     declared, defined, message = DIFFERENT[what]
-    form = {"function": ".func f({});", "result": ".func ({}) f();", "kernel": ".entry f({});"}[kind]
+    form = {"function": ".func f({});", "result": ".func ({}) f();", "kernel": ".entry f({});"}[
+        kind
+    ]
     text = form.format(declared) + "\n" + form.format(defined).replace(";", " { ret; }\n")
     log = refused(text + KERNEL + "ret; }\n")
     if not driver.on_hardware:

@@ -19,7 +19,9 @@ CALL = KERNEL.format("call f;")
 F = ".func f() { ret; }\n"
 SHARED = KERNEL.format("mov.u32 s, 7; st.shared.u32 [x], s; ld.shared.u32 r, [x];")
 OTHER = ".visible .entry k2() { .reg .b32 r; ld.shared.u32 r, [x]; st.shared.u32 [x], r; ret; }"
-GIVE = "{{ .param {0} a; .param .b32 b; st.param.b32 [a], 5; call (b), f, (a); ld.param.b32 r, [b]; }}"
+GIVE = (
+    "{{ .param {0} a; .param .b32 b; st.param.b32 [a], 5; call (b), f, (a); ld.param.b32 r, [b]; }}"
+)
 ADD = ".visible .func (.param {1} o) f(.param {0} a) {{ .reg .b32 r; ld.param.b32 r, [a]; add.u32 r, r, 2; st.param.b32 [o], r; ret; }}\n"
 
 

@@ -198,13 +198,20 @@ KERNELS = """.visible .entry other() { ret; }
 def test_addresses_of_kernels(driver, load):
     declared = ".visible .entry k(.param .u64 p);\n"
     body = "mov.u64 %d2, k; mov.u64 %d3, other; ld.global.u64 %d4, [table+8]; ld.global.u64 %d5, [table+16]; setp.eq.u64 %p0, %d2, %d4; setp.eq.u64 %p1, %d3, %d5; setp.ne.u64 %p2, %d2, %d3;"
-    body += "selp.u32 v.x, 1, 0, %p0; selp.u32 v.y, 1, 0, %p1; selp.u32 v.z, 1, 0, %p2; setp.ne.u64 %p0, %d2, 0; selp.u32 v.w, 1, 0, %p0;" + STORE4
+    body += (
+        "selp.u32 v.x, 1, 0, %p0; selp.u32 v.y, 1, 0, %p1; selp.u32 v.z, 1, 0, %p2; setp.ne.u64 %p0, %d2, 0; selp.u32 v.w, 1, 0, %p0;"
+        + STORE4
+    )
     assert np.array_equal(run(load, body, declared + KERNELS), words(1, 1, 1, 1))
 
 
 def test_addresses_of_kernels_in_a_large_text(driver, load):
     """Whose kernels are read one by one."""
-    fill = ".visible .entry big(.param .u64 p) { .reg .b32 %r<3>;\n" + "mov.u32 %r1, 5;\n" * 5000 + "ret; }\n"
+    fill = (
+        ".visible .entry big(.param .u64 p) { .reg .b32 %r<3>;\n"
+        + "mov.u32 %r1, 5;\n" * 5000
+        + "ret; }\n"
+    )
     other = ".visible .entry other() { ret; }\n"
     body = "mov.u64 %d2, other; mov.u64 %d3, other; setp.eq.u64 %p0, %d2, %d3; setp.ne.u64 %p1, %d2, 0; selp.u32 v.x, 1, 0, %p0; selp.u32 v.y, 1, 0, %p1; st.global.v2.u32 [%d0], {v.x, v.y};"
     assert np.array_equal(run(load, body, fill + other), words(1, 1))
@@ -265,4 +272,6 @@ def test_ptxas_takes_and_refuses_the_same(tmp_path):
         assert takes(text_of(body)), what
     for body in list(REFUSED)[::5]:
         if len(body) < 1000:
-            assert not takes(text_of(body, ".func (.reg .u32 s) g(.reg .u32 x) { mov.u32 s, x; ret; }\n")), body
+            assert not takes(
+                text_of(body, ".func (.reg .u32 s) g(.reg .u32 x) { mov.u32 s, x; ret; }\n")
+            ), body
