@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import rotation
 
 # Asked in a process of its own: the tests decide themselves when a driver is initialised.
 HAS_GPU = """
@@ -87,7 +88,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 # What takes minutes begins first where files are dealt out, the longest before the others.
-LONGEST = ("sanitizer", "install", "fuzz")
+LONGEST = ("sanitizer", "install", "fuzz", "compiled")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -115,7 +116,8 @@ def pytest_report_header(config):
         for name, version in sorted(found.items())
         if name and name.startswith(PEERS)
     ]
-    return f"CUPOLA_DRIVER={os.environ['CUPOLA_DRIVER']}\npeers: {', '.join(peers)}"
+    choices = f"CUPOLA_DRIVER={os.environ['CUPOLA_DRIVER']}, rotation {rotation.number()}"
+    return f"{choices}\npeers: {', '.join(peers)}"
 
 
 @pytest.fixture(scope="session")

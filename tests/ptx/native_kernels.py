@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - PTX text is wide
 """Kernels that run interpreted and as machine code: run as a program, prints what each gives.
 
-``python -m ptx.native_kernels`` prints a line for each kernel: how it ran, and a hash of its
-results. The environment says how: CUPOLA_CPU_MODE.
+``python -m ptx.native_kernels NUMBER`` prints a line for each kernel: how it ran, and a hash of its
+results. The environment says how: CUPOLA_CPU_MODE. The number chooses spellings of the table's rows.
 """
 
 import ctypes
@@ -206,16 +206,18 @@ def in_parts():
     }
 
 
-def row_kernels(every):
-    """One kernel of each n-th row of the table that computes on registers."""
+def row_kernels(rotation):
+    """A kernel of each row of the table that computes on registers, in one of its spellings: in
+    another for the next number, so that all have their turn.
+    """
     kernels = []
-    for row in test_rows.COMPUTED[::every]:
-        for opcode, _, t, t2 in row.opcodes():
-            constant = 0xE8 if "imm" in row.shapes else None
-            if t != "b128":
-                number = len(kernels)
-                kernels.append(test_rows.Kernel(number, row, opcode, t, t2, constant))
-                break
+    for row in test_rows.COMPUTED:
+        constants = (0x1B, 0xE8, 0x96) if "imm" in row.shapes else (None,)
+        opcodes = [(opcode, t, t2) for opcode, _, t, t2 in row.opcodes() if t != "b128"]
+        if opcodes:
+            spelled = opcodes[rotation % len(opcodes)]
+            constant = constants[rotation % len(constants)]
+            kernels.append(test_rows.Kernel(len(kernels), row, *spelled, constant))
     return kernels
 
 
@@ -251,11 +253,11 @@ def run_bodies(module, bodies):
             print(name, grid, execution(module, name), hashed(out))
 
 
-def main(every):
+def main(rotation):
     driver = Driver()
     for bodies in (BODIES, in_parts()):
         run_bodies(driver.load(text_of(bodies)), bodies)
-    kernels = row_kernels(every)
+    kernels = row_kernels(rotation)
     module = driver.load(HEAD + "".join(kernel.text for kernel in kernels))
     rng = random.Random(5)
     for kernel in kernels:
