@@ -18,8 +18,8 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs wheel test lint lint-python lint-cython lint-format lint-cpp format bench \
-    bench-cpu results gpu fuzz sanitize sweep clean
+.PHONY: demo build docs wheel test compiled lint lint-python lint-cython lint-format lint-cpp format \
+    bench bench-cpu results gpu fuzz sanitize sweep clean
 
 # An environment with what the build, the demo and the tests need. What brings nvcc and the
 # run-time compiler in is asked for only where the machine has none that suits.
@@ -64,6 +64,12 @@ demo: build
 # Two processes take a file each, one at a time (tests/conftest.py); PYTEST=-n0 is one for all.
 test: build
 	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
+
+# Hours of a compiler: all that `make test` runs as machine code in slices, one at each commit.
+compiled: build
+	@CUPOLA_CPU_MODE=compile $(BIN)/python -m pytest -n auto --driver=cpu $(PYTEST) \
+	    $$($(BIN)/python -c 'import sys; sys.path.insert(0, "tests"); \
+	    from compiled import test_arrays, test_ptx; print(*test_ptx.FILES, *test_arrays.FILES)')
 
 # `make -k lint` goes on after the first that complains.
 lint: lint-python lint-cython lint-format lint-cpp

@@ -1,4 +1,6 @@
-"""A plugin: how many arrays a run held against the bits of a GPU, and which tests it did not."""
+"""A plugin: how many arrays a run held against the bits of a GPU, which tests it did not, and which
+slices ran as machine code.
+"""
 
 from collections import Counter
 
@@ -12,6 +14,8 @@ def properties(reporter):
 
 def pytest_terminal_summary(terminalreporter):
     found = properties(terminalreporter)
+    for text in (text for kind, text in found if kind == "slice"):
+        terminalreporter.write_line(text)
     compared = [n for kind, n in found if kind == "compared"]
     elsewhere = sum(kind == "on another device" for kind, _ in found)
     if not compared and not elsewhere:
