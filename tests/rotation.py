@@ -1,7 +1,7 @@
 """Which slice of what is too much for one run is tested in this one.
 
 The number follows from the count of commits, so that successive commits test successive slices;
-CUPOLA_TEST_ROTATION names another. Without a repository it is the day.
+CUPOLA_TEST_ROTATION names another. Without a repository, or with a shallow one, it is the day.
 """
 
 import functools
@@ -13,15 +13,19 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
+def asked(*words):
+    """What git says; None where there is no repository, or no git."""
+    try:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
 @functools.cache
 def number():
     if named := os.environ.get("CUPOLA_TEST_ROTATION"):
         return int(named)
-    command = ["git", "rev-list", "--count", "HEAD"]
-    try:
-        counted = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    except FileNotFoundError:
-        counted = None
-    if counted is not None and counted.returncode == 0:
-        return int(counted.stdout)
+    if asked("rev-parse", "--is-shallow-repository") == "false":
+        return int(asked("rev-list", "--count", "HEAD"))
     return int(time.time() // 86400)
