@@ -31,6 +31,7 @@ SOURCES = {
     "package": {".py"},
     "examples": {".py", ".pyx", ".cu", ".cpp"},
 }
+LOAD = os.getloadavg()[0]  # when the command began; benchmarks run just before count, too
 GOAL = re.compile(r"(value|ratio) (<=|>=) (\d+(?:\.\d+)?)")
 
 
@@ -154,6 +155,7 @@ def host():
     return {
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)),
+        "load at the start": f"{LOAD:.1f}",
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
