@@ -135,7 +135,10 @@ std::shared_ptr<Pool> Pool::current_of(const PoolPlace& place) {
 
 void Pool::set_current(std::shared_ptr<Pool> pool) {
     const PoolPlace place = pool->place();
-    if (of_device(place)) return pool->device().set_pool(std::move(pool));
+    if (of_device(place)) {
+        Device& device = pool->device();
+        return device.set_pool(std::move(pool));
+    }
     std::lock_guard lock(other_pools().mutex);
     other_pools().at(place).current = std::move(pool);
 }

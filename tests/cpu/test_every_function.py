@@ -3,13 +3,16 @@
 import ctypes
 import pathlib
 import re
+import struct
 from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
+import numpy as np
 import pytest
 
 from .abi import *
 from .test_graph import FillParams, Graph, HostParams, kernel_params, line
 from .test_texture_reference import TEXT
+from .texture import ArrayShape, ResourceDesc, Textures, ViewDesc
 
 TESTS = pathlib.Path(__file__).parents[1]
 SOURCE = "".join(
@@ -19,18 +22,6 @@ DEFINED = dict(re.findall(r"CUPOLA_API\s+CUresult\s+(cu[A-Z]\w*)\(([^)]*)\)", SO
 ALIASES = dict(re.findall(r"CUPOLA_ALIAS\((cu\w+),\s*(cu\w+)\)", SOURCE))
 PER_THREAD_FORMS = [name for name in DEFINED if name.endswith(("_ptsz", "_ptds"))]
 
-# Functions that no test calls yet. A name may only be taken away.
-UNTESTED = {
-    "cuLinkAddFile",
-    "cuMemcpy3DPeerAsync",
-    "cuMemcpyBatchAsync",
-    "cuParamSetTexRef",
-    "cuTensorMapReplaceAddress",
-    "cuTexObjectGetResourceViewDesc",
-    "cuTexRefSetAddress2D_v3",
-    "cuTexRefSetMipmappedArray",
-}
-
 
 def named():
     """Names in the tests. What is put together of parts stands for all names that fit."""
@@ -38,9 +29,6 @@ def named():
     for path in TESTS.rglob("*"):
         if path.suffix in (".py", ".cu", ".cpp", ".c"):
             text = path.read_text()
-            text = text.replace(re.search(r"(?s)\nUNTESTED = .*?\n}", text).group(), "") if (
-                path == pathlib.Path(__file__)
-            ) else text  # fmt: skip
             words |= set(re.findall(r"\bcu[A-Z]\w*", text))
             forms |= set(re.findall(r'f"(cu[A-Z]\w*(?:\{[^}"]*\}\w*)+)"', text))
     patterns = [re.sub(r"\\\{.*?\\\}", r"\\w*", re.escape(form)) for form in forms]
@@ -52,7 +40,7 @@ def test_every_function_is_named_by_a_test():
     plain = set(DEFINED) - set(PER_THREAD_FORMS)
     assert len(plain) > 400
     unnamed = {name for name in plain if name not in words and not composed.fullmatch(name)}
-    assert unnamed == UNTESTED
+    assert unnamed == set()
 
 
 @pytest.mark.parametrize("alias", ALIASES)
@@ -327,3 +315,93 @@ def test_texture_references_tell_what_was_set(cuda):
     cuda.cuTexRefGetFormat(byref(texels), byref(channels), image)
     assert (texels.value, channels.value) == (2, 2)
     cuda.cuModuleUnload(module)
+
+
+@pytest.fixture
+def make(cuda):
+    made = Textures(lambda name, *arguments: getattr(cuda, name)(*arguments))
+    yield made
+    cuda.cuCtxSynchronize()
+    made.close()
+
+
+def test_texture_references_of_memory_and_levels(cuda, make):
+    """A pitched rectangle, an array of levels, and a function's own reference."""
+    module, image, found = cuda.module(TEXT), c_void_p(), c_void_p()
+    cuda.cuModuleGetTexRef(byref(image), module, b"image")
+    cuda.cuParamSetTexRef(cuda.function(module, "fetch"), -1, image)
+    memory, out = make.memory(np.arange(256, dtype="f4")), cuda.alloc(16)
+    shape = ArrayShape(4, 2, 0x20, 1)
+    cuda.cuTexRefSetAddress2D_v3(image, byref(shape), memory, 512)
+    cuda.cuTexRefGetAddress_v2(byref(found), image)
+    assert found.value == memory
+    assert cuda.code("cuTexRefSetAddress2D_v3", image, None, memory, 512) == INVALID_VALUE
+    levels = make.mipmapped([np.full((n, 1), n, "f4") for n in (8, 4)])
+    cuda.cuTexRefSetMipmappedArray(image, levels, 1)
+    cuda.cuTexRefGetMipmappedArray(byref(found), image)
+    assert found.value == levels.value
+    cuda.cuMemFree_v2(out)
+    cuda.cuModuleUnload(module)
+
+
+def test_the_view_of_a_texture(cuda, make):
+    levels = make.mipmapped([np.full((n, 1), n, "f4") for n in (8, 4)])
+    view, told = ViewDesc(0x16, 8, last_level=1), ViewDesc()  # one float
+    texture = make.texture(ResourceDesc.mipmapped(levels.value), None, view)
+    cuda.cuTexObjectGetResourceViewDesc(byref(told), texture)
+    assert bytes(told) == bytes(view)
+
+
+def test_a_tensor_map_elsewhere(cuda, memory):
+    """Only the address changes, and it has to be aligned."""
+    room = ctypes.create_string_buffer(128 + 64)
+    there = (ctypes.addressof(room) + 63) & ~63
+    sizes, ones = (c_uint64 * 2)(16, 4), (c_uint * 2)(1, 1)
+    code = cuda.library.cuTensorMapEncodeTiled(
+        c_void_p(there), c_int(0), c_uint(2), c_void_p(memory), sizes, (c_uint64 * 1)(16),
+        (c_uint * 2)(16, 4), ones, c_int(0), c_int(0), c_int(0), c_int(0),
+    )  # fmt: skip
+    assert code == SUCCESS
+    before = ctypes.string_at(there, 128)
+    cuda.cuTensorMapReplaceAddress(there, memory + 64)
+    assert ctypes.string_at(there, 128) != before
+    cuda.cuTensorMapReplaceAddress(there, memory)
+    assert ctypes.string_at(there, 128) == before
+    assert cuda.code("cuTensorMapReplaceAddress", there, memory + 4) == INVALID_VALUE
+
+
+def test_a_box_between_devices_in_a_stream(cuda, memory):
+    context, box = c_void_p(), line(memory + 128, memory, 32)
+    cuda.cuCtxGetCurrent(byref(context))
+    box.srcReserved = box.dstReserved = context.value
+    cuda.cuMemsetD32_v2(memory, 4, 8)
+    cuda.cuMemcpy3DPeerAsync(byref(box), 0)
+    cuda.cuCtxSynchronize()
+    assert cuda.read(memory + 128, 9) == [4] * 8 + [0]
+
+
+def test_a_batch_by_the_first_form(cuda, memory):
+    """It says which copy is refused."""
+    stream, failed = cuda.stream(NON_BLOCKING), c_size_t(7)
+    cuda.cuMemsetD32_v2(memory, 5, 8)
+    cuda.cuCtxSynchronize()
+    to, source = (c_uint64 * 2)(memory + 64, memory + 128), (c_uint64 * 2)(memory, memory)
+    attributes = ctypes.create_string_buffer(struct.pack("iiiiiI", 1, 0, 0, 0, 0, 0), 24)
+    rest = attributes, (c_size_t * 1)(0), 1, byref(failed), stream
+    cuda.cuMemcpyBatchAsync(to, source, (c_size_t * 2)(16, 16), 2, *rest)
+    cuda.cuStreamSynchronize(stream)
+    assert cuda.read(memory + 64, 4) == cuda.read(memory + 128, 4) == [5] * 4
+    sizes = (c_size_t * 2)(16, 0)
+    assert cuda.code("cuMemcpyBatchAsync", to, source, sizes, 2, *rest) == INVALID_VALUE
+    assert failed.value == 1
+    cuda.cuStreamDestroy_v2(stream)
+
+
+def test_a_file_by_the_first_form(cuda, tmp_path):
+    state, image, size, path = c_void_p(), c_void_p(), c_size_t(), tmp_path / "text.ptx"
+    path.write_bytes(PTX)
+    cuda.cuLinkCreate_v2(0, None, None, byref(state))
+    cuda.cuLinkAddFile(state, 1, bytes(path), 0, None, None)
+    cuda.cuLinkComplete(state, byref(image), byref(size))
+    assert size.value > 1000
+    cuda.cuLinkDestroy(state)
