@@ -19,6 +19,8 @@ records = importlib.import_module("records")
 
 PAGE = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
+STALE = "**Stale**: what it measures has changed since. "
+THEY = " They are stale: what they measure has changed since."
 BLOCK = re.compile(r"(?<=<!-- made by tools/results.py -->\n).*?(?=<!-- end -->\n)", re.DOTALL)
 HEAD = """# Results
 `make results` makes this page of the records in [`benchmarks/results`](../benchmarks/results).
@@ -98,7 +100,7 @@ def section(record: records.Record) -> str:
         for row in rows
     ]
     about = plain(", ".join(f"{key} {content}" for key, content in record.host.items()))
-    state = "**Stale**: what it measures has changed since. " if record.stale() else ""
+    state = STALE if record.stale() else ""
     return "\n".join(
         [
             f"## {plain(record.title)}: {plain(record.device)}",
@@ -144,7 +146,7 @@ def pictures(found: list[records.Record]) -> str:
         for way, columns in sorted(times.items(), key=lambda item: -item[1]["warm"].value)
     ]
     made = table([heading, "cold, ms", "warm, ms"], rows)
-    stale = " They are stale: what they measure has changed since." if record.stale() else ""
+    stale = THEY if record.stale() else ""
     origin = f"Measured on {record.device} on {record.date}, revision {record.revision}.{stale}"
     return f"{made}\n\n{origin}\n"
 

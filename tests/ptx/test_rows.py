@@ -259,6 +259,7 @@ def test_every_row_has_a_test():
         test_matrix,
         test_memory,
         test_multimem,
+        test_registers,
         test_stack,
         test_tensor,
         test_tensor_changes,
@@ -269,7 +270,7 @@ def test_every_row_has_a_test():
 
     modules = (test_async, test_cluster, test_control, test_matrix, test_memory, test_stack)
     tensors = (test_columns, test_tensor, test_tensor_changes)
-    chapters = (*tensors, test_multimem, test_texture, test_video, test_warp)
+    chapters = (*tensors, test_multimem, test_registers, test_texture, test_video, test_warp)
     texts = "".join(m.COVERED for m in (*modules, *chapters))
     missing = [
         f"{r.chapter}:{r.line} {r.mnemonic}"

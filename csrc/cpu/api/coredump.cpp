@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t room = 1024;  // of a path, with its NUL
 
-struct Settings {
+struct DumpSettings {
     std::map<int, bool> flags{{CU_COREDUMP_ENABLE_ON_EXCEPTION, false},
                               {CU_COREDUMP_TRIGGER_HOST, true},
                               {CU_COREDUMP_LIGHTWEIGHT, false},
@@ -25,14 +25,14 @@ struct Settings {
 
 std::mutex mutex;
 
-Settings& of_process() {
-    static auto* const made = new Settings;
+DumpSettings& of_process() {
+    static auto* const made = new DumpSettings;
     return *made;
 }
 
 // A context has what the process had when it was first asked about.
-Settings& of_context(const Context& context) {
-    static auto* const made = new std::map<std::uint64_t, Settings>;
+DumpSettings& of_context(const Context& context) {
+    static auto* const made = new std::map<std::uint64_t, DumpSettings>;
     return made->emplace(context.id(), of_process()).first->second;
 }
 
@@ -55,7 +55,7 @@ void scalar(T& mine, void* theirs, std::size_t* size, bool store) {
         std::memcpy(theirs, &mine, sizeof mine);
 }
 
-void get(Settings& settings, CUcoredumpSettings attribute, void* value, std::size_t* size) {
+void get(DumpSettings& settings, CUcoredumpSettings attribute, void* value, std::size_t* size) {
     if (const auto flag = settings.flags.find(attribute); flag != settings.flags.end())
         return scalar(flag->second, value, size, false);
     if (attribute == CU_COREDUMP_GENERATION_FLAGS)
@@ -68,7 +68,7 @@ void get(Settings& settings, CUcoredumpSettings attribute, void* value, std::siz
         *size = room;
 }
 
-void set(Settings& settings, CUcoredumpSettings attribute, void* value, std::size_t* size) {
+void set(DumpSettings& settings, CUcoredumpSettings attribute, void* value, std::size_t* size) {
     if (const auto flag = settings.flags.find(attribute); flag != settings.flags.end()) {
         unsigned char wanted = 0;
         scalar(wanted, value, size, true);
@@ -86,7 +86,7 @@ void set(Settings& settings, CUcoredumpSettings attribute, void* value, std::siz
     path->second.assign(text, strnlen(text, *size));
 }
 
-using Access = void (*)(Settings&, CUcoredumpSettings, void*, std::size_t*);
+using Access = void (*)(DumpSettings&, CUcoredumpSettings, void*, std::size_t*);
 
 CUresult local(Access access, CUcoredumpSettings attribute, void* value, std::size_t* size) {
     return entry([&] {
