@@ -146,7 +146,9 @@ def test_threads(increment):
                 increment[1, 4](array, 4)
             stream.synchronize()
             assert array.get().tolist() == [20] * 4
+            all_done.wait(60)  # a stream that is gone may have another one's handle
 
+    all_done = threading.Barrier(4)
     threads = [threading.Thread(target=work, name=f"worker {i}") for i in range(4)]
     with cupola.profile() as p:
         for thread in threads:

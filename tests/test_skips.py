@@ -1,5 +1,6 @@
 """What tests/conftest.py makes of a skip, by a pytest of its own."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -44,7 +45,12 @@ def outcome(tmp_path):
     def run(*arguments):
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--driver=cpu", "-rA"]
         done = subprocess.run(
-            [*command, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
+            [*command, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(HERE)},  # for the plugin that conftest.py loads
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         return done.stdout, done.returncode
 

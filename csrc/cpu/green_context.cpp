@@ -12,12 +12,12 @@ namespace {
 
 // In the bytes of a resource that belong to the driver: by it the driver knows its own.
 struct Seal {
-    std::uint64_t magic;
+    std::uint64_t green_mark;
     int device;
     unsigned count;
     unsigned whole;  // no bool: the bytes come from the program
 };
-constexpr std::uint64_t magic = 0x63726e6765657231;
+constexpr std::uint64_t green_mark = 0x63726e6765657231;
 static_assert(sizeof(Seal) <= sizeof(CUdevResource::_internal_padding));
 
 Seal seal_of(const CUdevResource& it) {
@@ -39,7 +39,8 @@ SmResource SmResource::of(const Device& device) {
 
 bool SmResource::made(const CUdevResource& it, const Device& device) {
     const Seal seal = seal_of(it);
-    return seal.magic == magic && seal.device == device.ordinal() && seal.count == it.sm.smCount;
+    return seal.green_mark == green_mark && seal.device == device.ordinal() &&
+           seal.count == it.sm.smCount;
 }
 
 SmResource SmResource::read(const CUdevResource& from, const Device& device) {
@@ -54,7 +55,7 @@ SmResource SmResource::read(const CUdevResource& from, const Device& device) {
 CUdevResource SmResource::written(const Device& device) const {
     CUdevResource out{};
     if (count == 0) return out;
-    const Seal seal{magic, device.ordinal(), count, whole ? 1u : 0u};
+    const Seal seal{green_mark, device.ordinal(), count, whole ? 1u : 0u};
     out.type = CU_DEV_RESOURCE_TYPE_SM;
     std::memcpy(out._internal_padding, &seal, sizeof seal);
     out.sm.smCount = count;
