@@ -190,9 +190,8 @@ def test_what_nvjitlink_makes(driver):
     assert linked_as(Target("sm_75", True), objects, device).machine_code
 
 
-def test_without_nvjitlink(driver, monkeypatch, tmp_path):
-    if driver == "cpu":
-        pytest.skip("the CPU device links PTX by itself")
+@pytest.mark.cuda_only(reason="the CPU device links PTX by itself")
+def test_without_nvjitlink(monkeypatch, tmp_path):
     monkeypatch.setattr(toolkit, "_places", lambda name: [("here", "nothing")])
     toolkit._load.cache_clear()
     compiler.nvjitlink.cache_clear()
