@@ -211,4 +211,4 @@ except pynvml.NVMLError_DriverNotLoaded:
         capture_output=True,
         text=True,
     )
-    assert done.stdout == "well\n" and "CUPOLA_CPU_DEVICES='many'" in done.stderr
+    assert done.stdout == "well\n" and 'CUPOLA_CPU_DEVICES is "many"' in done.stderr

@@ -110,6 +110,7 @@ def test_works_before_init(passes):
 
 OWN = {
     "cupola_cpu_add_ahead",
+    "cupola_cpu_describe",
     "cupola_cpu_device",
     "cupola_cpu_execution",
     "cupola_cpu_last_fault",
