@@ -57,13 +57,13 @@ void Parser::call(Function& f, Instruction& i) {
         if (o.kind == Operand::Kind::vector)
             loads.push_back({c.results[n], f.operands[o.index].index, o.count});
     }
-    // A result that goes to the call's own guard comes last.
-    std::stable_partition(loads.begin(), loads.end(),
-                          [&](const RegisterParameter& p) { return p.index != i.guard; });
     i.call = static_cast<std::uint32_t>(f.calls.size());
     f.calls.push_back(std::move(c));
     f.code.push_back(i);
-    for (const RegisterParameter& p : loads) move_parameter(f, i, p, true);
+    // A result that goes to the call's own guard comes last.
+    for (const bool guard : {false, true})
+        for (const RegisterParameter& p : loads)
+            if ((p.index == i.guard) == guard) move_parameter(f, i, p, true);
 }
 
 std::vector<Parser::Actual> Parser::actuals(Function& f) {
