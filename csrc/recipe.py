@@ -256,7 +256,7 @@ class Recipe:
     def nvml_steps(self, toolkit: Any) -> list[Any]:
         """The libnvidia-ml.so.1 that programs find where they find the CPU device."""
         flags = (*CALM, "-Icsrc")
-        objects = list(self._objects(self.sources("nvml/*.cpp"), flags, toolkit, folder="nvml"))
+        objects = list(self._objects(self.sources("nvml/*.cpp", *self.oldest), flags, toolkit, folder="nvml"))
         target, exports = self.products()["cpu/libnvidia-ml.so.1"], self.native / "nvml.map"
         files = [step.target for step in objects]
         link = self.compiler.shared_library(
@@ -269,7 +269,8 @@ class Recipe:
 
         Their symbols have the version that NVIDIA's have, which programs linked to those ask for.
         """
-        objects = list(self._objects(self.sources("nvrtc/*.cpp"), CALM, toolkit, folder="nvrtc"))
+        sources, flags = self.sources("nvrtc/*.cpp", *self.oldest), (*CALM, "-Icsrc")
+        objects = list(self._objects(sources, flags, toolkit, folder="nvrtc"))
         steps = [*objects]
         for name in NVRTC:
             exports = self.native / f"{name}.map"
