@@ -255,8 +255,8 @@ class Recipe:
 
     def nvml_steps(self, toolkit: Any) -> list[Any]:
         """The libnvidia-ml.so.1 that programs find where they find the CPU device."""
-        flags = (*CALM, "-Icsrc")
-        objects = list(self._objects(self.sources("nvml/*.cpp", *self.oldest), flags, toolkit, folder="nvml"))
+        sources, flags = self.sources("nvml/*.cpp", *self.oldest), (*CALM, "-Icsrc")
+        objects = list(self._objects(sources, flags, toolkit, folder="nvml"))
         target, exports = self.products()["cpu/libnvidia-ml.so.1"], self.native / "nvml.map"
         files = [step.target for step in objects]
         link = self.compiler.shared_library(
