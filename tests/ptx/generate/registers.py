@@ -95,6 +95,8 @@ class Instructions:
             return self.video(row, opcode, t)
         if "dpack" in row.shapes or "apack" in row.shapes:
             return self.pack(t, "apack" in row.shapes)
+        if "dv" in row.shapes:
+            return self.vector_move(t)
         if t == "b128":
             return self.wide()
         guards, before, after, operands, number = forms.guards(row, t), [], [], [], 0
@@ -177,6 +179,13 @@ class Instructions:
             return Piece(f"mov.{t} {self.some(bits)}, {{{', '.join(parts)}}};")
         parts = rng.sample(POOL[part], count)
         return Piece(f"mov.{t} {{{', '.join(parts)}}}, {self.some(bits)};")
+
+    def vector_move(self, t):
+        bits = reference.size(t)
+        count = self.rng.choice([n for n in (2, 4) if n * bits <= 128])
+        to = self.rng.sample(POOL[bits], count)
+        of = [self.some(bits) for _ in range(count)]
+        return Piece(f"mov.v{count}.{t} {{{', '.join(to)}}}, {{{', '.join(of)}}};")
 
     def wide(self):
         one, other = self.rng.sample(POOL[64], 2)
