@@ -56,20 +56,23 @@ def test_machine_code_agrees_with_the_interpreter(compiled, folder):
     assert done.returncode == 0, done.stderr
     interpreted = done.stdout.splitlines()
     rows = [line for line in interpreted if re.match(r"k\d+ ", line)]
-    assert len(rows) == len(test_rows.COMPUTED)
+    assert len(rows) >= len(test_rows.COMPUTED) // native_kernels.SHARES
     assert [line.replace(" compiled ", " interpreted ") for line in compiled] == interpreted
     assert all(
         " compiled " in line for line in compiled[: -len(FAULTS)]
     )  # the last ones are faults
 
 
+CUB = ("reductions", "scans", "sorting", "histograms", "warps")
+
+
 def test_kernels_of_cub_as_machine_code(tmp_path):
-    """Their own tests once more, where what can't be machine code is refused."""
-    named = "reductions or scans or sorting or histograms or warps"
+    """Tests of a part of CUB, another at each commit; the mode refuses what it can't compile."""
+    named = CUB[rotation.number() % len(CUB)]
     program = ("-m", "pytest", "-q", os.fspath(TESTS / "ptx" / "test_toolkit.py"), "-k", named)
     done = run("compile", tmp_path, program)
     assert done.returncode == 0, done.stdout
-    assert "8 passed" in done.stdout or "skipped" in done.stdout, done.stdout
+    assert re.search(r"[1-9]\d* passed", done.stdout), done.stdout
 
 
 ANOTHER = """
@@ -149,15 +152,18 @@ def test_what_was_compiled_is_kept(compiled, folder):
     assert sorted((folder / "cpu").glob("*.so")) == kept
 
 
-def test_what_others_could_have_written_is_not_loaded(compiled, folder):
-    for library in (folder / "cpu").glob("*.so"):
+def test_files_that_others_may_write_are_not_loaded(tmp_path):
+    before = run("compile", tmp_path, program=["-c", ANOTHER])
+    assert before.returncode == 0, before.stderr
+    files = sorted((tmp_path / "cpu").glob("*.so"))
+    assert len(files) > 1
+    for library in files:
         library.chmod(0o666)
-    damaged = min((folder / "cpu").glob("*.so"))
-    damaged.chmod(0o600)
-    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
-    done = run("compile", folder)
-    assert done.stdout.splitlines() == compiled, done.stderr
-    assert all(f.stat().st_mode & 0o777 == 0o600 for f in (folder / "cpu").iterdir())
+    files[0].chmod(0o600)
+    files[0].write_bytes(files[0].read_bytes()[:-1] + b"?")
+    done = run("compile", tmp_path, program=["-c", ANOTHER])
+    assert done.stdout == before.stdout, done.stderr
+    assert all(f.stat().st_mode & 0o777 == 0o600 for f in (tmp_path / "cpu").iterdir())
 
 
 def test_without_a_compiler_nothing_is_compiled(tmp_path):

@@ -292,6 +292,8 @@ class Grammar {
                 return one_in(2) ? reg(type) : one_in(2) ? "g0" : one_in(2) ? "s0" : "f0";
             case S::label:
                 return one_in(20) ? "P" : "L" + number(labels);
+            case S::targets:
+                return one_in(20) ? "L" + number(labels) : "T";
             case S::fetched:
                 return list(4, &Grammar::reg, type);
             case S::texel:
