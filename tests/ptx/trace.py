@@ -29,7 +29,8 @@ def number(argument):
 class Trace:
     def __init__(self):
         self._hash = hashlib.blake2b(digest_size=8)
-        self._memory, self._handles, self._opaque = [], {}, {}
+        self._starts, self._ends = np.zeros(0, np.uint64), np.zeros(0, np.uint64)
+        self._handles, self._opaque = {}, {}
 
     def key(self):
         """Of all that was done so far."""
@@ -62,7 +63,9 @@ class Trace:
     def made(self, name, arguments):
         """The same call, after it succeeded."""
         if name in ALLOCATIONS:
-            self._memory.append((number(arguments[0]), number(arguments[1])))
+            start, size = number(arguments[0]), number(arguments[1])
+            self._starts = np.append(self._starts, np.uint64(start))
+            self._ends = np.append(self._ends, np.uint64(start + size))
         elif name in HANDLES:
             self._handles[number(arguments[0])] = f"handle {len(self._handles)}"
 
@@ -79,12 +82,16 @@ class Trace:
         """Bytes, in which addresses may stand."""
         if data in self._opaque:
             data = self._opaque[data].encode()
-        elif len(data) % 8 == 0 and self._memory:
-            words = np.frombuffer(data, np.uint64)
-            for n, (start, size) in reversed([*enumerate(self._memory)]):
-                for at in np.flatnonzero((words >= start) & (words < start + size)):
-                    self.add(f"at {at}: {n}+{int(words[at]) - start}")
-                words = np.where((words >= start) & (words < start + size), np.uint64(0), words)
+        elif len(data) % 8 == 0 and self._starts.size:
+            words = np.frombuffer(data, np.uint64).copy()
+            addresses = []
+            for at in np.flatnonzero((words >= self._starts.min()) & (words < self._ends.max())):
+                of = np.flatnonzero((self._starts <= words[at]) & (words[at] < self._ends))
+                if of.size:  # the latest: what was there before is gone
+                    addresses.append((-int(of[-1]), int(at), int(words[at] - self._starts[of[-1]])))
+                    words[at] = 0
+            for n, at, offset in sorted(addresses):
+                self.add(f"at {at}: {-n}+{offset}")
             data = words.tobytes()
         self.add(data)
 
