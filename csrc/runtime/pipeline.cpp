@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "runtime/capture.hpp"
 #include "runtime/copy.hpp"
@@ -354,18 +355,22 @@ void Pipeline::finish(bool succeeded) {
         idle_.wait(lock, [this] { return under_way_ == 0; });
         ended.swap(slots_);
     }
-    std::exception_ptr failure;  // the first; whatever fails, other threads must not wait for ever
+    // The first failure, kept as a value: std::exception_ptr binds to symbols of GCC 11, and a wheel
+    // has to load on older systems. Other threads must not wait for ever, whatever fails.
+    std::optional<Error> failure;
     for (const Slot& slot : ended) try {
             slot.stream->synchronize();
-        } catch (...) {
-            if (!failure) failure = std::current_exception();
+        } catch (const Error& error) {
+            if (!failure) failure = error;
+        } catch (const std::exception& error) {
+            if (!failure) failure = Error{CUPOLA_ERROR_INTERNAL, error.what()};
         }
     ended.clear();
     const std::lock_guard<std::mutex> lock(mutex_);
     ended_ = true;
     idle_.notify_all();
     if (!succeeded) return;
-    if (failure) std::rethrow_exception(failure);
+    if (failure) throw *failure;
     if (done_chunks_ == chunks_) return;
     const auto missing = std::find(begun_.begin(), begun_.end(), false);
     fail(CUPOLA_ERROR_VALUE,
