@@ -70,13 +70,18 @@ void Parser::statement(Function& f) {
 }
 
 void Parser::local_variable(Function& f, Space space) {
+    const Declared declared = declaration(space, {});
     do {
         const Token& start = peek();
-        Declared d = declarator(space, {});
+        Declared d = declared;
+        declare_name(d);
         check_size(d, start);
-        add_frame(f, std::move(d.variable));
-        if (f.frame_bytes > 512 * 1024)
-            fail(start, "more than the 512 KiB of local memory that a thread has");
+        for (const std::string_view name : names_of(d, start)) {
+            d.variable.name = std::string(name);
+            add_frame(f, name, d.variable, start);
+            if (f.frame_bytes > 512 * 1024)
+                fail(start, "more than the 512 KiB of local memory that a thread has");
+        }
     } while (accept(','));
     expect(';');
 }
@@ -90,14 +95,9 @@ std::uint32_t Parser::place_frame(Function& f, Variable variable) {
     return static_cast<std::uint32_t>(f.frame.size() - 1);
 }
 
-std::uint32_t Parser::add_frame(Function& f, Variable variable) {
-    const Token& at = peek();
+std::uint32_t Parser::add_frame(Function& f, std::string_view name, Variable variable,
+                                const Token& at) {
     const auto index = static_cast<std::uint32_t>(f.frame.size());
-    // The declarator stands right before; its name's text lies in the source.
-    std::string_view name;
-    for (std::size_t i = at_; i-- > 0 && name.empty();)
-        if (tokens_[i].kind == Token::Kind::word && tokens_[i].text == variable.name)
-            name = tokens_[i].text;
     if (!scopes_[scope_].names.emplace(name, Symbol{Symbol::Kind::frame, index}).second)
         fail(at, "'" + variable.name + "' is declared twice");
     return place_frame(f, std::move(variable));
@@ -155,9 +155,27 @@ void Parser::instruction(Function& f) {
         return call(f, i);
     }
     operands(f);
+    const std::string_view word = opcode.text.substr(0, opcode.text.find('.'));
+    if (word == "ld" || word == "st") elements_in_memory(f);
+    if (!indices_.empty() && word != "mov")
+        fail(opcode, "elements of arrays are for mov, ld and st");
+    std::string wrong;
+    if (indices_.empty() && add_instruction(f, i, candidates, wrong)) return;
+    // An address with a constant, where a register is wanted: it is moved into one.
+    const std::vector<Operand> written = operands_;
+    const std::size_t made = made_.size();
+    for (const unsigned bytes : {8u, 4u}) {
+        operands_ = written;
+        made_.resize(made);
+        if (address_sums(f, bytes) && add_instruction(f, i, candidates, wrong)) return;
+    }
+    fail(opcode, std::string(opcode.text) + ": " + wrong);
+}
+
+bool Parser::add_instruction(Function& f, Instruction& i, const std::vector<Candidate>& candidates,
+                             std::string& wrong) {
     const Surroundings here{module_, f, operands_.data(),
                             static_cast<std::uint32_t>(operands_.size())};
-    std::string wrong;
     for (const Candidate& c : candidates) {
         const std::string reason = misfit(c, here);
         if (!reason.empty()) {
@@ -168,15 +186,15 @@ void Parser::instruction(Function& f) {
         i.type = c.type;
         i.type2 = c.type2;
         i.modifiers = c.modifiers;
-        for (const Sum& sum : sums_) emit(f, i, sum.opcode, {sum.to, sum.from, sum.constant});
+        for (const Made& made : made_) emit(f, i, made.opcode, made.operands);
         if (c.form.form().mnemonic == "ret") store_results(f, i);
         i.operand = static_cast<std::uint32_t>(f.operands.size());
         i.operands = static_cast<std::uint32_t>(operands_.size());
         f.operands.insert(f.operands.end(), operands_.begin(), operands_.end());
         f.code.push_back(i);
-        return;
+        return true;
     }
-    fail(opcode, std::string(opcode.text) + ": " + wrong);
+    return false;
 }
 
 std::uint32_t Parser::label_reference(std::string_view name) {

@@ -14,6 +14,7 @@ void Parser::call(Function& f, Instruction& i) {
     Call c;
     Callee to;
     std::vector<Actual> results, arguments;
+    bool listed = false;
     if (at_mark('(')) {
         results = actuals(f);
         expect(',');
@@ -23,7 +24,8 @@ void Parser::call(Function& f, Instruction& i) {
     const auto found = scopes_[0].names.find(name);
     if (found != scopes_[0].names.end() && found->second.kind == Symbol::Kind::function) {
         c.function = found->second.index;
-        if (accept(',')) arguments = actuals(f);
+        listed = accept(',');
+        if (listed) arguments = actuals(f);
         to = callee(c.function, token);
     } else {
         const Symbol* pointer = find_register(f, name);
@@ -34,13 +36,18 @@ void Parser::call(Function& f, Instruction& i) {
             is_float(f.registers[c.pointer]))
             fail(token, "a call through a register that has not 64 bits");
         expect(',');
-        if (at_mark('(')) {
+        listed = at_mark('(');
+        if (listed) {
             arguments = actuals(f);
             expect(',');
         }
         to = indirect_callee(c, start);
     }
     expect(';');
+    // An open array may be left out, with the parentheses still there.
+    const bool open = !to.formals.empty() && to.formals.back()->unsized;
+    if (open && listed && arguments.size() + 1 == to.formals.size())
+        arguments.push_back({&token, {}, add_empty(f, *to.formals.back())});
     if (results.size() != to.results.size() || arguments.size() != to.formals.size())
         fail(token,
              "the arguments do not suit " + to.what + ": " + std::to_string(arguments.size()) +
@@ -113,6 +120,7 @@ std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
                          (stores ? "argument " : "result ") + std::to_string(n + 1));
         if (a.frame != absent) {
             places.push_back(a.frame);
+            if (formal.unsized) open_bytes_ = std::max(open_bytes_, f.frame[a.frame].size);
             continue;
         }
         if (stores && a.operand.kind == Operand::Kind::sink)
@@ -139,7 +147,17 @@ std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
     return places;
 }
 
-// By size: of which type the bits are, only instructions say.
+// An argument for an array that has none.
+std::uint32_t Parser::add_empty(Function& f, const Variable& formal) {
+    Variable v;
+    v.space = Space::param;
+    v.type = formal.type;
+    v.align = formal.align;
+    v.array = v.unsized = true;
+    return place_frame(f, std::move(v));
+}
+
+// By size: of which type the bits are, only instructions say. Linked texts may differ in more.
 void Parser::check_actual(const Function& f, const Actual& a, const Variable& formal,
                           const std::string& what) const {
     const auto differs = [&](const std::string& is) {
@@ -149,9 +167,11 @@ void Parser::check_actual(const Function& f, const Actual& a, const Variable& fo
     if (a.frame != absent) {
         const Variable& v = f.frame[a.frame];
         const bool predicate = formal.type == Type::pred || v.type == Type::pred;
-        if (v.size != formal.size || (predicate && v.type != formal.type)) differs(written(v));
+        const bool fits = formal.unsized ? v.array : v.size == formal.size;
+        if (!fits || (predicate && v.type != formal.type)) differs(written(v));
         return;
     }
+    if (o.kind == Operand::Kind::sink) return;
     if (formal.array) differs("no .param variable");
     const unsigned bytes = bytes_of(formal.type);
     const unsigned count = bytes == 0 ? 1 : static_cast<unsigned>(formal.size / bytes);
@@ -216,9 +236,9 @@ Parser::Callee Parser::indirect_callee(Call& c, const Token& start) {
 void Parser::call_prototype(std::string_view name) {
     const Token& start = take();
     Prototype prototype;
-    if (at_mark('(')) prototype.results = prototype_list();
+    if (at_mark('(')) prototype.results = prototype_list(true);
     expect_word("'_'");
-    if (at_mark('(')) prototype.formals = prototype_list();
+    if (at_mark('(')) prototype.formals = prototype_list(false);
     while (at_directive(".noreturn") || at_directive(".abi_preserve") ||
            at_directive(".abi_preserve_control")) {
         if (take().text != ".noreturn") constant_unsigned("a number of registers");
@@ -284,19 +304,24 @@ bool Parser::alike(const Function& a, const Function& b) {
     return agree(a.formals, b.formals) && agree(a.results, b.results);
 }
 
-std::vector<Variable> Parser::prototype_list() {
+std::vector<Variable> Parser::prototype_list(bool results) {
     Function of;  // of which nothing but the parameters is known
     std::vector<RegisterParameter> registers;
     const std::uint64_t frame_at = std::exchange(frame_at_, 0);
     const std::uint32_t scope = scope_;
+    const Token& start = peek();
     expect('(');
     while (!at_mark(')')) {
         open_scope();  // each may have the name _
-        parameter(of, false, registers);
+        const std::uint32_t index = parameter(of, false, registers);
         scope_ = scope;
+        if (of.frame[index].unsized && (results || !at_mark(')')))
+            fail(start, "only a function's last parameter may be an array without a size");
         if (!accept(',')) break;
     }
     expect(')');
+    if (results && of.frame.size() > 1 && registers.size() != of.frame.size())
+        fail(start, "a function with several results has each of them in registers");
     frame_at_ = frame_at;
     return std::move(of.frame);
 }

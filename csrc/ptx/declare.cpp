@@ -9,6 +9,9 @@ namespace cupola::ptx {
 namespace {
 
 constexpr std::uint64_t largest = std::uint64_t{1} << 40;
+constexpr std::uint64_t largest_align = 16384;
+constexpr std::uint64_t most_names = 65536;  // by number: each is a variable, used or not
+constexpr std::size_t most_dimensions = 64;  // each may be a call of the parser's
 
 }  // namespace
 
@@ -46,88 +49,130 @@ bool Parser::opaque_type(Variable& v) {
     return true;
 }
 
-// [.align n] .type [.ptr [.space] [.align n]] name[bounds]
-Parser::Declared Parser::declarator(Space space, const Prefix& prefix) {
+// Behind .align. ptxas takes more than the largest, which is known to load on a GPU.
+std::uint32_t Parser::alignment() {
+    const Token& token = peek();
+    const std::uint64_t align = constant_unsigned("an alignment");
+    if (align == 0 || align > largest_align || (align & (align - 1)) != 0)
+        fail(token, "an alignment that is no power of two up to " + std::to_string(largest_align));
+    return static_cast<std::uint32_t>(align);
+}
+
+// (.managed, ...)
+void Parser::attributes(Variable& v) {
+    expect('(');
+    do {
+        if (!at_directive(".managed"))
+            fail(peek(), "an attribute other than .managed", Error::Kind::unsupported_form);
+        take();
+        v.managed = true;
+    } while (accept(','));
+    expect(')');
+}
+
+// What stands before the names: [.align n] [.v2 or .v4] .type [.ptr [.space] [.align n]]
+Parser::Declared Parser::declaration(Space space, const Prefix& prefix) {
     Declared d;
     Variable& v = d.variable;
     v.space = space;
     v.external = prefix.external;
     v.visible = prefix.visible;
     v.line = peek().line;
-    std::uint64_t align = 0;
-    unsigned vector = 1;
+    std::uint32_t align = 0;
     for (;;) {
         if (at_directive(".align")) {
             take();
-            const Token& token = peek();
-            align = constant_unsigned("an alignment");
-            if (align == 0 || align > 4096 || (align & (align - 1)) != 0)
-                fail(token, "an alignment that is no power of two up to 4096");
+            align = alignment();
         } else if (space == Space::global && at_directive(".attribute")) {
             take();
-            expect('(');
-            if (!at_directive(".managed"))
-                fail(peek(), "an attribute other than .managed", Error::Kind::unsupported_form);
-            take();
-            expect(')');
-            v.managed = true;
+            attributes(v);
         } else if (at_directive(".v2") || at_directive(".v4")) {
-            vector = take().text == ".v2" ? 2 : 4;
+            d.vector = take().text == ".v2" ? 2 : 4;
         } else if (v.type == Type::none && space == Space::global && opaque_type(v)) {
             continue;
         } else if (v.type == Type::none) {
+            const Token& token = peek();
             v.type = fundamental_type();
-            if (v.type == Type::pred) fail(peek(), "a predicate in memory");
+            if (v.type == Type::pred) fail(token, "a predicate in memory");
+            if (space == Space::param && (d.vector != 1 || v.type == Type::f16x2))
+                fail(token, "a vector in .param");
         } else if (at_directive(".ptr")) {
             take();
             if (at_directive(".global") || at_directive(".const") || at_directive(".shared") ||
-                at_directive(".local") || at_directive(".generic"))
+                at_directive(".local"))
                 take();
             if (at_directive(".align")) {  // of what is pointed to
                 take();
-                constant_unsigned("an alignment");
+                alignment();
             }
         } else {
             break;
         }
     }
-    v.name = std::string(expect_name("a name"));
-    if (v.opaque != Opaque::none && (vector != 1 || at_mark('[')))
-        fail(peek(), "an array of textures, samplers or surfaces is not supported",
-             Error::Kind::unsupported_form);
-    v.size = std::uint64_t{bytes_of(v.type)} * vector;
-    v.align = static_cast<std::uint32_t>(align != 0 ? align : v.size);
-    array_bounds(d);
+    if (v.opaque != Opaque::none && d.vector != 1)
+        fail(peek(), "a vector of textures, samplers or surfaces");
+    v.size = std::uint64_t{bytes_of(v.type)} * d.vector;
+    if (v.size > 16) fail(peek(), "a vector of more than 128 bits");
+    v.align = align != 0 ? align : static_cast<std::uint32_t>(v.size);
     return d;
 }
 
+// name, name<count> or name[bounds]
+void Parser::declare_name(Declared& d) {
+    d.name = expect_name("a name");
+    d.variable.name = std::string(d.name);
+    if (accept('<')) {
+        d.range = true;
+        d.count = constant_unsigned("a count");
+        expect('>');
+        if (at_mark('[') || at_mark('='))
+            fail(peek(), "a number of variables is no array, and has no initialiser");
+        return;
+    }
+    array_bounds(d);
+}
+
+// The names of what was declared, which live as long as the parser.
+std::vector<std::string_view> Parser::names_of(const Declared& d, const Token& at) {
+    if (!d.range) return {d.name};
+    if (d.count > most_names || range_names_.size() + d.count > most_names)
+        fail(at, "more than " + std::to_string(most_names) + " variables by number");
+    std::vector<std::string_view> names;
+    for (std::uint64_t n = 0; n < d.count; ++n) {
+        range_names_.push_back(std::string(d.name) + std::to_string(n));
+        names.push_back(range_names_.back());
+    }
+    return names;
+}
+
+// A first bound of 0 is as one that is left open.
 void Parser::array_bounds(Declared& d) {
     Variable& v = d.variable;
     while (at_mark('[')) {
         const Token& start = take();
-        if (d.dims.size() == 8) fail(start, "an array of more than 8 dimensions");
+        if (d.dims.size() == most_dimensions)
+            fail(start, "an array of more than " + std::to_string(most_dimensions) + " dimensions");
         v.array = true;
-        if (at_mark(']') && d.dims.empty()) {
-            v.unsized = true;
-            d.dims.push_back(0);
-        } else {
-            const std::uint64_t bound = constant_unsigned("an array's size");
-            if (bound > largest) fail(start, "an array too large");
-            d.dims.push_back(bound);
-        }
+        std::uint64_t bound = 0;
+        if (!at_mark(']') || !d.dims.empty()) bound = constant_unsigned("an array's size");
+        if (bound > largest) fail(start, "an array too large");
+        if (bound == 0 && !d.dims.empty())
+            fail(start, "array '" + v.name + "' has rows of no elements");
+        v.unsized |= bound == 0;
+        d.dims.push_back(bound);
         expect(']');
     }
-    for (std::size_t i = v.unsized ? 1 : 0; i < d.dims.size(); ++i) {
-        if (d.dims[i] != 0 && v.size > largest / d.dims[i])
+    for (const std::uint64_t bound : d.dims) {
+        if (bound != 0 && v.size > largest / bound)
             fail(peek(), "array '" + v.name + "' is too large");
-        v.size *= d.dims[i];
+        v.size *= bound != 0 ? bound : 1;
     }
-    if (v.unsized && (v.external || v.space == Space::param)) v.size = 0;
+    if (v.unsized) v.size = 0;
 }
 
 void Parser::check_size(const Declared& d, const Token& at) const {
     const Variable& v = d.variable;
-    if (v.unsized && !v.external && v.init.empty()) fail(at, "array '" + v.name + "' has no size");
+    if (v.unsized && !v.external && v.size == 0) fail(at, "array '" + v.name + "' has no size");
     const std::uint64_t limit = v.space == Space::constant ? 65536
                                 : v.space == Space::shared ? 227 * 1024
                                 : v.space == Space::local  ? 512 * 1024
@@ -141,24 +186,39 @@ void Parser::check_size(const Declared& d, const Token& at) const {
 void Parser::initialiser(Declared& d) {
     const Token& start = take();
     Variable& v = d.variable;
-    if (v.opaque != Opaque::none) return skip_properties();
+    if (v.opaque != Opaque::none) return skip_properties_of(d, 0);
     if (v.space != Space::global && v.space != Space::constant)
         fail(start, "only .global and .const variables have initialisers");
     if (v.external) fail(start, "an extern variable has no initialiser");
-    if (d.dims.empty()) {
-        if (accept('{')) {  // a vector, or a scalar in braces
-            initialise_level(d, 0, 0);
-        } else {
-            initialise_one(d, 0);
-        }
-        return;
-    }
+    if (v.type == Type::f16 || v.type == Type::f16x2)
+        fail(start, "a variable of ." + std::string(name_of(v.type)) + " has no initialiser");
+    // The elements of a vector stand in braces, as those of a row do.
+    if (d.vector > 1) d.dims.push_back(d.vector);
+    if (d.dims.empty()) return initialise_one(d, 0);
     expect('{');
-    if (v.unsized && v.size == 0)
-        fail(start, "array '" + v.name + "' has rows of no elements, which hold no values");
-    const std::uint64_t row = v.size;  // of an unsized array, so far
     initialise_level(d, 0, 0);
-    if (v.unsized) v.size = (v.init.size() + row - 1) / row * row;
+}
+
+void Parser::resize_open(Declared& d, std::uint64_t rows, const Token& at) {
+    Variable& v = d.variable;
+    v.size = bytes_of(v.type) * rows;
+    for (std::size_t n = 1; n < d.dims.size(); ++n) {
+        if (v.size > largest / d.dims[n]) fail(at, "array '" + v.name + "' is too large");
+        v.size *= d.dims[n];
+    }
+}
+
+// An array of textures has an array of their properties.
+void Parser::skip_properties_of(const Declared& d, std::size_t depth) {
+    if (depth == d.dims.size()) return skip_properties();
+    expect('{');
+    std::uint64_t count = 0;
+    do {
+        if (d.dims[depth] != 0 && count++ == d.dims[depth])
+            fail(peek(), "more values than '" + d.variable.name + "' holds");
+        skip_properties_of(d, depth + 1);
+    } while (accept(','));
+    expect('}');
 }
 
 // { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }: what a texture is like, its binding
@@ -197,28 +257,33 @@ void Parser::skip_properties() {
     expect('}');
 }
 
-// Behind a '{', up to its '}'; where the values end. Inner braces have to fill their row: what
-// hardware does with a short one is not what C does, and no compiler writes it.
+// Behind a '{', up to its '}'; where the values end. A row may be shorter than its dimension. As
+// ptxas has it, the next row's values then follow at once, and zeros stand at the end of the array.
 std::uint64_t Parser::initialise_level(Declared& d, std::size_t depth, std::uint64_t from) {
-    const std::uint64_t element = bytes_of(d.variable.type);
-    std::uint64_t inner = element;
-    for (std::size_t i = depth + 1; i < d.dims.size(); ++i) inner *= d.dims[i];
-    std::uint64_t at = from;
-    while (!at_mark('}')) {
-        if (at_mark('{')) {
-            const Token& brace = take();
-            if (depth + 1 >= d.dims.size()) fail(brace, "more braces than dimensions");
-            if (initialise_level(d, depth + 1, at) != at + inner)
-                fail(brace, "inner braces that do not fill their row are not supported",
-                     Error::Kind::unsupported_form);
-            at += inner;
+    const Token& brace = peek();
+    const bool of_vector = d.vector > 1 && depth + 1 == d.dims.size();
+    std::uint64_t at = from, count = 0;
+    const bool open = depth == 0 && d.variable.unsized;
+    const bool empty = at_mark('}') && !open && !of_vector;
+    while (!empty) {
+        const Token& token = peek();
+        if (!open && count == d.dims[depth])
+            fail(token, "more values than '" + d.variable.name + "' holds");
+        if (depth + 1 < d.dims.size()) {
+            expect('{');
+            at = initialise_level(d, depth + 1, at);
         } else {
             initialise_one(d, at);
-            at += element;
+            at += bytes_of(d.variable.type);
         }
+        ++count;
         if (!accept(',')) break;
     }
     expect('}');
+    if (open) resize_open(d, count, brace);
+    if (of_vector && count != d.vector)
+        fail(brace,
+             "a vector of '" + d.variable.name + "' has " + std::to_string(d.vector) + " values");
     return at;
 }
 
@@ -227,8 +292,6 @@ void Parser::initialise_one(Declared& d, std::uint64_t at) {
     const unsigned bytes = bytes_of(v.type);
     const Token& token = peek();
     if (!v.unsized && at + bytes > v.size) fail(token, "more values than '" + v.name + "' holds");
-    // Rows of a huge array may leave gaps; what is stored stays near what was written.
-    if (at > v.init.size() + 64 * source_.size()) fail(token, "an initialiser with too wide a gap");
     if (v.init.size() < at + bytes) v.init.resize(at + bytes);
     const bool masked = token.kind == Token::Kind::integer && peek(1).kind == Token::Kind::mark &&
                         peek(1).mark == '(';
@@ -246,6 +309,7 @@ void Parser::initialise_one(Declared& d, std::uint64_t at) {
     if (c.kind == Token::Kind::integer) {
         const auto whole = static_cast<std::int64_t>(bits);
         value = c.is_unsigned ? static_cast<double>(bits) : static_cast<double>(whole);
+        if (is_float(v.type)) fail(token, "an integer constant in a floating-point variable");
     } else if (!is_float(v.type) && !is_bits(v.type)) {
         fail(token, "a floating-point constant in an integer variable");
     }
@@ -283,10 +347,7 @@ void Parser::initialise_address(Declared& d, std::uint64_t at) {
         name = expect_word("a variable");
         expect(')');
     }
-    if (at_mark('+') || at_mark('-')) {
-        accept('+');
-        r.addend = constant_integer("an offset");
-    }
+    if (accept('+')) r.addend = constant_integer("an offset");
     if (masked) expect(')');
     const auto found = scopes_[0].names.find(name);
     if (found == scopes_[0].names.end()) fail(token, "unknown name '" + std::string(name) + "'");

@@ -109,12 +109,15 @@ std::uint16_t selector_of(std::string_view text) {
 // Up to the semicolon.
 void Parser::operands(Function& f) {
     operands_.clear();
-    sums_.clear();
+    made_.clear();
+    indices_.clear();
     while (!at_mark(';')) {
         const Token& token = peek();
         if (operands_.size() == 16) fail(token, "too many operands");
         Operand o = operand(f);
         if (o.kind == Kind::reg && o.selector == 0 && at_mark('+')) o = register_sum(f, o, token);
+        if ((o.kind == Kind::variable || o.kind == Kind::frame) && !o.sum && at_mark('['))
+            element(f, o, token);
         operands_.push_back(o);
         if (!accept(',')) break;
     }
@@ -201,12 +204,10 @@ Operand Parser::memory_operand(Function& f) {
     const bool pointer = base.kind == Kind::reg && !is_float(base.type) &&
                          (bytes_of(base.type) == 4 || bytes_of(base.type) == 8);
     if (!address && !pointer) fail(token, "no address: a register of 32 or 64 bits, or a variable");
-    if (at_mark('+') || at_mark('-')) {
-        accept('+');
+    if (accept('+'))
         o.value =
             static_cast<std::int64_t>(static_cast<std::uint64_t>(o.value) +
                                       static_cast<std::uint64_t>(constant_integer("an offset")));
-    }
     if (accept(',')) texel_operand(f, o, token);
     expect(']');
     if (at_directive(".unified")) take();  // how the address was made: of no effect on results
@@ -262,6 +263,7 @@ Operand Parser::named(Function& f, const Token& token) {
         if (at_mark('+') && at_constant(1)) {
             take();
             o.value = constant_integer("an offset");
+            o.sum = true;
         }
         return o;
     }

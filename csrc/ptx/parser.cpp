@@ -44,6 +44,7 @@ Module Parser::run() {
     header();
     while (peek().kind != Token::Kind::end) module_statement();
     resolve_aliases();
+    place_open_formals();
     return std::move(module_);
 }
 
@@ -193,18 +194,14 @@ void Parser::module_statement() {
     if (skip_debug() || accept(';')) return;
     Prefix prefix;
     prefix.line = peek().line;
-    for (;; take()) {
-        if (at_directive(".visible") || at_directive(".weak") || at_directive(".common")) {
-            prefix.visible = true;
-        } else if (at_directive(".extern")) {
-            prefix.external = true;
-        } else {
-            break;
-        }
-    }
+    prefix.external = at_directive(".extern");
+    prefix.common = at_directive(".common");
+    prefix.visible = prefix.common || at_directive(".visible") || at_directive(".weak");
+    if (prefix.external || prefix.visible) take();
     const Token& token = take();
     if (token.kind != Token::Kind::directive)
         fail(token, "a directive is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
+    if (prefix.common && token.text != ".global") fail(token, ".common is for .global variables");
     if (token.text == ".entry") return function(prefix, true);
     if (token.text == ".func") return function(prefix, false);
     if (token.text == ".alias") return alias();
@@ -216,35 +213,44 @@ void Parser::module_statement() {
 }
 
 void Parser::module_variable(const Prefix& prefix, Space space) {
+    const Declared declared = declaration(space, prefix);
     do {
         const Token& start = peek();
-        Declared d = declarator(space, prefix);
+        Declared d = declared;
+        declare_name(d);
         if (at_mark('=')) initialiser(d);
         check_size(d, start);
-        auto& names = scopes_[scope_].names;  // a function's own statics are named in its scope
-        const auto known = names.find(d.variable.name);
-        if (known != names.end()) {
-            // An extern declaration, and the definition it announced.
-            Variable* before = known->second.kind == Symbol::Kind::variable
-                                   ? &module_.variables[known->second.index]
-                                   : nullptr;
-            if (!before || (!before->external && !d.variable.external) || before->space != space)
-                fail(start, "'" + d.variable.name + "' is declared twice");
-            if (before->external) *before = std::move(d.variable);
-            continue;
-        }
-        const auto index = static_cast<std::uint32_t>(module_.variables.size());
-        // The name is looked up again in the source, whose text outlives the map.
-        std::string_view name;
-        for (const Token* t = &start; t != &peek(); ++t)
-            if (t->kind == Token::Kind::word && t->text == d.variable.name) {
-                name = t->text;
-                break;
-            }
-        names.emplace(name, Symbol{Symbol::Kind::variable, index});
-        module_.variables.push_back(std::move(d.variable));
+        for (const std::string_view name : names_of(d, start))
+            add_variable(prefix, name, d.variable, start);
     } while (accept(','));
     expect(';');
+}
+
+void Parser::add_variable(const Prefix& prefix, std::string_view name, Variable variable,
+                          const Token& at) {
+    variable.name = std::string(name);
+    auto& names = scopes_[scope_].names;  // a function's own statics are named in its scope
+    const auto index = static_cast<std::uint32_t>(module_.variables.size());
+    const auto [known, fresh] = names.emplace(name, Symbol{Symbol::Kind::variable, index});
+    if (fresh) {
+        module_.variables.push_back(std::move(variable));
+        return;
+    }
+    // An extern declaration, and the definition it announced.
+    Variable* before = known->second.kind == Symbol::Kind::variable
+                           ? &module_.variables[known->second.index]
+                           : nullptr;
+    if (!before || (!before->external && !prefix.external) || before->space != variable.space)
+        fail(at, "'" + variable.name + "' is declared twice");
+    if (!prefix.external && !prefix.visible)
+        fail(at, "'" + variable.name + "' is .extern on line " + std::to_string(before->line) +
+                     ", and here no other module sees it");
+    const bool open = before->unsized || variable.unsized;
+    if (before->type != variable.type || before->array != variable.array ||
+        (!open && before->size != variable.size))
+        fail(at, "'" + variable.name + "' differs from its declaration on line " +
+                     std::to_string(before->line));
+    if (before->external && (!variable.external || before->unsized)) *before = std::move(variable);
 }
 
 void Parser::function(const Prefix& prefix, bool entry) {
@@ -275,6 +281,7 @@ void Parser::function(const Prefix& prefix, bool entry) {
     }
     if (!at_mark('{')) fail(peek(), "'{' or ';' is missing behind the head of a function");
     if (module_.functions[index].defined) fail(name, "'" + f.name + "' is defined twice");
+    if (prefix.external) fail(name, "'" + f.name + "' is .extern, and defined here");
     f.defined = true;
     body(f);
     close_scope();
@@ -285,6 +292,22 @@ void Parser::function(const Prefix& prefix, bool entry) {
 // Also of a kernel: a value to compare and to keep, which is not called.
 void Parser::take_address(std::uint32_t function) {
     module_.functions[function].address_taken = true;
+}
+
+// An open array of a function's formals is as long as the longest argument that a call of the
+// module passes to one; what lies behind it in the frame moves.
+void Parser::place_open_formals() {
+    if (open_bytes_ == 0) return;
+    for (Function& f : module_.functions) {
+        if (f.entry || f.formals.empty() || !f.frame[f.formals.back()].unsized) continue;
+        const std::uint32_t open = f.formals.back();
+        std::uint64_t align = 1;
+        for (const Variable& v : f.frame) align = std::max<std::uint64_t>(align, v.align);
+        const std::uint64_t moved = (open_bytes_ + align - 1) / align * align;
+        for (std::size_t n = open + 1; n < f.frame.size(); ++n) f.frame[n].offset += moved;
+        f.frame[open].size = open_bytes_;
+        f.frame_bytes += moved;
+    }
 }
 
 std::uint32_t Parser::declare_function(Function& f, const Token& name) {
@@ -350,7 +373,12 @@ void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entr
                         std::vector<RegisterParameter>& registers) {
     expect('(');
     while (!at_mark(')')) {
+        const Token& token = peek();
+        if (!list.empty() && f.frame[list.back()].unsized)
+            fail(token, "an array without a size is a function's last parameter");
         list.push_back(parameter(f, entry, registers));
+        if (f.frame[list.back()].unsized && (entry || &list == &f.results))
+            fail(token, "only a function's last parameter may be an array without a size");
         if (!accept(',')) break;
     }
     expect(')');
@@ -369,11 +397,18 @@ std::uint32_t Parser::parameter(Function& f, bool entry,
             fail(start, entry ? "a parameter of a kernel lies in .param"
                               : "a parameter lies in .param or in .reg");
         take();
-        Declared d = declarator(Space::param, {});
-        check_size(d, start);
-        if (d.variable.align > limit || d.variable.size > limit)
+        Declared d = declaration(Space::param, {});
+        const Token& name = peek();
+        declare_name(d);
+        if (d.range) fail(name, "a parameter has no number of names");
+        if (d.dims.size() > 1) fail(name, "a parameter is an array of one dimension at most");
+        if (!d.variable.unsized) check_size(d, start);
+        if (d.variable.size > limit)
             fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
-        index = add_frame(f, std::move(d.variable));
+        if (!entry && d.variable.align > 128)
+            fail(start, "a function's parameter is aligned to 128 bytes at most");
+        d.variable.name = std::string(d.name);
+        index = add_frame(f, d.name, std::move(d.variable), start);
     }
     if (frame_at_ > limit)
         fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
@@ -381,14 +416,18 @@ std::uint32_t Parser::parameter(Function& f, bool entry,
 }
 
 void Parser::head_directives(Function& f) {
-    static constexpr std::string_view without[] = {".noreturn", ".abi_preserve",
-                                                   ".abi_preserve_control"};
     for (;;) {
-        if (skip_debug()) continue;
+        if (f.entry && skip_debug()) continue;
         if (peek().kind != Token::Kind::directive) break;
         const Token& token = take();
         std::uint32_t sizes[3];
-        if (token.text == ".maxntid") {
+        if (!f.entry) {
+            if (token.text == ".noreturn") continue;
+            if (token.text != ".abi_preserve" && token.text != ".abi_preserve_control")
+                fail(token, "directive " + std::string(token.text) + " is for kernels",
+                     Error::Kind::unsupported_form);
+            constant_unsigned("a number of registers");
+        } else if (token.text == ".maxntid") {
             dimensions(f.max_threads);
         } else if (token.text == ".reqntid") {
             dimensions(f.required_threads);
@@ -408,11 +447,8 @@ void Parser::head_directives(Function& f) {
         } else if (token.text == ".maxnctapersm") {
             dimensions(sizes);  // an old name of what is a wish
         } else {
-            bool known = false;
-            for (const auto name : without) known |= token.text == name;
-            if (!known)
-                fail(token, "directive " + std::string(token.text) + " is not supported",
-                     Error::Kind::unsupported_form);
+            fail(token, "directive " + std::string(token.text) + " is not supported",
+                 Error::Kind::unsupported_form);
         }
     }
     if (f.max_cluster_rank != 0 && f.required_cluster[0] != 0)

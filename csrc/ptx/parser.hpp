@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -44,7 +43,7 @@ struct ScopeOfNames {
 
 // Linkage and the like in front of a declaration.
 struct Prefix {
-    bool external = false, visible = false;
+    bool external = false, visible = false, common = false;
     std::uint32_t line = 0;
 };
 
@@ -82,6 +81,8 @@ class Parser {
     bool skip_debug();
     void skip_braces();
     void module_variable(const Prefix& prefix, Space space);
+    void add_variable(const Prefix& prefix, std::string_view name, Variable variable,
+                      const Token& at);
     void function(const Prefix& prefix, bool entry);
     struct RegisterParameter {  // the place in the frame, and the registers
         std::uint32_t frame, index;
@@ -93,6 +94,7 @@ class Parser {
     void head_directives(Function& f);
     void dimensions(std::uint32_t (&out)[3]);
     void take_address(std::uint32_t function);
+    void place_open_formals();
     std::uint32_t declare_function(Function& f, const Token& name);
     void check_declaration(const Function& f, const Function& before, const Token& at) const;
     static std::string written(const Variable& v);
@@ -100,17 +102,27 @@ class Parser {
     // declare.cpp: variables and their initialisers
     struct Declared {
         Variable variable;
+        std::string_view name;
+        unsigned vector = 1;
         std::vector<std::uint64_t> dims;
+        bool range = false;  // name<count>: as many variables, name0 and so on
+        std::uint64_t count = 0;
     };
     Type fundamental_type();
     bool opaque_type(Variable& v);
     std::uint64_t constant_unsigned(const char* what);
-    Declared declarator(Space space, const Prefix& prefix);
+    std::uint32_t alignment();
+    void attributes(Variable& v);
+    Declared declaration(Space space, const Prefix& prefix);
+    void declare_name(Declared& d);
+    std::vector<std::string_view> names_of(const Declared& d, const Token& at);
     void array_bounds(Declared& d);
     void initialiser(Declared& d);
     std::uint64_t initialise_level(Declared& d, std::size_t depth, std::uint64_t from);
+    void resize_open(Declared& d, std::uint64_t rows, const Token& at);
     void initialise_one(Declared& d, std::uint64_t at);
     void skip_properties();
+    void skip_properties_of(const Declared& d, std::size_t depth);
     void initialise_address(Declared& d, std::uint64_t at);
     void check_size(const Declared& d, const Token& at) const;
 
@@ -123,9 +135,11 @@ class Parser {
     void branch_targets(Function& f, std::string_view name);
     void call_prototype(std::string_view name);
     void call_targets(std::string_view name);
-    std::vector<Variable> prototype_list();
+    std::vector<Variable> prototype_list(bool results);
     void label(Function& f, const Token& name);
     void instruction(Function& f);
+    bool add_instruction(Function& f, Instruction& i, const std::vector<Candidate>& candidates,
+                         std::string& wrong);
     struct Actual {
         const Token* token;
         Operand operand;               // a register, all of a vector, a constant, or _
@@ -143,6 +157,7 @@ class Parser {
                                     const std::vector<Actual>& given,
                                     const std::vector<const Variable*>& wanted,
                                     const std::string& what, bool stores);
+    std::uint32_t add_empty(Function& f, const Variable& formal);
     void check_actual(const Function& f, const Actual& a, const Variable& formal,
                       const std::string& what) const;
     std::uint32_t add_targets(std::vector<std::uint32_t> functions, const Token& start);
@@ -152,7 +167,7 @@ class Parser {
     void alias();
     void resolve_aliases();
     void resolve_labels(Function& f);
-    std::uint32_t add_frame(Function& f, Variable variable);
+    std::uint32_t add_frame(Function& f, std::string_view name, Variable variable, const Token& at);
     std::uint32_t place_frame(Function& f, Variable variable);
 
     // register.cpp: registers, vectors of them, and parameters that are registers
@@ -161,10 +176,12 @@ class Parser {
     std::uint32_t add_register(Function& f, std::string_view name, const RegisterType& r,
                                const Token& at);
     static Operand register_operand(const Function& f, std::uint32_t index);
+    static Operand integer_operand(std::int64_t value);
     static Operand whole_vector(Function& f, const Symbol& s);
     bool vector_element(Function& f, const Token& token, Operand& o);
     static bool special_vector(Function& f, std::string_view name, Operand& o);
     Operand register_sum(Function& f, const Operand& o, const Token& at);
+    Operand new_register(Function& f, Type type);
     RegisterParameter register_parameter(Function& f);
     void move_parameter(Function& f, const Instruction& like, const RegisterParameter& p,
                         bool load);
@@ -172,7 +189,14 @@ class Parser {
     void store_constant(Function& f, const Instruction& like, std::uint32_t frame, Type type,
                         const Operand& o);
     void emit(Function& f, const Instruction& like, std::string_view opcode,
-              std::initializer_list<Operand> operands);
+              const std::vector<Operand>& operands);
+
+    // element.cpp: elements of arrays, and addresses with a constant added
+    void element(Function& f, Operand& o, const Token& at);
+    void elements_in_memory(Function& f);
+    bool address_sums(Function& f, unsigned bytes);
+    bool has_index(std::size_t operand) const;
+    Operand address_sum(Function& f, std::size_t operand, unsigned bytes);
 
     // constant.cpp: constant expressions
     bool at_operator(std::string_view text) const;
@@ -202,9 +226,15 @@ class Parser {
     const Symbol& expect_register(Function& f, const char* what);
     std::uint32_t label_reference(std::string_view name);
 
-    struct Sum {  // of a register and a constant, to be made before the instruction at hand
+    struct Made {  // an instruction of the parser's own, before the one at hand
         std::string_view opcode;
-        Operand to, from, constant;
+        std::vector<Operand> operands;
+    };
+    struct Index {  // of an array's element: a register and a constant, or a constant alone
+        std::size_t operand;
+        Operand from;
+        std::int64_t constant = 0;
+        unsigned bytes = 0;  // of an element
     };
     struct LabelReference {
         std::string_view name;
@@ -225,10 +255,13 @@ class Parser {
     std::unordered_map<std::uint32_t, std::uint32_t> tables_;  // Module::targets, by variable
     std::vector<LabelReference> references_;  // of the function at hand; operands hold the index
     std::vector<Operand> operands_;           // of the instruction at hand
-    std::vector<Sum> sums_;                   // likewise
+    std::vector<Made> made_;                  // likewise
+    std::vector<Index> indices_;              // likewise
     std::vector<RegisterParameter> register_formals_, register_results_;  // of the function at hand
     std::unordered_map<std::string_view, std::vector<Candidate>> matched_;
     std::unordered_map<std::uint32_t, std::uint32_t> aliases_;  // function, by its other name's
+    std::deque<std::string> range_names_;                       // that stand nowhere in the text
+    std::uint64_t open_bytes_ = 0;  // the longest argument that goes to an open array
 };
 
 }  // namespace cupola::ptx

@@ -134,7 +134,8 @@ struct Operand {
     Kind base = Kind::none;  // of memory: reg, variable, frame, integer; of a texel: the first two
     Type type = Type::none;  // of a register
     bool negated = false;    // !p, or -a of a video instruction
-    bool sum = false;        // a register that the parser added a constant into
+    bool sum = false;        // a register or an address with a constant added by the parser
+    bool element = false;    // a variable's address: variable[index], outside of [ ]
     // Parts of a register, .b0 or .h32: how many; half-words or bytes; three bits for each, the
     // last one written lowest. 0: all of it.
     std::uint16_t selector = 0;

@@ -1,7 +1,6 @@
 // csrc/ptx/register.cpp - registers: scalars, vectors of them, ranges of names, and parameters
 // that are registers. A vector becomes registers side by side, so that nothing behind the parser
 // knows of vectors.
-#include <initializer_list>
 #include <utility>
 
 #include "ptx/parser.hpp"
@@ -48,7 +47,7 @@ Operand special_element(Special first, unsigned n) {
 RegisterType Parser::register_type() {
     if (at_directive(".align")) {  // of no effect
         take();
-        constant_unsigned("an alignment");
+        alignment();
     }
     RegisterType r;
     const Token& token = peek();
@@ -93,6 +92,13 @@ Operand Parser::register_operand(const Function& f, std::uint32_t index) {
     o.kind = Operand::Kind::reg;
     o.index = index;
     o.type = f.registers[index];
+    return o;
+}
+
+Operand Parser::integer_operand(std::int64_t value) {
+    Operand o;
+    o.kind = Operand::Kind::integer;
+    o.value = value;
     return o;
 }
 
@@ -142,10 +148,10 @@ bool Parser::special_vector(Function& f, std::string_view name, Operand& o) {
 
 // An instruction of the parser's own, under the guard and on the line of another.
 void Parser::emit(Function& f, const Instruction& like, std::string_view opcode,
-                  std::initializer_list<Operand> operands) {
+                  const std::vector<Operand>& operands) {
     auto known = matched_.find(opcode);
     if (known == matched_.end()) known = matched_.emplace(opcode, match(opcode)).first;
-    const Surroundings here{module_, f, operands.begin(),
+    const Surroundings here{module_, f, operands.data(),
                             static_cast<std::uint32_t>(operands.size())};
     for (const Candidate& c : known->second) {
         if (!misfit(c, here).empty()) continue;
@@ -159,7 +165,7 @@ void Parser::emit(Function& f, const Instruction& like, std::string_view opcode,
         i.guard_negated = like.guard_negated;
         i.operand = static_cast<std::uint32_t>(f.operands.size());
         i.operands = here.count;
-        f.operands.insert(f.operands.end(), operands);
+        f.operands.insert(f.operands.end(), operands.begin(), operands.end());
         f.code.push_back(i);
         return;
     }
@@ -182,12 +188,15 @@ Operand Parser::register_sum(Function& f, const Operand& o, const Token& at) {
         fail(at,
              "a constant is added to an integer register of 16, 32 or 64 bits, not to one of ." +
                  std::string(name_of(o.type)));
-    const auto index = static_cast<std::uint32_t>(f.registers.size());
-    f.registers.push_back(o.type);
-    Operand sum = register_operand(f, index);
-    sums_.push_back({opcode, sum, o, constant});
+    Operand sum = new_register(f, o.type);
+    made_.push_back({opcode, {sum, o, constant}});
     sum.sum = true;
     return sum;
+}
+
+Operand Parser::new_register(Function& f, Type type) {
+    f.registers.push_back(type);
+    return register_operand(f, static_cast<std::uint32_t>(f.registers.size() - 1));
 }
 
 // ---- parameters in registers: each has a place in the frame, which callers write to ----------
@@ -201,12 +210,6 @@ Operand place_of(std::uint32_t frame, std::uint64_t offset) {
     o.base = Operand::Kind::frame;
     o.index = frame;
     o.value = static_cast<std::int64_t>(offset);
-    return o;
-}
-Operand integer(std::int64_t value) {
-    Operand o;
-    o.kind = Operand::Kind::integer;
-    o.value = value;
     return o;
 }
 constexpr std::string_view plain(unsigned bytes, bool load) {
@@ -258,14 +261,12 @@ void Parser::move_parameter(Function& f, const Instruction& like, const Register
                 emit(f, like, plain(bytes, false), {place, r});
             continue;
         }
-        f.registers.push_back(Type::b32);
-        const auto last = static_cast<std::uint32_t>(f.registers.size() - 1);
-        const Operand bit = register_operand(f, last);
+        const Operand bit = new_register(f, Type::b32);
         if (load) {
             emit(f, like, "ld.param.b32", {bit, place_of(p.frame, 0)});
-            emit(f, like, "setp.ne.u32", {r, bit, integer(0)});
+            emit(f, like, "setp.ne.u32", {r, bit, integer_operand(0)});
         } else {
-            emit(f, like, "selp.b32", {bit, integer(1), integer(0), r});
+            emit(f, like, "selp.b32", {bit, integer_operand(1), integer_operand(0), r});
             emit(f, like, "st.param.b32", {place_of(p.frame, 0), bit});
         }
     }

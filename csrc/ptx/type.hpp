@@ -37,8 +37,18 @@ enum class Type : std::uint8_t {
     pred,
 };
 
-// shared is the block's own window, cluster_shared that of all blocks of its cluster.
-enum class Space : std::uint8_t { generic, global, shared, local, constant, param, cluster_shared };
+// shared is the block's own window, cluster_shared that of all blocks of its cluster; entry_param
+// the kernel's parameters, also where a function reads them.
+enum class Space : std::uint8_t {
+    generic,
+    global,
+    shared,
+    local,
+    constant,
+    param,
+    cluster_shared,
+    entry_param
+};
 
 constexpr unsigned bytes_of(Type t) {
     switch (t) {

@@ -208,7 +208,9 @@ std::string Check::memory(const Operand& o) const {
     if (o.kind != Kind::memory) return "an address in [ ] is wanted";
     const bool opaque =
         o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none;
-    return opaque ? "a texture, sampler or surface is no memory" : "";
+    if (opaque) return "a texture, sampler or surface is no memory";
+    const bool local = static_cast<Space>(field::space.get(c_.modifiers)) == Space::local;
+    return o.base == Kind::integer && !local ? "a constant address outside of local memory" : "";
 }
 
 // Registers of other types than the instruction's.

@@ -20,7 +20,10 @@ std::string Check::fetched(const Operand& o, Type type) const {
 std::string Check::handle(const Operand& o, Opaque wanted) const {
     if (o.base == Kind::reg)
         return bytes_of(o.type) == 8 && !is_float(o.type) ? "" : "a register of 64 bits is wanted";
-    if (o.base == Kind::variable && here_.module.variables[o.index].opaque == wanted) return {};
+    if (o.base == Kind::variable) {
+        const Variable& v = here_.module.variables[o.index];
+        if (v.opaque == wanted && !v.array) return {};
+    }
     return wanted == Opaque::texture   ? "a texture is wanted"
            : wanted == Opaque::sampler ? "a sampler is wanted"
                                        : "a surface is wanted";

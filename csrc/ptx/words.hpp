@@ -144,7 +144,7 @@ inline constexpr Axis space =
     axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
          is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared),
          is("local", Space::local), is("const", Space::constant), is("param", Space::param),
-         is("param::entry", Space::param), is("param::func", Space::param));
+         is("param::entry", Space::entry_param), is("param::func", Space::param));
 inline constexpr Axis space_store =
     axis(field::space, true, false, false, is("global", Space::global), is("shared", Space::shared),
          is("shared::cta", Space::shared), is("shared::cluster", Space::cluster_shared),

@@ -191,14 +191,6 @@ def test_errors_name_their_line(text, line, code, message, driver, load):
     assert message in error.value.log
 
 
-def test_short_inner_braces_are_refused(driver, load):
-    driver.skip_on_hardware("hardware takes them, in a way of its own")
-    with pytest.raises(ptx.DriverError) as error:
-        load(HEAD + ".global .u32 g[2][2] = {{1}, {3, 4}};\n")
-    assert error.value.code == ptx.INVALID_PTX and "line 4" in error.value.log
-    assert "fill their row" in error.value.log
-
-
 def test_unknown_version(load):
     with pytest.raises(ptx.DriverError) as error:
         load(".version 42.0\n.target sm_75\n.address_size 64\n")

@@ -33,9 +33,9 @@ ThreadLine line_of_threads(const std::uint32_t* index, std::uint32_t step) {
 
 }  // namespace
 
-Aligned<std::byte> pages(std::size_t bytes) {
-    const std::size_t size = rounded(bytes != 0 ? bytes : 1, 4096);
-    Aligned<std::byte> memory(static_cast<std::byte*>(std::aligned_alloc(4096, size)));
+Aligned<std::byte> pages(std::size_t bytes, std::size_t align) {
+    const std::size_t size = rounded(bytes != 0 ? bytes : 1, align);
+    Aligned<std::byte> memory(static_cast<std::byte*>(std::aligned_alloc(align, size)));
     if (!memory) throw std::bad_alloc();
     return memory;
 }

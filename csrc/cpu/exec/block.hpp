@@ -23,7 +23,7 @@ template <class T>
 using Aligned = std::unique_ptr<T, FreeDeleter>;
 
 // Whole pages of any content. Throws std::bad_alloc.
-Aligned<std::byte> pages(std::size_t bytes);
+Aligned<std::byte> pages(std::size_t bytes, std::size_t align = 4096);
 
 // In Waiting::barrier, beside the 16 of a block.
 inline constexpr std::int32_t cluster_barrier = 16;

@@ -38,7 +38,8 @@ std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& caller,
         if (mine.size() != theirs.size()) return false;
         for (std::size_t n = 0; n < mine.size(); ++n) {
             const ptx::Variable& v = f.frame[theirs[n]];
-            if (caller.frame[mine[n]].size != v.size) return false;
+            const std::uint64_t size = caller.frame[mine[n]].size;
+            if (v.unsized ? size > v.size : size != v.size) return false;
             if (first && module_.functions[found[0]].frame[(*first)[n]].offset != v.offset)
                 return false;
         }

@@ -33,8 +33,9 @@ ClusterState::ClusterState(const Launch& launch)
     const auto& kernel = static_cast<const KernelCode&>(*launch.kernel);
     const std::uint64_t bytes =
         rounded(kernel.shared_bytes, kernel.shared_align) + launch.dynamic_shared;
-    stride_ = rounded(bytes == 0 ? 1 : bytes, 4096);
-    memory_ = pages(size_ * stride_);
+    const std::size_t align = std::max<std::size_t>(4096, kernel.shared_align);
+    stride_ = rounded(bytes == 0 ? 1 : bytes, align);
+    memory_ = pages(size_ * stride_, align);
     shared_ = reinterpret_cast<std::uintptr_t>(memory_.get());
     blocks_.reserve(size_);
     for (unsigned rank = 0; rank < size_; ++rank)

@@ -14,7 +14,8 @@ Type resizable(unsigned width, bool sign) {
 void Decoder::memory(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const auto named = static_cast<ptx::Space>(field::space.get(i.modifiers));
-    if (i.operands > 1 && named == ptx::Space::param && operand(i, 1).kind == Kind::memory &&
+    const bool parameter = named == ptx::Space::param || named == ptx::Space::entry_param;
+    if (i.operands > 1 && parameter && operand(i, 1).kind == Kind::memory &&
         operand(i, 1).base == Kind::frame && is_formal(operand(i, 1).index))
         return parameter_load(i);
     ptx::Instruction as = i;
@@ -123,8 +124,12 @@ ptx::Space Decoder::space_of_access(const ptx::Variable& v, ptx::Space space) co
 
 // Where an access begins: op[4] and imm. A variable of the function's own lies in local memory.
 ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code& code) {
+    const bool of_entry = space == ptx::Space::entry_param;
+    if (of_entry) space = ptx::Space::param;
     switch (m.base) {
         case Kind::reg:
+            // A function's own parameters lie in its frame.
+            if (space == ptx::Space::param && !of_entry && !f_->entry) space = ptx::Space::local;
             code.op[4] = reg(m.index);
             code.imm = m.value;
             if (ptx::bytes_of(m.type) == 4) code.flags |= flag::address32;
