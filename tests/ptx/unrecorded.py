@@ -48,7 +48,8 @@ AWAITING = {
     "test_declarations.py::test_short_rows": "made after the last recording",
     "test_declarations.py::test_variables_by_number": "made after the last recording",
     "test_declarations.py::test_wide_alignments": "made after the last recording",
-    "test_declarations.py::test_an_address_and_a_constant_as_a_source": "made after the last recording",
+    "test_declarations.py::test_an_address_and_a_constant_as_a_source": "made after the last "
+    "recording",
     "test_declarations.py::test_elements_of_arrays": "made after the last recording",
     "test_declarations.py::test_open_arrays_as_formals": "made after the last recording",
     "test_nvrtc.py": "its exact arrays were in an earlier recording alone",
