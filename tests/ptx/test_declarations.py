@@ -3,7 +3,6 @@
 others, which compilers seldom write and ptxas takes, mean what ptxas makes of them.
 """
 
-
 import numpy as np
 import pytest
 
