@@ -48,6 +48,13 @@ def read_png(path):
     return pixels
 
 
+def test_without_a_command_it_prints_its_help():
+    answer = cli()
+    assert answer.returncode == 0 and not answer.stderr
+    assert answer.stdout == cli("--help").stdout
+    assert "\ncommands:" in answer.stdout
+
+
 def test_info(driver):
     answer = cli("info")
     assert answer.returncode == 0, answer.stderr
@@ -261,7 +268,7 @@ def test_inspect_tells_spills_by_ptxas(tmp_path, nvrtc):
     path.write_text(SPILLING)
     target = tmp_path / "s.ptx"
     assert cli("compile", path, "-o", target).returncode == 0
-    assert "known once it is compiled" in inspected(target)
+    assert "no resources before it is compiled" in inspected(target)
     (kernel,) = json.loads(inspected(target, "--json", "--ptxas", "sm_80"))["kernels"]
     (found,) = kernel["resources"]
     # 1024 threads share 65536 registers, which is 64 for each: 96 values do not fit.

@@ -70,7 +70,7 @@ def test_nothing_is_written_over(tmp_path):
     assert len(new.create("heat", folder)) == len(FILES)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     text = call(sys.executable, "-m", "cupola", "new", "heat", folder=tmp_path, fails=True)
-    assert "heat is there already" in text and "Traceback" not in text
+    assert "heat exists already" in text and "Traceback" not in text
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

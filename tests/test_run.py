@@ -75,7 +75,7 @@ def test_arguments_and_status_are_the_programs(tmp_path):
     assert (answer.returncode, answer.stdout) == (3, "['--cpu', '-c', 'x y']\n")
     killed = run("--cpu", "--", "-c", "import os; os.kill(os.getpid(), 15)")
     assert killed.returncode == 128 + signal.SIGTERM
-    assert "run what?" in run("--cpu").stderr
+    assert "no program to run" in run("--cpu").stderr
 
 
 def test_nothing_is_left_behind(tmp_path):

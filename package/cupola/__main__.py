@@ -15,8 +15,15 @@ from cupola.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status: 0, 1 after an error, 2 where it was called wrongly."""
-    options = parser().parse_args(arguments)
+    """Run the command; the exit status: 0, 1 after an error, 2 for wrong arguments.
+
+    Without a command, print the help.
+    """
+    top = parser()
+    options = top.parse_args(arguments)
+    if options.run is None:
+        top.print_help()
+        return 0
     try:
         status = int(options.run(options) or 0)
         sys.stdout.flush()
@@ -36,7 +43,8 @@ def parser() -> argparse.ArgumentParser:
         prog="cupola", description="Ship and use precompiled CUDA kernels in Python."
     )
     top.add_argument("--version", action="version", version=f"cupola {__version__}")
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    top.set_defaults(run=None)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
     for module in command.modules():
         name = module.__name__.rpartition(".")[2]
         text = module.HELP

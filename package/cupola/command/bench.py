@@ -1,5 +1,5 @@
 # cupola/command/bench.py - python -m cupola bench.
-"""This machine's launches, copies and kernels, beside the same by C++."""
+"""Times launches, copies and kernels of this machine, and the same work in C++."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from cupola.command.table import table
 
-HELP = "this machine's figures for launches, copies and kernels, beside C++"
+HELP = "measure launches, copies and kernels on this machine, and compare with C++"
 EPILOG = """\
-The floor of each row is a C++ loop inside libcupola.so that calls the driver directly, with nothing
-of cupola between two calls: cuLaunchKernel with arguments packed beforehand, cuMemcpyHtoDAsync and
-cuMemcpyDtoHAsync of page-locked memory, each waited for. The kernels' rows are the time from the
-first launch until the last result is there, divided by the launches. Figures are medians of rounds
-in which C++ and cupola take turns; a ratio is the median of the rounds' ratios."""
+The C++ column is a loop inside libcupola.so that calls the driver directly: cuLaunchKernel with
+packed arguments, or cuMemcpyHtoDAsync and cuMemcpyDtoHAsync of page-locked memory, each followed by
+a synchronization. A kernel's row is the time from the first launch to the end of the last one,
+divided by the number of launches. C++ and cupola alternate. Times are medians over all rounds; a
+ratio is the median of the rounds' ratios."""
 
 ROUNDS = 15
 BATCH = 200  # launches in a row: fewer than a driver's queue holds
@@ -26,8 +26,8 @@ Row = tuple[str, float, float, str]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Only how much."""
-    parser.add_argument("--json", action="store_true", help="for programs: seconds and ratios")
+    """Add the output format."""
+    parser.add_argument("--json", action="store_true", help="print JSON: seconds and ratios")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def duration(seconds: float) -> str:
-    """With the unit that suits."""
+    """The time as text, in s, ms, us or ns."""
     for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= factor:
             return f"{seconds / factor:,.2f} {unit}"

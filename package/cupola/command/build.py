@@ -1,5 +1,5 @@
 # cupola/command/build.py - python -m cupola build.
-"""The kernels of a project, compiled beside its sources."""
+"""Compiles the kernels of a project into its source tree."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from pathlib import Path
 from cupola.build.error import BuildError
 from cupola.exceptions import LibraryError, MissingFileError
 
-HELP = "compile a project's kernels beside its sources"
+HELP = "compile the kernels of a project into its source tree"
 EPILOG = """\
-For a project whose pyproject.toml (or setup.py) names kernels; what did not change is not compiled
-again. The same as `python setup.py build_kernels --inplace`, where there is a setup.py."""
+The project's pyproject.toml or setup.py names the kernels. Kernels that did not change are not
+compiled again. With a setup.py, this is the same as `python setup.py build_kernels --inplace`."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Where, and whether at all."""
+    """Add the folder and --dry-run."""
     parser.add_argument(
-        "folder", type=Path, nargs="?", default=Path(), help="the project's (default: this one)"
+        "folder",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="the project's folder (default: this one)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be done")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the steps without running them"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,5 +55,5 @@ def run(options: argparse.Namespace) -> None:
         if "invalid command 'build_kernels'" not in str(error):
             raise
         raise BuildError(
-            f"{folder} names no kernels: a table [[tool.cupola.kernels]] in its pyproject.toml does"
+            f"{folder} names no kernels: add a table [[tool.cupola.kernels]] to its pyproject.toml"
         ) from None

@@ -1,5 +1,5 @@
 # cupola/command/compile.py - python -m cupola compile FILE.cu -o FILE.
-"""CUDA C++ to an image: PTX and cubins by NVRTC, fatbins by nvcc."""
+"""Compiles CUDA C++ to an image: PTX and cubins with NVRTC, fatbins with nvcc."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from cupola.exceptions import ArgumentValueError, MissingFileError
 
-HELP = "compile CUDA C++ to an image of kernels"
+HELP = "compile CUDA C++ to PTX, a cubin or a fatbin"
 EPILOG = """\
-What is made is told by the output's suffix:
-  .ptx     PTX, by NVRTC; by default of the oldest architecture it knows
-  .cubin   machine code, by NVRTC; by default for this machine's device
-  .fatbin  PTX for compute_75 and machine code for each architecture named, by nvcc; beside it
-           .json, the manifest: names and types of the kernels' parameters
+The output's suffix chooses the format:
+  .ptx     PTX, by NVRTC; by default for the oldest architecture that NVRTC supports
+  .cubin   machine code, by NVRTC; by default for the GPU of this machine
+  .fatbin  PTX for compute_75 and machine code for each --arch, by nvcc; a manifest (.json) with
+           the names and types of the kernels' parameters is written beside it
 
   cupola compile saxpy.cu -o saxpy.ptx
   cupola compile saxpy.cu -o saxpy.cubin --arch sm_90 --option=--fmad=false
@@ -28,20 +28,20 @@ ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3}[af]?)")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The compiler's."""
+    """Add the compiler's options."""
     add = parser.add_argument
-    add("source", type=Path, metavar="FILE.cu", help="the source")
+    add("source", type=Path, metavar="FILE.cu", help="the CUDA C++ source")
     add("-o", "--output", type=Path, required=True, metavar="FILE",
         help="the image to write: FILE.ptx, FILE.cubin or FILE.fatbin")  # fmt: skip
     add("--arch", metavar="ARCH",
         help="compute_75 for PTX, sm_90 for a cubin, sm_80,sm_90 for a fatbin")  # fmt: skip
     add("-I", "--include", action="append", default=[], metavar="FOLDER",
-        help="a folder of headers; as often as needed")  # fmt: skip
+        help="a folder of headers; may be repeated")  # fmt: skip
     add("--option", action="append", default=[], metavar="OPTION",
-        help="one of the compiler's, as in --option=--fmad=false; as often as needed")  # fmt: skip
+        help="a compiler option, as in --option=--fmad=false; may be repeated")  # fmt: skip
     add("--name", action="append", default=[], metavar="EXPRESSION",
-        help="an instance of a template that shall be compiled, as in 'axpy<float>' (not for a "
-        "fatbin: there the source has to name it)")  # fmt: skip
+        help="a template instance to compile, as in 'axpy<float>'; may be repeated (for a fatbin, "
+        "instantiate it in the source instead)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,10 +49,10 @@ def run(options: argparse.Namespace) -> None:
     suffix = options.output.suffix
     if suffix not in SUFFIXES:
         raise ArgumentValueError(
-            f"{options.output}: the suffix tells what to make: {', '.join(SUFFIXES)}"
+            f"--output {options.output}: expected a file name that ends in {', '.join(SUFFIXES)}"
         )
     if not options.source.is_file():
-        raise MissingFileError(f"there is no file {options.source} (in {Path.cwd()})")
+        raise MissingFileError(f"no such file: {options.source} (in {Path.cwd()})")
     architectures = named(options.arch)
     make = fatbin if suffix == ".fatbin" else by_nvrtc
     log = make(options, architectures)
@@ -73,7 +73,7 @@ def named(text: str | None) -> list[tuple[str, str]]:
         read = ARCHITECTURE.fullmatch(word.strip())
         if read is None:
             raise ArgumentValueError(
-                f"--arch {text}: an architecture is as in sm_90 (machine code) or compute_90 (PTX)"
+                f"--arch {text}: expected sm_90 (machine code) or compute_90 (PTX), for example"
             )
         found.append((read[1], read[2]))
     return found
@@ -123,8 +123,8 @@ def present() -> int:
     found = present_devices()
     if not found:
         raise ArgumentValueError(
-            "machine code for which architecture? This machine has no NVIDIA device to go by; "
-            "name one, as in --arch sm_90"
+            "machine code needs an architecture, and this machine has no NVIDIA GPU to take it "
+            "from; pass it, as in --arch sm_90"
         )
     return found[-1]
 
@@ -136,11 +136,13 @@ def fatbin(options: argparse.Namespace, architectures: list[tuple[str, str]]) ->
 
     if any(kind != "sm" or not number.isdigit() for kind, number in architectures):
         raise ArgumentValueError(
-            f"--arch {options.arch}: of a fatbin it names machine code, as in sm_80,sm_90; PTX for "
-            "compute_75 is always there"
+            f"--arch {options.arch}: for a fatbin, expected architectures of machine code, as in "
+            "sm_80,sm_90; PTX for compute_75 is always included"
         )
     if options.name:
-        raise ArgumentValueError("--name is for NVRTC; in a fatbin's source instantiate by hand")
+        raise ArgumentValueError(
+            "--name does not work for a .fatbin; instantiate the template in the source"
+        )
     numbers = {int(number) for _, number in architectures} or set(present_devices())
     code = Architectures(tuple(sorted(numbers)))
     words = [*options.option, *(f"-I{folder}" for folder in options.include)]

@@ -1,15 +1,15 @@
 # cupola/command/info.py - python -m cupola info.
-"""The driver and the devices."""
+"""Shows the driver and the devices."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "the driver in use, why that one, and its devices"
+HELP = "show the driver in use, why it was chosen, and its devices"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """Add no options."""
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,5 +1,5 @@
 # cupola/command/inspect.py - python -m cupola inspect FILE.
-"""What an image holds: its code, its kernels, their parameters and resources."""
+"""Shows the code, kernels, parameters and resources of an image."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cupola.command.table import table
 if TYPE_CHECKING:
     from cupola.contents import Contents, Kernel
 
-HELP = "the kernels, parameters, architectures and resources of an image"
+HELP = "show the kernels, parameters, architectures and resources of an image"
 EPILOG = """\
-FILE is a .fatbin, a .cubin, PTX, a library or program with fatbins or PTX inside, such as
-libcupola.so, or a wheel with any of these. No driver is needed. Names and types of parameters come
-from the manifest beside the file, where there is one, else from C++ names and PTX. "stack" is what
-a thread has in local memory: spilled registers, arrays with indices that are known at run time
-only, frames of functions that are called.
+FILE is a .fatbin, a .cubin, PTX, a library or program that contains fatbins or PTX (such as
+libcupola.so), or a wheel with any of these. No driver is needed. Names and types of parameters come
+from the manifest beside the file. Without a manifest they come from C++ names and PTX. "stack" is
+the local memory of a thread: spilled registers, arrays with indices that are computed at run time,
+and frames of called functions.
 
   cupola inspect saxpy.fatbin
   cupola inspect saxpy.ptx --ptxas sm_90
@@ -28,15 +28,14 @@ only, frames of functions that are called.
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What is shown, and how."""
+    """Add the file, the filter and the output format."""
     add = parser.add_argument
     add("file", metavar="FILE", help="the image")
     add("-k", "--kernel", metavar="PATTERN", default="*",
-        help="only kernels of such names, as in 'mandel*'")  # fmt: skip
+        help="show only kernels whose names match, as in 'mandel*'")  # fmt: skip
     add("--ptxas", metavar="ARCH",
-        help="also compile the PTX for this architecture, as in sm_90, for what its kernels take "
-        "there, and how much they spill")  # fmt: skip
-    add("--json", action="store_true", help="for programs")
+        help="compile the PTX for ARCH (such as sm_90); show registers and spills")  # fmt: skip
+    add("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -79,11 +78,11 @@ def show(found: Contents, options: argparse.Namespace, release: str) -> None:
         for line in warnings(kernel):
             print(f"  {line}")
     if not found.kernels:
-        print("\nno kernel" + (f" of a name like {options.kernel}" if found.parts else ""))
+        print("\nno kernel" + (f" matches {options.kernel}" if found.parts else ""))
     elif release:
-        print(f"\nspills, and what has them, as ptxas {release} makes it of the PTX")
+        print(f"\nresources and spills are those of ptxas {release}")
     elif not any(kernel.resources for kernel in found.kernels):
-        print("\nwhat PTX takes is known once it is compiled: --ptxas ARCH, or the driver")
+        print("\nPTX has no resources before it is compiled; pass --ptxas ARCH to see them")
 
 
 def parts(found: Contents) -> list[str]:
@@ -94,7 +93,7 @@ def parts(found: Contents) -> list[str]:
     lines = []
     for (what, architecture, compressed), sizes in alike.items():
         several = f", {len(sizes)} times" if len(sizes) > 1 else ""
-        note = ", compressed: its kernels can't be read here" if compressed else ""
+        note = ", compressed: kernels cannot be listed" if compressed else ""
         lines.append(f"{what} for {architecture}{several}, {sum(sizes):,} bytes{note}")
     return lines
 

@@ -1,5 +1,5 @@
 # cupola/command/mandelbrot.py - python -m cupola mandelbrot.
-"""A picture by a shipped kernel."""
+"""Renders the Mandelbrot set with a shipped kernel."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ HELP = "render the Mandelbrot set as a PNG"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The picture's."""
+    """Add the options of the picture."""
     from cupola.png import COLORS
 
     add = parser.add_argument
     add("-o", "--output", required=True, metavar="FILE", help="the PNG file to write")
-    add("--size", type=positive, default=2048, help="points along a side (default 2048)")
+    add("--size", type=positive, default=2048, help="width and height in points (default 2048)")
     add("--region", type=coordinate, nargs=2, default=(-2.0, 2.0), metavar=("LO", "HI"),
-        help="coordinates along both axes (default -2 2)")  # fmt: skip
-    add("--iterations", type=natural, default=256, help="steps a point (default 256)")
+        help="range of both axes (default -2 2)")  # fmt: skip
+    add("--iterations", type=natural, default=256, help="iterations for each point (default 256)")
     add("--bound", type=float, default=2.0,
-        help="what stays within this absolute value is bounded (default 2)")  # fmt: skip
-    add("--color", choices=sorted(COLORS), default="grey", help="colours (default grey)")
+        help="escape radius (default 2)")  # fmt: skip
+    add("--color", choices=sorted(COLORS), default="grey", help="palette (default grey)")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,5 +1,5 @@
 # cupola/command/new.py - python -m cupola new NAME.
-"""A package with a kernel, ready to build."""
+"""Writes a package with a kernel, ready to build."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from string import Template
 
 from cupola.exceptions import ArgumentValueError
 
-HELP = "start a package with kernels of its own"
+HELP = "create a package with kernels"
 EPILOG = """\
-Writes a folder NAME with one .cu, one .pyx, pyproject.toml, tests and README. Then, in there:
+Write a folder NAME with a .cu, a .pyx, pyproject.toml, tests and a README. Then, in that folder:
 
   pip install '.[test]'
   python -m pytest"""
@@ -25,10 +25,10 @@ TAKEN = {"cupola", "numpy", "cython", "setuptools", "wheel", "pip", "pytest", "c
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Its name, and where."""
-    parser.add_argument("name", metavar="NAME", help="of the package, as pip will know it")
+    """Add the name and the folder."""
+    parser.add_argument("name", metavar="NAME", help="the name of the package, as on PyPI")
     parser.add_argument(
-        "--folder", type=Path, metavar="FOLDER", help="what to make (default: NAME, here)"
+        "--folder", type=Path, metavar="FOLDER", help="the folder to create (default: NAME)"
     )
 
 
@@ -66,8 +66,7 @@ def create(name: str, folder: Path) -> list[Path]:
     package = package_of(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ArgumentValueError(
-            f"{folder} is there already, and nothing is written over; remove it, or choose "
-            "another with --folder"
+            f"{folder} exists already; remove it, or choose another folder with --folder"
         )
     series = ".".join(__version__.split(".")[:2])
     values = {"name": name, "package": package, "series": series}
@@ -84,13 +83,15 @@ def package_of(name: str) -> str:
     """The module's name: ``heat_tools`` of ``Heat-Tools``."""
     if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
         raise ArgumentValueError(
-            f"{name!r} can't be a package's name: letters, digits, and -, _ or . between them"
+            f"{name!r} is no valid package name: use letters and digits, and -, _ or . between"
         )
     package = re.sub(r"[-_.]+", "_", name).lower()
     if not package.isidentifier() or keyword.iskeyword(package):
-        raise ArgumentValueError(f"{name!r} can't be imported: {package} is no name in Python")
+        raise ArgumentValueError(
+            f"{name!r} cannot be imported: {package} is no valid Python name; choose another"
+        )
     if package in sys.stdlib_module_names or package in TAKEN:
         raise ArgumentValueError(
-            f"{name!r}: there is a module {package} already, which one of that name would hide"
+            f"{name!r} would hide the existing module {package}; choose another name"
         )
     return package

@@ -1,21 +1,25 @@
 # cupola/command/paths.py - python -m cupola paths.
-"""Where everything is."""
+"""Shows which files cupola uses."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "where everything is, and why just there"
+HELP = "show where libraries, drivers and headers were found, and why"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """One of them at most."""
+    """Add options that are exclusive."""
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("--library", action="store_true", help="only the path of libcupola.so")
-    one.add_argument("--include", action="store_true", help="only the folder of the headers")
-    one.add_argument("--cpu-driver", action="store_true", help="only the CPU device's path")
+    one.add_argument("--library", action="store_true", help="print only the path of libcupola.so")
+    one.add_argument("--include", action="store_true", help="print only the folder of the headers")
     one.add_argument(
-        "--cmake-dir", action="store_true", help="only cupola_DIR for CMake, with cupola.pc in it"
+        "--cpu-driver", action="store_true", help="print only the path of the CPU device's library"
+    )
+    one.add_argument(
+        "--cmake-dir",
+        action="store_true",
+        help="print only the folder for cupola_DIR of CMake, which also has cupola.pc",
     )
 
 

@@ -1,5 +1,5 @@
 # cupola/command/run.py - python -m cupola run PROGRAM.py ...
-"""Runs a program of others on the driver that cupola would take."""
+"""Runs a program on the driver that cupola would choose."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ import sys
 import tempfile
 from pathlib import Path
 
-HELP = "run a Python program of anybody's; without a GPU, on the CPU device"
+HELP = "run any Python program that uses CUDA; without a GPU, on the CPU device"
 EPILOG = """\
-Where there is a GPU that can be used, the program runs as it is. On the CPU device it gets:
-  LD_LIBRARY_PATH   with the CPU device's folder first, so that libcuda.so.1 is found there
-  CUPOLA_DRIVER     cpu, for programs that use cupola
-                    and, where the machine has NVRTC, a folder with a libnvrtc.so that
-                    forwards to it and gives PTX where a program asks for a cubin
-  PYTHONPATH        with a folder first whose sitecustomize leads cuda.pathfinder to that
-                    libnvrtc.so, and keeps nvJitLink from being found: it links machine
-                    code, and without it programs link through the driver
-  PATH              with a folder first whose nvcc makes PTX where a cubin is asked for
-All of it holds for processes that the program starts, too.
+With a usable GPU, the program runs unchanged. On the CPU device these variables are set for it and
+for the processes that it starts:
+  LD_LIBRARY_PATH   begins with the folder of the CPU device's libcuda.so.1 and, where the machine
+                    has NVRTC, with a libnvrtc.so that returns PTX in place of a cubin
+  CUPOLA_DRIVER     cpu
+  PYTHONPATH        begins with a sitecustomize.py: cuda.pathfinder finds that libnvrtc.so and does
+                    not find nvJitLink, so that programs link through the driver
+  PATH              begins with an nvcc that writes PTX in place of a cubin
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """All behind the options is the program's."""
-    parser.add_argument("--cpu", action="store_true", help="on the CPU device, GPU or not")
+    """Add --cpu and the program with its arguments."""
+    parser.add_argument(
+        "--cpu", action="store_true", help="use the CPU device even where there is a GPU"
+    )
     parser.add_argument(
         "program",
         nargs=argparse.REMAINDER,
         metavar="PROGRAM ...",
-        help="a file, or -- and what else python takes (-m module, -c text), and its arguments",
+        help="a file, or -- and other arguments of python (-m module, -c text)",
     )
 
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.program[:1] == ["--"]:
         del options.program[0]
     if not options.program:
-        raise OSError("run what? python -m cupola run PROGRAM.py ...")
+        raise OSError("no program to run: python -m cupola run PROGRAM.py ...")
     if not (options.cpu or _on_cpu()):
         return _call(options.program, dict(os.environ))
     with tempfile.TemporaryDirectory(prefix="cupola-run-") as folder:
@@ -88,8 +88,8 @@ def place_nvrtc(found: str, folder: Path) -> None:
     if not made.exists():
         known = ", ".join(sorted(path.name for path in made.parent.iterdir()))
         print(
-            f"cupola run: {found} is {name}, and cupola stands in for {known} alone: "
-            "a program that asks it for a cubin gets machine code, which this device refuses",
+            f"cupola run: {found} is {name}, but cupola replaces only {known}. A program that "
+            "asks NVRTC for a cubin gets machine code, which the CPU device refuses.",
             file=sys.stderr,
         )
         return
