@@ -1,4 +1,4 @@
-"""The examples in docs/ do what they say: each file's Python runs from top to bottom."""
+"""The Python of each document runs from top to bottom."""
 
 import importlib
 import os
@@ -15,6 +15,7 @@ from cupola import toolkit
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 TESTED = [
+    "../README.md",
     "arrays.md",
     "coming-from.md",
     "compile.md",
@@ -34,7 +35,14 @@ TESTED = [
 def test_examples(driver, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
-    if name in ("coming-from.md", "compile.md", "cpu-device.md", "questions.md", "signatures.md"):
+    if name in (
+        "../README.md",
+        "coming-from.md",
+        "compile.md",
+        "cpu-device.md",
+        "questions.md",
+        "signatures.md",
+    ):
         try:
             toolkit.load("nvrtc")
         except cupola.MissingFileError as error:
