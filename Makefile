@@ -18,8 +18,24 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .DEFAULT_GOAL := build
-.PHONY: demo build docs wheel test compiled lint lint-python lint-cython lint-format lint-cpp format \
-    bench bench-cpu results gpu fuzz sanitize sweep clean
+.PHONY: help demo build docs wheel test compiled lint lint-python lint-cython lint-format lint-cpp \
+    format bench bench-cpu results gpu fuzz sanitize sweep clean
+
+help:
+	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
+	@echo "make demo       render the Mandelbrot set into mandelbrot.png"
+	@echo "make test       run the tests; PYTEST=\"-k saxpy\" passes options to pytest"
+	@echo "make lint       run the linters; make format applies what they can fix"
+	@echo "make docs       build the site in build/docs/html"
+	@echo "make wheel      build a release wheel in dist/, to install with pip"
+	@echo "make bench      measure this machine's device; make bench-cpu measures the CPU device"
+	@echo "make results    write docs/results.md from the records in benchmarks/results"
+	@echo "make fuzz       run the fuzzers, FUZZ_SECONDS=60 each"
+	@echo "make sanitize   run all tests under AddressSanitizer, UBSan and ThreadSanitizer"
+	@echo "make compiled   run all tests of PTX and arrays as machine code (hours)"
+	@echo "make sweep      run millions of calls and random programs (minutes to hours)"
+	@echo "make gpu        run everything that needs a GPU, without network"
+	@echo "make clean      remove what was built"
 
 # An environment with what the build, the demo and the tests need. What brings nvcc and the
 # run-time compiler in is asked for only where the machine has none that suits.
