@@ -10,7 +10,7 @@ namespace cupola {
 // Whether work that takes so many places may have to wait, or asks for more than to be queued. A
 // callback may want the very lock that the caller holds, and work behind it waits for it.
 [[gnu::always_inline]] inline bool queue_may_wait(Stream& stream, int places = 1) {
-    return driver().closely.load(std::memory_order_relaxed) || Flight::is_traced() ||
+    return driver().instrumented.load(std::memory_order_relaxed) || Flight::is_traced() ||
            Callback::pending.load(std::memory_order_relaxed) || !stream.flight.has_room(places);
 }
 

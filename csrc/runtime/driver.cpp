@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "platform/environment.hpp"
-#include "runtime/crew.hpp"
-#include "runtime/resolve.hpp"
+#include "runtime/driver_choice.hpp"
+#include "runtime/thread_pool.hpp"
 
 namespace cupola {
 
@@ -56,13 +56,13 @@ void refuse_child() {
              "cupola in the child alone");
 }
 
-std::unique_ptr<Driver> resolve(State& state) {
+std::unique_ptr<Driver> choose(State& state) {
     if (!state.choice.empty())
-        return resolve_driver(state.choice, "the program chose it", state.report);
+        return choose_driver(state.choice, "the program chose it", state.report);
     const char* variable = std::getenv("CUPOLA_DRIVER");
     if (variable && *variable)
-        return resolve_driver(variable, "CUPOLA_DRIVER is set to it", state.report);
-    return resolve_driver("auto", "CUPOLA_DRIVER is not set", state.report);
+        return choose_driver(variable, "CUPOLA_DRIVER is set to it", state.report);
+    return choose_driver("auto", "CUPOLA_DRIVER is not set", state.report);
 }
 
 bool switched_on(const char* name) {
@@ -77,7 +77,8 @@ StagingSettings staging_settings() {
     StagingSettings settings;
     std::string error;
     if (!environment::read_bytes("CUPOLA_STAGING_BYTES", settings.bytes, error) ||
-        !environment::read_whole("CUPOLA_STAGING_THREADS", 1, most_crew, settings.threads, error))
+        !environment::read_whole("CUPOLA_STAGING_THREADS", 1, max_pool_threads, settings.threads,
+                                 error))
         fail(CUPOLA_ERROR_VALUE, error);
     return settings;
 }
@@ -96,11 +97,11 @@ const Driver& load_driver() {
             const Log level = log_level();
             const bool synchronous = switched_on("CUPOLA_SYNC");
             const StagingSettings staging = staging_settings();
-            s.driver = resolve(s);
+            s.driver = choose(s);
             s.driver->staging = staging;
             s.driver->log = level;
             s.driver->synchronous = synchronous;
-            s.driver->closely =
+            s.driver->instrumented =
                 (level >= Log::debug ? Driver::logged : 0) | (synchronous ? Driver::waited_for : 0);
             if (level >= Log::info) log("driver " + s.driver->path + ": " + s.driver->reason);
         } catch (...) {

@@ -1,11 +1,13 @@
-// csrc/runtime/resolve.cpp - finds a driver library, says why, and fills the table.
-#include "runtime/resolve.hpp"
+// csrc/runtime/driver_choice.cpp - finds a driver library, reports why, and fills the table.
+#include "runtime/driver_choice.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
 
 #include <climits>
 #include <cstdlib>
+
+#include "runtime/error.hpp"
 
 namespace cupola {
 namespace {
@@ -166,8 +168,8 @@ std::string library_path() {
     return {};
 }
 
-std::unique_ptr<Driver> resolve_driver(const std::string& choice, const char* origin,
-                                       std::string& report) {
+std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* origin,
+                                      std::string& report) {
     report = "driver: " + choice + " (" + origin + ")\n";
     const std::string soname = "libcuda.so.1";
     const std::string own = folder_of(library_path()) + "/cpu/" + soname;

@@ -1,8 +1,6 @@
 // csrc/runtime/error.hpp - the one exception of the library, and where it becomes a C status.
 #pragma once
 
-#include <cuda.h>
-
 #include <string>
 #include <utility>
 
@@ -13,7 +11,7 @@ namespace cupola {
 struct Error {
     cupola_status status;
     std::string text;
-    int code = 0;        // CUresult
+    int code = 0;        // CUresult, of a failed driver call
     std::string name{};  // "CUDA_ERROR_..."
     std::string log{};   // of the driver's JIT compiler
 };
@@ -33,14 +31,6 @@ int guard(F&& body) noexcept {
 }
 
 [[noreturn, gnu::cold]] void fail(cupola_status status, std::string text);
-// Throws what a driver call's code means; `call` is the function's name, `what` adds to the text.
-[[noreturn, gnu::cold]] void fail_driver(CUresult code, const char* call,
-                                         const std::string& what = {});
-
-inline void check(CUresult code, const char* call) {
-    if (__builtin_expect(code != CUDA_SUCCESS, 0)) fail_driver(code, call);
-}
-
 [[noreturn, gnu::cold]] void fail_null(const char* name);
 
 // A required out-pointer or handle. A call for each would be a good part of a launch.

@@ -33,7 +33,10 @@ struct Registry {
 };
 
 Registry& registry() {
-    static auto* const one = new Registry;
+    static auto* const one = [] {
+        report_launches = Flight::report;
+        return new Registry;
+    }();
     return *one;
 }
 

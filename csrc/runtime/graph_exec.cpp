@@ -115,7 +115,7 @@ void GraphExec::launch(Stream& stream) {
     if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
     const Driver& driver = cupola::driver();
     if (__builtin_expect(calls_.load(std::memory_order_relaxed) || Capture::any() ||
-                             driver.closely.load(std::memory_order_relaxed),
+                             driver.instrumented.load(std::memory_order_relaxed),
                          0))
         launch_otherwise(stream);
     else

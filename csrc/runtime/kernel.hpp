@@ -92,9 +92,9 @@ class Kernel : public Object {
                                     const cupola_attributes* attributes, void** pointers,
                                     Stream& stream) const;
     // With what the environment or a profile asks for beside.
-    [[gnu::cold]] void launch_closely(const cupola_dimensions& d,
-                                      const cupola_attributes* attributes, void** pointers,
-                                      Stream& stream);
+    [[gnu::cold]] void launch_instrumented(const cupola_dimensions& d,
+                                           const cupola_attributes* attributes, void** pointers,
+                                           Stream& stream);
     [[gnu::cold]] void tell(const cupola_dimensions& d) const;
     [[noreturn, gnu::cold]] void fail_stream(const Stream& stream) const;
     [[noreturn, gnu::cold]] void fail_launch(CUresult code, const cupola_dimensions& d) const;

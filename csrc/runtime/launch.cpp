@@ -121,8 +121,8 @@ void Kernel::tell(const cupola_dimensions& d) const {
     log("launch " + title + ", grid " + triple(d.grid) + ", block " + triple(d.block));
 }
 
-void Kernel::launch_closely(const cupola_dimensions& d, const cupola_attributes* attributes,
-                            void** pointers, Stream& stream) {
+void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attributes* attributes,
+                                 void** pointers, Stream& stream) {
     const Driver& driver = cupola::driver();
     if (driver.debug()) tell(d);
     {
@@ -143,8 +143,8 @@ void Kernel::launch_closely(const cupola_dimensions& d, const cupola_attributes*
     if (__builtin_expect(&stream.context != &context, 0)) fail_stream(stream);
     const Driver& driver = cupola::driver();
     allow_shared(d.shared);
-    if (__builtin_expect(driver.closely.load(std::memory_order_relaxed) != 0, 0))
-        return launch_closely(d, attributes, pointers, stream);
+    if (__builtin_expect(driver.instrumented.load(std::memory_order_relaxed) != 0, 0))
+        return launch_instrumented(d, attributes, pointers, stream);
     // Function and stream tell the context, but for a default stream, which is the current one's:
     // where that is another's, the driver says so.
     const CUresult code = queue(driver, d, attributes, pointers, stream.handle);

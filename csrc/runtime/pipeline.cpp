@@ -8,8 +8,9 @@
 
 #include "runtime/capture.hpp"
 #include "runtime/copy.hpp"
-#include "runtime/crew.hpp"
 #include "runtime/profile.hpp"
+#include "runtime/staging.hpp"
+#include "runtime/thread_pool.hpp"
 
 namespace cupola {
 namespace {
@@ -205,7 +206,7 @@ void Pipeline::stage(Slot& slot, bool inward) {
     const Span span(CUPOLA_PROFILE_HOST, inward ? "fill" : "drain", nullptr, total);
     std::atomic<std::size_t> next{0};
     // In and out by turns: each has the threads of both.
-    crew_run(std::min(pieces.size(), crew_size(2)), [&](std::size_t) {
+    run_in_pool(std::min(pieces.size(), staging_threads(2)), [&](std::size_t) {
         for (std::size_t i = next++; i < pieces.size(); i = next++) {
             const Piece& p = pieces[i];
             char* const staged = p.staged + (p.begin - p.base);
@@ -355,8 +356,8 @@ void Pipeline::finish(bool succeeded) {
         idle_.wait(lock, [this] { return under_way_ == 0; });
         ended.swap(slots_);
     }
-    // The first failure, kept as a value: std::exception_ptr binds to symbols of GCC 11, and a wheel
-    // has to load on older systems. Other threads must not wait for ever, whatever fails.
+    // The first failure, kept as a value: std::exception_ptr binds to symbols of GCC 11, and a
+    // wheel has to load on older systems. Other threads must not wait for ever, whatever fails.
     std::optional<Error> failure;
     for (const Slot& slot : ended) try {
             slot.stream->synchronize();

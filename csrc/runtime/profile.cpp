@@ -202,7 +202,7 @@ Profile::Profile(bool ranges) : ranges_(ranges) {
     if (ranges) require_ranges();
     Recorder& r = recorder();
     std::lock_guard<std::mutex> lock(r.mutex);
-    if (r.profiles++ == 0) d.closely |= Driver::profiled;
+    if (r.profiles++ == 0) d.instrumented |= Driver::profiled;
     r.ranges += ranges;
     ranges_wanted = r.ranges > 0;
     Span::active = r.profiles;
@@ -222,7 +222,7 @@ void Profile::leave() noexcept {
     ranges_wanted = r.ranges > 0;
     Span::active = --r.profiles;
     if (r.profiles > 0) return;
-    if (const Driver* d = driver_alive()) d->closely &= ~unsigned(Driver::profiled);
+    if (const Driver* d = driver_alive()) d->instrumented &= ~unsigned(Driver::profiled);
     for (Record& record : r.records) forget_events(r, record);
     r.first += r.records.size();
     r.records.clear();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/capture.hpp"
-#include "runtime/crew.hpp"
+#include "runtime/thread_pool.hpp"
 
 namespace cupola {
 namespace {
@@ -42,7 +42,7 @@ using Lane = std::array<Chunk, 2>;  // what one thread has
 
 // Chunks for one copy at a time.
 struct Stage {
-    std::vector<Lane> lanes = std::vector<Lane>(crew_size());
+    std::vector<Lane> lanes = std::vector<Lane>(staging_threads());
     CUstream last = nullptr;  // what the last transfers were queued on
     bool busy = false;
 
@@ -212,7 +212,7 @@ void drain_lane(Work& work, Lane& lane, char* to, std::uint64_t from) {
 template <class Lanes>
 void run(Stage& stage, Work& work, const char* call, Lanes&& lanes) {
     const std::size_t chunks = (work.bytes + chunk_bytes - 1) / chunk_bytes;
-    crew_run(std::min(stage.lanes.size(), chunks), [&](std::size_t i) {
+    run_in_pool(std::min(stage.lanes.size(), chunks), [&](std::size_t i) {
         try {
             Current current(work.stream.context);
             const Capture::Relaxed relaxed(Capture::Relaxed::anybodys);
@@ -225,6 +225,11 @@ void run(Stage& stage, Work& work, const char* call, Lanes&& lanes) {
 }
 
 }  // namespace
+
+std::size_t staging_threads(std::size_t directions) {
+    const std::uint64_t chosen = driver().staging.threads;
+    return chosen ? chosen : default_pool_threads(directions);
+}
 
 cupola_address_info describe_address(std::uint64_t address) {
     int device = -1;

@@ -10,6 +10,10 @@ namespace cupola {
 
 cupola_address_info describe_address(std::uint64_t address);
 
+// The number of threads for one copy, the caller included: CUPOLA_STAGING_THREADS, or what the pool
+// gives by default. `directions` is 2 where memory is copied both ways all the time.
+std::size_t staging_threads(std::size_t directions = 1);
+
 // Copies by way of page-locked chunks where that is faster than the driver's own way: for much
 // pageable memory. False, and nothing was queued, where it is not. The source has been read, the
 // destination been written when these return.

@@ -1,4 +1,4 @@
-// csrc/runtime/crew.hpp - threads that help with a copy.
+// csrc/runtime/thread_pool.hpp - threads that share the work of a copy of host memory.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,15 @@
 
 namespace cupola {
 
-constexpr std::size_t most_crew = 16;
+constexpr std::size_t max_pool_threads = 16;
 
-// How many threads may work on one copy, the caller among them: for each direction in which memory
-// is copied all the time half of the processors, 8 at most; or as many as CUPOLA_STAGING_THREADS
-// says, `most_crew` at most.
-std::size_t crew_size(std::size_t directions = 1);
+// The number of threads for one copy, the caller included: half of the processors, at most 8, for
+// each direction in which memory is copied all the time.
+std::size_t default_pool_threads(std::size_t directions = 1);
 
-// Calls work(0), work(1), ... work(count - 1), each once, from the caller and as many helpers as
-// are free, and returns when all have returned. `count` is at most crew_size(); work never throws.
-// Whoever calls it at the same time shares the helpers.
-void crew_run(std::size_t count, const std::function<void(std::size_t)>& work);
+// Calls work(0), work(1), ... work(count - 1), each once, on the calling thread and on idle threads
+// of the pool. Returns when all calls have returned. `count` is at most `max_pool_threads`; `work`
+// must not throw. Concurrent callers share the pool.
+void run_in_pool(std::size_t count, const std::function<void(std::size_t)>& work);
 
 }  // namespace cupola
