@@ -19,7 +19,7 @@ def test_a_slice_of_fuzzing_finds_nothing():
     )
     assert answer.returncode == 0, answer.stdout[-4000:]
     assert "5 fuzzers ran, 0 found something" in answer.stdout
-    counts = [int(n) for n in re.findall(r"(\d+) inputs", answer.stdout)]
+    counts = [int(n) for n in re.findall(r"(\d+) inputs, the slowest", answer.stdout)]
     assert len(counts) == 5 and all(n > 100 for n in counts), answer.stdout[-2000:]
     # What does not load is no test of running: a part of the inputs has to.
     loaded, inputs = map(int, re.search(r"ran: (\d+) of (\d+) inputs", answer.stdout).groups())
