@@ -156,7 +156,9 @@ void Parser::instruction(Function& f) {
     }
     operands(f);
     const std::string_view word = opcode.text.substr(0, opcode.text.find('.'));
-    if (word == "ld" || word == "st") elements_in_memory(f);
+    if (word == "ld" || word == "st")
+        elements_in_memory(f, static_cast<Space>(field::space.get(candidates[0].modifiers)),
+                           opcode);
     if (!indices_.empty() && word != "mov")
         fail(opcode, "elements of arrays are for mov, ld and st");
     std::string wrong;

@@ -11,6 +11,14 @@ std::int64_t product(std::int64_t a, unsigned bytes) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * bytes);
 }
 
+// Whether an access of the space reaches the variable by its name.
+bool lies_in(const Variable& v, bool in_frame, Space space) {
+    if (space == Space::generic || space == v.space) return true;
+    if (space == Space::cluster_shared) return v.space == Space::shared;
+    if (space == Space::entry_param) return v.space == Space::param && !in_frame;
+    return space == Space::local && in_frame;
+}
+
 }  // namespace
 
 // variable[constant], variable[register] or variable[register + constant]. As ptxas counts, an
@@ -39,10 +47,16 @@ void Parser::element(Function& f, Operand& o, const Token& at) {
     expect(']');
 }
 
-// Of a load or store: the element itself, not its address.
-void Parser::elements_in_memory(Function& f) {
+// Of a load or store in the space: the element itself, not its address. Behind a register the
+// variable's own space is no longer known.
+void Parser::elements_in_memory(Function& f, Space space, const Token& at) {
     for (std::size_t n = 0; n < operands_.size(); ++n) {
         if (!operands_[n].element) continue;
+        const bool in_frame = operands_[n].kind == Kind::frame;
+        const std::uint32_t index = operands_[n].index;
+        const Variable& v = in_frame ? f.frame[index] : module_.variables[index];
+        if (!lies_in(v, in_frame, space))
+            fail(at, "'" + v.name + "' does not lie in the space that is accessed");
         Operand o = address_sum(f, n, 0);
         o.base = o.kind;
         o.kind = Kind::memory;

@@ -193,7 +193,7 @@ class Parser {
 
     // element.cpp: elements of arrays, and addresses with a constant added
     void element(Function& f, Operand& o, const Token& at);
-    void elements_in_memory(Function& f);
+    void elements_in_memory(Function& f, Space space, const Token& at);
     bool address_sums(Function& f, unsigned bytes);
     bool has_index(std::size_t operand) const;
     Operand address_sum(Function& f, std::size_t operand, unsigned bytes);

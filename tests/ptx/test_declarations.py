@@ -239,6 +239,30 @@ def test_elements_of_arrays(load):
     assert (out == np.stack([LANE + 100, 0 * LANE + 4, LANE + 5, 12 + 4 * LANE], 1)).all()
 
 
+@pytest.mark.parametrize("access", [
+    "ld.global.u32 %r1, s[%r2];", "st.global.u32 s[%r2 + 1], %r1;", "ld.shared.u32 %r1, g[%r2];",
+    "ld.global.u32 %r1, c[%r2];", "ld.global.u32 %r1, lo[%r2];", "ld.const.u32 %r1, g[%r2];",
+    "ld.shared::cluster.u32 %r1, g[%r2];", "ld.global.u32 %r1, s[1];",
+])  # fmt: skip
+def test_elements_of_another_space_are_refused(access, driver):
+    """The shared offset was taken for an address in global memory."""
+    held = ".global .u32 g[4]; .const .u32 c[4]; .shared .u32 s[4];\n"
+    log = refused(held + KERNEL + access + " ret; }\n")
+    assert driver.on_hardware or "does not lie in the space that is accessed" in log
+
+
+def test_elements_by_register_in_each_space(load):
+    """The spaces by the instruction's own name, and shared memory by that of a cluster."""
+    out = run(
+        load,
+        ".global .u32 g[32]; .const .u32 c[2] = {5, 6}; .shared .u32 s[32];",
+        """.local .u32 l[4]; mov.u32 %r5, 1; st.shared.u32 s[%r1], %r1; ld.shared::cta.u32 %r2, s[%r1]; st.global.u32 [%d1], %r2;
+        ld.const.u32 %r2, c[%r5]; st.global.u32 [%d1+4], %r2; st.local.u32 l[%r5], %r1; ld.local.u32 %r2, l[%r5]; st.global.u32 [%d1+8], %r2;
+        st.global.u32 g[%r1], %r1; ld.u32 %r2, g[%r1]; st.global.u32 [%d1+12], %r2;""",
+    )
+    assert (out == np.stack([LANE, 0 * LANE + 6, LANE, LANE], 1)).all()
+
+
 SUM = """.func (.param .u32 r) sum(.param .u32 n, .param .align 4 .b8 a[]) {
 .reg .u32 %i, %n, %s, %x; .reg .pred %p; .reg .u64 %a; .local .u32 keep[2]; st.local.u32 [keep], 1000; st.local.u32 [keep+4], 0;
 ld.param.u32 %n, [n]; mov.u64 %a, a; mov.u32 %i, 0;
