@@ -1,4 +1,4 @@
-"""The manual's chapters without instructions: each section has a form, which both assemblers take."""
+"""The manual's chapters without instructions: a form of each section, asked of both assemblers."""
 
 import re
 
