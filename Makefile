@@ -138,8 +138,10 @@ sanitize: build
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
 
 # What takes minutes: millions of calls that must leave nothing behind, on this machine's driver,
-# and random programs as machine code.
+# random programs as machine code, and all declarations of PTX against ptxas.
 sweep: build
+	@CUPOLA_TEST_DECLARATIONS=all $(BIN)/python -m pytest --driver=cpu \
+	    tests/ptx/test_declaration_forms.py $(PYTEST)
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest tests/soak \
 	    tests/install/test_install.py::test_wheel_from_a_source_distribution $(PYTEST)
 	@mkdir -p build/fuzz && cd tests && programs="$(CURDIR)/build/fuzz/programs.npz" && \
