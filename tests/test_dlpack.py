@@ -508,6 +508,7 @@ void start(void (*with)(void*), void* what) {
     pthread_create(&thread, 0, work, 0);
     pthread_detach(thread);
 }
+const char used[] = "used_dltensor"; /* the capsule may be freed after every Python string */
 void signal_it(void) { go = 1; }
 int finish(void) {
     for (int i = 0; i < 300 && !done; ++i) usleep(10000);
@@ -532,14 +533,14 @@ def test_a_thread_that_deletes_a_tensor_while_the_interpreter_goes(driver, tmp_p
     library = ctypes.PyDLL(None)
     library.PyCapsule_GetPointer.restype = ctypes.c_void_p
     library.PyCapsule_GetPointer.argtypes = ctypes.py_object, ctypes.c_char_p
-    library.PyCapsule_SetName.argtypes = ctypes.py_object, ctypes.c_char_p
-    used = b"used_dltensor"
+    library.PyCapsule_SetName.argtypes = ctypes.py_object, ctypes.c_void_p
+    deleting = ctypes.CDLL({str(library)!r})
+    used = ctypes.c_char.in_dll(deleting, "used")
     capsule = cupola.zeros(8, np.int32).__dlpack__()
     managed = library.PyCapsule_GetPointer(capsule, b"dltensor")
-    assert library.PyCapsule_SetName(capsule, used) == 0
+    assert library.PyCapsule_SetName(capsule, ctypes.addressof(used)) == 0
     # A DLTensor of 48 bytes, the manager's own pointer, the deleter.
     deleter = ctypes.c_void_p.from_address(managed + 56)
-    deleting = ctypes.CDLL({str(library)!r})
     deleting.start(deleter, ctypes.c_void_p(managed))
     class Last:
         def __init__(self):
