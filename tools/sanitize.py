@@ -40,6 +40,7 @@ LEFT_OUT_OF_THREADS = [
     "tests/cpu/test_lifetime.py",
     "tests/cpu/test_ipc.py",
 ]
+COMPILERS = ("nvcc", "ptxas", "nvlink", "fatbinary", "cc", "gcc", "c++", "g++", "clang", "clang++")
 OPTIONS = {
     # What Python holds at its end is no leak of the libraries'.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0",
@@ -95,14 +96,29 @@ def preloaded(setup: ModuleType, kind: str) -> str:
     return ":".join(str(Path(path).resolve()) for path in paths)
 
 
-def compiler_apart(setup: ModuleType, folder: Path) -> str:
-    """A CUDA_HOME whose nvcc runs without what is preloaded, which its parts do not bear."""
-    nvcc = folder / "bin" / "nvcc"
-    nvcc.parent.mkdir()
-    real = shlex.quote(str(setup.build.toolkit.find().nvcc))
-    nvcc.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec {real} "$@"\n')
-    nvcc.chmod(0o755)
-    return str(folder)
+def compilers_apart(setup: ModuleType, folder: Path) -> dict[str, str]:
+    """Variables with which tests find compilers that run without the preloaded run time.
+
+    Parts of nvcc fail under it, and no report about a compiler is of use.
+    """
+    nvcc = setup.build.toolkit.find().nvcc
+    path = os.environ.get("PATH", os.defpath)
+    places = os.pathsep.join([str(nvcc.parent), str(nvcc.resolve().parent), path])
+    real = {name: shutil.which(name, path=places) for name in COMPILERS}
+    scripts = folder / "bin"
+    variables = {"CUDA_HOME": str(folder), "PATH": f"{scripts}{os.pathsep}{path}"}
+    for variable in ("CC", "CXX"):
+        if words := shlex.split(os.environ.get(variable, "")):
+            script = scripts / Path(words[0]).name
+            real[script.name] = shutil.which(words[0])
+            variables[variable] = shlex.join([str(script), *words[1:]])
+    scripts.mkdir()
+    for name, program in real.items():
+        if program:
+            script = scripts / name
+            script.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec {shlex.quote(program)} "$@"\n')
+            script.chmod(0o755)
+    return variables
 
 
 def main() -> int:
@@ -141,7 +157,7 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="cupola-sanitize-") as folder,
         tempfile.TemporaryDirectory(prefix="cupola-sanitize-") as home,
     ):
-        environment["CUDA_HOME"] = compiler_apart(setup, Path(home))
+        environment.update(compilers_apart(setup, Path(home)))
         for name, value in OPTIONS.items():
             environment[name] = f"{value}:log_path={folder}/report"
         status = subprocess.run(
