@@ -14,6 +14,8 @@ TESTS = [
     "tests/cpu",
     "tests/test_shipped.py",
     "tests/test_schedule.py",
+    # It runs tests of tests/cpu again, under the checks of the CPU device: left to `make sanitize`.
+    "--deselect=tests/cpu/test_check.py::test_nothing_is_reported_of_the_tests_own_kernels",
     "-k",
     "not borders and not never_leave",
 ]
