@@ -195,6 +195,7 @@ def test_a_forked_child_lets_go_while_the_parent_looks_through_all_memory(driver
         time.sleep(0.01)
     stop.set()
     thread.join()
+    library.cupola_graph_release(graph)
     end = time.monotonic() + 20
     while children and time.monotonic() < end:
         children = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
