@@ -146,7 +146,7 @@ FORMS = {
     "11.4.2": Form("", 0, directive=".maxntid 16, 16, 4"),
     "11.4.3": Form("mov.u32 %r2, %ntid.x;", 32, directive=".reqntid 32"),
     "11.4.4": Form("", 0, directive=".maxntid 256 .minnctapersm 4"),
-    "11.4.5": Form("", 0, directive=".maxntid 256 .maxnctapersm 4", only_cpu="of PTX before 2.0; it changes nothing"),
+    "11.4.5": Form("", 0, directive=".maxntid 256 .maxnctapersm 4", only_cpu="of PTX before 2.1; it changes nothing"),
     "11.4.6": Form("", 0, ".func stop() .noreturn { trap; exit; }"),
     "11.4.7": Form("", 0, '.pragma "nounroll";', directive='.pragma "nounroll";'),
     "11.4.8": Form(CALL.format("twice", ""), 2 * LANE, TWICE.format(".abi_preserve 8")),
