@@ -4,6 +4,7 @@
 Both libraries are built in a folder of their own, and pytest runs with them in place of the
 package's (CUPOLA_LIBRARY) and with the sanitizers' run time preloaded into Python.  The Cython
 modules are the package's own.  What is found ends the process that it is found in, with a report.
+Leaks are reported when a process exits, except those that tests/sanitizer/leaks.txt suppresses.
 
 With ``--slice`` the lane functions, which take longest to build, are those of the package. With
 ``--thread`` it is ThreadSanitizer, and the lane functions are those of the package: what they do to
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -41,10 +43,15 @@ LEFT_OUT_OF_THREADS = [
     "tests/cpu/test_lifetime.py",
     "tests/cpu/test_ipc.py",
 ]
+# Frames of each allocation: the allocator and its caller. LeakSanitizer compares a suppression with
+# every frame, and Python calls libcupola.so: of more frames, one would be Python's.
+FRAMES = 2
+# LeakSanitizer writes this line where it could not stop a thread. By itself it is no report.
+REMARK = re.compile(r"(?m)^==\d+==Running thread \d+ was not suspended\. False leaks .*\n")
 COMPILERS = ("nvcc", "ptxas", "nvlink", "fatbinary", "cc", "gcc", "c++", "g++", "clang", "clang++")
 OPTIONS = {
-    # What Python holds at its end is no leak of the libraries'.
-    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0",
+    "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:verify_asan_link_order=0",
+    "LSAN_OPTIONS": f"suppressions={ROOT}/tests/sanitizer/leaks.txt:print_suppressions=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     # Python's own memory is guarded by its lock, and a program may look at what a kernel writes.
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0",
@@ -84,8 +91,8 @@ def describe(library: Path) -> None:
 def preloaded(setup: ModuleType, kind: str) -> str:
     """The sanitizers' run time, and libstdc++, whose exceptions it has to know from the start."""
     command = setup.build.native.Compiler.find().command
-    # In this order UBSan's reports go where UBSAN_OPTIONS says.
-    names = ("libubsan.so", "libasan.so", "libstdc++.so.6")
+    # In this order the reports of AddressSanitizer and of leaks go where ASAN_OPTIONS says.
+    names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
     if kind == "thread":
         names = ("libtsan.so", "libstdc++.so.6")
     paths = [
@@ -97,10 +104,19 @@ def preloaded(setup: ModuleType, kind: str) -> str:
     return ":".join(str(Path(path).resolve()) for path in paths)
 
 
+def report_path(setup: ModuleType, folder: Path) -> str:
+    """A library to preload after UBSan's run time, which sends its reports to files, too."""
+    command, library = setup.build.native.Compiler.find().command, folder / "report_path.so"
+    source = ROOT / "tests" / "sanitizer" / "report_path.cpp"
+    flags = ("-std=c++17", "-O1", "-shared", "-fPIC")
+    subprocess.run([*command, *flags, str(source), "-o", str(library), "-ldl"], check=True)
+    return str(library)
+
+
 def compilers_apart(setup: ModuleType, folder: Path) -> dict[str, str]:
     """Variables with which tests find compilers that run without the preloaded run time.
 
-    Parts of nvcc fail under it, and no report about a compiler is of use.
+    Compilers leak by design, and parts of nvcc fail under the run time.
     """
     nvcc = setup.build.toolkit.find().nvcc
     path = os.environ.get("PATH", os.defpath)
@@ -127,6 +143,12 @@ def main() -> int:
     parser.add_argument("--slice", action="store_true", help="lane functions of the package")
     parser.add_argument("--thread", action="store_true", help="ThreadSanitizer")
     parser.add_argument("--runtime", action="store_true", help="libcupola.so alone")
+    parser.add_argument(
+        "--frames",
+        type=int,
+        default=FRAMES,
+        help="frames of each allocation in a report; more than 2 hide leaks (default 2)",
+    )
     parser.add_argument("pytest", nargs="*", help="arguments for pytest")
     options = parser.parse_args()
     os.chdir(ROOT)
@@ -159,14 +181,18 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="cupola-sanitize-") as home,
     ):
         environment.update(compilers_apart(setup, Path(home)))
+        if not options.thread:
+            environment["LD_PRELOAD"] += f":{report_path(setup, Path(home))}"
         for name, value in OPTIONS.items():
             environment[name] = f"{value}:log_path={folder}/report"
+        environment["ASAN_OPTIONS"] += f":malloc_context_size={options.frames}"
         status = subprocess.run(
             [*command, *options.pytest], env=environment, check=False
         ).returncode
-        reports = sorted(Path(folder).iterdir())
+        texts = [file.read_text(errors="replace") for file in sorted(Path(folder).iterdir())]
+        reports = [report for text in texts if (report := REMARK.sub("", text).strip())]
         for report in reports:
-            print(report.read_text(errors="replace"))
+            print(report)
     print(f"sanitizers: {len(reports)} processes reported")
     return status or len(reports) > 0
 

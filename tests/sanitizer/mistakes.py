@@ -6,4 +6,8 @@ import os
 
 def test_mistake():
     library, function, argument = os.environ["CUPOLA_TEST_MISTAKE"].split(",")
-    getattr(ctypes.CDLL(library), function)(int(argument))
+    call = getattr(ctypes.CDLL(library), function)
+    call.restype = ctypes.c_void_p
+    answer = ctypes.c_void_p(call(int(argument)))
+    if function == "keep":  # by an object that is never freed and holds the address
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(answer))
