@@ -18,17 +18,21 @@ void fail_null(const char* name) { fail(CUPOLA_ERROR_VALUE, std::string(name) + 
 
 void fail(cupola_status status, std::string text) { throw Error{status, std::move(text)}; }
 
+Error current_error() {
+    try {
+        throw;
+    } catch (const Error& error) {
+        return error;
+    } catch (const std::bad_alloc&) {
+        return {CUPOLA_ERROR_OUT_OF_MEMORY, "out of host memory", 0, "", ""};
+    } catch (const std::exception& error) {
+        return {CUPOLA_ERROR_INTERNAL, error.what(), 0, "", ""};
+    }
+}
+
 int keep_current_exception() noexcept {
     try {
-        try {
-            throw;
-        } catch (Error& error) {
-            last() = std::move(error);
-        } catch (const std::bad_alloc&) {
-            last() = {CUPOLA_ERROR_OUT_OF_MEMORY, "out of host memory", 0, "", ""};
-        } catch (const std::exception& error) {
-            last() = {CUPOLA_ERROR_INTERNAL, error.what(), 0, "", ""};
-        }
+        last() = current_error();
     } catch (...) {  // no memory even for the text
         return CUPOLA_ERROR_OUT_OF_MEMORY;
     }

@@ -16,6 +16,9 @@ struct Error {
     std::string log{};   // of the driver's JIT compiler
 };
 
+// The exception in flight as a value; any that is not of the standard library goes on.
+Error current_error();
+
 // Keeps the exception in flight for cupola_last_error() of this thread; its status.
 int keep_current_exception() noexcept;
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <optional>
 
 #include "runtime/capture.hpp"
@@ -361,10 +360,8 @@ void Pipeline::finish(bool succeeded) {
     std::optional<Error> failure;
     for (const Slot& slot : ended) try {
             slot.stream->synchronize();
-        } catch (const Error& error) {
-            if (!failure) failure = error;
-        } catch (const std::exception& error) {
-            if (!failure) failure = Error{CUPOLA_ERROR_INTERNAL, error.what()};
+        } catch (...) {
+            if (!failure) failure = current_error();
         }
     ended.clear();
     const std::lock_guard<std::mutex> lock(mutex_);
