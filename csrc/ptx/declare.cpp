@@ -70,7 +70,7 @@ void Parser::attributes(Variable& v) {
     expect(')');
 }
 
-// What stands before the names: [.align n] [.v2 or .v4] .type [.ptr [.space] [.align n]]
+// Reads a declaration up to its names: [.align n] [.v2 or .v4] .type [.ptr [.space] [.align n]]
 Parser::Declared Parser::declaration(Space space, const Prefix& prefix) {
     Declared d;
     Variable& v = d.variable;

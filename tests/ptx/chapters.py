@@ -55,7 +55,7 @@ class Form:
     before: str = ""  # the kernel
     directive: str = ""  # of the kernel
     top: str = TOP
-    refused: str = ""  # what the CPU device's message says
+    refused: str = ""  # a part of the CPU device's message
     reason: str = ""  # for refusing what ptxas takes; without one, ptxas refuses it too
     only_cpu: str = ""  # why the CPU device takes what ptxas refuses
 

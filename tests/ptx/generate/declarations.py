@@ -2,8 +2,8 @@
 """Declarations: variables, registers, parameters, functions, prototypes, aliases, initialisers and
 operands that name them, most of them right and some not. The same for the same number.
 
-A form is a line of PTX with axes in braces; an axis is a list of what may stand there, of which the
-first stands for none in particular. ``$`` makes a name the case's own.
+A form is a line of PTX with axes in braces. An axis is a list of alternatives; the first one is the
+default. ``$`` makes a name unique to the case.
 """
 
 import random
