@@ -133,7 +133,7 @@ class GraphExec {
     std::shared_ptr<Graph> graph_;
     std::vector<Node*> order_;  // child graphs' nodes in place of their node
     std::map<const Graph*, std::vector<Node*>> bodies_;  // likewise, of conditional nodes
-    std::vector<std::shared_ptr<Conditional>> conditions_;
+    std::vector<std::shared_ptr<Conditional>> first_conditions_, conditions_;
     std::map<CUgraphNode, Node*> by_origin_;
     Mark last_;  // launches run one after another
 };

@@ -108,13 +108,17 @@ GraphExec::GraphExec(const Graph& graph, unsigned long long flags)
     // Each condition is one word, which no second executable graph may have.
     std::size_t taken = 0;
     while (taken < conditions_.size() && !conditions_[taken]->instantiated.exchange(true)) ++taken;
-    if (taken == conditions_.size()) return;
+    if (taken == conditions_.size()) {
+        first_conditions_ = conditions_;
+        return;
+    }
     while (taken > 0) conditions_[--taken]->instantiated = false;
     fail(CUDA_ERROR_NOT_SUPPORTED);
 }
 
 GraphExec::~GraphExec() {
-    for (const auto& condition : conditions_) condition->instantiated = false;
+    for (const auto* taken : {&first_conditions_, &conditions_})
+        for (const auto& condition : *taken) condition->instantiated = false;
 }
 
 void GraphExec::list(const Graph& graph, std::vector<Node*>& order) {
@@ -217,10 +221,12 @@ CUgraphExecUpdateResult GraphExec::update(const Graph& graph, CUgraphExecUpdateR
     return result;
 }
 
+// The conditions of the first graph stay taken, as on NVIDIA's driver.
 void GraphExec::take_conditions(std::vector<std::shared_ptr<Conditional>> conditions) {
     for (const auto& condition : conditions_) condition->instantiated = false;
     conditions_ = std::move(conditions);
-    for (const auto& condition : conditions_) condition->instantiated = true;
+    for (const auto* taken : {&first_conditions_, &conditions_})
+        for (const auto& condition : *taken) condition->instantiated = true;
 }
 
 // A graph's nodes go into the stream as its work in one piece, one after another: that is one of

@@ -10,7 +10,6 @@
 #include "cpu/registry.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"
-#include "ptx/link.hpp"
 #include "ptx/program.hpp"
 #include "ptx/register_limit.hpp"
 
@@ -101,7 +100,7 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
         }
         const unsigned own = options.register_limit();
         const unsigned limit = own ? own : options_.register_limit();
-        inputs_.push_back(limit ? ptx::limit_registers(text, limit) : std::string(text));
+        linker_.add(limit ? ptx::limit_registers(text, limit) : std::string(text));
     } catch (const image::Unsupported& error) {
         refuse(CUDA_ERROR_NOT_SUPPORTED, title + error.what());
     } catch (const image::Error& error) {
@@ -114,10 +113,9 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
 std::string_view Link::complete() {
     std::lock_guard lock(mutex_);
     // Of nothing there is an image, too, with nothing in it.
-    if (inputs_.empty()) inputs_.emplace_back(".version 6.0\n.target sm_50\n.address_size 64\n");
+    if (linker_.empty()) linker_.add(".version 6.0\n.target sm_50\n.address_size 64\n");
     try {
-        const std::vector<std::string_view> inputs(inputs_.begin(), inputs_.end());
-        image_ = ptx::link(inputs);
+        image_ = linker_.linked();
     } catch (const ptx::Error& error) {
         refuse(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
     }

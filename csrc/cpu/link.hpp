@@ -5,9 +5,9 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cpu/jit.hpp"
+#include "ptx/link.hpp"
 
 namespace cupola::cpu {
 
@@ -32,7 +32,7 @@ class Link {
 
     std::mutex mutex_;
     JitOptions options_;
-    std::vector<std::string> inputs_;
+    ptx::Linker linker_;
     std::string image_;
 };
 

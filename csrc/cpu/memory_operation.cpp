@@ -18,9 +18,12 @@ bool wide(const Parameters& it) {
            it.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
+// NVIDIA's driver refuses memory of a pool and managed memory, too.
 void check_word(CUdeviceptr address, std::size_t size, bool write) {
-    require(address != 0 && address % size == 0 &&
-            Driver::get().memory.reaches(address, size, write));
+    const MemoryMap& memory = Driver::get().memory;
+    require(address != 0 && address % size == 0 && memory.reaches(address, size, write));
+    const auto found = memory.at(address);
+    require(!found || (found->kind != Allocation::Kind::pool && !found->is_managed()));
 }
 
 // The same for words of either size: compared as integers of that size, whose differences wrap.

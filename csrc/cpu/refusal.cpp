@@ -20,6 +20,8 @@ CUresult code_of(ptx::Error::Kind kind) {
     switch (kind) {
         case ptx::Error::Kind::unsupported_version:
             return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        case ptx::Error::Kind::duplicate_definition:
+            return CUDA_ERROR_INVALID_SOURCE;
         case ptx::Error::Kind::invalid:
         case ptx::Error::Kind::unsupported_form:
         case ptx::Error::Kind::unresolved_extern:

@@ -13,6 +13,7 @@ struct Error : std::runtime_error {
         unsupported_form,     // PTX, of a form which is not in the instruction table
         unsupported_version,  // PTX of a version nobody here has read about
         unresolved_extern,    // a function or variable that no module defines
+        duplicate_definition,  // a name that two linked texts define
     };
 
     Error(Kind k, std::uint32_t at, std::string source, const std::string& what)

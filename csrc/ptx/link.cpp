@@ -2,6 +2,7 @@
 #include "ptx/link.hpp"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <set>
 
@@ -38,9 +39,10 @@ class Unit {
     bool independent_samplers = false;
     std::vector<Statement> statements;
 
-    [[noreturn]] void fail(std::size_t at, const std::string& message) const {
+    [[noreturn]] void fail(std::size_t at, const std::string& message,
+                           Error::Kind kind = Error::Kind::invalid) const {
         const std::uint32_t line = tokens_[at].line;
-        throw Error(Error::Kind::invalid, line, std::string(line_text(source_, line)), message);
+        throw Error(kind, line, std::string(line_text(source_, line)), message);
     }
 
     // The tokens' text, with other names for some words.
@@ -257,7 +259,8 @@ bool stronger(const Unit& unit, const Statement& s, std::string_view name, const
     const bool strong = mine == 3 && its == 3;
     const bool values = mine == 1 && its == 1 && s.initialised && before.statement->initialised;
     if (strong || values)
-        unit.fail(s.kind, "'" + std::string(name) + "' is defined more than once");
+        unit.fail(s.kind, "'" + std::string(name) + "' is defined more than once",
+                  Error::Kind::duplicate_definition);
     if (mine != its) return mine > its;
     // Of common variables the one that has a value stands, else the largest.
     return mine == 1 && !before.statement->initialised &&
@@ -291,33 +294,57 @@ void check_alike(const Unit& unit, const Statement& s, std::string_view name,
 
 }  // namespace
 
-std::string link(const std::vector<std::string_view>& inputs) {
-    std::vector<Unit> units;
-    units.reserve(inputs.size());
-    for (const std::string_view input : inputs) units.emplace_back(input);
+struct Linker::Inputs {
+    struct Input {
+        explicit Input(std::string_view bytes) : text(bytes), unit(text) {}
 
-    // Which unit's definition stands.
-    std::map<std::string_view, Chosen> defined;
-    std::set<std::string_view> taken;  // what several declare, or one declared for itself
+        const std::string text;
+        const Unit unit;  // views of the text
+    };
+
+    std::list<Input> all;
+    std::map<std::string_view, Chosen> defined;  // the definition that stands
+    std::set<std::string_view> shared;           // names that are not a text's own
     std::set<std::string_view> words;
-    const Unit* newest = nullptr;
-    const Unit* highest = nullptr;
-    bool independent_samplers = false;
-    for (const Unit& unit : units) {
-        independent_samplers |= unit.independent_samplers;
-        if (!newest || unit.version_number > newest->version_number) newest = &unit;
-        if (!highest || unit.target_number > highest->target_number) highest = &unit;
-        unit.collect_words(words);
-        for (const Statement& s : unit.statements) {
-            if (s.linkage != Linkage::own) taken.insert(s.names.begin(), s.names.end());
-            if (!s.defines || s.linkage == Linkage::own || s.linkage == Linkage::external) continue;
-            for (const std::string_view name : s.names) {
-                const auto [at, fresh] = defined.emplace(name, Chosen{&unit, &s});
-                if (!fresh && stronger(unit, s, name, at->second)) at->second = {&unit, &s};
-            }
+};
+
+Linker::Linker() : inputs_(std::make_unique<Inputs>()) {}
+Linker::~Linker() = default;
+
+bool Linker::empty() const { return inputs_->all.empty(); }
+
+void Linker::add(std::string_view text) {
+    auto& [all, defined, shared, words] = *inputs_;
+    std::list<Inputs::Input> added;
+    const Unit& unit = added.emplace_back(text).unit;
+    auto chosen = defined;
+    for (const Statement& s : unit.statements) {
+        if (!s.defines || s.linkage == Linkage::own || s.linkage == Linkage::external) continue;
+        for (const std::string_view name : s.names) {
+            const auto [at, fresh] = chosen.emplace(name, Chosen{&unit, &s});
+            if (!fresh && stronger(unit, s, name, at->second)) at->second = {&unit, &s};
         }
     }
-    if (units.empty()) throw Error(Error::Kind::invalid, 1, "", "there is nothing to link");
+    // Nothing throws Error from here on.
+    defined = std::move(chosen);
+    for (const Statement& s : unit.statements)
+        if (s.linkage != Linkage::own) shared.insert(s.names.begin(), s.names.end());
+    unit.collect_words(words);
+    all.splice(all.end(), added);
+}
+
+std::string Linker::linked() const {
+    const auto& [all, defined, shared_names, words] = *inputs_;
+    if (all.empty()) throw Error(Error::Kind::invalid, 1, "", "there is nothing to link");
+    std::set<std::string_view> taken = shared_names;
+    const Unit* newest = &all.front().unit;
+    const Unit* highest = newest;
+    bool independent_samplers = false;
+    for (const auto& [text, unit] : all) {
+        independent_samplers |= unit.independent_samplers;
+        if (unit.version_number > newest->version_number) newest = &unit;
+        if (unit.target_number > highest->target_number) highest = &unit;
+    }
 
     std::string out =
         ".version " + std::string(newest->version) + "\n.target " + std::string(highest->target) +
@@ -331,7 +358,7 @@ std::string link(const std::vector<std::string_view>& inputs) {
     }
     std::map<std::string_view, Chosen> missing;
     std::size_t number = 0;
-    for (const Unit& unit : units) {
+    for (const auto& [text, unit] : all) {
         ++number;
         std::set<std::string_view> own, shared;
         for (const Statement& s : unit.statements)

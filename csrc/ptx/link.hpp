@@ -2,14 +2,29 @@
 // stay apart, what one declares and another defines becomes one.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cupola::ptx {
 
-// The text is of the newest version and target among the inputs. Throws Error where an input is no
-// PTX, or two define the same name; what stays undefined is told when the text is parsed.
-std::string link(const std::vector<std::string_view>& inputs);
+class Linker {
+  public:
+    Linker();
+    ~Linker();
+
+    // Copies the text. Throws Error, and adds nothing, where the text is no PTX, or where it
+    // defines a name that an earlier text defines, too.
+    void add(std::string_view text);
+    bool empty() const;
+
+    // One text of the newest version and target among the inputs. Throws Error where a declaration
+    // and a definition differ. The parser reports a name that no text defines.
+    std::string linked() const;
+
+  private:
+    struct Inputs;
+    std::unique_ptr<Inputs> inputs_;
+};
 
 }  // namespace cupola::ptx

@@ -451,9 +451,10 @@ def test_an_update_by_a_graph_with_a_condition_of_its_own(graph, change, noted):
         graph.cuda.cuGraphLaunch(ready, 0)
         graph.cuda.cuCtxSynchronize()
         assert graph.noted() == noted
-    again = base.ready()  # its own condition is free once more
-    graph.cuda.cuGraphExecDestroy(again)
+    # The condition of the first graph stays taken until the executable graph is gone.
+    assert graph.cuda.code("cuGraphInstantiateWithFlags", byref(c_void_p()), base.handle, 0) == 801
     graph.cuda.cuGraphExecDestroy(ready)
+    graph.cuda.cuGraphExecDestroy(base.ready())
     graph.cuda.cuGraphDestroy(base.handle)
 
 

@@ -114,7 +114,7 @@ def test_a_green_context(cuda, green, kernel):
     assert cuda.read(memory, 32) == [6] * 32
     owner, of = c_void_p(7), c_void_p(7)
     cuda.cuStreamGetCtx_v2(stream, byref(owner), byref(of))
-    assert (owner.value, of.value) == (None, context.value)
+    assert (owner.value, of.value) == (primary.value, context.value)
     cuda.cuStreamGetGreenCtx(stream, byref(of))
     assert of.value == context.value
     plain = cuda.stream()

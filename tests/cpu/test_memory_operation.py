@@ -61,6 +61,20 @@ def test_writes_to_device_memory(cuda, stream):
     cuda.cuMemFree_v2(memory)
 
 
+def test_memory_of_pools_and_managed_memory_is_refused(cuda, stream):
+    pooled, managed = c_uint64(), c_uint64()
+    cuda.cuMemAllocAsync(byref(pooled), 64, stream)
+    cuda.cuMemAllocManaged(byref(managed), 64, 1)
+    cuda.cuStreamSynchronize(stream)
+    for memory in (pooled, managed):
+        for call in ("cuStreamWriteValue32_v2", "cuStreamWaitValue32_v2"):
+            assert cuda.code(call, stream, memory, 0, 0) == INVALID_VALUE
+        batch = operations((WRITE_32, memory.value, 1, 0))
+        assert cuda.code("cuStreamBatchMemOp_v2", stream, 1, batch, 0) == INVALID_VALUE
+    cuda.cuMemFreeAsync(pooled, stream)
+    cuda.cuMemFree_v2(managed)
+
+
 @pytest.mark.parametrize(
     "flags, value, before, after",
     [

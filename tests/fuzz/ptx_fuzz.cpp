@@ -99,7 +99,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!memory.empty()) std::abort();
     if (!built && !deferred_agrees(text, nullptr)) std::abort();
     try {
-        cupola::ptx::link({text, text});
+        cupola::ptx::Linker linker;
+        linker.add(text);
+        linker.add(text);
+        linker.linked();
     } catch (const cupola::ptx::Error& e) {
         if (e.text.size() > 200) std::abort();
     }

@@ -9,12 +9,17 @@ import pytest
 from . import driver as ptx
 
 FILES = sorted(pathlib.Path(__file__).with_name("nvrtc").glob("*.ptx"))
-RANDOM = np.random.default_rng(12)
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda file: file.stem.partition(".")[2])
 def text(request):
     return request.param.read_text()
+
+
+@pytest.fixture
+def random():
+    """The same numbers for a test in every run, whichever tests ran before."""
+    return np.random.default_rng(12)
 
 
 @pytest.fixture
@@ -26,20 +31,20 @@ def test_there_is_code_of_two_compilers():
     assert {file.name.split(".")[2] for file in FILES} >= {"1", "9"}
 
 
-def test_reduce(module):
-    x, out = RANDOM.integers(-(10**6), 10**6, 5000).astype(np.int32), np.zeros(1, np.int32)
+def test_reduce(module, random):
+    x, out = random.integers(-(10**6), 10**6, 5000).astype(np.int32), np.zeros(1, np.int32)
     module.run("reduce", 4, 256, [x, out, np.int32(5000)])
     assert out[0] == x.sum()
 
 
-def test_scan(module):
-    x, out = RANDOM.integers(-99, 99, (3, 128)).astype(np.float32), np.zeros((3, 128), np.float32)
+def test_scan(module, random):
+    x, out = random.integers(-99, 99, (3, 128)).astype(np.float32), np.zeros((3, 128), np.float32)
     module.run("scan", 3, 128, [x, out], 4 * 128)
     assert (out == np.cumsum(x, 1)).all()
 
 
-def test_product(module):
-    a, b = RANDOM.integers(-9, 9, (2, 48, 48)).astype(np.float32)
+def test_product(module, random):
+    a, b = random.integers(-9, 9, (2, 48, 48)).astype(np.float32)
     c = np.zeros_like(a)
     module.run("product", (3, 3), (16, 16), [a, b, c, np.int32(48)])
     assert (c == a @ b).all()
@@ -56,8 +61,8 @@ def test_atomics(module):
     assert (list(wide), real[0]) == ([int(i.sum()) << 32, 7], 160)
 
 
-def test_votes(module):
-    x, out = RANDOM.integers(0, 100, 64).astype(np.int32), np.zeros((64, 4), np.uint32)
+def test_votes(module, random):
+    x, out = random.integers(0, 100, 64).astype(np.int32), np.zeros((64, 4), np.uint32)
     module.run("votes", 1, 64, [x, out])
     for t in range(64):
         warp, lane = x[t // 32 * 32 :][:32], t % 32
@@ -67,9 +72,9 @@ def test_votes(module):
         assert list(out[t]) == [bits, some, warp[lane ^ 5], sum(even[:lane])]
 
 
-def test_halves(module):
+def test_halves(module, random):
     n = 500
-    x = RANDOM.normal(size=n).astype(np.float16)
+    x = random.normal(size=n).astype(np.float16)
     out, brain = np.zeros(5 * n, np.float16), np.zeros(n, np.uint16)
     module.run("halves", 4, 128, [x, out, brain, np.int32(n)])
     v = x.astype(float)
@@ -83,9 +88,9 @@ def test_halves(module):
     assert (brain == (bits + 0x7FFF + (bits >> 16 & 1) >> 16)).all()
 
 
-def test_functions(module):
+def test_functions(module, random):
     n = 300
-    x = RANDOM.uniform(0.01, 60, n).astype(np.float32)
+    x = random.uniform(0.01, 60, n).astype(np.float32)
     out, wide = np.zeros((12, n), np.float32), np.zeros((4, n))
     module.run("functions", 3, 128, [x, out, wide, np.int32(n)])
     v = x.astype(float)
@@ -101,10 +106,10 @@ def test_functions(module):
     assert (wide[2:] == [1 / v, np.sqrt(v)]).all()
 
 
-def test_integers(module):
+def test_integers(module, random):
     n = 200
     ends = np.array([0, 1, -1, 5, 2**63 - 1, -(2**63), 2**32, -(2**31)], np.int64)
-    x, y = RANDOM.integers(-(2**63), 2**63 - 1, (2, n), np.int64) >> RANDOM.integers(0, 63, (2, n))
+    x, y = random.integers(-(2**63), 2**63 - 1, (2, n), np.int64) >> random.integers(0, 63, (2, n))
     x[:8], y[y == 0] = ends, 3
     y[(y == -1)] = 7
     out = np.zeros((8, n), np.int64)

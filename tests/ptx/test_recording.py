@@ -12,7 +12,6 @@ from .trace import Trace
 
 # By a row's mnemonic, and a modifier where it has some spellings only without.
 WITHOUT = {
-    "trap": "ends the launch: its error is compared where the tests run on a GPU",
     "brkpt": "ends the launch, or stops in a debugger",
     "multimem.ld_reduce": "an error without a multicast object, which one device does not have",
     "prefetch.const.tensormap": "leaves nothing",

@@ -178,13 +178,13 @@ CUPOLA_API CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
     return cuStreamGetCtx(Stream::per_thread(stream), context);
 }
 
-// A stream of a green context has that in place of its context.
+// Of a stream of a green context both: the context is the primary one.
 CUPOLA_API CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
     return entry([&] {
         require(context && green);
         const auto stream = Stream::from(handle);
         *green = stream->green ? stream->green->handle() : nullptr;
-        *context = stream->green ? nullptr : stream->context_pointer()->handle();
+        *context = stream->context_pointer()->handle();
         return CUDA_SUCCESS;
     });
 }
