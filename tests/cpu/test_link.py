@@ -234,7 +234,9 @@ def test_what_nobody_defines(cuda):
 def test_what_two_define(cuda):
     with Link(cuda) as link:
         codes = [link.add(CALLER), link.add(CALLED), link.add(CALLED)]
-        assert codes == [SUCCESS, SUCCESS, INVALID_SOURCE]
+        assert codes[:2] == [SUCCESS, SUCCESS]
+        # NVIDIA's driver gave this code, and UNKNOWN after other links in the process.
+        assert codes[2] == INVALID_SOURCE or (cuda.nvidia and codes[2] == UNKNOWN)
         text = b"shared_value" if cuda.nvidia else b"'shared_value' is defined more than once"
         assert text in link.log.value
         if not cuda.nvidia:  # which says no more after such an error
