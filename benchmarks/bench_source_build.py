@@ -21,7 +21,7 @@ import records
 
 ROOT = Path(__file__).resolve().parent.parent
 # What is edited, and in which comment style; the build has to be right again after each.
-EDITED = {"csrc/runtime/stream.cpp": "//", "pyx/cupola/stream.pyx": "#"}
+EDITED = {"csrc/runtime/context/stream.cpp": "//", "pyx/cupola/stream.pyx": "#"}
 
 
 def copy(target):

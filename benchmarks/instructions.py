@@ -23,7 +23,7 @@ import floor
 import records
 
 HERE = Path(__file__).parent
-CALLS = 120  # with those that follow fewer than a batch of csrc/runtime/flight.cpp
+CALLS = 120  # with those that follow fewer than a batch of csrc/runtime/context/flight.cpp
 WARM = 300  # Python specialises its instructions in the first calls
 NAMES = {"grid": 1, "block": 32, "n": 32}
 

@@ -387,7 +387,7 @@ class Recipe:
 
     def abi_version(self) -> int:
         """CUPOLA_ABI_VERSION, the number of the C ABI."""
-        text = (self.root / "csrc/include/cupola/cupola.h").read_text()
+        text = (self.root / "csrc/include/cupola/library.h").read_text()
         return int(re.search(r"\bCUPOLA_ABI_VERSION\D+(\d+)", text)[1])
 
     def _exports(self, target: Path, *patterns: str, version: str = "") -> Any:

@@ -59,6 +59,80 @@ def test_includes_follow_the_arrows(folder):
             assert part == folder or part in ARROWS[folder], f"{path} includes {include}"
 
 
+def circles(arrows):
+    """Groups of names that reach each other, by Tarjan's algorithm."""
+    found, order, low, stack = [], {}, {}, []
+
+    def visit(name):
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for other in arrows.get(name, ()):
+            if other not in order:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], order[other])
+        if low[name] == order[name]:
+            at = stack.index(name)
+            if len(stack) > at + 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for name in arrows:
+        if name not in order:
+            visit(name)
+    return found
+
+
+def arrows_of(folder, name_of):
+    """Which names of a folder of csrc include which, headers and sources alike."""
+    arrows = {}
+    for path in sources(CSRC / folder):
+        name = name_of(path.relative_to(CSRC))
+        places = [base / i for i in includes(path) for base in (CSRC, CSRC / "include")]
+        others = [place.relative_to(CSRC) for place in places if place.exists()]
+        inside = {name_of(other) for other in others if other.parts[0] == folder}
+        arrows.setdefault(name, set()).update(inside - {name})
+    assert any(arrows.values())
+    return arrows
+
+
+def test_a_circle_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == [["b", "c"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_headers_of_the_abi_include_each_other_in_no_circle():
+    assert circles(arrows_of("include", str)) == []
+
+
+@pytest.mark.parametrize("folder", ["runtime"])
+def test_there_are_no_circles(folder):
+    """Not of nouns, each of which is a header with its source, and not of folders."""
+    assert circles(arrows_of(folder, lambda path: str(path.with_suffix("")))) == []
+    assert circles(arrows_of(folder, lambda path: str(path.parent))) == []
+
+
+def test_the_c_functions_stand_in_files_of_their_own():
+    """One for each header of the C ABI."""
+    headers = {path.stem for path in (CSRC / "include/cupola").glob("*.h")} - {"cupola"}
+    assert {path.stem for path in (CSRC / "runtime/abi").glob("*.cpp")} == headers
+    defined = re.compile(r"^[\w\[\]:, ]+[ *](cupola_\w+)\(", re.MULTILINE)
+    for path in sources(CSRC / "runtime"):
+        names = defined.findall(path.read_text())
+        if path.parent.name != "abi":
+            assert not names, path
+            continue
+        declared = (CSRC / f"include/cupola/{path.stem}.h").read_text()
+        missing = [name for name in names if not re.search(rf"\b{name}\(", declared)]
+        assert names and not missing, f"{path}: {missing}"
+
+
+def test_cupola_h_is_the_sum_of_the_headers():
+    headers = {f"cupola/{path.name}" for path in (CSRC / "include/cupola").glob("*.h")}
+    assert set(includes(CSRC / "include/cupola/cupola.h")) == headers - {"cupola/cupola.h"}
+
+
 def test_warps_know_nothing_of_the_printer():
     """csrc/cpu/native prints decoded code; what executes it knows exec/native.hpp alone."""
     for path in sources(CSRC / "cpu/exec"):
@@ -83,7 +157,7 @@ def test_runtime_calls_the_driver_through_the_table_alone():
 
 
 def test_each_symbol_of_the_table_is_used():
-    table = (CSRC / "runtime/symbols.hpp").read_text()
+    table = (CSRC / "runtime/driver/symbols.hpp").read_text()
     rest = "".join(p.read_text() for p in sources(CSRC / "runtime") if p.name != "symbols.hpp")
     for name in re.findall(r"(?:REQUIRED|OPTIONAL)\((cu\w+),", table):
         assert re.search(rf"\b{name}\b", rest), f"{name} is in the table and nowhere else"

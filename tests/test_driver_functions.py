@@ -31,7 +31,7 @@ def library():
 
 
 def table():
-    text = (ROOT / "csrc/runtime/symbols.hpp").read_text()
+    text = (ROOT / "csrc/runtime/driver/symbols.hpp").read_text()
     found = re.findall(r"(?:REQUIRED|OPTIONAL)\((\w+), (\d+)\)", text)
     return [(name, int(version)) for name, version in found]
 

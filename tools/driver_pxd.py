@@ -3,7 +3,7 @@
 
 tools/driver_pxd.py FOLDER [--check]
 
-csrc/runtime/symbols.hpp has the names and the versions whose signatures are meant, cudaTypedefs.h
+csrc/runtime/driver/symbols.hpp has the names and the versions whose signatures are meant, cudaTypedefs.h
 in FOLDER (a toolkit's include folder) the signatures. What is above the marker in driver.pxd is
 left as it is. `--check` writes nothing, and fails where there is something to write.
 """
@@ -19,7 +19,7 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SYMBOLS = ROOT / "csrc/runtime/symbols.hpp"
+SYMBOLS = ROOT / "csrc/runtime/driver/symbols.hpp"
 PXD = ROOT / "pyx/cupola/driver.pxd"
 MARKER = "# From here on written by tools/driver_pxd.py.\n"
 

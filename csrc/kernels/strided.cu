@@ -3,7 +3,7 @@
 
 #include "threads.cuh"
 
-// As csrc/runtime/strided.cpp fills it: bytes from one unit to the next along each axis, the first
+// As csrc/runtime/copy/strided_copy.cpp fills it: bytes from one unit to the next along each axis, the first
 // axis outermost.
 struct StridedAxes {
     unsigned long long length[8];

@@ -48,12 +48,12 @@ cdef extern from *:
     """
     /* NumPy's public arrayscalars.h lays every scalar down as an object's head and the value. */
     template <class T>
-    static inline T cupola_scalar(PyObject* object) {
+    static inline T numpy_scalar_value(PyObject* object) {
         struct Scalar { PyObject_HEAD T value; };
         return reinterpret_cast<Scalar*>(object)->value;
     }
     """
-    T cupola_scalar[T](PyObject* object)
+    T numpy_scalar_value[T](PyObject* object)
 
 cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(object value)
@@ -304,31 +304,31 @@ cdef class Signature:
         cdef int64_t integer
         cdef double number
         if code == FLOAT64:
-            number = cupola_scalar[double](scalar)
+            number = numpy_scalar_value[double](scalar)
         elif code == FLOAT32:
-            number = cupola_scalar[float](scalar)
+            number = numpy_scalar_value[float](scalar)
         elif code == FLOAT16:
             number = value
         elif code == COMPLEX64 or code == COMPLEX128:
             return self.put_complex(buffer, index, value.real, value.imag)
         elif code == UINT64:
             return check(cupola_argument_uint(
-                self.native, buffer, index, cupola_scalar[uint64_t](scalar)))
+                self.native, buffer, index, numpy_scalar_value[uint64_t](scalar)))
         else:
             if code == INT64:
-                integer = cupola_scalar[int64_t](scalar)
+                integer = numpy_scalar_value[int64_t](scalar)
             elif code == INT32:
-                integer = cupola_scalar[int32_t](scalar)
+                integer = numpy_scalar_value[int32_t](scalar)
             elif code == UINT32:
-                integer = cupola_scalar[uint32_t](scalar)
+                integer = numpy_scalar_value[uint32_t](scalar)
             elif code == INT16:
-                integer = cupola_scalar[int16_t](scalar)
+                integer = numpy_scalar_value[int16_t](scalar)
             elif code == UINT16:
-                integer = cupola_scalar[uint16_t](scalar)
+                integer = numpy_scalar_value[uint16_t](scalar)
             elif code == INT8:
-                integer = cupola_scalar[int8_t](scalar)
+                integer = numpy_scalar_value[int8_t](scalar)
             else:  # UINT8, BOOL
-                integer = cupola_scalar[uint8_t](scalar)
+                integer = numpy_scalar_value[uint8_t](scalar)
             return check(cupola_argument_int(self.native, buffer, index, integer))
         return check(cupola_argument_float(self.native, buffer, index, number))
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/declaration.cpp"
-#include "runtime/parameter.cpp"
-#include "runtime/ptx_signature.cpp"
+#include "runtime/module/declaration.cpp"
+#include "runtime/module/parameter.cpp"
+#include "runtime/module/ptx_signature.cpp"
 
 namespace {
 

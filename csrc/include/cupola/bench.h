@@ -5,7 +5,7 @@
 #ifndef CUPOLA_BENCH_H
 #define CUPOLA_BENCH_H
 
-#include "cupola/cupola.h"
+#include "cupola/copy.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cupola/device.h"
 #include "cupola/error.hpp"
 
 namespace cupola {

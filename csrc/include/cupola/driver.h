@@ -15,11 +15,29 @@
 #ifndef CUPOLA_DRIVER_H
 #define CUPOLA_DRIVER_H
 
-#include "cupola/cupola.h"
+#include "cupola/library.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct cupola_driver_info {
+    const char* kind;   /* "cuda": NVIDIA's library; "cpu": cupola's CPU device */
+    const char* path;   /* the file that was loaded */
+    int version;        /* cuDriverGetVersion: 13000 is CUDA 13.0 */
+    const char* reason; /* one line: why this one was taken */
+    const char* notice; /* a warning about one that was passed over, "" where there is none */
+} cupola_driver_info;
+
+/* Takes "auto", "cuda", "cpu" or a path in place of the environment's CUPOLA_DRIVER. Fails once a
+ * driver is loaded. */
+CUPOLA_API int cupola_driver_select(const char* choice);
+/* Loads and initialises the driver where that has not happened yet, as every call below does. */
+CUPOLA_API int cupola_driver_get(cupola_driver_info* out);
+CUPOLA_API int cupola_driver_loaded(void); /* 1 once a driver is loaded */
+/* A line for each place where a driver was looked for: found and taken, or why it was passed
+ * over. Empty before a driver was asked for. */
+CUPOLA_API const char* cupola_driver_report(void);
 
 typedef struct cupola_driver_symbol {
     const char* name; /* "cuMemAlloc" */

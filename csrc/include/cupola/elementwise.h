@@ -7,7 +7,7 @@
 #ifndef CUPOLA_ELEMENTWISE_H
 #define CUPOLA_ELEMENTWISE_H
 
-#include "cupola/cupola.h"
+#include "cupola/stream.h"
 
 #ifdef __cplusplus
 extern "C" {

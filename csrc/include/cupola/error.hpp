@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "cupola/cupola.h"
+#include "cupola/library.h"
 
 namespace cupola {
 

@@ -3,6 +3,7 @@
 #define CUPOLA_EVENT_HPP
 
 #include "cupola/device.hpp"
+#include "cupola/event.h"
 #include "cupola/handle.hpp"
 
 namespace cupola {

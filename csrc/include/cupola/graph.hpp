@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "cupola/device.hpp"
+#include "cupola/graph.h"
 #include "cupola/handle.hpp"
 
 namespace cupola {

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "cupola/launch.h"
 #include "cupola/memory.hpp"
 #include "cupola/module.hpp"
 

@@ -2,6 +2,8 @@
 #ifndef CUPOLA_MEMORY_HPP
 #define CUPOLA_MEMORY_HPP
 
+#include "cupola/copy.h"
+#include "cupola/memory.h"
 #include "cupola/stream.hpp"
 
 namespace cupola {

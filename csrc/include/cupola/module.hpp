@@ -7,6 +7,7 @@
 
 #include "cupola/device.hpp"
 #include "cupola/handle.hpp"
+#include "cupola/module.h"
 
 namespace cupola {
 

@@ -15,7 +15,8 @@
 #ifndef CUPOLA_PIPELINE_H
 #define CUPOLA_PIPELINE_H
 
-#include "cupola/cupola.h"
+#include "cupola/launch.h"
+#include "cupola/memory.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #ifndef CUPOLA_PROFILE_H
 #define CUPOLA_PROFILE_H
 
-#include "cupola/cupola.h"
+#include "cupola/launch.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,6 +3,7 @@
 #define CUPOLA_STREAM_HPP
 
 #include "cupola/event.hpp"
+#include "cupola/stream.h"
 
 namespace cupola {
 

@@ -1,0 +1,109 @@
+// csrc/runtime/abi/device.cpp - the functions of cupola/device.h.
+#include "cupola/device.h"
+
+#include <cstring>
+
+#include "runtime/context/device.hpp"
+#include "runtime/lifetime/capture_scope.hpp"
+#include "runtime/profile/profile.hpp"
+
+using namespace cupola;
+
+namespace {
+
+// What cuCtxEnablePeerAccess does for other memory, a pool is told by itself.
+void open_pool(const Context& peer, const Context& device, bool enable) {
+    if (!peer.pool || !driver().cuMemPoolSetAccess) return;
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device.device;
+    access.flags = enable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    CUPOLA_CALL(cuMemPoolSetAccess, peer.pool, &access, 1);
+}
+
+}  // namespace
+
+int cupola_device_count(int* count) {
+    return guard([&] { *check_not_null(count, "count") = device_count(); });
+}
+
+int cupola_device_current(int* device) {
+    return guard([&] { *check_not_null(device, "device") = current_device(); });
+}
+
+int cupola_device_push(int device) {
+    return guard([&] { CUPOLA_CALL(cuCtxPushCurrent, context(device).handle); });
+}
+
+int cupola_device_pop(void) {
+    return guard([] {
+        CUcontext popped = nullptr;
+        CUPOLA_CALL(cuCtxPopCurrent, &popped);
+    });
+}
+
+int cupola_device_name(int device, char* name, size_t size) {
+    return guard([&] {
+        check_not_null(name, "name");
+        const std::string& text = context(device).name;
+        if (size == 0) fail(CUPOLA_ERROR_VALUE, "no room for a name");
+        size_t length = text.size() < size - 1 ? text.size() : size - 1;
+        std::memcpy(name, text.data(), length);
+        name[length] = 0;
+    });
+}
+
+int cupola_device_attribute(int device, int attribute, int* value) {
+    return guard([&] {
+        *check_not_null(value, "value") =
+            context(device).attribute(static_cast<CUdevice_attribute>(attribute));
+    });
+}
+
+int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes) {
+    return guard([&] {
+        ContextScope current(context(device));
+        CUPOLA_CALL(cuMemGetInfo, check_not_null(free_bytes, "free_bytes"),
+                    check_not_null(total_bytes, "total_bytes"));
+    });
+}
+
+int cupola_device_synchronize(int device) {
+    return guard([&] {
+        const Context& c = context(device);
+        ContextScope current(c);
+        const Span span(CUPOLA_PROFILE_WAIT, "wait for the device", nullptr);
+        CUPOLA_CALL(cuCtxSynchronize);
+        Flight::all_done(c);
+    });
+}
+
+int cupola_peer_possible(int device, int peer, int* possible) {
+    return guard([&] {
+        check_not_null(possible, "possible");
+        const Context &from = context(device), &to = context(peer);
+        if (device == peer)
+            *possible = 1;
+        else
+            CUPOLA_CALL(cuDeviceCanAccessPeer, possible, from.device, to.device);
+    });
+}
+
+int cupola_peer_enable(int device, int peer, int enable) {
+    return guard([&] {
+        Context &from = context(device), &to = context(peer);
+        if (device == peer) return;
+        ContextScope current(from);
+        const RelaxedCapture relaxed;
+        CUresult code = enable ? driver().cuCtxEnablePeerAccess(to.handle, 0)
+                               : driver().cuCtxDisablePeerAccess(to.handle);
+        // It may have been done by somebody else in this process: what was asked for holds.
+        const CUresult held =
+            enable ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+        if (code != CUDA_SUCCESS && code != held)
+            fail_driver(code, enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess",
+                        "device " + std::to_string(device) + " and memory of device " +
+                            std::to_string(peer));
+        open_pool(to, from, enable != 0);
+    });
+}

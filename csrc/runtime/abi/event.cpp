@@ -1,0 +1,135 @@
+// csrc/runtime/abi/event.cpp - the functions of cupola/event.h.
+#include "cupola/event.h"
+
+#include <cstring>
+
+#include "runtime/context/device.hpp"
+#include "runtime/context/event.hpp"
+#include "runtime/lifetime/capture_scope.hpp"
+#include "runtime/profile/profile.hpp"
+
+using namespace cupola;
+
+int cupola_event_create(int device, unsigned flags, cupola_event** out) {
+    return guard([&] {
+        check_not_null(out, "out");
+        if (flags &
+            ~unsigned(CUPOLA_EVENT_BLOCKING | CUPOLA_EVENT_NO_TIMING | CUPOLA_EVENT_INTERPROCESS))
+            fail(CUPOLA_ERROR_VALUE, "unknown event flags " + std::to_string(flags));
+        unsigned cuda =
+            (flags & CUPOLA_EVENT_BLOCKING ? CU_EVENT_BLOCKING_SYNC : 0) |
+            (flags & CUPOLA_EVENT_NO_TIMING ? CU_EVENT_DISABLE_TIMING : 0) |
+            (flags & CUPOLA_EVENT_INTERPROCESS ? CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING
+                                               : 0);
+        *out = wrap(make<Event>(context(device), cuda).detach());
+    });
+}
+
+int cupola_event_export(cupola_event* event, unsigned char handle[64]) {
+    return guard([&] {
+        Event& e = *unwrap(check_not_null(event, "event"));
+        check_not_null(handle, "handle");
+        ContextScope current(e.context);
+        CUipcEventHandle made{};
+        static_assert(sizeof made == 64, "as cupola.h says");
+        const CUresult code = driver().cuIpcGetEventHandle(&made, e.handle);
+        if (code == CUDA_ERROR_INVALID_HANDLE || code == CUDA_ERROR_INVALID_VALUE)
+            fail_driver(code, "cuIpcGetEventHandle", "the event was not made for other processes");
+        check(code, "cuIpcGetEventHandle");
+        std::memcpy(handle, &made, sizeof made);
+    });
+}
+
+int cupola_event_import(int device, const unsigned char handle[64], cupola_event** out) {
+    return guard([&] {
+        check_not_null(handle, "handle");
+        check_not_null(out, "out");
+        Context& c = context(device);
+        ContextScope current(c);
+        CUipcEventHandle given{};
+        std::memcpy(&given, handle, sizeof given);
+        CUevent opened = nullptr;
+        const CUresult code = driver().cuIpcOpenEventHandle(&opened, given);
+        if (code != CUDA_SUCCESS)
+            fail_driver(code, "cuIpcOpenEventHandle",
+                        "a handle is opened by another process than the one that made it, while "
+                        "that one still has the event");
+        *out = wrap(make<Event>(c, opened).detach());
+    });
+}
+
+int cupola_event_record(cupola_event* event, cupola_stream* stream) {
+    return guard([&] {
+        Event& e = *unwrap(check_not_null(event, "event"));
+        Stream& s = stream_or_current(unwrap(stream), e.context);
+        // All default streams have one handle: it would be recorded on that of its own device.
+        if (&s.context != &e.context)
+            fail(CUPOLA_ERROR_VALUE, "the event is of device " + std::to_string(e.context.ordinal) +
+                                         ", the stream of device " +
+                                         std::to_string(s.context.ordinal));
+        ContextScope current(e.context);
+        CUPOLA_CALL(cuEventRecord, e.handle, s.handle);
+    });
+}
+
+int cupola_event_synchronize(cupola_event* event) {
+    return guard([&] {
+        Event& e = *unwrap(check_not_null(event, "event"));
+        ContextScope current(e.context);
+        const RelaxedCapture relaxed;  // captures of streams go on
+        const Span span(CUPOLA_PROFILE_WAIT, "wait for the event", nullptr);
+        CUPOLA_CALL(cuEventSynchronize, e.handle);
+    });
+}
+
+int cupola_event_query(cupola_event* event, int* done) {
+    return guard([&] {
+        Event& e = *unwrap(check_not_null(event, "event"));
+        check_not_null(done, "done");
+        ContextScope current(e.context);
+        const RelaxedCapture relaxed;
+        CUresult code = driver().cuEventQuery(e.handle);
+        if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery");
+        *done = code == CUDA_SUCCESS;
+    });
+}
+
+int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* seconds) {
+    return guard([&] {
+        Event& from = *unwrap(check_not_null(start, "start"));
+        Event& to = *unwrap(check_not_null(stop, "stop"));
+        check_not_null(seconds, "seconds");
+        ContextScope current(to.context);
+        float milliseconds = 0;
+        CUresult code = driver().cuEventElapsedTime(&milliseconds, from.handle, to.handle);
+        if (code == CUDA_ERROR_NOT_READY)
+            fail_driver(code, "cuEventElapsedTime",
+                        "an event has not been reached yet: synchronize it");
+        if (code == CUDA_ERROR_INVALID_HANDLE)
+            fail_driver(code, "cuEventElapsedTime",
+                        "an event was never recorded, or was made without timing");
+        check(code, "cuEventElapsedTime");
+        *seconds = milliseconds * 1e-3;
+    });
+}
+
+void* cupola_event_handle(const cupola_event* event) {
+    return event ? unwrap(event)->handle : nullptr;
+}
+int cupola_event_device(const cupola_event* event) {
+    return event ? unwrap(event)->context.ordinal : -1;
+}
+void cupola_event_retain(cupola_event* event) {
+    if (event) unwrap(event)->retain();
+}
+void cupola_event_release(cupola_event* event) {
+    if (event) unwrap(event)->release();
+}
+
+int cupola_stream_wait(cupola_stream* stream, cupola_event* event) {
+    return guard([&] {
+        Stream& s = *unwrap(check_not_null(stream, "stream"));
+        ContextScope current(s.context);
+        CUPOLA_CALL(cuStreamWaitEvent, s.handle, unwrap(check_not_null(event, "event"))->handle, 0);
+    });
+}

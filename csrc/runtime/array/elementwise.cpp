@@ -1,0 +1,336 @@
+// csrc/runtime/array/elementwise.cpp - operations on the elements of arrays: which kernel, and its
+// launch.
+//
+// What lies in order and is of the type that is asked for goes to a flat kernel, 16 bytes at a
+// time; all else is reduced to as few axes as it can be done with: for a strided kernel, where
+// everything is of that type, else for a mixed one.
+#include "runtime/array/elementwise.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/array/operation.hpp"
+#include "runtime/base/half.hpp"
+#include "runtime/context/stream.hpp"
+#include "runtime/copy/loop_nest.hpp"
+
+namespace cupola {
+namespace {
+
+using arrays::Flat;
+using arrays::Mixed;
+using arrays::Strided;
+
+// The bits of the type that is computed in. A float16 is rounded to, as NumPy has it.
+void put_scalar(unsigned long long (&bits)[2], int element, const cupola_scalar& scalar) {
+    const auto single = [](double value) {
+        const auto narrow = static_cast<float>(value);
+        std::uint32_t word = 0;
+        std::memcpy(&word, &narrow, sizeof word);
+        return std::uint64_t{word};
+    };
+    switch (element) {
+        case elements::f16:
+            bits[0] = single(from_float16(to_float16(scalar.parts[0])));
+            break;
+        case elements::f32:
+            bits[0] = single(scalar.parts[0]);
+            break;
+        case elements::c64:
+            bits[0] = single(scalar.parts[0]) | single(scalar.parts[1]) << 32;
+            break;
+        case elements::c128:
+            std::memcpy(bits, scalar.parts, sizeof scalar.parts);
+            break;
+        default:  // float64 and integers
+            std::memcpy(bits, &scalar, sizeof bits[0]);
+    }
+}
+
+arrays::Operand operand_at(unsigned long long address, int element) {
+    return {address, {}, element, element_sizes[element]};
+}
+
+// Blocks for all elements, of which a thread has some. There are too few bytes for too many blocks.
+cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
+    const std::uint64_t a_block = std::uint64_t{arrays::threads} * a_thread;
+    return {{static_cast<std::uint32_t>((count + a_block - 1) / a_block), 1, 1},
+            {arrays::threads, 1, 1},
+            0};
+}
+
+bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
+    Kernel* const kernel =
+        shared_kernel(stream.context, Form::flat, class_of(operation), element, at_once);
+    if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
+    arguments.operation = operation % per_class;
+    const auto size = static_cast<unsigned>(element_sizes[element]);
+    const bool single =
+        class_of(operation) == predicate && predicate_operands[arguments.operation] == 1;
+    if (single) arguments.form = arrays::one_operand;
+    const auto result = static_cast<unsigned>(element_sizes[result_of(operation, element)]);
+    const unsigned a_thread = arrays::flat_pack(size) * arrays::flat_packs(single, size, result);
+    kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
+    return true;
+}
+
+arrays::Divisor divisor(std::uint64_t length) {
+    const auto by = static_cast<unsigned>(length);
+    unsigned shift = 0;
+    while ((std::uint64_t{1} << shift) < by) ++shift;
+    const std::uint64_t factor =
+        ((std::uint64_t{1} << 32) * ((std::uint64_t{1} << shift) - by)) / by + 1;
+    return {by, static_cast<unsigned>(factor), shift};
+}
+
+unsigned function_at_once(int computed) {
+    const bool is_complex = computed == elements::c64 || computed == elements::c128;
+    return arrays::function_at_once(static_cast<unsigned>(element_sizes[computed]), is_complex);
+}
+
+// `axes` are few and short enough.
+void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& arguments,
+                  Stream& stream) {
+    arguments.axes = static_cast<int>(axes.list.size());
+    arguments.count = axes.count();
+    arguments.out.address = axes.out;
+    arguments.x.address = axes.x;
+    arguments.y.address = axes.y;
+    for (std::size_t i = 0; i < axes.list.size(); ++i) {
+        const OperandAxis& axis = axes.list[axes.list.size() - 1 - i];
+        arguments.lengths[i] = divisor(axis.length);
+        arguments.out.strides[i] = axis.out;
+        arguments.x.strides[i] = axis.x;
+        arguments.y.strides[i] = axis.y;
+    }
+    const auto is_short = [](const OperandAxis& axis) {
+        const auto fits = [](std::int64_t step) { return step == static_cast<int>(step); };
+        return fits(axis.out) && fits(axis.x) && fits(axis.y);
+    };
+    arguments.is_line = axes.list.size() == 1 && is_short(axes.list[0]);
+    if (axes.list.empty()) {  // one element: no axes are another form to functions
+        arguments.axes = 1;
+        arguments.lengths[0] = divisor(1);
+    }
+    const Class which = class_of(operation);
+    const int computed = elements::computed_in(element);
+    const unsigned a_thread = which == function
+                                  ? function_at_once(computed)
+                                  : static_cast<unsigned>(arrays::mixed_at_once(
+                                        static_cast<unsigned>(element_sizes[computed])));
+    const auto packs = [a_thread](const arrays::Operand& operand) {
+        const unsigned bytes = static_cast<unsigned>(operand.size) * a_thread;
+        return bytes == 0 || (operand.strides[0] == operand.size && bytes <= arrays::mixed_pack &&
+                              operand.address % std::min(bytes, 16u) == 0);
+    };
+    arguments.is_packed =
+        arguments.is_line && packs(arguments.out) && packs(arguments.x) && packs(arguments.y);
+    Kernel* const kernel = which == function
+                               ? function_kernel(stream.context, operation, computed)
+                               : shared_kernel(stream.context, Form::mixed, which, computed);
+    kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
+}
+
+// Of one type and few axes, which are short enough: the kernel for just that. False: they are not.
+bool launch_strided(int operation, int element, const LoopNest& axes, const Mixed& like,
+                    Stream& stream) {
+    const auto own = [element](int other) { return other == element || other == elements::none; };
+    if (class_of(operation) == function || axes.list.size() > arrays::few_axes ||
+        !own(like.x.element) || !own(like.y.element) ||
+        like.out.element != result_of(operation, element) ||
+        (like.x.element == elements::none && like.y.element == elements::none))
+        return false;
+    Strided arguments{};
+    for (std::size_t i = 0; i < axes.list.size(); ++i) {
+        const OperandAxis& axis = axes.list[axes.list.size() - 1 - i];
+        arguments.lengths[i] = divisor(axis.length);
+        arguments.out_steps[i] = static_cast<int>(axis.out);
+        arguments.x_steps[i] = static_cast<int>(axis.x);
+        arguments.y_steps[i] = static_cast<int>(axis.y);
+        if (arguments.out_steps[i] != axis.out || arguments.x_steps[i] != axis.x ||
+            arguments.y_steps[i] != axis.y)
+            return false;
+    }
+    arguments.out = axes.out;
+    arguments.x = axes.x;
+    arguments.y = axes.y;
+    std::memcpy(arguments.scalar, like.scalar, sizeof arguments.scalar);
+    arguments.count = static_cast<unsigned>(axes.count());
+    arguments.operation = like.operation;
+    arguments.form = like.x.element == elements::none   ? arrays::first_scalar
+                     : like.y.element == elements::none ? arrays::second_scalar
+                                                        : arrays::both_arrays;
+    arguments.axes = static_cast<int>(axes.list.size());
+    constexpr unsigned a_thread = arrays::strided_at_once;
+    shared_kernel(stream.context, Form::strided, class_of(operation), element)
+        ->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
+    return true;
+}
+
+// The kernels take so many axes and elements; of more the outermost axis is walked or halved here.
+void launch_any(int operation, int element, LoopNest axes, Mixed& arguments, Stream& stream) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 31;
+    if (axes.list.size() <= arrays::most_axes && axes.count() < most) {
+        if (!launch_strided(operation, element, axes, arguments, stream))
+            launch_mixed(operation, element, axes, arguments, stream);
+        return;
+    }
+    OperandAxis& outer = axes.list.front();
+    const auto move_on = [&](std::uint64_t by) {
+        const auto steps = static_cast<std::int64_t>(by);
+        axes.out += static_cast<std::uint64_t>(outer.out * steps);
+        axes.x += static_cast<std::uint64_t>(outer.x * steps);
+        axes.y += static_cast<std::uint64_t>(outer.y * steps);
+    };
+    if (axes.list.size() > arrays::most_axes) {
+        LoopNest inner = axes;
+        inner.list.erase(inner.list.begin());
+        for (std::uint64_t i = 0; i < outer.length; ++i) {
+            inner.out = axes.out, inner.x = axes.x, inner.y = axes.y;
+            launch_any(operation, element, inner, arguments, stream);
+            move_on(1);
+        }
+        return;
+    }
+    const std::uint64_t half = outer.length / 2, rest = outer.length - half;
+    if (half == 0) {
+        axes.list.erase(axes.list.begin());
+        return launch_any(operation, element, axes, arguments, stream);
+    }
+    outer.length = half;
+    launch_any(operation, element, axes, arguments, stream);
+    move_on(half);
+    outer.length = rest;
+    launch_any(operation, element, axes, arguments, stream);
+}
+
+// All elements in a row, and of the type that the operation is done in.
+bool is_flat(const LoopNest& axes, int operation, int element, const cupola_operand& out,
+             const cupola_operand& x, const cupola_operand& y) {
+    if (axes.list.size() > 1 || out.element != result_of(operation, element)) return false;
+    if (x.element == elements::none && y.element == elements::none) return false;
+    for (const cupola_operand* operand : {&x, &y})
+        if (operand->element != elements::none && operand->element != element) return false;
+    if (axes.list.empty()) return true;
+    const OperandAxis& axis = axes.list[0];
+    const auto in_order = [](const cupola_operand& operand, std::int64_t step) {
+        return operand.element == elements::none || step == element_sizes[operand.element];
+    };
+    return in_order(out, axis.out) && in_order(x, axis.x) && in_order(y, axis.y);
+}
+
+// Functions have one kernel for both forms; `element` is stored as it is computed in.
+bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& stream,
+                          bool at_once) {
+    Kernel* const kernel = function_kernel(stream.context, operation, element, at_once);
+    if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
+    const unsigned a_thread = function_at_once(element);
+    kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
+    return true;
+}
+
+// Whether elements in order lie where the flat kernels can load and store packs.
+bool is_aligned(int operation, int element, std::uint64_t out, std::uint64_t x, std::uint64_t y) {
+    if (class_of(operation) == function) return element != elements::f16 && (out | x | y) % 16 == 0;
+    const auto size = static_cast<unsigned>(element_sizes[element]);
+    const auto result = static_cast<unsigned>(element_sizes[result_of(operation, element)]);
+    return (x | y) % 16 == 0 && out % (arrays::flat_pack(size) * result) == 0;
+}
+
+// Functions load their own type alone, and float16 where that is float32.
+void require_operand(int operation, int element, const cupola_operand& operand, const char* name) {
+    if (class_of(operation) == function && operand.element != elements::none &&
+        operand.element != element)
+        fail(CUPOLA_ERROR_TYPE, std::string(name) + " is of " + element_names[operand.element] +
+                                    ", the function is done in " + element_names[element] +
+                                    ": cast it before");
+}
+
+void require_element(const cupola_operand& operand, const char* name) {
+    if (operand.element < 0 || operand.element >= elements::count)
+        fail(CUPOLA_ERROR_TYPE,
+             std::string(name) + " has no element type " + std::to_string(operand.element));
+}
+
+}  // namespace
+
+void elementwise(int operation, int element, const cupola_operand& out, const cupola_operand& x,
+                 const cupola_operand& y, const cupola_scalar& scalar, const std::int64_t* shape,
+                 int ndim, Stream& stream) {
+    LoopNest axes{out.address, x.address, y.address, {}};
+    if (!reduce(axes, out, x, y, shape, ndim)) return;
+    const bool flat = is_flat(axes, operation, element, out, x, y) &&
+                      is_aligned(operation, element, axes.out, axes.x, axes.y);
+    if (flat && class_of(operation) != function) {
+        const int form = x.element == elements::none   ? arrays::first_scalar
+                         : y.element == elements::none ? arrays::second_scalar
+                                                       : arrays::both_arrays;
+        Flat arguments{axes.out, axes.x, axes.y, axes.count(), {}, 0, form};
+        put_scalar(arguments.scalar, element, scalar);
+        launch_flat(operation, element, arguments, stream, false);
+        return;
+    }
+    Mixed arguments{};
+    put_scalar(arguments.scalar, element, scalar);
+    arguments.operation = operation % per_class;
+    arguments.out = operand_at(axes.out, out.element);
+    arguments.x = operand_at(axes.x, x.element);
+    arguments.y = operand_at(axes.y, y.element);
+    if (flat) {
+        arguments.count = axes.count();
+        launch_flat_function(operation, element, arguments, stream, false);
+        return;
+    }
+    for (const LoopNest& part : tiled(axes, arrays::few_axes))
+        launch_any(operation, element, part, arguments, stream);
+}
+
+void require_operands(int operation, int element, const cupola_operand& out,
+                      const cupola_operand& x, const cupola_operand& y) {
+    require_kernel(operation, element);
+    require_element(out, "out");
+    require_element(x, "x");
+    require_element(y, "y");
+    require_operand(operation, element, x, "x");
+    require_operand(operation, element, y, "y");
+    require_operand(operation, result_of(operation, element), out, "out");
+}
+
+bool elementwise_flat(int operation, int element, std::uint64_t out, std::uint64_t x,
+                      std::uint64_t y, const cupola_scalar* scalar, std::size_t count,
+                      Stream& stream, bool at_once) {
+    const bool aligned = is_aligned(operation, element, out, x, y);
+    if (aligned && class_of(operation) != function) {
+        Flat arguments{out,
+                       x,
+                       y,
+                       count,
+                       {},
+                       0,
+                       !x   ? arrays::first_scalar
+                       : !y ? arrays::second_scalar
+                            : arrays::both_arrays};
+        if (scalar) put_scalar(arguments.scalar, element, *scalar);
+        return launch_flat(operation, element, arguments, stream, at_once);
+    }
+    if (aligned) {
+        Mixed arguments{};
+        arguments.count = count;
+        if (scalar) put_scalar(arguments.scalar, element, *scalar);
+        arguments.out = operand_at(out, result_of(operation, element));
+        arguments.x = operand_at(x, x ? element : elements::none);
+        arguments.y = operand_at(y, y ? element : elements::none);
+        return launch_flat_function(operation, element, arguments, stream, at_once);
+    }
+    if (at_once) return false;
+    const auto shape = static_cast<std::int64_t>(count);
+    const int result = result_of(operation, element);
+    const std::int64_t step = element_sizes[element], out_step = element_sizes[result];
+    const cupola_scalar zero{};
+    elementwise(operation, element, {out, &out_step, result},
+                {x, &step, x ? element : elements::none}, {y, &step, y ? element : elements::none},
+                scalar ? *scalar : zero, &shape, 1, stream);
+    return true;
+}
+
+}  // namespace cupola

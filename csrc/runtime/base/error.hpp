@@ -1,0 +1,47 @@
+// csrc/runtime/base/error.hpp - the one exception of the library, and where it becomes a C status.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "cupola/library.h"
+
+namespace cupola {
+
+struct Error {
+    cupola_status status;
+    std::string text;
+    int code = 0;        // CUresult, of a failed driver call
+    std::string name{};  // "CUDA_ERROR_..."
+    std::string log{};   // of the driver's JIT compiler
+};
+
+// The exception in flight as a value; any that is not of the standard library goes on.
+Error current_error();
+
+// Keeps the exception in flight for cupola_last_error() of this thread; its status.
+int keep_current_exception() noexcept;
+Error& last_error() noexcept;  // of this thread
+
+// What every function of cupola.h runs in: no exception leaves it.
+template <class F>
+int guard(F&& body) noexcept {
+    try {
+        std::forward<F>(body)();
+        return CUPOLA_SUCCESS;
+    } catch (...) {
+        return keep_current_exception();
+    }
+}
+
+[[noreturn, gnu::cold]] void fail(cupola_status status, std::string text);
+[[noreturn, gnu::cold]] void fail_null(const char* name);
+
+// For required pointers and handles. It is inline, since a launch checks several.
+template <class T>
+[[gnu::always_inline]] inline T* check_not_null(T* pointer, const char* name) {
+    if (__builtin_expect(!pointer, 0)) fail_null(name);
+    return pointer;
+}
+
+}  // namespace cupola

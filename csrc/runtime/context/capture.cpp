@@ -1,0 +1,153 @@
+// csrc/runtime/context/capture.cpp - begins and ends captures.
+#include "runtime/context/capture.hpp"
+
+#include <algorithm>
+
+namespace cupola {
+
+namespace {
+
+struct Captures {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<Capture>> all;
+};
+
+Captures& captures() {
+    static Captures* const all = new Captures;
+    return *all;
+}
+
+// 0 where the stream does not capture, or can't be asked.
+std::uint64_t capture_id(const Stream& stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    const CUresult code =
+        driver().cuStreamGetCaptureInfo(stream.handle, &status, &id, nullptr, nullptr, nullptr);
+    return code == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
+}
+
+const char* reason(CUresult code) {
+    switch (code) {
+        case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+            return "a call in it was not allowed while a stream is captured, as waiting for the "
+                   "stream is";
+        case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+            return "another stream took part, and this one did not wait for it again before the "
+                   "end";
+        case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+            return "it is ended by the thread that began it";
+        default:
+            return "";
+    }
+}
+
+}  // namespace
+
+void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
+    if (stream.handle == nullptr || stream.handle == CU_STREAM_LEGACY)
+        fail(CUPOLA_ERROR_VALUE,
+             "the legacy default stream can't be captured: use another cupola.Stream");
+    refuse(stream, "captured twice");
+    ContextScope current(stream.context);
+    side_stream(stream.context);
+    auto capture = std::make_shared<Capture>();
+    capture->origin = Ref<Stream>::share(&stream);
+    std::lock_guard<std::shared_mutex> open(capture_gate());
+    const CUresult code = driver().cuStreamBeginCapture(stream.handle, mode);
+    if (code == CUDA_ERROR_ILLEGAL_STATE)
+        fail_driver(code, "cuStreamBeginCapture", "the stream is being captured already");
+    check(code, "cuStreamBeginCapture");
+    capture->id = capture_id(stream);
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    captures().all.push_back(std::move(capture));
+    RetainedObject::begin_deferred_release();
+    running_captures.fetch_add(1);
+    Flight::watch_captures(true);
+}
+
+void Capture::end(Stream& stream, const std::function<void(Capture&, CUgraph)>& take) {
+    Captures& all = captures();
+    std::shared_ptr<Capture> capture;
+    {
+        std::lock_guard<std::mutex> lock(all.mutex);
+        const auto it = std::find_if(all.all.begin(), all.all.end(), [&](const auto& each) {
+            return each->origin->handle == stream.handle &&
+                   &each->origin->context == &stream.context;
+        });
+        if (it == all.all.end() || (*it)->ending)
+            fail(CUPOLA_ERROR_VALUE, "no capture was begun at this stream, or it has ended");
+        capture = *it;
+        capture->ending = true;  // of several threads one ends it
+    }
+    struct Finish {
+        Captures& all;
+        std::shared_ptr<Capture>& capture;
+        bool keep = false;
+        ~Finish() {
+            {
+                std::lock_guard<std::mutex> lock(all.mutex);
+                capture->ending = false;
+                if (keep) return;
+                all.all.erase(std::find(all.all.begin(), all.all.end(), capture));
+            }
+            running_captures.fetch_sub(1);
+            Flight::watch_captures(false);
+            RetainedObject::end_deferred_release();
+        }
+    } finish{all, capture};
+    ContextScope current(stream.context);
+    CUgraph handle = nullptr;
+    const CUresult code = driver().cuStreamEndCapture(stream.handle, &handle);
+    finish.keep = code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    if (code != CUDA_SUCCESS) fail_driver(code, "cuStreamEndCapture", reason(code));
+    take(*capture, handle);
+}
+
+std::shared_ptr<Capture> Capture::find(const Stream& stream) {
+    ContextScope current(stream.context);
+    const std::uint64_t id = capture_id(stream);
+    if (!id) return nullptr;
+    std::lock_guard<std::mutex> lock(captures().mutex);
+    for (const auto& capture : captures().all)
+        if (capture->id == id) return capture;
+    return nullptr;
+}
+
+void Capture::refuse(const Stream& stream, const char* what) {
+    if (of(stream))
+        fail(CUPOLA_ERROR_VALUE, std::string("the stream is being captured: nothing runs before "
+                                             "the graph is launched, so it can't be ") +
+                                     what);
+}
+
+Stream& Capture::side_stream(Context& context) {
+    static std::mutex* const mutex = new std::mutex;
+    static auto* const streams = new std::vector<std::pair<Context*, Stream*>>;
+    std::lock_guard<std::mutex> lock(*mutex);
+    for (const auto& [of, stream] : *streams)
+        if (of == &context) return *stream;
+    const RelaxedCapture relaxed;
+    streams->push_back({&context, new Stream(context, CU_STREAM_NON_BLOCKING, 0)});
+    return *streams->back().second;
+}
+
+CUgraphNode Capture::add_child(const Stream& stream, CUgraph child) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    CUgraph into = nullptr;
+    const CUgraphNode* before = nullptr;
+    std::size_t count = 0;
+    CUPOLA_CALL(cuStreamGetCaptureInfo, stream.handle, &status, &id, &into, &before, &count);
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        fail_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "cuStreamGetCaptureInfo",
+                    reason(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+    // The driver's array is good until the next call for the stream.
+    const std::vector<CUgraphNode> after(before, before + count);
+    CUgraphNode node = nullptr;
+    CUPOLA_CALL(cuGraphAddChildGraphNode, &node, into, after.data(), count, child);
+    CUPOLA_CALL(cuStreamUpdateCaptureDependencies, stream.handle, &node, 1,
+                CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+    return node;
+}
+
+}  // namespace cupola

@@ -1,0 +1,62 @@
+// csrc/runtime/context/context.hpp - the primary context of a device, and the scope that makes it
+// current.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <string>
+
+#include "runtime/base/object.hpp"
+#include "runtime/driver/driver.hpp"
+
+namespace cupola {
+
+class Stream;
+
+// One a device, made when it is first needed, never destroyed.
+struct Context {
+    int ordinal = 0;
+    CUdevice device = 0;
+    CUcontext handle = nullptr;
+    CUmemoryPool pool = nullptr;  // null: the driver has no stream-ordered pools
+    unsigned max_grid[3]{}, max_block[3]{}, max_threads = 0;
+    int capability = 0;  // 90 for 9.0
+    std::string name;
+    Stream* default_stream = nullptr;  // the legacy default stream
+    std::mutex mutex;                  // of what follows
+    Ref<Object> shipped;               // the module of cupola's own kernels
+    std::mutex join_mutex;             // of the event below
+    CUevent join = nullptr;            // by which a stream waits for another
+
+    int attribute(CUdevice_attribute attribute) const;
+};
+
+// "9.0" of 90.
+inline std::string capability_text(int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+// Makes a context current for a scope. What was current before is current after it, so that the
+// other users of the driver in this process are not disturbed; where nothing was, it stays.
+class ContextScope {
+  public:
+    explicit ContextScope(const Context& context) {
+        CUcontext current = nullptr;
+        const CUresult code = driver().cuCtxGetCurrent(&current);
+        if (__builtin_expect(code != CUDA_SUCCESS || current != context.handle, 0))
+            change(context, code, current);
+    }
+    ~ContextScope() {
+        if (__builtin_expect(pushed_, 0)) pop();
+    }
+    ContextScope(const ContextScope&) = delete;
+    ContextScope& operator=(const ContextScope&) = delete;
+
+  private:
+    void change(const Context& context, CUresult code, CUcontext current);
+    void pop() noexcept;
+
+    bool pushed_ = false;
+};
+
+}  // namespace cupola

@@ -1,0 +1,176 @@
+// csrc/runtime/context/flight.cpp - which launches are on their way, and whether another finds
+// room.
+#include "runtime/context/flight.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/base/intern.hpp"
+#include "runtime/context/context.hpp"
+#include "runtime/lifetime/capture_scope.hpp"
+
+namespace cupola {
+namespace {
+
+// A driver's queue takes about 1,000 launches before a launch waits. After `batch` launches a mark
+// is set, and the next batch goes on when the mark before was reached: at most two are queued.
+constexpr int batch = 256;
+// How many launches are counted as possibly waiting between two looks at the mark, and before a
+// stream gets a mark at all: many are used once and then forgotten.
+constexpr int between_looks = 16;
+
+struct Gone {
+    const Context* context;
+    std::string lines;
+};
+
+// Never destroyed: streams may be released while the process exits.
+struct Registry {
+    std::mutex mutex;
+    std::unordered_set<Flight*> flights;
+    std::deque<Gone> gone;  // of streams that were released before anybody waited
+};
+
+Registry& registry() {
+    static auto* const one = [] {
+        report_launches = Flight::report;
+        return new Registry;
+    }();
+    return *one;
+}
+
+constexpr std::size_t most_gone = 8;
+
+}  // namespace
+
+thread_local const char* Flight::origin = nullptr;
+std::atomic<int> Flight::watched{0};
+
+void Flight::set_origin(const char* line) {
+    origin = line ? intern(std::string(", launched at ") + line) : nullptr;
+    watched.fetch_or(traced);
+}
+
+Flight::Flight(Context& context, CUstream stream) : context_(context), stream_(stream), credit_(0) {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    r.flights.insert(this);
+}
+
+Flight::~Flight() {
+    const Driver* d = driver_alive();
+    if (!d) return;  // in a forked child the mutex may be locked for ever; nobody asks any more
+    if (mark_) {
+        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        d->cuEventDestroy(mark_);
+    }
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    r.flights.erase(this);
+    try {
+        Gone gone{&context_, {}};
+        list(gone.lines);
+        if (gone.lines.empty()) return;
+        r.gone.push_back(std::move(gone));
+        if (r.gone.size() > most_gone) r.gone.pop_front();
+    } catch (...) {  // no memory for what is only told after a fault
+    }
+}
+
+// What is captured is not launched yet.
+void Flight::add_watched(const char* title, const cupola_dimensions& d,
+                         const char* nulls) noexcept {
+    const int now = watched.load(std::memory_order_relaxed);
+    if (now >= capture && capturing()) return;
+    const char* note = now & traced ? origin : nullptr;
+    if (nulls) try {
+            note = note ? intern(std::string(nulls) + note) : nulls;
+        } catch (const std::bad_alloc&) {  // a fault is told without them
+        }
+    put(title, note, d);
+}
+
+void Flight::done(std::uint64_t head) noexcept {
+    std::uint64_t known = done_.load(std::memory_order_relaxed);
+    while (known < head && !done_.compare_exchange_weak(known, head, std::memory_order_relaxed)) {
+    }
+}
+
+void Flight::all_done(const Context& context) noexcept {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    for (Flight* flight : r.flights)
+        if (&flight->context_ == &context) flight->done(flight->head());
+    r.gone.erase(std::remove_if(r.gone.begin(), r.gone.end(),
+                                [&](const Gone& gone) { return gone.context == &context; }),
+                 r.gone.end());
+}
+
+bool Flight::look(int credit, int places) {
+    if (-credit % between_looks >= places) return false;  // not the first of as many
+    std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock || !look_at_mark()) return false;
+    credit_.store(batch - places, std::memory_order_relaxed);
+    return true;
+}
+
+bool Flight::capturing() const {
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult code = driver().cuStreamIsCapturing(stream_, &capture);
+    // The legacy default stream tells of a capture elsewhere by an error; others are of faults.
+    return code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+           (code == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+bool Flight::look_at_mark() {
+    const Driver& d = driver();
+    const ContextScope current(context_);
+    if (capturing()) return true;  // nothing is queued
+    const RelaxedCapture relaxed(RelaxedCapture::any_library);
+    if (!mark_) {
+        if (d.cuEventCreate(&mark_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;
+    } else if (d.cuEventQuery(mark_) == CUDA_SUCCESS) {
+        done(marked_);
+    } else {
+        return false;
+    }
+    const std::uint64_t now = head();
+    if (d.cuEventRecord(mark_, stream_) != CUDA_SUCCESS) return false;
+    marked_ = now;
+    return true;
+}
+
+void Flight::list(std::string& lines) const {
+    const std::uint64_t head = this->head();
+    std::uint64_t at = done_.load(std::memory_order_relaxed);
+    if (head > at + kept) {
+        lines += "\n    " + std::to_string(head - at - kept) + " launches before these";
+        at = head - kept;
+    }
+    for (; at < head; ++at) {
+        const Entry& e = entries_[at % kept];
+        const char* title = e.title;
+        const char* note = e.note;
+        if (!title) continue;
+        lines += std::string("\n    ") + title;
+        const std::uint64_t shape[3] = {e.shape[0], e.shape[1], e.shape[2]};
+        cupola_dimensions d{};
+        std::memcpy(&d, shape, sizeof shape);
+        if (d.grid[0]) lines += ", grid " + triple(d.grid) + ", block " + triple(d.block);
+        if (note) lines += note;
+    }
+}
+
+std::string Flight::report() {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    std::string lines;
+    for (const Gone& gone : r.gone) lines += gone.lines;
+    for (const Flight* flight : r.flights) flight->list(lines);
+    if (lines.empty()) return lines;
+    return "\n  launches that were not waited for, on each stream the latest last:" + lines;
+}
+
+}  // namespace cupola

@@ -1,0 +1,109 @@
+// csrc/runtime/copy/copy.cpp - linear copies and fills, queued on a stream.
+#include "runtime/copy/copy.hpp"
+
+#include "runtime/context/device.hpp"
+#include "runtime/context/event.hpp"
+#include "runtime/memory/staging.hpp"
+
+namespace cupola {
+namespace {
+
+std::string on(const Stream& stream) {
+    return ", stream " + hex(reinterpret_cast<std::uintptr_t>(stream.handle));
+}
+
+// What is queued on `next` from now on waits for what is queued on `first`.
+void order(Stream& first, Stream& next) {
+    const Event mark(first.context, CU_EVENT_DISABLE_TIMING);
+    {
+        const ContextScope current(first.context);
+        CUPOLA_CALL(cuEventRecord, mark.handle, first.handle);
+    }
+    const ContextScope current(next.context);
+    CUPOLA_CALL(cuStreamWaitEvent, next.handle, mark.handle, 0);
+}
+
+}  // namespace
+
+void log_copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
+              const Stream& stream, const std::string& how) {
+    const char* where = direction == CUPOLA_TO_DEVICE ? "to the device"
+                        : direction == CUPOLA_TO_HOST ? "to the host"
+                                                      : "on the device";
+    log("copy " + std::to_string(bytes) + " bytes " + where + how + ", from " + hex(from) + " to " +
+        hex(to) + on(stream));
+}
+
+Span span_of_copy(int direction, std::size_t bytes, const Stream& stream) {
+    switch (direction) {
+        case CUPOLA_TO_DEVICE:
+            return {CUPOLA_PROFILE_TO_DEVICE, "copy to the device", &stream, bytes};
+        case CUPOLA_TO_HOST:
+            return {CUPOLA_PROFILE_TO_HOST, "copy to the host", &stream, bytes};
+        default:
+            return {CUPOLA_PROFILE_ON_DEVICE, "copy on the device", &stream, bytes};
+    }
+}
+
+void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
+                 Stream& stream) {
+    if (driver().debug()) log_copy(to, from, bytes, direction, stream);
+    const Span span = span_of_copy(direction, bytes, stream);
+    if (direction == CUPOLA_ON_DEVICE) {
+        CUPOLA_CALL(cuMemcpyDtoDAsync, to, from, bytes, stream.handle);
+    } else if (direction == CUPOLA_TO_DEVICE) {
+        const void* host = check_not_null(reinterpret_cast<void*>(std::uintptr_t(from)), "from");
+        if (!stage_to_device(to, host, bytes, stream))
+            CUPOLA_CALL(cuMemcpyHtoDAsync, to, host, bytes, stream.handle);
+    } else {
+        void* host = check_not_null(reinterpret_cast<void*>(std::uintptr_t(to)), "to");
+        if (!stage_to_host(host, from, bytes, stream))
+            CUPOLA_CALL(cuMemcpyDtoHAsync, host, from, bytes, stream.handle);
+    }
+}
+
+void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
+                 Stream& stream) {
+    if (driver().debug())
+        log("fill " + std::to_string(count) + " times " + std::to_string(width) + " bytes with " +
+            hex(value) + ", at " + hex(to) + on(stream));
+    const Span span(CUPOLA_PROFILE_FILL, "fill", &stream, count * static_cast<unsigned>(width));
+    switch (width) {
+        case 1:
+            CUPOLA_CALL(cuMemsetD8Async, to, static_cast<unsigned char>(value), count,
+                        stream.handle);
+            break;
+        case 2:
+            CUPOLA_CALL(cuMemsetD16Async, to, static_cast<unsigned short>(value), count,
+                        stream.handle);
+            break;
+        case 4:
+            CUPOLA_CALL(cuMemsetD32Async, to, value, count, stream.handle);
+            break;
+        default:
+            fail(CUPOLA_ERROR_VALUE,
+                 "a fill's width is 1, 2 or 4 bytes, not " + std::to_string(width));
+    }
+}
+
+void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_device,
+                  std::size_t bytes, Stream& stream) {
+    if (driver().debug())
+        log("copy " + std::to_string(bytes) + " bytes between devices " +
+            std::to_string(from_device) + " and " + std::to_string(to_device) + ", from " +
+            hex(from) + " to " + hex(to) + on(stream));
+    Context &target = context(to_device), &source = context(from_device);
+    // No stream of one device is in order with those of another one.
+    Stream* far = nullptr;
+    if (&target != &source && !stream.flight.capturing())
+        far = &current_stream(&target == &stream.context ? source : target);
+    if (far) order(*far, stream);
+    {
+        const Span span(CUPOLA_PROFILE_ON_DEVICE, "copy between devices", &stream, bytes);
+        CUPOLA_CALL(cuMemcpyPeerAsync, to, target.handle, from, source.handle, bytes,
+                    stream.handle);
+    }
+    if (far) order(stream, *far);
+}
+
+}  // namespace cupola

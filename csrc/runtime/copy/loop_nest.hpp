@@ -1,0 +1,42 @@
+// csrc/runtime/copy/loop_nest.hpp - where the elements of an operation's arrays lie, in as few axes
+// as it takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cupola/elementwise.h"
+
+namespace cupola {
+
+struct OperandAxis {
+    std::uint64_t length;
+    std::int64_t out, x, y;  // bytes from one element to the next
+};
+
+struct LoopNest {
+    std::uint64_t out, x, y;        // addresses
+    std::vector<OperandAxis> list;  // the outermost first; none: one element
+
+    std::uint64_t count() const {
+        std::uint64_t all = 1;
+        for (const OperandAxis& axis : list) all *= axis.length;
+        return all;
+    }
+};
+
+// Fails where so many elements, so many bytes apart, are in no memory that there can be.
+void require_reach(std::int64_t stride, std::uint64_t length);
+
+// Adds the axes to what has its addresses, turned so that the results go forward, and merged.
+// False: there is nothing to do.
+bool reduce(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
+            const cupola_operand& y, const std::int64_t* shape, int ndim);
+
+// The same elements in an order in which all arrays are gone through in squares, where an operand's
+// elements follow each other along another axis than the results: so what a memory access brings
+// along is used soon. In several parts where squares don't go into the lengths. Of not more than
+// `most_axes`; what has no such order comes back as it is.
+std::vector<LoopNest> tiled(const LoopNest& axes, std::size_t most_axes);
+
+}  // namespace cupola

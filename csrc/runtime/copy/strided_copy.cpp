@@ -1,0 +1,277 @@
+// csrc/runtime/copy/strided_copy.cpp - reduces strided copies to few axes and queues them.
+//
+// A copy is reduced to as few axes as possible. The driver copies what is then linear, or rows or
+// slices at a pitch; a shipped kernel copies the rest.
+#include "runtime/copy/strided_copy.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/context/capture.hpp"
+#include "runtime/copy/copy.hpp"
+#include "runtime/copy/loop_nest.hpp"
+#include "runtime/memory/memory.hpp"
+#include "runtime/module/shipped.hpp"
+
+namespace cupola {
+namespace {
+
+struct CopyAxis {
+    std::uint64_t length;
+    std::int64_t to, from;  // bytes from one to the next
+};
+
+struct StridedRegion {
+    std::uint64_t to, from;      // addresses
+    std::vector<CopyAxis> axes;  // the outermost first; the last is of bytes, with strides of 1
+};
+
+// csrc/kernels/strided.cu has the same.
+struct StridedAxes {
+    std::uint64_t length[8];
+    std::int64_t to[8], from[8];
+    int count;
+};
+constexpr std::size_t most_copy_axes = 8;
+
+// Shorter rows are copied faster by a kernel, or from host memory that was made contiguous.
+constexpr std::uint64_t least_row = 512;
+constexpr std::int64_t most_pitch = 0x7fffffff;  // what every device's MAX_PITCH is
+
+// No axes: there is nothing to copy.
+StridedRegion reduce(const cupola_strided& to, const cupola_strided& from,
+                     const std::int64_t* shape, int ndim, std::size_t itemsize) {
+    StridedRegion region{to.address, from.address, {}};
+    for (int i = 0; i < ndim; ++i) {
+        if (shape[i] < 0) fail(CUPOLA_ERROR_VALUE, "a shape has a negative size");
+        if (shape[i] == 0) return {to.address, from.address, {}};
+        if (shape[i] == 1) continue;
+        CopyAxis axis{static_cast<std::uint64_t>(shape[i]), to.strides[i], from.strides[i]};
+        if (axis.to == 0)
+            fail(CUPOLA_ERROR_VALUE, "the destination's elements lie over each other");
+        require_reach(axis.to, axis.length);
+        require_reach(axis.from, axis.length);
+        if (axis.to < 0) {  // from the other end
+            const auto last = static_cast<std::int64_t>(axis.length - 1);
+            region.to += static_cast<std::uint64_t>(axis.to * last);
+            region.from += static_cast<std::uint64_t>(axis.from * last);
+            axis.to = -axis.to;
+            axis.from = -axis.from;
+        }
+        region.axes.push_back(axis);
+    }
+    if (itemsize == 0) return {to.address, from.address, {}};
+    std::sort(region.axes.begin(), region.axes.end(),
+              [](const CopyAxis& a, const CopyAxis& b) { return a.to > b.to; });
+    region.axes.push_back({itemsize, 1, 1});
+    // An axis whose elements are as far apart as the whole of the next one is a part of it.
+    std::vector<CopyAxis> merged{region.axes.back()};
+    for (auto axis = region.axes.rbegin() + 1; axis != region.axes.rend(); ++axis) {
+        CopyAxis& inner = merged.back();
+        const auto length = static_cast<std::int64_t>(inner.length);
+        if (axis->to == inner.to * length && axis->from == inner.from * length)
+            inner.length *= axis->length;
+        else
+            merged.push_back(*axis);
+    }
+    region.axes.assign(merged.rbegin(), merged.rend());
+    return region;
+}
+
+bool is_pitch(std::int64_t stride, std::uint64_t row) {
+    return stride >= static_cast<std::int64_t>(row) && stride <= most_pitch;
+}
+
+// Rows, or slices of rows, which one call of the driver copies.
+bool is_pitched(const StridedRegion& region) {
+    const std::size_t n = region.axes.size();
+    if (n != 2 && n != 3) return false;
+    const std::uint64_t row = region.axes[n - 1].length;
+    const CopyAxis& rows = region.axes[n - 2];
+    if (row < least_row || !is_pitch(rows.to, row) || !is_pitch(rows.from, row)) return false;
+    if (n == 2) return true;
+    const auto whole = [&](std::int64_t slice, std::int64_t pitch) {
+        return slice % pitch == 0 && slice / pitch >= static_cast<std::int64_t>(rows.length);
+    };
+    return whole(region.axes[0].to, rows.to) && whole(region.axes[0].from, rows.from);
+}
+
+CUmemorytype space(bool host) { return host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE; }
+void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(std::uintptr_t(address)); }
+
+void copy_pitched(const StridedRegion& region, int direction, const Stream& stream) {
+    const std::size_t n = region.axes.size();
+    const CopyAxis& rows = region.axes[n - 2];
+    if (driver().debug()) {
+        const std::uint64_t row = region.axes[n - 1].length,
+                            slices = n == 3 ? region.axes[0].length : 1;
+        log_copy(region.to, region.from, row * rows.length * slices, direction, stream,
+                 " in rows of " + std::to_string(row));
+    }
+    std::size_t bytes = 1;
+    for (const CopyAxis& axis : region.axes) bytes *= axis.length;
+    const Span span = span_of_copy(direction, bytes, stream);
+    const bool to_host = direction == CUPOLA_TO_HOST, from_host = direction == CUPOLA_TO_DEVICE;
+    const auto fill = [&](auto& it) {
+        it.dstMemoryType = space(to_host);
+        it.srcMemoryType = space(from_host);
+        if (to_host)
+            it.dstHost = pointer(region.to);
+        else
+            it.dstDevice = region.to;
+        if (from_host)
+            it.srcHost = pointer(region.from);
+        else
+            it.srcDevice = region.from;
+        it.dstPitch = static_cast<std::size_t>(rows.to);
+        it.srcPitch = static_cast<std::size_t>(rows.from);
+        it.WidthInBytes = region.axes[n - 1].length;
+        it.Height = rows.length;
+    };
+    if (n == 2) {
+        CUDA_MEMCPY2D it{};
+        fill(it);
+        CUPOLA_CALL(cuMemcpy2DAsync, &it, stream.handle);
+    } else {
+        CUDA_MEMCPY3D it{};
+        fill(it);
+        it.dstHeight = static_cast<std::size_t>(region.axes[0].to / rows.to);
+        it.srcHeight = static_cast<std::size_t>(region.axes[0].from / rows.from);
+        it.Depth = region.axes[0].length;
+        CUPOLA_CALL(cuMemcpy3DAsync, &it, stream.handle);
+    }
+}
+
+// The most bytes that divide all places: what one thread can move at once.
+unsigned unit_of(const StridedRegion& region) {
+    std::uint64_t all = region.to | region.from | region.axes.back().length | 16;
+    for (std::size_t i = 0; i + 1 < region.axes.size(); ++i)
+        all |= static_cast<std::uint64_t>(region.axes[i].to) |
+               static_cast<std::uint64_t>(region.axes[i].from);
+    return static_cast<unsigned>(all & (~all + 1));
+}
+
+// One a device and unit, held for good as the shipped module is.
+Kernel& kernel_of(Context& context, unsigned unit) {
+    static auto* const kernels = new std::atomic<Kernel*>[64][5]();
+    const int place = unit == 1 ? 0 : unit == 2 ? 1 : unit == 4 ? 2 : unit == 8 ? 3 : 4;
+    auto& slot = kernels[context.ordinal][place];
+    if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
+    auto made = make<Kernel>(shipped_module(context), "copy_strided_" + std::to_string(unit));
+    Kernel* before = nullptr;
+    if (slot.compare_exchange_strong(before, made.get())) return *made.detach();
+    return *before;
+}
+
+struct Arguments {  // of copy_strided_*, laid out as C does
+    std::uint64_t to, from;
+    StridedAxes axes;
+    std::uint64_t units;
+};
+
+// `region` has few enough axes.
+void launch(const StridedRegion& region, Stream& stream) {
+    const unsigned unit = unit_of(region);
+    Arguments arguments{region.to, region.from, {}, 1};
+    std::vector<CopyAxis> axes = region.axes;
+    axes.back() = {axes.back().length / unit, unit, unit};
+    if (axes.back().length == 1 && axes.size() > 1) axes.pop_back();
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        arguments.axes.length[i] = axes[i].length;
+        arguments.axes.to[i] = axes[i].to;
+        arguments.axes.from[i] = axes[i].from;
+        arguments.units *= axes[i].length;
+    }
+    arguments.axes.count = static_cast<int>(axes.size());
+    Kernel& kernel = kernel_of(stream.context, unit);
+    if (kernel.parameter_bytes != sizeof arguments)
+        fail(CUPOLA_ERROR_IMAGE, kernel.name + ": the shipped image has other parameters");
+    constexpr std::uint64_t threads = 256, most_blocks = 1 << 20;
+    const std::uint64_t blocks = std::min((arguments.units + threads - 1) / threads, most_blocks);
+    const cupola_dimensions dimensions{
+        {static_cast<std::uint32_t>(blocks), 1, 1}, {threads, 1, 1}, 0};
+    kernel.launch(dimensions, nullptr, &arguments, stream);
+}
+
+// The kernel takes so many axes; the outermost of more are walked here.
+void copy_any(StridedRegion region, Stream& stream) {
+    if (region.axes.size() <= most_copy_axes) return launch(region, stream);
+    const CopyAxis outer = region.axes.front();
+    region.axes.erase(region.axes.begin());
+    for (std::uint64_t i = 0; i < outer.length; ++i) {
+        copy_any(region, stream);
+        region.to += static_cast<std::uint64_t>(outer.to);
+        region.from += static_cast<std::uint64_t>(outer.from);
+    }
+}
+
+bool copy(const StridedRegion& region, int direction, Stream& stream) {
+    if (region.axes.empty()) return true;
+    ContextScope current(stream.context);
+    if (region.axes.size() == 1)
+        copy_linear(region.to, region.from, region.axes[0].length, direction, stream);
+    else if (is_pitched(region))
+        copy_pitched(region, direction, stream);
+    else if (direction == CUPOLA_ON_DEVICE)
+        copy_any(region, stream);
+    else
+        return false;
+    return true;
+}
+
+// Whether the element is one pattern of 1, 2 or 4 bytes over and over, and which.
+int pattern_of(const unsigned char* element, std::size_t size, std::uint32_t& value) {
+    for (std::size_t width : {1, 2, 4}) {
+        if (size % width) continue;
+        std::size_t i = width;
+        while (i < size && element[i] == element[i - width]) ++i;
+        if (i < size) continue;
+        value = 0;
+        std::memcpy(&value, element, width);
+        return static_cast<int>(width);
+    }
+    return 0;
+}
+
+// An element in device memory. Small ones get there by value, and in a capture all do: the graph
+// must not read host memory that is gone when it is launched.
+void put_element(std::uint64_t to, const unsigned char* element, std::size_t size, Stream& stream) {
+    constexpr std::size_t most = 64;
+    if (size > most && !stream.flight.capturing())
+        return copy_linear(to, reinterpret_cast<std::uintptr_t>(element), size, CUPOLA_TO_DEVICE,
+                           stream);
+    std::size_t at = 0;
+    for (std::size_t width : {4, 2, 1})
+        for (; size - at >= width; at += width) {
+            std::uint32_t value = 0;
+            std::memcpy(&value, element + at, width);
+            fill_linear(to + at, value, static_cast<int>(width), 1, stream);
+        }
+}
+
+}  // namespace
+
+bool copy_strided(const cupola_strided& to, const cupola_strided& from, const std::int64_t* shape,
+                  int ndim, std::size_t itemsize, int direction, Stream& stream) {
+    return copy(reduce(to, from, shape, ndim, itemsize), direction, stream);
+}
+
+void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,
+                  const unsigned char* element, std::size_t size, Stream& stream) {
+    ContextScope current(stream.context);
+    const StridedRegion whole = reduce(to, to, shape, ndim, size);
+    if (whole.axes.empty()) return;
+    std::uint32_t value = 0;
+    const int width = pattern_of(element, size, value);
+    if (whole.axes.size() == 1 && width)
+        return fill_linear(whole.to, value, width, whole.axes[0].length / std::size_t(width),
+                           stream);
+    const auto one = make<DeviceMemory>(stream.context, size, stream);
+    put_element(one->address, element, size, stream);
+    const std::vector<std::int64_t> still(static_cast<std::size_t>(ndim), 0);
+    copy(reduce(to, {one->address, still.data()}, shape, ndim, size), CUPOLA_ON_DEVICE, stream);
+    // Each launch of the graph reads it.
+    if (const auto capture = Capture::of(stream)) capture->box->hold(Ref<Object>::share(one.get()));
+}
+
+}  // namespace cupola

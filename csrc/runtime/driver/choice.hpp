@@ -1,0 +1,20 @@
+// csrc/runtime/driver/choice.hpp - chooses and loads a driver library, and reports why.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/driver/table.hpp"
+
+namespace cupola {
+
+// Loads and initialises the driver that `choice` asks for: "auto", "cuda", "cpu" or a path;
+// `origin` says where the choice came from. Adds a line to `report` for each place. Throws
+// Error(CUPOLA_ERROR_NO_DRIVER) with the report.
+std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* origin,
+                                      std::string& report);
+
+// Where libcupola.so lies; cupola's CPU device is in cpu/ beside it.
+std::string library_path();
+
+}  // namespace cupola

@@ -1,0 +1,50 @@
+// csrc/runtime/driver/table.hpp - the driver as a table of function pointers. The runtime calls
+// every cu* function through it.
+#pragma once
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/log.hpp"
+#include "runtime/driver/symbols.hpp"
+
+namespace cupola {
+
+// How pageable memory is copied, from the environment (staging.cpp).
+struct StagingSettings {
+    static constexpr std::uint64_t not_set = ~std::uint64_t{0};
+    std::uint64_t bytes = not_set;  // CUPOLA_STAGING_BYTES: the least size to stage; 0: never
+    std::uint64_t threads = 0;      // CUPOLA_STAGING_THREADS; 0: not set
+};
+
+struct Driver {
+    // Each launch reads these fields, so they share a cache line with the table's first rows.
+    // Reasons for a launch to do more than launch; mostly none.
+    enum { logged = 1, waited_for = 2, profiled = 4 };
+    mutable std::atomic<unsigned> instrumented{0};
+    bool synchronous = false;  // CUPOLA_SYNC=1: wait for each launch
+    Log log = Log::off;
+#define CUPOLA_MEMBER(name, version) PFN_##name##_v##version name = nullptr;
+    CUPOLA_DRIVER_SYMBOLS(CUPOLA_MEMBER, CUPOLA_MEMBER)
+#undef CUPOLA_MEMBER
+    // cupola_cpu_last_fault and _refusal, where the CPU device offers them.
+    const char* (*fault)(void) = nullptr;
+    const char* (*refusal)(void) = nullptr;
+    bool cpu = false;  // cupola's CPU device
+    StagingSettings staging;
+    int version = 0;
+    std::string path, reason, notice;
+
+    bool debug() const noexcept { return __builtin_expect(log >= Log::debug, 0); }
+};
+
+// "13.0" of 13000.
+inline std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace cupola

@@ -1,0 +1,223 @@
+// csrc/runtime/graph/graph_exec.cpp - graphs made ready: launching them, and changing them in
+// place.
+#include <algorithm>
+#include <optional>
+
+#include "runtime/base/intern.hpp"
+#include "runtime/base/name_suggestions.hpp"
+#include "runtime/graph/graph.hpp"
+#include "runtime/launch/may_wait.hpp"
+#include "runtime/memory/memory.hpp"
+#include "runtime/profile/profile.hpp"
+
+namespace cupola {
+namespace {
+
+void check_launch(CUresult code) {
+    if (code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        fail_driver(code, "cuGraphLaunch",
+                    "the stream is being captured by another library: what is ready to launch "
+                    "becomes a part of a capture by cupola.Stream.capture only");
+    check(code, "cuGraphLaunch");
+}
+
+}  // namespace
+
+GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
+    ContextScope current(context);
+    const RelaxedCapture relaxed;
+    const Driver& d = driver();
+    if (!d.cuGraphInstantiateWithFlags)
+        fail(CUPOLA_ERROR_NO_DRIVER, "launching graphs needs a driver of CUDA 11.4 or newer");
+    const CUresult code = d.cuGraphInstantiateWithFlags(&handle, graph.handle, 0);
+    if (code == CUDA_ERROR_INVALID_VALUE)
+        fail_driver(code, "cuGraphInstantiateWithFlags",
+                    "do its nodes wait for each other in a circle?");
+    check(code, "cuGraphInstantiateWithFlags");
+    retained_ = graph.retained;  // the boxes are shared: nobody takes out of one
+    calls_ = !retained_.calls.empty();
+    CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &nodes_);
+    places_ = places_of(graph.handle);
+    find_kernels(graph.handle, kernels_);
+    set_display_name();
+    copy(graph.handle);
+}
+
+// "graph of 3 nodes (kernels axpy, dot x2)"
+void GraphExec::set_display_name() {
+    constexpr std::size_t most = 8;
+    const Driver& d = driver();
+    std::map<std::string, std::size_t> names;
+    for (const auto& [_, function] : kernels_) {
+        const char* name = nullptr;
+        if (function && d.cuFuncGetName && d.cuFuncGetName(&name, function) == CUDA_SUCCESS && name)
+            ++names[cupola::title(name)];
+    }
+    std::string list;
+    std::size_t listed = 0;
+    for (const auto& [name, times] : names) {
+        if (listed++ == most) {
+            list += " and " + std::to_string(names.size() - most) + " more";
+            break;
+        }
+        list += (list.empty() ? "" : ", ") + name;
+        if (times > 1) list += " x" + std::to_string(times);
+    }
+    title_ = intern("graph of " + std::to_string(nodes_) + (nodes_ == 1 ? " node" : " nodes") +
+                    (list.empty() ? "" : " (kernels " + list + ")"));
+}
+
+void GraphExec::copy(CUgraph graph) {
+    const Driver& d = driver();
+    CUgraph fresh = nullptr;
+    if (d.cuGraphClone(&fresh, graph) != CUDA_SUCCESS) {
+        fresh = nullptr;
+        not_copied_ = "the driver copies no graph with such nodes, as those that allocate memory";
+    }
+    if (copy_) d.cuGraphDestroy(copy_);
+    copy_ = fresh;
+}
+
+GraphExec::~GraphExec() {
+    const Driver* d = driver_alive();
+    if (!d) return;
+    for (const auto& [_, box] : retained_.boxes) retire(*box);
+    const RelaxedCapture relaxed(RelaxedCapture::any_library);
+    if (copy_) d->cuGraphDestroy(copy_);
+    d->cuGraphExecDestroy(handle);  // what was launched runs to its end
+}
+
+// Launches may be on their way: memory is freed behind them.
+void GraphExec::retire(RetainedObjects& box) {
+    std::lock_guard<std::mutex> lock(box.mutex);  // another thread may be putting something there
+    for (const Ref<Object>& object : box.held)
+        if (auto* memory = dynamic_cast<Memory*>(object.get()))
+            for (const Ref<Stream>& stream : streams_) memory->use(*stream);
+}
+
+void GraphExec::note(Stream& stream) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const bool known = std::any_of(streams_.begin(), streams_.end(), [&](const auto& each) {
+        return each->handle == stream.handle && &each->context == &stream.context;
+    });
+    if (!known) streams_.push_back(Ref<Stream>::share(&stream));
+    last_.store(&stream, std::memory_order_release);
+}
+
+bool GraphExec::launches_without_waiting(Stream& stream) {
+    constexpr int few = 16;  // of more, the launch costs far more than the lock
+    return !calls_.load(std::memory_order_relaxed) && places_ <= few &&
+           !queue_may_wait(stream, places_);
+}
+
+void GraphExec::launch(Stream& stream) {
+    std::optional<ContextScope> current;
+    if (stream.needs_current()) current.emplace(stream.context);
+    // The streams that were noted are held, so an equal address is the same stream.
+    if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
+    const Driver& driver = cupola::driver();
+    if (__builtin_expect(calls_.load(std::memory_order_relaxed) || any_capture() ||
+                             driver.instrumented.load(std::memory_order_relaxed),
+                         0))
+        launch_otherwise(stream);
+    else
+        check_launch(driver.cuGraphLaunch(handle, stream.handle));
+    stream.flight.add(title_.load(std::memory_order_relaxed));
+    if (__builtin_expect(driver.synchronous, 0) && !stream.flight.capturing()) synchronize(stream);
+}
+
+void GraphExec::launch_otherwise(Stream& stream) {
+    if (driver().debug())
+        log(std::string("launch ") + title_.load() + ", stream " +
+            hex(reinterpret_cast<std::uintptr_t>(stream.handle)));
+    const Span span(CUPOLA_PROFILE_GRAPH, title_.load(std::memory_order_relaxed), &stream);
+    if (const auto capture = Capture::of(stream)) {  // it becomes a part of that graph
+        RetainedByNode all;
+        std::lock_guard<std::mutex> own(mutex_);
+        if (!copy_)
+            fail(CUPOLA_ERROR_VALUE,
+                 std::string("this graph can't become a part of the one that is captured: ") +
+                     not_copied_);
+        Capture::add_child(stream, copy_);
+        all.add(retained_);
+        std::lock_guard<std::mutex> lock(capture->box->mutex);
+        for (auto& object : all.box(nullptr).held) capture->box->held.push_back(object);
+        for (auto& call : all.calls) capture->calls.push_back(call);
+        return;
+    }
+    std::vector<Ref<Callback>> expected;
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        expected = retained_.calls;
+    }
+    for (auto& call : expected) call->expect();
+    const CUresult code = driver().cuGraphLaunch(handle, stream.handle);
+    if (code == CUDA_SUCCESS) return;
+    for (auto& call : expected) call->give_up();
+    check_launch(code);
+}
+
+void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimensions& dimensions,
+                           const void* buffer, Ref<Object> owner) {
+    ContextScope current(context);
+    std::vector<void*> pointers;
+    const auto given = kernel_parameters(kernel, dimensions, buffer, pointers);
+    RetainedByNode fresh;
+    fresh.hold(node, Ref<Object>::share(&kernel));
+    if (owner) fresh.hold(node, std::move(owner));
+    fresh.hold_used(node, kernel, buffer);
+    std::shared_ptr<RetainedObjects> old;  // let go after the lock
+    std::lock_guard<std::mutex> lock(mutex_);
+    const CUresult code = driver().cuGraphExecKernelNodeSetParams(
+        handle, node, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given));
+    if (code == CUDA_ERROR_INVALID_VALUE)
+        fail_driver(code, "cuGraphExecKernelNodeSetParams",
+                    "the node must be a kernel's, of the graph which this was made of");
+    check(code, "cuGraphExecKernelNodeSetParams");
+    CUgraphNode twin = nullptr;
+    if (copy_ &&
+        (driver().cuGraphNodeFindInClone(&twin, node, copy_) != CUDA_SUCCESS ||
+         driver().cuGraphKernelNodeSetParams(
+             twin, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given)) != CUDA_SUCCESS)) {
+        driver().cuGraphDestroy(std::exchange(copy_, nullptr));
+        not_copied_ =
+            "a node was updated that is in a graph within it, or is not of the graph by which all "
+            "of it was updated last";
+    }
+    if (CUfunction& function = kernels_[node]; function != given.func) {
+        function = given.func;
+        set_display_name();
+    }
+    old = std::move(retained_.boxes[node]);
+    if (old) retire(*old);
+    retained_.boxes[node] = fresh.boxes[node];
+}
+
+void GraphExec::update(const Graph& graph) {
+    ContextScope current(context);
+    RetainedByNode old;  // let go after the lock
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::size_t count = 0;
+    CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &count);
+    CUgraphNode node = nullptr;
+    CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    const CUresult code = driver().cuGraphExecUpdate(handle, graph.handle, &node, &result);
+    if (code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+        fail_driver(code, "cuGraphExecUpdate",
+                    // Of the number of nodes, which is the same matter, not every driver says so.
+                    result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED || count != nodes_
+                        ? "the graphs differ in their nodes or edges: instantiate the new one"
+                    : result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
+                        ? "a node is of another kind: instantiate the new graph"
+                        : "a node can't be changed so: instantiate the new graph");
+    check(code, "cuGraphExecUpdate");
+    for (const auto& [_, box] : retained_.boxes) retire(*box);
+    old = std::exchange(retained_, graph.retained);
+    copy(graph.handle);
+    calls_ = !retained_.calls.empty();
+    kernels_.clear();
+    find_kernels(graph.handle, kernels_);
+    set_display_name();
+}
+
+}  // namespace cupola

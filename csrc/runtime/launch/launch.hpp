@@ -1,0 +1,52 @@
+// csrc/runtime/launch/launch.hpp - the launch path: no checks, then one driver call.
+#pragma once
+
+#include "runtime/context/stream.hpp"
+#include "runtime/module/kernel.hpp"
+
+namespace cupola {
+
+// Room for the addresses of so many arguments, until this thread's next launch.
+[[gnu::cold]] void** many_pointers(std::size_t count);
+
+[[gnu::always_inline]] inline CUresult Kernel::queue(const Driver& driver,
+                                                     const cupola_dimensions& d,
+                                                     const cupola_attributes* attributes,
+                                                     void** pointers, CUstream stream) const {
+    if (__builtin_expect(attributes != nullptr, 0)) return send(d, *attributes, pointers, stream);
+    return driver.cuLaunchKernel(handle, d.grid[0], d.grid[1], d.grid[2], d.block[0], d.block[1],
+                                 d.block[2], d.shared, stream, pointers, nullptr);
+}
+
+// After the driver's own code this one is no longer in the caches: what is seldom needed is kept
+// out of it, what is always needed is kept beside each other.
+[[gnu::always_inline]] inline void Kernel::launch_with_pointers(const cupola_dimensions& d,
+                                                                const cupola_attributes* attributes,
+                                                                void** pointers, Stream& stream) {
+    module->require_loaded();  // since it was checked, it may have been unloaded
+    if (__builtin_expect(&stream.context != &context, 0)) fail_stream(stream);
+    const Driver& driver = cupola::driver();
+    allow_shared(d.shared);
+    if (__builtin_expect(driver.instrumented.load(std::memory_order_relaxed) != 0, 0))
+        return launch_instrumented(d, attributes, pointers, stream);
+    // Function and stream tell the context, but for a default stream, which is the current one's:
+    // where that is another's, the driver says so.
+    const CUresult code = queue(driver, d, attributes, pointers, stream.handle);
+    if (__builtin_expect(code != CUDA_SUCCESS, 0))
+        launch_again(code, d, attributes, pointers, stream);
+    launched_.store(true, std::memory_order_relaxed);
+    stream.flight.add(interned_title_, d, [&] { return null_arguments(pointers); });
+}
+
+[[gnu::always_inline]] inline void Kernel::launch_checked(const cupola_dimensions& d,
+                                                          const cupola_attributes* attributes,
+                                                          const void* buffer, Stream& stream) {
+    constexpr std::size_t usual = 32;
+    void* few[usual];
+    const std::size_t count = offsets_.size();
+    void** pointers = __builtin_expect(count <= usual, 1) ? few : many_pointers(count);
+    argument_pointers(buffer, pointers);
+    launch_with_pointers(d, attributes, pointers, stream);
+}
+
+}  // namespace cupola

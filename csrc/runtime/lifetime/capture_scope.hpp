@@ -1,0 +1,56 @@
+// csrc/runtime/lifetime/capture_scope.hpp - captures that run in this process, and scopes in which
+// this thread may do what a capture forbids.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <shared_mutex>
+
+#include "runtime/driver/driver.hpp"
+
+namespace cupola {
+
+// How many captures cupola has begun and not ended.
+extern std::atomic<int> running_captures;
+
+inline bool any_capture() { return running_captures.load(std::memory_order_acquire) != 0; }
+
+// Whether the driver says that the stream takes part in no capture, of any library. False where the
+// driver must not be called any more.
+bool is_not_capturing(CUstream stream) noexcept;
+
+// Whether the stream may take part in a capture. The legacy default stream never does.
+inline bool may_be_captured(CUstream stream) noexcept {
+    if (any_capture()) return true;
+    return stream != nullptr && stream != CU_STREAM_LEGACY && !is_not_capturing(stream);
+}
+
+// While it lives, this thread may do what a capture forbids: allocate, load, wait elsewhere.
+class RelaxedCapture {
+  public:
+    // Destructors run at any time, as garbage that is collected during another library's capture.
+    enum Of { ours, any_library };
+
+    explicit RelaxedCapture(Of of = ours) noexcept;
+    ~RelaxedCapture();
+    RelaxedCapture(const RelaxedCapture&) = delete;
+    RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+  private:
+    bool changed_ = false;
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+// Capture::begin holds it exclusively, CaptureBlock shares it.
+std::shared_mutex& capture_gate();
+
+// While it lives no capture begins: a stream that is not captured stays so.
+class CaptureBlock {
+  public:
+    CaptureBlock() : lock_(capture_gate()) {}
+
+  private:
+    std::shared_lock<std::shared_mutex> lock_;
+};
+
+}  // namespace cupola

@@ -1,0 +1,223 @@
+// csrc/runtime/memory/memory.cpp - device memory: allocation and freeing.
+#include "runtime/memory/memory.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <new>
+#include <optional>
+
+#include "runtime/context/capture.hpp"
+
+namespace cupola {
+namespace {
+
+std::string bytes_text(std::size_t bytes) {
+    return std::to_string(bytes) + " bytes" +
+           (bytes >= 1 << 20 ? " (" + std::to_string(bytes >> 20) + " MiB)" : "");
+}
+
+// "free: ... of ... on the host", as the system has it; empty where it does not tell.
+std::string free_host_memory() {
+    std::ifstream file("/proc/meminfo");
+    std::size_t total = 0, available = 0, kibibytes = 0;
+    for (std::string name, unit; file >> name >> kibibytes && std::getline(file, unit);) {
+        if (name == "MemTotal:") total = kibibytes << 10;
+        if (name == "MemAvailable:") available = kibibytes << 10;
+    }
+    if (!total) return "";
+    return "free: " + bytes_text(available) + " of " + bytes_text(total) + " on the host";
+}
+
+// Memory of the pool that nobody has any more.
+struct Allocation {
+    Context* context;
+    CUdeviceptr address;
+    Ref<Stream> first;
+    std::vector<Ref<Stream>> others;
+};
+
+// A mark behind what is queued there; null where all of it was waited for instead.
+CUevent mark_end(const Driver& d, const Stream& stream) {
+    const ContextScope current(stream.context);
+    // The thread that frees can't name another thread's default stream: all are waited for.
+    if (stream.handle == CU_STREAM_PER_THREAD) {
+        d.cuCtxSynchronize();
+        return nullptr;
+    }
+    CUevent mark = nullptr;
+    if (d.cuEventCreate(&mark, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+        d.cuEventRecord(mark, stream.handle) == CUDA_SUCCESS)
+        return mark;
+    if (mark) d.cuEventDestroy(mark);
+    d.cuStreamSynchronize(stream.handle);
+    return nullptr;
+}
+
+// In the order of the streams that used it, of whichever device; the piece's context is current.
+void free_in_order(const Driver& d, const Allocation& piece) {
+    CUstream last = piece.first->handle;
+    for (const Ref<Stream>& other : piece.others) {
+        CUevent mark = mark_end(d, *other);
+        if (!mark) continue;
+        if (d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS) d.cuEventSynchronize(mark);
+        d.cuEventDestroy(mark);  // freed once it has been reached
+    }
+    d.cuMemFreeAsync(piece.address, last);
+}
+
+void give_back(Allocation piece);
+
+class DeferredFree : public Object {
+  public:
+    explicit DeferredFree(Allocation piece) : piece(std::move(piece)) {}
+    ~DeferredFree() override {
+        if (!piece || !driver_alive()) return;
+        try {
+            const ContextScope current(*piece->context);
+            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            give_back(std::move(*piece));
+        } catch (const std::exception&) {  // no memory to keep it on: it is the process's
+        } catch (const Error&) {
+        }
+    }
+    std::optional<Allocation> piece;
+};
+
+// A capture that began meanwhile, in another thread, may be of one of its streams, which is then no
+// queue: what is put there becomes a part of the graph, and draws in what waits for it.
+void give_back(Allocation piece) {
+    const CaptureBlock closed;
+    if (any_capture()) {
+        auto* const mine = new DeferredFree(std::move(piece));
+        Ref<Object> kept = Ref<Object>::adopt(mine);
+        if (RetainedObject::keep(kept)) return;
+        piece = std::move(*mine->piece);
+        mine->piece.reset();
+    }
+    if (const Driver* d = driver_alive()) free_in_order(*d, piece);
+}
+
+}  // namespace
+
+std::string free_device_memory() {
+    std::size_t free_bytes = 0, total = 0;
+    if (driver().cuMemGetInfo(&free_bytes, &total) != CUDA_SUCCESS) return "";
+    return "free: " + bytes_text(free_bytes) + " of " + bytes_text(total);
+}
+
+void fail_allocation(CUresult code, const char* call, std::size_t size, Whose whose) {
+    std::string what = "asked for " + bytes_text(size), rest;
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        rest = whose == Whose::device ? free_device_memory() : free_host_memory();
+    fail_driver(code, call, rest.empty() ? what : what + "; " + rest);
+}
+
+void Memory::begin(std::uint64_t at, const char* kind) {
+    address = at;
+    kind_ = kind;
+    register_range(address, size);
+    if (driver().debug()) log_it("allocate");
+}
+
+Memory::~Memory() {
+    const Driver* d = driver_alive();
+    if (!d || !d->debug() || !address) return;
+    try {
+        log_it("free");
+    } catch (const std::bad_alloc&) {  // a line less
+    }
+}
+
+void Memory::log_it(const char* what) const {
+    log(std::string(what) + " " + std::to_string(size) + " bytes, " + kind_ + ", device " +
+        std::to_string(context.ordinal) + ", at " + hex(address));
+}
+
+DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
+    : Memory(context, size), first_(Ref<Stream>::share(&stream)) {
+    if (size == 0) return;
+    // A thread's own default stream ends with the thread: no other thread can free in its order.
+    pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
+    spared_ = pooled_ && &stream.context == &context && stream.free_list.takes(size) &&
+              !may_be_captured(stream.handle);
+    CUdeviceptr pointer = spared_ ? stream.free_list.take(size) : 0;
+    if (!pointer) pointer = allocate();
+    begin(pointer, pooled_ ? "of the pool" : "of the device");
+}
+
+CUdeviceptr DeviceMemory::allocate() {
+    ContextScope current(context);
+    const RelaxedCapture relaxed;
+    CUdeviceptr pointer = 0;
+    if (!pooled_) {
+        CUresult code = driver().cuMemAlloc(&pointer, size);
+        if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
+        return pointer;
+    }
+    // In a capture it is there at once and stays: the graph's launches use it, none makes it.
+    const bool captured = Capture::of(*first_) != nullptr;
+    if (captured)
+        others_.push_back(
+            std::exchange(first_, Ref<Stream>::share(&Capture::side_stream(context))));
+    const auto ask = [&] {
+        return driver().cuMemAllocFromPoolAsync(&pointer, size, context.pool, first_->handle);
+    };
+    CUresult code = ask();
+    if (code == CUDA_ERROR_OUT_OF_MEMORY && StreamFreeList::flush(context)) code = ask();
+    if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAllocFromPoolAsync", size);
+    if (captured) CUPOLA_CALL(cuStreamSynchronize, first_->handle);
+    return pointer;
+}
+
+void DeviceMemory::use(Stream& stream) {
+    // Most launches use memory on the stream of the launch before.
+    if (__builtin_expect(latest_.load(std::memory_order_relaxed) == &stream, 1)) return;
+    std::lock_guard<std::mutex> lock(mutex_);
+    // The default streams of all devices have one handle.
+    const auto is_it = [&](const Ref<Stream>& known) {
+        return known->handle == stream.handle && &known->context == &stream.context;
+    };
+    const auto known = std::find_if(others_.begin(), others_.end(), is_it);
+    const Stream* kept = &stream;
+    if (is_it(first_))
+        kept = first_.get();
+    else if (known != others_.end())
+        kept = known->get();
+    else
+        others_.push_back(Ref<Stream>::share(&stream));
+    // Another object of the same handle may go, and its address become that of another stream.
+    if (kept == &stream) latest_.store(kept, std::memory_order_relaxed);
+}
+
+DeviceMemory::~DeviceMemory() {
+    const Driver* d = driver_alive();
+    if (!d || !address) return;
+    CUdeviceptr going = address;
+    // What a capture of any thread may have drawn in is not given to anybody else meanwhile.
+    if (spared_ && others_.empty() && !may_be_captured(first_->handle))
+        going = first_->free_list.put({address, size}).address;
+    if (!going) return;
+    try {
+        ContextScope current(context);
+        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        if (pooled_)
+            give_back({&context, going, std::move(first_), std::move(others_)});
+        else
+            d->cuMemFree(address);     // waits for all work of the device
+    } catch (const Error&) {           // the context is lost, and the memory with it
+    } catch (const std::exception&) {  // no memory to keep it on: it is the process's
+    }
+}
+
+UnpooledMemory::~UnpooledMemory() {
+    const Driver* d = driver_alive();
+    if (!d || !address) return;
+    try {
+        ContextScope current(context);
+        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        d->cuMemFree(address);
+    } catch (const Error&) {
+    }
+}
+
+}  // namespace cupola

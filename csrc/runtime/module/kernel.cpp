@@ -1,0 +1,244 @@
+// csrc/runtime/module/kernel.cpp - what is known of a kernel before it is launched.
+#include "runtime/module/kernel.hpp"
+#include "runtime/base/intern.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/name_suggestions.hpp"
+#include "runtime/context/flight.hpp"
+
+namespace cupola {
+
+Kernel::Kernel(Ref<Module> module_, std::string name_)
+    : Kernel(module_, name_, module_->function(name_)) {}
+
+Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
+    : module(std::move(module_)),
+      context(module->context),
+      handle(handle_),
+      name(std::move(name_)) {
+    if (!handle) fail(CUPOLA_ERROR_NOT_FOUND, "the module has no kernel " + name);
+    demangled = demangle(name);
+    title = cupola::title(name);
+    interned_title_ = intern(title);
+    ContextScope current(context);
+    max_threads_ = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    static_shared_ = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    allowed_shared_ = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    most_shared_ = context.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    read_parameters();
+}
+
+void Kernel::read_parameters() {
+    std::vector<Parameter> said;
+    const bool in_ptx = module->declared(name, said);
+    if (auto* info = driver().cuFuncGetParamInfo) {
+        for (;;) {
+            std::size_t offset = 0, size = 0;
+            CUresult code = info(handle, parameters.size(), &offset, &size);
+            if (code == CUDA_ERROR_INVALID_VALUE) break;  // one past the last
+            check(code, "cuFuncGetParamInfo");
+            Parameter p;
+            p.offset = static_cast<std::uint32_t>(offset);
+            p.size = static_cast<std::uint32_t>(size);
+            p.kind = kinds_of_size(p.size);
+            parameters.push_back(std::move(p));
+        }
+        if (in_ptx) refine(parameters, said);
+    } else if (in_ptx) {
+        parameters = std::move(said);
+    } else {
+        known_ = false;
+    }
+    if (demangled != name && from_demangled(demangled, said) && refine(parameters, said))
+        known_by_ = CUPOLA_KNOWN_COMPILED;
+    refresh_c_view();
+}
+
+// What it was before stays: a launch that is being packed may read it.
+void Kernel::take(std::vector<Parameter> found, int known_by) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    superseded_.push_back({std::move(parameters), std::move(c_view_)});
+    parameters = std::move(found);
+    known_ = true;
+    known_by_ = known_by;
+    refresh_c_view();
+}
+
+void Kernel::require_known() const {
+    module->require_loaded();
+    if (known_) return;
+    fail(CUPOLA_ERROR_IMAGE,
+         title +
+             ": this driver is older than CUDA 12.4 and the image has no PTX that could be read: "
+             "the kernel's parameters are known from a manifest alone, and it has none");
+}
+
+void Kernel::refresh_c_view() {
+    c_view_.clear();
+    offsets_.clear();
+    parameter_bytes = 0;
+    for (const Parameter& p : parameters) {
+        c_view_.push_back({p.offset, p.size, p.kind, p.name.c_str(), p.type.c_str()});
+        offsets_.push_back(p.offset);
+        parameter_bytes = p.offset + p.size;
+    }
+    if (!known_ || driver().cuFuncGetParamInfo) return;
+    std::vector<std::uint32_t> sizes;
+    for (const Parameter& p : parameters) sizes.push_back(p.size);
+    module->note_sizes(handle, std::move(sizes));
+}
+
+void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
+    std::vector<Parameter> said;
+    std::uint32_t end = 0;  // of the one before
+    for (std::size_t i = 0; i < count; ++i) {
+        const cupola_parameter& p = declared[i];
+        said.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});
+        if (!known_ && (p.size == 0 || p.size > 1u << 16 || p.offset > 1u << 16))
+            fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
+                                         " is declared without a size, which nothing else tells");
+        if (!known_ && p.offset < end)
+            fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
+                                         " is declared at offset " + std::to_string(p.offset) +
+                                         ", and the one before ends at " + std::to_string(end));
+        end = p.offset + p.size;
+        if (i < parameters.size() && p.size && p.offset != parameters[i].offset)
+            fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
+                                         " is declared at offset " + std::to_string(p.offset) +
+                                         ", and lies at " + std::to_string(parameters[i].offset));
+    }
+    std::vector<Parameter> found = parameters;
+    if (!known_) {
+        found.clear();
+        for (const Parameter& p : said)
+            found.push_back({p.offset, p.size, kinds_of_size(p.size), {}, {}});
+    }
+    if (!refine(found, said))
+        fail(CUPOLA_ERROR_IMAGE, title +
+                                     ": what is declared of its parameters does not fit the "
+                                     "image: number, sizes or kinds differ");
+    take(std::move(found), CUPOLA_KNOWN_MANIFEST);
+}
+
+// "declared as double (8 bytes), but ...", or "".
+std::string Kernel::misfit(std::size_t index, const Declared& declared) const {
+    const Parameter& have = parameters[index];
+    const Parameter& said = declared.parameter;
+    constexpr std::uint32_t kinds = CUPOLA_POINTER | CUPOLA_INTEGER | CUPOLA_FLOAT | CUPOLA_STRUCT;
+    constexpr std::uint32_t details = CUPOLA_SIGNED | CUPOLA_UNSIGNED | CUPOLA_BFLOAT;
+    Parameter shown = said;
+    if (!shown.size) shown.size = have.size;
+    const std::string what = "declared as " + cupola::describe(shown);
+    if (shown.size != have.size)
+        return what + " (" + std::to_string(said.size) + " bytes), but the image has " +
+               std::to_string(have.size) + " bytes there";
+    if (have.offset % declared.align)
+        return what + ", which lies at a multiple of " + std::to_string(declared.align) +
+               " bytes, but the image has it at offset " + std::to_string(have.offset);
+    // Formats of two bytes are no less unknown to PTX than to the driver.
+    const bool half = have.size <= 2 && known_by_ == CUPOLA_KNOWN_SIZES;
+    const bool wrong_kind = !(have.kind & said.kind & kinds) && !half;
+    const bool compiled = known_by_ >= CUPOLA_KNOWN_COMPILED;
+    const bool both_told = !have.type.empty() && have.kind & kinds & ~std::uint32_t(CUPOLA_STRUCT);
+    const bool other_type = compiled && both_told &&
+                            (have.kind & CUPOLA_POINTER ? differ(have.type, said.type)
+                                                        : (have.kind ^ said.kind) & details);
+    if (wrong_kind || other_type)
+        return what + ", but the " + (compiled ? "compiler" : "image") + " has " +
+               cupola::describe(have) + " there";
+    const int width = static_cast<int>(have.size);
+    if (said.kind & CUPOLA_INTEGER && width != 1 && width != 2 && width != 4 && width != 8)
+        return what + ", but the image has " + std::to_string(width) + " bytes there";
+    return "";
+}
+
+// Where nothing else tells sizes, those that were declared, in the order that C lays them out in.
+std::vector<Parameter> Kernel::placed(const std::vector<Declared>& declared) const {
+    std::vector<Parameter> found;
+    std::uint32_t offset = 0;
+    for (const Declared& one : declared) {
+        const std::uint32_t size = one.parameter.size;
+        if (!size)
+            fail(
+                CUPOLA_ERROR_VALUE,
+                title + ": parameter " + std::to_string(found.size()) +
+                    " is declared as a type of one's own, whose size this driver does not tell "
+                    "(it is older than CUDA 12.4, and the image has no PTX): a manifest is needed");
+        offset = (offset + one.align - 1) / one.align * one.align;
+        found.push_back({offset, size, kinds_of_size(size), {}, {}});
+        offset += size;
+    }
+    return found;
+}
+
+void Kernel::declare(const std::string& list) {
+    std::vector<Declared> declared;
+    const std::string wrong = from_declaration(list, declared);
+    if (!wrong.empty())
+        fail(CUPOLA_ERROR_VALUE,
+             title + ": the declaration \"" + list + "\" can't be read: " + wrong);
+    std::vector<Parameter> found = known_ ? parameters : placed(declared);
+    if (declared.size() != found.size()) {
+        std::string sizes;
+        for (const Parameter& p : found)
+            sizes += (sizes.empty() ? ", of " : ", ") + std::to_string(p.size);
+        fail(CUPOLA_ERROR_VALUE,
+             title + ": " + std::to_string(declared.size()) +
+                 " parameters are declared, the image has " + std::to_string(found.size()) + sizes +
+                 (sizes.empty() ? "" : " bytes") + ": declare each of them, in order");
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const Parameter& said = declared[i].parameter;
+        const std::string differs = known_ ? misfit(i, declared[i]) : "";
+        if (!differs.empty())
+            fail(CUPOLA_ERROR_VALUE,
+                 title + ": parameter " + std::to_string(i) +
+                     (said.name.empty() ? "" : " (" + said.name + ")") + " is " + differs +
+                     "; correct the declaration, or load the image that it belongs to");
+        Parameter& have = found[i];
+        if (!said.name.empty()) have.name = said.name;
+        if (known_by_ >= CUPOLA_KNOWN_COMPILED) continue;
+        have.kind = said.kind;
+        have.type = said.type;
+    }
+    take(std::move(found), std::max(known_by_, int(CUPOLA_KNOWN_DECLARED)));
+}
+
+void Kernel::describe(const char* type, const char* const* names, std::size_t count) {
+    std::vector<Parameter> found = parameters, said;
+    int known_by = known_by_;
+    if (type && from_function_type(demangle(type), said) && refine(found, said))
+        known_by = std::max(known_by, int(CUPOLA_KNOWN_COMPILED));
+    if (names && count == found.size())
+        for (std::size_t i = 0; i < count; ++i)
+            if (names[i] && *names[i]) found[i].name = names[i];
+    if (known_) take(std::move(found), known_by);
+}
+
+const char* Kernel::null_arguments(void* const* pointers) const noexcept try {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::string text;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Parameter& p = parameters[i];
+        std::uint64_t value = 0;
+        if (!(p.kind & CUPOLA_POINTER)) continue;
+        std::memcpy(&value, pointers[i], sizeof value);
+        if (value) continue;
+        text += ", argument " + std::to_string(i) + (p.name.empty() ? "" : " (" + p.name + ")") +
+                (p.kind & CUPOLA_INTEGER ? " is 0: null, where it is a pointer" : " is null");
+    }
+    return text.empty() ? nullptr : intern(text);
+} catch (const std::bad_alloc&) {  // a fault is told without them
+    return nullptr;
+}
+
+int Kernel::attribute(CUfunction_attribute attribute) const {
+    const auto using_it = module->use();
+    int value = 0;
+    CUPOLA_CALL(cuFuncGetAttribute, &value, attribute, handle);
+    return value;
+}
+
+}  // namespace cupola

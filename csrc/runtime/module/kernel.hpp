@@ -1,0 +1,126 @@
+// csrc/runtime/module/kernel.hpp - a kernel: its parameters, its limits, its launch.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cupola/launch.h"
+#include "runtime/module/declaration.hpp"
+#include "runtime/module/module.hpp"
+#include "runtime/module/parameter.hpp"
+
+namespace cupola {
+
+class Kernel : public Object {
+  public:
+    // Throws CUPOLA_ERROR_NOT_FOUND where the module has no kernel of exactly that name.
+    Kernel(Ref<Module> module, std::string name);
+    Kernel(Ref<Module> module, std::string name, CUfunction handle);
+
+    bool belongs_to(const Object& other) const override {
+        return this == &other || module->belongs_to(other);
+    }
+
+    void declare(const cupola_parameter* declared, std::size_t count);
+    void declare(const std::string& list);
+    void describe(const char* type, const char* const* names, std::size_t count);
+    int known_by() const { return known_by_; }
+    void require_known() const;  // its parameters, and its module loaded
+    int attribute(CUfunction_attribute attribute) const;
+    // Whether a launch can be of these; `attributes` may be null.
+    void check_launch(const cupola_dimensions& dimensions,
+                      const cupola_attributes* attributes) const;
+    void check_shared(std::uint64_t dynamic) const;
+    void allow_shared(std::uint64_t dynamic) const {  // what was checked
+        if (__builtin_expect(dynamic > allowed_shared_.load(std::memory_order_relaxed), 0))
+            raise_shared(dynamic);
+    }
+    // Of what was checked.
+    void launch(const cupola_dimensions& dimensions, const cupola_attributes* attributes,
+                const void* buffer, Stream& stream);
+    // The same, inline (launch.hpp).
+    inline void launch_checked(const cupola_dimensions& dimensions,
+                               const cupola_attributes* attributes, const void* buffer,
+                               Stream& stream);
+    // With the arguments' addresses, which `argument_pointers` finds in a buffer.
+    inline void launch_with_pointers(const cupola_dimensions& dimensions,
+                                     const cupola_attributes* attributes, void** pointers,
+                                     Stream& stream);
+    [[gnu::always_inline]] void argument_pointers(const void* buffer, void** pointers) const {
+        auto* bytes = static_cast<char*>(const_cast<void*>(buffer));
+        const std::size_t count = offsets_.size();
+        for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + offsets_[i];
+    }
+    // Whether the driver has launched it before: the first launch may load code.
+    bool launched() const { return launched_.load(std::memory_order_relaxed); }
+
+    // What each launch looks at comes first.
+    Ref<Module> module;
+    Context& context;
+    CUfunction handle = nullptr;
+    std::uint32_t parameter_bytes = 0;
+
+  private:
+    mutable std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory it may ask for
+    const char* interned_title_ = "";
+    std::vector<std::uint32_t> offsets_;  // of the parameters
+    std::atomic<bool> launched_{false};
+
+  public:
+    std::string name, demangled;
+    std::string title;  // for messages
+    std::vector<Parameter> parameters;
+
+  private:
+    void check_dimensions(const cupola_dimensions& dimensions) const;
+    void check_attributes(const cupola_dimensions& d, const cupola_attributes& attributes) const;
+    void read_parameters();
+    void take(std::vector<Parameter> found, int known_by);
+    void refresh_c_view();
+    std::vector<Parameter> placed(const std::vector<Declared>& declared) const;
+    std::string misfit(std::size_t index, const Declared& declared) const;
+    // ", argument 1 (x) is null" of each pointer; null where none is.
+    [[gnu::cold]] const char* null_arguments(void* const* pointers) const noexcept;
+    CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
+                  CUstream stream) const;
+    void raise_shared(std::uint64_t dynamic) const;
+    CUresult queue(const Driver& driver, const cupola_dimensions& d,
+                   const cupola_attributes* attributes, void** pointers, CUstream stream) const;
+    [[gnu::cold]] void launch_in_context(const cupola_dimensions& d,
+                                         const cupola_attributes* attributes, void** pointers,
+                                         Stream& stream) const;
+    // After the driver refused with `code`: once more where that may be for another's context being
+    // current. Throws what it says then.
+    [[gnu::cold]] void launch_again(CUresult code, const cupola_dimensions& d,
+                                    const cupola_attributes* attributes, void** pointers,
+                                    Stream& stream) const;
+    // With what the environment or a profile asks for beside.
+    [[gnu::cold]] void launch_instrumented(const cupola_dimensions& d,
+                                           const cupola_attributes* attributes, void** pointers,
+                                           Stream& stream);
+    [[gnu::cold]] void log_launch(const cupola_dimensions& d) const;
+    [[noreturn, gnu::cold]] void fail_stream(const Stream& stream) const;
+    [[noreturn, gnu::cold]] void fail_launch(CUresult code, const cupola_dimensions& d) const;
+
+    bool known_ = true;  // false: nothing but a declaration can tell the parameters
+    int known_by_ = CUPOLA_KNOWN_SIZES;
+    mutable std::mutex mutex_;  // of `parameters`, for readers that take no other lock
+    unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
+    mutable std::atomic<bool> allowed_clusters_{false};  // of more blocks than every device takes
+    std::vector<cupola_parameter> c_view_;               // what cupola_kernel_parameters points to
+    struct Superseded {
+        std::vector<Parameter> parameters;
+        std::vector<cupola_parameter> published;
+    };
+    std::vector<Superseded> superseded_;  // which others may still read
+
+    friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
+};
+
+inline Kernel* unwrap(cupola_kernel* kernel) { return reinterpret_cast<Kernel*>(kernel); }
+inline const Kernel* unwrap(const cupola_kernel* k) { return reinterpret_cast<const Kernel*>(k); }
+inline cupola_kernel* wrap(Kernel* kernel) { return reinterpret_cast<cupola_kernel*>(kernel); }
+
+}  // namespace cupola

@@ -1,0 +1,83 @@
+// csrc/runtime/module/link.cpp - gives images to the driver's linker.
+#include "runtime/module/link.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "image/image.hpp"
+#include "runtime/base/error.hpp"
+
+namespace cupola {
+namespace {
+
+CUjitInputType kind_of(const void* data, std::size_t size) {
+    const auto kind = image::sniff(data, size);
+    if (kind == image::Kind::ptx) return CU_JIT_INPUT_PTX;
+    if (kind == image::Kind::fatbin) return CU_JIT_INPUT_FATBINARY;
+    if (kind == image::Kind::cubin) return CU_JIT_INPUT_CUBIN;
+    fail(CUPOLA_ERROR_IMAGE, "neither a fatbin, nor a cubin, nor PTX text is linked");
+}
+
+class Linker {
+  public:
+    Linker() {
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        values_[0] = log_.data();
+        values_[1] = reinterpret_cast<void*>(log_.size());
+        std::copy(std::begin(options), std::end(options), options_);
+        CUPOLA_CALL(cuLinkCreate, 2, options_, values_, &state_);
+    }
+    Linker(const Linker&) = delete;
+    Linker& operator=(const Linker&) = delete;
+    ~Linker() {
+        if (const Driver* d = driver_alive()) d->cuLinkDestroy(state_);
+    }
+
+    void add(const cupola_link_input& input) {
+        check_not_null(input.data, "an input");
+        const CUjitInputType kind = kind_of(input.data, input.size);
+        std::string copy(static_cast<const char*>(input.data), input.size);
+        // PTX ends with a NUL, which the caller's text may lack.
+        const std::size_t size = copy.size() + (kind == CU_JIT_INPUT_PTX ? 1 : 0);
+        check(driver().cuLinkAddData(state_, kind, copy.data(), size, input.name, 0, nullptr,
+                                     nullptr),
+              "cuLinkAddData");
+    }
+    std::pair<const void*, std::size_t> complete() {
+        void* image = nullptr;
+        std::size_t size = 0;
+        check(driver().cuLinkComplete(state_, &image, &size), "cuLinkComplete");
+        return {image, size};
+    }
+
+  private:
+    void check(CUresult code, const char* call) {
+        if (code == CUDA_SUCCESS) return;
+        const std::string log(log_.c_str());
+        try {
+            fail_driver(code, call, log);
+        } catch (Error& error) {
+            error.status = CUPOLA_ERROR_IMAGE;
+            error.log = log;
+            throw;
+        }
+    }
+
+    std::string log_ = std::string(16384, '\0');
+    CUjit_option options_[2];
+    void* values_[2];
+    CUlinkState state_ = nullptr;
+};
+
+}  // namespace
+
+void link(Context& context, const cupola_link_input* inputs, std::size_t count,
+          const std::function<void(const void* image, std::size_t size)>& take) {
+    const ContextScope current(context);
+    Linker linker;
+    for (std::size_t i = 0; i < count; ++i) linker.add(inputs[i]);
+    const auto [image, size] = linker.complete();
+    take(image, size);
+}
+
+}  // namespace cupola

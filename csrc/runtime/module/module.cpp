@@ -1,0 +1,345 @@
+// csrc/runtime/module/module.cpp - loads images, and finds kernels and variables in them by name.
+#include "runtime/module/module.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "image/image.hpp"
+#include "runtime/base/name_suggestions.hpp"
+#include "runtime/lifetime/capture_scope.hpp"
+#include "runtime/memory/memory.hpp"
+#include "runtime/module/parameter.hpp"
+
+namespace cupola {
+namespace {
+
+// " 9.0", where the text can be read.
+std::string ptx_version(const image::Entry& entry) {
+    constexpr std::string_view directive = ".version";
+    if (entry.compressed) return "";
+    std::size_t at = entry.payload.find(directive);
+    if (at == std::string_view::npos) return "";
+    at = entry.payload.find_first_not_of(" \t", at + directive.size());
+    if (at == std::string_view::npos) return "";
+    const std::size_t end = entry.payload.find_first_not_of("0123456789.", at);
+    const std::string_view number = entry.payload.substr(at, end - at);
+    return number.empty() || number.size() > 8 ? "" : " " + std::string(number);
+}
+
+std::string list(const std::vector<image::Entry>& entries) {
+    std::string text;
+    for (const image::Entry& entry : entries) {
+        text += text.empty() ? "" : ", ";
+        if (entry.kind == image::Kind::ptx)
+            text += "PTX" + ptx_version(entry) + " compute_" + std::to_string(entry.architecture);
+        else
+            text += "cubin sm_" + std::to_string(entry.architecture);
+        text += entry.compressed ? " (compressed)" : "";
+    }
+    return text.empty() ? "nothing" : text;
+}
+
+// A cubin runs on devices of its own major version, from its minor version on; PTX on every
+// device that is not older. The CPU device runs PTX alone.
+bool runs(const image::Entry& entry, const Context& context) {
+    if (entry.kind == image::Kind::ptx) return entry.architecture <= context.capability;
+    return !driver().cpu && entry.architecture / 10 == context.capability / 10 &&
+           entry.architecture <= context.capability;
+}
+
+// What there is, and what it is for.
+std::string about(const std::vector<image::Entry>& entries, const Context& context) {
+    return "  it holds: " + list(entries) + "\n  device " + std::to_string(context.ordinal) + ": " +
+           context.name + ", compute capability " + capability_text(context.capability) +
+           "\n  driver: CUDA " + version_text(driver().version) +
+           (driver().cpu ? " (cupola's CPU device, which runs PTX and not machine code)" : "");
+}
+
+std::vector<image::Entry> entries_for(const Context& context, const void* data, std::size_t size) {
+    if (!data || size == 0) fail(CUPOLA_ERROR_IMAGE, "the image is empty");
+    std::vector<image::Entry> entries;
+    try {
+        entries = image::read(data, size);
+    } catch (const image::Error& error) {
+        fail(CUPOLA_ERROR_IMAGE, std::string("the image cannot be read: ") + error.what());
+    }
+    const bool any = std::any_of(entries.begin(), entries.end(),
+                                 [&](const image::Entry& entry) { return runs(entry, context); });
+    if (!any)
+        fail(CUPOLA_ERROR_IMAGE,
+             "the image has no code for this device\n" + about(entries, context) +
+                 "\n  compile it with PTX for an architecture not newer than the device (nvcc "
+                 "-gencode arch=compute_75,code=compute_75)" +
+                 (driver().cpu ? ""
+                               : ", or with a cubin for sm_" + std::to_string(context.capability)));
+    return entries;
+}
+
+// Of kernels that are read when they are asked for, what is wrong is found after the load.
+[[noreturn]] void fail_kernel(CUresult code, const char* call) {
+    const char* said = nullptr;
+    if (code == CUDA_ERROR_INVALID_PTX || code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        said = last_refusal();
+    const std::string log = said ? said : "";
+    try {
+        fail_driver(code, call, log);
+    } catch (Error& error) {
+        error.log = log;
+        throw;
+    }
+}
+
+}  // namespace
+
+Module::Module(Context& context, const void* image, std::size_t size) : context(context) {
+    std::vector<image::Entry> entries = entries_for(context, image, size);
+    if (driver().log >= Log::info)
+        log("load an image of " + std::to_string(size) + " bytes on device " +
+            std::to_string(context.ordinal) + ": " + list(entries));
+    note_ptx(entries);
+    if (ptx_.empty()) note_variables(entries);
+    if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
+        entries[0].payload.data() == image) {
+        load(ptx_.c_str(), entries);  // text may lack its NUL
+        return;
+    }
+    // The driver reads headers of eight bytes where they lie.
+    if (reinterpret_cast<std::uintptr_t>(image) % 8 == 0) {
+        load(image, entries);
+        return;
+    }
+    std::vector<std::uint64_t> aligned((size + 7) / 8);
+    std::memcpy(aligned.data(), image, size);
+    load(aligned.data(), entries);
+}
+
+void Module::note_ptx(const std::vector<image::Entry>& entries) {
+    const image::Entry* best = nullptr;
+    for (const image::Entry& entry : entries) {
+        if (entry.kind != image::Kind::ptx || entry.compressed) continue;
+        // As drivers choose: the newest of those that are not too new.
+        const bool better =
+            !best || (runs(entry, context) &&
+                      (!runs(*best, context) || entry.architecture > best->architecture));
+        if (better) best = &entry;
+    }
+    if (best) ptx_ = std::string(best->payload);
+}
+
+void Module::note_variables(const std::vector<image::Entry>& entries) {
+    for (const image::Entry& entry : entries) {
+        if (entry.kind != image::Kind::cubin || entry.compressed || !runs(entry, context)) continue;
+        try {
+            declared_ = image::variables(entry.payload);
+        } catch (const image::Error&) {
+            continue;  // what the driver makes of it is its own affair
+        }
+        return;
+    }
+}
+
+void Module::load(const void* image, const std::vector<image::Entry>& entries) {
+    ContextScope current(context);
+    RelaxedCapture relaxed;
+    CUmodule loaded = nullptr;
+    // What goes wrong is asked for when something has: NVIDIA's driver takes a quarter longer for
+    // an image of many kernels where it is given room for a log.
+    CUresult code = driver().cuModuleLoadDataEx(&loaded, image, 0, nullptr, nullptr);
+    std::string log(code == CUDA_SUCCESS ? 0 : 16384, '\0');
+    if (code != CUDA_SUCCESS) {
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+        code = driver().cuModuleLoadDataEx(&loaded, image, 2, options, values);
+    }
+    if (code == CUDA_SUCCESS) {
+        handle = loaded;
+        register_range(reinterpret_cast<std::uintptr_t>(loaded), 1);
+        return;
+    }
+    log.resize(std::strlen(log.c_str()));
+    while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
+    if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        log +=
+            "\n" + about(entries, context) + "\n  this driver takes the PTX of CUDA " +
+            version_text(driver().version) + ": compile with a toolkit that is not newer" +
+            (driver().cpu ? "" : ", or with a cubin for sm_" + std::to_string(context.capability)) +
+            ", or update the driver";
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        log += (log.empty() ? "" : "\n  ") + std::string("asked for an image and its variables; ") +
+               free_device_memory();
+    try {
+        fail_driver(code, "cuModuleLoadDataEx", log);
+    } catch (Error& error) {
+        error.log = log;
+        // Of an image, that is what is wrong with it: compressed PTX on the CPU device.
+        if (code == CUDA_ERROR_NOT_SUPPORTED) error.status = CUPOLA_ERROR_IMAGE;
+        throw;
+    }
+}
+
+Module::~Module() {
+    const Driver* d = driver_alive();
+    if (!d || !handle) return;
+    try {
+        ContextScope current(context);
+        const RelaxedCapture relaxed(RelaxedCapture::any_library);
+        d->cuModuleUnload(handle);
+    } catch (const Error&) {
+    }
+}
+
+void Module::unload() {
+    driver();  // first: a forked child must not wait for the mutex
+    std::lock_guard<std::shared_mutex> lock(mutex_);
+    if (!handle) return;
+    require_in_no_graph();
+    ContextScope current(context);
+    CUPOLA_CALL(cuCtxSynchronize);
+    CUPOLA_CALL(cuModuleUnload, handle.exchange(nullptr));
+    sizes_.clear();  // another module's functions may get these handles
+}
+
+void Module::note_sizes(CUfunction function, std::vector<std::uint32_t> sizes) {
+    std::lock_guard<std::shared_mutex> lock(mutex_);
+    sizes_[function] = std::move(sizes);
+}
+
+bool Module::sizes_of(CUfunction function, std::vector<std::uint32_t>& sizes) const {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    const auto it = sizes_.find(function);
+    if (it == sizes_.end()) return false;
+    sizes = it->second;
+    return true;
+}
+
+void Module::require_in_no_graph() const {
+    if (any_capture())
+        fail(CUPOLA_ERROR_VALUE,
+             "a module can't be unloaded while a stream is being captured: the graph may turn out "
+             "to use it");
+    const bool used = RetainedObjects::any_holds(
+        [this](const Object& object) { return object.belongs_to(*this); });
+    if (used)
+        fail(CUPOLA_ERROR_VALUE,
+             "the module can't be unloaded while a graph holds its kernels: let go of the graph, "
+             "and of what was instantiated from it, first");
+}
+
+void Module::fail_unloaded() {
+    fail(CUPOLA_ERROR_VALUE, "the module was unloaded: its kernels and variables are gone");
+}
+
+std::shared_lock<std::shared_mutex> Module::use() const {
+    driver();  // first: a forked child must not wait for the mutex
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    require_loaded();
+    return lock;
+}
+
+void Module::describe(std::string_view ptx) {
+    driver();
+    std::lock_guard<std::shared_mutex> lock(mutex_);
+    ptx_ = ptx;
+}
+
+bool Module::declared(std::string_view kernel, std::vector<Parameter>& parameters) const {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    return from_ptx(ptx_, kernel, parameters);
+}
+
+CUfunction Module::function(const std::string& name) {
+    const auto using_it = use();
+    ContextScope current(context);
+    CUfunction found = nullptr;
+    CUresult code = driver().cuModuleGetFunction(&found, handle, name.c_str());
+    // An empty name is a wrong argument to NVIDIA's driver.
+    if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE) return nullptr;
+    if (code != CUDA_SUCCESS) fail_kernel(code, "cuModuleGetFunction");
+    return found;
+}
+
+std::vector<std::string> Module::list_names() const {
+    const Driver& d = driver();
+    std::vector<std::string> told = entries_of(ptx_);
+    std::sort(told.begin(), told.end());
+    told.erase(std::unique(told.begin(), told.end()), told.end());  // declared, and defined
+    if (!d.cuModuleGetFunctionCount || !d.cuModuleEnumerateFunctions || !d.cuFuncGetName) {
+        if (told.empty())
+            fail(CUPOLA_ERROR_NOT_FOUND,
+                 "this driver is older than CUDA 12.4 and the image has no PTX: its kernels can't "
+                 "be listed, only found by their exact names");
+        return told;
+    }
+    ContextScope current(context);
+    unsigned count = 0;
+    check(d.cuModuleGetFunctionCount(&count, handle), "cuModuleGetFunctionCount");
+    // The CPU device runs this very text. It would read all kernels to give their handles, and
+    // refuse where one of them is wrong. Of another number were what stands in a comment.
+    if (d.cpu && told.size() == count) return told;
+    std::vector<CUfunction> functions(count);
+    const CUresult code =
+        count ? d.cuModuleEnumerateFunctions(functions.data(), count, handle) : CUDA_SUCCESS;
+    if (code != CUDA_SUCCESS) fail_kernel(code, "cuModuleEnumerateFunctions");
+    std::vector<std::string> found;
+    for (CUfunction function : functions) {
+        const char* name = nullptr;
+        check(d.cuFuncGetName(&name, function), "cuFuncGetName");
+        found.emplace_back(name);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+const std::vector<std::string>& Module::names() {
+    driver();  // first: a forked child must not wait for the mutex
+    std::lock_guard<std::shared_mutex> lock(mutex_);
+    require_loaded();
+    if (listed_) return names_;
+    names_ = list_names();
+    listed_ = true;
+    return names_;
+}
+
+const std::vector<std::string>& Module::variables() {
+    const Driver& d = driver();
+    std::lock_guard<std::shared_mutex> lock(mutex_);
+    require_loaded();
+    if (variables_listed_) return variables_;
+    if (ptx_.empty() && !declared_)
+        fail(CUPOLA_ERROR_NOT_FOUND,
+             "the image is compressed: its variables can't be listed, only found by their names");
+    ContextScope current(context);
+    for (std::string& name : ptx_.empty() ? *declared_ : variables_of(ptx_)) {
+        if (name.empty() || name[0] == '$') continue;  // the compiler's own
+        CUdeviceptr address = 0;
+        std::size_t bytes = 0;
+        if (d.cuModuleGetGlobal(&address, &bytes, handle, name.c_str()) == CUDA_SUCCESS)
+            variables_.push_back(std::move(name));
+    }
+    std::sort(variables_.begin(), variables_.end());
+    variables_.erase(std::unique(variables_.begin(), variables_.end()), variables_.end());
+    variables_listed_ = true;
+    return variables_;
+}
+
+std::string Module::find(const std::string& name) {
+    std::vector<std::string> by_demangled, by_base;
+    for (const std::string& symbol : names()) {
+        if (symbol == name) return symbol;
+        const std::string demangled = demangle(symbol);
+        if (demangled == symbol) continue;
+        if (demangled == name) by_demangled.push_back(symbol);
+        if (base_name(demangled) == name || qualified_name(demangled) == name)
+            by_base.push_back(symbol);
+    }
+    const auto& found = by_demangled.empty() ? by_base : by_demangled;
+    if (found.size() == 1) return found[0];
+    if (found.size() > 1) {
+        std::string text = "kernel name " + name + " is ambiguous; the candidates are:";
+        for (const std::string& symbol : found) text += "\n  " + symbol + "  " + demangle(symbol);
+        fail(CUPOLA_ERROR_NOT_FOUND, text);
+    }
+    fail(CUPOLA_ERROR_NOT_FOUND, not_found(name, names()));
+}
+
+}  // namespace cupola

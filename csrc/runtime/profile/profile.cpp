@@ -1,0 +1,282 @@
+// csrc/runtime/profile/profile.cpp - records calls, and asks events when the work of each ran.
+#include "runtime/profile/profile.hpp"
+
+#include <memory>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+#include "runtime/lifetime/capture_scope.hpp"
+#include "runtime/profile/range.hpp"
+
+namespace cupola {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+// So many records may have times that are not asked for yet: each has two events.
+constexpr std::size_t most_pending = 4096;
+// The driver's elapsed times are floats in milliseconds: their base is renewed when one gets so
+// large that a part of a microsecond would be lost.
+constexpr float renewal = 4000;
+
+std::int64_t now() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+// Events of one context, and when one of them was reached by the host's clock.
+struct Timer {
+    std::vector<CUevent> spare;
+    CUevent base = nullptr;
+    double base_time = 0;  // ns
+};
+
+struct Recorder {
+    std::mutex mutex;
+    std::deque<Record> records;  // [0] is the one with number `first`
+    std::uint64_t first = 0;
+    std::size_t known = 0;  // so many from the front have all their times
+    int profiles = 0, ranges = 0, stopping = 0;
+    std::unordered_map<Context*, Timer> timers;
+};
+
+// Never destroyed: threads may record while the process exits.
+Recorder& recorder() {
+    static auto* const one = new Recorder;
+    return *one;
+}
+
+std::atomic<bool> ranges_wanted{false};
+
+CUevent take_event(Timer& timer) noexcept {
+    CUevent event = nullptr;
+    if (!timer.spare.empty()) {
+        event = timer.spare.back();
+        timer.spare.pop_back();
+    } else if (driver().cuEventCreate(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+        return nullptr;
+    }
+    return event;
+}
+
+// Finds out when an event is reached by the host's clock: between two looks at it, the closer to
+// each other the better.
+void align(Timer& timer) noexcept {
+    const Driver& d = driver();
+    const RelaxedCapture relaxed(RelaxedCapture::any_library);
+    CUstream stream = nullptr;
+    if (d.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS) return;
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    for (int i = 0; i < 5; ++i) {
+        CUevent event = take_event(timer);
+        if (!event) break;
+        const std::int64_t before = now();
+        const bool reached = d.cuEventRecord(event, stream) == CUDA_SUCCESS &&
+                             d.cuEventSynchronize(event) == CUDA_SUCCESS;
+        const std::int64_t taken = now() - before;
+        if (reached && taken < best) {
+            best = taken;
+            timer.base_time = static_cast<double>(before) + static_cast<double>(best) / 2;
+            std::swap(event, timer.base);
+        }
+        if (event) timer.spare.push_back(event);
+    }
+    d.cuStreamDestroy(stream);
+}
+
+// The times of a record whose events were reached, or failed.
+void find_times(Record& record, Timer& timer) noexcept {
+    const Driver& d = driver();
+    float from_base = 0, taken = 0;
+    CUevent first = std::exchange(record.first, nullptr);
+    CUevent last = std::exchange(record.last, nullptr);
+    if (timer.base && d.cuEventElapsedTime(&from_base, timer.base, first) == CUDA_SUCCESS &&
+        d.cuEventElapsedTime(&taken, first, last) == CUDA_SUCCESS) {
+        record.begin = timer.base_time + static_cast<double>(from_base) * 1e6;
+        record.end = record.begin + static_cast<double>(taken) * 1e6;
+        if (from_base > renewal) {
+            timer.base_time = record.begin;
+            std::swap(timer.base, first);
+        }
+    }
+    timer.spare.push_back(first);
+    timer.spare.push_back(last);
+}
+
+// Its events are for others again, and its times not known.
+void forget_events(Recorder& r, Record& record) {
+    for (CUevent* event : {&record.first, &record.last})
+        if (*event) r.timers[record.context].spare.push_back(std::exchange(*event, nullptr));
+}
+
+// Asks for the times of what is done, or of everything up to a number, which then was waited for.
+void look_at_times(Recorder& r, std::uint64_t all_before) noexcept {
+    for (; r.known < r.records.size(); ++r.known) {
+        Record& record = r.records[r.known];
+        if (!record.last) continue;
+        try {
+            const ContextScope current(*record.context);
+            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            if (r.first + r.known >= all_before &&
+                driver().cuEventQuery(record.last) == CUDA_ERROR_NOT_READY)
+                return;
+            find_times(record, r.timers[record.context]);
+        } catch (...) {  // no context any more: no times
+            record.first = record.last = nullptr;
+        }
+    }
+}
+
+}  // namespace
+
+std::atomic<int> Span::active{0};
+
+void Span::begin(int kind, const char* name, const Stream* stream, std::uint64_t bytes,
+                 const cupola_dimensions* dimensions) noexcept {
+    try {
+        auto record = std::make_unique<Record>();
+        record->kind = kind;
+        record->name = name;
+        record->bytes = bytes;
+        record->thread = static_cast<std::uint64_t>(syscall(SYS_gettid));
+        record->begin = record->end = unknown;
+        if (dimensions) record->dimensions = *dimensions;
+        if (stream) {
+            record->context = &stream->context;
+            record->stream = reinterpret_cast<std::uintptr_t>(stream->handle);
+            stream_ = stream->handle;
+        }
+        std::optional<ContextScope> current;
+        if (stream) current.emplace(stream->context);
+        if (stream && !stream->flight.capturing()) {
+            Recorder& r = recorder();
+            std::lock_guard<std::mutex> lock(r.mutex);
+            Timer& timer = r.timers[record->context];
+            if (!timer.base) align(timer);
+            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            record->first = take_event(timer);
+            record->last = take_event(timer);
+            if (!record->first || !record->last) forget_events(r, *record);
+        }
+        exceptions_ = std::uncaught_exceptions();
+        ranged_ = ranges_wanted.load(std::memory_order_relaxed);
+        if (ranged_) begin_range(name);
+        // Before the event, which may be reached at once: no work begins before its call.
+        record->call_begin = now();
+        if (record->first) driver().cuEventRecord(record->first, stream_);
+        record_ = record.release();
+    } catch (...) {  // no memory: this call is not recorded
+    }
+}
+
+void Span::end() noexcept {
+    const std::unique_ptr<Record> record(std::exchange(record_, nullptr));
+    record->call_end = now();
+    if (ranged_) end_range();
+    const bool failed = std::uncaught_exceptions() > exceptions_;
+    try {
+        bool timed = false;
+        if (record->last && !failed) {
+            const ContextScope current(*record->context);
+            timed = driver().cuEventRecord(record->last, stream_) == CUDA_SUCCESS;
+        }
+        Recorder& r = recorder();
+        std::lock_guard<std::mutex> lock(r.mutex);
+        if (!timed || r.profiles == 0) forget_events(r, *record);
+        if (failed || r.profiles == 0) return;
+        r.records.push_back(*record);
+        if (!r.stopping && r.records.size() - r.known > most_pending) look_at_times(r, 0);
+    } catch (...) {  // no driver or no memory any more: this call is not recorded
+    }
+}
+
+Profile::Profile(bool ranges) : ranges_(ranges) {
+    const Driver& d = driver();
+    if (ranges) require_ranges();
+    Recorder& r = recorder();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    if (r.profiles++ == 0) d.instrumented |= Driver::profiled;
+    r.ranges += ranges;
+    ranges_wanted = r.ranges > 0;
+    Span::active = r.profiles;
+    first_ = r.first + r.records.size();
+    started = now();
+}
+
+Profile::~Profile() {
+    if (running_) leave();
+}
+
+void Profile::leave() noexcept {
+    Recorder& r = recorder();
+    std::lock_guard<std::mutex> lock(r.mutex);
+    running_ = false;
+    r.ranges -= ranges_;
+    ranges_wanted = r.ranges > 0;
+    Span::active = --r.profiles;
+    if (r.profiles > 0) return;
+    if (const Driver* d = driver_alive()) d->instrumented &= ~unsigned(Driver::profiled);
+    for (Record& record : r.records) forget_events(r, record);
+    r.first += r.records.size();
+    r.records.clear();
+    r.known = 0;
+    try {  // clocks drift: the next profile holds them against each other again
+        for (auto& [_, timer] : r.timers)
+            if (timer.base) timer.spare.push_back(std::exchange(timer.base, nullptr));
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+void Profile::stop() {
+    if (!running_) return;
+    const Driver& d = driver();
+    Recorder& r = recorder();
+    std::vector<std::pair<Context*, CUevent>> awaited;
+    std::uint64_t last = 0;
+    {
+        std::lock_guard<std::mutex> lock(r.mutex);
+        ++r.stopping;  // from here on no event is used again
+        last = r.first + r.records.size();
+        for (std::size_t i = r.known; i < r.records.size(); ++i)
+            if (r.records[i].last) awaited.emplace_back(r.records[i].context, r.records[i].last);
+    }
+    // Not under the lock: what is waited for may need another thread to queue something.
+    for (const auto& [context, event] : awaited) try {
+            const ContextScope current(*context);
+            const RelaxedCapture relaxed(RelaxedCapture::any_library);
+            d.cuEventSynchronize(event);
+        } catch (const Error&) {  // no times then
+        }
+    {
+        std::lock_guard<std::mutex> lock(r.mutex);
+        --r.stopping;
+        look_at_times(r, last);
+        for (std::uint64_t i = std::max(first_, r.first); i < last; ++i) {
+            const Record& record = r.records[i - r.first];
+            if (record.call_begin >= started) records.push_back(record);
+        }
+    }
+    leave();
+    // Where work seems to begin before its call, the clocks are that far apart.
+    std::unordered_map<Context*, double> early;
+    for (const Record& record : records)
+        if (record.context && !std::isnan(record.begin))
+            early[record.context] = std::max(early[record.context],
+                                             static_cast<double>(record.call_begin) - record.begin);
+    for (Record& record : records)
+        if (record.context) {
+            record.begin += early[record.context];
+            record.end += early[record.context];
+        }
+}
+
+}  // namespace cupola
