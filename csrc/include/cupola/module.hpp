@@ -8,6 +8,7 @@
 #include "cupola/device.hpp"
 #include "cupola/handle.hpp"
 #include "cupola/module.h"
+#include "cupola/shipped.h"
 
 namespace cupola {
 
