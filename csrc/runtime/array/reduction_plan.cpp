@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "runtime/array/operation.hpp"
+#include "runtime/copy/loop_nest.hpp"
 
 namespace cupola::reducing {
 namespace {
@@ -37,26 +38,6 @@ int log_ceil(std::uint64_t n) {
 
 std::uint64_t times_over(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-// What was merged belongs together: elements of an axis that are as far apart as the whole of the
-// next one.
-void merge(std::vector<Axis>& axes) {
-    if (axes.size() < 2) return;
-    std::vector<Axis> merged;  // the innermost first
-    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-        if (!merged.empty()) {
-            Axis& inner = merged.back();
-            const auto length = static_cast<std::int64_t>(inner.length);
-            if (axis->x == inner.x * length && axis->y == inner.y * length &&
-                axis->out == inner.out * length) {
-                inner.length *= axis->length;
-                continue;
-            }
-        }
-        merged.push_back(*axis);
-    }
-    axes.assign(merged.rbegin(), merged.rend());
-}
-
 // The order of equals stays.
 void sort_by_stride(std::vector<Axis>& axes) {
     const auto outer = [](const Axis& a, const Axis& b) { return std::abs(a.x) > std::abs(b.x); };
@@ -81,8 +62,8 @@ void simplify(ReductionSpec& p) {
     const auto single = [](const Axis& axis) { return axis.length == 1; };
     p.kept.erase(std::remove_if(p.kept.begin(), p.kept.end(), single), p.kept.end());
     if (!p.indices) sort_by_stride(p.kept);
-    merge(p.kept);
-    merge(p.reduced);
+    merge_axes(p.kept, &Axis::x, &Axis::y, &Axis::out);
+    merge_axes(p.reduced, &Axis::x, &Axis::y, &Axis::out);
 }
 
 // Whether the kernels of x's own type accumulate as the type that it is done in wants it.

@@ -94,21 +94,7 @@ bool reduce(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
     }
     std::sort(axes.list.begin(), axes.list.end(),
               [](const OperandAxis& a, const OperandAxis& b) { return a.out > b.out; });
-    // An axis whose elements are as far apart as the whole of the next one is a part of it.
-    std::vector<OperandAxis> merged;
-    for (auto axis = axes.list.rbegin(); axis != axes.list.rend(); ++axis) {
-        if (!merged.empty()) {
-            OperandAxis& inner = merged.back();
-            const auto length = static_cast<std::int64_t>(inner.length);
-            if (axis->out == inner.out * length && axis->x == inner.x * length &&
-                axis->y == inner.y * length) {
-                inner.length *= axis->length;
-                continue;
-            }
-        }
-        merged.push_back(*axis);
-    }
-    axes.list.assign(merged.rbegin(), merged.rend());
+    merge_axes(axes.list, &OperandAxis::out, &OperandAxis::x, &OperandAxis::y);
     return true;
 }
 

@@ -25,6 +25,25 @@ struct LoopNest {
     }
 };
 
+// Joins neighbouring axes into one where the outer one only repeats the inner one: each of its
+// steps is the inner axis's step times its length. The outermost axis comes first.
+template <class Axis, class... Steps>
+void merge_axes(std::vector<Axis>& axes, Steps Axis::*... steps) {
+    std::vector<Axis> merged;  // the innermost first
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+        if (!merged.empty()) {
+            Axis& inner = merged.back();
+            const auto length = static_cast<std::int64_t>(inner.length);
+            if (((*axis.*steps == inner.*steps * length) && ...)) {
+                inner.length *= axis->length;
+                continue;
+            }
+        }
+        merged.push_back(*axis);
+    }
+    axes.assign(merged.rbegin(), merged.rend());
+}
+
 // Fails where so many elements, so many bytes apart, are in no memory that there can be.
 void require_reach(std::int64_t stride, std::uint64_t length);
 

@@ -64,17 +64,7 @@ StridedRegion reduce(const cupola_strided& to, const cupola_strided& from,
     std::sort(region.axes.begin(), region.axes.end(),
               [](const CopyAxis& a, const CopyAxis& b) { return a.to > b.to; });
     region.axes.push_back({itemsize, 1, 1});
-    // An axis whose elements are as far apart as the whole of the next one is a part of it.
-    std::vector<CopyAxis> merged{region.axes.back()};
-    for (auto axis = region.axes.rbegin() + 1; axis != region.axes.rend(); ++axis) {
-        CopyAxis& inner = merged.back();
-        const auto length = static_cast<std::int64_t>(inner.length);
-        if (axis->to == inner.to * length && axis->from == inner.from * length)
-            inner.length *= axis->length;
-        else
-            merged.push_back(*axis);
-    }
-    region.axes.assign(merged.rbegin(), merged.rend());
+    merge_axes(region.axes, &CopyAxis::to, &CopyAxis::from);
     return region;
 }
 
