@@ -19,7 +19,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 .DEFAULT_GOAL := build
 .PHONY: help demo build docs wheel test compiled lint lint-python lint-cython lint-format lint-cpp \
-    format bench bench-cpu results gpu fuzz sanitize sweep clean
+    lint-prose format bench bench-cpu results gpu fuzz sanitize sweep clean
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
@@ -88,13 +88,19 @@ compiled: build
 	    from compiled import test_arrays, test_ptx; print(*test_ptx.FILES, *test_arrays.FILES)')
 
 # `make -k lint` goes on after the first that complains.
-lint: lint-python lint-cython lint-format lint-cpp
+lint: lint-python lint-cython lint-prose lint-format lint-cpp
 
 lint-python: $(VENV)/lint
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check .
 
 lint-cython: $(VENV)/lint
 	@echo "cython-lint" && PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint pyx
+
+# The words are names, and misspellings that tests need.
+lint-prose: $(VENV)/lint
+	@echo "prose" && $(BIN)/python tools/prose.py
+	@echo "codespell" && git ls-files | xargs $(BIN)/python -m codespell_lib \
+	    --ignore-words-list abd,brokem,carryin,flaot,inout,insid,lod,mis,nin,statics,tabel
 
 lint-format: $(VENV)/lint
 	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
