@@ -1,4 +1,4 @@
-// csrc/ptx/check.hpp - one instruction's operands against the shapes of one row.
+// csrc/ptx/check.hpp - one instruction's operands against the constraints of one row.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class Check {
   private:
     std::string order() const;
     std::string immediate(const Operand& o) const;
-    std::string one(Shape shape, const Operand& o) const;
+    std::string one(OperandConstraint constraint, const Operand& o) const;
     std::string fragment(const Operand& o, Matrix of) const;
     Geometry geometry() const;
     std::string fetched(const Operand& o, Type type) const;

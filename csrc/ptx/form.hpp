@@ -10,7 +10,7 @@
 namespace cupola::ptx {
 
 // What may stand at one operand's place. T and T2 are the instruction's first and second type.
-enum class Shape : std::uint8_t {
+enum class OperandConstraint : std::uint8_t {
     d,        // destination register of T
     dw,       // destination twice as wide as T
     d32,      // destination of 32 bits
@@ -53,24 +53,24 @@ enum class Shape : std::uint8_t {
     md,  // descriptor of a matrix in shared memory
 };
 
-struct Shapes {
-    Shape list[10];
+struct OperandConstraints {
+    OperandConstraint list[10];
     std::uint8_t count;
 };
 struct Types {
     Type list[16];
     std::uint8_t count;
 };
-struct Axes {
-    const Axis* list[10];
+struct ModifierSlots {
+    const ModifierSlot* list[10];
     std::uint8_t count;
 };
 
 struct Form {
     std::string_view mnemonic;  // with the dotted words that belong to it: "bar.warp.sync"
-    Axes axes;
+    ModifierSlots slots;
     Types types, types2;
-    Shapes shapes;
+    OperandConstraints operands;
     std::uint16_t since;       // PTX version, major * 10 + minor
     std::string_view section;  // of the PTX ISA manual
 };

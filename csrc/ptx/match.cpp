@@ -11,9 +11,9 @@ std::string_view first_word(std::string_view text) { return text.substr(0, text.
 const std::unordered_map<std::string_view, std::vector<FormId>>& rows_by_word() {
     static const auto map = [] {
         std::unordered_map<std::string_view, std::vector<FormId>> built;
-        for (unsigned c = 0; c < sizeof(chapters) / sizeof(chapters[0]); ++c)
-            for (unsigned r = 0; r < chapters[c].count; ++r)
-                built[first_word(chapters[c].rows[r].mnemonic)].push_back(FormId(c, r));
+        for (unsigned c = 0; c < sizeof(instruction_groups) / sizeof(instruction_groups[0]); ++c)
+            for (unsigned r = 0; r < instruction_groups[c].count; ++r)
+                built[first_word(instruction_groups[c].rows[r].mnemonic)].push_back(FormId(c, r));
         return built;
     }();
     return map;
@@ -28,15 +28,15 @@ bool take(std::string_view& rest, std::string_view word) {
     return true;
 }
 
-bool take_axis(std::string_view& rest, const Axis& axis, Bits& bits) {
+bool take_slot(std::string_view& rest, const ModifierSlot& slot, Bits& bits) {
     // Of two places for the same thing one is used.
-    if (axis.optional && axis.field.get(bits) != 0) return true;
-    for (unsigned i = 0; i < axis.count; ++i)
-        if (take(rest, axis.choices[i].text)) {
-            bits |= axis.field.put(axis.choices[i].value);
+    if (slot.optional && slot.field.get(bits) != 0) return true;
+    for (unsigned i = 0; i < slot.count; ++i)
+        if (take(rest, slot.choices[i].text)) {
+            bits |= slot.field.put(slot.choices[i].value);
             return true;
         }
-    return axis.optional;
+    return slot.optional;
 }
 
 bool take_type(std::string_view& rest, const Types& types, Type& type) {
@@ -58,20 +58,20 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     if (!rest.empty() && rest[0] != '.') return false;
     found = Candidate{};
     found.form = id;
-    for (unsigned i = 0; i < form.axes.count; ++i)
-        if (!form.axes.list[i]->trailing && !take_axis(rest, *form.axes.list[i], found.modifiers))
+    for (unsigned i = 0; i < form.slots.count; ++i)
+        if (!form.slots.list[i]->trailing && !take_slot(rest, *form.slots.list[i], found.modifiers))
             return false;
     if (!take_type(rest, form.types, found.type) || !take_type(rest, form.types2, found.type2))
         return false;
-    for (unsigned i = 0; i < form.axes.count; ++i)
-        if (form.axes.list[i]->trailing && !take_axis(rest, *form.axes.list[i], found.modifiers))
+    for (unsigned i = 0; i < form.slots.count; ++i)
+        if (form.slots.list[i]->trailing && !take_slot(rest, *form.slots.list[i], found.modifiers))
             return false;
     // Some write .ftz, .sat or .relu behind the types.
-    for (unsigned i = 0; i < form.axes.count && !rest.empty(); ++i) {
-        const Axis& axis = *form.axes.list[i];
-        if (axis.optional && axis.fixed && axis.count == 1 && axis.field.width == 1 &&
-            axis.field.get(found.modifiers) == 0)
-            take_axis(rest, axis, found.modifiers);
+    for (unsigned i = 0; i < form.slots.count && !rest.empty(); ++i) {
+        const ModifierSlot& slot = *form.slots.list[i];
+        if (slot.optional && slot.fixed && slot.count == 1 && slot.field.width == 1 &&
+            slot.field.get(found.modifiers) == 0)
+            take_slot(rest, slot, found.modifiers);
     }
     return rest.empty();
 }
@@ -79,9 +79,9 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
 // Assemblers take modifiers in any order, of which code generators make use:
 // "atom.gpu.acq_rel.add". Where words that are alike stand for different operands, they have one.
 bool has_an_order(FormId id) {
-    const auto chapter = static_cast<ChapterId>(id.chapter());
-    return chapter == ChapterId::matrix || chapter == ChapterId::async ||
-           chapter == ChapterId::video || chapter == ChapterId::texture;
+    const auto group = static_cast<InstructionGroupId>(id.group());
+    return group == InstructionGroupId::matrix || group == InstructionGroupId::async ||
+           group == InstructionGroupId::video || group == InstructionGroupId::texture;
 }
 
 bool fits_disordered(std::string_view opcode, FormId id, Candidate& found) {
@@ -90,12 +90,12 @@ bool fits_disordered(std::string_view opcode, FormId id, Candidate& found) {
     std::string_view rest = opcode.substr(form.mnemonic.size());
     found = Candidate{};
     found.form = id;
-    bool taken[sizeof(Axes::list) / sizeof(Axes::list[0])] = {};
+    bool taken[sizeof(ModifierSlots::list) / sizeof(ModifierSlots::list[0])] = {};
     while (!rest.empty()) {
         const std::size_t left = rest.size();
-        for (unsigned i = 0; i < form.axes.count && rest.size() == left; ++i) {
+        for (unsigned i = 0; i < form.slots.count && rest.size() == left; ++i) {
             if (taken[i]) continue;
-            take_axis(rest, *form.axes.list[i], found.modifiers);
+            take_slot(rest, *form.slots.list[i], found.modifiers);
             taken[i] = rest.size() != left;
         }
         if (rest.size() == left) {
@@ -105,8 +105,8 @@ bool fits_disordered(std::string_view opcode, FormId id, Candidate& found) {
         }
         if (rest.size() == left) return false;
     }
-    for (unsigned i = 0; i < form.axes.count; ++i)
-        if (!taken[i] && !form.axes.list[i]->optional) return false;
+    for (unsigned i = 0; i < form.slots.count; ++i)
+        if (!taken[i] && !form.slots.list[i]->optional) return false;
     return (form.types.count == 0 || found.type != Type::none) &&
            (form.types2.count == 0 || found.type2 != Type::none);
 }

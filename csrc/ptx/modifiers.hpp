@@ -112,7 +112,7 @@ constexpr unsigned written_coordinates(Geometry g) {
 }
 
 // One place in an instruction's list of modifiers, and what may stand there.
-struct Axis {
+struct ModifierSlot {
     struct Choice {
         std::string_view text;
         std::uint8_t value;
@@ -128,7 +128,7 @@ struct Axis {
 };
 
 template <class... C>
-constexpr Axis axis(Field field, bool optional, bool fixed, bool trailing, C... choices) {
+constexpr ModifierSlot slot(Field field, bool optional, bool fixed, bool trailing, C... choices) {
     return {field, optional, fixed, trailing, {choices...}, sizeof...(C)};
 }
 

@@ -1,5 +1,5 @@
 // csrc/ptx/table.hpp - the instruction table: one row for each form. Its rows stand in table/*.inc,
-// a chapter each; the parser reads them here, the CPU device binds the same rows to its functions.
+// a group each; the parser reads them here, the CPU device binds the same rows to its functions.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace cupola::ptx {
 
 namespace table {
 using namespace words;
-#define FORM(mnemonic, semantics, axes, types, types2, shapes, since, section) \
-    Form{mnemonic, axes, types, types2, shapes, since, section},
+#define FORM(mnemonic, semantics, slots, types, types2, operands, since, section) \
+    Form{mnemonic, slots, types, types2, operands, since, section},
 inline constexpr Form integer[] = {
 #include "ptx/table/integer.inc"
 };
@@ -50,12 +50,12 @@ inline constexpr Form texture[] = {
 #undef FORM
 }  // namespace table
 
-struct Chapter {
+struct InstructionGroup {
     const Form* rows;
     std::size_t count;
 };
 
-enum class ChapterId : std::uint8_t {
+enum class InstructionGroupId : std::uint8_t {
     integer,
     real,
     compare,
@@ -69,7 +69,7 @@ enum class ChapterId : std::uint8_t {
     texture,
 };
 
-inline constexpr Chapter chapters[] = {
+inline constexpr InstructionGroup instruction_groups[] = {
     {table::integer, sizeof(table::integer) / sizeof(Form)},
     {table::real, sizeof(table::real) / sizeof(Form)},
     {table::compare, sizeof(table::compare) / sizeof(Form)},
@@ -83,15 +83,15 @@ inline constexpr Chapter chapters[] = {
     {table::texture, sizeof(table::texture) / sizeof(Form)},
 };
 
-// A row, chapter in the high byte.
+// A row, group in the high byte.
 struct FormId {
     std::uint16_t value = 0xffff;
     constexpr FormId() = default;
-    constexpr FormId(unsigned chapter, unsigned row)
-        : value(static_cast<std::uint16_t>(chapter << 8 | row)) {}
-    constexpr unsigned chapter() const { return value >> 8; }
+    constexpr FormId(unsigned group, unsigned row)
+        : value(static_cast<std::uint16_t>(group << 8 | row)) {}
+    constexpr unsigned group() const { return value >> 8; }
     constexpr unsigned row() const { return value & 255u; }
-    const Form& form() const { return chapters[chapter()].rows[row()]; }
+    const Form& form() const { return instruction_groups[group()].rows[row()]; }
 };
 
 }  // namespace cupola::ptx

@@ -1,4 +1,4 @@
-// csrc/ptx/verify.cpp - operands against the shapes of a row.
+// csrc/ptx/verify.cpp - operands against the constraints of a row.
 #include "ptx/verify.hpp"
 
 #include "ptx/check.hpp"
@@ -38,28 +38,32 @@ std::string wrong_register(const Operand& o, Type type) {
 std::string Check::run() const {
     const Form& form = c_.form.form();
     unsigned written = 0;
-    for (unsigned i = 0; i < form.shapes.count; ++i)
-        written += form.shapes.list[i] != Shape::cc_in && form.shapes.list[i] != Shape::cc_out;
+    for (unsigned i = 0; i < form.operands.count; ++i)
+        written += form.operands.list[i] != OperandConstraint::cc_in &&
+                   form.operands.list[i] != OperandConstraint::cc_out;
     bool policy = false;
-    for (unsigned i = 0; i < form.axes.count; ++i)
+    for (unsigned i = 0; i < form.slots.count; ++i)
         policy |=
-            form.axes.list[i] == &words::cache_hint && field::cache_hint.get(c_.modifiers) != 0;
+            form.slots.list[i] == &words::cache_hint && field::cache_hint.get(c_.modifiers) != 0;
     written += policy;
     if (written != here_.count)
         return std::to_string(here_.count) + " operands where " + std::to_string(written) +
                " are wanted";
     unsigned at = 0;
-    for (unsigned i = 0; i < form.shapes.count; ++i) {
-        const Shape shape = form.shapes.list[i];
-        if (shape == Shape::cc_in || shape == Shape::cc_out) continue;
+    for (unsigned i = 0; i < form.operands.count; ++i) {
+        const OperandConstraint constraint = form.operands.list[i];
+        if (constraint == OperandConstraint::cc_in || constraint == OperandConstraint::cc_out)
+            continue;
         const Operand& o = here_.operands[at++];
-        std::string wrong = one(shape, o);
-        if (wrong.empty() && o.second != absent && shape != Shape::pq && shape != Shape::dp &&
-            shape != Shape::fetched)
+        std::string wrong = one(constraint, o);
+        if (wrong.empty() && o.second != absent && constraint != OperandConstraint::pq &&
+            constraint != OperandConstraint::dp && constraint != OperandConstraint::fetched)
             wrong = "a second destination where there is none";
-        if (wrong.empty() && o.negated && shape != Shape::np && shape != Shape::va)
+        if (wrong.empty() && o.negated && constraint != OperandConstraint::np &&
+            constraint != OperandConstraint::va)
             wrong = "'!' before no predicate, or '-' before a register";
-        if (wrong.empty() && o.selector != 0 && shape != Shape::vd && shape != Shape::va)
+        if (wrong.empty() && o.selector != 0 && constraint != OperandConstraint::vd &&
+            constraint != OperandConstraint::va)
             wrong = "parts of a register where all of it is wanted";
         if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
     }
@@ -92,95 +96,95 @@ std::string Check::immediate(const Operand& o) const {
     return {};
 }
 
-std::string Check::one(Shape shape, const Operand& o) const {
+std::string Check::one(OperandConstraint constraint, const Operand& o) const {
     // The forms without a type of their own work on 32 bits, or on an address.
     const Type type = c_.type == Type::none ? Type::b32 : c_.type;
-    switch (shape) {
-        case Shape::d:
+    switch (constraint) {
+        case OperandConstraint::d:
             return destination(o, type, false);
-        case Shape::dw:
+        case OperandConstraint::dw:
             return destination(o, doubled(type), false);
-        case Shape::d32:
+        case OperandConstraint::d32:
             return destination(o, Type::b32, false);
-        case Shape::dr:
+        case OperandConstraint::dr:
             return destination(o, type, true);
-        case Shape::p:
+        case OperandConstraint::p:
             return destination(o, Type::pred, false);
-        case Shape::pq:
+        case OperandConstraint::pq:
             return pair(o, Type::pred);
-        case Shape::dp:
+        case OperandConstraint::dp:
             if (o.second == absent && (first_word() == "lop3" || first_word() == "elect"))
                 return "a predicate behind '|' is wanted";
             return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
-        case Shape::a:
+        case OperandConstraint::a:
             return source(o, type, false);
-        case Shape::aw:
+        case OperandConstraint::aw:
             return c_.type == Type::none ? pointer(o) : source(o, doubled(type), false);
-        case Shape::a2:
+        case OperandConstraint::a2:
             return source(o, c_.type2, false);
-        case Shape::ar2:
+        case OperandConstraint::ar2:
             return source(o, c_.type2, true);
-        case Shape::w:
+        case OperandConstraint::w:
             return source(o, Type::b32, false);
-        case Shape::h:
+        case OperandConstraint::h:
             return source(o, Type::b16, false);
-        case Shape::np:
+        case OperandConstraint::np:
             return predicate(o);
-        case Shape::imm:
+        case OperandConstraint::imm:
             return immediate(o);
-        case Shape::vd:
+        case OperandConstraint::vd:
             return o.kind == Kind::reg || o.kind == Kind::sink ? destination(o, Type::b32, false)
                                                                : "a register is wanted";
-        case Shape::tensor:
+        case OperandConstraint::tensor:
             return tensor(o);
-        case Shape::shift:
+        case OperandConstraint::shift:
             return row(o, Type::b16, axes() - 2, "offsets", axes() - 2);
-        case Shape::va:
+        case OperandConstraint::va:
             return source(o, Type::b32, false);
-        case Shape::number:
+        case OperandConstraint::number:
             return o.kind == Kind::real || o.kind == Kind::single
                        ? ""
                        : "a floating-point constant is wanted";
-        case Shape::m:
+        case OperandConstraint::m:
             return memory(o);
-        case Shape::dv:
+        case OperandConstraint::dv:
             return vector(o, type, true);
-        case Shape::av:
+        case OperandConstraint::av:
             return vector(o, type, false);
-        case Shape::dpack:
+        case OperandConstraint::dpack:
             return pack(o, type, true);
-        case Shape::apack:
+        case OperandConstraint::apack:
             return pack(o, type, false);
-        case Shape::address:
+        case OperandConstraint::address:
             return symbol(o, type);
-        case Shape::label:
+        case OperandConstraint::label:
             return o.kind == Kind::label ? "" : "a label is wanted";
-        case Shape::targets:
+        case OperandConstraint::targets:
             return o.kind == Kind::table ? ""
                                          : "the name of a .branchtargets list is wanted, which "
                                            "stands before the instruction";
-        case Shape::fd:
+        case OperandConstraint::fd:
             return fragment(o, Matrix::d);
-        case Shape::fa:
+        case OperandConstraint::fa:
             return fragment(o, Matrix::a);
-        case Shape::fb:
+        case OperandConstraint::fb:
             return fragment(o, Matrix::b);
-        case Shape::fc:
+        case OperandConstraint::fc:
             return fragment(o, Matrix::c);
-        case Shape::fetched:
+        case OperandConstraint::fetched:
             return fetched(o, type);
-        case Shape::texel:
+        case OperandConstraint::texel:
             return texel(o);
-        case Shape::opaque:
+        case OperandConstraint::opaque:
             return queried(o);
-        case Shape::gradient:
+        case OperandConstraint::gradient:
             return elements(o, Type::f32, axes_of(geometry()));
-        case Shape::offsets:
+        case OperandConstraint::offsets:
             return elements(o, Type::s32, axes_of(geometry()));
-        case Shape::md:
+        case OperandConstraint::md:
             return source(o, Type::b64, false);
-        case Shape::cc_in:
-        case Shape::cc_out:
+        case OperandConstraint::cc_in:
+        case OperandConstraint::cc_out:
             break;
     }
     return {};

@@ -15,22 +15,24 @@ enum class Second : std::uint8_t { none, add, min, max };
 
 namespace words {
 
-inline constexpr Axis b_type =
-    axis(video::b_signed, false, false, true, is("u32", 0), is("s32", 1));
-inline constexpr Axis b_type_unsigned = axis(video::b_signed, false, false, true, is("u32", 0));
-inline constexpr Axis saturate_video = axis(video::saturate, true, false, true, is("sat", 1));
-inline constexpr Axis second_operation =
-    axis(video::second, true, false, true, is("add", video::Second::add),
+inline constexpr ModifierSlot b_type =
+    slot(video::b_signed, false, false, true, is("u32", 0), is("s32", 1));
+inline constexpr ModifierSlot b_type_unsigned =
+    slot(video::b_signed, false, false, true, is("u32", 0));
+inline constexpr ModifierSlot saturate_video =
+    slot(video::saturate, true, false, true, is("sat", 1));
+inline constexpr ModifierSlot second_operation =
+    slot(video::second, true, false, true, is("add", video::Second::add),
          is("min", video::Second::min), is("max", video::Second::max));
-inline constexpr Axis shift_mode =
-    axis(video::wrap, false, false, true, is("clamp", 0), is("wrap", 1));
-inline constexpr Axis plus_one = axis(video::plus_one, true, false, true, is("po", 1));
-inline constexpr Axis scale_video =
-    axis(video::scale, true, false, true, is("shr7", 1), is("shr15", 2));
-inline constexpr Axis compare_video = axis(
+inline constexpr ModifierSlot shift_mode =
+    slot(video::wrap, false, false, true, is("clamp", 0), is("wrap", 1));
+inline constexpr ModifierSlot plus_one = slot(video::plus_one, true, false, true, is("po", 1));
+inline constexpr ModifierSlot scale_video =
+    slot(video::scale, true, false, true, is("shr7", 1), is("shr15", 2));
+inline constexpr ModifierSlot compare_video = slot(
     video::compare, false, false, true, is("eq", Compare::eq), is("ne", Compare::ne),
     is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt), is("ge", Compare::ge));
-inline constexpr Axis accumulate = axis(video::accumulate, true, false, true, is("add", 1));
+inline constexpr ModifierSlot accumulate = slot(video::accumulate, true, false, true, is("add", 1));
 
 }  // namespace words
 }  // namespace cupola::ptx

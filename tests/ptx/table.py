@@ -9,7 +9,7 @@ PTX = pathlib.Path(__file__).resolve().parents[2] / "csrc" / "ptx"
 
 
 @dataclass(frozen=True)
-class Axis:
+class ModifierSlot:
     name: str
     optional: bool
     fixed: bool
@@ -51,12 +51,12 @@ def _axes():
     headers = (PTX / name for name in ("words.hpp", "matrix_words.hpp", "video_words.hpp"))
     text = re.sub(r"\s+", " ", "".join(h.read_text() for h in headers))
     for found in re.finditer(
-        r"constexpr Axis (\w+) = axis\( ?(?:field|video)::\w+, (\w+), (\w+), (\w+), (.*?)\);", text
+        r"constexpr ModifierSlot (\w+) = slot\( ?(?:field|video)::\w+, (\w+), (\w+), (\w+), (.*?)\);", text
     ):
         name, *flags, choices = found.groups()
         yield (
             name,
-            Axis(name, *(f == "true" for f in flags), tuple(re.findall(r'is\("(.*?)"', choices))),
+            ModifierSlot(name, *(f == "true" for f in flags), tuple(re.findall(r'is\("(.*?)"', choices))),
         )
 
 

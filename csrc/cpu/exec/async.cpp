@@ -85,8 +85,8 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
             if (bytes != 16 && (all || (bytes != 4 && bytes != 8)))
                 fail(i.line, "cp.async of " + std::to_string(bytes) + " bytes");
             const std::int32_t to = shared(0), from = global(1);
-            const bool some = form.shapes.count > 3;
-            const bool ignores = some && form.shapes.list[3] == Shape::np;
+            const bool some = form.operands.count > 3;
+            const bool ignores = some && form.operands.list[3] == OperandConstraint::np;
             const std::int32_t size = some && !ignores
                                           ? source(operand(i, 3), Type::b32)
                                           : constant(4, static_cast<std::uint64_t>(bytes));
@@ -110,7 +110,7 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
         case AsyncKind::BulkToCluster:
         case AsyncKind::BulkToGlobal:
         case AsyncKind::BulkReduce: {
-            const bool out = form.shapes.count == 3, in = kind == AsyncKind::BulkToShared;
+            const bool out = form.operands.count == 3, in = kind == AsyncKind::BulkToShared;
             const std::int32_t to = out ? global(0) : shared(0), from = in ? global(1) : shared(1);
             const std::int32_t bytes = source(operand(i, 2), Type::b32);
             Handler run = async_control.bulk;
@@ -195,8 +195,8 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     const std::int32_t box = host_address(operand(i, store ? 1 : 0), ptx::Space::cluster_shared);
     const std::int32_t bytes = store ? 0 : temporary(4);
     const std::int32_t object = store ? 0 : host_address(operand(i, 2), ptx::Space::cluster_shared);
-    const auto& shapes = i.form.form().shapes;
-    const bool shifted = shapes.count > 3 && shapes.list[3] == Shape::shift;
+    const auto& shapes = i.form.form().operands;
+    const bool shifted = shapes.count > 3 && shapes.list[3] == OperandConstraint::shift;
     for (unsigned n = 0; shifted && n < operand(i, 3).count; ++n)
         coordinates.push_back(source(f_->operands[operand(i, 3).index + n], Type::b16));
     const std::int32_t blocks =
@@ -231,7 +231,8 @@ void Decoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     const std::string_view name = form.mnemonic.substr(form.mnemonic.rfind('.') + 1);
     unsigned field = 0;
     while (fields[field].name != name) ++field;
-    const bool axis = form.shapes.count == 3, written = form.shapes.list[1] == Shape::imm;
+    const bool axis = form.operands.count == 3,
+               written = form.operands.list[1] == OperandConstraint::imm;
     if (written && (operand(i, 1).value < 0 || operand(i, 1).value > fields[field].limit))
         fail(i.line, std::string(name) + " does not go to " + std::to_string(operand(i, 1).value));
     const std::int32_t address = host_address(operand(i, 0), space);
@@ -245,21 +246,22 @@ void Decoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
 void Decoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space) {
     const ptx::Form& form = i.form.form();
     std::int32_t result = 0, object = 0, other = 0;
-    for (unsigned n = 0; n < form.shapes.count; ++n) {
+    for (unsigned n = 0; n < form.operands.count; ++n) {
         const ptx::Operand& o = operand(i, n);
-        switch (form.shapes.list[n]) {
-            case Shape::d:
-            case Shape::d32:
-            case Shape::p:
+        switch (form.operands.list[n]) {
+            case OperandConstraint::d:
+            case OperandConstraint::d32:
+            case OperandConstraint::p:
                 result = destination(o);
                 break;
-            case Shape::m:
+            case OperandConstraint::m:
                 object = host_address(o, o.base == Kind::variable ? ptx::Space::shared : space);
                 break;
             default:
                 // A fourth operand is how long to wait at most: a wait may end at any time.
                 if (other == 0)
-                    other = source(o, form.shapes.list[n] == Shape::a ? i.type : Type::b32);
+                    other = source(
+                        o, form.operands.list[n] == OperandConstraint::a ? i.type : Type::b32);
                 break;
         }
     }

@@ -57,7 +57,7 @@ void Decoder::atomic(const ptx::Instruction& i) {
 }
 
 void Decoder::wide_atomic(const ptx::Instruction& i) {
-    const bool compares = i.form.form().shapes.count == 4;
+    const bool compares = i.form.form().operands.count == 4;
     const std::int32_t address =
         host_address(operand(i, 1), static_cast<ptx::Space>(field::space.get(i.modifiers)));
     const std::int32_t b = source(operand(i, 2), i.type);
@@ -69,7 +69,7 @@ void Decoder::wide_atomic(const ptx::Instruction& i) {
 // Results go where they belong when all are there: a destination may be a source, too.
 void Decoder::vector_atomic(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
-    const bool returns = form.shapes.list[0] == Shape::dv;
+    const bool returns = form.operands.list[0] == OperandConstraint::dv;
     const ptx::Operand &m = operand(i, returns ? 1 : 0), &values = operand(i, returns ? 2 : 1);
     const std::int32_t address =
         host_address(m, static_cast<ptx::Space>(field::space.get(i.modifiers)));

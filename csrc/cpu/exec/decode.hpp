@@ -19,7 +19,7 @@ namespace cupola::cpu::exec {
 
 // What decoding speaks of all the time.
 using Kind = ptx::Operand::Kind;
-using ptx::Shape;
+using ptx::OperandConstraint;
 using ptx::Type;
 namespace field = ptx::field;
 

@@ -57,20 +57,20 @@ void Decoder::barrier(const ptx::Instruction& i) {
     BarrierKind kind = BarrierKind::plain;
     code.op[2] = constant(4, 0);
     unsigned words = 0;
-    for (unsigned n = 0; n < form.shapes.count; ++n) {
+    for (unsigned n = 0; n < form.operands.count; ++n) {
         const ptx::Operand& o = operand(i, n);
-        switch (form.shapes.list[n]) {
-            case Shape::d:
+        switch (form.operands.list[n]) {
+            case OperandConstraint::d:
                 kind = BarrierKind::popc;
                 code.op[0] = destination(o);
                 break;
-            case Shape::p:
+            case OperandConstraint::p:
                 kind = field::operation.get(i.modifiers) == static_cast<unsigned>(ptx::Atomic::and_)
                            ? BarrierKind::all
                            : BarrierKind::any;
                 code.op[0] = destination(o);
                 break;
-            case Shape::np:
+            case OperandConstraint::np:
                 code.op[3] = predicate(o);
                 break;
             default:

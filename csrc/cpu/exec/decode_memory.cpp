@@ -30,18 +30,18 @@ void Decoder::memory(const ptx::Instruction& i) {
     unsigned widened = 0, count = 0;
     const unsigned width = ptx::bytes_of(i.type);
     const ptx::Operand* address_operand = nullptr;
-    for (unsigned n = 0; n < form.shapes.count; ++n) {
-        const Shape shape = form.shapes.list[n];
+    for (unsigned n = 0; n < form.operands.count; ++n) {
+        const OperandConstraint shape = form.operands.list[n];
         const ptx::Operand& o = operand(i, n);
-        if (shape == Shape::m) {
+        if (shape == OperandConstraint::m) {
             address_operand = &o;
             continue;
         }
-        if (shape == Shape::dv || shape == Shape::av) {
+        if (shape == OperandConstraint::dv || shape == OperandConstraint::av) {
             count = o.kind == Kind::vector ? o.count : 1;
             for (unsigned k = 0; k < count; ++k) {
                 const ptx::Operand& e = o.kind == Kind::vector ? f_->operands[o.index + k] : o;
-                if (shape == Shape::av) {
+                if (shape == OperandConstraint::av) {
                     values[k] = relaxed_source(e, i.type);
                     continue;
                 }
@@ -55,7 +55,7 @@ void Decoder::memory(const ptx::Instruction& i) {
             continue;
         }
         // Atomics: a result comes first, where there is one; sources from slot 1 on.
-        if (shape == Shape::d)
+        if (shape == OperandConstraint::d)
             code.op[0] = destination(o);
         else
             code.op[++elements] = source(o, i.type);

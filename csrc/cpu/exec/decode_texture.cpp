@@ -5,7 +5,7 @@
 namespace cupola::cpu::exec {
 namespace {
 
-using ptx::Shape;
+using ptx::OperandConstraint;
 using ptx::Type;
 using Operand = ptx::Operand;
 namespace field = ptx::field;
@@ -71,11 +71,11 @@ void Decoder::texture(const ptx::Instruction& i) {
         Type to_type;
     } widen[4];
     unsigned widened = 0, gradients = 0;
-    for (unsigned n = 0; n < form.shapes.count; ++n) {
+    for (unsigned n = 0; n < form.operands.count; ++n) {
         const Operand& o = operand(i, n);
-        switch (form.shapes.list[n]) {
-            case Shape::fetched:
-            case Shape::dv:
+        switch (form.operands.list[n]) {
+            case OperandConstraint::fetched:
+            case OperandConstraint::dv:
                 site.values =
                     static_cast<std::uint8_t>(o.kind == Operand::Kind::vector ? o.count : 1);
                 for (unsigned k = 0; k < site.values && k < 4; ++k) {
@@ -91,36 +91,36 @@ void Decoder::texture(const ptx::Instruction& i) {
                 }
                 if (o.second != ptx::absent) site.resident = reg(o.second);
                 break;
-            case Shape::av:
+            case OperandConstraint::av:
                 site.values =
                     static_cast<std::uint8_t>(o.kind == Operand::Kind::vector ? o.count : 1);
                 for (unsigned k = 0; k < site.values && k < 4; ++k)
                     site.value[k] = relaxed_source(element(o, k), i.type);
                 break;
-            case Shape::d:
-            case Shape::p:
+            case OperandConstraint::d:
+            case OperandConstraint::p:
                 site.value[0] = destination(o);
                 break;
-            case Shape::a:
+            case OperandConstraint::a:
                 if (site.operation == TextureOperation::QueryLevel)
                     site.level = source(o, Type::b32);
                 else
                     site.value[0] = source(o, i.type);
                 break;
-            case Shape::a2:
+            case OperandConstraint::a2:
                 site.level = source(o, i.type2);
                 break;
-            case Shape::aw:
+            case OperandConstraint::aw:
                 if (ptx::bytes_of(o.type) != 8) fail(i.line, "a texture or surface has 64 bits");
                 site.handle = reg(o.index);
                 break;
-            case Shape::opaque:
+            case OperandConstraint::opaque:
                 if (site.operation == TextureOperation::QueryTexture &&
                     ptx::asks_sampler(site.query) && module_.independent_samplers)
                     fail(i.line, "samplers apart from textures are not supported");
                 site.handle = texture_handle(o);
                 break;
-            case Shape::texel: {
+            case OperandConstraint::texel: {
                 if (o.count == 2) fail(i.line, "samplers apart from textures are not supported");
                 site.handle = texture_handle(o);
                 const Operand& at = f_->operands[static_cast<std::size_t>(o.value)];
@@ -131,12 +131,12 @@ void Decoder::texture(const ptx::Instruction& i) {
                     site.coordinate[k] = source(element(at, first + k), type);
                 break;
             }
-            case Shape::gradient:
+            case OperandConstraint::gradient:
                 for (unsigned k = 0; k < axes; ++k)
                     site.gradient[gradients][k] = source(element(o, k), Type::f32);
                 ++gradients;
                 break;
-            case Shape::offsets:
+            case OperandConstraint::offsets:
                 for (unsigned k = 0; k < axes; ++k)
                     site.offset[k] = source(element(o, k), Type::s32);
                 break;

@@ -9,16 +9,16 @@ ptx::Space space_of(const ptx::Instruction& i) {
     return static_cast<ptx::Space>(field::space.get(i.modifiers));
 }
 
-bool has_shape(const ptx::Form& form, Shape shape) {
-    for (unsigned n = 0; n < form.shapes.count; ++n)
-        if (form.shapes.list[n] == shape) return true;
+bool has_shape(const ptx::Form& form, OperandConstraint shape) {
+    for (unsigned n = 0; n < form.operands.count; ++n)
+        if (form.operands.list[n] == shape) return true;
     return false;
 }
 
 bool is_sync(const ptx::Instruction& i) {
-    if (i.form.chapter() != static_cast<unsigned>(ptx::ChapterId::sync)) return false;
+    if (i.form.group() != static_cast<unsigned>(ptx::InstructionGroupId::sync)) return false;
     if (i.form.form().mnemonic.substr(0, 15) == "barrier.cluster") return true;
-    return !has_shape(i.form.form(), Shape::m) && i.form.form().shapes.count != 0;
+    return !has_shape(i.form.form(), OperandConstraint::m) && i.form.form().operands.count != 0;
 }
 
 }  // namespace
@@ -28,10 +28,11 @@ void Decoder::instruction(const ptx::Instruction& i) {
     for (auto& used : temporaries_used_) used = 0;
     const ptx::Form& form = i.form.form();
     const bool branch = form.mnemonic == "bra";
-    const bool control_chapter = i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::control);
+    const bool control_chapter =
+        i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::control);
     std::size_t around = 0;
     // A guard masks what works on registers and memory; what changes the flow is branched around.
-    const bool matrices = i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::matrix);
+    const bool matrices = i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::matrix);
     const bool masks =
         i.guard != ptx::absent && !branch && !control_chapter && !matrices && !is_sync(i);
     const bool skips = i.guard != ptx::absent && !branch && !masks;
@@ -45,31 +46,33 @@ void Decoder::instruction(const ptx::Instruction& i) {
         control_flow(i);
     else if (matrices)
         matrix(i);
-    else if (i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::texture))
+    else if (i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::texture))
         texture(i);
-    else if (i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::async))
+    else if (i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::async))
         asynchronous(i);
-    else if (i.form.chapter() == static_cast<unsigned>(ptx::ChapterId::video))
+    else if (i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::video))
         video(i);
-    else if (form.mnemonic == "set" || (form.mnemonic == "setp" && has_shape(form, Shape::np)) ||
+    else if (form.mnemonic == "set" ||
+             (form.mnemonic == "setp" && has_shape(form, OperandConstraint::np)) ||
              (form.mnemonic == "setp" && (i.type == Type::f16x2 || i.type == Type::bf16x2)))
         compare(i);
-    else if (form.mnemonic == "lop3" && has_shape(form, Shape::np))
+    else if (form.mnemonic == "lop3" && has_shape(form, OperandConstraint::np))
         lop3(i);
     else if (form.mnemonic == "cvta" || form.mnemonic == "cvta.to")
         convert_address(i);
     else if (form.mnemonic == "mapa" || form.mnemonic == "getctarank")
         cluster_address(i);
-    else if (has_shape(form, Shape::apack) || has_shape(form, Shape::dpack))
+    else if (has_shape(form, OperandConstraint::apack) || has_shape(form, OperandConstraint::dpack))
         repack(i);
     else if (form.mnemonic == "shfl" || form.mnemonic == "vote" || form.mnemonic == "vote.ballot")
         unsynchronised(i);
-    else if (has_shape(form, Shape::av) && !has_shape(form, Shape::m) &&
-             !has_shape(form, Shape::texel))
+    else if (has_shape(form, OperandConstraint::av) && !has_shape(form, OperandConstraint::m) &&
+             !has_shape(form, OperandConstraint::texel))
         move_vector(i);
-    else if (has_shape(form, Shape::m) && (form.mnemonic == "atom" || form.mnemonic == "red"))
+    else if (has_shape(form, OperandConstraint::m) &&
+             (form.mnemonic == "atom" || form.mnemonic == "red"))
         atomic(i);
-    else if (has_shape(form, Shape::m))
+    else if (has_shape(form, OperandConstraint::m))
         memory(i);
     else if (form.mnemonic == "barrier.cluster.arrive")
         emit(cluster_control.arrive).flags = flag::strong;
@@ -100,27 +103,27 @@ void Decoder::plain(const ptx::Instruction& i) {
         Type to_type, from_type;
     } widen{0, 0, Type::none, Type::none};
     const Type type = i.type == Type::none ? Type::b32 : i.type;
-    for (unsigned n = 0; n < form.shapes.count; ++n) {
-        const Shape shape = form.shapes.list[n];
-        std::int32_t* op = code.op + slot_of(form.shapes, n);
-        if (shape == Shape::cc_in || shape == Shape::cc_out) {
+    for (unsigned n = 0; n < form.operands.count; ++n) {
+        const OperandConstraint shape = form.operands.list[n];
+        std::int32_t* op = code.op + slot_of(form.operands, n);
+        if (shape == OperandConstraint::cc_in || shape == OperandConstraint::cc_out) {
             *op = carry_;
             continue;
         }
         const ptx::Operand& o = operand(i, at++);
         switch (shape) {
-            case Shape::d:
-            case Shape::dw:
-            case Shape::d32:
-            case Shape::p:
+            case OperandConstraint::d:
+            case OperandConstraint::dw:
+            case OperandConstraint::d32:
+            case OperandConstraint::p:
                 *op = destination(o);
                 break;
-            case Shape::pq:
-            case Shape::dp:
+            case OperandConstraint::pq:
+            case OperandConstraint::dp:
                 op[0] = destination(o);
                 op[1] = o.second != ptx::absent ? reg(o.second) : 0;
                 break;
-            case Shape::dr: {
+            case OperandConstraint::dr: {
                 const unsigned width = ptx::bytes_of(type);
                 *op = destination(o);
                 if (o.kind == Kind::reg && ptx::bytes_of(o.type) != width) {
@@ -131,11 +134,11 @@ void Decoder::plain(const ptx::Instruction& i) {
                 }
                 break;
             }
-            case Shape::a:
-            case Shape::address:
+            case OperandConstraint::a:
+            case OperandConstraint::address:
                 *op = source(o, type);
                 break;
-            case Shape::aw:
+            case OperandConstraint::aw:
                 // isspacep has no type: its operand is an address.
                 if (i.type == Type::none) {
                     *op = reg(o.index);
@@ -144,19 +147,19 @@ void Decoder::plain(const ptx::Instruction& i) {
                     *op = source(o, ptx::doubled(type));
                 }
                 break;
-            case Shape::a2:
+            case OperandConstraint::a2:
                 *op = source(o, i.type2);
                 break;
-            case Shape::ar2:
+            case OperandConstraint::ar2:
                 *op = relaxed_source(o, i.type2);
                 break;
-            case Shape::w:
+            case OperandConstraint::w:
                 *op = source(o, Type::b32);
                 break;
-            case Shape::np:
+            case OperandConstraint::np:
                 *op = predicate(o);
                 break;
-            case Shape::imm:
+            case OperandConstraint::imm:
                 code.imm = o.value;
                 break;
             default:
@@ -235,7 +238,7 @@ void Decoder::move_vector(const ptx::Instruction& i) {
 }
 
 void Decoder::repack(const ptx::Instruction& i) {
-    const bool pack = i.form.form().shapes.list[1] == Shape::apack;
+    const bool pack = i.form.form().operands.list[1] == OperandConstraint::apack;
     const ptx::Operand& whole = operand(i, pack ? 0 : 1);
     const ptx::Operand& parts = operand(i, pack ? 1 : 0);
     const unsigned bytes = ptx::bytes_of(i.type) / parts.count;

@@ -15,10 +15,12 @@ struct Key {
 };
 
 // How many of Code::op an operand takes, and where those of the n-th begin.
-constexpr unsigned slots_of(ptx::Shape s) {
-    return s == ptx::Shape::imm ? 0 : s == ptx::Shape::pq || s == ptx::Shape::dp ? 2 : 1;
+constexpr unsigned slots_of(ptx::OperandConstraint s) {
+    return s == ptx::OperandConstraint::imm                                     ? 0
+           : s == ptx::OperandConstraint::pq || s == ptx::OperandConstraint::dp ? 2
+                                                                                : 1;
 }
-constexpr unsigned slot_of(const ptx::Shapes& shapes, std::size_t n) {
+constexpr unsigned slot_of(const ptx::OperandConstraints& shapes, std::size_t n) {
     unsigned slot = 0;
     for (std::size_t i = 0; i < n; ++i) slot += slots_of(shapes.list[i]);
     return slot;

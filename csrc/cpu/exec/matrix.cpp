@@ -11,7 +11,7 @@ namespace cupola::cpu::exec {
 using ptx::Matrix;
 using ptx::MatrixForm;
 using ptx::MatrixKind;
-using ptx::Shape;
+using ptx::OperandConstraint;
 
 void Decoder::matrix(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
@@ -34,25 +34,25 @@ void Decoder::matrix(const ptx::Instruction& i) {
     };
     if (op.form.kind == MatrixKind::OrderGroup) return;  // nothing is under way
     const bool loads = op.form.kind == MatrixKind::LoadWhole;
-    for (unsigned n = 0; n < form.shapes.count; ++n) {
+    for (unsigned n = 0; n < form.operands.count; ++n) {
         const ptx::Operand& o = operand(i, n);
-        switch (form.shapes.list[n]) {
-            case Shape::fd:
+        switch (form.operands.list[n]) {
+            case OperandConstraint::fd:
                 op.d = registers(o, Matrix::d);
                 break;
-            case Shape::fa:
-            case Shape::fb:
-            case Shape::fc:
+            case OperandConstraint::fa:
+            case OperandConstraint::fb:
+            case OperandConstraint::fc:
                 if (loads)
                     op.d = registers(o, Matrix::d);
-                else if (form.shapes.list[n] == Shape::fa)
+                else if (form.operands.list[n] == OperandConstraint::fa)
                     op.a = registers(o, Matrix::a);
-                else if (form.shapes.list[n] == Shape::fb)
+                else if (form.operands.list[n] == OperandConstraint::fb)
                     op.b = registers(o, Matrix::b);
                 else
                     op.c = registers(o, Matrix::c);
                 break;
-            case Shape::m: {
+            case OperandConstraint::m: {
                 const ptx::Space asked =
                     static_cast<ptx::Space>(ptx::field::space.get(i.modifiers));
                 op.space = place_address(o, asked, code);
@@ -61,21 +61,21 @@ void Decoder::matrix(const ptx::Instruction& i) {
                 code.slot = kernel_->slots++;
                 break;
             }
-            case Shape::d32:
+            case OperandConstraint::d32:
                 op.d = {destination(o)};
                 break;
-            case Shape::w:
+            case OperandConstraint::w:
                 (op.form.kind == MatrixKind::TransposeMatrix ? op.a.emplace_back()
                  : op.form.sparse                            ? op.metadata
                                   : op.stride) = source(o, ptx::Type::b32);
                 break;
-            case Shape::md:
+            case OperandConstraint::md:
                 (n == 1 ? op.descriptor_a : op.descriptor_b) = source(o, ptx::Type::b64);
                 break;
-            case Shape::np:
+            case OperandConstraint::np:
                 op.add = predicate(o);
                 break;
-            case Shape::imm:
+            case OperandConstraint::imm:
                 immediates.push_back(o.value);
                 break;
             default:

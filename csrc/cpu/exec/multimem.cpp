@@ -41,7 +41,7 @@ std::string plain_reduction(const ptx::Instruction& i) {
 
 void Decoder::multimem(const ptx::Instruction& i, ptx::Space space) {
     const ptx::Form& form = i.form.form();
-    const bool loads = form.shapes.list[1] == ptx::Shape::m;
+    const bool loads = form.operands.list[1] == ptx::OperandConstraint::m;
     const bool stores = form.mnemonic == "multimem.st";
     const std::int32_t address = host_address(operand(i, loads ? 1 : 0), space);
     if (!stores)

@@ -20,8 +20,8 @@ Origins& origins() {
 
 // What names no rounding, where it might, has the first one that there is: to nearest.
 ptx::Bits with_rounding(const ptx::Form& form, ptx::Bits modifiers) {
-    for (std::size_t n = 0; n < form.axes.count; ++n) {
-        const ptx::Axis& axis = *form.axes.list[n];
+    for (std::size_t n = 0; n < form.slots.count; ++n) {
+        const ptx::ModifierSlot& axis = *form.slots.list[n];
         if (axis.rounds() && axis.field.get(modifiers) == 0)
             modifiers |= axis.field.put(axis.choices[0].value);
     }

@@ -199,7 +199,7 @@ void Decoder::video(const ptx::Instruction& i) {
     const char last = form.mnemonic.back();
     const unsigned parts = last == '2' ? 2 : last == '4' ? 4 : 1;
     const ptx::Operand &d = operand(i, 0), &a = operand(i, 1), &b = operand(i, 2);
-    const bool third = form.shapes.count > 3;
+    const bool third = form.operands.count > 3;
     const bool negated = a.negated || b.negated || (third && operand(i, 3).negated);
     if (negated && operation != Operation::mad) fail(i.line, "'-' before an operand");
     if (negated && ptx::video::plus_one.get(i.modifiers) != 0)

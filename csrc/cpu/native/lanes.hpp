@@ -201,7 +201,7 @@ struct ElementOf<Out<T, true>> {
     using type = T;
 };
 template <class Row, std::size_t I, class M>
-using Element = typename ElementOf<Port<Row::form().shapes.list[I], M, true>>::type;
+using Element = typename ElementOf<Port<Row::form().operands.list[I], M, true>>::type;
 
 template <class T, class O>
 struct PortOf;

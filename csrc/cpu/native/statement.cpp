@@ -6,20 +6,20 @@
 
 namespace cupola::cpu::native {
 
-using ptx::Shape;
+using ptx::OperandConstraint;
 using std::to_string;
 
 namespace {
 
 const char* chapter_name(unsigned chapter) {
-    switch (static_cast<ptx::ChapterId>(chapter)) {
-        case ptx::ChapterId::integer:
+    switch (static_cast<ptx::InstructionGroupId>(chapter)) {
+        case ptx::InstructionGroupId::integer:
             return "IntegerRows";
-        case ptx::ChapterId::real:
+        case ptx::InstructionGroupId::real:
             return "RealRows";
-        case ptx::ChapterId::compare:
+        case ptx::InstructionGroupId::compare:
             return "CompareRows";
-        case ptx::ChapterId::convert:
+        case ptx::InstructionGroupId::convert:
             return "ConvertRows";
         default:
             return "MoveRows";
@@ -60,7 +60,7 @@ std::string Printer::temporary(unsigned bytes) {
 std::string Printer::row(const Step& step) const {
     const ptx::FormId form = step.origin.form;
     const std::string name =
-        std::string(chapter_name(form.chapter())) + "::row<" + to_string(form.row()) + ">";
+        std::string(chapter_name(form.group())) + "::row<" + to_string(form.row()) + ">";
     char bits[32];
     std::snprintf(bits, sizeof bits, "0x%llxull",
                   static_cast<unsigned long long>(step.origin.key.modifiers));
@@ -138,13 +138,13 @@ std::string Printer::bits_output(const Access& p, const Access* q, Output& out) 
 
 void Printer::lanes(std::uint32_t n) {
     const Step& step = program_.steps[n];
-    const ptx::Shapes& shapes = step.origin.form.form().shapes;
+    const ptx::OperandConstraints& shapes = step.origin.form.form().operands;
     std::string text;
     Output first{step.guarded};
     std::size_t next = 0;
     for (unsigned k = 0; k < shapes.count; ++k) {
         text += ", ";
-        if (shapes.list[k] == Shape::imm) {
+        if (shapes.list[k] == OperandConstraint::imm) {
             text += "number(" +
                     literal(static_cast<std::uint64_t>(program_.kernel.code[n].imm), 8) + ")";
             continue;
@@ -154,7 +154,8 @@ void Printer::lanes(std::uint32_t n) {
             text += access.write ? output(access, first) : input(access);
             continue;
         }
-        const Access* second = shapes.list[k] == Shape::pq ? &step.accesses[next++] : nullptr;
+        const Access* second =
+            shapes.list[k] == OperandConstraint::pq ? &step.accesses[next++] : nullptr;
         if (second && second->offset == 0) second = nullptr;
         if (k == 0 && !second) {
             text += bits_output(access, nullptr, first);
@@ -177,7 +178,7 @@ void Printer::logic(std::uint32_t n) {
         text += ", " + input(step.accesses[k]) + ".bits";
     Output out{step.guarded};
     const std::string to = bits_output(step.accesses[0], nullptr, out);
-    line("logic<" + std::string(chapter_name(form.chapter())) + "::row<" + to_string(form.row()) +
+    line("logic<" + std::string(chapter_name(form.group())) + "::row<" + to_string(form.row()) +
          (out.masked ? ">, true" : ">, false") + ">(mask, " + to + text + ");" + out.after);
 }
 
@@ -197,17 +198,18 @@ void Printer::once(std::uint32_t n) {
                 line(r->name() + " = " + parameter(step, k) + ";");
         return;
     }
-    const ptx::Shapes& shapes = step.origin.form.form().shapes;
+    const ptx::OperandConstraints& shapes = step.origin.form.form().operands;
     std::string text;
     std::size_t next = 0;
     for (unsigned k = 0; k < shapes.count; ++k) {
         text += k ? ", " : "";
-        if (shapes.list[k] == Shape::imm) {
+        if (shapes.list[k] == OperandConstraint::imm) {
             text += "number(" + literal(static_cast<std::uint64_t>(c.imm), 8) + ")";
             continue;
         }
         const Access& access = step.accesses[next++];
-        const Access* second = shapes.list[k] == Shape::pq ? &step.accesses[next++] : nullptr;
+        const Access* second =
+            shapes.list[k] == OperandConstraint::pq ? &step.accesses[next++] : nullptr;
         const auto name = [&](const Access& a) {
             return a.offset != 0 ? program_.at(a.offset)->name() : std::string("nowhere");
         };

@@ -5,15 +5,15 @@
 namespace cupola::cpu::native {
 
 using namespace exec;
-using ptx::ChapterId;
-using ptx::Shape;
+using ptx::InstructionGroupId;
+using ptx::OperandConstraint;
 using ptx::Type;
 namespace field = ptx::field;
 
 namespace {
 
-bool is_in(ptx::FormId form, ChapterId chapter) {
-    return form.chapter() == static_cast<unsigned>(chapter);
+bool is_in(ptx::FormId form, InstructionGroupId chapter) {
+    return form.group() == static_cast<unsigned>(chapter);
 }
 
 bool directed(const Key& key) {
@@ -22,48 +22,48 @@ bool directed(const Key& key) {
 }
 
 // Bytes of a lane at an operand of this shape; 0: a predicate.
-bool bytes_at(Shape shape, const Key& key, std::uint8_t& bytes, bool& write) {
+bool bytes_at(OperandConstraint shape, const Key& key, std::uint8_t& bytes, bool& write) {
     const unsigned size = ptx::bytes_of(key.type), size2 = ptx::bytes_of(key.type2);
     write = false;
     unsigned wide = 0;
     switch (shape) {
-        case Shape::d:
-        case Shape::dr:
+        case OperandConstraint::d:
+        case OperandConstraint::dr:
             write = true;
             wide = size;
             break;
-        case Shape::dw:
+        case OperandConstraint::dw:
             write = true;
             wide = 2 * size;
             break;
-        case Shape::d32:
+        case OperandConstraint::d32:
             write = true;
             wide = 4;
             break;
-        case Shape::a:
-        case Shape::address:
+        case OperandConstraint::a:
+        case OperandConstraint::address:
             wide = size;
             break;
-        case Shape::aw:
+        case OperandConstraint::aw:
             wide = 2 * size;
             break;
-        case Shape::a2:
-        case Shape::ar2:
+        case OperandConstraint::a2:
+        case OperandConstraint::ar2:
             wide = size2;
             break;
-        case Shape::w:
+        case OperandConstraint::w:
             wide = 4;
             break;
-        case Shape::h:
+        case OperandConstraint::h:
             wide = 2;
             break;
-        case Shape::np:
-        case Shape::cc_in:
+        case OperandConstraint::np:
+        case OperandConstraint::cc_in:
             bytes = 0;
             return true;
-        case Shape::p:
-        case Shape::pq:
-        case Shape::cc_out:
+        case OperandConstraint::p:
+        case OperandConstraint::pq:
+        case OperandConstraint::cc_out:
             write = true;
             bytes = 0;
             return true;
@@ -88,9 +88,9 @@ unsigned packed_bytes(const Code& c, bool pack, unsigned& count) {
 }  // namespace
 
 bool is_printed(ptx::FormId form) {
-    return is_in(form, ChapterId::integer) || is_in(form, ChapterId::real) ||
-           is_in(form, ChapterId::compare) || is_in(form, ChapterId::convert) ||
-           is_in(form, ChapterId::move);
+    return is_in(form, InstructionGroupId::integer) || is_in(form, InstructionGroupId::real) ||
+           is_in(form, InstructionGroupId::compare) || is_in(form, InstructionGroupId::convert) ||
+           is_in(form, InstructionGroupId::move);
 }
 
 void Program::describe(std::uint32_t n) {
@@ -123,18 +123,18 @@ void Program::describe_row(std::uint32_t n) {
     const ptx::Form& form = step.origin.form.form();
     const Key& key = step.origin.key;
     if (describe_memory(n)) return;
-    const bool sync = is_in(step.origin.form, ChapterId::sync);
+    const bool sync = is_in(step.origin.form, InstructionGroupId::sync);
     if (form.mnemonic == "isspacep") {
         const auto bytes = static_cast<std::uint8_t>((c.flags & flag::address32) ? 4 : 8);
         step.accesses = {{c.op[0], 0, true}, {c.op[1], bytes, false}};
         return;
     }
     bool plain = true;
-    for (unsigned k = 0; k < form.shapes.count; ++k) {
-        const Shape shape = form.shapes.list[k];
-        const unsigned slot = slot_of(form.shapes, k);
-        if (shape == Shape::imm) continue;
-        if (shape == Shape::dp) {  // of warp operations
+    for (unsigned k = 0; k < form.operands.count; ++k) {
+        const OperandConstraint shape = form.operands.list[k];
+        const unsigned slot = slot_of(form.operands, k);
+        if (shape == OperandConstraint::imm) continue;
+        if (shape == OperandConstraint::dp) {  // of warp operations
             step.accesses.push_back({c.op[slot], 4, true});
             step.accesses.push_back({c.op[slot + 1], 0, true});
             plain &= sync;
@@ -143,7 +143,7 @@ void Program::describe_row(std::uint32_t n) {
         Access access{c.op[slot], 0, false};
         plain &= bytes_at(shape, key, access.bytes, access.write);
         step.accesses.push_back(access);
-        if (shape == Shape::pq) step.accesses.push_back({c.op[slot + 1], 0, true});
+        if (shape == OperandConstraint::pq) step.accesses.push_back({c.op[slot + 1], 0, true});
     }
     const bool printed = is_printed(step.origin.form);
     const bool by_lane = step.origin.by_lane && printed;
@@ -153,14 +153,15 @@ void Program::describe_row(std::uint32_t n) {
         step.accesses.clear();
         return;
     }
-    if (sync && form.shapes.count != 0 && form.mnemonic != "activemask")
+    if (sync && form.operands.count != 0 && form.mnemonic != "activemask")
         step.flows = step.retried = true;
     if (sync && (form.mnemonic == "vote.sync.ballot" || form.mnemonic == "vote.ballot.sync"))
         step.kind = Kind::ballot;
     bool wide = false;
     for (const Access& access : step.accesses) wide |= access.bytes > 8;
     if (by_lane && !directed(key) && !wide) step.kind = Kind::lanes;
-    if (printed && !by_lane && key.type == Type::pred && form.shapes.list[0] == Shape::p)
+    if (printed && !by_lane && key.type == Type::pred &&
+        form.operands.list[0] == OperandConstraint::p)
         step.kind = Kind::logic;
 }
 
@@ -177,7 +178,7 @@ bool Program::describe_memory(std::uint32_t n) {
     if (!load && !store && m != "atom" && m != "red") return false;
     step.accesses.push_back({c.op[4], address, false});
     if (!load && !store) {
-        const bool swaps = step.origin.form.form().shapes.count == 4;
+        const bool swaps = step.origin.form.form().operands.count == 4;
         step.accesses.push_back({c.op[1], bytes, false});
         if (swaps) step.accesses.push_back({c.op[2], bytes, false});
         if (m == "atom") step.accesses.push_back({c.op[0], bytes, true});

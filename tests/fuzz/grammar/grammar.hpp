@@ -37,7 +37,7 @@ class Grammar {
 
     std::string instruction() {
         // Chapters in turn: some have ten times the rows of others.
-        const ptx::Chapter& chapter = pick(ptx::chapters);
+        const ptx::InstructionGroup& chapter = pick(ptx::instruction_groups);
         return instruction(chapter.rows[below(chapter.count)]);
     }
 
@@ -46,8 +46,8 @@ class Grammar {
         vector_ = 1;
         space_ = ptx::Space::generic;
         std::string words(form.mnemonic), behind;
-        for (unsigned n = 0; n < form.axes.count; ++n) {
-            const ptx::Axis& axis = *form.axes.list[n];
+        for (unsigned n = 0; n < form.slots.count; ++n) {
+            const ptx::ModifierSlot& axis = *form.slots.list[n];
             if (axis.optional && one_in(2)) continue;
             const auto& choice = axis.choices[below(axis.count)];
             if (axis.field.shift == ptx::field::vector.shift) vector_ = choice.value;
@@ -59,8 +59,8 @@ class Grammar {
         if (type2 != ptx::Type::none) words += "." + std::string(ptx::name_of(type2));
         words += behind;
         std::string list;
-        for (unsigned n = 0; n < form.shapes.count; ++n) {
-            const std::string each = operand(form.shapes.list[n], type, type2);
+        for (unsigned n = 0; n < form.operands.count; ++n) {
+            const std::string each = operand(form.operands.list[n], type, type2);
             if (each.empty()) continue;
             list += (list.empty() ? " " : ", ") + each;
         }
@@ -237,8 +237,8 @@ class Grammar {
                             : ptx::Type::b128;
     }
 
-    std::string operand(ptx::Shape shape, ptx::Type type, ptx::Type type2) {
-        using S = ptx::Shape;
+    std::string operand(ptx::OperandConstraint shape, ptx::Type type, ptx::Type type2) {
+        using S = ptx::OperandConstraint;
         const unsigned bytes = ptx::bytes_of(type);
         switch (shape) {
             case S::d:

@@ -53,14 +53,14 @@ Handler by_choice(const Key& key, std::index_sequence<C...>) {
 
 template <class Row, std::size_t J, std::size_t J2, std::size_t A, Bits B>
 Handler by_axis(const Key& key) {
-    if constexpr (A == Row::form().axes.count) {
+    if constexpr (A == Row::form().slots.count) {
         using M = Mods<Row::form().types.count ? Row::form().types.list[J] : Type::none,
                        Row::form().types2.count ? Row::form().types2.list[J2] : Type::none, B>;
         using Sem = typename Row::Sem;
         if constexpr (HasHandler<Sem>::value)
             return Sem::template handler<M>(key);
         else
-            return Map<Sem, M, Row, std::make_index_sequence<Row::form().shapes.count>>::handler;
+            return Map<Sem, M, Row, std::make_index_sequence<Row::form().operands.count>>::handler;
     } else if constexpr (!Row::axis(A).fixed) {
         return by_axis<Row, J, J2, A + 1, B>(key);
     } else {
@@ -106,7 +106,7 @@ template <class S, const ptx::Form* Rows, std::size_t I>
 struct RowOf {
     using Sem = S;
     static constexpr const ptx::Form& form() { return Rows[I]; }
-    static constexpr const ptx::Axis& axis(std::size_t n) { return *form().axes.list[n]; }
+    static constexpr const ptx::ModifierSlot& axis(std::size_t n) { return *form().slots.list[n]; }
     static constexpr Bits choice(std::size_t n, std::size_t c) {
         return axis(n).field.put(axis(n).choices[c].value);
     }

@@ -12,28 +12,28 @@ namespace {
 const exec::Code* stay(const exec::Code* ip, exec::Warp&, std::byte*) { return ip; }
 
 exec::Handler find(ptx::FormId form, const exec::Key& key) {
-    switch (static_cast<ptx::ChapterId>(form.chapter())) {
-        case ptx::ChapterId::integer:
+    switch (static_cast<ptx::InstructionGroupId>(form.group())) {
+        case ptx::InstructionGroupId::integer:
             return find_integer(form.row(), key);
-        case ptx::ChapterId::real:
+        case ptx::InstructionGroupId::real:
             return find_real(form.row(), key);
-        case ptx::ChapterId::compare:
+        case ptx::InstructionGroupId::compare:
             return find_compare(form.row(), key);
-        case ptx::ChapterId::convert:
+        case ptx::InstructionGroupId::convert:
             return find_convert(form.row(), key);
-        case ptx::ChapterId::move:
+        case ptx::InstructionGroupId::move:
             return find_move(form.row(), key);
-        case ptx::ChapterId::sync:
+        case ptx::InstructionGroupId::sync:
             return find_sync(form.row(), key);
-        case ptx::ChapterId::async:
+        case ptx::InstructionGroupId::async:
             return find_async(form.row(), key);
-        case ptx::ChapterId::control:
+        case ptx::InstructionGroupId::control:
             break;  // ../control.cpp
-        case ptx::ChapterId::video:
+        case ptx::InstructionGroupId::video:
             break;  // ../video.cpp
-        case ptx::ChapterId::matrix:
+        case ptx::InstructionGroupId::matrix:
             break;  // ../matrix_product.cpp and its neighbours
-        case ptx::ChapterId::texture:
+        case ptx::InstructionGroupId::texture:
             break;  // ../texture.cpp, ../surface.cpp
     }
     return nullptr;

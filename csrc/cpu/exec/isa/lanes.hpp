@@ -137,36 +137,36 @@ struct Constant {
     void finish(Warp&) {}
 };
 
-template <Shape S, class M, bool Full>
+template <OperandConstraint S, class M, bool Full>
 auto port_of() {
-    if constexpr (S == Shape::d || S == Shape::dr)
+    if constexpr (S == OperandConstraint::d || S == OperandConstraint::dr)
         return (Out<Lane<M::type>, Full>*)nullptr;
-    else if constexpr (S == Shape::dw)
+    else if constexpr (S == OperandConstraint::dw)
         return (Out<Wide<Lane<M::type>>, Full>*)nullptr;
-    else if constexpr (S == Shape::d32)
+    else if constexpr (S == OperandConstraint::d32)
         return (Out<std::uint32_t, Full>*)nullptr;
-    else if constexpr (S == Shape::a || S == Shape::address)
+    else if constexpr (S == OperandConstraint::a || S == OperandConstraint::address)
         return (In<Lane<M::type>>*)nullptr;
-    else if constexpr (S == Shape::aw)
+    else if constexpr (S == OperandConstraint::aw)
         return (In<Wide<Lane<M::type>>>*)nullptr;
-    else if constexpr (S == Shape::a2 || S == Shape::ar2)
+    else if constexpr (S == OperandConstraint::a2 || S == OperandConstraint::ar2)
         return (In<Lane<M::type2>>*)nullptr;
-    else if constexpr (S == Shape::w)
+    else if constexpr (S == OperandConstraint::w)
         return (In<std::uint32_t>*)nullptr;
-    else if constexpr (S == Shape::h)
+    else if constexpr (S == OperandConstraint::h)
         return (In<std::uint16_t>*)nullptr;
-    else if constexpr (S == Shape::np || S == Shape::cc_in)
+    else if constexpr (S == OperandConstraint::np || S == OperandConstraint::cc_in)
         return (PredicateIn*)nullptr;
-    else if constexpr (S == Shape::p || S == Shape::cc_out)
+    else if constexpr (S == OperandConstraint::p || S == OperandConstraint::cc_out)
         return (PredicateOut*)nullptr;
-    else if constexpr (S == Shape::pq)
+    else if constexpr (S == OperandConstraint::pq)
         return (PredicatePairOut*)nullptr;
-    else if constexpr (S == Shape::imm)
+    else if constexpr (S == OperandConstraint::imm)
         return (Constant*)nullptr;
     else
-        static_assert(S == Shape::d, "no port for this shape");
+        static_assert(S == OperandConstraint::d, "no port for this shape");
 }
-template <Shape S, class M, bool Full>
+template <OperandConstraint S, class M, bool Full>
 using Port = std::remove_pointer_t<decltype(port_of<S, M, Full>())>;
 
 template <std::size_t, class P>
@@ -246,24 +246,26 @@ struct NearestOf<Mods<T1, T2, B>> {
         Mods<T1, T2, (B & ~field::round.put(15)) | field::round.put(static_cast<unsigned>(to))>;
 };
 
-constexpr bool writes_lanes(Shape s) {
-    return s == Shape::d || s == Shape::dr || s == Shape::dw || s == Shape::d32;
+constexpr bool writes_lanes(OperandConstraint s) {
+    return s == OperandConstraint::d || s == OperandConstraint::dr || s == OperandConstraint::dw ||
+           s == OperandConstraint::d32;
 }
-constexpr bool writes_bits(Shape s) {
-    return s == Shape::p || s == Shape::pq || s == Shape::cc_out;
+constexpr bool writes_bits(OperandConstraint s) {
+    return s == OperandConstraint::p || s == OperandConstraint::pq ||
+           s == OperandConstraint::cc_out;
 }
 template <class Row>
 constexpr bool writes_lanes_anywhere() {
-    for (std::size_t i = 0; i < Row::form().shapes.count; ++i)
-        if (writes_lanes(Row::form().shapes.list[i])) return true;
+    for (std::size_t i = 0; i < Row::form().operands.count; ++i)
+        if (writes_lanes(Row::form().operands.list[i])) return true;
     return false;
 }
 template <class Row>
 constexpr bool writes_first_alone() {
-    for (std::size_t i = 0; i < Row::form().shapes.count; ++i)
-        if (i == 0 ? !writes_lanes(Row::form().shapes.list[i])
-                   : writes_lanes(Row::form().shapes.list[i]) ||
-                         writes_bits(Row::form().shapes.list[i]))
+    for (std::size_t i = 0; i < Row::form().operands.count; ++i)
+        if (i == 0 ? !writes_lanes(Row::form().operands.list[i])
+                   : writes_lanes(Row::form().operands.list[i]) ||
+                         writes_bits(Row::form().operands.list[i]))
             return false;
     return true;
 }
@@ -293,9 +295,9 @@ template <class Sem, class M, class Row, std::size_t... I>
 struct Map<Sem, M, Row, std::index_sequence<I...>> {
     template <bool Full>
     static inline __attribute__((always_inline)) void apply(const Code* ip, Warp& w, std::byte* r) {
-        static constexpr unsigned slots[] = {slot_of(Row::form().shapes, I)...};
-        Ports<std::index_sequence<I...>, Port<Row::form().shapes.list[I], M, Full>...> ports(ip, r,
-                                                                                             slots);
+        static constexpr unsigned slots[] = {slot_of(Row::form().operands, I)...};
+        Ports<std::index_sequence<I...>, Port<Row::form().operands.list[I], M, Full>...> ports(
+            ip, r, slots);
         ports.template run<Sem, M>();
         ports.finish(w);
     }
@@ -306,7 +308,7 @@ struct Map<Sem, M, Row, std::index_sequence<I...>> {
         } else if (__builtin_expect(w.mask == all_lanes, 1)) {
             apply<true>(ip, w, r);
         } else if constexpr (seldom<M> && writes_first_alone<Row>()) {
-            using Result = Port<Row::form().shapes.list[0], M, true>;
+            using Result = Port<Row::form().operands.list[0], M, true>;
             run_masked<Bytes<sizeof(*Result::p)>>(&threaded<&body>, ip, w, r);
         } else {
             apply<false>(ip, w, r);

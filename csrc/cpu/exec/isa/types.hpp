@@ -10,7 +10,7 @@
 namespace cupola::cpu::CUPOLA_ISA {
 
 using ptx::Bits;
-using ptx::Shape;
+using ptx::OperandConstraint;
 using ptx::Type;
 namespace field = ptx::field;
 
