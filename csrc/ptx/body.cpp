@@ -1,13 +1,13 @@
 // csrc/ptx/body.cpp - the statements of a function.
 #include <utility>
 
+#include "ptx/operand_check.hpp"
 #include "ptx/parser.hpp"
-#include "ptx/verify.hpp"
 
 namespace cupola::ptx {
 
 void Parser::open_scope() {
-    ScopeOfNames scope;
+    NameScope scope;
     scope.parent = scope_;
     scope.frame_at = frame_at_;
     scope_ = static_cast<std::uint32_t>(scopes_.size());
@@ -176,10 +176,10 @@ void Parser::instruction(Function& f) {
 
 bool Parser::add_instruction(Function& f, Instruction& i, const std::vector<Candidate>& candidates,
                              std::string& wrong) {
-    const Surroundings here{module_, f, operands_.data(),
+    const CheckContext here{module_, f, operands_.data(),
                             static_cast<std::uint32_t>(operands_.size())};
     for (const Candidate& c : candidates) {
-        const std::string reason = misfit(c, here);
+        const std::string reason = check_operands(c, here);
         if (!reason.empty()) {
             if (wrong.empty()) wrong = reason;
             continue;

@@ -9,10 +9,10 @@ namespace cupola::ptx {
 
 struct Error : std::runtime_error {
     enum class Kind {
-        invalid,              // not PTX: syntax, names, types
-        unsupported_form,     // PTX, of a form which is not in the instruction table
-        unsupported_version,  // PTX of a version nobody here has read about
-        unresolved_extern,    // a function or variable that no module defines
+        invalid,               // not PTX: syntax, names, types
+        unsupported_form,      // PTX, of a form which is not in the instruction table
+        unsupported_version,   // PTX of a version nobody here has read about
+        unresolved_extern,     // a function or variable that no module defines
         duplicate_definition,  // a name that two linked texts define
     };
 

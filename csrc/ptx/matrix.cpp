@@ -1,7 +1,5 @@
-// csrc/ptx/matrix.cpp - rows of the chapter on matrices, as what they say.
+// csrc/ptx/matrix.cpp - decodes the rows of table/matrix.inc.
 #include "ptx/matrix.hpp"
-
-#include "ptx/table.hpp"
 
 namespace cupola::ptx {
 namespace {
@@ -72,14 +70,14 @@ MatrixForm matrix_form(FormId id, Bits bits) {
     form.a = element(field::element_a);
     form.b = element(field::element_b);
     form.c = element(field::element_c);
-    // wmma.mma names f16 factors by leaving them out, and one type stands for both.
+    // wmma.mma omits the type of f16 factors; one type stands for both factors.
     if (form.kind == MatrixKind::MultiplyWhole && form.a == Element::none) form.a = Element::f16;
     if (form.b == Element::none) form.b = form.a;
-    // A wmma.load or wmma.store has one type, whichever matrix it is about.
+    // A wmma.load or wmma.store has one type for every matrix.
     if (form.kind == MatrixKind::LoadWhole || form.kind == MatrixKind::StoreWhole)
         form.b = form.c = form.d = form.a;
     if (group) {
-        // 32 bytes of each row of A that is there, and of B what goes with it; n by its number.
+        // A row of A takes 32 bytes; a sparse A stores half of its k elements.
         form.m = 64;
         form.n = 8 * (tile + 1);
         form.k = form.a == Element::none ? 0 : (row.sparse ? 512 : 256) / bits_of(form.a);
@@ -117,7 +115,7 @@ Fragment fragment_of(const MatrixForm& form, Matrix of) {
     const Element e = form.element(of);
     const Type type = register_of(e);
     const bool factor = of == Matrix::a || of == Matrix::b;
-    // Whole f16 factors have eight registers whatever their size: some elements lie in two lanes.
+    // A wmma f16 factor has eight registers for every tile: two lanes hold some elements.
     if (form.kind != MatrixKind::Multiply && factor && e == Element::f16) return {8, type};
     unsigned elements = form.rows(of) * form.columns(of);
     if (form.sparse && of == Matrix::a) elements /= 2;

@@ -1,7 +1,7 @@
-// csrc/ptx/matrix_words.hpp - the words that the table's rows on matrices are written in.
+// csrc/ptx/matrix_words.hpp - the vocabulary of the rows in table/matrix.inc.
 #pragma once
 
-#include "ptx/matrix.hpp"
+#include "ptx/matrix_modifiers.hpp"
 #include "ptx/words.hpp"
 
 namespace cupola::ptx::words {
@@ -85,7 +85,7 @@ inline constexpr ModifierSlot tile_whole =
 inline constexpr ModifierSlot tile_whole_tf32 =
     slot(field::tile, false, true, false, is("m16n16k8", Tile::m16n16k8));
 
-// Of a warpgroup: n / 8 - 1 stands for the tile, k follows from the factors' type.
+// Tiles of a warpgroup: the value is n / 8 - 1; k follows from the factors' type.
 inline constexpr ModifierSlot tile_group_k8 = slot(
     field::tile, false, true, false, is("m64n8k8", 0), is("m64n16k8", 1), is("m64n24k8", 2),
     is("m64n32k8", 3), is("m64n40k8", 4), is("m64n48k8", 5), is("m64n56k8", 6), is("m64n64k8", 7),
@@ -176,7 +176,7 @@ inline constexpr ModifierSlot a_float8 = slot(field::element_a, false, true, fal
                                               is("e4m3", Element::e4m3), is("e5m2", Element::e5m2));
 inline constexpr ModifierSlot a_real =
     slot(field::element_a, false, true, false, is("f16", Element::f16), is("f32", Element::f32));
-// Factors of one type, both named.
+// Both factors have one type, and both are named.
 inline constexpr ModifierSlot ab_bytes =
     slot(field::element_a, false, true, false, is("s8.s8", Element::s8), is("u8.u8", Element::u8));
 inline constexpr ModifierSlot ab_nibbles =

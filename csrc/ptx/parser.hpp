@@ -28,7 +28,7 @@ struct RegisterType {
 };
 
 // A brace pair of a function's body, or the module itself.
-struct ScopeOfNames {
+struct NameScope {
     std::uint32_t parent = absent;
     std::uint64_t frame_at = 0;  // bytes of the frame in use where the scope opened
     std::unordered_map<std::string_view, Symbol> names;
@@ -245,7 +245,7 @@ class Parser {
     std::vector<Token> tokens_;
     std::size_t at_ = 0;
     Module module_;
-    std::vector<ScopeOfNames> scopes_;  // the first is the module's
+    std::vector<NameScope> scopes_;  // the first is the module's
     std::uint32_t scope_ = 0;
     std::uint64_t frame_at_ = 0;
     struct Prototype {

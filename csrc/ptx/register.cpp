@@ -3,8 +3,8 @@
 // knows of vectors.
 #include <utility>
 
+#include "ptx/operand_check.hpp"
 #include "ptx/parser.hpp"
-#include "ptx/verify.hpp"
 
 namespace cupola::ptx {
 namespace {
@@ -151,10 +151,10 @@ void Parser::emit(Function& f, const Instruction& like, std::string_view opcode,
                   const std::vector<Operand>& operands) {
     auto known = matched_.find(opcode);
     if (known == matched_.end()) known = matched_.emplace(opcode, match(opcode)).first;
-    const Surroundings here{module_, f, operands.data(),
+    const CheckContext here{module_, f, operands.data(),
                             static_cast<std::uint32_t>(operands.size())};
     for (const Candidate& c : known->second) {
-        if (!misfit(c, here).empty()) continue;
+        if (!check_operands(c, here).empty()) continue;
         Instruction i;
         i.form = c.form;
         i.type = c.type;

@@ -1,17 +1,30 @@
-// csrc/ptx/check.hpp - one instruction's operands against the constraints of one row.
+// csrc/ptx/operand_check.hpp - checks an instruction's operands against a row of the table.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "ptx/verify.hpp"
+#include "ptx/match.hpp"
+#include "ptx/matrix.hpp"
+#include "ptx/program.hpp"
 
 namespace cupola::ptx {
 
-// Each answer is empty where all is well; else it says what is wrong.
-class Check {
+struct CheckContext {
+    const Module& module;
+    const Function& function;
+    const Operand* operands;
+    std::uint32_t count;
+};
+
+// Returns an empty text if the operands fit the candidate's row, else the reason why not.
+std::string check_operands(const Candidate& candidate, const CheckContext& here);
+
+// Each check returns an empty text if it passes, else the reason.
+class OperandCheck {
   public:
-    Check(const Candidate& candidate, const Surroundings& here) : c_(candidate), here_(here) {}
+    OperandCheck(const Candidate& candidate, const CheckContext& here)
+        : c_(candidate), here_(here) {}
     std::string run() const;
 
   private:
@@ -46,7 +59,7 @@ class Check {
     std::string symbol(const Operand& o, Type type) const;
 
     const Candidate& c_;
-    const Surroundings& here_;
+    const CheckContext& here_;
 };
 
 }  // namespace cupola::ptx

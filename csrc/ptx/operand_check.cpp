@@ -1,8 +1,5 @@
-// csrc/ptx/verify.cpp - operands against the constraints of a row.
-#include "ptx/verify.hpp"
-
-#include "ptx/check.hpp"
-#include "ptx/matrix.hpp"
+// csrc/ptx/operand_check.cpp - operands against the constraints of a row.
+#include "ptx/operand_check.hpp"
 
 namespace cupola::ptx {
 namespace {
@@ -33,9 +30,24 @@ std::string wrong_register(const Operand& o, Type type) {
            std::string(name_of(type)) + " is wanted";
 }
 
+unsigned bits_of_special(Special special) {
+    switch (special) {
+        case Special::clock64:
+        case Special::globaltimer:
+        case Special::gridid:
+        case Special::current_graph_exec:
+        case Special::performance64:
+            return 64;
+        case Special::is_explicit_cluster:
+            return 1;
+        default:
+            return 32;
+    }
+}
+
 }  // namespace
 
-std::string Check::run() const {
+std::string OperandCheck::run() const {
     const Form& form = c_.form.form();
     unsigned written = 0;
     for (unsigned i = 0; i < form.operands.count; ++i)
@@ -73,7 +85,7 @@ std::string Check::run() const {
 }
 
 // An order is written with whom it is for, or neither is; atomics have both of their own.
-std::string Check::order() const {
+std::string OperandCheck::order() const {
     const std::string_view word = first_word();
     if (word != "ld" && word != "st" && word != "mbarrier") return {};
     const auto order = static_cast<Order>(field::order.get(c_.modifiers));
@@ -87,7 +99,7 @@ std::string Check::order() const {
 }
 
 // A number of registers, or of bytes in a line of the cache.
-std::string Check::immediate(const Operand& o) const {
+std::string OperandCheck::immediate(const Operand& o) const {
     if (o.kind != Kind::integer) return "an integer constant is wanted";
     const std::string_view word = first_word();
     if (word == "setmaxnreg" && (o.value < 24 || o.value > 256 || o.value % 8 != 0))
@@ -96,7 +108,7 @@ std::string Check::immediate(const Operand& o) const {
     return {};
 }
 
-std::string Check::one(OperandConstraint constraint, const Operand& o) const {
+std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) const {
     // The forms without a type of their own work on 32 bits, or on an address.
     const Type type = c_.type == Type::none ? Type::b32 : c_.type;
     switch (constraint) {
@@ -191,7 +203,7 @@ std::string Check::one(OperandConstraint constraint, const Operand& o) const {
 }
 
 // Registers that together hold a lane's part of a matrix.
-std::string Check::fragment(const Operand& o, Matrix of) const {
+std::string OperandCheck::fragment(const Operand& o, Matrix of) const {
     const MatrixForm form = matrix_form(c_.form, c_.modifiers);
     const Fragment wanted = fragment_of(form, of);
     const bool to =
@@ -208,7 +220,7 @@ std::string Check::fragment(const Operand& o, Matrix of) const {
     return {};
 }
 
-std::string Check::memory(const Operand& o) const {
+std::string OperandCheck::memory(const Operand& o) const {
     if (o.kind != Kind::memory) return "an address in [ ] is wanted";
     const bool opaque =
         o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none;
@@ -218,20 +230,20 @@ std::string Check::memory(const Operand& o) const {
 }
 
 // Registers of other types than the instruction's.
-bool Check::widens() const {
+bool OperandCheck::widens() const {
     const std::string_view word = first_word();
     return word == "ld" || word == "ldu" || word == "st" || word == "cvt";
 }
 
-std::string_view Check::first_word() const {
+std::string_view OperandCheck::first_word() const {
     const std::string_view mnemonic = c_.form.form().mnemonic;
     return mnemonic.substr(0, mnemonic.find('.'));
 }
 
 // match.all gives a 32-bit mask whatever the type; shfl gives its type.
-Type Check::result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type; }
+Type OperandCheck::result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type; }
 
-std::string Check::destination(const Operand& o, Type type, bool relaxed) const {
+std::string OperandCheck::destination(const Operand& o, Type type, bool relaxed) const {
     if (o.kind == Kind::sink) return {};
     if (o.kind != Kind::reg) return "a register is wanted";
     if (o.sum) return "a register is wanted, not the sum of one and a constant";
@@ -239,13 +251,13 @@ std::string Check::destination(const Operand& o, Type type, bool relaxed) const 
     return wrong_register(o, type);
 }
 
-std::string Check::pair(const Operand& o, Type type) const {
+std::string OperandCheck::pair(const Operand& o, Type type) const {
     if (o.second != absent && here_.function.registers[o.second] != Type::pred)
         return "the register behind '|' is no predicate";
     return destination(o, type, false);
 }
 
-std::string Check::source(const Operand& o, Type type, bool relaxed) const {
+std::string OperandCheck::source(const Operand& o, Type type, bool relaxed) const {
     switch (o.kind) {
         case Kind::reg:
             if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type)) return {};
@@ -275,19 +287,19 @@ std::string Check::source(const Operand& o, Type type, bool relaxed) const {
     }
 }
 
-std::string Check::pointer(const Operand& o) {
+std::string OperandCheck::pointer(const Operand& o) {
     if (o.kind == Kind::reg && (suits(o.type, Type::u64) || suits(o.type, Type::u32))) return {};
     return "a register that holds an address is wanted";
 }
 
-std::string Check::predicate(const Operand& o) {
+std::string OperandCheck::predicate(const Operand& o) {
     if (o.kind == Kind::reg && o.type == Type::pred) return {};
     if (o.kind == Kind::integer && o.value >= -1 && o.value <= 1) return {};  // -1: all bits
     if (o.kind == Kind::special && bits_of_special(static_cast<Special>(o.index)) == 1) return {};
     return "a predicate is wanted";
 }
 
-std::string Check::vector(const Operand& o, Type type, bool to) const {
+std::string OperandCheck::vector(const Operand& o, Type type, bool to) const {
     const unsigned wanted = field::vector.get(c_.modifiers);
     const unsigned count = wanted == 0 ? 1 : wanted;
     if (o.kind != Kind::vector) {
@@ -307,16 +319,16 @@ std::string Check::vector(const Operand& o, Type type, bool to) const {
     return {};
 }
 
-std::string Check::element(const Operand& o, Type type, bool to) const {
+std::string OperandCheck::element(const Operand& o, Type type, bool to) const {
     if (!moves()) return to ? destination(o, type, true) : source(o, type, true);
     if (o.kind != Kind::reg) return to ? destination(o, type, false) : source(o, type, false);
     return bytes_of(o.type) == bytes_of(type) ? "" : wrong_register(o, type);
 }
 
 // Elements that are moved are bits.
-bool Check::moves() const { return first_word() == "mov"; }
+bool OperandCheck::moves() const { return first_word() == "mov"; }
 
-std::string Check::pack(const Operand& o, Type type, bool to) const {
+std::string OperandCheck::pack(const Operand& o, Type type, bool to) const {
     if (o.kind != Kind::vector) return "a vector is wanted";
     if (o.count != 2 && o.count != 4) return "a vector of 2 or 4 is wanted";
     const unsigned bytes = bytes_of(type) / o.count;
@@ -330,7 +342,7 @@ std::string Check::pack(const Operand& o, Type type, bool to) const {
     return bytes == 0 ? "elements of less than 8 bits" : std::string();
 }
 
-std::string Check::symbol(const Operand& o, Type type) const {
+std::string OperandCheck::symbol(const Operand& o, Type type) const {
     if (o.kind == Kind::frame || o.kind == Kind::variable) {
         if (is_float(type)) return "an address where a float is wanted";
         const unsigned bytes = bytes_of(type);
@@ -345,23 +357,8 @@ std::string Check::symbol(const Operand& o, Type type) const {
     return source(o, type, false);
 }
 
-std::string misfit(const Candidate& candidate, const Surroundings& here) {
-    return Check(candidate, here).run();
-}
-
-unsigned bits_of_special(Special special) {
-    switch (special) {
-        case Special::clock64:
-        case Special::globaltimer:
-        case Special::gridid:
-        case Special::current_graph_exec:
-        case Special::performance64:
-            return 64;
-        case Special::is_explicit_cluster:
-            return 1;
-        default:
-            return 32;
-    }
+std::string check_operands(const Candidate& candidate, const CheckContext& here) {
+    return OperandCheck(candidate, here).run();
 }
 
 }  // namespace cupola::ptx

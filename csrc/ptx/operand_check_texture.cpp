@@ -1,5 +1,5 @@
-// csrc/ptx/verify_texture.cpp - operands of textures, surfaces and tensors.
-#include "ptx/check.hpp"
+// csrc/ptx/operand_check_texture.cpp - operands of textures, surfaces and tensors.
+#include "ptx/operand_check.hpp"
 
 namespace cupola::ptx {
 
@@ -7,9 +7,11 @@ namespace {
 using Kind = Operand::Kind;
 }
 
-Geometry Check::geometry() const { return static_cast<Geometry>(field::mode.get(c_.modifiers)); }
+Geometry OperandCheck::geometry() const {
+    return static_cast<Geometry>(field::mode.get(c_.modifiers));
+}
 
-std::string Check::fetched(const Operand& o, Type type) const {
+std::string OperandCheck::fetched(const Operand& o, Type type) const {
     if (o.kind != Kind::vector) return "a vector is wanted";
     if (o.second != absent && here_.function.registers[o.second] != Type::pred)
         return "the register behind '|' is no predicate";
@@ -17,7 +19,7 @@ std::string Check::fetched(const Operand& o, Type type) const {
 }
 
 // A register that holds a texture or the like, or a variable that is one.
-std::string Check::handle(const Operand& o, Opaque wanted) const {
+std::string OperandCheck::handle(const Operand& o, Opaque wanted) const {
     if (o.base == Kind::reg)
         return bytes_of(o.type) == 8 && !is_float(o.type) ? "" : "a register of 64 bits is wanted";
     if (o.base == Kind::variable) {
@@ -30,7 +32,7 @@ std::string Check::handle(const Operand& o, Opaque wanted) const {
 }
 
 // How texels are fetched is asked of samplers, which in unified mode are a part of textures.
-std::string Check::queried(const Operand& o) const {
+std::string OperandCheck::queried(const Operand& o) const {
     if (o.kind != Kind::memory) return "a texture or surface in [ ] is wanted";
     if (o.value != 0) return "an offset from a texture or surface";
     const auto query = static_cast<Query>(field::operation.get(c_.modifiers));
@@ -41,15 +43,15 @@ std::string Check::queried(const Operand& o) const {
     return handle(o, of_sampler || unnormalized ? Opaque::sampler : Opaque::texture);
 }
 
-unsigned Check::axes() const { return field::vector.get(c_.modifiers); }  // of a tensor
+unsigned OperandCheck::axes() const { return field::vector.get(c_.modifiers); }  // of a tensor
 
-bool Check::is_sampler(const Operand& o) const {
+bool OperandCheck::is_sampler(const Operand& o) const {
     return o.kind == Kind::variable
                ? here_.module.variables[o.index].opaque == Opaque::sampler
                : o.kind == Kind::reg && bytes_of(o.type) == 8 && !is_float(o.type);
 }
 
-std::string Check::tensor(const Operand& o) const {
+std::string OperandCheck::tensor(const Operand& o) const {
     if (o.kind != Kind::texel || o.count != 1 || o.base != Kind::reg || bytes_of(o.type) != 8)
         return "[register of 64 bits, {coordinates}] is wanted";
     const Operand& at = here_.function.operands[static_cast<std::size_t>(o.value)];
@@ -57,8 +59,8 @@ std::string Check::tensor(const Operand& o) const {
 }
 
 // A vector of so many as are written, of which the first count.
-std::string Check::row(const Operand& o, Type type, unsigned count, const char* what,
-                       unsigned written) const {
+std::string OperandCheck::row(const Operand& o, Type type, unsigned count, const char* what,
+                              unsigned written) const {
     if (o.kind != Kind::vector || o.count != written)
         return "a vector of " + std::to_string(written) + " " + what + " is wanted";
     for (unsigned n = 0; n < count; ++n) {
@@ -68,7 +70,7 @@ std::string Check::row(const Operand& o, Type type, unsigned count, const char* 
     return {};
 }
 
-std::string Check::texel(const Operand& o) const {
+std::string OperandCheck::texel(const Operand& o) const {
     if (o.kind != Kind::texel) return "[texture or surface, coordinates] is wanted";
     const bool surface = c_.form.form().types2.count == 0;
     std::string wrong = handle(o, surface ? Opaque::surface : Opaque::texture);
@@ -102,7 +104,7 @@ std::string Check::texel(const Operand& o) const {
 }
 
 // A vector for 3 axes is written with 4 elements.
-std::string Check::elements(const Operand& o, Type type, unsigned count) const {
+std::string OperandCheck::elements(const Operand& o, Type type, unsigned count) const {
     if (o.kind != Kind::vector && count == 1 && type == Type::s32) return source(o, type, false);
     return row(o, type, count, "elements", count == 3 ? 4 : count);
 }
