@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 35
 FOLDERS = [
-    "csrc/nvrtc", "docs/reference", "examples/cmake", "examples/cython_hello",
+    "csrc/nvrtc", "csrc/ptx", "docs/reference", "examples/cmake", "examples/cython_hello",
     "examples/nvrtc_saxpy", "examples/plugin", "examples/schedulers", "package/cupola/cmake",
     "tests/fuzz/standalone", "tests/ptx/toolkit", "tests/test_prose.py", "tools/prose.py",
 ]  # fmt: skip
@@ -54,12 +54,12 @@ SUBJECTS = {
     r"^(What|Whatever) (?!if\b)[^?]*$": "start with the noun that 'what' stands for",
 }
 OLD_NAMES = {
-    "Holdings": "RetainedByNode", "PlaceLock": "StripedLock", "ScopeOfNames": "Scope",
+    "Holdings": "RetainedByNode", "PlaceLock": "StripedLock", "ScopeOfNames": "NameScope",
     "Surroundings": "CheckContext", "call_slowly": "call_generic", "collect_lanes": "pack_lanes",
     "in_squares": "tiled", "is_queue": "is_not_capturing", "keep_all": "begin_deferred_release",
     "keep_no_more": "end_deferred_release", "limit_lanes": "update_reconvergence_pc",
     "line_up": "enqueue_group", "look_ahead": "register_cpu_code", "meant_by": "contains_any",
-    "misfit": "check_operands", "print_parts": "function_splitting",
+    "print_parts": "function_splitting",
     "print_rounds": "loop_batching", "spread_lanes": "unpack_lanes", "work_gate": "quiesce",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-// csrc/ptx/body.cpp - the statements of a function.
+// csrc/ptx/body.cpp - parses the statements of a function.
 #include <utility>
 
 #include "ptx/operand_check.hpp"
@@ -14,7 +14,7 @@ void Parser::open_scope() {
     scopes_.push_back(std::move(scope));
 }
 
-// Names stay for the labels, which are resolved at the end; the frame's bytes are used again.
+// The names stay, because labels are resolved at the end. The frame's bytes can be reused.
 void Parser::close_scope() {
     frame_at_ = scopes_[scope_].frame_at;
     scope_ = scopes_[scope_].parent;
@@ -27,9 +27,10 @@ void Parser::body(Function& f) {
     begin.line = f.line;
     for (const RegisterParameter& p : register_formals_) move_parameter(f, begin, p, true);
     do {
-        if (peek().kind == Token::Kind::end) fail(peek(), "'}' is missing at the end");
+        if (peek().kind == Token::Kind::end)
+            fail(peek(), "expected '}' before the end of the text");
         if (accept('{')) {
-            if (++depth > 200) fail(peek(), "braces nested more than 200 deep");
+            if (++depth > 200) fail(peek(), "braces are nested more than 200 deep");
             if (depth > 1) open_scope();
         } else if (accept('}')) {
             if (--depth > 0) close_scope();
@@ -80,13 +81,14 @@ void Parser::local_variable(Function& f, Space space) {
             d.variable.name = std::string(name);
             add_frame(f, name, d.variable, start);
             if (f.frame_bytes > 512 * 1024)
-                fail(start, "more than the 512 KiB of local memory that a thread has");
+                fail(start, "function '" + f.name +
+                                "' needs more than 512 KiB of local memory for each thread");
         }
     } while (accept(','));
     expect(';');
 }
 
-// A variable without a name.
+// Adds a variable without a name.
 std::uint32_t Parser::place_frame(Function& f, Variable variable) {
     variable.offset = (frame_at_ + variable.align - 1) / variable.align * variable.align;
     frame_at_ = variable.offset + variable.size;
@@ -106,7 +108,7 @@ std::uint32_t Parser::add_frame(Function& f, std::string_view name, Variable var
 void Parser::label(Function& f, const Token& name) {
     const auto index = static_cast<std::uint32_t>(f.labels.size());
     if (!scopes_[scope_].labels.emplace(name.text, index).second)
-        fail(name, "label '" + std::string(name.text) + "' stands twice");
+        fail(name, "label '" + std::string(name.text) + "' is defined twice");
     f.labels.push_back(static_cast<std::uint32_t>(f.code.size()));
 }
 
@@ -131,12 +133,12 @@ void Parser::instruction(Function& f) {
         i.guard_negated = accept('!');
         const Token& token = peek();
         i.guard = expect_register(f, "a predicate").index;
-        if (f.registers[i.guard] != Type::pred) fail(token, "a guard that is no predicate");
+        if (f.registers[i.guard] != Type::pred)
+            fail(token, "guard " + quoted(token) + " is not a predicate");
     }
     const Token& opcode = peek();
     if (opcode.kind != Token::Kind::word)
-        fail(opcode,
-             "an instruction is wanted, not '" + std::string(opcode.text.substr(0, 60)) + "'");
+        fail(opcode, "expected an instruction, got " + quoted(opcode));
     take();
     auto known = matched_.find(opcode.text);
     if (known == matched_.end()) known = matched_.emplace(opcode.text, match(opcode.text)).first;
@@ -160,10 +162,11 @@ void Parser::instruction(Function& f) {
         elements_in_memory(f, static_cast<Space>(field::space.get(candidates[0].modifiers)),
                            opcode);
     if (!indices_.empty() && word != "mov")
-        fail(opcode, "elements of arrays are for mov, ld and st");
+        fail(opcode,
+             std::string(word) + " cannot use an array element; load it with ld or mov first");
     std::string wrong;
     if (indices_.empty() && add_instruction(f, i, candidates, wrong)) return;
-    // An address with a constant, where a register is wanted: it is moved into one.
+    // variable + constant in place of a register: the address is moved into a register.
     const std::vector<Operand> written = operands_;
     const std::size_t made = made_.size();
     for (const unsigned bytes : {8u, 4u}) {

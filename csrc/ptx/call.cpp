@@ -1,5 +1,5 @@
-// csrc/ptx/call.cpp - calls, direct and through a register, the prototypes or targets of the
-// latter, and other names of functions.
+// csrc/ptx/call.cpp - direct and indirect calls, prototypes and targets of indirect calls, and
+// aliases of functions.
 #include <algorithm>
 #include <utility>
 
@@ -7,8 +7,8 @@
 
 namespace cupola::ptx {
 
-// call [(result, ...),] function [, (arguments)] - or, through a register that holds the function's
-// address: call [(result, ...),] register, [(arguments),] prototype, targets or table
+// Direct: call [(result, ...),] function [, (arguments)]. Indirect, through the address in a
+// register: call [(result, ...),] register, [(arguments),] prototype, targets or table.
 void Parser::call(Function& f, Instruction& i) {
     const Token& start = peek();
     Call c;
@@ -34,7 +34,8 @@ void Parser::call(Function& f, Instruction& i) {
         c.pointer = pointer->index;
         if (pointer->count != 1 || bytes_of(f.registers[c.pointer]) != 8 ||
             is_float(f.registers[c.pointer]))
-            fail(token, "a call through a register that has not 64 bits");
+            fail(token,
+                 "an indirect call needs an integer register of 64 bits, not " + quoted(token));
         expect(',');
         listed = at_mark('(');
         if (listed) {
@@ -44,19 +45,20 @@ void Parser::call(Function& f, Instruction& i) {
         to = indirect_callee(c, start);
     }
     expect(';');
-    // An open array may be left out, with the parentheses still there.
+    // The argument for an open array may be omitted, but not the parentheses.
     const bool open = !to.formals.empty() && to.formals.back()->unsized;
     if (open && listed && arguments.size() + 1 == to.formals.size())
         arguments.push_back({&token, {}, add_empty(f, *to.formals.back())});
     if (results.size() != to.results.size() || arguments.size() != to.formals.size())
-        fail(token,
-             "the arguments do not suit " + to.what + ": " + std::to_string(arguments.size()) +
-                 " arguments and " + std::to_string(results.size()) + " results, where it has " +
-                 std::to_string(to.formals.size()) + " and " + std::to_string(to.results.size()));
+        fail(token, "the arguments do not match " + to.what + ": expected " +
+                        std::to_string(to.formals.size()) + " arguments and " +
+                        std::to_string(to.results.size()) + " results, got " +
+                        std::to_string(arguments.size()) + " and " +
+                        std::to_string(results.size()));
     const std::uint64_t frame_at = frame_at_;
     c.results = pass(f, i, results, to.results, to.what, false);
     c.arguments = pass(f, i, arguments, to.formals, to.what, true);
-    frame_at_ = frame_at;  // what lies in registers has its place only for the call
+    frame_at_ = frame_at;  // copies of register arguments live only during the call
     std::vector<RegisterParameter> loads;
     for (std::size_t n = 0; n < results.size(); ++n) {
         const Operand& o = results[n].operand;
@@ -67,7 +69,7 @@ void Parser::call(Function& f, Instruction& i) {
     i.call = static_cast<std::uint32_t>(f.calls.size());
     f.calls.push_back(std::move(c));
     f.code.push_back(i);
-    // A result that goes to the call's own guard comes last.
+    // The guard is overwritten last, because it also guards the other loads.
     for (const bool guard : {false, true})
         for (const RegisterParameter& p : loads)
             if ((p.index == i.guard) == guard) move_parameter(f, i, p, true);
@@ -100,13 +102,14 @@ Parser::Actual Parser::actual(Function& f) {
     } else if (s && s->kind == Symbol::Kind::reg) {
         a.operand = s->count == 1 ? register_operand(f, s->index) : whole_vector(f, *s);
     } else {
-        fail(token, "an argument is a .param variable, a register or a constant, not '" +
-                        std::string(name) + "'");
+        fail(token, "expected a .param variable, a register or a constant as an argument, got " +
+                        quoted(token));
     }
     return a;
 }
 
-// Where each of them lies in the frame during the call; registers and constants are stored there.
+// The frame variable of each argument or result during the call. Stores registers and constants
+// there before the call.
 std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
                                         const std::vector<Actual>& given,
                                         const std::vector<const Variable*>& wanted,
@@ -116,7 +119,7 @@ std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
         const Actual& a = given[n];
         const Variable& formal = *wanted[n];
         check_actual(f, a, formal,
-                     "the arguments do not suit " + what + ": " +
+                     "the arguments do not match " + what + ": " +
                          (stores ? "argument " : "result ") + std::to_string(n + 1));
         if (a.frame != absent) {
             places.push_back(a.frame);
@@ -124,11 +127,12 @@ std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
             continue;
         }
         if (stores && a.operand.kind == Operand::Kind::sink)
-            fail(*a.token, "'_' stands for a result alone");
+            fail(*a.token, "'_' can replace a result, but not an argument");
         const bool constant =
             a.operand.kind != Operand::Kind::reg && a.operand.kind != Operand::Kind::vector;
         if (!stores && constant && a.operand.kind != Operand::Kind::sink)
-            fail(*a.token, "a result goes to a register or a .param variable");
+            fail(*a.token,
+                 "expected a register or a .param variable for a result, got " + quoted(*a.token));
         Variable v;
         v.space = Space::param;
         v.type = formal.type;
@@ -147,7 +151,7 @@ std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
     return places;
 }
 
-// An argument for an array that has none.
+// An empty argument for an open array.
 std::uint32_t Parser::add_empty(Function& f, const Variable& formal) {
     Variable v;
     v.space = Space::param;
@@ -157,11 +161,11 @@ std::uint32_t Parser::add_empty(Function& f, const Variable& formal) {
     return place_frame(f, std::move(v));
 }
 
-// By size: of which type the bits are, only instructions say. Linked texts may differ in more.
+// Compares sizes only, because linked texts may declare different types of one size.
 void Parser::check_actual(const Function& f, const Actual& a, const Variable& formal,
                           const std::string& what) const {
     const auto differs = [&](const std::string& is) {
-        fail(*a.token, what + " is " + is + " where " + written(formal) + " is declared");
+        fail(*a.token, what + ": expected " + written(formal) + ", got " + is);
     };
     const Operand& o = a.operand;
     if (a.frame != absent) {
@@ -204,7 +208,8 @@ void Parser::check_actual(const Function& f, const Actual& a, const Variable& fo
 
 Parser::Callee Parser::callee(std::uint32_t function, const Token& start) const {
     const Function& to = module_.functions[function];
-    if (to.entry) fail(start, "a kernel cannot be called", Error::Kind::unsupported_form);
+    if (to.entry)
+        fail(start, "kernel '" + to.name + "' cannot be called", Error::Kind::unsupported_form);
     Callee c;
     c.what = "function '" + to.name + "'";
     for (const std::uint32_t n : to.results) c.results.push_back(&to.frame[n]);
@@ -212,8 +217,8 @@ Parser::Callee Parser::callee(std::uint32_t function, const Token& start) const 
     return c;
 }
 
-// At the name of what says where the pointer leads: functions of some prototype, those of a list,
-// or those whose addresses a variable begins with.
+// Reads the last operand of an indirect call: a prototype, a .calltargets list, or a variable with
+// a table of functions.
 Parser::Callee Parser::indirect_callee(Call& c, const Token& start) {
     const Token& token = peek();
     const Symbol* s = find(expect_word("a .callprototype or .calltargets"));
@@ -222,7 +227,10 @@ Parser::Callee Parser::indirect_callee(Call& c, const Token& start) {
         return callee(module_.targets[c.targets][0], start);
     }
     if (!s || s->kind != Symbol::Kind::prototype)
-        fail(token, "a call through a register without a .callprototype or .calltargets",
+        fail(token,
+             quoted(token) +
+                 " is not a .callprototype, .calltargets or table of functions; an indirect "
+                 "call needs one",
              Error::Kind::unsupported_form);
     const Prototype& prototype = prototypes_[s->index];
     Callee to;
@@ -258,7 +266,7 @@ void Parser::call_targets(std::string_view name) {
         const Token& token = peek();
         const auto found = scopes_[0].names.find(expect_word("a function's name"));
         if (found == scopes_[0].names.end() || found->second.kind != Symbol::Kind::function)
-            fail(token, "'" + std::string(token.text) + "' is no function that was declared");
+            fail(token, quoted(token) + " is not a declared function");
         targets.push_back(found->second.index);
     } while (accept(','));
     expect(';');
@@ -267,7 +275,7 @@ void Parser::call_targets(std::string_view name) {
         fail(start, "'" + std::string(name) + "' is declared twice");
 }
 
-// The functions of a table that holds nothing else.
+// The functions of a variable that holds only function addresses.
 std::uint32_t Parser::targets_of(std::uint32_t variable, const Token& at) {
     const auto known = tables_.find(variable);
     if (known != tables_.end()) return known->second;
@@ -276,11 +284,11 @@ std::uint32_t Parser::targets_of(std::uint32_t variable, const Token& at) {
     for (const Relocation& r : table.relocations)
         if (r.function != absent && r.bytes == 8) functions.push_back(r.function);
     if (functions.empty() || functions.size() * 8 != table.init.size())
-        fail(at, "variable '" + table.name + "' is no table of functions");
+        fail(at, "variable '" + table.name + "' is not a table of functions");
     return tables_[variable] = add_targets(std::move(functions), at);
 }
 
-// Of which one stands for all where a call's arguments are looked at.
+// All targets must have the same layout of parameters: a call is checked against the first only.
 std::uint32_t Parser::add_targets(std::vector<std::uint32_t> functions, const Token& start) {
     std::sort(functions.begin(), functions.end());
     functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
@@ -288,12 +296,12 @@ std::uint32_t Parser::add_targets(std::vector<std::uint32_t> functions, const To
     for (const std::uint32_t n : functions)
         if (!alike(first, module_.functions[n]))
             fail(start, "function '" + module_.functions[n].name + "' has other parameters than '" +
-                            first.name + "'");
+                            first.name + "'; all targets of a call must agree");
     module_.targets.push_back(std::move(functions));
     return static_cast<std::uint32_t>(module_.targets.size() - 1);
 }
 
-// Whether parameters and results lie in the same places.
+// Whether parameters and results have the same layout.
 bool Parser::alike(const Function& a, const Function& b) {
     const auto agree = [&](const std::vector<std::uint32_t>& mine,
                            const std::vector<std::uint32_t>& its) {
@@ -305,34 +313,34 @@ bool Parser::alike(const Function& a, const Function& b) {
 }
 
 std::vector<Variable> Parser::prototype_list(bool results) {
-    Function of;  // of which nothing but the parameters is known
+    Function of;  // holds only the parameters
     std::vector<RegisterParameter> registers;
     const std::uint64_t frame_at = std::exchange(frame_at_, 0);
     const std::uint32_t scope = scope_;
     const Token& start = peek();
     expect('(');
     while (!at_mark(')')) {
-        open_scope();  // each may have the name _
+        open_scope();  // several may have the name _
         const std::uint32_t index = parameter(of, false, registers);
         scope_ = scope;
         if (of.frame[index].unsized && (results || !at_mark(')')))
-            fail(start, "only a function's last parameter may be an array without a size");
+            fail(start, "only the last parameter of a function can be an array without a size");
         if (!accept(',')) break;
     }
     expect(')');
     if (results && of.frame.size() > 1 && registers.size() != of.frame.size())
-        fail(start, "a function with several results has each of them in registers");
+        fail(start, "a function with several results must return each of them in a .reg parameter");
     frame_at_ = frame_at;
     return std::move(of.frame);
 }
 
-// .alias name, function: both are declared, and only the second one is defined.
+// .alias name, function: both must be declared, and only the function may be defined.
 void Parser::alias() {
     const auto declared = [&](const Token& at) {
         const auto found = scopes_[0].names.find(expect_word("a function's name"));
         if (found == scopes_[0].names.end() || found->second.kind != Symbol::Kind::function ||
             module_.functions[found->second.index].entry)
-            fail(at, "'" + std::string(at.text) + "' is no function that was declared");
+            fail(at, quoted(at) + " is not a declared function");
         return found->second.index;
     };
     const Token& name = peek();
@@ -340,16 +348,16 @@ void Parser::alias() {
     expect(',');
     std::uint32_t index = declared(peek());
     expect(';');
-    const auto known = aliases_.find(index);  // an alias itself
+    const auto known = aliases_.find(index);  // the function is an alias too
     if (known != aliases_.end()) index = known->second;
     const Function &mine = module_.functions[other], &its = module_.functions[index];
     if (!alike(mine, its))
         fail(name, "alias '" + mine.name + "' differs from function '" + its.name + "'");
     if (mine.defined || other == index || !aliases_.emplace(other, index).second)
-        fail(name, "function '" + mine.name + "' is defined already");
+        fail(name, "function '" + mine.name + "' is already defined");
 }
 
-// Nobody behind the parser knows the other names.
+// Replaces aliases by their functions; later stages do not see aliases.
 void Parser::resolve_aliases() {
     if (aliases_.empty()) return;
     const auto resolve = [&](std::uint32_t& function) {
@@ -359,7 +367,7 @@ void Parser::resolve_aliases() {
     for (const auto& [other, index] : aliases_) {
         const Function& mine = module_.functions[other];
         if (mine.defined)
-            fail_line(mine.line, "function '" + mine.name + "' is an alias, and defined");
+            fail_line(mine.line, "function '" + mine.name + "' is an alias and cannot have a body");
         module_.functions[index].address_taken |= mine.address_taken;
     }
     for (Function& f : module_.functions) {

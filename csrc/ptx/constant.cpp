@@ -1,4 +1,4 @@
-// csrc/ptx/constant.cpp - constant expressions: literals and operators, computed where they stand.
+// csrc/ptx/constant.cpp - evaluates constant expressions of literals and operators.
 #include <cstring>
 
 #include "ptx/parser.hpp"
@@ -6,9 +6,9 @@
 namespace cupola::ptx {
 namespace {
 
-constexpr unsigned deepest = 64;  // text is untrusted, and each level is a call
+constexpr unsigned deepest = 64;  // bounds the recursion: text is untrusted
 
-// Binary operators, those of more than one character first, and how closely each binds.
+// Binary operators and their precedence; those with more than one character come first.
 struct Binary {
     std::string_view text;
     unsigned level;
@@ -35,7 +35,7 @@ std::uint64_t bits_of(double value) {
 bool Parser::at_operator(std::string_view text) const {
     for (std::size_t n = 0; n < text.size(); ++n) {
         const Token& token = peek(n);
-        // Some characters of "<<" are marks of their own, which stand side by side.
+        // The lexer splits "<<" into two marks, which must be adjacent.
         if (token.text.size() != 1 || token.text[0] != text[n]) return false;
         if (n != 0 && token.text.data() != peek(n - 1).text.data() + 1) return false;
     }
@@ -61,10 +61,10 @@ bool Parser::at_constant(std::size_t ahead) const {
 
 std::int64_t Parser::constant_integer(const char* what) {
     const Token& token = peek();
-    if (!at_constant()) fail(token, std::string(what) + " is missing");
+    if (!at_constant()) fail(token, std::string("expected ") + what + ", got " + quoted(token));
     const Constant c = constant();
     if (c.kind != Token::Kind::integer)
-        fail(token, std::string(what) + " is an integer, not a floating-point constant");
+        fail(token, std::string("expected an integer as ") + what + ", got " + quoted(token));
     return static_cast<std::int64_t>(c.bits);
 }
 
@@ -82,13 +82,14 @@ Constant Parser::conditional(unsigned depth) {
     const Token& token = peek();
     const Constant condition = binary(1, depth);
     if (!at_mark('?')) return condition;
-    if (condition.kind != Token::Kind::integer) fail(token, "the condition of '?' is an integer");
+    if (condition.kind != Token::Kind::integer)
+        fail(token, "the condition of '?' must be an integer");
     take();
     Constant yes = conditional(depth + 1);
     expect(':');
     Constant no = conditional(depth + 1);
     if (yes.kind != Token::Kind::integer || no.kind != Token::Kind::integer)
-        fail(token, "'?' chooses between integers");
+        fail(token, "both values of '?' must be integers");
     Constant& chosen = condition.bits != 0 ? yes : no;
     chosen.is_unsigned = yes.is_unsigned || no.is_unsigned;
     return chosen;
@@ -106,7 +107,7 @@ Constant Parser::binary(unsigned level, unsigned depth) {
         if (!found || found->level < level) return left;
         const Token& token = peek();
         for (std::size_t n = 0; n < found->text.size(); ++n) take();
-        // What binds closer comes first; the level bounds this recursion.
+        // Operators of higher precedence are evaluated first; the level bounds this recursion.
         const Constant right = binary(found->level + 1, depth);
         left = combined(found->text, left, right, token);
     }
@@ -115,7 +116,8 @@ Constant Parser::binary(unsigned level, unsigned depth) {
 Constant Parser::unary(unsigned depth) {
     const Token& token = peek();
     if (depth >= deepest)
-        fail(token, "a constant expression nested more than " + std::to_string(deepest) + " deep");
+        fail(token,
+             "a constant expression is nested more than " + std::to_string(deepest) + " deep");
     Constant c;
     switch (token.kind) {
         case Token::Kind::integer:
@@ -142,10 +144,10 @@ Constant Parser::unary(unsigned depth) {
         default:
             break;
     }
-    fail(token, "an operand is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
+    fail(token, "expected an operand, got " + quoted(token));
 }
 
-// (expression), or a cast: (.s64) or (.u64) before what it converts.
+// (expression), or a cast: (.s64) or (.u64) before its operand.
 Constant Parser::parenthesis(unsigned depth) {
     take();
     if (at_directive(".s64") || at_directive(".u64")) {
@@ -167,7 +169,7 @@ Constant Parser::prefixed(unsigned depth) {
     const Token& token = take();
     const char mark = token.mark;
     if (mark != '-' && mark != '+' && mark != '~' && mark != '!')
-        fail(token, "an operand is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
+        fail(token, "expected an operand, got " + quoted(token));
     Constant c = unary(depth + 1);
     if (c.kind == Token::Kind::integer) {
         if (mark == '-') c.bits = ~c.bits + 1;
@@ -179,7 +181,7 @@ Constant Parser::prefixed(unsigned depth) {
     } else if (mark == '-') {
         c.bits ^= c.kind == Token::Kind::real ? std::uint64_t{1} << 63 : std::uint64_t{1} << 31;
     } else if (mark != '+') {
-        fail(token, std::string("'") + mark + "' before a floating-point constant");
+        fail(token, std::string("'") + mark + "' does not apply to a floating-point constant");
     }
     return c;
 }
@@ -187,8 +189,8 @@ Constant Parser::prefixed(unsigned depth) {
 Constant Parser::combined(std::string_view op, const Constant& a, const Constant& b,
                           const Token& at) const {
     if (a.kind == Token::Kind::single || b.kind == Token::Kind::single)
-        fail(at, "0f constants stand alone, not in an expression");
-    if (a.kind != b.kind) fail(at, "an integer and a floating-point constant in one expression");
+        fail(at, "a 0f constant cannot be part of an expression");
+    if (a.kind != b.kind) fail(at, "an expression cannot mix integer and floating-point constants");
     Constant c;
     if (a.kind == Token::Kind::real) {
         const double x = real_of(a.bits), y = real_of(b.bits);
@@ -216,12 +218,14 @@ Constant Parser::combined(std::string_view op, const Constant& a, const Constant
             else if (op == "!=")
                 c.bits = x != y;
             else
-                fail(at, op == "/" ? "a division by zero"
-                                   : "'" + std::string(op) + "' between floating-point constants");
+                fail(at, op == "/" ? "division by zero"
+                                   : "'" + std::string(op) +
+                                         "' does not apply to floating-point constants");
         }
         return c;
     }
-    // Integers have 64 bits; one that is unsigned makes the operation so, but for a shift's count.
+    // Integers have 64 bits. An operation is unsigned if an operand is; a shift count does not
+    // matter.
     const bool shift = op == "<<" || op == ">>";
     const bool is_unsigned = a.is_unsigned || (b.is_unsigned && !shift);
     const std::uint64_t x = a.bits, y = b.bits;
@@ -234,11 +238,11 @@ Constant Parser::combined(std::string_view op, const Constant& a, const Constant
     } else if (op == "*") {
         c.bits = x * y;
     } else if (op == "/" || op == "%") {
-        if (y == 0) fail(at, "a division by zero");
+        if (y == 0) fail(at, "division by zero");
         const bool divides = op == "/";
         if (is_unsigned)
             c.bits = divides ? x / y : x % y;
-        else if (sy == -1)  // the quotient of the smallest integer is none
+        else if (sy == -1)  // INT64_MIN / -1 overflows
             c.bits = divides ? ~x + 1 : 0;
         else
             c.bits = static_cast<std::uint64_t>(divides ? sx / sy : sx % sy);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint64_t largest = std::uint64_t{1} << 40;
 constexpr std::uint64_t largest_align = 16384;
-constexpr std::uint64_t most_names = 65536;  // by number: each is a variable, used or not
-constexpr std::size_t most_dimensions = 64;  // each may be a call of the parser's
+constexpr std::uint64_t most_names = 65536;  // x<n> creates n variables, used or not
+constexpr std::size_t most_dimensions = 64;  // bounds the recursion: text is untrusted
 
 }  // namespace
 
@@ -20,12 +20,14 @@ std::uint64_t Parser::constant_unsigned(const char* what) {
         take();
         return 32;
     }
-    if (peek().kind != Token::Kind::integer) fail(peek(), std::string(what) + " is missing");
+    if (peek().kind != Token::Kind::integer)
+        fail(peek(), std::string("expected ") + what + ", got " + quoted(peek()));
     return take().value;
 }
 
 Type Parser::fundamental_type() {
-    if (peek().kind != Token::Kind::directive) fail(peek(), "a type is missing");
+    if (peek().kind != Token::Kind::directive)
+        fail(peek(), "expected a type, got " + quoted(peek()));
     const Type type = type_named(peek().text.substr(1));
     if (type == Type::none || (type >= Type::bf16 && type <= Type::e5m2x2) || type == Type::u16x2 ||
         type == Type::s16x2)
@@ -35,7 +37,7 @@ Type Parser::fundamental_type() {
     return type;
 }
 
-// .texref and the like: true where it stands here.
+// Reads .texref, .samplerref or .surfref; false if none of them is next.
 bool Parser::opaque_type(Variable& v) {
     v.opaque = at_directive(".texref")       ? Opaque::texture
                : at_directive(".samplerref") ? Opaque::sampler
@@ -43,18 +45,20 @@ bool Parser::opaque_type(Variable& v) {
                                              : Opaque::none;
     if (v.opaque == Opaque::none) return false;
     if (v.opaque == Opaque::sampler && !module_.independent_samplers)
-        fail(peek(), ".samplerref is for .target texmode_independent");
+        fail(peek(), ".samplerref needs .target texmode_independent");
     take();
     v.type = Type::b64;
     return true;
 }
 
-// Behind .align. ptxas takes more than the largest, which is known to load on a GPU.
+// The value of .align. ptxas accepts larger values, but only up to `largest_align` is a module
+// known to load on a GPU.
 std::uint32_t Parser::alignment() {
     const Token& token = peek();
     const std::uint64_t align = constant_unsigned("an alignment");
     if (align == 0 || align > largest_align || (align & (align - 1)) != 0)
-        fail(token, "an alignment that is no power of two up to " + std::to_string(largest_align));
+        fail(token, "alignment " + std::to_string(align) + " is not a power of two up to " +
+                        std::to_string(largest_align));
     return static_cast<std::uint32_t>(align);
 }
 
@@ -63,7 +67,8 @@ void Parser::attributes(Variable& v) {
     expect('(');
     do {
         if (!at_directive(".managed"))
-            fail(peek(), "an attribute other than .managed", Error::Kind::unsupported_form);
+            fail(peek(), "attribute " + quoted(peek()) + " is not supported; expected .managed",
+                 Error::Kind::unsupported_form);
         take();
         v.managed = true;
     } while (accept(','));
@@ -93,15 +98,15 @@ Parser::Declared Parser::declaration(Space space, const Prefix& prefix) {
         } else if (v.type == Type::none) {
             const Token& token = peek();
             v.type = fundamental_type();
-            if (v.type == Type::pred) fail(token, "a predicate in memory");
+            if (v.type == Type::pred) fail(token, "a .pred variable must be a register");
             if (space == Space::param && (d.vector != 1 || v.type == Type::f16x2))
-                fail(token, "a vector in .param");
+                fail(token, "a .param variable cannot be a vector");
         } else if (at_directive(".ptr")) {
             take();
             if (at_directive(".global") || at_directive(".const") || at_directive(".shared") ||
                 at_directive(".local"))
                 take();
-            if (at_directive(".align")) {  // of what is pointed to
+            if (at_directive(".align")) {  // alignment of the target
                 take();
                 alignment();
             }
@@ -110,9 +115,9 @@ Parser::Declared Parser::declaration(Space space, const Prefix& prefix) {
         }
     }
     if (v.opaque != Opaque::none && d.vector != 1)
-        fail(peek(), "a vector of textures, samplers or surfaces");
+        fail(peek(), "textures, samplers and surfaces cannot be vectors");
     v.size = std::uint64_t{bytes_of(v.type)} * d.vector;
-    if (v.size > 16) fail(peek(), "a vector of more than 128 bits");
+    if (v.size > 16) fail(peek(), "a vector has more than 128 bits");
     v.align = align != 0 ? align : static_cast<std::uint32_t>(v.size);
     return d;
 }
@@ -126,13 +131,14 @@ void Parser::declare_name(Declared& d) {
         d.count = constant_unsigned("a count");
         expect('>');
         if (at_mark('[') || at_mark('='))
-            fail(peek(), "a number of variables is no array, and has no initialiser");
+            fail(peek(), "variables by number ('" + std::string(d.name) +
+                             "<n>') cannot be arrays or have an initialiser");
         return;
     }
     array_bounds(d);
 }
 
-// The names of what was declared, which live as long as the parser.
+// The declared names. They live as long as the parser.
 std::vector<std::string_view> Parser::names_of(const Declared& d, const Token& at) {
     if (!d.range) return {d.name};
     if (d.count > most_names || range_names_.size() + d.count > most_names)
@@ -145,19 +151,20 @@ std::vector<std::string_view> Parser::names_of(const Declared& d, const Token& a
     return names;
 }
 
-// A first bound of 0 is as one that is left open.
+// A first bound of 0 is the same as an omitted one.
 void Parser::array_bounds(Declared& d) {
     Variable& v = d.variable;
     while (at_mark('[')) {
         const Token& start = take();
         if (d.dims.size() == most_dimensions)
-            fail(start, "an array of more than " + std::to_string(most_dimensions) + " dimensions");
+            fail(start, "array '" + v.name + "' has more than " + std::to_string(most_dimensions) +
+                            " dimensions");
         v.array = true;
         std::uint64_t bound = 0;
         if (!at_mark(']') || !d.dims.empty()) bound = constant_unsigned("an array's size");
-        if (bound > largest) fail(start, "an array too large");
+        if (bound > largest) fail(start, "array '" + v.name + "' is too large");
         if (bound == 0 && !d.dims.empty())
-            fail(start, "array '" + v.name + "' has rows of no elements");
+            fail(start, "array '" + v.name + "' has a dimension of size 0; only the first can be");
         v.unsized |= bound == 0;
         d.dims.push_back(bound);
         expect(']');
@@ -179,8 +186,8 @@ void Parser::check_size(const Declared& d, const Token& at) const {
                                 : v.space == Space::param  ? 32764
                                                            : largest;
     if (v.size > limit)
-        fail(at, "variable '" + v.name + "' is larger than the " + std::to_string(limit) +
-                     " bytes there are");
+        fail(at, "variable '" + v.name + "' has " + std::to_string(v.size) +
+                     " bytes; the limit is " + std::to_string(limit));
 }
 
 void Parser::initialiser(Declared& d) {
@@ -188,11 +195,12 @@ void Parser::initialiser(Declared& d) {
     Variable& v = d.variable;
     if (v.opaque != Opaque::none) return skip_properties_of(d, 0);
     if (v.space != Space::global && v.space != Space::constant)
-        fail(start, "only .global and .const variables have initialisers");
-    if (v.external) fail(start, "an extern variable has no initialiser");
+        fail(start, "'" + v.name + "': only .global and .const variables can have an initialiser");
+    if (v.external) fail(start, "'" + v.name + "' is .extern and cannot have an initialiser");
     if (v.type == Type::f16 || v.type == Type::f16x2)
-        fail(start, "a variable of ." + std::string(name_of(v.type)) + " has no initialiser");
-    // The elements of a vector stand in braces, as those of a row do.
+        fail(start, "'" + v.name + "': a variable of ." + std::string(name_of(v.type)) +
+                        " cannot have an initialiser");
+    // The elements of a vector are in braces, like those of a row.
     if (d.vector > 1) d.dims.push_back(d.vector);
     if (d.dims.empty()) return initialise_one(d, 0);
     expect('{');
@@ -208,22 +216,21 @@ void Parser::resize_open(Declared& d, std::uint64_t rows, const Token& at) {
     }
 }
 
-// An array of textures has an array of their properties.
+// The initialiser of an array of textures is an array of properties.
 void Parser::skip_properties_of(const Declared& d, std::size_t depth) {
     if (depth == d.dims.size()) return skip_properties();
     expect('{');
     std::uint64_t count = 0;
     do {
         if (d.dims[depth] != 0 && count++ == d.dims[depth])
-            fail(peek(), "more values than '" + d.variable.name + "' holds");
+            fail(peek(), "too many values for '" + d.variable.name + "'");
         skip_properties_of(d, depth + 1);
     } while (accept(','));
     expect('}');
 }
 
-// { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }: what a texture is like, its binding
-// says, as with NVIDIA's compiler; fetches with samplers of their own, which this is for, are
-// refused.
+// { addr_mode_0 = clamp_to_border, filter_mode = linear, ... }. The properties have no effect: as
+// with NVIDIA's compiler, the binding of a texture determines them.
 void Parser::skip_properties() {
     static constexpr std::string_view names[] = {
         "filter_mode",
@@ -252,13 +259,13 @@ void Parser::skip_properties() {
         expect('=');
         const Token& value = take();
         if (value.kind != Token::Kind::integer && value.kind != Token::Kind::word)
-            fail(value, "no value of '" + std::string(name) + "'");
+            fail(value, "expected a value of '" + std::string(name) + "', got " + quoted(value));
     } while (accept(','));
     expect('}');
 }
 
-// Behind a '{', up to its '}'; where the values end. A row may be shorter than its dimension. As
-// ptxas has it, the next row's values then follow at once, and zeros stand at the end of the array.
+// Reads up to the '}' and returns the offset after the values. A row may be shorter than its
+// dimension. As in ptxas, the next row then follows directly, and the array ends with zeros.
 std::uint64_t Parser::initialise_level(Declared& d, std::size_t depth, std::uint64_t from) {
     const Token& brace = peek();
     const bool of_vector = d.vector > 1 && depth + 1 == d.dims.size();
@@ -268,7 +275,7 @@ std::uint64_t Parser::initialise_level(Declared& d, std::size_t depth, std::uint
     while (!empty) {
         const Token& token = peek();
         if (!open && count == d.dims[depth])
-            fail(token, "more values than '" + d.variable.name + "' holds");
+            fail(token, "too many values for '" + d.variable.name + "'");
         if (depth + 1 < d.dims.size()) {
             expect('{');
             at = initialise_level(d, depth + 1, at);
@@ -282,8 +289,8 @@ std::uint64_t Parser::initialise_level(Declared& d, std::size_t depth, std::uint
     expect('}');
     if (open) resize_open(d, count, brace);
     if (of_vector && count != d.vector)
-        fail(brace,
-             "a vector of '" + d.variable.name + "' has " + std::to_string(d.vector) + " values");
+        fail(brace, "expected " + std::to_string(d.vector) + " values in a vector of '" +
+                        d.variable.name + "', got " + std::to_string(count));
     return at;
 }
 
@@ -291,7 +298,7 @@ void Parser::initialise_one(Declared& d, std::uint64_t at) {
     Variable& v = d.variable;
     const unsigned bytes = bytes_of(v.type);
     const Token& token = peek();
-    if (!v.unsized && at + bytes > v.size) fail(token, "more values than '" + v.name + "' holds");
+    if (!v.unsized && at + bytes > v.size) fail(token, "too many values for '" + v.name + "'");
     if (v.init.size() < at + bytes) v.init.resize(at + bytes);
     const bool masked = token.kind == Token::Kind::integer && peek(1).kind == Token::Kind::mark &&
                         peek(1).mark == '(';
@@ -309,9 +316,11 @@ void Parser::initialise_one(Declared& d, std::uint64_t at) {
     if (c.kind == Token::Kind::integer) {
         const auto whole = static_cast<std::int64_t>(bits);
         value = c.is_unsigned ? static_cast<double>(bits) : static_cast<double>(whole);
-        if (is_float(v.type)) fail(token, "an integer constant in a floating-point variable");
+        if (is_float(v.type))
+            fail(token,
+                 "expected a floating-point constant in '" + v.name + "', got " + quoted(token));
     } else if (!is_float(v.type) && !is_bits(v.type)) {
-        fail(token, "a floating-point constant in an integer variable");
+        fail(token, "expected an integer constant in '" + v.name + "', got " + quoted(token));
     }
     const bool single =
         v.type == Type::f32 || (v.type == Type::b32 && c.kind == Token::Kind::single);
@@ -337,7 +346,8 @@ void Parser::initialise_address(Declared& d, std::uint64_t at) {
         const Token& token = take();
         const std::uint64_t mask = token.value;
         while (r.shift < 56 && (mask >> r.shift & 1) == 0) r.shift += 8;
-        if (mask != std::uint64_t{0xff} << r.shift) fail(token, "a mask that is not of one byte");
+        if (mask != std::uint64_t{0xff} << r.shift)
+            fail(token, "mask " + quoted(token) + " does not select one byte");
         expect('(');
     }
     const Token& token = peek();
@@ -353,7 +363,7 @@ void Parser::initialise_address(Declared& d, std::uint64_t at) {
     if (found == scopes_[0].names.end()) fail(token, "unknown name '" + std::string(name) + "'");
     if (found->second.kind == Symbol::Kind::function) {
         if (r.bytes != 8 && !(masked && r.bytes == 1))
-            fail(token, "an address in less than 8 bytes");
+            fail(token, "'" + v.name + "' cannot hold an address; use a type of 64 bits");
         r.function = found->second.index;
         take_address(r.function);
         v.relocations.push_back(r);
@@ -361,8 +371,10 @@ void Parser::initialise_address(Declared& d, std::uint64_t at) {
     }
     const Variable& to = module_.variables[found->second.index];
     if (to.space != Space::global && to.space != Space::constant)
-        fail(token, "'" + to.name + "' has no address that a variable can hold");
-    if (r.bytes != 8 && !(masked && r.bytes == 1)) fail(token, "an address in less than 8 bytes");
+        fail(token, "'" + to.name +
+                        "' is not in .global or .const, so an initialiser cannot hold its address");
+    if (r.bytes != 8 && !(masked && r.bytes == 1))
+        fail(token, "'" + v.name + "' cannot hold an address; use a type of 64 bits");
     r.variable = found->second.index;
     v.relocations.push_back(r);
 }

@@ -1,5 +1,5 @@
-// csrc/ptx/device_runtime.cpp - functions of CUDA's device runtime that cooperative groups call, as
-// PTX. A module that declares one and does not define it is read together with it.
+// csrc/ptx/device_runtime.cpp - functions of CUDA's device runtime that cooperative groups call,
+// as PTX. They are parsed together with a module that declares but does not define them.
 #include "ptx/device_runtime.hpp"
 
 namespace cupola::ptx {
@@ -9,9 +9,9 @@ struct Known {
     std::string_view name, text;
 };
 
-// The handle of a grid is the address of what its blocks count each other in: its size, and behind
-// it the barrier, whose top bit turns over when the last block has come. %envreg1 and %envreg2 hold
-// that address, which is 0 in a grid that was not launched as a cooperative one.
+// A grid's handle is the address of its size and, after it, its barrier. The top bit of the barrier
+// flips when the last block arrives. %envreg1 and %envreg2 hold the address; it is 0 if the launch
+// is not cooperative.
 #define BARRIER                                                                                 \
     "{ .reg .pred p, q; .reg .b32 n, m, o, x; .reg .b64 h; ld.param.b64 h, [handle];"           \
     " setp.eq.u64 p, h, 0; @p trap; barrier.sync 0;"                                            \
@@ -27,7 +27,7 @@ struct Known {
 
 constexpr Known functions[] = {
     {"cudaCGGetIntrinsicHandle",
-     // 1: a grid. Another scope has no handle.
+     // Scope 1 is a grid. Another scope has no handle.
      ".func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope)"
      "{ .reg .pred p; .reg .b32 s, low, high; .reg .b64 h; ld.param.b32 s, [scope];"
      " mov.u32 high, %envreg1; mov.u32 low, %envreg2; mov.b64 h, {low, high};"

@@ -1,4 +1,5 @@
-// csrc/ptx/device_runtime.hpp - CUDA's device runtime, as far as cooperative groups call it.
+// csrc/ptx/device_runtime.hpp - the functions of CUDA's device runtime that cooperative groups
+// call.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace cupola::ptx {
 
-// Definitions of those functions that the module declares and does not define.
+// PTX definitions of the functions that the module declares but does not define.
 std::vector<Piece> device_runtime(const Module& module);
 
 }  // namespace cupola::ptx

@@ -1,5 +1,5 @@
-// csrc/ptx/element.cpp - elements of arrays as operands, and variables with a constant added where
-// a register is wanted. Both become instructions of the parser's own before the one at hand.
+// csrc/ptx/element.cpp - array elements as operands, and variable + constant as a register operand.
+// The parser inserts instructions that compute both before the current one.
 #include "ptx/parser.hpp"
 
 namespace cupola::ptx {
@@ -11,7 +11,7 @@ std::int64_t product(std::int64_t a, unsigned bytes) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * bytes);
 }
 
-// Whether an access of the space reaches the variable by its name.
+// Whether an access to this state space can name the variable.
 bool lies_in(const Variable& v, bool in_frame, Space space) {
     if (space == Space::generic || space == v.space) return true;
     if (space == Space::cluster_shared) return v.space == Space::shared;
@@ -21,12 +21,12 @@ bool lies_in(const Variable& v, bool in_frame, Space space) {
 
 }  // namespace
 
-// variable[constant], variable[register] or variable[register + constant]. As ptxas counts, an
-// element is a scalar, also of a vector or of a row.
+// variable[constant], variable[register] or variable[register + constant]. As in ptxas, the index
+// counts scalars, also in an array of vectors or of rows.
 void Parser::element(Function& f, Operand& o, const Token& at) {
     const Variable& v = o.kind == Kind::frame ? f.frame[o.index] : module_.variables[o.index];
     if (!v.array || v.opaque != Opaque::none)
-        fail(at, "'" + v.name + "' is no array whose elements have addresses");
+        fail(at, "'" + v.name + "' is not an array, so it has no elements");
     take();
     Index index;
     index.operand = operands_.size();
@@ -40,15 +40,18 @@ void Parser::element(Function& f, Operand& o, const Token& at) {
         index.from = register_operand(f, s.index);
         const unsigned bytes = bytes_of(index.from.type);
         if (is_float(index.from.type) || (bytes != 2 && bytes != 4 && bytes != 8))
-            fail(token, "an index is a constant or a register of 16, 32 or 64 bits");
+            fail(token,
+                 "expected a constant or an integer register of 16, 32 or 64 bits as an index, "
+                 "got " +
+                     quoted(token));
         if (accept('+')) index.constant = constant_integer("a constant to add");
         indices_.push_back(index);
     }
     expect(']');
 }
 
-// Of a load or store in the space: the element itself, not its address. Behind a register the
-// variable's own space is no longer known.
+// For a load or store: the operand is the element, not its address. The space is checked here
+// because an address in a register has lost it.
 void Parser::elements_in_memory(Function& f, Space space, const Token& at) {
     for (std::size_t n = 0; n < operands_.size(); ++n) {
         if (!operands_[n].element) continue;
@@ -56,7 +59,7 @@ void Parser::elements_in_memory(Function& f, Space space, const Token& at) {
         const std::uint32_t index = operands_[n].index;
         const Variable& v = in_frame ? f.frame[index] : module_.variables[index];
         if (!lies_in(v, in_frame, space))
-            fail(at, "'" + v.name + "' does not lie in the space that is accessed");
+            fail(at, "'" + v.name + "' is not in the state space of the instruction");
         Operand o = address_sum(f, n, 0);
         o.base = o.kind;
         o.kind = Kind::memory;
@@ -66,7 +69,7 @@ void Parser::elements_in_memory(Function& f, Space space, const Token& at) {
     indices_.clear();
 }
 
-// Others to registers of so many bytes; false where there is none that may be one.
+// Moves addresses into registers of `bytes` bytes; false if no operand needs it.
 bool Parser::address_sums(Function& f, unsigned bytes) {
     bool any = false;
     for (std::size_t n = 0; n < operands_.size(); ++n) {
@@ -85,7 +88,7 @@ bool Parser::has_index(std::size_t operand) const {
     return false;
 }
 
-// The address of an operand in a register; with 0 bytes, as it stands where that does.
+// The address of an operand in a register. If `bytes` is 0, an address without an index is kept.
 Operand Parser::address_sum(Function& f, std::size_t operand, unsigned bytes) {
     Operand address = operands_[operand];
     address.sum = address.element = false;
@@ -98,7 +101,7 @@ Operand Parser::address_sum(Function& f, std::size_t operand, unsigned bytes) {
     Operand base = new_register(f, type);
     made_.push_back({narrow ? "mov.u32" : "mov.u64", {base, address}});
     if (index) {
-        // The byte offset has 32 bits, whatever the register has, and no sign.
+        // The byte offset is unsigned and has 32 bits, for any width of the register.
         Operand from = index->from;
         const unsigned width = bytes_of(from.type);
         if (width != 4) {

@@ -1,4 +1,4 @@
-// csrc/ptx/error.hpp - the one error that reading PTX can end in.
+// csrc/ptx/error.hpp - the exception that the PTX front end throws.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace cupola::ptx {
 struct Error : std::runtime_error {
     enum class Kind {
         invalid,               // not PTX: syntax, names, types
-        unsupported_form,      // PTX, of a form which is not in the instruction table
-        unsupported_version,   // PTX of a version nobody here has read about
+        unsupported_form,      // PTX, but the instruction table has no such form
+        unsupported_version,   // a PTX version that this front end does not know
         unresolved_extern,     // a function or variable that no module defines
         duplicate_definition,  // a name that two linked texts define
     };
@@ -26,7 +26,7 @@ struct Error : std::runtime_error {
 
     Kind kind;
     std::uint32_t line;   // from 1
-    std::string text;     // that line, without surrounding blanks, at most 200 bytes
+    std::string text;     // that line without leading and trailing blanks, at most 200 bytes
     std::string message;  // without line and text
 };
 

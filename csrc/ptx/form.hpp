@@ -1,4 +1,4 @@
-// csrc/ptx/form.hpp - what a row of the instruction table is.
+// csrc/ptx/form.hpp - a row of the instruction table: one form of an instruction.
 #pragma once
 
 #include <cstddef>
@@ -9,45 +9,45 @@
 
 namespace cupola::ptx {
 
-// What may stand at one operand's place. T and T2 are the instruction's first and second type.
+// The operands that a position accepts. T and T2 are the instruction's first and second type.
 enum class OperandConstraint : std::uint8_t {
     d,        // destination register of T
     dw,       // destination twice as wide as T
     d32,      // destination of 32 bits
-    dr,       // destination of T, whose register may be wider
+    dr,       // destination of T; the register may be wider
     p,        // destination predicate
     pq,       // destination predicates p|q
-    dp,       // destination d|p, the predicate being optional
+    dp,       // destination d|p; the predicate is optional
     a,        // source of T, register or constant
     aw,       // source twice as wide as T
     a2,       // source of T2
-    ar2,      // source of T2, whose register may be wider
+    ar2,      // source of T2; the register may be wider
     w,        // source of 32 bits
     h,        // source of 16 bits
     np,       // source predicate, may be negated
     imm,      // integer constant
     number,   // floating-point constant
-    vd,       // destination of 32 bits, or parts of it that a selector names
+    vd,       // destination of 32 bits, or the parts that a selector names
     tensor,   // [tensor map, {coordinates}]
-    shift,    // source vector of 16 bits, one for each of a tensor's axes but the first and last
+    shift,    // source vector of 16 bits, one for each axis of a tensor except the first and last
     va,       // source of 32 bits, or parts of it; may be negated
     m,        // memory [address]
-    dv,       // destination register or vector of T, registers may be wider
-    av,       // source register or vector of T, registers may be wider
+    dv,       // destination register or vector of T; registers may be wider
+    av,       // source register or vector of T; registers may be wider
     dpack,    // destination vector that T is unpacked into
     apack,    // source vector that T is packed from
     address,  // source of T: register, or the address of a variable
     label,
     targets,   // a list of labels
-    fetched,   // destination vector of T that a texel goes to, with a predicate behind it or none
+    fetched,   // destination vector of T for a texel, optionally followed by a predicate
     texel,     // [texture or surface, coordinates of T2]
     opaque,    // [texture or surface]
     gradient,  // source vector of f32, one for each axis
-    offsets,   // source vector of s32, likewise
-    cc_in,     // condition code, not written out
+    offsets,   // source vector of s32, one for each axis
+    cc_in,     // condition code; implicit in the text
     cc_out,
-    fd,  // fragment of a matrix: destination D, or what is loaded
-    fa,  // of the factor A, or what is stored
+    fd,  // matrix fragment: destination D, or the loaded matrix
+    fa,  // matrix fragment: factor A, or the stored matrix
     fb,
     fc,
     md,  // descriptor of a matrix in shared memory
@@ -67,7 +67,7 @@ struct ModifierSlots {
 };
 
 struct Form {
-    std::string_view mnemonic;  // with the dotted words that belong to it: "bar.warp.sync"
+    std::string_view mnemonic;  // with its fixed dotted words: "bar.warp.sync"
     ModifierSlots slots;
     Types types, types2;
     OperandConstraints operands;

@@ -19,12 +19,13 @@ void Parser::function(const Prefix& prefix, bool entry) {
     register_results_.clear();
     if (!entry && at_mark('(')) parameters(f, f.results, false, register_results_);
     if (f.results.size() > 1 && register_results_.size() != f.results.size())
-        fail(peek(), "a function with several results has each of them in registers");
+        fail(peek(),
+             "a function with several results must return each of them in a .reg parameter");
     const Token& name = peek();
     f.name = std::string(expect_name("a function's name"));
     if (at_mark('(')) parameters(f, f.formals, entry, register_formals_);
     const std::uint64_t after_formals = frame_at_;
-    if (entry) frame_at_ = 0;  // an entry's parameters lie in a bank of their own
+    if (entry) frame_at_ = 0;  // an entry's parameters are in a separate bank
     f.frame_bytes = entry ? 0 : after_formals;
     head_directives(f);
     const std::uint32_t index = declare_function(f, name);
@@ -32,9 +33,11 @@ void Parser::function(const Prefix& prefix, bool entry) {
         close_scope();
         return;
     }
-    if (!at_mark('{')) fail(peek(), "'{' or ';' is missing behind the head of a function");
+    if (!at_mark('{'))
+        fail(peek(),
+             "expected '{' or ';' after the head of '" + f.name + "', got " + quoted(peek()));
     if (module_.functions[index].defined) fail(name, "'" + f.name + "' is defined twice");
-    if (prefix.external) fail(name, "'" + f.name + "' is .extern, and defined here");
+    if (prefix.external) fail(name, "'" + f.name + "' is .extern and cannot have a body");
     f.defined = true;
     body(f);
     close_scope();
@@ -42,13 +45,13 @@ void Parser::function(const Prefix& prefix, bool entry) {
     module_.functions[index] = std::move(f);
 }
 
-// Also of a kernel: a value to compare and to keep, which is not called.
+// A kernel's address can be taken too, but not called.
 void Parser::take_address(std::uint32_t function) {
     module_.functions[function].address_taken = true;
 }
 
-// An open array of a function's formals is as long as the longest argument that a call of the
-// module passes to one; what lies behind it in the frame moves.
+// An open array parameter gets the size of the longest argument that any call in the module passes
+// to an open array. The variables after it in the frame move.
 void Parser::place_open_formals() {
     if (open_bytes_ == 0) return;
     for (Function& f : module_.functions) {
@@ -89,28 +92,28 @@ std::uint32_t Parser::declare_function(Function& f, const Token& name) {
     return next;
 }
 
-// Calls are checked against the declaration and made to the definition.
+// Calls are checked against the declaration, so the definition must match it.
 void Parser::check_declaration(const Function& f, const Function& before, const Token& at) const {
     const std::string what = (f.entry ? "kernel '" : "function '") + f.name + "' differs from ";
     const std::string line = "its declaration on line " + std::to_string(before.line);
     const auto compare = [&](const std::vector<std::uint32_t>& mine,
                              const std::vector<std::uint32_t>& earlier, const char* part) {
         if (mine.size() != earlier.size())
-            fail(at, what + line + ": " + std::to_string(mine.size()) + " " + part +
-                         "s here, and " + std::to_string(earlier.size()) + " there");
+            fail(at, what + line + ": " + std::to_string(mine.size()) + " " + part + "s here, " +
+                         std::to_string(earlier.size()) + " there");
         for (std::size_t n = 0; n < mine.size(); ++n) {
             const std::string here = written(f.frame[mine[n]]);
             const std::string there = written(before.frame[earlier[n]]);
             if (here != there)
                 fail(at, what + line + ": " + part + " " + std::to_string(n + 1) + " is " + here +
-                             " here, and " + there + " there");
+                             " here, " + there + " there");
         }
     };
     compare(f.formals, before.formals, "parameter");
     compare(f.results, before.results, "result");
 }
 
-// A parameter's space, alignment, type and size, as a declaration has them.
+// A parameter's space, alignment, type and size, as a declaration spells them.
 std::string Parser::written(const Variable& v) {
     const std::uint64_t element = std::max(bytes_of(v.type), 1u);
     std::string text = v.in_register ? ".reg" : ".param";
@@ -128,10 +131,10 @@ void Parser::parameters(Function& f, std::vector<std::uint32_t>& list, bool entr
     while (!at_mark(')')) {
         const Token& token = peek();
         if (!list.empty() && f.frame[list.back()].unsized)
-            fail(token, "an array without a size is a function's last parameter");
+            fail(token, "only the last parameter can be an array without a size");
         list.push_back(parameter(f, entry, registers));
         if (f.frame[list.back()].unsized && (entry || &list == &f.results))
-            fail(token, "only a function's last parameter may be an array without a size");
+            fail(token, "only the last parameter of a function can be an array without a size");
         if (!accept(',')) break;
     }
     expect(')');
@@ -147,24 +150,29 @@ std::uint32_t Parser::parameter(Function& f, bool entry,
         index = registers.back().frame;
     } else {
         if (!at_directive(".param"))
-            fail(start, entry ? "a parameter of a kernel lies in .param"
-                              : "a parameter lies in .param or in .reg");
+            fail(start, (entry ? "expected .param before a parameter of a kernel, got "
+                               : "expected .param or .reg before a parameter, got ") +
+                            quoted(start));
         take();
         Declared d = declaration(Space::param, {});
         const Token& name = peek();
         declare_name(d);
-        if (d.range) fail(name, "a parameter has no number of names");
-        if (d.dims.size() > 1) fail(name, "a parameter is an array of one dimension at most");
+        if (d.range)
+            fail(name, "'" + std::string(d.name) +
+                           "' cannot be declared by number; declare each parameter");
+        if (d.dims.size() > 1)
+            fail(name, "parameter '" + std::string(d.name) + "' has more than one dimension");
         if (!d.variable.unsized) check_size(d, start);
         if (d.variable.size > limit)
-            fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
+            fail(start, "the parameters are larger than " + std::to_string(limit) + " bytes");
         if (!entry && d.variable.align > 128)
-            fail(start, "a function's parameter is aligned to 128 bytes at most");
+            fail(start,
+                 "the alignment of parameter '" + std::string(d.name) + "' is larger than 128");
         d.variable.name = std::string(d.name);
         index = add_frame(f, d.name, std::move(d.variable), start);
     }
     if (frame_at_ > limit)
-        fail(start, "parameters of more than " + std::to_string(limit) + " bytes");
+        fail(start, "the parameters are larger than " + std::to_string(limit) + " bytes");
     return index;
 }
 
@@ -177,7 +185,7 @@ void Parser::head_directives(Function& f) {
         if (!f.entry) {
             if (token.text == ".noreturn") continue;
             if (token.text != ".abi_preserve" && token.text != ".abi_preserve_control")
-                fail(token, "directive " + std::string(token.text) + " is for kernels",
+                fail(token, "directive " + std::string(token.text) + " applies only to kernels",
                      Error::Kind::unsupported_form);
             constant_unsigned("a number of registers");
         } else if (token.text == ".maxntid") {
@@ -198,7 +206,7 @@ void Parser::head_directives(Function& f) {
             dimensions(sizes);
             f.min_blocks = sizes[0];
         } else if (token.text == ".maxnctapersm") {
-            dimensions(sizes);  // an old name of what is a wish
+            dimensions(sizes);  // an obsolete hint without effect
         } else {
             fail(token, "directive " + std::string(token.text) + " is not supported",
                  Error::Kind::unsupported_form);
@@ -213,7 +221,9 @@ void Parser::dimensions(std::uint32_t (&out)[3]) {
     for (unsigned i = 0; i < 3; ++i) {
         const Token& token = peek();
         const std::uint64_t value = constant_unsigned("a size");
-        if (value == 0 || value > 0x7fffffff) fail(token, "a size out of range");
+        if (value == 0 || value > 0x7fffffff)
+            fail(token,
+                 "size " + std::to_string(value) + " is out of range; expected 1 to 2147483647");
         out[i] = static_cast<std::uint32_t>(value);
         if (!accept(',')) return;
     }

@@ -1,4 +1,4 @@
-// csrc/ptx/lexer.cpp - PTX text to tokens.
+// csrc/ptx/lexer.cpp - splits PTX text into tokens.
 #include "ptx/lexer.hpp"
 
 #include <cstdlib>
@@ -81,7 +81,7 @@ class Lexer {
                 return;
             }
         }
-        fail("a comment is not closed");
+        fail("a comment is not closed; expected */");
     }
 
     Token make(Token::Kind kind, const char* from, std::uint64_t value = 0) const {
@@ -101,14 +101,15 @@ class Lexer {
         }
         if (c == '"') return quoted();
         if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126)
-            fail("a byte that is no PTX");
+            fail("unexpected byte " + std::to_string(static_cast<unsigned char>(c)) +
+                 " in PTX text");
         ++at_;
         Token token = make(Token::Kind::mark, from);
         token.mark = c;
         return token;
     }
 
-    // A word takes in its dotted parts: add.rn.f32, %tid.x, ld.global.L1::evict_last.
+    // A word includes its dotted parts: add.rn.f32, %tid.x, ld.global.L1::evict_last.
     Token word() {
         const char* from = at_;
         for (; at_ != end_; ++at_) {
@@ -129,7 +130,7 @@ class Lexer {
             if (*at_ == '\n') break;
             if (*at_ == '\\' && peek(1) != '\0') ++at_;
         }
-        if (at_ == end_ || *at_ != '"') fail("a string is not closed");
+        if (at_ == end_ || *at_ != '"') fail("a string is not closed; expected '\"'");
         ++at_;
         return make(Token::Kind::string, from);
     }
@@ -161,11 +162,11 @@ class Lexer {
     }
 
     Token finish(Token token) const {
-        if (at_ != end_ && is(*at_, letter | digit)) fail("a malformed number");
+        if (at_ != end_ && is(*at_, letter | digit)) fail("malformed number");
         return token;
     }
 
-    // Exactly `count` digits, or at least one where count is 0.
+    // Exactly `count` digits, or at least one if `count` is 0.
     std::uint64_t digits_of(unsigned base, unsigned count) {
         std::uint64_t value = 0;
         unsigned seen = 0;
@@ -175,10 +176,10 @@ class Lexer {
             const unsigned v = c <= '9' ? static_cast<unsigned>(c - '0')
                                         : static_cast<unsigned>((c | 32) - 'a' + 10);
             if (v >= base) break;
-            if (value > (~std::uint64_t{0} - v) / base) fail("a number beyond 64 bits");
+            if (value > (~std::uint64_t{0} - v) / base) fail("a number does not fit 64 bits");
             value = value * base + v;
         }
-        if (seen == 0 || (count != 0 && seen != count)) fail("a malformed number");
+        if (seen == 0 || (count != 0 && seen != count)) fail("malformed number");
         return value;
     }
 
@@ -192,10 +193,10 @@ class Lexer {
             while (ahead != end_ && is(*ahead, digit)) ++ahead;
         }
         const std::string copy(from, ahead);
-        if (copy.size() > 400) fail("a number of too many digits");
+        if (copy.size() > 400) fail("a number has more than 400 digits");
         char* stop = nullptr;
         const double value = std::strtod(copy.c_str(), &stop);
-        if (*stop != '\0') fail("a malformed number");
+        if (*stop != '\0') fail("malformed number");
         at_ = ahead;
         std::uint64_t bits;
         std::memcpy(&bits, &value, sizeof bits);

@@ -1,4 +1,4 @@
-// csrc/ptx/lexer.hpp - PTX text to tokens. Bounded by the text: every character is looked at once.
+// csrc/ptx/lexer.hpp - splits PTX text into tokens. Text is untrusted; the time is linear.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,10 @@ struct Token {
     std::uint64_t value;
 };
 
-// Throws Error. The last token is Kind::end.
-// Lines are counted from `line` on.
+// Throws Error. The last token is Kind::end. The first line has the number `line`.
 std::vector<Token> lex(std::string_view source, std::uint32_t line = 1);
 
-// The text of one line for an error, stripped and cut to 200 bytes.
+// One line of the text for an error message, stripped and cut to 200 bytes.
 std::string_view line_text(std::string_view source, std::uint32_t line);
 
 }  // namespace cupola::ptx

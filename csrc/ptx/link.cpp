@@ -15,16 +15,16 @@ namespace {
 
 enum class Linkage { own, visible, weak, common, external };
 
-// A declaration or definition of the module's level.
+// A declaration or definition at module level.
 struct Statement {
-    std::size_t begin, end;  // tokens
+    std::size_t begin, end;  // indices of tokens
     std::size_t kind;        // the token after the linkage: .func, .global, ...
-    std::size_t head_end;    // the token that ends what a declaration needs: '{', '=' or ';'
+    std::size_t head_end;    // the token after the declaration: '{', '=' or ';'
     Linkage linkage = Linkage::own;
     bool entry = false, function = false, defines = false, initialised = false;
     std::vector<std::string_view> names;
-    std::uint64_t bytes = 0;  // of one variable; 0 where its size is left open
-    std::string signature;    // of a function: its results and parameters as they are compared
+    std::uint64_t bytes = 0;  // size of one variable; 0 if it has no size
+    std::string signature;    // a function's results and parameters, for comparison
 };
 
 class Unit {
@@ -45,7 +45,7 @@ class Unit {
         throw Error(kind, line, std::string(line_text(source_, line)), message);
     }
 
-    // The tokens' text, with other names for some words.
+    // Writes the tokens' text with some words renamed.
     void write(std::string& out, std::size_t begin, std::size_t end,
                const std::map<std::string_view, std::string>& renamed) const {
         const char* from = tokens_[begin].text.data();
@@ -61,7 +61,7 @@ class Unit {
         out.append(from, last.data() + last.size());
     }
 
-    // How often it stands in the text.
+    // The number of occurrences of a word.
     std::size_t count(std::string_view word) const {
         std::size_t found = 0;
         for (const Token& token : tokens_)
@@ -99,12 +99,14 @@ class Unit {
     }
 
     void header() {
-        if (!is(0, ".version")) fail(0, "a module starts with .version");
-        if (tokens_[1].kind != Token::Kind::real) fail(1, "a version such as 9.0 is missing");
+        if (!is(0, ".version")) fail(0, "expected .version at the start of the module");
+        if (tokens_[1].kind != Token::Kind::real)
+            fail(1, "expected a version such as 9.0 after .version");
         version = tokens_[1].text;
         version_number = digits(version);
-        if (!is(2, ".target")) fail(2, ".target is missing");
-        if (tokens_[3].kind != Token::Kind::word) fail(3, "a target such as sm_75 is missing");
+        if (!is(2, ".target")) fail(2, "expected .target after .version");
+        if (tokens_[3].kind != Token::Kind::word)
+            fail(3, "expected a target such as sm_75 after .target");
         target = tokens_[3].text;
         target_number = digits(target);
         for (at_ = 4; mark(at_, ','); at_ += 2)
@@ -129,12 +131,12 @@ class Unit {
             ++at_;
             return;
         }
-        if (is(at_, ".file") || is(at_, ".loc")) {  // files are numbered by each text for itself
+        if (is(at_, ".file") || is(at_, ".loc")) {  // file numbers are local to a text
             while (!ended(at_) && tokens_[at_].line == tokens_[first].line) ++at_;
             return;
         }
         if (is(at_, ".section")) {
-            at_ = behind_braces(need(at_ + 1) + 1);  // behind its name
+            at_ = behind_braces(need(at_ + 1) + 1);  // after its name
             return;
         }
         Statement s{};
@@ -181,8 +183,8 @@ class Unit {
         at_ = s.defines ? behind_braces(at_) : at_ + 1;
     }
 
-    // Whether parameters are integers or floats, and their sizes: signs, names, alignments and
-    // whether they lie in registers make no difference to NVIDIA's linker.
+    // The class (integer or float) and size of each parameter. NVIDIA's linker ignores signs,
+    // names, alignments and whether a parameter is in a register.
     std::string signature(std::size_t from, std::size_t to) const {
         std::string text;
         for (std::size_t at = from; at < to; ++at) {
@@ -217,7 +219,7 @@ class Unit {
         return size;
     }
 
-    // Also what is no variable and is nobody's here: the parser has its opinion of that.
+    // Also accepts statements that are not variables; the parser reports them.
     void variable(Statement& s) {
         bool named = false;
         s.defines = s.linkage != Linkage::external;
@@ -230,7 +232,7 @@ class Unit {
                 s.names.push_back(tokens_[at_].text);
                 named = true;
             }
-            if (mark(at_, '(')) {  // of .attribute
+            if (mark(at_, '(')) {  // the list of .attribute
                 while (!mark(need(at_), ')')) ++at_;
             }
             at_ = mark(at_, '{') ? behind_braces(at_) : at_ + 1;
@@ -253,7 +255,7 @@ unsigned rank(const Statement& s) {
     return s.linkage == Linkage::visible ? 3 : s.linkage == Linkage::weak ? 2 : 1;
 }
 
-// Whether a definition takes the place of the one that was chosen.
+// Whether a definition replaces the chosen one.
 bool stronger(const Unit& unit, const Statement& s, std::string_view name, const Chosen& before) {
     const unsigned mine = rank(s), its = rank(*before.statement);
     const bool strong = mine == 3 && its == 3;
@@ -262,33 +264,36 @@ bool stronger(const Unit& unit, const Statement& s, std::string_view name, const
         unit.fail(s.kind, "'" + std::string(name) + "' is defined more than once",
                   Error::Kind::duplicate_definition);
     if (mine != its) return mine > its;
-    // Of common variables the one that has a value stands, else the largest.
+    // Among common variables the one with a value wins, otherwise the largest.
     return mine == 1 && !before.statement->initialised &&
            (s.initialised || s.bytes > before.statement->bytes);
 }
 
-// A declaration, or a definition that does not stand, against the definition that does.
+// Checks a declaration, or a definition that was not chosen, against the chosen definition.
 void check_alike(const Unit& unit, const Statement& s, std::string_view name,
                  const Chosen& chosen) {
     const Statement& its = *chosen.statement;
     const std::string what = "'" + std::string(name) + "' ";
     if (s.function != its.function)
         unit.fail(s.kind, what + "is a " + (s.function ? "function" : "variable") +
-                              " here, and a " + (its.function ? "function" : "variable") +
+                              " here, but a " + (its.function ? "function" : "variable") +
                               " where it is defined");
-    // A declaration that nothing uses is none to NVIDIA's linker.
+    // NVIDIA's linker ignores a declaration that nothing uses.
     if (!s.defines && unit.count(name) == 1) return;
     if (s.function) {
         if (s.signature != its.signature)
-            unit.fail(s.kind, what + "has other parameters or results here than elsewhere");
+            unit.fail(
+                s.kind,
+                what +
+                    "is declared here with other parameters or results than where it is defined");
         return;
     }
     if (unit.kind(s) != chosen.unit->kind(its))
-        unit.fail(s.kind, what + "lies in " + std::string(unit.kind(s)) + " here, and in " +
+        unit.fail(s.kind, what + "is in " + std::string(unit.kind(s)) + " here, but in " +
                               std::string(chosen.unit->kind(its)) + " where it is defined");
     const bool common = s.linkage == Linkage::common || its.linkage == Linkage::common;
     if (!common && s.bytes != 0 && its.bytes != 0 && s.bytes != its.bytes)
-        unit.fail(s.kind, what + "has " + std::to_string(s.bytes) + " bytes here, and " +
+        unit.fail(s.kind, what + "has " + std::to_string(s.bytes) + " bytes here, but " +
                               std::to_string(its.bytes) + " where it is defined");
 }
 
@@ -299,12 +304,12 @@ struct Linker::Inputs {
         explicit Input(std::string_view bytes) : text(bytes), unit(text) {}
 
         const std::string text;
-        const Unit unit;  // views of the text
+        const Unit unit;  // holds views of the text
     };
 
     std::list<Input> all;
-    std::map<std::string_view, Chosen> defined;  // the definition that stands
-    std::set<std::string_view> shared;           // names that are not a text's own
+    std::map<std::string_view, Chosen> defined;  // the chosen definitions
+    std::set<std::string_view> shared;           // names that are not local to a text
     std::set<std::string_view> words;
 };
 
@@ -335,7 +340,8 @@ void Linker::add(std::string_view text) {
 
 std::string Linker::linked() const {
     const auto& [all, defined, shared_names, words] = *inputs_;
-    if (all.empty()) throw Error(Error::Kind::invalid, 1, "", "there is nothing to link");
+    if (all.empty())
+        throw Error(Error::Kind::invalid, 1, "", "no PTX text was added to the linker");
     std::set<std::string_view> taken = shared_names;
     const Unit* newest = &all.front().unit;
     const Unit* highest = newest;
@@ -349,7 +355,7 @@ std::string Linker::linked() const {
     std::string out =
         ".version " + std::string(newest->version) + "\n.target " + std::string(highest->target) +
         (independent_samplers ? ", texmode_independent" : "") + "\n.address_size 64\n";
-    // What others use is declared first, as its definition has it.
+    // Shared symbols are declared first, as in their definitions.
     for (const auto& [name, chosen] : defined) {
         if (chosen.statement->entry || chosen.statement->names.size() != 1) continue;
         out += ".extern ";
@@ -365,7 +371,7 @@ std::string Linker::linked() const {
             (s.linkage == Linkage::own ? own : shared).insert(s.names.begin(), s.names.end());
         std::map<std::string_view, std::string> renamed;
         for (const std::string_view name : own) {
-            // A function that is declared first may get its linkage only later.
+            // A function may be declared before the statement that gives its linkage.
             if (shared.count(name) || taken.insert(name).second) continue;
             std::string other = std::string(name) + "$" + std::to_string(number);
             while (words.count(other)) other += "_";
@@ -377,10 +383,11 @@ std::string Linker::linked() const {
                                    : defined.find(s.names[0]);
             if (found != defined.end() && found->second.statement != &s) {
                 check_alike(unit, s, found->first, found->second);
-                // A kernel's declaration gives its address; one that lost is the other one's.
+                // A kernel's declaration is kept for its address. A definition that was not chosen
+                // is dropped.
                 if (!s.entry || s.defines) continue;
             } else if (s.function && s.linkage == Linkage::external && s.names.size() == 1) {
-                // One that the device has itself, or that is missing: the first is enough.
+                // An undefined symbol, or one that the device provides: one declaration is enough.
                 const auto [at, fresh] = missing.emplace(s.names[0], Chosen{&unit, &s});
                 if (!fresh) {
                     check_alike(unit, s, at->first, at->second);

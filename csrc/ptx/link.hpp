@@ -1,5 +1,5 @@
-// csrc/ptx/link.hpp - several PTX texts to one, as a linker would: names that are each text's own
-// stay apart, what one declares and another defines becomes one.
+// csrc/ptx/link.hpp - links several PTX texts into one. Names that are local to a text stay
+// separate; a declaration in one text and a definition in another become one symbol.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ class Linker {
     Linker();
     ~Linker();
 
-    // Copies the text. Throws Error, and adds nothing, where the text is no PTX, or where it
-    // defines a name that an earlier text defines, too.
+    // Copies the text. Throws Error, and adds nothing, if the text is not valid PTX or defines a
+    // name that an earlier text defines.
     void add(std::string_view text);
     bool empty() const;
 
-    // One text of the newest version and target among the inputs. Throws Error where a declaration
-    // and a definition differ. The parser reports a name that no text defines.
+    // The linked text, with the newest version and target of the inputs. Throws Error if a
+    // declaration and its definition differ. The parser reports a name that no text defines.
     std::string linked() const;
 
   private:

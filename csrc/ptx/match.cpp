@@ -1,4 +1,4 @@
-// csrc/ptx/match.cpp - from an opcode to rows of the table.
+// csrc/ptx/match.cpp - finds the rows of the table that an opcode matches.
 #include "ptx/match.hpp"
 
 #include <unordered_map>
@@ -19,7 +19,7 @@ const std::unordered_map<std::string_view, std::vector<FormId>>& rows_by_word() 
     return map;
 }
 
-// Takes `word` off the front of `rest` where it stands there as whole dotted parts.
+// Removes `word` from the front of `rest` if it is there as whole dotted parts.
 bool take(std::string_view& rest, std::string_view word) {
     if (rest.size() < word.size() + 1 || rest[0] != '.' || rest.substr(1, word.size()) != word)
         return false;
@@ -29,7 +29,7 @@ bool take(std::string_view& rest, std::string_view word) {
 }
 
 bool take_slot(std::string_view& rest, const ModifierSlot& slot, Bits& bits) {
-    // Of two places for the same thing one is used.
+    // A row may list one field in two slots; only one of them is used.
     if (slot.optional && slot.field.get(bits) != 0) return true;
     for (unsigned i = 0; i < slot.count; ++i)
         if (take(rest, slot.choices[i].text)) {
@@ -66,7 +66,7 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     for (unsigned i = 0; i < form.slots.count; ++i)
         if (form.slots.list[i]->trailing && !take_slot(rest, *form.slots.list[i], found.modifiers))
             return false;
-    // Some write .ftz, .sat or .relu behind the types.
+    // Some code generators write .ftz, .sat or .relu after the types.
     for (unsigned i = 0; i < form.slots.count && !rest.empty(); ++i) {
         const ModifierSlot& slot = *form.slots.list[i];
         if (slot.optional && slot.fixed && slot.count == 1 && slot.field.width == 1 &&
@@ -76,8 +76,8 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     return rest.empty();
 }
 
-// Assemblers take modifiers in any order, of which code generators make use:
-// "atom.gpu.acq_rel.add". Where words that are alike stand for different operands, they have one.
+// ptxas accepts modifiers in any order, and code generators use that: "atom.gpu.acq_rel.add". In
+// these groups equal words belong to different operands, so their order matters.
 bool has_an_order(FormId id) {
     const auto group = static_cast<InstructionGroupId>(id.group());
     return group == InstructionGroupId::matrix || group == InstructionGroupId::async ||

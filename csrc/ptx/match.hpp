@@ -1,4 +1,4 @@
-// csrc/ptx/match.hpp - from an opcode as it is written ("add.rn.ftz.f32") to rows of the table.
+// csrc/ptx/match.hpp - finds the rows of the table that an opcode ("add.rn.ftz.f32") matches.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,11 @@ struct Candidate {
     Bits modifiers = 0;
 };
 
-// Every row that the opcode fits, in the table's order; the operands decide among them.
+// Every row that the opcode matches, in the table's order. The operands select one of them.
 std::vector<Candidate> match(std::string_view opcode);
 
-// Whether some row's mnemonic starts with this word: tells an unknown instruction from an unknown
-// form of a known one.
+// Whether a row's mnemonic starts with this word. It distinguishes an unknown instruction from an
+// unknown form of a known instruction.
 bool is_mnemonic(std::string_view word);
 
 }  // namespace cupola::ptx

@@ -1,5 +1,5 @@
 // csrc/ptx/modifiers.hpp - the modifiers of an instruction (.rn, .ftz, .global, ...) packed into
-// one 64-bit word, so that the same value serves at run time and as a template argument.
+// one 64-bit word, which works at run time and as a template argument.
 #pragma once
 
 #include <cstdint>
@@ -68,11 +68,11 @@ enum class Mode : std::uint8_t {
 enum class TestP : std::uint8_t { finite, infinite, number, notanumber, normal, subnormal };
 enum class Permute : std::uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 enum class Part : std::uint8_t { none, lo, hi, wide };
-// Of a texture or surface: how many coordinates there are, and what they mean. In `mode`.
+// The coordinates of a texture or surface: their number and meaning. Stored in `mode`.
 enum class Geometry : std::uint8_t { none, d1, d2, d3, a1, a2, cube, acube };
-// What a surface access does with coordinates that are outside. In `boolean`.
+// The effect of surface coordinates that are out of bounds. Stored in `boolean`.
 enum class Outside : std::uint8_t { none, trap, clamp, zero };
-// What txq and suq ask for. In `operation`.
+// The property that txq or suq returns. Stored in `operation`.
 enum class Query : std::uint8_t {
     width,
     height,
@@ -99,19 +99,19 @@ constexpr bool is_layered(Geometry g) {
     return g == Geometry::a1 || g == Geometry::a2 || g == Geometry::acube;
 }
 constexpr bool is_cube(Geometry g) { return g == Geometry::cube || g == Geometry::acube; }
-// Coordinates apart from the layer.
+// The number of coordinates without the layer.
 constexpr unsigned axes_of(Geometry g) {
     return g == Geometry::d1 || g == Geometry::a1   ? 1
            : g == Geometry::d2 || g == Geometry::a2 ? 2
                                                     : 3;
 }
-// Vectors have 1, 2 or 4 elements: the last of 4 is written though it may mean nothing.
+// Vectors have 1, 2 or 4 elements, so three coordinates are written as four.
 constexpr unsigned written_coordinates(Geometry g) {
     const unsigned count = axes_of(g) + (is_layered(g) ? 1 : 0);
     return count == 3 ? 4 : count;
 }
 
-// One place in an instruction's list of modifiers, and what may stand there.
+// One position in an instruction's list of modifiers, and its possible spellings.
 struct ModifierSlot {
     struct Choice {
         std::string_view text;
@@ -119,8 +119,8 @@ struct ModifierSlot {
     };
     Field field;
     bool optional;
-    bool fixed;     // a template argument of the semantics; else read when the code is decoded
-    bool trailing;  // stands behind the types
+    bool fixed;     // a template argument of the semantics; otherwise read when the code is decoded
+    bool trailing;  // written after the types
     Choice choices[32];
     std::uint8_t count;
 

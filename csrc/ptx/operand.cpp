@@ -1,4 +1,4 @@
-// csrc/ptx/operand.cpp - operands, and the names they use.
+// csrc/ptx/operand.cpp - parses operands and resolves the names in them.
 #include "ptx/parser.hpp"
 
 namespace cupola::ptx {
@@ -66,7 +66,7 @@ constexpr SpecialName specials[] = {
     {"%current_graph_exec", Special::current_graph_exec},
 };
 
-// %envreg0 to %envreg31; Special::count for any other name.
+// %envreg0 to %envreg31; Special::count for another name.
 Special environment_register(std::string_view name) {
     constexpr std::string_view prefix = "%envreg";
     if (name.substr(0, prefix.size()) != prefix) return Special::count;
@@ -82,7 +82,7 @@ Special environment_register(std::string_view name) {
     return static_cast<Special>(static_cast<unsigned>(Special::envreg0) + number);
 }
 
-// %pm0 to %pm7, of 32 bits, or of 64: %pm0_64.
+// %pm0 to %pm7 have 32 bits, %pm0_64 to %pm7_64 have 64.
 Special performance_register(std::string_view name) {
     if (name.size() < 4 || name.substr(0, 3) != "%pm" || name[3] < '0' || name[3] > '7')
         return Special::count;
@@ -90,7 +90,7 @@ Special performance_register(std::string_view name) {
     return name.substr(4) == "_64" ? Special::performance64 : Special::count;
 }
 
-// ".b0", ".h10": Operand::selector; 0 where it is none.
+// The Operand::selector of ".b0" or ".h10"; 0 if the text is not a selector.
 std::uint16_t selector_of(std::string_view text) {
     if (text.size() < 3 || text.size() > 6 || (text[1] != 'b' && text[1] != 'h')) return 0;
     const bool half = text[1] == 'h';
@@ -106,14 +106,14 @@ std::uint16_t selector_of(std::string_view text) {
 
 }  // namespace
 
-// Up to the semicolon.
+// Reads operands up to the semicolon.
 void Parser::operands(Function& f) {
     operands_.clear();
     made_.clear();
     indices_.clear();
     while (!at_mark(';')) {
         const Token& token = peek();
-        if (operands_.size() == 16) fail(token, "too many operands");
+        if (operands_.size() == 16) fail(token, "an instruction has more than 16 operands");
         Operand o = operand(f);
         if (o.kind == Kind::reg && o.selector == 0 && at_mark('+')) o = register_sum(f, o, token);
         if ((o.kind == Kind::variable || o.kind == Kind::frame) && !o.sum && at_mark('['))
@@ -167,18 +167,19 @@ Operand Parser::number_operand(Function& f) {
 
 Operand Parser::vector_operand(Function& f) {
     take();
-    constexpr unsigned longest = 128;  // a warpgroup's accumulators
+    constexpr unsigned longest = 128;  // the accumulators of a warpgroup
     Operand o;
     o.kind = Kind::vector;
     o.index = static_cast<std::uint32_t>(f.operands.size());
     do {
         const Token& token = peek();
-        if (o.count == longest) fail(token, "a vector of more than 128");
+        if (o.count == longest) fail(token, "a vector has more than 128 elements");
         if (at_mark('{') || at_mark('['))
-            fail(token, "a vector's element is a register or a constant");
+            fail(token, "expected a register or a constant in a vector, got " + quoted(token));
         const Operand element = primary(f);
         if (element.kind == Kind::vector)
-            fail(token, "a vector's element is a register or a constant, not a vector");
+            fail(token,
+                 "expected a register or a constant in a vector, got the vector " + quoted(token));
         f.operands.push_back(element);
         ++o.count;
     } while (accept(','));
@@ -190,8 +191,8 @@ Operand Parser::memory_operand(Function& f) {
     take();
     const Token& token = peek();
     if (at_mark('[') || at_mark('{'))
-        fail(token, "an address is a register, a variable or a constant, not another '" +
-                        std::string(token.text) + "'");
+        fail(token,
+             "expected a register, a variable or a constant as an address, got " + quoted(token));
     Operand base = primary(f);
     Operand o;
     o.kind = Kind::memory;
@@ -203,14 +204,19 @@ Operand Parser::memory_operand(Function& f) {
         base.kind == Kind::variable || base.kind == Kind::frame || base.kind == Kind::integer;
     const bool pointer = base.kind == Kind::reg && !is_float(base.type) &&
                          (bytes_of(base.type) == 4 || bytes_of(base.type) == 8);
-    if (!address && !pointer) fail(token, "no address: a register of 32 or 64 bits, or a variable");
+    if (!address && !pointer)
+        fail(token,
+             "expected an integer register of 32 or 64 bits, a variable or a constant as an "
+             "address, got " +
+                 quoted(token));
     if (accept('+'))
         o.value =
             static_cast<std::int64_t>(static_cast<std::uint64_t>(o.value) +
                                       static_cast<std::uint64_t>(constant_integer("an offset")));
     if (accept(',')) texel_operand(f, o, token);
     expect(']');
-    if (at_directive(".unified")) take();  // how the address was made: of no effect on results
+    if (at_directive(".unified"))
+        take();  // says how the address was computed; no effect on results
     return o;
 }
 
@@ -219,12 +225,13 @@ void Parser::texel_operand(Function& f, Operand& o, const Token& start) {
     Operand inner[2];
     unsigned count = 0;
     do {
-        if (count == 2) fail(peek(), "more than a sampler and coordinates");
-        if (at_mark('[')) fail(peek(), "coordinates are wanted");
+        if (count == 2) fail(peek(), "expected ']' after the coordinates, got " + quoted(peek()));
+        if (at_mark('[')) fail(peek(), "expected coordinates, got " + quoted(peek()));
         inner[count++] = primary(f);
     } while (accept(','));
     if (o.value != 0 || (o.base != Kind::reg && o.base != Kind::variable))
-        fail(start, "a texture or surface is wanted: a register of 64 bits, or a variable");
+        fail(start, "expected a texture or surface (a register of 64 bits or a variable), got " +
+                        quoted(start));
     o.kind = Kind::texel;
     o.value = static_cast<std::int64_t>(f.operands.size());
     o.count = count;
@@ -251,7 +258,7 @@ Operand Parser::named(Function& f, const Token& token) {
                 return o;
             case Symbol::Kind::prototype:
             case Symbol::Kind::targets:
-                fail(token, "a call's prototype where an operand is wanted");
+                fail(token, "expected an operand, got the call prototype " + quoted(token));
             case Symbol::Kind::variable:
                 o.kind = Kind::variable;
                 break;
@@ -259,7 +266,7 @@ Operand Parser::named(Function& f, const Token& token) {
                 o.kind = Kind::frame;
                 break;
         }
-        // variable+8; inside [ ] the offset is taken there
+        // variable+8; within [ ], memory_operand reads the offset
         if (at_mark('+') && at_constant(1)) {
             take();
             o.value = constant_integer("an offset");
@@ -310,7 +317,7 @@ const Symbol& Parser::expect_register(Function& f, const char* what) {
     const Symbol* s = find_register(f, expect_word(what));
     if (!s) fail(token, "unknown register '" + std::string(token.text) + "'");
     if (s->kind != Symbol::Kind::reg || s->count != 1)
-        fail(token, "'" + std::string(token.text) + "' is no register that holds " + what);
+        fail(token, "'" + std::string(token.text) + "' is not " + what);
     return *s;
 }
 

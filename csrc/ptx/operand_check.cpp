@@ -1,4 +1,4 @@
-// csrc/ptx/operand_check.cpp - operands against the constraints of a row.
+// csrc/ptx/operand_check.cpp - checks operands against the constraints of a row.
 #include "ptx/operand_check.hpp"
 
 namespace cupola::ptx {
@@ -14,8 +14,8 @@ bool suits(Type reg, Type type) {
     return true;
 }
 
-// Some take registers wider than the type: of integers all do that take any, ld, st and cvt of the
-// other types, too, where either the register or the instruction is one of plain bits.
+// Some operands may use a register wider than the type. Integers always may. In ld, st and cvt a
+// float or untyped register may too, if the register or the instruction is untyped.
 bool suits_relaxed(Type reg, Type type, bool floats) {
     if (suits(reg, type)) return true;
     if (reg == Type::pred || bytes_of(reg) <= bytes_of(type)) return false;
@@ -26,8 +26,8 @@ bool suits_relaxed(Type reg, Type type, bool floats) {
 }
 
 std::string wrong_register(const Operand& o, Type type) {
-    return "a register of type ." + std::string(name_of(o.type)) + " where ." +
-           std::string(name_of(type)) + " is wanted";
+    return "expected a register of type ." + std::string(name_of(type)) + ", got one of ." +
+           std::string(name_of(o.type));
 }
 
 unsigned bits_of_special(Special special) {
@@ -59,8 +59,8 @@ std::string OperandCheck::run() const {
             form.slots.list[i] == &words::cache_hint && field::cache_hint.get(c_.modifiers) != 0;
     written += policy;
     if (written != here_.count)
-        return std::to_string(here_.count) + " operands where " + std::to_string(written) +
-               " are wanted";
+        return "expected " + std::to_string(written) + " operands, got " +
+               std::to_string(here_.count);
     unsigned at = 0;
     for (unsigned i = 0; i < form.operands.count; ++i) {
         const OperandConstraint constraint = form.operands.list[i];
@@ -70,13 +70,13 @@ std::string OperandCheck::run() const {
         std::string wrong = one(constraint, o);
         if (wrong.empty() && o.second != absent && constraint != OperandConstraint::pq &&
             constraint != OperandConstraint::dp && constraint != OperandConstraint::fetched)
-            wrong = "a second destination where there is none";
+            wrong = "this operand has no second destination ('|')";
         if (wrong.empty() && o.negated && constraint != OperandConstraint::np &&
             constraint != OperandConstraint::va)
-            wrong = "'!' before no predicate, or '-' before a register";
+            wrong = "'!' needs a predicate, and '-' a constant";
         if (wrong.empty() && o.selector != 0 && constraint != OperandConstraint::vd &&
             constraint != OperandConstraint::va)
-            wrong = "parts of a register where all of it is wanted";
+            wrong = "expected a whole register, got parts of one";
         if (!wrong.empty()) return "operand " + std::to_string(at) + ": " + wrong;
     }
     if (!policy) return order();
@@ -84,32 +84,33 @@ std::string OperandCheck::run() const {
     return wrong.empty() ? order() : "cache policy: " + wrong;
 }
 
-// An order is written with whom it is for, or neither is; atomics have both of their own.
+// In ld, st and mbarrier, an order and a scope are written together, or both are absent.
 std::string OperandCheck::order() const {
     const std::string_view word = first_word();
     if (word != "ld" && word != "st" && word != "mbarrier") return {};
     const auto order = static_cast<Order>(field::order.get(c_.modifiers));
     const bool scoped = field::scope.get(c_.modifiers) != 0, ordered = order >= Order::relaxed;
-    if (ordered != scoped) return ordered ? "an order without a scope" : "a scope without an order";
+    if (ordered != scoped)
+        return ordered ? "a memory order needs a scope" : "a scope needs a memory order";
     const auto space = static_cast<Space>(field::space.get(c_.modifiers));
-    // The manual has no volatile access to local memory, but compilers emit it. It is a weak one.
+    // The manual has no volatile access to local memory, but compilers emit it. It acts as weak.
     if (space == Space::local && order == Order::volatile_) return {};
     const bool own = space == Space::local || space == Space::constant;
-    return own && order != Order::weak ? "an order in memory that no other thread writes" : "";
+    return own && order != Order::weak ? "local and constant memory have no memory order" : "";
 }
 
-// A number of registers, or of bytes in a line of the cache.
+// A number of registers, or the bytes of a cache line.
 std::string OperandCheck::immediate(const Operand& o) const {
-    if (o.kind != Kind::integer) return "an integer constant is wanted";
+    if (o.kind != Kind::integer) return "expected an integer constant";
     const std::string_view word = first_word();
     if (word == "setmaxnreg" && (o.value < 24 || o.value > 256 || o.value % 8 != 0))
-        return "a multiple of 8 from 24 to 256 is wanted";
-    if ((word == "applypriority" || word == "discard") && o.value != 128) return "128 is wanted";
+        return "expected a multiple of 8 from 24 to 256";
+    if ((word == "applypriority" || word == "discard") && o.value != 128) return "expected 128";
     return {};
 }
 
 std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) const {
-    // The forms without a type of their own work on 32 bits, or on an address.
+    // A form without a type works on 32 bits or on an address.
     const Type type = c_.type == Type::none ? Type::b32 : c_.type;
     switch (constraint) {
         case OperandConstraint::d:
@@ -126,7 +127,7 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return pair(o, Type::pred);
         case OperandConstraint::dp:
             if (o.second == absent && (first_word() == "lop3" || first_word() == "elect"))
-                return "a predicate behind '|' is wanted";
+                return "expected a predicate after '|'";
             return pair(o, c_.form.form().types.count == 0 ? Type::b32 : result());
         case OperandConstraint::a:
             return source(o, type, false);
@@ -146,7 +147,7 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
             return immediate(o);
         case OperandConstraint::vd:
             return o.kind == Kind::reg || o.kind == Kind::sink ? destination(o, Type::b32, false)
-                                                               : "a register is wanted";
+                                                               : "expected a register";
         case OperandConstraint::tensor:
             return tensor(o);
         case OperandConstraint::shift:
@@ -156,7 +157,7 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
         case OperandConstraint::number:
             return o.kind == Kind::real || o.kind == Kind::single
                        ? ""
-                       : "a floating-point constant is wanted";
+                       : "expected a floating-point constant";
         case OperandConstraint::m:
             return memory(o);
         case OperandConstraint::dv:
@@ -170,11 +171,11 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
         case OperandConstraint::address:
             return symbol(o, type);
         case OperandConstraint::label:
-            return o.kind == Kind::label ? "" : "a label is wanted";
+            return o.kind == Kind::label ? "" : "expected a label";
         case OperandConstraint::targets:
             return o.kind == Kind::table ? ""
-                                         : "the name of a .branchtargets list is wanted, which "
-                                           "stands before the instruction";
+                                         : "expected the name of a .branchtargets list that "
+                                           "precedes the instruction";
         case OperandConstraint::fd:
             return fragment(o, Matrix::d);
         case OperandConstraint::fa:
@@ -202,16 +203,16 @@ std::string OperandCheck::one(OperandConstraint constraint, const Operand& o) co
     return {};
 }
 
-// Registers that together hold a lane's part of a matrix.
+// The registers that hold a lane's part of a matrix.
 std::string OperandCheck::fragment(const Operand& o, Matrix of) const {
     const MatrixForm form = matrix_form(c_.form, c_.modifiers);
     const Fragment wanted = fragment_of(form, of);
     const bool to =
         of == Matrix::d ? form.kind != MatrixKind::StoreWhole : form.kind == MatrixKind::LoadWhole;
-    if (o.kind != Kind::vector) return "a vector is wanted";
+    if (o.kind != Kind::vector) return "expected a vector";
     if (o.count != wanted.registers)
-        return "a vector of " + std::to_string(o.count) + " where " +
-               std::to_string(wanted.registers) + " are wanted";
+        return "expected a vector of " + std::to_string(wanted.registers) + ", got " +
+               std::to_string(o.count);
     for (unsigned i = 0; i < o.count; ++i) {
         const Operand& e = here_.function.operands[o.index + i];
         std::string wrong = to ? destination(e, wanted.type, false) : source(e, wanted.type, false);
@@ -221,15 +222,15 @@ std::string OperandCheck::fragment(const Operand& o, Matrix of) const {
 }
 
 std::string OperandCheck::memory(const Operand& o) const {
-    if (o.kind != Kind::memory) return "an address in [ ] is wanted";
+    if (o.kind != Kind::memory) return "expected an address in [ ]";
     const bool opaque =
         o.base == Kind::variable && here_.module.variables[o.index].opaque != Opaque::none;
-    if (opaque) return "a texture, sampler or surface is no memory";
+    if (opaque) return "a texture, sampler or surface is not memory; use tex or suld";
     const bool local = static_cast<Space>(field::space.get(c_.modifiers)) == Space::local;
-    return o.base == Kind::integer && !local ? "a constant address outside of local memory" : "";
+    return o.base == Kind::integer && !local ? "only local memory can have a constant address" : "";
 }
 
-// Registers of other types than the instruction's.
+// Whether registers may be wider than the instruction's type.
 bool OperandCheck::widens() const {
     const std::string_view word = first_word();
     return word == "ld" || word == "ldu" || word == "st" || word == "cvt";
@@ -240,20 +241,20 @@ std::string_view OperandCheck::first_word() const {
     return mnemonic.substr(0, mnemonic.find('.'));
 }
 
-// match.all gives a 32-bit mask whatever the type; shfl gives its type.
+// match.all returns a 32-bit mask for every type; shfl returns its type.
 Type OperandCheck::result() const { return bytes_of(c_.type) == 8 ? Type::b32 : c_.type; }
 
 std::string OperandCheck::destination(const Operand& o, Type type, bool relaxed) const {
     if (o.kind == Kind::sink) return {};
-    if (o.kind != Kind::reg) return "a register is wanted";
-    if (o.sum) return "a register is wanted, not the sum of one and a constant";
+    if (o.kind != Kind::reg) return "expected a register";
+    if (o.sum) return "expected a register, got register + constant";
     if (relaxed ? suits_relaxed(o.type, type, widens()) : suits(o.type, type)) return {};
     return wrong_register(o, type);
 }
 
 std::string OperandCheck::pair(const Operand& o, Type type) const {
     if (o.second != absent && here_.function.registers[o.second] != Type::pred)
-        return "the register behind '|' is no predicate";
+        return "expected a predicate after '|'";
     return destination(o, type, false);
 }
 
@@ -264,54 +265,53 @@ std::string OperandCheck::source(const Operand& o, Type type, bool relaxed) cons
             return wrong_register(o, type);
         case Kind::integer:
             if (type == Type::pred || type == Type::f32 || type == Type::f64)
-                return "an integer constant where ." + std::string(name_of(type)) + " is wanted";
+                return "expected ." + std::string(name_of(type)) + ", got an integer constant";
             return {};
         case Kind::real:
             if (type == Type::f32 || type == Type::f64 || type == Type::b64) return {};
-            return "a floating-point constant where ." + std::string(name_of(type)) + " is wanted";
+            return "expected ." + std::string(name_of(type)) + ", got a floating-point constant";
         case Kind::single:
             if (type == Type::f32 || type == Type::f64 || type == Type::b32) return {};
-            return "a floating-point constant where ." + std::string(name_of(type)) + " is wanted";
+            return "expected ." + std::string(name_of(type)) + ", got a floating-point constant";
         case Kind::special: {
             const unsigned bits = bits_of_special(static_cast<Special>(o.index));
-            if (bits == 1) return "a special register that is a predicate";
-            if (is_float(type)) return "a special register where a float is wanted";
+            if (bits == 1) return "this special register is a predicate";
+            if (is_float(type)) return "expected a float, got a special register";
             if (bits == 8 * bytes_of(type) || (relaxed && bits >= 8 * bytes_of(type))) return {};
-            // PTX 1.x had 16-bit special registers; their low half may still be asked for.
+            // PTX 1.x had 16-bit special registers, so their low half may still be read.
             if (bits == 32 && bytes_of(type) == 2) return {};
-            return "a special register of " + std::to_string(bits) + " bits where ." +
-                   std::string(name_of(type)) + " is wanted";
+            return "expected ." + std::string(name_of(type)) + ", got a special register of " +
+                   std::to_string(bits) + " bits";
         }
         default:
-            return "a register or a constant is wanted";
+            return "expected a register or a constant";
     }
 }
 
 std::string OperandCheck::pointer(const Operand& o) {
     if (o.kind == Kind::reg && (suits(o.type, Type::u64) || suits(o.type, Type::u32))) return {};
-    return "a register that holds an address is wanted";
+    return "expected a register that holds an address";
 }
 
 std::string OperandCheck::predicate(const Operand& o) {
     if (o.kind == Kind::reg && o.type == Type::pred) return {};
     if (o.kind == Kind::integer && o.value >= -1 && o.value <= 1) return {};  // -1: all bits
     if (o.kind == Kind::special && bits_of_special(static_cast<Special>(o.index)) == 1) return {};
-    return "a predicate is wanted";
+    return "expected a predicate";
 }
 
 std::string OperandCheck::vector(const Operand& o, Type type, bool to) const {
     const unsigned wanted = field::vector.get(c_.modifiers);
     const unsigned count = wanted == 0 ? 1 : wanted;
     if (o.kind != Kind::vector) {
-        // The first element of a moved vector; the others are 0.
+        // A constant sets the first element of the vector; the others are 0.
         if (!to && moves() && o.kind == Kind::integer) return {};
-        if (count != 1) return "a vector of " + std::to_string(count) + " is wanted";
+        if (count != 1) return "expected a vector of " + std::to_string(count);
         return element(o, type, to);
     }
     if (o.count != count)
-        return "a vector of " + std::to_string(o.count) + " where " + std::to_string(count) +
-               " are wanted";
-    if (count * bytes_of(type) > 32) return "a vector of more than 32 bytes";
+        return "expected a vector of " + std::to_string(count) + ", got " + std::to_string(o.count);
+    if (count * bytes_of(type) > 32) return "a vector has more than 32 bytes";
     for (unsigned i = 0; i < o.count; ++i) {
         std::string wrong = element(here_.function.operands[o.index + i], type, to);
         if (!wrong.empty()) return wrong;
@@ -325,35 +325,36 @@ std::string OperandCheck::element(const Operand& o, Type type, bool to) const {
     return bytes_of(o.type) == bytes_of(type) ? "" : wrong_register(o, type);
 }
 
-// Elements that are moved are bits.
+// mov compares widths, not types.
 bool OperandCheck::moves() const { return first_word() == "mov"; }
 
 std::string OperandCheck::pack(const Operand& o, Type type, bool to) const {
-    if (o.kind != Kind::vector) return "a vector is wanted";
-    if (o.count != 2 && o.count != 4) return "a vector of 2 or 4 is wanted";
+    if (o.kind != Kind::vector) return "expected a vector";
+    if (o.count != 2 && o.count != 4) return "expected a vector of 2 or 4";
     const unsigned bytes = bytes_of(type) / o.count;
     for (unsigned i = 0; i < o.count; ++i) {
         const Operand& e = here_.function.operands[o.index + i];
         if (to && e.kind == Kind::sink) continue;
         if (!to && e.kind == Kind::integer) continue;
         if (e.kind != Kind::reg || e.type == Type::pred || bytes_of(e.type) != bytes)
-            return "an element that is not of " + std::to_string(8 * bytes) + " bits";
+            return "expected elements of " + std::to_string(8 * bytes) + " bits";
     }
-    return bytes == 0 ? "elements of less than 8 bits" : std::string();
+    return bytes == 0 ? "elements must have at least 8 bits" : std::string();
 }
 
 std::string OperandCheck::symbol(const Operand& o, Type type) const {
     if (o.kind == Kind::frame || o.kind == Kind::variable) {
-        if (is_float(type)) return "an address where a float is wanted";
+        if (is_float(type)) return "expected a float, got an address";
         const unsigned bytes = bytes_of(type);
         if (bytes == 8) return {};
         const Space space =
             o.kind == Kind::frame ? Space::local : here_.module.variables[o.index].space;
         if (bytes == 4 && (space == Space::shared || space == Space::local)) return {};
-        return "an address of 64 bits where ." + std::string(name_of(type)) + " is wanted";
+        return "expected ." + std::string(name_of(type)) + ", got an address of 64 bits";
     }
     if (o.kind == Kind::function)
-        return bytes_of(type) == 8 && !is_float(type) ? "" : "an address of 64 bits";
+        return bytes_of(type) == 8 && !is_float(type) ? ""
+                                                      : "an address needs a register of 64 bits";
     return source(o, type, false);
 }
 

@@ -1,4 +1,4 @@
-// csrc/ptx/outline.cpp - one pass over a PTX text that counts braces.
+// csrc/ptx/outline.cpp - finds kernels in one pass that counts braces.
 #include "ptx/outline.hpp"
 
 #include <cstring>
@@ -13,7 +13,7 @@ bool in_a_word(char c) {
            c == '$' || c == '%' || c == '.';
 }
 
-// What the pass stops at; all else is passed over without a look.
+// The characters that the pass stops at; it skips every other one.
 struct Marks {
     bool of[256] = {};
     constexpr Marks() {
@@ -23,14 +23,14 @@ struct Marks {
 };
 constexpr Marks marks;
 
-// How many lines end within so many characters.
+// The number of line ends within `count` characters.
 std::uint32_t lines(const char* at, std::size_t count) {
     constexpr std::uint64_t ones = 0x0101010101010101, low = 0x7f7f7f7f7f7f7f7f;
     std::uint32_t found = 0;
     for (; count >= 8; at += 8, count -= 8) {
         std::uint64_t eight;
         std::memcpy(&eight, at, 8);
-        eight ^= ones * '\n';  // where they end is zero now; its top bit is set, and no other one
+        eight ^= ones * '\n';  // a line end is a zero byte now; the next line sets its top bit
         eight = ~(((eight & low) + low) | eight | low);
         found += static_cast<std::uint32_t>(__builtin_popcountll(eight));
     }
@@ -69,7 +69,7 @@ class Scanner {
   private:
     enum class Item { broken, statement, body };
 
-    // To the next thing that is neither blank nor a comment; false at the end.
+    // Skips blanks and comments; false at the end of the text.
     bool skip_blanks() {
         while (at_ != end_) {
             if (*at_ == '\n') ++line_;
@@ -85,7 +85,7 @@ class Scanner {
         return false;
     }
 
-    // Past a comment; false where there is none, or it is not closed.
+    // Skips a comment; false if there is none, or if it is not closed.
     bool comment() {
         const char* const past = past_comment(at_);
         if (!past) return false;
@@ -94,7 +94,7 @@ class Scanner {
         return true;
     }
 
-    // Where the comment ends that begins there; null where there is none, or it is not closed.
+    // The end of the comment at `at`; null if there is none, or if it is not closed.
     const char* past_comment(const char* at) const {
         if (end_ - at < 2 || at[0] != '/') return nullptr;
         const auto left = static_cast<std::size_t>(end_ - at);
@@ -107,7 +107,7 @@ class Scanner {
         return close ? static_cast<const char*>(close) + 2 : nullptr;
     }
 
-    // Behind blanks and comments.
+    // The next word after blanks and comments.
     std::string_view next_word(const char*& at) const {
         for (;;) {
             while (at != end_ && is_space(*at)) ++at;
@@ -120,7 +120,7 @@ class Scanner {
         return {from, static_cast<std::size_t>(at - from)};
     }
 
-    // Of what begins here, where it is a kernel.
+    // The name of the kernel that begins here; empty if it is not a kernel.
     std::string_view entry_name() const {
         const char* at = at_;
         std::string_view directive = next_word(at);
@@ -130,7 +130,7 @@ class Scanner {
         return directive == ".entry" ? next_word(at) : std::string_view();
     }
 
-    // Past a directive's line, or up to the semicolon or the brace that ends what begins here.
+    // Skips a directive's line, or a statement up to the semicolon or brace that ends it.
     Item finish() {
         const char* at = at_;
         const std::string_view directive = next_word(at);
@@ -141,7 +141,7 @@ class Scanner {
         bool assigned = false;
         while (at_ != end_) {
             if (depth > 0) {
-                // Most of a text is this: the C library looks at many characters at a time.
+                // Bodies are most of a text, and strcspn checks many characters at a time.
                 const std::size_t far = std::strcspn(at_, "{}\"/");
                 line_ += lines(at_, far);
                 at_ += far;

@@ -1,5 +1,5 @@
-// csrc/ptx/outline.hpp - where the kernels of a PTX text are, found without reading what is in
-// them: so one can be read without the others.
+// csrc/ptx/outline.hpp - finds the kernels of a PTX text without parsing their bodies, so that
+// one kernel can be parsed without the others.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace cupola::ptx {
 
-// A part of a text, and the number of the line that it begins on.
+// A part of a text, and the number of its first line.
 struct Piece {
     std::string_view text;
     std::uint32_t line = 1;
@@ -20,22 +20,21 @@ struct Piece {
 struct Outline {
     struct Entry {
         std::string_view name;
-        Piece piece;  // its linkage, head and body
+        Piece piece;  // linkage, head and body
     };
-    // All that was not taken for a kernel's definition. Whoever reads it looks whether there is one
-    // in it for all that: `parse` is what says what a text means.
+    // The rest of the text. It may still contain a kernel's definition in a form that the outline
+    // does not recognize; only `parse` decides.
     std::vector<Piece> common;
     std::vector<Entry> entries;
     std::size_t common_bytes = 0;
 };
 
-// Behind the text stands a NUL. Nothing where it has another form than that of a module, or kernels
-// of one name; what is wrong with it is then for `parse` to say. What stands between braces is not
-// looked at.
+// The text must end with a NUL. Returns nothing if the text does not look like a module or has two
+// kernels of one name; `parse` then reports the error. Text between braces is not checked.
 std::optional<Outline> outline(std::string_view source);
 
-// Reads and checks a module that consists of these pieces of the source, in this order. Lines are
-// the source's. Throws Error.
+// Parses and checks a module that consists of these pieces of the source, in this order. Line
+// numbers are those of the source. Throws Error.
 Module parse(std::string_view source, const std::vector<Piece>& pieces);
 
 }  // namespace cupola::ptx

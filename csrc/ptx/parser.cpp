@@ -14,7 +14,7 @@ namespace {
 Module parse_all(std::string_view source, const std::vector<Piece>& pieces) {
     std::vector<Token> tokens;
     for (const Piece& piece : pieces) {
-        if (!tokens.empty()) tokens.pop_back();  // the end of the piece before
+        if (!tokens.empty()) tokens.pop_back();  // the end token of the previous piece
         const std::vector<Token> more = lex(piece.text, piece.line);
         tokens.insert(tokens.end(), more.begin(), more.end());
     }
@@ -72,13 +72,12 @@ bool Parser::accept(char c) {
 }
 
 void Parser::expect(char c) {
-    if (!accept(c))
-        fail(peek(), std::string("'") + c + "' is missing before '" +
-                         std::string(peek().text.substr(0, 60)) + "'");
+    if (!accept(c)) fail(peek(), std::string("expected '") + c + "' before " + quoted(peek()));
 }
 
 std::string_view Parser::expect_word(const char* what) {
-    if (peek().kind != Token::Kind::word) fail(peek(), std::string(what) + " is missing");
+    if (peek().kind != Token::Kind::word)
+        fail(peek(), std::string("expected ") + what + ", got " + quoted(peek()));
     return take().text;
 }
 
@@ -86,8 +85,13 @@ std::string_view Parser::expect_name(const char* what) {
     const Token& token = peek();
     const std::string_view name = expect_word(what);
     if (name.find_first_of(".:") != std::string_view::npos)
-        fail(token, std::string(what) + " has no '.' or ':' in it");
+        fail(token, quoted(token) + ": " + what + " cannot contain '.' or ':'");
     return name;
+}
+
+std::string Parser::quoted(const Token& token) {
+    if (token.kind == Token::Kind::end) return "the end of the text";
+    return "'" + std::string(token.text.substr(0, 60)) + "'";
 }
 
 void Parser::fail(const Token& at, const std::string& message, Error::Kind kind) const {
@@ -99,19 +103,22 @@ void Parser::fail_line(std::uint32_t line, const std::string& message, Error::Ki
 }
 
 void Parser::header() {
-    if (!at_directive(".version")) fail(peek(), "a module starts with .version");
+    if (!at_directive(".version"))
+        fail(peek(), "expected .version at the start of the module, got " + quoted(peek()));
     version();
-    if (!at_directive(".target")) fail(peek(), ".target is missing");
+    if (!at_directive(".target"))
+        fail(peek(), "expected .target after .version, got " + quoted(peek()));
     target();
     if (at_directive(".address_size")) {
         take();
-        const std::uint64_t bits = constant_unsigned("address size");
+        const std::uint64_t bits = constant_unsigned("an address size");
         if (bits != 64)
-            fail(peek(), "only .address_size 64 is supported", Error::Kind::unsupported_form);
+            fail(peek(), ".address_size " + std::to_string(bits) + " is not supported; expected 64",
+                 Error::Kind::unsupported_form);
     }
 }
 
-// The lexer reads "9.0" as a floating-point number; its text is what counts.
+// The lexer reads "9.0" as a floating-point number, so the version is read from the text.
 void Parser::version() {
     take();
     const Token& token = take();
@@ -119,16 +126,17 @@ void Parser::version() {
     const std::size_t dot = text.find('.');
     if (token.kind != Token::Kind::real || dot == std::string_view::npos || dot > 2 ||
         text.size() != dot + 2)
-        fail(token, "a version such as 9.0 is missing");
+        fail(token, "expected a version such as 9.0, got " + quoted(token));
     int major = 0;
     for (const char c : text.substr(0, dot)) {
-        if (c < '0' || c > '9') fail(token, "a version such as 9.0 is missing");
+        if (c < '0' || c > '9') fail(token, "expected a version such as 9.0, got " + quoted(token));
         major = major * 10 + (c - '0');
     }
-    if (text[dot + 1] < '0' || text[dot + 1] > '9') fail(token, "a version such as 9.0 is missing");
+    if (text[dot + 1] < '0' || text[dot + 1] > '9')
+        fail(token, "expected a version such as 9.0, got " + quoted(token));
     module_.version = major * 10 + (text[dot + 1] - '0');
     if (major < 1 || major > 9)
-        fail(token, "PTX version " + std::string(text) + " is not supported",
+        fail(token, "PTX version " + std::string(text) + " is not supported; expected 1.0 to 9.9",
              Error::Kind::unsupported_version);
 }
 
@@ -140,8 +148,11 @@ void Parser::target() {
         const std::string_view word = expect_word("a target such as sm_75");
         if (word.substr(0, 7) == "texmode") {
             if (word != "texmode_unified" && word != "texmode_independent")
-                fail(token, "an unknown texturing mode");
-            if (!mode.empty() && mode != word) fail(token, "two texturing modes");
+                fail(token, "unknown texturing mode " + quoted(token) +
+                                "; expected texmode_unified or texmode_independent");
+            if (!mode.empty() && mode != word)
+                fail(token,
+                     std::string(mode) + " and " + std::string(word) + " exclude each other");
             mode = word;
             continue;
         }
@@ -151,24 +162,25 @@ void Parser::target() {
         for (; i < word.size() && i < 7 && word[i] >= '0' && word[i] <= '9'; ++i)
             number = number * 10 + (word[i] - '0');
         if (word.substr(0, 3) != "sm_" || number < 10 || i + 1 < word.size())
-            fail(token, "an unknown target");
+            fail(token, "unknown target " + quoted(token) + "; expected a target such as sm_75");
         module_.target = number;
     } while (accept(','));
-    if (module_.target == 0) fail(peek(), "a target such as sm_75 is missing");
+    if (module_.target == 0) fail(peek(), "expected a target such as sm_75, got " + quoted(peek()));
     module_.independent_samplers = mode == "texmode_independent";
 }
 
 bool Parser::skip_debug() {
     const std::uint32_t line = peek().line;
     if (at_directive(".file") || at_directive(".loc")) {
-        // .file 1 "name"[, time, size] and .loc file line column[, ...] end with their line.
+        // .file 1 "name"[, time, size] and .loc file line column[, ...] end at the end of the line.
         while (peek().kind != Token::Kind::end && peek().line == line) take();
         return true;
     }
     if (at_directive(".section")) {
         take();
         take();  // its name
-        if (!at_mark('{')) fail(peek(), "'{' is wanted behind a section's name");
+        if (!at_mark('{'))
+            fail(peek(), "expected '{' after the section's name, got " + quoted(peek()));
         skip_braces();
         return true;
     }
@@ -183,7 +195,8 @@ bool Parser::skip_debug() {
 void Parser::skip_braces() {
     std::size_t depth = 0;
     do {
-        if (peek().kind == Token::Kind::end) fail(peek(), "'}' is missing at the end");
+        if (peek().kind == Token::Kind::end)
+            fail(peek(), "expected '}' before the end of the text");
         if (at_mark('{')) ++depth;
         if (at_mark('}')) --depth;
         take();
@@ -200,8 +213,9 @@ void Parser::module_statement() {
     if (prefix.external || prefix.visible) take();
     const Token& token = take();
     if (token.kind != Token::Kind::directive)
-        fail(token, "a directive is wanted, not '" + std::string(token.text.substr(0, 60)) + "'");
-    if (prefix.common && token.text != ".global") fail(token, ".common is for .global variables");
+        fail(token, "expected a directive, got " + quoted(token));
+    if (prefix.common && token.text != ".global")
+        fail(token, ".common applies only to .global variables, not to " + quoted(token));
     if (token.text == ".entry") return function(prefix, true);
     if (token.text == ".func") return function(prefix, false);
     if (token.text == ".alias") return alias();
@@ -229,14 +243,15 @@ void Parser::module_variable(const Prefix& prefix, Space space) {
 void Parser::add_variable(const Prefix& prefix, std::string_view name, Variable variable,
                           const Token& at) {
     variable.name = std::string(name);
-    auto& names = scopes_[scope_].names;  // a function's own statics are named in its scope
+    auto& names =
+        scopes_[scope_].names;  // a static variable of a function is in the function's scope
     const auto index = static_cast<std::uint32_t>(module_.variables.size());
     const auto [known, fresh] = names.emplace(name, Symbol{Symbol::Kind::variable, index});
     if (fresh) {
         module_.variables.push_back(std::move(variable));
         return;
     }
-    // An extern declaration, and the definition it announced.
+    // An extern declaration and its definition.
     Variable* before = known->second.kind == Symbol::Kind::variable
                            ? &module_.variables[known->second.index]
                            : nullptr;
@@ -244,7 +259,7 @@ void Parser::add_variable(const Prefix& prefix, std::string_view name, Variable 
         fail(at, "'" + variable.name + "' is declared twice");
     if (!prefix.external && !prefix.visible)
         fail(at, "'" + variable.name + "' is .extern on line " + std::to_string(before->line) +
-                     ", and here no other module sees it");
+                     "; its definition must be .visible");
     const bool open = before->unsized || variable.unsized;
     if (before->type != variable.type || before->array != variable.array ||
         (!open && before->size != variable.size))

@@ -1,4 +1,4 @@
-// csrc/ptx/parser.hpp - the parser's state: tokens read so far, names in scope, the module built.
+// csrc/ptx/parser.hpp - the parser: its tokens, the names in scope, and the module that it builds.
 #pragma once
 
 #include <deque>
@@ -14,25 +14,25 @@
 
 namespace cupola::ptx {
 
-// What a name stands for.
+// The meaning of a name.
 struct Symbol {
     enum class Kind : std::uint8_t { reg, variable, frame, function, table, prototype, targets };
     Kind kind;
     std::uint32_t index;
-    unsigned count = 1;  // of a register: the elements of a vector, side by side
+    unsigned count = 1;  // elements of a vector register, which have adjacent indices
 };
 
 struct RegisterType {
     Type type = Type::none;
-    unsigned count = 1;  // of a vector
+    unsigned count = 1;  // elements of a vector
 };
 
-// A brace pair of a function's body, or the module itself.
+// The names of a brace pair in a function's body, or of the module.
 struct NameScope {
     std::uint32_t parent = absent;
-    std::uint64_t frame_at = 0;  // bytes of the frame in use where the scope opened
+    std::uint64_t frame_at = 0;  // bytes of the frame in use when the scope was opened
     std::unordered_map<std::string_view, Symbol> names;
-    struct Range {  // .reg .b32 %r<100>: registers come to be when they are first named
+    struct Range {  // .reg .b32 %r<100>: a register is created at its first use
         std::string_view prefix;
         std::uint64_t count;
         RegisterType type;
@@ -41,27 +41,26 @@ struct NameScope {
     std::unordered_map<std::string_view, std::uint32_t> labels;
 };
 
-// Linkage and the like in front of a declaration.
+// The linkage directives before a declaration.
 struct Prefix {
     bool external = false, visible = false, common = false;
     std::uint32_t line = 0;
 };
 
-// What a constant expression gives: bits of an integer of 64 bits, of an f64 or of an f32.
+// The value of a constant expression: the bits of a 64-bit integer, an f64 or an f32.
 struct Constant {
     Token::Kind kind = Token::Kind::integer;
     std::uint64_t bits = 0;
-    bool is_unsigned = false;  // of an integer
+    bool is_unsigned = false;  // only for an integer
 };
 
 class Parser {
   public:
-    // Of a text that was cut into these tokens.
     Parser(std::string_view source, std::vector<Token> tokens);
     Module run();
 
   private:
-    // parser.cpp: tokens, module level, functions' heads
+    // parser.cpp: tokens and module directives
     const Token& peek(std::size_t ahead = 0) const;
     const Token& take();
     bool at_mark(char c) const;
@@ -69,7 +68,9 @@ class Parser {
     bool accept(char c);
     void expect(char c);
     std::string_view expect_word(const char* what);
-    std::string_view expect_name(const char* what);  // which is given there to something
+    std::string_view expect_name(const char* what);  // a name that is declared here
+    // The token as messages show it.
+    static std::string quoted(const Token& token);
     [[noreturn]] void fail(const Token& at, const std::string& message,
                            Error::Kind kind = Error::Kind::invalid) const;
     [[noreturn]] void fail_line(std::uint32_t line, const std::string& message,
@@ -83,8 +84,10 @@ class Parser {
     void module_variable(const Prefix& prefix, Space space);
     void add_variable(const Prefix& prefix, std::string_view name, Variable variable,
                       const Token& at);
+
+    // function_head.cpp: parameters and directives of a function
     void function(const Prefix& prefix, bool entry);
-    struct RegisterParameter {  // the place in the frame, and the registers
+    struct RegisterParameter {  // a frame variable, and the registers that hold it
         std::uint32_t frame, index;
         unsigned count;
     };
@@ -105,7 +108,7 @@ class Parser {
         std::string_view name;
         unsigned vector = 1;
         std::vector<std::uint64_t> dims;
-        bool range = false;  // name<count>: as many variables, name0 and so on
+        bool range = false;  // name<count>: the variables name0, name1, ...
         std::uint64_t count = 0;
     };
     Type fundamental_type();
@@ -142,10 +145,10 @@ class Parser {
                          std::string& wrong);
     struct Actual {
         const Token* token;
-        Operand operand;               // a register, all of a vector, a constant, or _
-        std::uint32_t frame = absent;  // or a .param variable
+        Operand operand;               // a register, a whole vector, a constant, or _
+        std::uint32_t frame = absent;  // otherwise a .param variable
     };
-    struct Callee {  // as a call's arguments are held against it
+    struct Callee {  // the parameters that a call's arguments must match
         std::string what;
         std::vector<const Variable*> results, formals;
     };
@@ -170,7 +173,7 @@ class Parser {
     std::uint32_t add_frame(Function& f, std::string_view name, Variable variable, const Token& at);
     std::uint32_t place_frame(Function& f, Variable variable);
 
-    // register.cpp: registers, vectors of them, and parameters that are registers
+    // register.cpp: registers, vector registers, and parameters in registers
     RegisterType register_type();
     void register_declaration(Function& f);
     std::uint32_t add_register(Function& f, std::string_view name, const RegisterType& r,
@@ -226,15 +229,15 @@ class Parser {
     const Symbol& expect_register(Function& f, const char* what);
     std::uint32_t label_reference(std::string_view name);
 
-    struct Made {  // an instruction of the parser's own, before the one at hand
+    struct Made {  // an instruction that the parser inserts before the current one
         std::string_view opcode;
         std::vector<Operand> operands;
     };
-    struct Index {  // of an array's element: a register and a constant, or a constant alone
+    struct Index {  // an array index: a register plus a constant, or only a constant
         std::size_t operand;
         Operand from;
         std::int64_t constant = 0;
-        unsigned bytes = 0;  // of an element
+        unsigned bytes = 0;  // size of an element
     };
     struct LabelReference {
         std::string_view name;
@@ -245,23 +248,24 @@ class Parser {
     std::vector<Token> tokens_;
     std::size_t at_ = 0;
     Module module_;
-    std::vector<NameScope> scopes_;  // the first is the module's
+    std::vector<NameScope> scopes_;  // scopes_[0] is the module
     std::uint32_t scope_ = 0;
     std::uint64_t frame_at_ = 0;
     struct Prototype {
         std::vector<Variable> results, formals;
     };
-    std::vector<Prototype> prototypes_;                        // of the function at hand
+    std::vector<Prototype> prototypes_;                        // of the current function
     std::unordered_map<std::uint32_t, std::uint32_t> tables_;  // Module::targets, by variable
-    std::vector<LabelReference> references_;  // of the function at hand; operands hold the index
-    std::vector<Operand> operands_;           // of the instruction at hand
-    std::vector<Made> made_;                  // likewise
-    std::vector<Index> indices_;              // likewise
-    std::vector<RegisterParameter> register_formals_, register_results_;  // of the function at hand
+    std::vector<LabelReference> references_;  // of the current function; operands hold the index
+    std::vector<Operand> operands_;           // of the current instruction
+    std::vector<Made> made_;                  // of the current instruction
+    std::vector<Index> indices_;              // of the current instruction
+    std::vector<RegisterParameter> register_formals_, register_results_;  // of the current function
     std::unordered_map<std::string_view, std::vector<Candidate>> matched_;
-    std::unordered_map<std::uint32_t, std::uint32_t> aliases_;  // function, by its other name's
-    std::deque<std::string> range_names_;                       // that stand nowhere in the text
-    std::uint64_t open_bytes_ = 0;  // the longest argument that goes to an open array
+    std::unordered_map<std::uint32_t, std::uint32_t>
+        aliases_;                          // function, by the index of its alias
+    std::deque<std::string> range_names_;  // names that the text does not contain
+    std::uint64_t open_bytes_ = 0;         // the longest argument that is passed to an open array
 };
 
 }  // namespace cupola::ptx

@@ -1,4 +1,4 @@
-// csrc/ptx/program.hpp - a checked PTX program: what the parser hands on.
+// csrc/ptx/program.hpp - a checked PTX program, the parser's result.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace cupola::ptx {
 
 inline constexpr std::uint32_t absent = 0xffffffffu;
 
-// An address that a variable's initialiser holds.
+// An address in a variable's initialiser.
 struct Relocation {
-    std::uint64_t offset = 0;         // in the variable
+    std::uint64_t offset = 0;         // in the initialised variable
     std::uint32_t variable = absent;  // of the module, or
     std::uint32_t function = absent;
     std::int64_t addend = 0;
-    std::uint8_t bytes = 8, shift = 0;  // how many bytes are written, of the address >> shift
+    std::uint8_t bytes = 8, shift = 0;  // writes this many bytes of (address >> shift)
 };
 
-// What .texref, .samplerref and .surfref variables are: a number that stands for a texture or
-// surface, which nobody loads or stores.
+// The kind of a .texref, .samplerref or .surfref variable. Its value is a handle, which programs
+// cannot load or store.
 enum class Opaque : std::uint8_t { none, texture, sampler, surface };
 
 struct Variable {
@@ -32,17 +32,17 @@ struct Variable {
     Space space = Space::global;
     Type type = Type::none;
     std::uint32_t align = 1;
-    std::uint64_t size = 0;    // bytes; 0 where an extern array leaves it open
-    std::uint64_t offset = 0;  // in the frame, of a function's own variable
+    std::uint64_t size = 0;    // bytes; 0 for an extern array without a size
+    std::uint64_t offset = 0;  // in the frame, for a function's variable
     bool external = false, visible = false, unsized = false, managed = false;
     bool array = false;
-    bool in_register = false;  // a parameter that is a register of its function, kept here too
+    bool in_register = false;  // a parameter in a register of its function, also stored here
     std::uint32_t line = 0;
     std::vector<std::uint8_t> init;  // its first bytes; the rest is zero
     std::vector<Relocation> relocations;
 };
 
-// %tid and its kin.
+// Special registers such as %tid.
 enum class Special : std::uint8_t {
     tid_x,
     tid_y,
@@ -98,16 +98,16 @@ enum class Special : std::uint8_t {
     reserved_smem_offset_0,
     reserved_smem_offset_1,
     current_graph_exec,
-    performance,    // %pm0 and its kin: nothing is counted
+    performance,    // %pm0 to %pm7; they always read as 0
     performance64,  // %pm0_64
-    envreg0,        // and so on, to %envreg31
+    envreg0,        // up to %envreg31
     envreg1,
     envreg2,
     envreg31 = envreg0 + 31,
     count,
 };
 
-// Of Operand::selector.
+// Fields of Operand::selector.
 inline constexpr std::uint16_t selector_half = 1u << 15;
 constexpr unsigned selector_count(std::uint16_t s) { return s >> 12 & 7u; }
 constexpr unsigned selector_part(std::uint16_t s, unsigned n) { return s >> 3 * n & 7u; }
@@ -122,22 +122,22 @@ struct Operand {
         single,    // value: bits of an f32
         special,   // index: Special
         variable,  // address of module variable `index`, plus value
-        frame,     // address of the function's own variable `index`, plus value
+        frame,     // address of the function's frame variable `index`, plus value
         function,  // index
         memory,    // [base + value]
-        texel,     // [base, operands]: count of these from operand `value` on
-        vector,    // count operands from `index` on
+        texel,     // [base, operands]: `count` operands from index `value`
+        vector,    // `count` operands from `index`
         label,     // index: label of the function
         table,     // index: .branchtargets of the function
     };
     Kind kind = Kind::none;
-    Kind base = Kind::none;  // of memory: reg, variable, frame, integer; of a texel: the first two
-    Type type = Type::none;  // of a register
+    Kind base = Kind::none;  // memory: reg, variable, frame or integer; texel: reg or variable
+    Type type = Type::none;  // type of a register
     bool negated = false;    // !p, or -a of a video instruction
-    bool sum = false;        // a register or an address with a constant added by the parser
-    bool element = false;    // a variable's address: variable[index], outside of [ ]
-    // Parts of a register, .b0 or .h32: how many; half-words or bytes; three bits for each, the
-    // last one written lowest. 0: all of it.
+    bool sum = false;        // a register or an address to which the parser added a constant
+    bool element = false;    // the address of variable[index], outside of [ ]
+    // Parts of a register (.b0, .h32): their count, whether they are half-words or bytes, and three
+    // bits for each part, the last one lowest. 0 is the whole register.
     std::uint16_t selector = 0;
     std::uint32_t index = 0;
     std::uint32_t count = 0;
@@ -152,15 +152,15 @@ struct Instruction {
     std::uint32_t guard = absent;  // predicate register
     Bits modifiers = 0;
     std::uint32_t line = 0;
-    std::uint32_t operand = 0;  // first, in the function's operands
+    std::uint32_t operand = 0;  // index of the first in the function's operands
     std::uint32_t operands = 0;
-    std::uint32_t call = absent;  // of a call: index into the function's calls
+    std::uint32_t call = absent;  // for a call: index into the function's calls
 };
 
 struct Call {
-    std::uint32_t function = absent;                // of the module, or
-    std::uint32_t pointer = absent;                 // the register that holds its address
-    std::uint32_t targets = absent;                 // the module's list of where it may lead
+    std::uint32_t function = absent;  // of the module, or
+    std::uint32_t pointer = absent;   // the register that holds its address
+    std::uint32_t targets = absent;   // index into Module::targets: the possible callees
     std::vector<std::uint32_t> arguments, results;  // frame variables of the caller
 };
 
@@ -171,18 +171,19 @@ struct Function {
     std::uint32_t line = 0;
     std::vector<Variable> frame;  // .local and .param: formals first
     std::uint64_t frame_bytes = 0;
-    std::vector<std::uint32_t> formals, results;  // into frame; an entry's formals lie apart
+    std::vector<std::uint32_t> formals,
+        results;  // indices into frame; an entry's formals are in a separate bank
     std::vector<Type> registers;
     std::vector<Instruction> code;
     std::vector<Operand> operands;
-    std::vector<std::uint32_t> labels;               // the instruction that each stands before
+    std::vector<std::uint32_t> labels;               // index of the instruction after each label
     std::vector<std::vector<std::uint32_t>> tables;  // .branchtargets: labels
     std::vector<Call> calls;
     std::uint32_t max_threads[3] = {0, 0, 0}, required_threads[3] = {0, 0, 0};
     std::uint32_t required_cluster[3] = {0, 0, 0};  // .reqnctapercluster
-    std::uint32_t max_cluster_rank = 0;             // .maxclusterrank, 0 where there is none
-    std::uint32_t max_registers = 0;                // .maxnreg, likewise
-    std::uint32_t min_blocks = 0;  // .minnctapersm: so many fit a multiprocessor's registers
+    std::uint32_t max_cluster_rank = 0;             // .maxclusterrank; 0 if absent
+    std::uint32_t max_registers = 0;                // .maxnreg; 0 if absent
+    std::uint32_t min_blocks = 0;  // .minnctapersm: blocks whose registers fit one multiprocessor
     bool explicit_cluster = false;
 };
 
@@ -191,10 +192,11 @@ struct Module {
     bool independent_samplers = false;  // .target texmode_independent
     std::vector<Variable> variables;
     std::vector<Function> functions;
-    std::vector<std::vector<std::uint32_t>> targets;  // .calltargets and the like: functions
+    std::vector<std::vector<std::uint32_t>>
+        targets;  // the functions of a .calltargets or of a table
 };
 
-// Reads and checks a whole module. Throws Error.
+// Parses and checks a whole module. Throws Error.
 Module parse(std::string_view source);
 
 }  // namespace cupola::ptx

@@ -1,6 +1,5 @@
-// csrc/ptx/register.cpp - registers: scalars, vectors of them, ranges of names, and parameters
-// that are registers. A vector becomes registers side by side, so that nothing behind the parser
-// knows of vectors.
+// csrc/ptx/register.cpp - scalar and vector registers, ranges of names, and parameters in
+// registers. A vector becomes adjacent registers; later stages see only scalars.
 #include <utility>
 
 #include "ptx/operand_check.hpp"
@@ -9,7 +8,7 @@
 namespace cupola::ptx {
 namespace {
 
-// .x or .r and so on: which element; 4 where it is none.
+// The element's number (.x or .r is 0); 4 if the word is not an element.
 unsigned element_of(std::string_view text) {
     if (text.size() != 1) return 4;
     for (const std::string_view names : {"xyzw", "rgba"})
@@ -33,7 +32,7 @@ constexpr SpecialVector special_vectors[] = {
     {"%cluster_nctaid", Special::cluster_nctaid_x},
 };
 
-// The fourth element is 0 in each of them.
+// The fourth element of each is 0.
 Operand special_element(Special first, unsigned n) {
     Operand o;
     o.kind = n < 3 ? Operand::Kind::special : Operand::Kind::integer;
@@ -45,7 +44,7 @@ Operand special_element(Special first, unsigned n) {
 
 // [.align n] [.v2 or .v4] .type
 RegisterType Parser::register_type() {
-    if (at_directive(".align")) {  // of no effect
+    if (at_directive(".align")) {  // no effect
         take();
         alignment();
     }
@@ -53,8 +52,8 @@ RegisterType Parser::register_type() {
     const Token& token = peek();
     if (at_directive(".v2") || at_directive(".v4")) r.count = take().text == ".v2" ? 2 : 4;
     r.type = fundamental_type();
-    if (r.count > 1 && r.type == Type::pred) fail(token, "a vector of predicates");
-    if (r.count * bytes_of(r.type) > 16) fail(token, "a vector register of more than 128 bits");
+    if (r.count > 1 && r.type == Type::pred) fail(token, "predicates cannot be vectors");
+    if (r.count * bytes_of(r.type) > 16) fail(token, "a vector register has more than 128 bits");
     return r;
 }
 
@@ -69,7 +68,8 @@ void Parser::register_declaration(Function& f) {
             for (const auto& range : scopes_[scope_].ranges)
                 if (range.prefix == name)
                     fail(start, "'" + std::string(name) + "' is declared twice");
-            if (scopes_[scope_].ranges.size() == 64) fail(start, "too many ranges of registers");
+            if (scopes_[scope_].ranges.size() == 64)
+                fail(start, "a scope has more than 64 ranges of registers");
             scopes_[scope_].ranges.push_back({name, count, r});
             continue;
         }
@@ -102,7 +102,7 @@ Operand Parser::integer_operand(std::int64_t value) {
     return o;
 }
 
-// All of a vector: its elements, as if they stood in braces.
+// A whole vector is the same as its elements in braces.
 Operand Parser::whole_vector(Function& f, const Symbol& s) {
     Operand o;
     o.kind = Operand::Kind::vector;
@@ -112,7 +112,7 @@ Operand Parser::whole_vector(Function& f, const Symbol& s) {
     return o;
 }
 
-// v.x, %tid.r: false where the name is none of an element.
+// Resolves v.x or %tid.r; false if the name is not an element.
 bool Parser::vector_element(Function& f, const Token& token, Operand& o) {
     const std::size_t dot = token.text.rfind('.');
     if (dot == std::string_view::npos) return false;
@@ -133,7 +133,7 @@ bool Parser::vector_element(Function& f, const Token& token, Operand& o) {
     return true;
 }
 
-// %tid and its kin, whole.
+// Resolves a whole special vector such as %tid.
 bool Parser::special_vector(Function& f, std::string_view name, Operand& o) {
     for (const auto& each : special_vectors) {
         if (each.name != name) continue;
@@ -146,7 +146,7 @@ bool Parser::special_vector(Function& f, std::string_view name, Operand& o) {
     return false;
 }
 
-// An instruction of the parser's own, under the guard and on the line of another.
+// Adds an instruction with the guard and the line of another.
 void Parser::emit(Function& f, const Instruction& like, std::string_view opcode,
                   const std::vector<Operand>& operands) {
     auto known = matched_.find(opcode);
@@ -172,7 +172,7 @@ void Parser::emit(Function& f, const Instruction& like, std::string_view opcode,
     fail_line(like.line, "no form of " + std::string(opcode) + " takes these operands");
 }
 
-// register + constant, as a source: the sum goes into a register of its own.
+// register + constant as a source: the sum goes into a new register.
 Operand Parser::register_sum(Function& f, const Operand& o, const Token& at) {
     static constexpr std::pair<unsigned, std::string_view> sums[] = {
         {2, "add.u16"}, {4, "add.u32"}, {8, "add.u64"}};
@@ -186,7 +186,7 @@ Operand Parser::register_sum(Function& f, const Operand& o, const Token& at) {
             if (bytes == bytes_of(o.type)) opcode = sum;
     if (opcode.empty())
         fail(at,
-             "a constant is added to an integer register of 16, 32 or 64 bits, not to one of ." +
+             "register + constant needs an integer register of 16, 32 or 64 bits, not one of ." +
                  std::string(name_of(o.type)));
     Operand sum = new_register(f, o.type);
     made_.push_back({opcode, {sum, o, constant}});
@@ -199,7 +199,7 @@ Operand Parser::new_register(Function& f, Type type) {
     return register_operand(f, static_cast<std::uint32_t>(f.registers.size() - 1));
 }
 
-// ---- parameters in registers: each has a place in the frame, which callers write to ----------
+// Parameters in registers: each has a frame variable, which callers write to.
 
 namespace {
 constexpr std::uint32_t predicate_bytes = 4;
@@ -234,7 +234,8 @@ Parser::RegisterParameter Parser::register_parameter(Function& f) {
     const RegisterType r = register_type();
     const Token& token = peek();
     const std::string_view name = expect_name("a parameter's name");
-    if (at_mark('[') || at_mark('<')) fail(token, "a parameter in registers is no array");
+    if (at_mark('[') || at_mark('<'))
+        fail(token, "parameter " + quoted(token) + " in a register cannot be an array");
     Variable v;
     v.name = std::string(name);
     v.space = Space::param;
@@ -247,7 +248,7 @@ Parser::RegisterParameter Parser::register_parameter(Function& f) {
     return {frame, add_register(f, name, r, token), r.count};
 }
 
-// From its place in the frame to its registers, or the other way.
+// Copies a parameter from its frame variable to its registers (`load`), or back.
 void Parser::move_parameter(Function& f, const Instruction& like, const RegisterParameter& p,
                             bool load) {
     for (unsigned n = 0; n < p.count; ++n) {
@@ -280,7 +281,7 @@ void Parser::store_constant(Function& f, const Instruction& like, std::uint32_t 
     emit(f, like, store, {place_of(frame, 0), o});
 }
 
-// Before each return, and where the body ends.
+// Added before each return and at the end of the body.
 void Parser::store_results(Function& f, const Instruction& like) {
     for (const RegisterParameter& p : register_results_) move_parameter(f, like, p, false);
 }

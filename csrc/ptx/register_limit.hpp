@@ -1,4 +1,4 @@
-// csrc/ptx/register_limit.hpp - a compiler's option that limits registers, as directives of a text.
+// csrc/ptx/register_limit.hpp - applies a register limit (nvcc -maxrregcount) to a PTX text.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace cupola::ptx {
 
-// Gives each kernel `.maxnreg` that has none. Lines keep their numbers. Throws Error where the text
-// has no tokens.
+// Adds `.maxnreg` to each kernel that has none. Line numbers do not change. Throws Error if the
+// text cannot be split into tokens.
 std::string limit_registers(std::string_view source, unsigned registers);
 
 }  // namespace cupola::ptx

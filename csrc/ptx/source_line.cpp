@@ -1,5 +1,5 @@
-// csrc/ptx/source_line.cpp - looking for the .loc before a line, and for its file. Text is
-// untrusted: what is malformed says nothing.
+// csrc/ptx/source_line.cpp - finds the .loc before a line, and its file. Text is untrusted:
+// a malformed directive is ignored.
 #include "ptx/source_line.hpp"
 
 namespace cupola::ptx {
@@ -12,7 +12,7 @@ std::string_view trimmed(std::string_view text) {
     return first == std::string_view::npos ? std::string_view() : text.substr(first);
 }
 
-// Takes the first word off.
+// Removes the first word and returns it.
 std::string_view take_word(std::string_view& text) {
     text = trimmed(text);
     const std::size_t end = text.find_first_of(" \t\r,");
@@ -21,7 +21,7 @@ std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-// Calls f(line) for each line, from the first on, until it says false.
+// Calls f(line) for each line until it returns false.
 template <class F>
 void each_line(std::string_view text, F f) {
     while (!text.empty()) {
@@ -31,7 +31,7 @@ void each_line(std::string_view text, F f) {
     }
 }
 
-// What stands before a function's name; .loc of the one before it means nothing there.
+// Whether a function begins on this line; a .loc before it does not apply to it.
 bool begins_function(std::string_view line) {
     for (int words = 0; words < 3; ++words) {
         const std::string_view word = take_word(line);
@@ -53,7 +53,7 @@ std::string file_name(std::string_view text, std::string_view number) {
     return found;
 }
 
-// "1 12 3", a file's number, line and column.
+// `numbers` is "1 12 3": a file's number, the line and the column.
 std::string place_of(std::string_view text, std::string_view numbers) {
     const std::string_view file = take_word(numbers), line = take_word(numbers);
     std::string name = file_name(text, file);

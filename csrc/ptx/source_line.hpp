@@ -1,5 +1,5 @@
-// csrc/ptx/source_line.hpp - which line of the source a line of PTX was made of, by the .loc and
-// .file directives that compilers write with -lineinfo.
+// csrc/ptx/source_line.hpp - maps a line of PTX to a line of the source, by the .loc and .file
+// directives that compilers write with -lineinfo.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace cupola::ptx {
 
-// "scan.cu:12", with where it was inlined; empty where the text does not say. Read off the text
-// when somebody asks, who has to keep it: a module that runs well pays memory for that, no time.
+// "scan.cu:12", with the place where it was inlined; empty if the text has no .loc. The text is
+// searched at each call, so loading a module takes no extra time; the caller keeps the text.
 std::string source_line(std::string_view text, std::uint32_t line);
 
 }  // namespace cupola::ptx

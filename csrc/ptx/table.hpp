@@ -1,5 +1,5 @@
-// csrc/ptx/table.hpp - the instruction table: one row for each form. Its rows stand in table/*.inc,
-// a group each; the parser reads them here, the CPU device binds the same rows to its functions.
+// csrc/ptx/table.hpp - the instruction table: one row for each form. The rows are in table/*.inc,
+// one file for each group. The CPU device binds the same rows to its functions.
 #pragma once
 
 #include <cstddef>
@@ -83,7 +83,7 @@ inline constexpr InstructionGroup instruction_groups[] = {
     {table::texture, sizeof(table::texture) / sizeof(Form)},
 };
 
-// A row, group in the high byte.
+// The index of a row; the group is in the high byte.
 struct FormId {
     std::uint16_t value = 0xffff;
     constexpr FormId() = default;

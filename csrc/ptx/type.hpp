@@ -37,8 +37,8 @@ enum class Type : std::uint8_t {
     pred,
 };
 
-// shared is the block's own window, cluster_shared that of all blocks of its cluster; entry_param
-// the kernel's parameters, also where a function reads them.
+// `shared` is the window of the thread's block, `cluster_shared` the window of all blocks of its
+// cluster. `entry_param` is the kernel's parameters, also when a function reads them.
 enum class Space : std::uint8_t {
     generic,
     global,
@@ -97,7 +97,7 @@ constexpr bool is_bits(Type t) { return t >= Type::b8 && t <= Type::b128; }
 constexpr bool is_integer(Type t) { return t >= Type::u8 && t <= Type::s64; }
 constexpr bool is_float(Type t) { return t >= Type::f16 && t <= Type::f64; }
 
-// The integer type of twice the width, Type::none where there is none.
+// The integer type of twice the width; Type::none if there is none.
 constexpr Type doubled(Type type) {
     switch (type) {
         case Type::u16:
@@ -113,7 +113,7 @@ constexpr Type doubled(Type type) {
     }
 }
 
-// "f32" and the like, without the dot; Type::none where the word is no type.
+// The type of a word such as "f32", without the dot; Type::none if it is not a type.
 Type type_named(std::string_view word);
 std::string_view name_of(Type type);
 

@@ -1,11 +1,12 @@
-// csrc/ptx/video_words.hpp - the words that the table's rows on video are written in.
+// csrc/ptx/video_words.hpp - the vocabulary of the rows in table/video.inc.
 #pragma once
 
 #include "ptx/words.hpp"
 
 namespace cupola::ptx {
 
-// In Instruction::modifiers of such a row; types are those of the result and of the first source.
+// Fields of Instruction::modifiers in such a row. Its types are those of the result and of the
+// first source.
 namespace video {
 inline constexpr Field b_signed{0, 1}, saturate{1, 1}, second{2, 2}, operation{4, 4}, compare{8, 3},
     wrap{11, 1}, scale{12, 2}, plus_one{14, 1}, accumulate{15, 1};

@@ -1,4 +1,4 @@
-// csrc/ptx/words.hpp - the words that rows of the instruction table are written in.
+// csrc/ptx/words.hpp - the vocabulary of the rows of the instruction table.
 #pragma once
 
 #include "ptx/form.hpp"
@@ -63,13 +63,13 @@ constexpr ModifierSlot::Choice is(std::string_view text, E value) {
     return {text, static_cast<std::uint8_t>(value)};
 }
 
-// ModifierSlots: a name, then field, optional, fixed, trailing, spellings.
+// Modifier slots: a name, then field, optional, fixed, trailing, spellings.
 inline constexpr ModifierSlot ftz = slot(field::ftz, true, true, false, is("ftz", 1));
 inline constexpr ModifierSlot ftz_always = slot(field::ftz, false, true, false, is("ftz", 1));
 inline constexpr ModifierSlot sat = slot(field::sat, true, true, false, is("sat", 1));
 inline constexpr ModifierSlot sat_always = slot(field::sat, false, true, false, is("sat", 1));
 inline constexpr ModifierSlot sat_implied = slot(field::none, true, false, false, is("sat", 0));
-// In conversions: the largest number in place of an infinity.
+// In conversions: the largest finite number replaces an infinity.
 inline constexpr ModifierSlot finite =
     slot(field::satfinite, true, true, false, is("satfinite", 1));
 inline constexpr ModifierSlot finite_always =
@@ -102,7 +102,7 @@ inline constexpr ModifierSlot compare_bits =
 inline constexpr ModifierSlot compare_signed = slot(
     field::compare, false, true, false, is("eq", Compare::eq), is("ne", Compare::ne),
     is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt), is("ge", Compare::ge));
-// lo, ls, hi, hs are lt, le, gt, ge under another name.
+// lo, ls, hi, hs are synonyms of lt, le, gt, ge.
 inline constexpr ModifierSlot compare_unsigned = slot(
     field::compare, false, true, false, is("eq", Compare::eq), is("ne", Compare::ne),
     is("lt", Compare::lt), is("le", Compare::le), is("gt", Compare::gt), is("ge", Compare::ge),
@@ -216,7 +216,7 @@ inline constexpr ModifierSlot arrive_order = slot(
     field::order, true, false, false, is("release", Order::release), is("relaxed", Order::relaxed));
 inline constexpr ModifierSlot relaxed_order =
     slot(field::order, true, false, false, is("relaxed", Order::relaxed));
-// Of an addition that gives nothing back: nobody acquires by it.
+// An addition without a result cannot acquire.
 inline constexpr ModifierSlot reduce_order = slot(
     field::order, true, false, false, is("relaxed", Order::relaxed), is("release", Order::release));
 inline constexpr ModifierSlot relaxed_cluster =
@@ -236,12 +236,12 @@ inline constexpr ModifierSlot scope_cluster =
 inline constexpr ModifierSlot membar_level =
     slot(field::scope, false, false, false, is("cta", Scope::cta), is("gl", Scope::gpu),
          is("sys", Scope::sys));
-// Hints on caching: no effect on results.
+// Cache hints have no effect on results.
 inline constexpr ModifierSlot load_cache = slot(field::none, true, false, false, is("ca", 0),
                                                 is("cg", 0), is("cs", 0), is("lu", 0), is("cv", 0));
 inline constexpr ModifierSlot store_cache =
     slot(field::none, true, false, false, is("wb", 0), is("cg", 0), is("cs", 0), is("wt", 0));
-// What nobody writes to meanwhile is global memory.
+// ld.global.nc reads global memory that no thread writes meanwhile.
 inline constexpr ModifierSlot read_only_cache =
     slot(field::none, true, false, false, is("ca", 0), is("cg", 0), is("cs", 0));
 inline constexpr ModifierSlot read_only =
@@ -254,7 +254,7 @@ inline constexpr ModifierSlot evict_l2 =
          is("L2::evict_last", 0));
 inline constexpr ModifierSlot prefetch_l2 =
     slot(field::none, true, false, false, is("L2::64B", 0), is("L2::128B", 0), is("L2::256B", 0));
-// With a cache policy as one more operand, behind those of the row.
+// Adds a cache policy as an operand after those of the row.
 inline constexpr ModifierSlot cache_hint =
     slot(field::cache_hint, true, false, false, is("L2::cache_hint", 1));
 inline constexpr ModifierSlot prefetch_level =
@@ -270,7 +270,7 @@ inline constexpr ModifierSlot priority =
          is("L2::evict_first", 0), is("L2::evict_unchanged", 0));
 inline constexpr ModifierSlot second_priority =
     slot(field::none, true, false, false, is("L2::evict_first", 0), is("L2::evict_unchanged", 0));
-// Numbers of 2 and 4 bits: how many, and 8 more of signed ones.
+// Numbers of 2 and 4 bits: the value is the width, plus 8 if they are signed.
 inline constexpr ModifierSlot few_bits =
     slot(field::mode, false, true, false, is("u2", 2), is("u4", 4), is("s2", 10), is("s4", 12));
 inline constexpr ModifierSlot with_b32 = slot(field::none, false, false, true, is("b32", 0));
@@ -296,7 +296,7 @@ inline constexpr ModifierSlot b1024 = slot(field::none, false, false, false, is(
 inline constexpr ModifierSlot l2_global =
     slot(field::none, false, false, false, is("L2.global", 0));
 inline constexpr ModifierSlot tile_mode = slot(field::none, true, false, false, is("tile", 0));
-// Columns of pixels, from tensors that have an axis of channels, some of pixels, and one of images.
+// .im2col copies: the tensor has one axis of channels, one to three of pixels and one of images.
 inline constexpr ModifierSlot image_rank =
     slot(field::vector, false, false, false, is("3d", 3), is("4d", 4), is("5d", 5));
 inline constexpr ModifierSlot im2col = slot(field::mode, false, false, false, is("im2col", 1));
@@ -316,7 +316,7 @@ inline constexpr ModifierSlot cta = slot(field::none, true, false, false, is("ct
 inline constexpr ModifierSlot predicate_op =
     slot(field::operation, false, true, false, is("and", Atomic::and_), is("or", Atomic::or_));
 
-// Of memory of several devices: an order is written with its scope, or neither is.
+// multimem: an order and its scope are written together, or both are absent.
 inline constexpr ModifierSlot multicast_load =
     slot(field::none, true, false, false, is("weak", 0), is("relaxed.cta", 0),
          is("relaxed.cluster", 0), is("relaxed.gpu", 0), is("relaxed.sys", 0), is("acquire.cta", 0),

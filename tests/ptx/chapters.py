@@ -109,7 +109,7 @@ FORMS = {
     "5.4.5": Form("mov.u64 %d3, g; and.b64 %d3, %d3, 255; cvt.u32.u64 %r2, %d3;", 0, ".global .b8 one; .global .align 256 .b8 g[3];"),
     "5.4.6": Form(".reg .u32 %many<100>; mov.u32 %many99, 4; add.u32 %r2, %many99, %r1;", LANE + 4),
     "5.4.7": Form("ld.global.u32 %r2, [g];", 3, ".global .attribute(.managed) .u32 g = 3;"),
-    "5.4.8": Form(before=".visible .global .attribute(.unified(19, 95)) .u32 g = 3;", refused="an attribute other than .managed"),
+    "5.4.8": Form(before=".visible .global .attribute(.unified(19, 95)) .u32 g = 3;", refused="is not supported; expected .managed"),
     "5.5.1": Form("tensormap.replace.tile.rank.global.b1024.b32 [map], 3; tensormap.replace.tile.global_dim.global.b1024.b32 [map], 0, %r1;", None, MAP, top=old("9.0", "sm_90a")),
     "5.5.2": Form("mov.u64 %d3, map; cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d3, {%r1}];", None, MAP),
     "5.5.3": Form("mov.u64 %d3, map; cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%d3, {%r1, %r1}];", None, MAP),

@@ -50,13 +50,15 @@ class Row:
 def _axes():
     headers = (PTX / name for name in ("words.hpp", "matrix_words.hpp", "video_words.hpp"))
     text = re.sub(r"\s+", " ", "".join(h.read_text() for h in headers))
-    for found in re.finditer(
-        r"constexpr ModifierSlot (\w+) = slot\( ?(?:field|video)::\w+, (\w+), (\w+), (\w+), (.*?)\);", text
-    ):
+    flag = r"(\w+)"
+    call = rf"slot\( ?(?:field|video)::\w+, {flag}, {flag}, {flag}, (.*?)\);"
+    for found in re.finditer(rf"constexpr ModifierSlot (\w+) = {call}", text):
         name, *flags, choices = found.groups()
         yield (
             name,
-            ModifierSlot(name, *(f == "true" for f in flags), tuple(re.findall(r'is\("(.*?)"', choices))),
+            ModifierSlot(
+                name, *(f == "true" for f in flags), tuple(re.findall(r'is\("(.*?)"', choices))
+            ),
         )
 
 

@@ -31,19 +31,19 @@ LAXER = [  # the CPU device takes it
     ("'.maxnctapersm directive' not supported", "texts of PTX 2.0 have it"),
 ]  # fmt: skip
 STRICTER = [  # ptxas takes it
-    ("an address in less than 8 bytes|an address of 64 bits where|where .u16 is wanted|no form of mov.u32", "part of an address: what the loader stores is not written down"),
-    ("no power of two up to 16384", "ptxas takes up to 2 GiB; 16384 is known to load on a GPU"),
+    ("cannot hold an address|got an address of 64 bits|expected (a register of type )?.u16|no form of mov.u32", "part of an address: what the loader stores is not written down"),
+    ("is not a power of two up to 16384", "ptxas takes up to 2 GiB; 16384 is known to load on a GPU"),
     ("more than 65536 variables", "each is a variable of its own"),
     ("type .(texref|surfref|samplerref) is not supported", "the driver's interface has no argument of that kind"),
-    (".samplerref is for", "the manual has them in texmode_independent alone"),
-    ("a (vector|predicate) in .param|a predicate in memory", "a prototype with a parameter that no function can have"),
-    ("no address: a register of 32 or 64 bits", "an address of 16 bits or in a float leads nowhere"),
+    (".samplerref needs", "the manual has them in texmode_independent alone"),
+    ("a .param variable cannot be a vector|a .pred variable must be a register", "a prototype with a parameter that no function can have"),
+    ("expected an integer register of 32 or 64 bits", "an address of 16 bits or in a float leads nowhere"),
     ("is declared twice", "one name in two state spaces: an access could lie outside of the variable"),
-    ("a result goes to a register|is an? (integer|floating-point) constant where", "a constant takes no result, and none of 128 bits is defined"),
+    ("for a result, got|(argument|result) [0-9]+: .*, got an? (integer|floating-point) constant", "a constant takes no result, and none of 128 bits is defined"),
     ("type .(u16x2|s16x2|e5m2x2|e4m3x2|bf16x2|e4m3|e5m2) is not supported", "the manual has it for instructions alone; ptxas overlooks it in unused variables"),
-    ("elements of arrays are for mov", "an instruction without a meaning for it"),
-    ("has no initialiser", "the manual has no constant of that type"),
-    ("a register or a constant is wanted|a register is wanted", "an address where no register of its width may stand"),
+    ("cannot use an array element", "an instruction without a meaning for it"),
+    ("cannot have an initialiser|or have an initialiser", "the manual has no constant of that type"),
+    ("expected a register(?! of type| or a .param)", "an address where no register of its width may stand"),
 ]  # fmt: skip
 
 

@@ -288,21 +288,21 @@ mov.u32 %r0, %laneid; mul.wide.u32 %x, %r0, 4; add.u64 %b, %b, %x; mov.u32 %r9, 
 
 REFUSED = [
     ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1},"
-     " {%r4, %r5}, {%f0, %f1, %f2, %f3};", "a vector of 2 where 4"),
+     " {%r4, %r5}, {%f0, %f1, %f2, %f3};", "expected a vector of 4, got 2"),
     ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16 {%f0, %f1, %f2, %f3},"
      " {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r0, %r1};", "unsupported form"),
     ("mma.sync.aligned.m16n8k8.row.col.s32.s8.s8.s32 {%r0, %r1, %r2, %r3}, {%r0}, {%r4},"
      " {%r0, %r1, %r2, %r3};", "unsupported form"),
     ("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, {%r4},"
-     " {%r0, %r1, %r2, %r3};", "a register of type .f32"),
+     " {%r0, %r1, %r2, %r3};", "got one of .f32"),
     ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d0, %d1}, %d2, {%d3}, {%d4, %d5};",
-     "a vector is wanted"),
+     "expected a vector"),
     ("mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r2, %r3}, {%r4, %r5},"
      " {%r6, %r7}, %r8, 4;", "selector"),
-    ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r9];", "a vector of 1 where 2"),
+    ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r9];", "expected a vector of 2, got 1"),
     ("ldmatrix.sync.aligned.m8n8.x2.global.b16 {%r0, %r1}, [%a];", "unsupported form"),
     ("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r0, %r1, %r2, %r3}, [%a];",
-     "a vector of 4 where 8"),
+     "expected a vector of 8, got 4"),
     ("wmma.load.a.sync.aligned.col.m8n8k32.s4 {%r0}, [%a];", "unsupported form"),
     ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %a, %b, %p, 2, 1,"
      " 0, 0;", "scale"),

@@ -17,12 +17,12 @@ HELD = "mov.u64 %d0, t; mov.u64 %d1, s; tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, 
 MODES = {  # target, declaration, statements, the line and what is said there; of NVIDIA's assembler
     "unified": (", texmode_unified", "", PLAIN, None),
     "a sampler declared": (", texmode_independent", ".global .samplerref s;", "", None),
-    "no mode": (", texmode_bindless", "", "", (2, "an unknown texturing mode")),
-    "two modes": (", texmode_unified, texmode_independent", "", "", (2, "two texturing modes")),
-    "no target": (", nonsense", "", "", (2, "an unknown target")),
+    "no mode": (", texmode_bindless", "", "", (2, "unknown texturing mode")),
+    "two modes": (", texmode_unified, texmode_independent", "", "", (2, "exclude each other")),
+    "no target": (", nonsense", "", "", (2, "unknown target")),
     "a sampler in unified mode": ("", ".global .samplerref s;", "", (5, "texmode_independent")),
-    "no sampler": (", texmode_independent", "", PLAIN, (6, "a sampler is wanted")),
-    "a texture for a sampler": (", texmode_independent", "", SAMPLED.replace("s,", "t,"), (6, "a sampler is wanted")),
+    "no sampler": (", texmode_independent", "", PLAIN, (6, "expected a sampler")),
+    "a texture for a sampler": (", texmode_independent", "", SAMPLED.replace("s,", "t,"), (6, "expected a sampler")),
 }  # fmt: skip
 
 
