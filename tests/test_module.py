@@ -105,7 +105,7 @@ def test_flipped_bytes(driver, form):
 
 
 @pytest.mark.parametrize(
-    "form, place, saying", [("fatbin", 37, "impossible header"), ("cubin", 63, "section of names")]
+    "form, place, saying", [("fatbin", 37, "is invalid"), ("cubin", 63, "section of names")]
 )
 def test_places_outside_of_the_image(driver, form, place, saying):
     """Where NVIDIA's driver would read wherever the image points to."""

@@ -21,10 +21,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 35
 FOLDERS = [
-    "csrc/nvrtc", "csrc/ptx", "docs/reference", "examples/cmake", "examples/cython_hello",
-    "examples/nvrtc_saxpy", "examples/plugin", "examples/schedulers", "package/cupola/cmake",
-    "tests/fuzz/standalone", "tests/ptx/toolkit", "tests/test_prose.py", "tools/prose.py",
-]  # fmt: skip
+    "csrc/image",
+    "csrc/nvrtc",
+    "csrc/ptx",
+    "docs/reference",
+    "examples/cmake",
+    "examples/cython_hello",
+    "examples/nvrtc_saxpy",
+    "examples/plugin",
+    "examples/schedulers",
+    "package/cupola/cmake",
+    "tests/fuzz/standalone",
+    "tests/ptx/toolkit",
+    "tests/test_prose.py",
+    "tools/prose.py",
+]
 
 # Phrases that a reader whose first language is not English reads twice, and what to write.
 PHRASES = {

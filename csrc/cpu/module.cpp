@@ -118,7 +118,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
     };
     try {
         const auto entries = image::read(bytes.data(), bytes.size());
-        const bool alone = image::sniff(bytes.data(), bytes.size()) == image::Kind::ptx;
+        const bool alone = image::detect_kind(bytes.data(), bytes.size()) == image::Kind::ptx;
         const image::Entry& entry = choose(entries, capability, alone, options);
         std::string unpacked;
         std::string_view ptx = text_of(entry, unpacked, options);

@@ -1,4 +1,4 @@
-// csrc/image/image.cpp - reads the headers of device images, each read within the bytes given.
+// csrc/image/image.cpp - reads the headers of device images, each within the given bytes.
 #include "image/image.hpp"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ class Bytes {
     void need(std::uint64_t offset, std::uint64_t length, const char* what) const {
         if (offset <= size_ && length <= size_ - offset) return;
         throw Error(std::string("truncated: ") + what + " at offset " + std::to_string(offset) +
-                    " takes " + std::to_string(length) + " bytes, the image has " +
-                    std::to_string(size_));
+                    " needs " + std::to_string(length) + " bytes, but the image has " +
+                    std::to_string(size_) + " in all");
     }
 
     const char* data_;
@@ -70,7 +70,7 @@ std::size_t skip_blank(std::string_view text) {
     return text.size();
 }
 
-// What `.target sm_90a, ...` names: 90; 0 where there is none.
+// The number in `.target sm_90a, ...`: 90; 0 if there is none.
 int target_of(std::string_view ptx) {
     std::size_t at = ptx.find(".target");
     if (at == std::string_view::npos) return 0;
@@ -88,14 +88,14 @@ Entry text(std::string_view bytes, int architecture) {
     return {Kind::ptx, architecture ? architecture : target_of(bytes), false, bytes};
 }
 
-// The tables of an ELF file lie within it, and its machine is a CUDA device's.
+// Checks that the tables of an ELF file are within it, and that its machine is a CUDA device.
 Entry cubin(std::string_view bytes) {
     const Bytes elf(bytes.data(), bytes.size());
     elf.part(0, elf_header, "the ELF header");
     if (elf.at<std::uint8_t>(4, "the class") != 2 || elf.at<std::uint8_t>(5, "the order") != 1)
-        throw Error("not a 64-bit little-endian ELF file");
+        throw Error("it is not a 64-bit little-endian ELF file");
     if (elf.at<std::uint16_t>(18, "the machine") != machine_cuda)
-        throw Error("an ELF file, but not code for a CUDA device (machine " +
+        throw Error("it is an ELF file, but not code for a CUDA device (machine " +
                     std::to_string(elf.at<std::uint16_t>(18, "the machine")) + ")");
     const auto table = [&](int offset, int entry, int count, const char* what) {
         const auto start = elf.at<std::uint64_t>(offset, what);
@@ -108,9 +108,9 @@ Entry cubin(std::string_view bytes) {
     const std::uint64_t sections = table(40, 58, 60, "the table of sections");
     const unsigned entry = elf.at<std::uint16_t>(58, "the size of a section's header");
     const unsigned count = elf.at<std::uint16_t>(60, "the number of sections");
-    if (count && entry < 64) throw Error("an impossible size of a section's header");
+    if (count && entry < 64) throw Error("the size of a section's header is below 64");
     if (elf.at<std::uint16_t>(62, "the section of names") >= std::max(count, 1u))
-        throw Error("an impossible section of names");
+        throw Error("the section of names does not exist");
     constexpr std::uint32_t no_bits = 8;
     for (unsigned i = 0; i < count; ++i) {
         const std::uint64_t header = sections + std::uint64_t{i} * entry;
@@ -118,7 +118,7 @@ Entry cubin(std::string_view bytes) {
         elf.part(elf.at<std::uint64_t>(header + 24, "a section's offset"),
                  elf.at<std::uint64_t>(header + 32, "a section's size"), "a section");
     }
-    // Since toolkit 13 (ABI version 8) the architecture lies a byte higher in the flags.
+    // Since toolkit 13 (ABI version 8) the architecture is one byte higher in the flags.
     const auto flags = elf.at<std::uint32_t>(48, "the flags");
     const bool shifted = elf.at<std::uint8_t>(8, "the ABI version") >= 8;
     return {Kind::cubin, static_cast<int>(flags >> (shifted ? 8 : 0) & 0xff), false, bytes};
@@ -130,7 +130,8 @@ Entry compressed_entry(const Bytes& all, std::uint64_t at, Kind kind, int archit
                        std::string_view payload) {
     const auto packed = all.at<std::uint32_t>(at + 16, "an entry's compressed size");
     const auto flags = all.at<std::uint64_t>(at + 40, "an entry's flags");
-    if (packed > payload.size()) throw Error("an impossible compressed size of an entry");
+    if (packed > payload.size())
+        throw Error("the compressed size of an entry is larger than the entry");
     Entry entry{kind, architecture, true, payload};
     if (packed) entry.payload = payload.substr(0, packed);
     entry.packing = flags & zstd_flag ? Entry::Packing::zstd : Entry::Packing::lz4;
@@ -141,9 +142,9 @@ Entry compressed_entry(const Bytes& all, std::uint64_t at, Kind kind, int archit
 std::vector<Entry> fatbin(const void* data, std::size_t size) {
     const Bytes file(data, size);
     if (auto version = file.at<std::uint16_t>(4, "the version"); version != 1)
-        throw Error("a fatbin of unknown version " + std::to_string(version));
+        throw Error("fatbin version " + std::to_string(version) + " is not supported; expected 1");
     const auto header = file.at<std::uint16_t>(6, "the header's size");
-    if (header < fatbin_header) throw Error("an impossible size of the fatbin's header");
+    if (header < fatbin_header) throw Error("the fatbin's header is smaller than 16 bytes");
     const auto length = file.at<std::uint64_t>(8, "the fatbin's size");
     file.part(header, length, "the fatbin");
     const Bytes all(data, header + length);
@@ -153,12 +154,12 @@ std::vector<Entry> fatbin(const void* data, std::size_t size) {
         const auto entry = all.at<std::uint32_t>(at + 4, "the size of an entry's header");
         const auto padded = all.at<std::uint64_t>(at + 8, "an entry's size");
         const auto packed = all.at<std::uint32_t>(at + 16, "an entry's compressed size");
-        const auto options = all.at<std::uint32_t>(at + 20, "where an entry's options lie");
+        const auto options = all.at<std::uint32_t>(at + 20, "the offset of an entry's options");
         const auto architecture = all.at<std::uint32_t>(at + 28, "an entry's architecture");
         const auto flags = all.at<std::uint64_t>(at + 40, "an entry's flags");
-        // NVIDIA's driver follows the offset without a look.
+        // NVIDIA's driver does not check this offset, so it is checked here.
         if (entry < 64 || options > entry)
-            throw Error("an impossible header at offset " + std::to_string(at));
+            throw Error("the header of the entry at offset " + std::to_string(at) + " is invalid");
         const std::string_view payload = all.part(at + entry, padded, "an entry");
         if (kind == 1 || kind == 2) {
             const Kind what = kind == 1 ? Kind::ptx : Kind::cubin;
@@ -168,14 +169,14 @@ std::vector<Entry> fatbin(const void* data, std::size_t size) {
             else
                 entries.push_back(kind == 1 ? text(payload, sm) : cubin(payload));
         }
-        at += entry + padded;  // both were found to lie within the file
+        at += entry + padded;  // both are within the file, checked above
     }
     return entries;
 }
 
 }  // namespace
 
-std::optional<Kind> sniff(const void* data, std::size_t size) {
+std::optional<Kind> detect_kind(const void* data, std::size_t size) {
     if (size >= 4 && is_elf(data)) return Kind::cubin;
     std::uint32_t magic = 0;
     if (size >= 4) std::memcpy(&magic, data, 4);
@@ -187,7 +188,7 @@ std::optional<Kind> sniff(const void* data, std::size_t size) {
 }
 
 std::vector<Entry> read(const void* data, std::size_t size) {
-    const std::optional<Kind> kind = sniff(data, size);
+    const std::optional<Kind> kind = detect_kind(data, size);
     if (!kind)
         throw Error(
             "it is neither a fatbin, nor a cubin, nor PTX text (which begins with .version)");
@@ -208,7 +209,7 @@ std::vector<std::string> variables(std::string_view bytes) {
         std::string_view content;
     };
     const auto section = [&](unsigned index) {
-        if (index >= count || entry < 64) throw Error("an impossible section");
+        if (index >= count || entry < 64) throw Error("a section does not exist");
         const std::uint64_t at = sections + std::uint64_t{index} * entry;
         Section s{elf.at<std::uint32_t>(at, "a section's name"),
                   elf.at<std::uint32_t>(at + 4, "a section's type"),
@@ -248,10 +249,10 @@ std::vector<std::string> variables(std::string_view bytes) {
 }
 
 std::size_t size_of(const void* data) {
-    // Only what each kind's first bytes promise to be there is read.
+    // Reads only bytes that the first bytes of each kind guarantee.
     std::uint32_t magic = 0;
     if (std::strlen(static_cast<const char*>(data)) < 4) {
-        // A magic without a NUL among its first three bytes is at least this long; text may end.
+        // A binary image has no NUL in its first three bytes; a text may be shorter.
         return std::strlen(static_cast<const char*>(data));
     }
     std::memcpy(&magic, data, 4);

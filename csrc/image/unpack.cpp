@@ -1,4 +1,4 @@
-// csrc/image/unpack.cpp - compressed entries of fatbins: LZ4 blocks, and zstd through its library.
+// csrc/image/unpack.cpp - decompresses entries of fatbins: LZ4 blocks, and zstd by libzstd.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace cupola::image {
 namespace {
 
-// A header that says more than this is not believed. Of LZ4 a byte can't stand for more than 255;
-// what zstd makes of text at best is far from its number, and no text is as long as the last.
+// Limits against forged headers: the ratios of LZ4 (at most 255 by its format) and of zstd (far
+// above that of real text), and the size.
 constexpr std::uint64_t most_lz4 = 255, most_zstd = 1024, most_bytes = std::uint64_t{1} << 30;
 
-[[noreturn]] void damaged() { throw Error("its bytes are damaged"); }
+[[noreturn]] void damaged() { throw Error("its compressed bytes are damaged"); }
 
-// A block of LZ4: literals and matches in turn, each length continued by bytes of 255.
+// A block of LZ4: literals and matches alternate; bytes of 255 extend a length.
 class Block {
   public:
     Block(std::string_view bytes, std::string& out) : bytes_(bytes), out_(out) {}
@@ -33,7 +33,7 @@ class Block {
             const std::size_t low = next(), back = low | std::size_t{next()} << 8;
             const std::size_t match = length(token & 15) + 4;
             if (back == 0 || back > out_.size() || match > size - out_.size()) damaged();
-            // A match may reach into what it makes.
+            // A match may overlap its own output, so it is copied byte by byte.
             for (std::size_t i = 0; i < match; ++i) out_.push_back(out_[out_.size() - back]);
         }
     }
@@ -54,7 +54,7 @@ class Block {
     std::size_t at_ = 0;
 };
 
-// What of libzstd is asked for: its interface, which is fixed for libzstd.so.1.
+// The functions of libzstd.so.1 that are needed; its ABI is stable.
 struct Zstd {
     struct In {
         const void* data;
@@ -64,7 +64,7 @@ struct Zstd {
         void* data;
         std::size_t size, at;
     };
-    static constexpr int window_log_max = 100;  // a parameter
+    static constexpr int window_log_max = 100;  // ZSTD_d_windowLogMax
 
     void* (*create)();
     std::size_t (*free)(void* context);
@@ -93,23 +93,23 @@ const Zstd& zstd() {
     }();
     if (!functions)
         throw Unsupported(
-            "that is by zstd, and libzstd.so.1 is not on this machine; install it, or build with "
-            "nvcc -no-compress");
+            "it is compressed with zstd, and libzstd.so.1 is not on this machine; install it, or "
+            "build with nvcc -no-compress");
     return *functions;
 }
 
-// The text grows as it is decoded: what only a header says costs no memory.
+// The output grows as it is decoded, so a forged size costs no memory.
 void unpack_zstd(std::string_view bytes, std::size_t size, std::string& out) {
     const Zstd& library = zstd();
     const std::unique_ptr<void, std::size_t (*)(void*)> context(library.create(), library.free);
     if (!context) throw std::bad_alloc();
-    // A frame's window may be as long as the text, beside what the library allows anyhow.
+    // A frame's window may be as large as the text; the library's default limit is 2^27.
     int window = 27;
     while (size >> window) ++window;
     if (library.is_error(library.set(context.get(), Zstd::window_log_max, window))) damaged();
     Zstd::In in{bytes.data(), bytes.size(), 0};
     std::size_t made = 0;
-    // There is room for a byte too many: then it is seen to be.
+    // One extra byte of room detects a payload that is longer than its header says.
     for (std::size_t left = 1; left != 0 && made <= size;) {
         if (made == out.size())
             out.resize(std::min(size + 1, std::max<std::size_t>(2 * made, 64 << 10)));
@@ -128,7 +128,8 @@ std::string unpack(const Entry& entry) {
     const bool zstd = entry.packing == Entry::Packing::zstd;
     const auto payload = std::max<std::uint64_t>(entry.payload.size(), 64);
     if (entry.unpacked > most_bytes || entry.unpacked > payload * (zstd ? most_zstd : most_lz4))
-        throw Error("an impossible unpacked size");
+        throw Error("its header gives an impossible unpacked size of " +
+                    std::to_string(entry.unpacked) + " bytes");
     const auto size = static_cast<std::size_t>(entry.unpacked);
     std::string out;
     if (zstd) {

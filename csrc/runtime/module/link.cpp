@@ -11,7 +11,7 @@ namespace cupola {
 namespace {
 
 CUjitInputType kind_of(const void* data, std::size_t size) {
-    const auto kind = image::sniff(data, size);
+    const auto kind = image::detect_kind(data, size);
     if (kind == image::Kind::ptx) return CU_JIT_INPUT_PTX;
     if (kind == image::Kind::fatbin) return CU_JIT_INPUT_FATBINARY;
     if (kind == image::Kind::cubin) return CU_JIT_INPUT_CUBIN;
