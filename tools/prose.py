@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 35
 FOLDERS = [
     "csrc/image",
+    "csrc/kernels",
     "csrc/nvrtc",
     "csrc/ptx",
     "docs/reference",

@@ -3,16 +3,16 @@
 
 #include "threads.cuh"
 
-// What all kernels here compute: out[r, c, k] = sum over i, j of
+// Every kernel here computes out[r, c, k] = sum over i, j of
 //     filter[i, j] * image[r + i - fh / 2, c + j - fw / 2, k]
-// The filter is not flipped, and each channel is filtered alone. Arrays are in C order, images as
-// (height, width, channels), filters as (filter_height, filter_width) of odd sizes. The sum starts
-// from 0 and runs over the filter row by row; products and sums are rounded each, so that NumPy
-// can do the same. Any launch (threads.cuh); `out` must not overlap what is read.
+// The filter is not flipped, and each channel is filtered separately. Arrays are in C order: images
+// are (height, width, channels), filters (filter_height, filter_width) with odd sizes. The sum
+// starts at 0 and goes over the filter row by row. Each product and sum is rounded, so that NumPy
+// gives the same bits. Any launch works (threads.cuh); `out` must not overlap the inputs.
 
 namespace {
 
-constexpr int border_clamp = 1;  // else zero: CUPOLA_BORDER_ZERO, CUPOLA_BORDER_CLAMP
+constexpr int border_clamp = 1;  // otherwise zero: CUPOLA_BORDER_ZERO, CUPOLA_BORDER_CLAMP
 
 struct Image {
     const float* data;
@@ -23,7 +23,7 @@ struct Image {
     }
 };
 
-// A row of one channel; what lies outside of the image is 0, or the nearest pixel inside.
+// A row of one channel; a pixel outside of the image is 0 or the nearest pixel inside.
 struct Line {
     const float* start;
     int step, last;
@@ -36,7 +36,7 @@ struct Line {
         none = !clamps && near != row;
     }
 
-    // Without branches: outside of the image it is read inside all the same.
+    // Avoids branches: a position outside of the image reads a pixel inside.
     __device__ float at(int column) const {
         const int near = min(max(column, 0), last);
         const float read = start[std::ptrdiff_t{near} * step];
@@ -48,8 +48,8 @@ __device__ bool at_16_bytes(const void* p) {
     return reinterpret_cast<std::uintptr_t>(p) % sizeof(float4) == 0;
 }
 
-// The pixels of one row that `columns` results side by side need: these, and `halo` at either side.
-// Where there are several channels, one result.
+// The pixels of one row that `columns` adjacent results need: their own and `halo` at each side.
+// With several channels there is one result.
 template <int halo, int columns>
 struct Row {
     static constexpr int count = columns + 2 * halo;
@@ -72,7 +72,7 @@ struct Row {
         }
     }
 
-    // Of a place at 16 bytes, the pixels around which are inside the image.
+    // For a 16-byte aligned position whose neighbouring pixels are all inside the image.
     __device__ void load_vectors(const float* start) {
         constexpr int side = halo <= 2 ? 2 : 4;
         float all[4 + 2 * side];
@@ -95,12 +95,12 @@ struct Row {
     }
 };
 
-// One row of the filter goes into the sums of one row of results: `from` where it is not the first.
+// Adds one row of the filter to the sums of one row of results. `from` is the previous sum, if any.
 template <int size, int columns>
 __device__ void add_row(float* to, const float* from, const float* weight, const float* pixel) {
 #pragma unroll
     for (int k = 0; k < columns; ++k) {
-        // The sum of the first product and 0 is rounded once as well, and +0 where that is -0.
+        // The first product is added to 0 as well, because -0 + 0 is +0.
         float total = from ? __fadd_rn(from[k], __fmul_rn(weight[0], pixel[k]))
                            : __fmaf_rn(weight[0], pixel[k], 0.0f);
 #pragma unroll
@@ -109,15 +109,15 @@ __device__ void add_row(float* to, const float* from, const float* weight, const
     }
 }
 
-// A thread has a strip of results, `columns` wide and `rows` high, and goes down it: each row of
-// pixels is loaded once, and goes into the sums of the `size` rows of results it is a part of. So
-// each sum still runs over the filter row by row. Images of several channels have strips of one
-// column: their neighbours lie apart.
+// A thread computes a strip of results, `columns` wide and `rows` high, from top to bottom. It
+// loads each row of pixels once and adds it to the sums of the `size` rows of results that use it.
+// Each sum still goes over the filter row by row. Images of several channels have strips of one
+// column, because their neighbouring pixels are not adjacent in memory.
 template <int size, int columns>
 __device__ void strips(const Image& image, const float* weight, float* out, int rows) {
     constexpr int halo = size / 2;
     const bool vectors = at_16_bytes(image.data) && at_16_bytes(out) && image.width % 4 == 0;
-    // Results side by side in a row, over all channels, by strips.
+    // The number of strips in a row of results, over all channels.
     const std::size_t across =
         (std::size_t{static_cast<unsigned>(image.width)} * image.channels + columns - 1) / columns;
     const std::size_t strips = across * ((image.height - 1) / rows + 1);
@@ -129,9 +129,10 @@ __device__ void strips(const Image& image, const float* weight, float* out, int 
         const int channel = static_cast<int>(place % image.channels);
         const int lines = min(rows, image.height - top) + size - 1;
         float* to = out + image.offset(top, column) + channel;
-        // Of the results that have i rows of the filter, in sum[i]: one row more moves them on.
+        // sum[i] belongs to the results that have i rows of the filter; a new row moves each to i
+        // + 1.
         float sum[size][columns] = {};
-        // A row ahead is loaded while one is added.
+        // Loads the next row while the current one is added.
         Row<halo, columns> row = {}, next;
 #pragma unroll 1
         for (int line = -1; line < lines; ++line, row = next) {
@@ -172,7 +173,7 @@ __device__ void convolve_square(const Image& image, const float* filter, float* 
 
 }  // namespace
 
-// Any filter, a result at a time.
+// Any filter; one result at a time.
 extern "C" __global__ void convolve(const float* image, const float* filter, float* out, int height,
                                     int width, int channels, int filter_height, int filter_width,
                                     int border) {
@@ -198,8 +199,8 @@ extern "C" __global__ void convolve(const float* image, const float* filter, flo
     }
 }
 
-// Filters of 3 x 3, 5 x 5 and 7 x 7, by strips of `rows` results; a thread has 4 columns of them,
-// or one where there are several channels.
+// Filters of 3 x 3, 5 x 5 and 7 x 7, in strips of `rows` results. A thread has 4 columns, or one if
+// there are several channels.
 extern "C" __global__ void convolve_3(const float* image, const float* filter, float* out,
                                       int height, int width, int channels, int border, int rows) {
     convolve_square<3>({image, height, width, channels, border}, filter, out, rows);

@@ -1,17 +1,18 @@
-// csrc/kernels/doublify.cu - two small kernels that double numbers where they lie.
+// csrc/kernels/doublify.cu - two small kernels that double numbers in place.
 #include <cstdint>
 
 #include "threads.cuh"
 
-// Doubles a 4 x 4 array of which each thread of one 4 x 4 block has an element: thread (x, y)
-// a[4 y + x]. Threads outside of 4 x 4, and blocks after the first, do nothing.
+// Doubles a 4 x 4 array in one 4 x 4 block: thread (x, y) doubles a[4 y + x]. Threads outside of
+// 4 x 4, and blocks after the first, do nothing.
 extern "C" __global__ void doublify(float* a) {
     if (threadIdx.x >= 4 || threadIdx.y >= 4 || threadIdx.z != 0) return;
     if (blockIdx.x != 0 || blockIdx.y != 0 || blockIdx.z != 0) return;
     a[4 * threadIdx.y + threadIdx.x] *= 2;
 }
 
-// An array on the device; as NumPy: np.dtype([("length", "i4"), ("pad", "i4"), ("ptr", "u8")]).
+// An array on the device. Its NumPy type: np.dtype([("length", "i4"), ("pad", "i4"), ("ptr",
+// "u8")]).
 struct DeviceArray {
     std::int32_t length;
     std::int32_t pad;

@@ -1,5 +1,5 @@
-// csrc/kernels/hello.cu - a sign of life.
+// csrc/kernels/hello.cu - prints a line from each thread.
 #include <cstdio>
 
-// Prints one line a thread.
+// Prints one line for each thread.
 extern "C" __global__ void hello() { printf("Hello World From GPU!\n"); }

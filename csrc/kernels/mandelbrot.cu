@@ -1,10 +1,10 @@
-// csrc/kernels/mandelbrot.cu - which points of a lattice stay bounded under z -> z^2 + c.
+// csrc/kernels/mandelbrot.cu - finds the points of a lattice that stay bounded under z -> z^2 + c.
 #include "threads.cuh"
 
 namespace {
 
-// Each operation is rounded on its own, in this order, so that a GPU, the CPU device and NumPy's
-// float32 give the same bits; contraction to fma would not.
+// Each operation is rounded separately, in this order, so that a GPU, the CPU device and NumPy's
+// float32 give the same bits. Contraction to fma would change them.
 struct Orbit {
     float real = 0, imag = 0, real2 = 0, imag2 = 0;
 
@@ -22,20 +22,20 @@ struct Orbit {
         set(__fadd_rn(__fsub_rn(real2, imag2), c_real), i);
     }
 
-    // The same bits by one operation less: twice a rounded product is exact, so the fma rounds
-    // where the sum did. Not so where the product is subnormal beside a tiny c_imag, or where
-    // 2 real overflows; see `usual_row`.
+    // The same bits with one operation less: twice a rounded product is exact, so the fma rounds
+    // like the sum. This fails if the product is subnormal beside a tiny c_imag, or if 2 real
+    // overflows; `usual_row` excludes both.
     __device__ void quick_step(float c_real, float c_imag) {
         const float i = __fmaf_rn(2, __fmul_rn(real, imag), c_imag);
         set(__fadd_rn(__fsub_rn(real2, imag2), c_real), i);
     }
 };
 
-constexpr int group = 8;  // steps between two looks at the bound
+constexpr int group = 8;  // steps between two tests of the bound
 
-// Whether |z|^2 <= bound for each of `iterations` values of z after the first, which is 0: for any
-// point and bound. A bound below 4 may be passed and kept again later, so every value is compared;
-// but only one step in eight branches. An orbit that has become NaN does not stay within any bound.
+// Whether |z|^2 <= bound for each of `iterations` values of z after the first, which is 0; for any
+// point and bound. An orbit may leave a bound below 4 and return, so every value is compared, but
+// only one step in eight branches. An orbit with a NaN does not stay within any bound.
 __device__ bool stays(float c_real, float c_imag, int iterations, float bound) {
     Orbit z;
     int left = iterations;
@@ -56,32 +56,35 @@ __device__ bool stays(float c_real, float c_imag, int iterations, float bound) {
     return true;
 }
 
-constexpr int first = 3;  // steps from z = c on to the first look, where that is enough
+constexpr int first = 3;  // steps from z = c to the first test, for usual points
 
-// Points for which a look now and then is enough. Where |c| < 2 - 2^-10 and the bound is at least
-// 4, |z|^2 > bound makes the next |z| larger by more than all roundings, as |z^2 + c| >=
-// |z|^2 - |c|; so what was out once is out at each later look. What has overflowed is infinite or
-// NaN for good.
+// Rows whose points need a test only now and then. Let |c| < 2 - 2^-10 and bound >= 4. If |z|^2 >
+// bound, the next |z| is larger by more than all roundings, because |z^2 + c| >= |z|^2 - |c|. So an
+// orbit that left the bound is outside at each later test. After an overflow it stays infinite or
+// NaN.
 __device__ bool usual_row(float c_imag, int iterations, float bound) {
     return iterations >= 1 + first + group && bound >= 4 && bound < INFINITY &&
            (fabsf(c_imag) >= 0x1p-90f || c_imag == 0);
 }
 constexpr float usual_norm = 3.996f;
 
-// Whether c lies inside the main cardioid or the disk of period 2 by a clear margin: the cardioid
-// is shrunk towards 0 by 1 + 2^-8, the disk towards -1 by 1 - 2^-8. On a ray from 0, with the
-// multiplier w of the fixed point, d log w / d log c = 1/2 + 1 / 2(1 - w), of real part 3/4 at
-// least; so |w| < 1 - 2^-9 in the one, and the cycle's |w| = 4 |c + 1| < 1 - 2^-8 in the other.
-// This test's own roundings are as if c were moved by 2^-22, thousands of times less than the
-// margin.
+// Whether c is inside the main cardioid or the disk of period 2 with a margin. The cardioid is
+// shrunk towards 0 by 1 + 2^-8, the disk towards -1 by 1 - 2^-8. Let w be the multiplier of the
+// fixed point. On a ray from 0, d log w / d log c = 1/2 + 1 / 2(1 - w), and its real part is at
+// least 3/4. So |w| < 1 - 2^-9 in the shrunk cardioid. In the shrunk disk the cycle's |w| = 4 |c +
+// 1| < 1 - 2^-8. The roundings of this test move c by at most 2^-22, thousands of times less than
+// the margin.
 //
-// What is proved of these c: the orbit's |z|^2 is below 3, and it goes to a point (by two steps:
-// one of the cycle's, with |z| <= 1/2) around which the disk of radius (1 - |w|) / 2C is mapped
-// into itself, by |w| r + C r^2 with C = 1, or 3.5 for two steps, even if each turn adds (1 -
-// |w|)^2 / 4C, which is 2^-20. Float roundings add 2^-21 at most, so an orbit that has come there
-// stays. On the way there a rounding counts for no more than a move of c by as much would, and the
-// margin is thousands of those: that none leaves, even 2^-20 from the border, is tested and not
-// proved.
+// Proved for these c: the orbit's |z|^2 is below 3, and the orbit converges to an attracting point.
+// That is the fixed point in the cardioid, and a point of the cycle with |z| <= 1/2, by two steps,
+// in the disk. The step maps the disk of radius (1 - |w|) / 2C around that point into itself,
+// because it maps r to at most |w| r + C r^2; C is 1, or 3.5 for two steps. This holds even if each
+// step adds (1 - |w|)^2 / 4C, which is 2^-20. Float roundings add at most 2^-21, so an orbit in the
+// disk stays.
+//
+// Not proved but tested, up to 2^-20 from the border: no orbit leaves before it reaches that disk.
+// A rounding on the way has at most the effect of an equal move of c, and the margin is thousands
+// of roundings.
 __device__ bool known(float c_real, float c_imag) {
     constexpr float grown = 1 + 0x1p-8f, disk = 0.25f * (1 - 0x1p-8f);
     const float imag = grown * c_imag, x = grown * c_real - 0.25f;
@@ -90,19 +93,19 @@ __device__ bool known(float c_real, float c_imag) {
     return q * (q + x) < 0.25f * imag2 || y * y + c_imag * c_imag < disk * disk;
 }
 
-// How orbits that never leave are found out: here not at all, each is followed to its end. Another
-// way, which looks at the orbit, stands beside this one in benchmarks/kernels.cu.
+// A shortcut finds orbits that never leave. This one finds none, so each orbit is followed to its
+// end. benchmarks/kernels.cu has another one, which examines the orbit.
 struct Follow {
     static __device__ bool known(float, float) { return false; }
     static __device__ bool trapped(const Orbit&, float, const Orbit&) { return false; }
 };
-// From where c lies. Orbits that stay elsewhere have a longer period, and few points have them.
+// A shortcut by the position of c. Other orbits that stay have a longer period and are rare.
 struct Interior : Follow {
     static __device__ bool known(float c_real, float c_imag) { return ::known(c_real, c_imag); }
 };
 
-// `stays` for usual points. Most of what leaves has left after 4 steps or 12; where a whole warp
-// has, or is known to stay, it is done.
+// `stays` for usual points. Most orbits that leave do so within 4 or 12 steps. A warp is done when
+// each of its orbits has left or is known to stay.
 template <class Shortcut>
 __device__ bool usually_stays(float c_real, float c_imag, int iterations, float bound) {
     Orbit z;
@@ -130,8 +133,8 @@ __device__ bool usually_stays(float c_real, float c_imag, int iterations, float 
     return z.norm() <= bound;
 }
 
-// A warp has 8 x 4 points at a time, as points that lie together need alike many steps; then 4 of
-// these side by side, and as many below each other, 8 at most, as make up for few threads.
+// A warp has 8 x 4 points at a time, because neighbours need about the same number of steps. It
+// computes 4 such tiles side by side, and up to 8 rows of them if there are few threads.
 template <class Shortcut>
 __device__ void picture(const float* lattice, float* graph, int iterations, float bound,
                         int lattice_size) {
@@ -156,8 +159,8 @@ __device__ void picture(const float* lattice, float* graph, int iterations, floa
             for (unsigned column = left; column < n && column < left + 32; column += 8) {
                 const float c_real = lattice[column];
                 const float norm = __fadd_rn(__fmul_rn(c_real, c_real), imag2);
-                // As if it were not the same for all points: else a compiler writes all that
-                // follows several times, for few steps and for many.
+                // Hides that `iterations` is uniform: otherwise the compiler duplicates the code
+                // below for small and large counts.
                 int steps = iterations;
                 asm volatile("" : "+r"(steps));
                 bool in;
@@ -175,9 +178,9 @@ __device__ void picture(const float* lattice, float* graph, int iterations, floa
 
 }  // namespace
 
-// graph[row * n + column] = 1 where the orbit of c = lattice[column] + i lattice[n - 1 - row] stays
-// within the bound, else 0: row 0 is the top of the picture where the lattice ascends. Any launch
-// (threads.cuh): the same result, and most quickly with a thread for 8 points.
+// graph[row * n + column] is 1 if the orbit of c = lattice[column] + i lattice[n - 1 - row] stays
+// within the bound, otherwise 0. Row 0 is the top of the picture if the lattice ascends. Any launch
+// gives the same result (threads.cuh); one thread for 8 points is fastest.
 extern "C" __global__ void mandelbrot_ker(const float* lattice, float* graph, int max_iters,
                                           float upper_bound_squared, int lattice_size) {
     picture<Interior>(lattice, graph, max_iters, upper_bound_squared, lattice_size);

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Two roundings, as NumPy does a * x + y; memory sets the pace, not arithmetic.
+// Two roundings, like NumPy's a * x + y. An fma would not be faster: the kernel is memory-bound.
 __device__ float axpy(float a, float x, float y) { return __fadd_rn(__fmul_rn(a, x), y); }
 
 __device__ std::uintptr_t misalignment(const float* p) {
@@ -14,14 +14,14 @@ __device__ std::uintptr_t misalignment(const float* p) {
 
 }  // namespace
 
-// Any launch (threads.cuh). `out` may be x or y itself, but not overlap them otherwise. Each
-// element is touched once, so loads and stores leave the cache to others; four elements move at
-// once where the three arrays lie alike towards 16 bytes.
+// Any launch works (threads.cuh). `out` may be x or y itself, but must not overlap them otherwise.
+// Each element is used once, so loads and stores bypass the cache. Four elements move at once if
+// the three arrays have the same offset from a multiple of 16 bytes.
 extern "C" __global__ void saxpy(float a, const float* x, const float* y, float* out,
                                  std::size_t n) {
     const Ranks ranks = launch_ranks();
     const std::uintptr_t off = misalignment(out);
-    std::size_t head = n;  // elements before the first that moves by fours
+    std::size_t head = n;  // elements before the first group of four
     if (misalignment(x) == off && misalignment(y) == off) {
         head = (sizeof(float4) - off) % sizeof(float4) / sizeof(float);
         head = head < n ? head : n;

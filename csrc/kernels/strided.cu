@@ -1,10 +1,10 @@
-// csrc/kernels/strided.cu - copies elements that do not follow each other.
+// csrc/kernels/strided.cu - copies elements that are not adjacent in memory.
 #include <cstdint>
 
 #include "threads.cuh"
 
-// As csrc/runtime/copy/strided_copy.cpp fills it: bytes from one unit to the next along each axis, the first
-// axis outermost.
+// Filled by csrc/runtime/copy/strided_copy.cpp: the bytes from one unit to the next along each axis.
+// The first axis is the outermost.
 struct StridedAxes {
     unsigned long long length[8];
     long long to[8];
@@ -14,8 +14,8 @@ struct StridedAxes {
 
 namespace {
 
-// Divisions set the pace, and those of 32 bits are several times as fast. The loops are unrolled so
-// that the axes are read from constant places, the first `count` of them.
+// Divisions dominate the time, and those of 32 bits are several times faster. The loop is unrolled
+// so that the first `count` axes are read from constant addresses.
 template <class Unit, class Index>
 __device__ void copy(char* to, const char* from, const StridedAxes& axes, std::size_t units) {
     const Ranks ranks = launch_ranks();
@@ -49,8 +49,8 @@ __device__ void copy(char* to, const char* from, const StridedAxes& axes, std::s
 
 }  // namespace
 
-// Any launch (threads.cuh). `units` is the product of the lengths; a unit has 1, 2, 4, 8 or 16
-// bytes, and each of them begins at a multiple of that.
+// Any launch works (threads.cuh). `units` is the product of the lengths. A unit has 1, 2, 4, 8 or
+// 16 bytes and is aligned to its size.
 extern "C" __global__ void copy_strided_1(char* to, const char* from, StridedAxes axes,
                                           std::size_t units) {
     copy<std::uint8_t>(to, from, axes, units);

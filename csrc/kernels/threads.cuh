@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-// The contract of every kernel here that works on many elements: the launch's threads are numbered,
-// x first, then y, then z, and the thread of rank r does the elements r, r + T, r + 2T, ... of T
-// threads. So any grid and block give the same result, whether they cover the elements or not.
+// The contract of every kernel here that works on many elements. The T threads of a launch are
+// numbered, x first, then y, then z. Thread r computes the elements r, r + T, r + 2T, ... So any
+// grid and block give the same result, whether or not they cover the elements.
 struct Ranks {
     std::size_t first, stride;
 };
@@ -20,7 +20,7 @@ __device__ inline Ranks launch_ranks() {
     return {(z * height + y) * width + x, width * height * depth};
 }
 
-// The same within a block, for a kernel that gives each block an element of its own.
+// A thread's rank in its block, for a kernel that gives each block one element.
 __device__ inline unsigned block_thread() {
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
 }

@@ -1,11 +1,11 @@
 // csrc/kernels/array/arithmetic.cuh - operations of few instructions, by NumPy's rules.
 //
-// Integers wrap, so they are computed without a sign where that makes no difference. Real ones
-// round once each; this is compiled with --fmad=false, so that no two become one.
+// Integers wrap, so they are computed as unsigned if the sign does not matter. Each real operation
+// rounds once: --fmad=false keeps the compiler from contracting two into one.
 //
-// `words` does the same to all the narrow integers, of type S, of a word, where that is fewer
-// instructions than taking them out one by one. `stored` does it to elements that are stored as S,
-// of which less is asked than of what they are computed in.
+// `words` applies the operation to all narrow integers (type S) of a word, if that takes fewer
+// instructions than extracting them. `stored` is a cheaper variant for elements stored as S, which
+// need less precision than the computation type.
 #pragma once
 
 #include "quotients.cuh"
@@ -55,8 +55,8 @@ struct multiply {
         else
             return static_cast<T>(unsigned_of<T>(x) * unsigned_of<T>(y));
     }
-    // With nothing below an integer of x, and that of y at the bottom, its product is where it was:
-    // what is above it goes higher still.
+    // Integers of x below the current one are cleared, and the integer of y is at the bottom. So
+    // the product is in place, and higher integers only affect higher bits.
     template <class S>
     __device__ static u32 words(u32 x, u32 y) {
         u32 result = x * y;
@@ -67,7 +67,7 @@ struct multiply {
     }
 };
 
-// Of complex numbers by Smith's way, which overflows only where the quotient does.
+// Complex division by Smith's algorithm, which overflows only if the quotient does.
 struct divide {
     template <class T>
     __device__ static T of(T x, T y) {
@@ -152,7 +152,7 @@ struct reciprocal {
             return x == 1 || (is_signed<T> && x == T(-1)) ? x : 0;
         }
     }
-    // A half's reciprocal is 2 units of float and more from where it rounds to another half.
+    // A half's reciprocal is at least 2 float ulp away from a rounding boundary of halves.
     template <class S>
     __device__ static std::enable_if_t<std::is_same_v<S, f16>, f32> stored(f32 x, f32) {
         return inverse_of(x);
@@ -167,7 +167,7 @@ struct sign {
     template <class T>
     __device__ static T of(T x, T) {
         if (x == 0) return 0;
-        return below_zero(x) ? T(-1) : x > 0 ? T(1) : x;  // of NaN itself
+        return below_zero(x) ? T(-1) : x > 0 ? T(1) : x;  // a NaN returns itself
     }
     template <class S>
     __device__ static u32 words(u32 x, u32) {
@@ -193,8 +193,7 @@ __device__ bool not_a_number(T x) {
         return x != x;
 }
 
-// Complex numbers are in the order of their real parts, then of their imaginary ones; with a NaN in
-// these there is none.
+// Complex numbers are ordered by real part, then by imaginary part; with a NaN there is no order.
 template <class T>
 __device__ bool at_least(T x, T y) {
     if constexpr (is_complex<T>)
@@ -204,7 +203,7 @@ __device__ bool at_least(T x, T y) {
         return x >= y;
 }
 
-// maximum and minimum hand NaN on; fmax and fmin leave it out.
+// maximum and minimum propagate NaN; fmax and fmin ignore it.
 struct maximum {
     template <class T>
     __device__ static T of(T x, T y) {
@@ -245,7 +244,7 @@ struct sqrt {
     __device__ static T of(T x, T) {
         return ::sqrt(x);
     }
-    // What a square root is where no exponent is extreme, by Newton's step.
+    // A Newton step; a half's exponent is never extreme in float.
     template <class S>
     __device__ static std::enable_if_t<std::is_same_v<S, f16>, f32> stored(f32 x, f32) {
         f32 inverse;

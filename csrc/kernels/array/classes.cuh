@@ -1,5 +1,5 @@
-// csrc/kernels/array/classes.cuh - the two classes of operations that share a kernel: what they
-// store, and how the one is chosen that the whole launch is of, whose functor `use` gets.
+// csrc/kernels/array/classes.cuh - the two classes of operations that share a kernel: their result
+// types, and the dispatch that passes the launch's functor to `use`.
 #pragma once
 
 #include "integers.cuh"
@@ -24,7 +24,7 @@ struct Arithmetic {
     }
 };
 
-// `only`: of those with so many operands, unless it is 0.
+// `only` restricts the choice to operations with that many operands, unless it is 0.
 struct Predicate {
     template <class S>
     using Result = b8;

@@ -1,7 +1,7 @@
 // csrc/kernels/array/complex_function.cuh - functions of complex numbers.
 //
-// The branch cuts are C's and NumPy's, on the side that a zero's sign tells. Inverse functions are
-// by Kahan's formulas (Branch Cuts for Complex Elementary Functions, 1987), which don't cancel.
+// The branch cuts are those of C and NumPy; the sign of a zero selects the side. Inverse functions
+// use Kahan's formulas (Branch Cuts for Complex Elementary Functions, 1987), which do not cancel.
 #pragma once
 
 #include "arithmetic.cuh"
@@ -29,7 +29,7 @@ __device__ Complex<R> turned_back(Complex<R> z) {
     return {z.imag, -z.real};
 }
 
-// log |z|: near the unit circle the logarithm is of a difference that is found first.
+// log |z|: near the unit circle, log1p(|z|^2 - 1) keeps the precision.
 template <class R>
 __device__ R log_absolute(Complex<R> z) {
     const R a = ::fabs(z.real), b = ::fabs(z.imag);
@@ -38,7 +38,7 @@ __device__ R log_absolute(Complex<R> z) {
     return ::log(::hypot(z.real, z.imag));
 }
 
-// Without overflow on the way to a product that is none.
+// Avoids an intermediate overflow if the product does not overflow.
 template <class R>
 __device__ R scaled_product(R exponent, R factor) {
     if (factor == 0) return factor;
@@ -97,7 +97,7 @@ __device__ Complex<R> root(Complex<R> z) {
         if (z.real > 0) return {a, ::copysign(other, z.imag)};
         return {other, ::copysign(a, z.imag)};
     }
-    // Scaled by a power of 4, so that nothing leaves the range and no bits are lost.
+    // Scaled by a power of 4, which avoids overflow and is exact.
     const R scale = a > R(1e30) || b > R(1e30)     ? R(0.0625)
                     : a < R(1e-30) && b < R(1e-30) ? R(sizeof(R) == 8 ? 0x1p108 : 0x1p48)
                                                    : R(1);
@@ -152,7 +152,7 @@ __device__ Complex<R> tan::of(Complex<R> z, Complex<R>) {
     return turned_back(tanh::of(i, i));
 }
 
-// The imaginary part of conj(z) w, and the real one of z w.
+// The imaginary part of conj(z) w, and the real part of z w.
 template <class R>
 __device__ R cross(Complex<R> z, Complex<R> w) {
     return z.real * w.imag - z.imag * w.real;
@@ -204,7 +204,7 @@ __device__ Complex<R> arctan::of(Complex<R> z, Complex<R>) {
     return turned_back(arctanh::of(i, i));
 }
 
-// Whole powers are products, others go by logarithms.
+// Integer powers are products; other powers use logarithms.
 template <class R>
 __device__ Complex<R> power::of(Complex<R> z, Complex<R> w) {
     if (w.real == 0 && w.imag == 0) return {1, 0};
@@ -236,7 +236,7 @@ __device__ Complex<R> sign::of(Complex<R> z, Complex<R>) {
         if (real && imag) return {R(NAN), R(NAN)};
         return {real ? ::copysign(R(1), z.real) : R(0), imag ? ::copysign(R(1), z.imag) : R(0)};
     }
-    return {z.real / size, z.imag / size};  // of NaN itself
+    return {z.real / size, z.imag / size};  // a NaN returns itself
 }
 
 }  // namespace cupola::arrays::function

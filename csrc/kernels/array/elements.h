@@ -1,13 +1,13 @@
-// csrc/kernels/array/elements.h - the types of elements that arrays compute with.
+// csrc/kernels/array/elements.h - the element types of arrays.
 //
 // Plain C++, for both sides of a launch: device code, and the runtime that launches it.
 #pragma once
 
 // ELEMENT(name, code, type computed in)
 //
-// `name` is how kernels are called, `code` what the host passes. An operation loads its operands
-// into the type that is computed in, and rounds or wraps what is stored: so does NumPy for float16,
-// and integers wrap alike whichever width they were added in.
+// `name` is part of kernel names, and the host passes `code`. An operation loads its operands into
+// the computation type, and rounds or wraps the result when it is stored. NumPy does the same for
+// float16, and integers wrap equally for every width of the computation.
 #define CUPOLA_ELEMENTS(ELEMENT) \
     ELEMENT(b8, 1, i32)          \
     ELEMENT(i8, 2, i32)          \

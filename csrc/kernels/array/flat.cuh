@@ -1,4 +1,4 @@
-// csrc/kernels/array/flat.cuh - operations on elements that follow each other.
+// csrc/kernels/array/flat.cuh - operations on contiguous elements.
 #pragma once
 
 #include "arguments.h"
@@ -6,9 +6,8 @@
 
 namespace cupola::arrays {
 
-// Elements in registers, and the bits that they are loaded and stored as. Loads and stores are
-// plain ones: hints that each element is touched once cost up to 6 % on an H200, wherever the
-// operation before had not given them.
+// Elements in registers, loaded and stored as one word. Loads and stores have no cache hints: the
+// streaming hint costs up to 6 % on an H200 if the previous operation did not use it.
 template <class S, int n>
 struct alignas(n * sizeof(S)) Pack {
     S at[n];
@@ -36,7 +35,7 @@ struct BitsOf<1> {
     using type = unsigned char;
 };
 
-// The pack that a thread loads from a block's piece of memory, and stores there.
+// A thread's pack in its block's piece of memory.
 template <class P>
 __device__ P load_pack(unsigned long long piece, unsigned place = 0) {
     using Bits = typename BitsOf<sizeof(P)>::type;
@@ -53,8 +52,8 @@ __device__ void store_pack(unsigned long long piece, unsigned place, const P& va
     reinterpret_cast<Bits*>(piece)[place] = bits;
 }
 
-// Whether an operation is done to whole words of narrow integers, or of truth values as if they
-// were such, in packs of n; its results are as wide.
+// Whether an operation has a `words` form for packs of n narrow integers, or of truth values used
+// as such. Its results have the width of the operands.
 template <class S>
 using Narrow = std::conditional_t<std::is_same_v<S, b8>, u8, S>;
 template <class Operation, class R, class S, int n, class = void>
@@ -65,7 +64,7 @@ constexpr bool by_words<Operation, R, S, n,
     std::is_integral_v<Narrow<S>> && sizeof(S) < sizeof(u32) &&
     sizeof(R) == sizeof(S) && n * sizeof(S) % sizeof(u32) == 0;
 
-// Whether it is done otherwise to what is stored as S than to all that is computed alike.
+// Whether an operation has a `stored` form for elements stored as S.
 template <class Operation, class S, class C, class = void>
 constexpr bool by_stored = false;
 template <class Operation, class S, class C>
@@ -113,8 +112,7 @@ __device__ Pack<R, n> of_pack(Operation operation, int form, C scalar, const Pac
     return out;
 }
 
-// Whether elements take turns: those that are computed in integers one by one, by tens of
-// instructions.
+// Whether elements are computed in a loop: integer operations that take tens of instructions each.
 template <class Operation, class S>
 constexpr bool takes_turns = std::is_same_v<Operation, arithmetic::power> ||
                              (sizeof(S) >= sizeof(u32) &&
@@ -122,7 +120,7 @@ constexpr bool takes_turns = std::is_same_v<Operation, arithmetic::power> ||
                                std::is_same_v<Operation, arithmetic::floor_divide> ||
                                std::is_same_v<Operation, arithmetic::remainder>));
 
-// x = of(x, y) for all of them by one piece of code: they go round in registers.
+// x = of(x, y) for all elements with one copy of the code: the elements rotate in registers.
 template <class T, int n, class Of>
 __device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
 #pragma unroll 1
@@ -134,19 +132,18 @@ __device__ void in_turn(T (&x)[n], T (&y)[n], Of of) {
     }
 }
 
-// Keeps what was loaded as it is until here: else the compiler takes it apart in advance.
+// Stops the compiler from extracting the elements of a word early, which takes registers.
 template <class Held>
 __device__ void keep_whole(Held& held) {
     if constexpr (std::is_same_v<Held, uint4>)
         asm volatile("" : "+r"(held.x), "+r"(held.y), "+r"(held.z), "+r"(held.w));
 }
 
-// One operation on pairs of elements; the same for all threads, so it is chosen once for all. The
-// packs are unrolled: one after the other in a loop they cost a product of bytes 15 % of its pace.
-// They are held as they were loaded, as elements only where an operation is done: of words that
-// may not have been loaded the compiler takes bytes apart in advance, for which there is no room.
-// Of elements that lie apart those take turns that take many instructions: it is less code. In
-// packs that cost all other operations a tenth.
+// Applies one operation to pairs of elements. The operation is uniform, so it is chosen once. The
+// packs are unrolled: a loop over them makes a product of bytes 15 % slower. Packs stay words until
+// an operation needs elements, because the compiler would otherwise extract bytes early and run out
+// of registers. Long operations on strided elements use a loop, which is less code. In packs, that
+// loop made all other operations 10 % slower.
 template <class Class, class S, int operands = 0, class Arguments, class Held, class R, int n,
           int packs>
 __device__ void compute(const Arguments& a, const Held (&x)[packs], const Held (&y)[packs],
@@ -177,10 +174,9 @@ __device__ void compute(const Arguments& a, const Held (&x)[packs], const Held (
     });
 }
 
-// Elements that lie where packs of them can be loaded, each a pack or more, a block's width apart;
-// in the last tile one by one. The grid covers them all: a loop over tiles would take registers,
-// and 3 % of the pace. A block's pieces are the same for its threads, so that addresses of theirs
-// take no instructions.
+// Each thread loads one or two aligned packs, a block's width apart; the last tile goes one element
+// at a time. The grid covers all elements: a loop over tiles takes registers and 3 % of the speed.
+// A block's base addresses are uniform, so they take no instructions in each thread.
 template <class Class, class S, int operands>
 __device__ void flat_of(const Flat& a) {
     using R = typename Class::template Result<S>;
@@ -229,9 +225,8 @@ __device__ void flat(const Flat& a) {
 
 }  // namespace cupola::arrays
 
-// The kernels of one stored type: of predicates, and of arithmetic, which truth values have none
-// of. Few registers, so that each multiprocessor is full: what waits
-// for memory is as much as the device can have under way.
+// The kernels of one stored type: predicates, and arithmetic except for truth values. They use few
+// registers for full occupancy, which keeps the most memory requests in flight.
 #define CUPOLA_FLAT_PREDICATE(name)                                               \
     extern "C" __global__ void __launch_bounds__(cupola::arrays::threads, 8)      \
         predicate_##name(cupola::arrays::Flat a) {                                \

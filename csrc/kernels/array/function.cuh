@@ -1,14 +1,14 @@
 // csrc/kernels/array/function.cuh - operations of many instructions: functions of real numbers.
 //
-// Each has a kernel for itself. Those of CUDA's library are within 1 to 4 ulp of the exact value;
-// NumPy's err alike. Quotients and remainders are exact, by Python's rules.
+// Each function has its own kernel. CUDA's functions are within 1 to 4 ulp of the exact value, and
+// NumPy's have similar errors. Quotients and remainders are exact and follow Python's rules.
 #pragma once
 
 #include "types.cuh"
 
 namespace cupola::arrays::function {
 
-// What gives a real number of a complex one says so.
+// The default result type; functions that map complex to real override it.
 struct SameResult {
     template <class T>
     using Result = T;
@@ -64,7 +64,7 @@ struct fmod : SameResult {
     }
 };
 
-// The remainder has the divisor's sign, also where it is zero.
+// The remainder has the divisor's sign, even if it is zero.
 template <class T>
 __device__ T floored(T rest, T y) {
     if (rest == 0) return ::copysign(T(0), y);
@@ -90,14 +90,14 @@ struct floor_divide : SameResult {
     }
 };
 
-// log(exp(x) + exp(y)), without leaving the range.
+// log(exp(x) + exp(y)), without overflow.
 struct logaddexp : SameResult {
     template <class T>
     __device__ static T of(T x, T y) {
         if (x == y) return x + T(0.693147180559945309417232121458176568);
         const T apart = x - y;
         if (apart > 0) return x + ::log1p(::exp(-apart));
-        return apart <= 0 ? y + ::log1p(::exp(apart)) : apart;  // of NaN itself
+        return apart <= 0 ? y + ::log1p(::exp(apart)) : apart;  // a NaN returns itself
     }
 };
 struct logaddexp2 : SameResult {

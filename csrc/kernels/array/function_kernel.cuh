@@ -1,4 +1,5 @@
-// csrc/kernels/array/function_kernel.cuh - the kernel of one function: any elements of its type.
+// csrc/kernels/array/function_kernel.cuh - the kernel of one function, for strided elements of its
+// type.
 #pragma once
 
 #include "complex_function.cuh"
@@ -6,7 +7,7 @@
 
 namespace cupola::arrays {
 
-// What is computed in float32 may be stored as float16. All other types are cast before.
+// Functions of float32 also load float16. Other types are cast by an earlier kernel.
 template <class C>
 __device__ C load_own(int element, unsigned long long address) {
     if constexpr (std::is_same_v<C, f32>)
@@ -23,9 +24,9 @@ __device__ void store_own(int element, unsigned long long address, C value) {
     *reinterpret_cast<C*>(address) = value;
 }
 
-// A thread has some elements. Without axes all are of type C and in order from a multiple of 16
-// bytes on: then they move at once, and are computed side by side; else, and in the last tile, one
-// after the other, a block's width apart.
+// Without axes, the elements have type C, are contiguous and aligned to 16 bytes. Then a thread
+// loads a pack and computes its elements in parallel. Otherwise, and in the last tile, a thread
+// computes one element after the other, a block's width apart.
 template <class F, class C>
 __device__ void function_kernel(const Mixed& a) {
     using R = typename F::template Result<C>;

@@ -1,12 +1,11 @@
-// csrc/kernels/array/held.cuh - elements of any type that follow each other, loaded and stored at
-// once.
+// csrc/kernels/array/held.cuh - packs of contiguous elements of any type.
 #pragma once
 
 #include "flat.cuh"
 
 namespace cupola::arrays {
 
-// Elements that follow each other, as they lie in memory: mixed_pack bytes of them at most.
+// Contiguous elements as they are in memory, at most mixed_pack bytes.
 struct Held {
     uint4 words[mixed_pack / sizeof(uint4)];
 };

@@ -1,5 +1,4 @@
-// csrc/kernels/array/integers.cuh - what is done to integers alone: bits, shifts, quotients,
-// powers.
+// csrc/kernels/array/integers.cuh - operations of integers only: bits, shifts, quotients, powers.
 #pragma once
 
 #include "arithmetic.cuh"
@@ -48,8 +47,8 @@ struct invert {
     }
 };
 
-// By as many bits as there are, and more, nothing is left but the sign: so PTX's shifts have it, by
-// 32 bits of y. A narrow type's bits beyond its own are cut off as it is stored.
+// A shift by at least the width leaves only the sign, as PTX's shifts do for 32 bits of y. A store
+// cuts off the upper bits of a narrow type.
 template <class T>
 __device__ u32 bits_of_shift(T y) {
     if constexpr (sizeof(T) == sizeof(u32))
@@ -85,7 +84,7 @@ struct right_shift {
     }
 };
 
-// Division by zero gives zero; the least number by -1 wraps to itself.
+// Division by zero gives zero; the smallest integer divided by -1 wraps to itself.
 struct fmod {
     template <class T>
     __device__ static T of(T x, T y) {
@@ -125,7 +124,7 @@ struct remainder {
     }
 };
 
-// Wraps. Of a negative exponent, which NumPy refuses, what is left of the fraction.
+// Wraps. For a negative exponent, which NumPy rejects, the fraction is truncated.
 struct power {
     template <class T>
     __device__ static T of(T x, T y) {

@@ -1,11 +1,11 @@
-// csrc/kernels/array/mixed.cuh - operations on elements that lie anywhere and are of any type.
+// csrc/kernels/array/mixed.cuh - operations on strided elements of any types.
 #pragma once
 
 #include "held.cuh"
 
 namespace cupola::arrays {
 
-// Several of one type: the type is looked up once, and their loads are under way together.
+// Loads several elements: the type is tested once, and all loads are in flight together.
 template <class C, class S, int n>
 __device__ void load_each(const unsigned long long (&addresses)[n], C (&values)[n]) {
     S loaded[n];
@@ -45,7 +45,7 @@ __device__ void store_all(int element, const unsigned long long (&addresses)[n],
     }
 }
 
-// One of them.
+// Stores one element.
 template <class C>
 __device__ void store_any(int element, unsigned long long address, C value) {
     const unsigned long long addresses[1] = {address};
@@ -57,10 +57,10 @@ struct Places {
     unsigned long long out, x, y;
 };
 
-// Where the i-th elements lie. The loop is unrolled so that the axes are read from constant places.
+// The addresses of the i-th elements. The loop is unrolled so that axes have constant addresses.
 __device__ inline Places places(const Mixed& a, unsigned i) {
     Places at{a.out.address, a.x.address, a.y.address};
-    if (a.is_line) {  // one axis and small steps, as most have it: a third of the instructions
+    if (a.is_line) {  // the usual case, with a third of the instructions
         const long long here = i;
         return {at.out + here * static_cast<int>(a.out.strides[0]),
                 at.x + here * static_cast<int>(a.x.strides[0]),
@@ -85,9 +85,9 @@ __device__ inline bool has_sign(int element) {
     return element >= elements::i8 && element <= elements::i64;
 }
 
-// A thread has some elements, for which it looks up types and operation once: by the instructions
-// that takes, not by memory, its pace is set. They follow each other where packs of them can be
-// loaded; else they are a block's width apart.
+// A thread has several elements and tests types and operation once for all: this kernel is bound by
+// instructions. The elements are contiguous if packs can be loaded, otherwise a block's width
+// apart.
 template <class Class, class C>
 __device__ void mixed(const Mixed& a) {
     constexpr int n = mixed_at_once(sizeof(C));
@@ -112,7 +112,8 @@ __device__ void mixed(const Mixed& a) {
         unsigned long long from_x[n], from_y[n];
 #pragma unroll
         for (int j = 0; j < n; ++j) {
-            // Behind the end its own first element once more: others' may be written by now.
+            // After the end, the thread repeats its first element; other elements may be
+            // overwritten.
             const unsigned i = first + j * step;
             const Places at = places(a, i <= last ? i : first);
             out[j] = at.out;
@@ -123,7 +124,7 @@ __device__ void mixed(const Mixed& a) {
         load_all(a.y.element, from_y, y);
     }
     if constexpr (std::is_same_v<Class, Predicate> && std::is_same_v<C, u64>) {
-        // One with a sign and one without: what is below zero is less than all others.
+        // One operand is signed, one unsigned: a negative number is less than every unsigned one.
 #pragma unroll
         for (int j = 0; j < n; ++j) {
             const bool below_x = has_sign(a.x.element) && x[j] >> 63;
@@ -152,7 +153,7 @@ __device__ void mixed(const Mixed& a) {
 
 }  // namespace cupola::arrays
 
-// The kernels of one type that is computed in, of which so many blocks fit a multiprocessor.
+// The kernels of one computation type; `blocks` fit a multiprocessor.
 #define CUPOLA_MIXED(name, blocks)                                                  \
     extern "C" __global__ void __launch_bounds__(256, blocks)                       \
         mixed_arithmetic_##name(const __grid_constant__ cupola::arrays::Mixed a) {  \

@@ -1,4 +1,4 @@
-// csrc/kernels/array/narrow.cu - arithmetic and predicates of what is computed in 32 bits.
+// csrc/kernels/array/narrow.cu - arithmetic and predicates of integers computed in 32 bits.
 #include "mixed.cuh"
 #include "strided.cuh"
 

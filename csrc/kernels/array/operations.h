@@ -1,22 +1,22 @@
-// csrc/kernels/array/operations.h - the operations on arrays' elements: one row each.
+// csrc/kernels/array/operations.h - the elementwise operations, one row each.
 //
-// Plain C++, for both sides of a launch. To add one: a row here, and its functor of the same name
+// Plain C++, for host and device. To add an operation: a row here, and a functor of the same name
 // in arithmetic.cuh, integers.cuh, predicate.cuh or function.cuh.
 #pragma once
 
 namespace cupola::operations::kinds {
 
-// Which kinds of elements an operation is compiled for.
+// The kinds of elements that an operation is compiled for.
 constexpr int integers = 1, reals = 2, complexes = 4, booleans = 8;
 constexpr int ordered = integers | reals, numbers = ordered | complexes,
               values = numbers | booleans;
 
 }  // namespace cupola::operations::kinds
 
-// OPERATION(name, kinds): `name` is that of NumPy's ufunc.
+// OPERATION(name, kinds): `name` is the name of NumPy's ufunc.
 //
-// Few instructions each. They share a kernel for each type, which chooses among them as it runs;
-// results are of the type of the operands, which are numbers.
+// Short operations. All of them share one kernel for each type, which selects the operation at run
+// time. Results have the type of the operands, which are numbers.
 #define CUPOLA_ARITHMETIC(OPERATION)     \
     OPERATION(positive, numbers)         \
     OPERATION(add, numbers)              \
@@ -52,8 +52,7 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
     OPERATION(fmod, integers)            \
     OPERATION(power, integers)
 
-// OPERATION(name, operands, kinds): the same, with truth values as results, so that all that makes
-// these of each other is here; of one operand or two.
+// OPERATION(name, operands, kinds): the same with one or two operands and truth values as results.
 #define CUPOLA_PREDICATES(OPERATION)    \
     OPERATION(positive, 1, booleans)    \
     OPERATION(equal, 2, values)         \
@@ -71,7 +70,7 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
     OPERATION(isfinite, 1, values)      \
     OPERATION(signbit, 1, reals)
 
-// What these do to truth values under other names: SAME(name, as).
+// SAME(name, as): on truth values, the ufunc `name` equals the operation `as`.
 #define CUPOLA_OF_TRUTHS(SAME)     \
     SAME(add, logical_or)          \
     SAME(multiply, logical_and)    \
@@ -88,8 +87,8 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
     SAME(ceil, positive)           \
     SAME(trunc, positive)
 
-// Many instructions: a kernel for each, named after it. REAL is done in real numbers, COMPLEX in
-// complex ones, BOTH in both; of operands in other types, these are cast before.
+// Long operations: each has its own kernel, named after it. REAL is for real numbers, COMPLEX for
+// complex numbers, BOTH for both; operands of other types are cast first.
 #define CUPOLA_FUNCTIONS(REAL, COMPLEX, BOTH) \
     BOTH(exp)                                 \
     BOTH(exp2)                                \
@@ -125,7 +124,7 @@ constexpr int ordered = integers | reals, numbers = ordered | complexes,
 
 namespace cupola::operations {
 
-// Numbers by which both sides name an operation within its class.
+// The number of an operation within its class, for host and device.
 #define CUPOLA_ROW(name, kinds) name,
 namespace arithmetic {
 enum Operation : int { CUPOLA_ARITHMETIC(CUPOLA_ROW) count };

@@ -1,11 +1,11 @@
-// csrc/kernels/array/powers.cuh - integers' powers, and a word's narrow integers' at once.
+// csrc/kernels/array/powers.cuh - powers of integers, and of all narrow integers of a word.
 #pragma once
 
 #include "words.cuh"
 
 namespace cupola::arrays::arithmetic {
 
-// By itself the compiler would choose what to multiply with: one more instruction.
+// Predicated assembly: the compiler would select a factor, which is one more instruction.
 __device__ inline void multiply_if(u32 is_so, u32& product, u32 factor) {
     asm("{\n\t"
         ".reg .pred so;\n\t"
@@ -35,7 +35,7 @@ __device__ inline void multiply_if(u32 is_so, u64& product, u64 factor) {
 }
 
 __device__ inline u32 squared(u32 x) { return x * x; }
-// In two products: the compiler takes three.
+// Two products; the compiler would use three.
 __device__ inline u64 squared(u64 x) {
     u64 square;
     asm("{\n\t"
@@ -52,10 +52,10 @@ __device__ inline u64 squared(u64 x) {
     return square;
 }
 
-// x to the power of y, modulo 2^32 or 2^64. The lowest 8 bits of y go by squares; what is left is a
-// power of s = x^256, by more squares. But modulo 2^32 of an even x it is 0, or 1, and of an odd
-// one s - 1 is a multiple of 2^10, so that of (1 + (s - 1))^rest four terms of the binomial series
-// are all there is.
+// x to the power of y, modulo 2^32 or 2^64. The lowest 8 bits of y use repeated squaring. The rest
+// is a power of s = x^256, by more squaring modulo 2^64. Modulo 2^32 there is a shortcut: for an
+// even x the power is 0 or 1. For an odd x, s - 1 is a multiple of 2^10, so the binomial series of
+// (1 + (s - 1))^rest has only four terms.
 template <class T>
 __device__ T wrapped_power(T x, T y) {
     const auto bits = static_cast<u32>(y);
@@ -75,15 +75,15 @@ __device__ T wrapped_power(T x, T y) {
     } else {
         const T over = squared(s) - 1, pairs = rest * (rest - 1) >> 1;
         T factor = over * rest + 1 + over * over * pairs;
-        factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);  // which is a third
+        factor += over * over * over * (pairs * (rest - 2) * 0xaaaaaaabu);  // 0xaaaaaaab is 1/3
         if (!(x & 1)) factor = rest == 0;
         return result * factor;
     }
 }
 
-// The same of the narrow integers of a word. Products need none by itself: what is above it stays
-// above. Of y the lowest 4 bits go by squares, and of bytes 2, so that three terms are left of the
-// series, or two; and an even x to the power of as many as it has bits is 0.
+// The same for the narrow integers of a word, without extracting them: in a product, higher
+// integers only affect higher bits. The lowest 4 bits of y (2 for bytes) use repeated squaring, and
+// the series has three terms (two for bytes). An even x to the power of its width is 0.
 template <class S>
 __device__ u32 wrapped_powers(u32 x, u32 y) {
     constexpr bool bytes = sizeof(S) == 1;

@@ -9,7 +9,7 @@ using arithmetic::maximum, arithmetic::tops, arithmetic::truths;
 
 constexpr u32 all_true = 0x01010101u;
 
-// `words` is of bytes alone, whose truth values are as wide; m is the greater one.
+// `words` is only for bytes, because their truth values have the same width; m is the larger one.
 #define CUPOLA_COMPARISON(name, reals, complexes, bytes)            \
     struct name {                                                   \
         template <class T>                                          \
@@ -27,8 +27,7 @@ constexpr u32 all_true = 0x01010101u;
     };
 CUPOLA_COMPARISON(equal, x == y, x.real == y.real && x.imag == y.imag, all_true ^ truths(x ^ y))
 CUPOLA_COMPARISON(not_equal, x != y, x.real != y.real || x.imag != y.imag, truths(x ^ y))
-// NumPy orders complex numbers by their real parts, then by their imaginary ones; with a NaN in
-// either part there is no order.
+// NumPy orders complex numbers by real part, then by imaginary part; with a NaN there is no order.
 CUPOLA_COMPARISON(less, x < y,
                   (x.real < y.real && x.imag == x.imag && y.imag == y.imag) ||
                       (x.real == y.real && x.imag < y.imag),
@@ -68,7 +67,7 @@ CUPOLA_TEST(isfinite, true, fabs(x) < T(HUGE_VAL), &&, all_true)
 CUPOLA_TEST(signbit, x < 0, ::signbit(x), ||, is_signed<S> ? (x& tops<S>) >> 7 : 0)
 #undef CUPOLA_TEST
 
-// Of truth values alone, which other bytes than 0 and 1 may stand for.
+// Only for truth values; bytes other than 0 and 1 are true.
 template <class Operation>
 constexpr bool reads_any_byte =
     std::is_same_v<Operation, positive> || std::is_same_v<Operation, logical_not> ||

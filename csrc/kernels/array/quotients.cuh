@@ -1,8 +1,7 @@
-// csrc/kernels/array/quotients.cuh - quotients of narrow integers, a word of them at once.
+// csrc/kernels/array/quotients.cuh - quotients of all narrow integers of a word.
 //
-// They are divided as real numbers, by the divisors' reciprocals: bytes two at a time, in halves,
-// of 16 bits one at a time, in floats. What is computed here is whole numbers, but for the
-// estimate.
+// Integers are multiplied by the divisors' reciprocals as real numbers: two bytes at a time in
+// halves, one 16-bit integer at a time in floats. All values are integers except for the estimate.
 #pragma once
 
 #include "words.cuh"
@@ -24,7 +23,7 @@ __device__ inline u32 negative_halves(u32 x) {
     asm("neg.f16x2 %0, %1;" : "=r"(result) : "r"(x));
     return result;
 }
-// 1 where x >= y, 0 elsewhere.
+// 1 if x >= y, otherwise 0.
 __device__ inline u32 at_least_halves(u32 x, u32 y) {
     u32 result;
     asm("set.ge.f16x2.f16x2 %0, %1, %2;" : "=r"(result) : "r"(x), "r"(y));
@@ -54,14 +53,14 @@ __device__ inline u32 inverses_of_halves(u32 x) {
     return result;
 }
 
-// Reals that hold integers of type S: two halves for bytes, or a float. With `whole` added the
-// integer is what the lowest bits are.
+// Reals that hold integers of type S: two halves for bytes, or one float. With `whole` added, the
+// lowest bits are the integer.
 template <class S, int = sizeof(S)>
 struct Real;
 template <class S>
 struct Real<S, 1> {
     static constexpr u32 signs = is_signed<S> ? 0x80008000u : 0, whole = 0x66006600u;  // 1536
-    // Numbers 2 * at and the next of a word: 1024 and they, less that.
+    // The bytes 2 * at and 2 * at + 1 of a word: each becomes 1024 + byte, then 1024 is subtracted.
     __device__ static u32 of(u32 word, int at) {
         const u32 more =
             __byte_perm(is_signed<S> ? word ^ tops<S> : word, 0x64, 0x4140 + 0x202 * at);
@@ -73,7 +72,7 @@ struct Real<S, 1> {
 template <class S>
 struct Real<S, 2> {
     static constexpr u32 signs = is_signed<S> ? 0x80000000u : 0, whole = 0x4b400000u;  // 1.5 * 2^23
-    // At the bottom of 2^23 an integer's bits are what they count.
+    // In a float of 2^23 + n, the lowest bits are n.
     __device__ static u32 of(u32 word, int at) {
         constexpr float away = 8388608.0f + (is_signed<S> ? 32768.0f : 0.0f);
         const u32 more =
@@ -86,7 +85,7 @@ struct Real<S, 2> {
     __device__ static u32 join(u32 low, u32 high) { return __byte_perm(low, high, 0x5410); }
 };
 
-// x / y for y > 0, rounded down, with `whole` added; and what is left. Of y = 0 anything.
+// x / y for y > 0, rounded down, with `whole` added, and the remainder. For y = 0 any value.
 struct Divided {
     u32 quotient, rest;
 };
@@ -94,16 +93,16 @@ template <class S>
 __device__ Divided divided(u32 x, u32 y) {
     using R = Real<S>;
     if constexpr (sizeof(S) == 1) {
-        // Quotients, to 256, are 0.19 off at most; 0.75 less, and rounded, they are right or one
-        // too small, which what is left then tells.
+        // Estimates up to 256 are off by at most 0.19. Minus 0.75 and rounded they are exact or one
+        // too small, and the remainder shows which.
         const u32 about = fma_halves(x, inverses_of_halves(y), 0xba00ba00u);
         const u32 less = R::add(about, R::whole);
         const u32 rest = fma_halves(negative_halves(R::add(less, 0xe600e600u)), y, x);
         const u32 more = at_least_halves(rest, y);
         return {R::add(less, more), fma_halves(negative_halves(more), y, rest)};
     } else {
-        // With half of one more in x, and a half taken away at the end, they are 1 / (2 y) and more
-        // from where they round to another number: far beyond the error of the reciprocal.
+        // Adding 1/2 to x and subtracting 1/2 at the end keeps the result at least 1 / (2 y) away
+        // from a rounding boundary. The error of the reciprocal is far smaller.
         const float divisor = __uint_as_float(y), inverse = inverse_of(divisor);
         const float about = __fmaf_rn(__uint_as_float(x), inverse, __fmaf_rn(inverse, 0.5f, -0.5f));
         const float quotient = about + __uint_as_float(R::whole);
@@ -113,7 +112,7 @@ __device__ Divided divided(u32 x, u32 y) {
     }
 }
 
-// What `part` makes of x and y, as such reals, of each; 0 where y is 0.
+// Applies `part` to each x and y as such reals; the result is 0 if y is 0.
 template <class S, class Part>
 __device__ u32 of_quotients(u32 x, u32 y, Part part) {
     using R = Real<S>;
@@ -128,7 +127,7 @@ __device__ u32 floors_of_quotients(u32 x, u32 y) {
         return divided<S>(a ^ sign, b ^ sign).quotient;
     });
 }
-// What is left, of y's sign; and of x's.
+// The remainders: with the sign of y, and with the sign of x.
 template <class S>
 __device__ u32 rests_of_floors(u32 x, u32 y) {
     return of_quotients<S>(x, y, [](u32 a, u32 b) {

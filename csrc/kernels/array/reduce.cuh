@@ -1,4 +1,4 @@
-// csrc/kernels/array/reduce.cuh - what all reductions share: operations, accumulators, results.
+// csrc/kernels/array/reduce.cuh - operations, accumulators and results of all reductions.
 #pragma once
 
 #include <limits>
@@ -12,7 +12,7 @@ namespace reduction {
 
 using namespace arithmetic;
 
-// Calls `use` with the functor of what the whole launch joins by.
+// Calls `use` with the functor of the launch's operation.
 template <class Use>
 __device__ void choose(int joint, Use use) {
     switch (joint) {
@@ -27,7 +27,7 @@ __device__ void choose(int joint, Use use) {
     }
 }
 
-// The element that changes nothing: what stands where there is no element.
+// The neutral element, used in place of missing elements.
 template <class S>
 __device__ S neutral(int joint) {
     if constexpr (std::is_same_v<S, f16>) {
@@ -60,7 +60,7 @@ __device__ S neutral(int joint) {
     }
 }
 
-// The stored element that stands beyond the end. None is true where one would do.
+// The stored element used after the end. It is false for `any`.
 template <class S>
 __device__ S filler(const Reduced& a) {
     return a.truth && a.joint == reductions::maximum ? S{} : neutral<S>(a.joint);
@@ -68,7 +68,7 @@ __device__ S filler(const Reduced& a) {
 
 }  // namespace reduction
 
-// What elements are accumulated in: integers in 64 bits, float16 in float32, others in themselves.
+// The accumulator type: 64 bits for integers, float32 for float16, otherwise the same type.
 template <class S>
 using Accumulator =
     std::conditional_t<std::is_same_v<S, f16>, f32,
@@ -77,20 +77,20 @@ using Accumulator =
 template <class A>
 constexpr bool rounds = !std::is_integral_v<A>;
 
-// What is joined of an element that is stored.
+// Converts a stored element to the accumulator type.
 template <class T, class S>
 __device__ T element_of(S stored, bool truth_alone) {
     const T value = convert<T>(stored);
     return truth_alone ? convert<T>(static_cast<i32>(truth(value))) : value;
 }
 
-// In what the elements of one pack are joined: in 32 bits where that is enough, for speed.
+// The type in which the elements of one pack are reduced: 32 bits if they suffice, for speed.
 template <class Joint, class S>
 using Joined = std::conditional_t<std::is_same_v<Joint, reduction::multiply> ||
                                       (std::is_same_v<Joint, reduction::add> && sizeof(S) > 2),
                                   Accumulator<S>, computed<S>>;
 
-// `n` values as a tree.
+// Reduces `n` values as a tree.
 template <class Joint, int n, class T>
 __device__ T join(T (&values)[n]) {
 #pragma unroll
@@ -101,8 +101,8 @@ __device__ T join(T (&values)[n]) {
     return values[0];
 }
 
-// Results so far. Where additions round, few follow each other, then their sum is put away: the
-// error then grows with the logarithm of their number, nearly.
+// Partial results. If additions round, a sum is stored away after a few of them, so the error grows
+// nearly with the logarithm of their number.
 template <class A, int n>
 struct Running {
     A inner[n], outer[n];
@@ -135,13 +135,13 @@ __device__ T shuffle(T value, unsigned lanes) {
     return value;
 }
 
-// Of the 2^log_width threads of each group; every thread of the block takes part, and the first of
-// each group has the result.
+// Reduces over the 2^log_width threads of each group. All threads of the block must call it; the
+// first thread of each group has the result.
 template <class A>
 __device__ A join_group(int joint, int log_width, A value) {
     __shared__ A parts[reducers / 32];
     unsigned width = 1u << log_width;
-    // Within warps, and then, where a group is the block, of its warps.
+    // First within warps, then over the warps if a group is a whole block.
 #pragma unroll 1
     for (;;) {
         reduction::choose(joint, [&](auto chosen) {
@@ -150,7 +150,7 @@ __device__ A join_group(int joint, int log_width, A value) {
                 value = chosen.of(value, shuffle(value, lanes));
         });
         if (width <= 32) return value;
-        __syncthreads();  // the parts of the result before have been read
+        __syncthreads();  // the previous result's parts have been read
         if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
         __syncthreads();
         width = reducers / 32;
@@ -158,8 +158,8 @@ __device__ A join_group(int joint, int log_width, A value) {
     }
 }
 
-// Offsets of the i-th element along several axes. Where there are several the host sees to it that
-// i has 32 bits: to divide by more takes a hundred instructions.
+// Offsets of the i-th element along several axes. With several axes the host ensures that i has 32
+// bits: a 64-bit division takes a hundred instructions.
 struct Offsets {
     long long first = 0, second = 0;
 };
@@ -181,11 +181,11 @@ __device__ inline Offsets offsets(unsigned long long i, int axes, const unsigned
     return at;
 }
 
-// One segment of one result: which, where its elements begin, how many they are.
+// One segment of one result: its number, offsets and number of elements.
 struct Segment {
     unsigned result, count;
     unsigned long long begin;
-    Offsets at;  // of the result: in x, in out
+    Offsets at;  // the result's offsets in x and out
 
     __device__ Segment(const Reduced& a, unsigned unit)
         : result(a.segments == 1 ? unit : unit / a.segments),
@@ -196,7 +196,7 @@ struct Segment {
     }
 };
 
-// Several elements of one type, all under way at once.
+// Loads several elements of one type; all loads are in flight together.
 template <class C, int n>
 __device__ void load_several(int element, const unsigned long long (&addresses)[n], C (&out)[n]) {
     switch (element) {
@@ -210,8 +210,8 @@ __device__ void load_several(int element, const unsigned long long (&addresses)[
     }
 }
 
-// What the kernels of elements that are accumulated in another type can store is that type, their
-// own and truth values; the others store whatever is asked for.
+// Kernels with a different accumulator type can store that type, the element type and truth values.
+// Other kernels store every type.
 template <class S, class A>
 __device__ void store_result(const Reduced& a, unsigned long long address, A value) {
     if constexpr (rounds<A>) {

@@ -1,4 +1,4 @@
-// csrc/kernels/array/reduce_columns.cuh - reductions of elements whose neighbours belong to other
+// csrc/kernels/array/reduce_columns.cuh - reductions whose adjacent elements belong to different
 // results.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace cupola::arrays {
 
-// Each thread reduces every groups-th row of a few columns, from one row on.
+// Each thread reduces every groups-th row of a few columns, from its first row.
 template <class S, int n, class A>
 __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
                                   unsigned long long columns, unsigned rows, unsigned groups,
@@ -25,7 +25,7 @@ __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
             }
         } else {
 #pragma unroll 1
-            for (int i = 0; i < in_flight; ++i) {  // in registers: they go round
+            for (int i = 0; i < in_flight; ++i) {  // the elements rotate in registers
 #pragma unroll
                 for (int k = 0; k + 1 < in_flight; ++k) packs[k] = packs[k + 1];
                 const unsigned long long there = row + i * groups < rows ? columns : 0;
@@ -50,8 +50,8 @@ __device__ void reduce_columns_of(const Reduced& a, unsigned long long address,
     }
 }
 
-// A block reduces a tile of columns: its threads lie side by side in rows of
-// 2^log_width, each of which takes other rows of the array.
+// A block reduces a tile of columns. Its threads form rows of 2^log_width, and each row of threads
+// takes different rows of the array.
 template <class S>
 __device__ void reduce_columns(const Reduced& a) {
     using A = Accumulator<S>;

@@ -1,4 +1,4 @@
-// csrc/kernels/array/reduce_dot.cu - sums of products. Of integers the sign makes no difference.
+// csrc/kernels/array/reduce_dot.cu - sums of products. Signed and unsigned integers share kernels.
 #include "reduce_dot.cuh"
 
 CUPOLA_REDUCE(reduce_dot, reduce_dot, u8)

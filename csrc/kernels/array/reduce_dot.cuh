@@ -1,11 +1,11 @@
-// csrc/kernels/array/reduce_dot.cuh - sums of products of elements that follow each other.
+// csrc/kernels/array/reduce_dot.cuh - sums of products of contiguous elements.
 #pragma once
 
 #include "reduce_rows.cuh"
 
 namespace cupola::arrays {
 
-// x * y + sum, of real numbers rounded once.
+// x * y + sum; real numbers round once.
 template <class T>
 __device__ T multiply_add(T x, T y, T sum) {
     if constexpr (is_complex<T>) {
@@ -18,10 +18,10 @@ __device__ T multiply_add(T x, T y, T sum) {
     }
 }
 
-// The products of two packs, one after the other.
+// Adds the products of two packs in order.
 template <class S>
 __device__ Accumulator<S> multiply_packs(uint4 x, uint4 y) {
-    // Products of narrow integers have 32 bits; of wider ones the lowest 64 are right.
+    // Products of narrow integers fit 32 bits; for wider ones the lowest 64 bits are exact.
     using T = std::conditional_t<sizeof(S) == 1, u32, Accumulator<S>>;
     constexpr int n = row_pack / sizeof(S), some = sizeof(S) >= 4 ? n : 4 / sizeof(S);
     T sum{};
@@ -39,13 +39,13 @@ __device__ Accumulator<S> multiply_packs(uint4 x, uint4 y) {
     return static_cast<Accumulator<S>>(sum);
 }
 
-// As reduce_row() does it.
+// The same scheme as in reduce_row().
 template <class S>
 __device__ Accumulator<S> multiply_rows(const Reduced& a, unsigned long long x,
                                         unsigned long long y, unsigned count, unsigned lane) {
     using A = Accumulator<S>;
     constexpr unsigned n = row_pack / sizeof(S);
-    constexpr unsigned together = in_flight / 2;  // packs of both
+    constexpr unsigned together = in_flight / 2;  // packs of each factor
     const unsigned step = n << a.log_width;
     const bool aligned = x % row_pack == 0 && y % row_pack == 0;
     Running<A, together> running{A{}};
@@ -79,7 +79,7 @@ __device__ Accumulator<S> multiply_rows(const Reduced& a, unsigned long long x,
     return join<arithmetic::add>(running.outer);
 }
 
-// A group of threads for each unit. The second factor is the same for all results.
+// One group of threads for each unit. All results share the second factor.
 template <class S>
 __device__ void reduce_dot(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);

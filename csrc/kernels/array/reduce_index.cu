@@ -1,5 +1,4 @@
-// csrc/kernels/array/reduce_index.cu - the least and the greatest element's place, by what elements
-// are compared in.
+// csrc/kernels/array/reduce_index.cu - kernels for argmin and argmax, one for each comparison type.
 #include "reduce_index.cuh"
 
 CUPOLA_REDUCE(reduce_index, reduce_index, i64)

@@ -1,4 +1,4 @@
-// csrc/kernels/array/reduce_index.cuh - where the least or the greatest element is.
+// csrc/kernels/array/reduce_index.cuh - the index of the smallest or largest element.
 #pragma once
 
 #include "reduce.cuh"
@@ -8,10 +8,10 @@ namespace cupola::arrays {
 template <class C>
 struct Found {
     C value;
-    long long index;  // -1: nothing yet
+    long long index;  // -1: no element yet
 };
 
-// NaN comes before all else, and of equals the first.
+// NaN wins over every number, and among equal elements the first wins.
 template <class C>
 __device__ bool comes_first(const Found<C>& a, const Found<C>& b, int joint) {
     using arithmetic::at_least;
@@ -28,7 +28,7 @@ __device__ Found<C> first_of(const Found<C>& a, const Found<C>& b, int joint) {
     return comes_first(a, b, joint) ? a : b;
 }
 
-// As join_group().
+// The same as join_group(), for indices.
 template <class C>
 __device__ Found<C> find_in_group(int joint, int log_width, Found<C> found) {
     __shared__ Found<C> parts[reducers / 32];
@@ -48,7 +48,7 @@ __device__ Found<C> find_in_group(int joint, int log_width, Found<C> found) {
     }
 }
 
-// Whether an element that stands behind all that were looked at is to be taken instead of the best.
+// Whether an element after all earlier ones replaces the best one.
 template <class Joint, class C>
 __device__ bool is_better(C next, C best) {
     using arithmetic::at_least;
@@ -58,8 +58,8 @@ __device__ bool is_better(C next, C best) {
                                                       : !at_least(next, best);
 }
 
-// Elements of the type itself which follow each other from a multiple of 16 bytes on, that much at
-// a time. `count` of them; they are numbered from `begin`.
+// `count` contiguous elements of the comparison type, aligned to 16 bytes and loaded 16 bytes at a
+// time. Their indices start at `begin`.
 template <class Joint, class C>
 __device__ Found<C> find_in_row(unsigned long long row, unsigned long long begin, unsigned count,
                                 unsigned lane, unsigned width) {
@@ -91,7 +91,7 @@ __device__ Found<C> find_in_row(unsigned long long row, unsigned long long begin
     return found;
 }
 
-// A group of threads for each unit. Of partial results y has the indices, in the same order.
+// One group of threads for each unit. For partial results, y has the indices in the same order.
 template <class C>
 __device__ void reduce_index(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, width = 1u << a.log_width;
@@ -114,7 +114,7 @@ __device__ void reduce_index(const Reduced& a) {
         C values[in_flight];
 #pragma unroll
         for (int i = 0; i < in_flight; ++i) {
-            // Beyond the end stands the last element: to find it twice changes nothing.
+            // After the end the last element is repeated, which does not change the result.
             places[i] = segment.begin + min(first + i * width, count - 1);
             at[i] =
                 a.x + segment.at.first +

@@ -1,11 +1,11 @@
-// csrc/kernels/array/reduce_rows.cuh - reductions of elements that follow each other.
+// csrc/kernels/array/reduce_rows.cuh - reductions of contiguous elements.
 #pragma once
 
 #include "reduce.cuh"
 
 namespace cupola::arrays {
 
-// Some elements of a pack, one by one. What lies beyond the row's end is neutral.
+// Loads the elements of a partial pack; elements after the row's end are neutral.
 template <class S, int n>
 __device__ void load_some(S (&values)[n], unsigned long long row, unsigned at, unsigned count,
                           S neutral) {
@@ -23,7 +23,7 @@ __device__ uint4 load_pack(unsigned long long row, unsigned at, unsigned count, 
     } else {
         constexpr int some = 4 / sizeof(S);
 #pragma unroll 1
-        for (int word = 0; word < 4; ++word) {  // in registers: they go round
+        for (int word = 0; word < 4; ++word) {  // the elements rotate in registers
             S values[some];
             load_some(values, row, at + word * some, count, neutral);
             bits = {bits.y, bits.z, bits.w, 0};
@@ -33,15 +33,15 @@ __device__ uint4 load_pack(unsigned long long row, unsigned at, unsigned count, 
     return bits;
 }
 
-// Narrow integers are joined by words: fewer instructions than taking them out one by one.
+// Narrow integers are reduced as words, which takes fewer instructions than extracting them.
 template <class Joint, class S>
 constexpr bool joins_words = std::is_integral_v<S> && sizeof(S) < 4 &&
                              !std::is_same_v<Joint, reduction::multiply>;
 
-// The sum of a word's integers, and of `sum`: their product with ones.
+// The sum of a word's integers and `sum`: a dot product with ones.
 template <class S>
 __device__ i32 add_word(u32 word, i32 sum) {
-    using T = std::conditional_t<std::is_signed_v<S>, i32, u32>;  // how the integers are read
+    using T = std::conditional_t<std::is_signed_v<S>, i32, u32>;  // the type of the integers
     const T all = static_cast<T>(word), before = static_cast<T>(sum);
     return sizeof(S) == 1 ? __dp4a(all, T(0x01010101), before) : __dp2a_lo(all, T(0x0101), before);
 }
@@ -63,7 +63,7 @@ __device__ Joined<Joint, S> join_words(uint4 bits) {
     }
 }
 
-// The elements of a pack as one.
+// Reduces the elements of a pack.
 template <class Joint, class S>
 __device__ Accumulator<S> join_pack(uint4 bits, S neutral, bool truth_alone) {
     using T = Joined<Joint, S>;
@@ -94,8 +94,8 @@ __device__ Accumulator<S> join_pack(uint4 bits, S neutral, bool truth_alone) {
     }
 }
 
-// The part of a segment that one thread of its group reduces. Packs are dealt out by threads, so
-// which elements are joined does not depend on how the row lies in memory.
+// The part of a segment that one thread of its group reduces. Threads take packs by index, so the
+// order of operations does not depend on the alignment of the row.
 template <class S>
 __device__ Accumulator<S> reduce_row(const Reduced& a, unsigned long long row, unsigned count,
                                      unsigned lane) {
@@ -134,7 +134,7 @@ __device__ Accumulator<S> reduce_row(const Reduced& a, unsigned long long row, u
     return result;
 }
 
-// A group of threads for each unit.
+// One group of threads for each unit.
 template <class S>
 __device__ void reduce_rows(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);

@@ -1,4 +1,5 @@
-// csrc/kernels/array/reduce_strided.cu - all other reductions, by what is accumulated in.
+// csrc/kernels/array/reduce_strided.cu - all other reductions, one kernel for each accumulator
+// type.
 #include "reduce_strided.cuh"
 
 CUPOLA_REDUCE(reduce_strided, reduce_strided, i64)

@@ -1,5 +1,4 @@
-// csrc/kernels/array/reduce_strided.cuh - reductions of elements that lie anywhere and are of any
-// type.
+// csrc/kernels/array/reduce_strided.cuh - reductions of strided elements of any type.
 #pragma once
 
 #include "reduce_dot.cuh"
@@ -26,8 +25,8 @@ __device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned 
             }
         }
 #pragma unroll 1
-        for (int i = a.reduced == 1 ? n : 0; i < n; ++i) {  // in registers: they go round
-            // Beyond the end stands the last element, for nothing.
+        for (int i = a.reduced == 1 ? n : 0; i < n; ++i) {  // the elements rotate in registers
+            // After the end the last element is loaded again, and not used.
             const unsigned long long at = segment.begin + min(first + i * width, count - 1);
             const Offsets there =
                 offsets(at, a.reduced, a.reduced_lengths, a.reduced_x, a.reduced_y);
@@ -60,7 +59,7 @@ __device__ C reduce_anywhere(const Reduced& a, const Segment& segment, unsigned 
     return result;
 }
 
-// A group of threads for each unit.
+// One group of threads for each unit.
 template <class C>
 __device__ void reduce_strided(const Reduced& a) {
     const unsigned log_groups = 8 - a.log_width, lane = threadIdx.x & ((1u << a.log_width) - 1);

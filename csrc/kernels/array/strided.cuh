@@ -1,4 +1,4 @@
-// csrc/kernels/array/strided.cuh - operations on elements of one type that lie anywhere.
+// csrc/kernels/array/strided.cuh - operations on strided elements of one type.
 #pragma once
 
 #include "flat.cuh"
@@ -9,7 +9,7 @@ struct Steps {
     long long out, x, y;  // bytes from the first element
 };
 
-// Where the i-th elements lie. The loop is unrolled so that the axes are read from constant places.
+// The offsets of the i-th elements. The loop is unrolled so that axes have constant addresses.
 __device__ inline Steps steps_to(const Strided& a, unsigned i) {
     Steps to{0, 0, 0};
 #pragma unroll
@@ -27,8 +27,8 @@ __device__ inline Steps steps_to(const Strided& a, unsigned i) {
     return to;
 }
 
-// A thread has four elements, a block's width apart: so their loads are under way together, and the
-// operation is chosen once for all.
+// A thread has four elements, a block's width apart. Their loads are in flight together, and the
+// operation is chosen once.
 template <class Class, class S>
 __device__ void strided(const Strided& a) {
     using R = typename Class::template Result<S>;
@@ -56,7 +56,7 @@ __device__ void strided(const Strided& a) {
 
 }  // namespace cupola::arrays
 
-// The kernels of one stored type: of predicates, and of arithmetic.
+// The kernels of one stored type: predicates and arithmetic.
 #define CUPOLA_STRIDED_PREDICATE(name)                                                \
     extern "C" __global__ void __launch_bounds__(256)                                 \
         strided_predicate_##name(const __grid_constant__ cupola::arrays::Strided a) { \

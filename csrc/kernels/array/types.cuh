@@ -1,4 +1,4 @@
-// csrc/kernels/array/types.cuh - elements on a device: as they are stored, and as is computed.
+// csrc/kernels/array/types.cuh - element types on a device: storage types and computation types.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cupola::arrays {
 
-// Two reals in one piece, aligned as one access wants it.
+// Two reals, aligned for one access.
 template <class T>
 struct alignas(2 * sizeof(T)) Complex {
     T real, imag;
@@ -24,7 +24,7 @@ using f64 = double;
 using c64 = Complex<float>;
 using c128 = Complex<double>;
 
-// Stored alone: none of them is computed in.
+// Storage types, which are never computation types.
 using i8 = std::int8_t;
 using i16 = std::int16_t;
 using u8 = std::uint8_t;
@@ -84,7 +84,7 @@ struct Unsigned<i64> {
 template <class T>
 using unsigned_of = typename Unsigned<T>::type;
 
-// What a stored type is computed in, and the code of a stored type.
+// The computation type and the code of a storage type.
 template <class S>
 struct Stored;
 #define CUPOLA_ROW(name, number, computed_type)              \
@@ -104,8 +104,8 @@ __device__ inline f32 widen(f16 x) {
     return wide;
 }
 
-// From what is stored to any type that is computed in, as NumPy casts. From complex numbers to
-// reals goes the real part.
+// Converts a storage type to any computation type, as NumPy casts. A complex number becomes its
+// real part.
 template <class C, class S>
 __device__ C convert(S x) {
     if constexpr (is_complex<C> && is_complex<S>) {
@@ -136,14 +136,14 @@ __device__ bool truth(T x) {
         return x != 0;
 }
 
-// From a type that is computed in to what is stored.
+// Converts a computation type to a storage type.
 template <class S, class C>
 __device__ S store(C x) {
     if constexpr (std::is_same_v<S, b8>) {
         return {static_cast<std::uint8_t>(truth(x))};
     } else if constexpr (!std::is_same_v<S, f16>) {
         return convert<S>(x);
-    } else if constexpr (std::is_same_v<C, f64>) {  // in one rounding
+    } else if constexpr (std::is_same_v<C, f64>) {  // rounds once
         f16 narrow;
         asm("cvt.rn.f16.f64 %0, %1;" : "=h"(narrow.bits) : "d"(x));
         return narrow;
