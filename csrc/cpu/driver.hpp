@@ -10,18 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "cpu/advice.hpp"
 #include "cpu/device.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/failure.hpp"
 #include "cpu/log.hpp"
+#include "cpu/mem_advise.hpp"
 #include "cpu/memory.hpp"
+#include "cpu/quiesce.hpp"
 #include "cpu/registry.hpp"
 #include "cpu/scheduler.hpp"
 #include "cpu/settings.hpp"
 #include "cpu/texture_table.hpp"
 #include "cpu/virtual_memory.hpp"
-#include "cpu/work_gate.hpp"
 
 namespace cupola::cpu {
 
@@ -65,7 +65,7 @@ class Driver {
     Budget host_memory;  // pinned memory is bounded like a device's
     Scheduler scheduler;
     Executors executors;
-    WorkGate gate;
+    QuiesceGate gate;
 
     Registry<Context> contexts;
     Registry<Stream> streams;

@@ -41,7 +41,7 @@ class AddressSpace {
     virtual ~AddressSpace() = default;
     virtual Range find(std::uintptr_t address) const = 0;  // empty where nothing is mapped
     // Where an address lies beside the nearest allocation, in words.
-    virtual std::string neighbour(std::uintptr_t address) const = 0;
+    virtual std::string fault_location(std::uintptr_t address) const = 0;
 };
 
 // What malloc and free of device code work on. Called from many threads at once.
@@ -90,7 +90,7 @@ class Kernel {
     virtual int target() const = 0;                    // 75 for sm_75
 
     // Seconds that a cluster took when last one was measured, for whoever hands them out.
-    mutable std::atomic<float> pace{0};
+    mutable std::atomic<float> seconds_per_cluster{0};
 };
 
 // A PTX module bound to memory: variables placed and initialised, kernels decoded.

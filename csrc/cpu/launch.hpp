@@ -32,7 +32,8 @@ struct KernelCall {
     std::shared_ptr<Context> context;
     LaunchShape shape;
     std::vector<std::byte> parameters;
-    std::map<CUlaunchAttributeID, CUlaunchAttributeValue> hints{};  // of a node, to be read back
+    std::map<CUlaunchAttributeID, CUlaunchAttributeValue>
+        attributes{};  // of a node, to be read back
 };
 
 // Checked as cuLaunchKernel checks.

@@ -5,8 +5,8 @@
 
 #include "cpu/context.hpp"
 #include "cpu/device.hpp"
+#include "cpu/load_error.hpp"
 #include "cpu/module.hpp"
-#include "cpu/refusal.hpp"
 #include "cpu/registry.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"
@@ -50,11 +50,11 @@ void Link::destroy(CUlinkState handle) {
     require(links().remove(handle) != nullptr, CUDA_ERROR_INVALID_HANDLE);
 }
 
-void Link::refuse(CUresult code, std::string why) {
+void Link::fail_load(CUresult code, std::string why) {
     if (!options_.errors.empty()) options_.errors += '\n';
     options_.errors += why;
     options_.finish();
-    cpu::refuse(code, std::move(why));
+    cpu::fail_load(code, std::move(why));
 }
 
 void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
@@ -68,8 +68,9 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
         bytes.substr(0, 4) != "\177ELF")
         type = CU_JIT_INPUT_PTX;
     if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
-        refuse(CUDA_ERROR_NOT_SUPPORTED,
-               title + "the CPU device links PTX, and fatbins with PTX in them, not machine code");
+        fail_load(
+            CUDA_ERROR_NOT_SUPPORTED,
+            title + "the CPU device links PTX, and fatbins with PTX in them, not machine code");
     try {
         std::string unpacked;
         std::string_view text = bytes.substr(0, bytes.find('\0'));
@@ -82,8 +83,8 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
                     (!best || entry.architecture > best->architecture))
                     best = &entry;
             if (!best)
-                refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                       title + "it has no PTX that this device can run");
+                fail_load(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                          title + "it has no PTX that this device can run");
             text = best->payload;
             if (best->compressed) {
                 unpacked = image::unpack(*best);
@@ -91,7 +92,7 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
             }
         }
         if (text.find(".version") == std::string_view::npos)
-            refuse(CUDA_ERROR_INVALID_IMAGE, title + "it is no PTX");
+            fail_load(CUDA_ERROR_INVALID_IMAGE, title + "it is no PTX");
         try {
             ptx::parse(text);
         } catch (const ptx::Error& error) {
@@ -102,11 +103,11 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
         const unsigned limit = own ? own : options_.register_limit();
         linker_.add(limit ? ptx::limit_registers(text, limit) : std::string(text));
     } catch (const image::Unsupported& error) {
-        refuse(CUDA_ERROR_NOT_SUPPORTED, title + error.what());
+        fail_load(CUDA_ERROR_NOT_SUPPORTED, title + error.what());
     } catch (const image::Error& error) {
-        refuse(CUDA_ERROR_INVALID_IMAGE, title + error.what());
+        fail_load(CUDA_ERROR_INVALID_IMAGE, title + error.what());
     } catch (const ptx::Error& error) {
-        refuse(code_of(error.kind), title + "PTX " + error.what());
+        fail_load(code_of(error.kind), title + "PTX " + error.what());
     }
 }
 
@@ -117,7 +118,7 @@ std::string_view Link::complete() {
     try {
         image_ = linker_.linked();
     } catch (const ptx::Error& error) {
-        refuse(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
+        fail_load(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
     }
     // Built and let go: what nobody defines is an error here, and not only when it is loaded.
     build_image(image_, Context::usable()->device(), options_);

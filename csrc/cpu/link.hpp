@@ -28,7 +28,7 @@ class Link {
     std::string_view complete();
 
   private:
-    [[noreturn]] void refuse(CUresult code, std::string why);
+    [[noreturn]] void fail_load(CUresult code, std::string why);
 
     std::mutex mutex_;
     JitOptions options_;

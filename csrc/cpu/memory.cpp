@@ -16,7 +16,7 @@ namespace cupola::cpu {
 namespace {
 
 constexpr std::size_t huge = std::size_t{2} << 20;
-constexpr std::size_t most_freed = 1024;  // are remembered
+constexpr std::size_t max_freed = 1024;  // are remembered
 
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
@@ -130,7 +130,7 @@ void MemoryMap::unreach(Allocation& allocation) {
     if (checks_.init) unwritten.remove(allocation.begin);
     if (checks_.memory) {
         freed_.push_back(ranges_.find(allocation.begin));
-        if (freed_.size() > most_freed) freed_.pop_front();
+        if (freed_.size() > max_freed) freed_.pop_front();
     }
     ranges_.erase(allocation.begin);
 }

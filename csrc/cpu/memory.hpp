@@ -23,7 +23,7 @@ namespace cupola::cpu {
 
 class Context;
 class Pool;
-class WorkGate;
+class QuiesceGate;
 
 struct Allocation {
     enum class Kind { device, managed, pool, host, registered, imported, mapped, graph };
@@ -93,7 +93,7 @@ class MemoryMap final : public AddressSpace {
     std::vector<Allocation> owned_by(const Context* context) const;
 
     // Makes the allocation that holds an address one which other processes may open; what by.
-    std::shared_ptr<const SharedFile> share(std::uintptr_t address, WorkGate& gate,
+    std::shared_ptr<const SharedFile> share(std::uintptr_t address, QuiesceGate& gate,
                                             const SharedFile::Number& owner = {});
     // Memory of another process. `like` says whose it is here; opened again, it is what it was.
     // INVALID_VALUE where it has another owner.
@@ -143,7 +143,7 @@ class MemoryMap final : public AddressSpace {
     watch::Unwritten unwritten;  // where `init` is checked
 
     Range find(std::uintptr_t address) const override { return ranges_.find(address); }
-    std::string neighbour(std::uintptr_t address) const override;
+    std::string fault_location(std::uintptr_t address) const override;
 
     // Calls `step` when no grid is left that may use what was found in the map till now.
     void when_unused(std::function<void()> step) { retire(std::move(step)); }

@@ -51,7 +51,7 @@ enum class Outcome { waiting, done, gone, given_up };
 // While it is looked at the memory can't go away, nor be moved to where other processes see it.
 Outcome look(const Parameters& it) {
     MemoryMap& memory = Driver::get().memory;
-    const WorkGate::Pass pass(Driver::get().gate);
+    const QuiesceGate::Pass pass(Driver::get().gate);
     const MemoryMap::Pin pin(memory);
     const CUdeviceptr address = it.waitValue.address;
     if (!memory.accessible(address, wide(it) ? 8 : 4, false)) return Outcome::gone;
@@ -64,7 +64,7 @@ Outcome look(const Parameters& it) {
 
 Outcome write(const Parameters& it) {
     MemoryMap& memory = Driver::get().memory;
-    const WorkGate::Pass pass(Driver::get().gate);
+    const QuiesceGate::Pass pass(Driver::get().gate);
     const MemoryMap::Pin pin(memory);
     const CUdeviceptr address = it.writeValue.address;
     if (!memory.accessible(address, wide(it) ? 8 : 4, true)) return Outcome::gone;

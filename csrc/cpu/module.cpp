@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "cpu/context.hpp"
-#include "cpu/deferred.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/lazy_kernels.hpp"
 #include "cpu/library.hpp"
-#include "cpu/refusal.hpp"
+#include "cpu/load_error.hpp"
 #include "cpu/texture_reference.hpp"
 #include "image/image.hpp"
 #include "ptx/error.hpp"
@@ -71,8 +71,8 @@ void compile_now(const Kernel& kernel) {
     native::make_now({&kernel});
     const std::string state = native::state_of(kernel);
     if (state != native::compiled)
-        refuse(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
-               "cupola: kernel " + kernel.name() + " is not compiled: " + state);
+        fail_load(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+                  "cupola: kernel " + kernel.name() + " is not compiled: " + state);
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
             ptx = unpacked;
         }
         if (ptx.size() >= much_ptx && !loads_eagerly())
-            if (auto image = DeferredImage::build(ptx, memory)) return image;
+            if (auto image = LazyImage::build(ptx, memory)) return image;
         std::shared_ptr<Image> image = Image::build(ptx, std::move(memory));
         if (Driver::get().settings.mode == native::Mode::compile)
             native::make_now(image->kernels());
@@ -137,12 +137,12 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         fail(CUDA_ERROR_INVALID_IMAGE);
     } catch (const ptx::Error& error) {
         options.errors = std::string("cupola: PTX ") + error.what();
-        refuse(error);
+        fail_load(error);
     }
 }
 
 std::vector<std::string> kernel_names(const Image& image) {
-    if (const auto* deferred = dynamic_cast<const DeferredImage*>(&image)) return deferred->names();
+    if (const auto* lazy = dynamic_cast<const LazyImage*>(&image)) return lazy->names();
     std::vector<std::string> names;
     for (const Kernel* kernel : image.kernels()) names.push_back(kernel->name());
     return names;
@@ -154,7 +154,7 @@ const Kernel& read_kernel(const Image& image, const std::string& name) {
         require(kernel != nullptr, CUDA_ERROR_NOT_FOUND);
         return *kernel;
     } catch (const ptx::Error& error) {
-        refuse(error);
+        fail_load(error);
     }
 }
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "cpu/context.hpp"
+#include "cpu/cooperative_grid.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/executor.hpp"
-#include "cpu/residents.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -35,7 +35,7 @@ void Grid::note(Fault what) {
 
 bool Grid::wants_help() const {
     if (stop.load()) return false;
-    return residents ? residents->wants_help() : next.load() < clusters;
+    return cooperative ? cooperative->wants_help() : next.load() < clusters;
 }
 
 // A worker takes as many clusters at a time as last took it about that long: far more than fetching
@@ -68,10 +68,10 @@ void Scheduler::work(Grid& grid, ClusterRunner& runner) {
 
 // Cooperative: all clusters at once.
 void Scheduler::run_resident(Grid& grid) {
-    grid.residents = std::make_unique<Residents>(grid);
+    grid.cooperative = std::make_unique<CooperativeGrid>(grid);
     const bool shared = threads_ > 1 && grid.clusters > 1;
     if (shared) publish(grid);
-    grid.residents->work();
+    grid.cooperative->work();
     if (shared) wait_for_helpers(grid);
 }
 
@@ -81,9 +81,9 @@ void Scheduler::run_in_turn(Grid& grid) {
     if (threads_ == 1 || grid.clusters == 1) return work(grid, *runner);
     // The first cluster tells what the others will cost, near enough; and what it cost when the
     // kernel was last launched tells it before.
-    std::atomic<float>& pace = grid.launch.kernel->pace;
+    std::atomic<float>& seconds = grid.launch.kernel->seconds_per_cluster;
     const auto others_pay = [&] {
-        return pace.load(std::memory_order_relaxed) * static_cast<float>(grid.clusters - 1) >
+        return seconds.load(std::memory_order_relaxed) * static_cast<float>(grid.clusters - 1) >
                std::chrono::duration<float>(worth_waking).count();
     };
     grid.next.store(1, std::memory_order_relaxed);
@@ -91,7 +91,7 @@ void Scheduler::run_in_turn(Grid& grid) {
     if (shared) publish(grid);
     const auto begin = Clock::now();
     if (auto fault = runner->run(0, 1, grid.stop)) grid.note(std::move(*fault));
-    pace.store(std::chrono::duration<float>(Clock::now() - begin).count());
+    seconds.store(std::chrono::duration<float>(Clock::now() - begin).count());
     if (!shared && !grid.stop.load() && others_pay()) {
         shared = true;
         publish(grid);
@@ -181,7 +181,7 @@ void Scheduler::wait_for_helpers(Grid& grid) {
 }
 
 void Scheduler::help(Grid& grid) {
-    if (grid.residents) return grid.residents->work();
+    if (grid.cooperative) return grid.cooperative->work();
     std::unique_ptr<ClusterRunner> runner;
     try {
         runner = ClusterRunner::make(grid.launch);

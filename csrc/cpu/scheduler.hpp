@@ -15,7 +15,7 @@
 namespace cupola::cpu {
 
 class Context;
-class Residents;
+class CooperativeGrid;
 
 // One launch while it runs.
 struct Grid {
@@ -25,7 +25,7 @@ struct Grid {
 
     std::uint64_t clusters = 0;
     std::atomic<std::uint64_t> next{0};
-    std::unique_ptr<Residents> residents;  // of a cooperative grid
+    std::unique_ptr<CooperativeGrid> cooperative;  // of a cooperative grid
     // What cooperative groups count arrivals in: its size in bytes, and the barrier.
     std::uint32_t workspace[2] = {sizeof workspace, 0};
     std::atomic<bool> stop{false};

@@ -7,8 +7,8 @@
 
 #include "cpu/failure.hpp"
 #include "cpu/memory.hpp"
+#include "cpu/quiesce.hpp"
 #include "cpu/shared_file.hpp"
-#include "cpu/work_gate.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -29,7 +29,7 @@ struct Mapping {
 }  // namespace
 
 // The content moves while nothing runs that could change it. The address stays.
-std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkGate& gate,
+std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, QuiesceGate& gate,
                                                    const SharedFile::Number& owner) {
     std::lock_guard once(sharing_);
     const auto before = at(address);
@@ -40,7 +40,7 @@ std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, WorkG
     const std::shared_ptr<const SharedFile> file = SharedFile::make(
         SharedFile::Use::memory, pooled ? before->capacity : before->size, before->device, owner);
     Mapping fresh(*file);
-    gate.quietly([&] {
+    gate.run_quiesced([&] {
         std::unique_lock lock(mutex_);
         const auto now = table_.find(before->begin);
         require(now != table_.end() && now->second.id == before->id);  // else freed meanwhile

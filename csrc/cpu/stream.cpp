@@ -133,7 +133,7 @@ void Stream::run(Operation* operation) {
     if (operation->host || operation->aside) {
         operation->run(status);
     } else {
-        const WorkGate::Pass pass(Driver::get().gate);
+        const QuiesceGate::Pass pass(Driver::get().gate);
         operation->run(status);
     }
     // What the work held is released before it counts as done: then memory and modules are free.

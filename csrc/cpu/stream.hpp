@@ -10,8 +10,8 @@
 #include <memory>
 #include <mutex>
 
+#include "cpu/attribute_store.hpp"
 #include "cpu/condition.hpp"
-#include "cpu/hints.hpp"
 #include "cpu/operation.hpp"
 
 namespace cupola::cpu {
@@ -66,7 +66,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::shared_ptr<Capture> capture;
     // That the stream was made for; null for most.
     std::shared_ptr<const GreenContext> green;
-    Hints hints;
+    AttributeStore attributes;
 
   private:
     std::uint64_t enqueue(std::unique_ptr<Operation> operation, bool wake);

@@ -10,7 +10,7 @@
 namespace cupola::cpu {
 namespace {
 
-constexpr unsigned most_flags = 2 * CU_TRSF_SEAMLESS_CUBEMAP - 1;
+constexpr unsigned max_flags = 2 * CU_TRSF_SEAMLESS_CUBEMAP - 1;
 
 // The resource view formats that say again what an array's format says.
 struct ViewFormat {
@@ -122,7 +122,7 @@ void apply(const CUDA_RESOURCE_VIEW_DESC& view, Texture& texture) {
 }
 
 Sampler sampler_of(const CUDA_TEXTURE_DESC& it, const Texture& texture) {
-    require(it.flags <= most_flags);
+    require(it.flags <= max_flags);
     Sampler s;
     for (unsigned axis = 0; axis < 3; ++axis) {
         // What is said of axes that there are not is not looked at.

@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
-#include "cpu/deferred.hpp"
 #include "cpu/execute.hpp"
+#include "cpu/lazy_kernels.hpp"
 #include "grammar/mutator.hpp"
 #include "ptx/error.hpp"
 #include "ptx/link.hpp"
@@ -62,7 +62,7 @@ bool same(const cupola::cpu::Kernel& one, const cupola::cpu::Kernel& other) {
 bool deferred_agrees(std::string_view text, const cupola::cpu::Image* whole) {
     Bounded memory(2 << 20);  // more than for the whole, so that this is never what fails
     try {
-        const auto image = cupola::cpu::DeferredImage::build(text, memory_of(memory));
+        const auto image = cupola::cpu::LazyImage::build(text, memory_of(memory));
         if (!image) return true;
         for (const std::string& name : image->names()) {
             const auto* kernel = image->kernel(name);

@@ -42,7 +42,7 @@ class Memory final : public cpu::AddressSpace, public cpu::DeviceHeap {
         const auto& [begin, size] = *--after;
         return address - begin < size ? cpu::Range{begin, begin + size, true} : cpu::Range{};
     }
-    std::string neighbour(std::uintptr_t) const override { return ""; }
+    std::string fault_location(std::uintptr_t) const override { return ""; }
     std::uintptr_t allocate(std::uint64_t bytes) override {
         return reinterpret_cast<std::uintptr_t>(place(std::max<std::uint64_t>(bytes, 1), 16));
     }

@@ -7,9 +7,9 @@
 
 #include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
+#include "cpu/load_error.hpp"
 #include "cpu/module.hpp"
 #include "cpu/native/ahead.hpp"
-#include "cpu/refusal.hpp"
 #include "cpu/symbols.hpp"
 #include "cpu/watch/findings.hpp"
 
@@ -40,7 +40,7 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
 // What was wrong with the PTX that the calling thread was last refused, also where the call has no
 // log to write to: cuModuleGetFunction of a kernel that is read when it is asked for. Empty where
 // there was none; valid until the thread is refused once more.
-CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_refusal().c_str(); }
+CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().c_str(); }
 
 // How many different findings CUPOLA_CPU_CHECK has led to so far.
 CUPOLA_API unsigned long long cupola_cpu_findings(void) { return watch::findings(); }

@@ -50,7 +50,7 @@ void put_attribute(KernelCall& call, CUlaunchAttributeID id, const CUlaunchAttri
     } else if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
         call.shape.priority = shape.priority;
     } else {
-        call.hints[id] = value;
+        call.attributes[id] = value;
     }
 }
 
@@ -79,7 +79,7 @@ CUlaunchAttributeValue attribute_of(const KernelCall& call, CUlaunchAttributeID 
         value.clusterDim = {cluster.x, cluster.y, cluster.z};
     } else if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
         value.priority = call.shape.priority.value_or(0);
-    } else if (const auto it = call.hints.find(id); it != call.hints.end()) {
+    } else if (const auto it = call.attributes.find(id); it != call.attributes.end()) {
         value = it->second;
     }
     return value;
@@ -314,6 +314,6 @@ CUPOLA_API CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode 
         call.shape.cluster = given.shape.cluster;
         call.shape.cluster_given = given.shape.cluster_given;
         call.shape.priority = given.shape.priority;
-        call.hints = given.hints;
+        call.attributes = given.attributes;
     });
 }

@@ -52,7 +52,7 @@ CUPOLA_API CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
     return entry([&] {
         require(out && of_streams(id));
         const auto stream = Stream::from(handle);
-        *out = stream->hints.get(id).value_or(initial(*stream, id));
+        *out = stream->attributes.get(id).value_or(initial(*stream, id));
         return CUDA_SUCCESS;
     });
 }
@@ -68,7 +68,7 @@ CUPOLA_API CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id,
         const auto stream = Stream::from(handle);
         check_value(id, *value);
         // A stream has the priority that it was made with.
-        if (id != CU_LAUNCH_ATTRIBUTE_PRIORITY) stream->hints.set(id, *value);
+        if (id != CU_LAUNCH_ATTRIBUTE_PRIORITY) stream->attributes.set(id, *value);
         return CUDA_SUCCESS;
     });
 }
@@ -80,7 +80,7 @@ CUPOLA_API CUresult cuStreamSetAttribute_ptsz(CUstream stream, CUstreamAttrID id
 CUPOLA_API CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
     return entry([&] {
         const auto into = Stream::from(to), of = Stream::from(from);
-        into->hints.take(of->hints.all());
+        into->attributes.take(of->attributes.all());
         return CUDA_SUCCESS;
     });
 }

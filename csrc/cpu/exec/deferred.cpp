@@ -1,5 +1,5 @@
 // csrc/cpu/exec/deferred.cpp - kernels of a PTX module, decoded one by one as they are asked for.
-#include "cpu/deferred.hpp"
+#include "cpu/lazy_kernels.hpp"
 
 #include <sys/mman.h>
 
@@ -53,7 +53,7 @@ bool has_kernel(const ptx::Module& module) {
                        [](const ptx::Function& f) { return f.entry && f.defined; });
 }
 
-class Deferred final : public DeferredImage {
+class Deferred final : public LazyImage {
   public:
     // `common` is what the outline's common part means.
     Deferred(std::unique_ptr<const Text> source, ptx::Outline outline, const ptx::Module& common,
@@ -156,7 +156,7 @@ class Deferred final : public DeferredImage {
 }  // namespace
 }  // namespace exec
 
-std::shared_ptr<DeferredImage> DeferredImage::build(std::string_view ptx, Memory memory) {
+std::shared_ptr<LazyImage> LazyImage::build(std::string_view ptx, Memory memory) {
     if (exec::holds(ptx, ".callprototype") || exec::holds(ptx, ".calltargets")) return nullptr;
     auto source = std::make_unique<const exec::Text>(ptx);
     auto found = ptx::outline(source->view());

@@ -142,7 +142,7 @@ void BlockState::wild_access(Warp& w, const Code* ip, unsigned lane, std::uint64
     fault_text(w, ip, Fault::Kind::illegal_address, lane,
                text + (in_shared ? "at " + std::to_string(offset) + " of the block's " +
                                        std::to_string(shared_bytes) + " bytes of shared memory"
-                       : launch_.memory ? launch_.memory->neighbour(address)
+                       : launch_.memory ? launch_.memory->fault_location(address)
                                         : "nothing is allocated"));
 }
 

@@ -256,7 +256,7 @@ void BlockWatch::report_race(const Access& now, bool writes, const Access& befor
 }
 
 std::string BlockWatch::place_text(std::uint64_t address) const {
-    if (!is_shared(address)) return grid_.launch.memory->neighbour(address);
+    if (!is_shared(address)) return grid_.launch.memory->fault_location(address);
     const std::uint64_t offset = address - block_.exec::Block::cluster;
     return "byte " + std::to_string(offset % block_.cluster_stride) + " of a block's " +
            std::to_string(block_.shared_bytes) + " of shared memory";

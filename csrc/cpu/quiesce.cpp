@@ -1,5 +1,5 @@
-// csrc/cpu/work_gate.cpp - closing the gate, and waiting for it.
-#include "cpu/work_gate.hpp"
+// csrc/cpu/quiesce.cpp - closing the gate, and waiting for it.
+#include "cpu/quiesce.hpp"
 
 #include <chrono>
 #include <thread>
@@ -15,7 +15,7 @@ constexpr std::chrono::microseconds closed_at_most = 5ms, open_at_least = 1ms, g
 
 }  // namespace
 
-void WorkGate::await() {
+void QuiesceGate::await() {
     do {
         running_.fetch_sub(1);
         while (closed_.load()) std::this_thread::sleep_for(glance);
@@ -23,7 +23,7 @@ void WorkGate::await() {
     } while (closed_.load());
 }
 
-void WorkGate::quietly(const std::function<void()>& body) {
+void QuiesceGate::run_quiesced(const std::function<void()>& body) {
     std::lock_guard lock(mutex_);
     struct Open {
         std::atomic<bool>& closed;

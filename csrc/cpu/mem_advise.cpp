@@ -1,5 +1,5 @@
-// csrc/cpu/advice.cpp - stretches of advice, divided where a change begins or ends.
-#include "cpu/advice.hpp"
+// csrc/cpu/mem_advise.cpp - stretches of advice, divided where a change begins or ends.
+#include "cpu/mem_advise.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-// csrc/cpu/refusal.hpp - calls that end with a text which tells why.
+// csrc/cpu/load_error.hpp - calls that end with a text which tells why.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace cupola::cpu {
 // What a caller is told of PTX that was refused.
 CUresult code_of(ptx::Error::Kind kind);
 // Ends a call with that code, and keeps the text for whoever asks for it on this thread.
-[[noreturn]] void refuse(const ptx::Error& error);
-[[noreturn]] void refuse(CUresult code, std::string text);
+[[noreturn]] void fail_load(const ptx::Error& error);
+[[noreturn]] void fail_load(CUresult code, std::string text);
 // The text of this thread's last such end; empty where there was none.
-const std::string& last_refusal();
+const std::string& last_load_error();
 
 }  // namespace cupola::cpu

@@ -1,5 +1,5 @@
-// csrc/cpu/neighbour.cpp - where an address lies beside what is allocated, and beside what was: the
-// words that a fault ends with.
+// csrc/cpu/fault_location.cpp - where an address lies beside what is allocated, and beside what
+// was: the words that a fault ends with.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -18,7 +18,7 @@ std::string allocation_text(const char* where, std::uintptr_t begin, std::uintpt
 
 }  // namespace
 
-std::string MemoryMap::neighbour(std::uintptr_t address) const {
+std::string MemoryMap::fault_location(std::uintptr_t address) const {
     std::shared_lock lock(mutex_);
     // What a pool keeps and nobody has is none.
     const auto counts = [](const auto& entry) { return entry.second.size != 0; };

@@ -1,5 +1,5 @@
-// csrc/cpu/refusal.cpp - why a call was refused: logged, and kept for the thread.
-#include "cpu/refusal.hpp"
+// csrc/cpu/load_error.cpp - why a call was refused: logged, and kept for the thread.
+#include "cpu/load_error.hpp"
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace cupola::cpu {
 namespace {
 
-std::string& refusal() {
+std::string& load_error() {
     thread_local std::string text;
     return text;
 }
@@ -30,16 +30,16 @@ CUresult code_of(ptx::Error::Kind kind) {
     return CUDA_ERROR_INVALID_PTX;
 }
 
-void refuse(const ptx::Error& error) {
-    refuse(code_of(error.kind), std::string("cupola: PTX ") + error.what());
+void fail_load(const ptx::Error& error) {
+    fail_load(code_of(error.kind), std::string("cupola: PTX ") + error.what());
 }
 
-void refuse(CUresult code, std::string text) {
+void fail_load(CUresult code, std::string text) {
     Log::get().error(text);
-    refusal() = std::move(text);
+    load_error() = std::move(text);
     fail(code);
 }
 
-const std::string& last_refusal() { return refusal(); }
+const std::string& last_load_error() { return load_error(); }
 
 }  // namespace cupola::cpu

@@ -1,4 +1,5 @@
-// csrc/cpu/hints.hpp - attributes that a program sets and reads back, and that have no effect here.
+// csrc/cpu/attribute_store.hpp - attributes that a program sets and reads back, and that have no
+// effect here.
 #pragma once
 
 #include <map>
@@ -10,7 +11,7 @@
 
 namespace cupola::cpu {
 
-class Hints {
+class AttributeStore {
   public:
     using Values = std::map<CUlaunchAttributeID, CUlaunchAttributeValue>;
 

@@ -1,6 +1,6 @@
-// csrc/cpu/residents.hpp - the clusters of a cooperative grid, all under way at once: whichever
-// worker has a hand free gives the next in line a turn, so that each comes on however few workers
-// there are.
+// csrc/cpu/cooperative_grid.hpp - the clusters of a cooperative grid, all under way at once:
+// whichever worker has a batch free gives the next in line a turn, so that each comes on however
+// few workers there are.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@ namespace cupola::cpu {
 
 struct Grid;
 
-class Residents {
+class CooperativeGrid {
   public:
     // Has memory for all of them, or throws std::bad_alloc.
-    explicit Residents(Grid& grid);
+    explicit CooperativeGrid(Grid& grid);
 
     // Returns when all clusters have ended, or the grid is stopped.
     void work();
@@ -28,16 +28,16 @@ class Residents {
     }
 
   private:
-    using Line = std::deque<ClusterRunner*>;
+    using Queue = std::deque<ClusterRunner*>;
 
-    bool take(std::vector<ClusterRunner*>& hand);
-    void give_back(const std::vector<ClusterRunner*>& hand, std::size_t ended);
+    bool take(std::vector<ClusterRunner*>& batch);
+    void give_back(const std::vector<ClusterRunner*>& batch, std::size_t ended);
 
     Grid& grid_;
     std::vector<std::unique_ptr<ClusterRunner>> clusters_;
     std::mutex mutex_;
     Condition changed_;
-    Line line_;  // those that nobody has in hand
+    Queue queue_;  // those that nobody has in batch
     int waiting_ = 0;
     std::atomic<std::size_t> left_, workers_{0};
 };

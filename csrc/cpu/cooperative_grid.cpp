@@ -1,5 +1,5 @@
-// csrc/cpu/residents.cpp - turns of the clusters of a cooperative grid.
-#include "cpu/residents.hpp"
+// csrc/cpu/cooperative_grid.cpp - turns of the clusters of a cooperative grid.
+#include "cpu/cooperative_grid.hpp"
 
 #include <algorithm>
 #include <new>
@@ -8,47 +8,47 @@
 
 namespace cupola::cpu {
 
-Residents::Residents(Grid& grid) : grid_(grid), left_(grid.clusters) {
+CooperativeGrid::CooperativeGrid(Grid& grid) : grid_(grid), left_(grid.clusters) {
     for (std::uint64_t n = 0; n < grid.clusters; ++n) {
         clusters_.push_back(ClusterRunner::make(grid.launch));
         clusters_.back()->begin(n);
-        line_.push_back(clusters_.back().get());
+        queue_.push_back(clusters_.back().get());
     }
 }
 
 // A few at a time, so that the lock is not what workers meet at; not so many that another worker
 // would have to wait. False: there is nothing more to do.
-bool Residents::take(std::vector<ClusterRunner*>& hand) {
+bool CooperativeGrid::take(std::vector<ClusterRunner*>& batch) {
     std::unique_lock lock(mutex_);
     for (;;) {
         if (left_.load() == 0 || grid_.stop.load()) return false;
-        if (!line_.empty()) break;
+        if (!queue_.empty()) break;
         // A stopped grid wakes nobody here, hence in slices.
         ++waiting_;
         changed_.wait_for(lock, std::chrono::milliseconds(10));
         --waiting_;
     }
-    const std::size_t fair = line_.size() / (2 * workers_.load());
+    const std::size_t fair = queue_.size() / (2 * workers_.load());
     const std::size_t count = std::clamp<std::size_t>(fair, 1, 16);
-    hand.assign(line_.begin(), line_.begin() + static_cast<Line::difference_type>(count));
-    line_.erase(line_.begin(), line_.begin() + static_cast<Line::difference_type>(count));
+    batch.assign(queue_.begin(), queue_.begin() + static_cast<Queue::difference_type>(count));
+    queue_.erase(queue_.begin(), queue_.begin() + static_cast<Queue::difference_type>(count));
     return true;
 }
 
-void Residents::give_back(const std::vector<ClusterRunner*>& hand, std::size_t ended) {
+void CooperativeGrid::give_back(const std::vector<ClusterRunner*>& batch, std::size_t ended) {
     std::lock_guard lock(mutex_);
-    line_.insert(line_.end(), hand.begin(), hand.end());
+    queue_.insert(queue_.end(), batch.begin(), batch.end());
     left_.store(left_.load() - ended);
     if (waiting_ > 0) changed_.notify_all();
 }
 
-void Residents::work() {
+void CooperativeGrid::work() {
     workers_.fetch_add(1);
-    std::vector<ClusterRunner*> hand;
+    std::vector<ClusterRunner*> batch;
     try {
-        while (take(hand)) {
+        while (take(batch)) {
             std::size_t ended = 0;
-            for (ClusterRunner*& cluster : hand) {
+            for (ClusterRunner*& cluster : batch) {
                 if (grid_.stop.load(std::memory_order_relaxed)) break;
                 const auto progress = cluster->advance();
                 if (progress == ClusterRunner::Progress::running) continue;
@@ -56,8 +56,8 @@ void Residents::work() {
                 cluster = nullptr;
                 ++ended;
             }
-            hand.erase(std::remove(hand.begin(), hand.end(), nullptr), hand.end());
-            give_back(hand, ended);
+            batch.erase(std::remove(batch.begin(), batch.end(), nullptr), batch.end());
+            give_back(batch, ended);
         }
     } catch (const std::bad_alloc&) {
         grid_.note({Fault::Kind::out_of_memory, "no memory for a block"});

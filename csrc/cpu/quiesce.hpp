@@ -1,4 +1,4 @@
-// csrc/cpu/work_gate.hpp - moments in which no work of any stream is under way.
+// csrc/cpu/quiesce.hpp - moments in which no work of any stream is under way.
 #pragma once
 
 #include <atomic>
@@ -7,23 +7,23 @@
 
 namespace cupola::cpu {
 
-class WorkGate {
+class QuiesceGate {
   public:
     // Around each piece of work that touches memory.
     class Pass {
       public:
-        explicit Pass(WorkGate& gate) : gate_(gate) { gate.enter(); }
+        explicit Pass(QuiesceGate& gate) : gate_(gate) { gate.enter(); }
         ~Pass() { gate_.running_.fetch_sub(1); }
         Pass(const Pass&) = delete;
         Pass& operator=(const Pass&) = delete;
 
       private:
-        WorkGate& gate_;
+        QuiesceGate& gate_;
     };
 
     // Calls `body` in such a moment. What is under way may wait for work that has yet to begin, so
     // the gate is closed for short times only, until one of them is enough.
-    void quietly(const std::function<void()>& body);
+    void run_quiesced(const std::function<void()>& body);
 
   private:
     void enter() {

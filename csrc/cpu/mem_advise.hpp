@@ -1,4 +1,4 @@
-// csrc/cpu/advice.hpp - what a program has advised about stretches of managed memory. It has no
+// csrc/cpu/mem_advise.hpp - what a program has advised about stretches of managed memory. It has no
 // effect here, and is told again when asked for.
 #pragma once
 
