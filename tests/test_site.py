@@ -63,11 +63,8 @@ def test_the_reference_has_every_public_name(site):
     documented = set(re.findall(r'id="(cupola\.[\w.]+)"', reference))
     documented |= set(re.findall(r'id="module-(cupola\.[\w.]+)"', reference))
     names = set(cupola.__all__) - {"__version__"}
-    assert not {
-        name
-        for name in names
-        if not {f"cupola.{part}{name}" for part in ("", "exceptions.", "paths.")} & documented
-    }
+    places = ("", "exceptions.", "kernels.", "paths.")
+    assert not {n for n in names if not {f"cupola.{place}{n}" for place in places} & documented}
 
 
 def test_signatures_are_those_of_the_declarations(site):

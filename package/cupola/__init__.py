@@ -66,7 +66,7 @@ _HOMES = {
     "alloc": "memory",
     "asarray": "creation",
     "compile": "compiler",
-    "convolve": "shipped",
+    "convolve": "kernels",
     "devices": "device",
     "empty": "creation",
     "empty_like": "creation",
@@ -74,10 +74,10 @@ _HOMES = {
     "full": "creation",
     "full_like": "creation",
     "get_include": "paths",
-    "hello": "shipped",
+    "hello": "kernels",
     "load": "images",
     "managed": "creation",
-    "mandelbrot": "shipped",
+    "mandelbrot": "kernels",
     "memory_info": "device",
     "ones": "creation",
     "ones_like": "creation",
@@ -85,8 +85,8 @@ _HOMES = {
     "profile": "timeline",
     "pinned_empty": "creation",
     "register_host": "memory",
-    "saxpy": "shipped",
-    "shipped_kernels": "shipped",
+    "saxpy": "kernels",
+    "shipped_kernels": "kernels",
     "to_device": "creation",
     "zeros": "creation",
     "zeros_like": "creation",
@@ -94,7 +94,7 @@ _HOMES = {
 # Array and the modules that it is made of import each other: where two threads came in by
 # different ones, each would wait for the other's.
 _importing = _RLock()
-_SUBMODULES = ("build", "driver", "exceptions", "paths")
+_SUBMODULES = ("build", "driver", "exceptions", "kernels", "paths")
 
 __all__ = [
     "ArgumentError",

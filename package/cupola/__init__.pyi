@@ -2,6 +2,7 @@
 from cupola import build as build
 from cupola import driver as driver
 from cupola import exceptions as exceptions
+from cupola import kernels as kernels
 from cupola import paths as paths
 from cupola.array import Array as Array
 from cupola.compiler import compile as compile  # noqa: A004
@@ -40,6 +41,11 @@ from cupola.graph import Graph as Graph
 from cupola.graph_exec import GraphExec as GraphExec
 from cupola.images import load as load
 from cupola.kernel import Kernel as Kernel
+from cupola.kernels import convolve as convolve
+from cupola.kernels import hello as hello
+from cupola.kernels import mandelbrot as mandelbrot
+from cupola.kernels import saxpy as saxpy
+from cupola.kernels import shipped_kernels as shipped_kernels
 from cupola.launch import Launch as Launch
 from cupola.memory import Memory as Memory
 from cupola.memory import alloc as alloc
@@ -49,11 +55,6 @@ from cupola.paths import get_include as get_include
 from cupola.pipelines import Chunk as Chunk
 from cupola.plan import pipeline as pipeline
 from cupola.pool import Pool as Pool
-from cupola.shipped import convolve as convolve
-from cupola.shipped import hello as hello
-from cupola.shipped import mandelbrot as mandelbrot
-from cupola.shipped import saxpy as saxpy
-from cupola.shipped import shipped_kernels as shipped_kernels
 from cupola.stream import Stream as Stream
 from cupola.timeline import Profile as Profile
 from cupola.timeline import profile as profile

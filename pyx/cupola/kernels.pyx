@@ -1,4 +1,4 @@
-# cupola/shipped.pyx - the shipped kernels as functions on NumPy and on device arrays.
+# cupola/kernels.pyx - the shipped kernels as functions on NumPy and on device arrays.
 # cython: language_level=3
 """The kernels that come with cupola, as functions."""
 

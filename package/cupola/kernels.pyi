@@ -1,4 +1,4 @@
-# cupola/shipped.pyi - the shipped kernels as functions.
+# cupola/kernels.pyi - the shipped kernels as functions.
 from typing import Any, Literal, SupportsFloat, SupportsIndex, overload
 
 import numpy as np
