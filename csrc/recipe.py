@@ -44,7 +44,7 @@ WEIGHTS = {
 }
 # Shipped kernels that are machine code for the CPU device. All of them would take a compiler some
 # 15 s for each level.
-AHEAD = ("double_array", "doublify", "mandelbrot_ker", "saxpy")
+AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxpy")
 # And this declares the driver's functions in its own way.
 APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
 # The names under which programs load NVRTC; a library can have one of them.

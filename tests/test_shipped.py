@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import cupola
+from cupola import kernels
 
 rng = np.random.default_rng(20)
 
@@ -132,6 +133,119 @@ def test_mandelbrot_on_the_device(driver):
 def test_mandelbrot_of_nonsense(driver, arguments):
     with pytest.raises(cupola.ArgumentError):
         cupola.mandelbrot(**arguments)
+
+
+def escape(real, imag, iterations):
+    """Steps after which |z| is above 256, 0 where it never is, and |z|^2 then; in float32."""
+    c_real, c_imag = np.broadcast_arrays(real, imag[:, np.newaxis])
+    real, imag, real2, imag2, norm = np.zeros((5, *c_real.shape), np.float32)
+    count = np.zeros(c_real.shape, int)
+    with np.errstate(all="ignore"):
+        for step in range(1, iterations + 1):
+            imag = (real + real) * imag + c_imag
+            real = (real2 - imag2) + c_real
+            real2, imag2 = real * real, imag * imag
+            left = (count == 0) & ~(real2 + imag2 <= 2**16)
+            count[left], norm[left] = step, (real2 + imag2)[left]
+    return count, norm
+
+
+def colours(count, norm):
+    """Light of red, green and blue; of a count of 0 none."""
+    with np.errstate(all="ignore"):
+        time = np.maximum(count + 1 - np.log2(np.log2(norm.astype(float)) / 16), 1)
+    hue = 0.385 * np.log2(time)[..., np.newaxis] - 0.766 - np.array([0.10, 0.02, -0.09])
+    return np.where(count[..., np.newaxis] == 0, 0, np.sin(np.pi * hue) ** 4)
+
+
+def picture_points(width, height, center, span, samples):
+    """The float32 coordinates of a picture's points: of its columns, and of its rows."""
+    half = np.float32(0.5 * float(np.float32(span)) / (width * samples))
+    across, down = (
+        half * np.arange(1 - size * samples, size * samples, 2, dtype=np.float32)
+        for size in (width, height)
+    )
+    return np.float32(center[0]) + across, np.float32(center[1]) - down
+
+
+VIEWS = {
+    "whole": dict(width=61, height=40, center=(-0.65, 0), span=3.6, iterations=60, samples=1),
+    "sampled": dict(width=24, height=16, center=(-0.65, 0), span=3.6, iterations=60, samples=3),
+    "valley": dict(
+        width=30, height=50, center=(-0.7436, 0.1318), span=0.012, iterations=300, samples=2
+    ),
+    "far": dict(width=9, height=9, center=(1e30, -3e5), span=1e31, iterations=20, samples=1),
+    "one": dict(width=1, height=1, center=(0.3, 0.5), span=1e-3, iterations=40, samples=16),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+def test_mandelbrot_image_has_the_colours_of_numpy(driver, view):
+    """At most one of 255 levels apart: counts are exact, logarithms and sines are rounded."""
+    picture = kernels.mandelbrot_image(**view)
+    assert picture.dtype == np.uint8 and picture.shape == (view["height"], view["width"], 3)
+    points = {name: view[name] for name in ("width", "height", "center", "span", "samples")}
+    count, norm = escape(*picture_points(**points), view["iterations"])
+    n = view["samples"]
+    light = colours(count, norm).reshape(view["height"], n, view["width"], n, 3).mean((1, 3))
+    assert np.abs(picture - 255 * np.sqrt(light)).max() <= 1.01
+    inside = (count == 0).reshape(view["height"], n, view["width"], n).all((1, 3))
+    assert not picture[inside].any()
+
+
+@pytest.mark.parametrize("iterations", [*range(20), 50, 101])
+def test_mandelbrot_image_counts_exactly(driver, iterations):
+    """Black are the points that have not left the bound: so each number of steps tells counts."""
+    view = dict(width=48, height=32, center=(-0.7, 0.1), span=3, samples=1)
+    picture = kernels.mandelbrot_image(iterations=iterations, **view)
+    count, norm = escape(*picture_points(**view), iterations)
+    shown = (255 * np.sqrt(colours(count, norm))).max(-1) > 2  # a colour that rounding leaves
+    assert np.array_equal(picture.any(-1) & shown, shown)
+    assert not picture[count == 0].any()
+
+
+@pytest.mark.parametrize(("grid", "block"), [(1, 1), (3, 33), ((2, 2), (16, 4)), (1000, 128)])
+def test_mandelbrot_image_of_any_launch(driver, grid, block):
+    expected = kernels.mandelbrot_image(20, 13, samples=2)
+    out = cupola.empty((13, 20, 3), np.uint8)
+    half_step = 0.5 * float(np.float32(3.6)) / 40
+    kernel = cupola.shipped_kernels()["mandelbrot_image"]
+    kernel[grid, block](out, np.float32(-0.65), 0.0, half_step, 500, 20, 13, 2)
+    np.testing.assert_array_equal(out.get(), expected)
+
+
+def test_mandelbrot_image_where_it_is_wanted(driver):
+    expected = kernels.mandelbrot_image(30, 20)
+    out, stream = np.empty((20, 30, 3), np.uint8), cupola.Stream()
+    assert kernels.mandelbrot_image(30, 20, out=out) is out
+    there = cupola.empty((20, 30, 3), np.uint8)
+    assert kernels.mandelbrot_image(30, 20, out=there, stream=stream) is there
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(there.get(), expected)
+    assert kernels.mandelbrot_image(0, 5).shape == (5, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        (dict(width=-1), cupola.ArgumentValueError, "width"),
+        (dict(height=2.5), cupola.ArgumentTypeError, "height"),
+        (dict(width=2**24, samples=2), cupola.ArgumentValueError, "width must be at most 8388608"),
+        (dict(iterations=-1), cupola.ArgumentValueError, "iterations"),
+        (dict(samples=0), cupola.ArgumentValueError, "samples must be 1 to 16, got 0"),
+        (dict(samples=17), cupola.ArgumentValueError, "samples must be 1 to 16, got 17"),
+        (dict(span=0), cupola.ArgumentValueError, "span must be more than 0"),
+        (dict(span=float("nan")), cupola.ArgumentValueError, "span must be finite"),
+        (dict(center=1j), cupola.ArgumentTypeError, "center"),
+        (dict(center=(0, "1")), cupola.ArgumentTypeError, r"center\[1\]"),
+        (dict(center=(0, float("inf"))), cupola.ArgumentValueError, r"center\[1\]"),
+        (dict(out=np.empty((4, 4, 3), np.uint8)), cupola.ArgumentValueError, r"\(4, 4, 3\)"),
+        (dict(out=np.empty((8, 12, 3), np.float32)), cupola.ArgumentTypeError, "uint8"),
+    ],
+)
+def test_mandelbrot_image_of_nonsense(driver, arguments, error, says):
+    with pytest.raises(error, match=says):
+        kernels.mandelbrot_image(**{"width": 12, "height": 8, **arguments})
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 127, 4096, 100_003])
@@ -270,7 +384,15 @@ def test_hello(driver, capfd):
 
 
 def test_shipped_module_lists_its_kernels(driver):
-    names = {"mandelbrot_ker", "saxpy", "convolve", "doublify", "hello", "double_array"}
+    names = {
+        "mandelbrot_ker",
+        "mandelbrot_image",
+        "saxpy",
+        "convolve",
+        "doublify",
+        "hello",
+        "double_array",
+    }
     squares = {"convolve_3", "convolve_5", "convolve_7"}
     strided = {f"copy_strided_{size}" for size in (1, 2, 4, 8, 16)}
     assert set(cupola.shipped_kernels().kernels) == names | squares | strided

@@ -10,6 +10,7 @@ from cupola.module import Module
 from cupola.stream import _StreamProtocol
 
 _Host = npt.NDArray[np.float32]
+_HostImage = npt.NDArray[np.uint8]
 
 def shipped_kernels(device: Device | SupportsIndex | None = None) -> Module: ...
 @overload
@@ -36,6 +37,30 @@ def mandelbrot(
     out: _DeviceMemory | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Any: ...
+@overload
+def mandelbrot_image(
+    width: SupportsIndex = 1536,
+    height: SupportsIndex = 1024,
+    center: tuple[SupportsFloat, SupportsFloat] = (-0.65, 0),
+    span: SupportsFloat = 3.6,
+    iterations: SupportsIndex = 500,
+    samples: SupportsIndex = 3,
+    *,
+    out: _HostImage | None = None,
+    stream: _StreamProtocol | None = None,
+) -> _HostImage: ...
+@overload
+def mandelbrot_image(
+    width: SupportsIndex = 1536,
+    height: SupportsIndex = 1024,
+    center: tuple[SupportsFloat, SupportsFloat] = (-0.65, 0),
+    span: SupportsFloat = 3.6,
+    iterations: SupportsIndex = 500,
+    samples: SupportsIndex = 3,
+    *,
+    out: _DeviceMemory,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
 @overload
 def saxpy(
     a: SupportsFloat,

@@ -2,7 +2,7 @@
 # cython: language_level=3
 """The kernels that come with cupola, as functions."""
 
-from libc.math cimport isinf
+from libc.math cimport isfinite, isinf
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from cupola.creation import asarray, to_device
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef object FLOAT32 = np.dtype(np.float32)
+cdef object UINT8 = np.dtype(np.uint8)
 cdef object INT_MAX = 2**31 - 1
 cdef dict BORDERS = {"zero": CUPOLA_BORDER_ZERO, "clamp": CUPOLA_BORDER_CLAMP}
 cdef dict modules = {}
@@ -60,12 +61,13 @@ cdef class Place:
     """Where the arrays of one call are, and the stream it works on."""
 
     cdef str function
+    cdef object dtype
     cdef bint host
     cdef int device
     cdef Stream stream
 
     cdef object operand(self, str name, object value):
-        """A float32 array, NumPy's or cupola's, and nothing else."""
+        """An array of the function's dtype, NumPy's or cupola's, and nothing else."""
         if on_device(value):
             value = asarray(value)  # raises where it was freed
         elif not isinstance(value, np.ndarray):
@@ -73,11 +75,11 @@ cdef class Place:
                 value = np.asarray(memoryview(value))
             except TypeError:
                 raise ArgumentTypeError(
-                    f"{self.function}: {name} must be a float32 array of NumPy or of a device, "
-                    f"got {type(value).__name__}") from None
-        if value.dtype != FLOAT32:
+                    f"{self.function}: {name} must be a {self.dtype} array of NumPy or of a "
+                    f"device, got {type(value).__name__}") from None
+        if value.dtype != self.dtype:
             raise ArgumentTypeError(
-                f"{self.function}: {name} must have dtype float32, got {value.dtype}")
+                f"{self.function}: {name} must have dtype {self.dtype}, got {value.dtype}")
         return value
 
     cdef object settle(self, dict operands, object stream):
@@ -117,7 +119,7 @@ cdef class Place:
             if not (out.flags.c_contiguous and out.flags.writeable):
                 raise ArgumentValueError(
                     f"{self.function}: out must be C-contiguous and writable")
-        return new_array(shape, FLOAT32, self.device, self.stream)
+        return new_array(shape, self.dtype, self.device, self.stream)
 
     cdef int refuse_overlap(self, str name, Array source, Array made, bint same) except -1:
         """Of what is still being read; `same`: but exactly over each other they may lie."""
@@ -141,9 +143,10 @@ cdef class Place:
         return result
 
 
-cdef Place place_of(str function):
+cdef Place place_of(str function, object dtype=FLOAT32):
     cdef Place place = Place.__new__(Place)
     place.function = function
+    place.dtype = dtype
     return place
 
 
@@ -237,6 +240,88 @@ def mandelbrot(
         check(cupola_mandelbrot_async(
             points.start, made.start, steps, most, side, place.stream.native))
     return place.answer(made, out, [points])
+
+
+cdef float finite(str function, str name, object value) except? -1:
+    cdef float found = number(function, name, value)
+    if not isfinite(found):
+        raise ArgumentValueError(f"{function}: {name} must be finite, got {value!r}")
+    return found
+
+
+def mandelbrot_image(
+    width=1536, height=1024, center=(-0.65, 0), span=3.6, iterations=500, samples=3, *,
+    out=None, stream=None
+):
+    """A coloured picture of the Mandelbrot set by escape time, smooth and anti-aliased.
+
+    A point c is black where z -> z * z + c, from z = 0 on, keeps abs(z) <= 256 for `iterations`
+    steps. Else its colour follows from the step that leaves that bound, and continuously from
+    abs(z) there. A pixel is the mean light of `samples` x `samples` points. Points are float32:
+    below a span of about 1e-4 neighbouring points fall together.
+
+    Parameters
+    ----------
+    width, height : int
+        Pixels of a row, and of a column.
+    center : (float, float)
+        Real and imaginary part of the point in the middle.
+    span : float
+        Width of the picture in the complex plane; the height follows, as pixels are square.
+    iterations : int
+        Most steps for a point.
+    samples : int
+        Points of a pixel along each axis, 1 to 16.
+    out : (height, width, 3) uint8 array, optional
+        Where the result goes: of NumPy, or of a device (a `cupola.Array` or anything with
+        ``__cuda_array_interface__``).
+    stream : Stream, optional
+        By default this thread's current one.
+
+    Returns
+    -------
+    numpy.ndarray or Array
+        (height, width, 3) uint8: red, green and blue in sRGB, row 0 at the top. With an `out` on
+        a device it is a `cupola.Array`, which is complete when the stream gets there.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For sizes that are no int, numbers that are none, and an `out` of another dtype.
+    ArgumentValueError
+        For sizes, numbers and shapes out of range.
+    """
+    cdef str name = "mandelbrot_image"
+    cdef Place place = place_of(name, UINT8)
+    cdef Array made
+    cdef int columns = whole(name, "width", width), rows = whole(name, "height", height)
+    cdef int steps = whole(name, "iterations", iterations)
+    cdef int points = whole(name, "samples", samples)
+    cdef float extent = finite(name, "span", span)
+    try:
+        real, imag = center
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"{name}: center must be two numbers, real and imaginary part, got {center!r}"
+        ) from None
+    real, imag = finite(name, "center[0]", real), finite(name, "center[1]", imag)
+    if not 1 <= points <= 16:
+        raise ArgumentValueError(f"{name}: samples must be 1 to 16, got {points}")
+    if not extent > 0:
+        raise ArgumentValueError(f"{name}: span must be more than 0, got {span!r}")
+    # The kernel numbers the points of a row, and of a column, in float32.
+    for axis, size in (("width", columns), ("height", rows)):
+        if size > 2**24 // points:
+            raise ArgumentValueError(
+                f"{name}: {axis} must be at most {2**24 // points} with samples={points}, got "
+                f"{size}")
+    (out,) = place.settle({"out": out}, stream)
+    made = place.outward(out, (rows, columns, 3))
+    if made.size:
+        kernel = shipped_kernels(place.device)[name]
+        kernel[min((made.size // 3 + 127) // 128, INT_MAX), 128, place.stream](
+            made, real, imag, 0.5 * extent / (columns * points), steps, columns, rows, points)
+    return place.answer(made, out, [])
 
 
 def saxpy(a, x, y, out=None, stream=None):

@@ -28,6 +28,21 @@ def mandelbrot(module):
         assert np.mean(graph.get() != stays) < 0.01
 
 
+def mandelbrot_image(module):
+    for width, height, samples, grid, block in (
+        (1, 1, 1, 1, 1),
+        (33, 7, 2, (2, 2), (16, 16)),
+        (50, 20, 3, 7, 96),
+    ):
+        out = cupola.zeros((height, width, 3), np.uint8)
+        module["mandelbrot_image"][grid, block](
+            out, -0.65, 0.0, 1.8 / (width * samples), 100, width, height, samples
+        )
+        picture = out.get()
+        assert (picture[0].any() and picture[-1].any()) or width == 1
+        assert (picture[height // 2].sum(-1) == 0).any()
+
+
 def saxpy():
     values = np.arange(4099, dtype=np.float32)
     for count in (0, 1, 3, 4, 5, 1023, 4099):
@@ -78,6 +93,7 @@ def doubling(module):
 def main():
     module = cupola.shipped_kernels()
     mandelbrot(module)
+    mandelbrot_image(module)
     saxpy()
     shifted_saxpy(module)
     convolve()
