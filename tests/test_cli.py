@@ -1,6 +1,7 @@
 """`python -m cupola`: what a user sees, and what the exit status says."""
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -20,7 +21,7 @@ def cli(*arguments, **variables):
 
 
 def read_png(path):
-    """(height, width, channels) bytes, by the PNG specification: filter 0 alone."""
+    """(height, width, channels) bytes, by the PNG specification: filters 0 and 1 alone."""
     data = Path(path).read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     at, chunks = 8, []
@@ -37,8 +38,12 @@ def read_png(path):
     stride = 1 + (width * channels * depth + 7) // 8
     raw = zlib.decompress(b"".join(body for kind, body in chunks if kind == b"IDAT"))
     rows = np.frombuffer(raw, np.uint8).reshape(height, stride)
-    assert not rows[:, 0].any()
-    values = rows[:, 1:]
+    values, filters = rows[:, 1:], rows[:, 0]
+    if filters.all():  # each byte is the difference from the same channel of the pixel before
+        assert (filters == 1).all() and depth == 8
+        values = values.reshape(height, width, channels).cumsum(1, dtype=np.uint8)
+    else:
+        assert not filters.any()
     if depth == 1:
         values = np.unpackbits(values, axis=1)[:, :width]
     pixels = values.reshape(height, width, channels)
@@ -104,9 +109,57 @@ def test_mandelbrot_region_and_colour(tmp_path, driver):
     assert not np.array_equal(read_png(plain), read_png(other))
 
 
+def test_demo_draws_the_picture_and_says_what_to_try_next(tmp_path, driver, monkeypatch):
+    import cupola
+    from cupola import kernels
+
+    monkeypatch.chdir(tmp_path)
+    answer = cli("demo", "--width", 96)
+    assert answer.returncode == 0, answer.stderr
+    np.testing.assert_array_equal(
+        read_png(tmp_path / "mandelbrot.png"), kernels.mandelbrot_image(96, 64)
+    )
+    info = cupola.driver.info()
+    assert cupola.Device().name in answer.stdout and info.path in answer.stdout
+    assert info.reason in answer.stdout
+    assert re.search(r"^kernel +[\d,]+\.\d\d ms$", answer.stdout, re.MULTILINE)
+    suggested = answer.stdout.partition("\nnext\n")[2].splitlines()
+    assert len(suggested) == 3
+    for line in suggested[:2]:  # the third takes seconds; see below
+        done = subprocess.run(line, shell=True, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert read_png(tmp_path / "seahorses.png").shape == (1024, 1536, 3)
+    assert suggested[2].split("#")[0].split()[1:] == ["-m", "cupola", "bench"]
+
+
+def test_demo_of_a_region(tmp_path, driver):
+    from cupola import kernels
+
+    out = tmp_path / "d.png"
+    options = ["--center", -1.25, 0.02, "--span", 0.5, "--iterations", 90, "--samples", 1]
+    answer = cli("demo", "-o", out, "--width", 30, *options)
+    assert answer.returncode == 0, answer.stderr
+    expected = kernels.mandelbrot_image(30, 20, (-1.25, 0.02), 0.5, 90, 1)
+    np.testing.assert_array_equal(read_png(out), expected)
+
+
+def test_demo_names_the_interpreter_as_it_is_typed(monkeypatch):
+    from cupola.command import demo
+
+    monkeypatch.setattr("sys.executable", f"{os.getcwd()}/.venv/bin/python")
+    assert all(
+        line.startswith("  .venv/bin/python -m cupola ") for line in demo.suggestions().splitlines()
+    )
+    monkeypatch.setattr("sys.executable", "/a folder/python")
+    assert "'/a folder/python' -m" in demo.suggestions()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("demo", "--samples", "17"),
+        ("demo", "--span", "-1"),
+        ("demo", "--width", "0"),
         ("mandelbrot",),
         ("mandelbrot", "-o", "x.png", "--size", "-3"),
         ("mandelbrot", "-o", "x.png", "--size", "many"),

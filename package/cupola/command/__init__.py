@@ -10,7 +10,18 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-NAMES = ("info", "paths", "run", "new", "build", "compile", "inspect", "bench", "mandelbrot")
+NAMES = (
+    "demo",
+    "info",
+    "paths",
+    "run",
+    "new",
+    "build",
+    "compile",
+    "inspect",
+    "bench",
+    "mandelbrot",
+)
 
 
 def modules() -> Iterator[ModuleType]:
