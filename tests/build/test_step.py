@@ -126,6 +126,50 @@ def test_keep_going_makes_what_does_not_depend_on_the_failure(tree, monkeypatch)
     assert (tree / "out" / "c.o").exists() and not (tree / "out" / "libabc.so").exists()
 
 
+def noted(tree, count):
+    """Steps that write a file each, named by their number."""
+    return [
+        Step(
+            target=Path(f"{n}.txt"),
+            inputs=(),
+            action=lambda n=n: (tree / f"{n}.txt").write_text("x"),
+            label=f"step {n}",
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+def test_a_log_has_a_line_for_each_of_few_steps(tree, capsys):
+    step.run(noted(tree, 3), tree)
+    assert capsys.readouterr().out == "[1/3] step 1\n[2/3] step 2\n[3/3] step 3\n"
+
+
+def test_a_log_has_a_handful_of_lines_for_many_steps(tree, capsys):
+    step.run(noted(tree, 100), tree)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == step.Progress.PARTS
+    assert lines[0] == "[1/100] step 1" and lines[1] == "[14/100] step 14"
+
+
+@pytest.mark.parametrize("count", [3, 100])
+def test_a_terminal_has_one_line_that_is_rewritten(tree, count, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "12")
+    step.run(noted(tree, count), tree)
+    *shown, end = capsys.readouterr().out.split("\r\033[K")[1:]
+    assert len(shown) == count and end == ""
+    assert shown[-1] == f"[{count}/{count}] step {count}"[:11]  # a line that wraps stays
+
+
+def test_a_failure_of_one_step_of_many_shows_command_and_output(tree, capsys):
+    command = (sys.executable, "-c", "print('lost', 'words'); raise SystemExit(3)")
+    failing = Step(target=Path("bad"), inputs=(), command=command, label="bad step")
+    with pytest.raises(BuildError) as caught:
+        step.run([*noted(tree, 100), failing], tree)
+    assert "lost words" in str(caught.value) and "failed: " in str(caught.value)
+    assert sys.executable in str(caught.value)
+
+
 def writer(target, inputs, log, text="x"):
     def act():
         log.append(target)

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -81,21 +82,30 @@ def jobs() -> int:
 
 
 class Progress:
-    """One short line a step; on a terminal, over one another."""
+    """A line for each step; on a terminal one line, rewritten; elsewhere a few of many steps."""
+
+    # A log shows each of so many steps, and of more steps the first one of each eighth.
+    EACH, PARTS = 24, 8
 
     def __init__(self) -> None:
         self.total = 0
         self.done = 0
         self._open = False
+        self._part = -1
 
     def start(self, label: str) -> None:
         """Show that a step begins."""
         line = f"[{self.done + 1}/{self.total}] {label}"
         if sys.stdout.isatty():
-            print(f"\r\033[K{line[:100]}", end="", flush=True)
+            # A longer line would wrap, and only its last row could be rewritten.
+            columns = shutil.get_terminal_size().columns
+            print(f"\r\033[K{line[: columns - 1]}", end="", flush=True)
             self._open = True
-        else:
+            return
+        part = self.done * self.PARTS // self.total
+        if self.total <= self.EACH or part > self._part:
             print(line, flush=True)
+            self._part = part
 
     def say(self, text: str) -> None:
         """Show a text of its own, below what is there."""
