@@ -14,6 +14,13 @@ FUZZ_SECONDS ?= 60
 # How many random programs run interpreted and as machine code; some seconds each.
 FUZZ_PROGRAMS ?= 100
 
+# Show a text, on a terminal in the line of the one before; run a command, and show it and all of
+# its output if it fails. Neither may hold an apostrophe.
+step = if [ -t 1 ]; then printf "\r\033[K%s" "$(1)"; else echo "$(1)"; fi; command='$(strip $(2))'; \
+    output=$$(eval "$$command" 2>&1) || \
+    { printf "\n%s\nfailed: %s\n" "$$output" "$$command" >&2; exit 1; }
+end_of_line = if [ -t 1 ]; then printf "\r\033[K"; fi
+
 CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.cpp' -o -name '*.hpp' -o \
     -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
@@ -23,7 +30,7 @@ CXX_SOURCES = $(shell find csrc tests $(wildcard examples) benchmarks -name '*.c
 
 help:
 	@echo "make build      build cupola in place, in a virtual environment (.venv) that it sets up"
-	@echo "make demo       render the Mandelbrot set into mandelbrot.png"
+	@echo "make demo       draw the Mandelbrot set in colour into mandelbrot.png"
 	@echo "make test       run the tests; PYTEST=\"-k saxpy\" passes options to pytest"
 	@echo "make lint       run the linters; make format applies what they can fix"
 	@echo "make docs       build the site in build/docs/html"
@@ -40,15 +47,18 @@ help:
 # An environment with what the build, the demo and the tests need. What brings nvcc and the
 # run-time compiler in is asked for only where the machine has none that suits.
 $(VENV)/ready: pyproject.toml
-	@echo "setting up $(VENV) for $$($(PYTHON) --version)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=...")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) --upgrade pip
-	@$(PIP) $$($(BIN)/python tools/requirements.py build-system dependencies test plot)
-	@$(BIN)/python package/cupola/build/backend.py > $(VENV)/nvcc.txt
-	@$(PIP) --requirement $(VENV)/nvcc.txt
+	@test -x $(BIN)/python || { $(call step,setting up $(VENV): 1 of 4 (an environment for $$($(PYTHON) --version)),$(PYTHON) -m venv $(VENV)); }
+	@$(call step,setting up $(VENV): 2 of 4 (pip),$(PIP) --upgrade pip)
+	@$(call step,setting up $(VENV): 3 of 4 (packages of the build and the tests),\
+	    $(PIP) $$($(BIN)/python tools/requirements.py build-system dependencies test plot))
+	@$(call step,setting up $(VENV): 4 of 4 (nvcc and the run-time compiler),\
+	    $(BIN)/python package/cupola/build/backend.py > $(VENV)/nvcc.txt && \
+	    $(PIP) --requirement $(VENV)/nvcc.txt)
 	@$(BIN)/python -c 'from cuda.pathfinder import load_nvidia_dynamic_lib as load; load("nvrtc"), load("nvJitLink")' \
-	    2>/dev/null || $(PIP) $$($(BIN)/python tools/requirements.py compile)
+	    2>/dev/null || { $(call step,setting up $(VENV): 4 of 4 (the run-time compiler),\
+	    $(PIP) $$($(BIN)/python tools/requirements.py compile)); }
+	@$(call end_of_line)
 	@touch $@
 
 $(VENV)/wheel: $(VENV)/ready
@@ -64,8 +74,9 @@ $(VENV)/lint: $(VENV)/ready
 # points to them.
 build: $(VENV)/ready
 	@$(BIN)/python setup.py --quiet build_ext --inplace
-	@test $(VENV)/installed -nt $(VENV)/ready || { echo "installing cupola into $(VENV)" && \
-	    $(PIP) --no-build-isolation --no-deps --editable . && touch $(VENV)/installed; }
+	@test $(VENV)/installed -nt $(VENV)/ready || { $(call step,installing cupola into $(VENV),\
+	    $(PIP) --no-build-isolation --no-deps --editable . && touch $(VENV)/installed); }
+	@$(call end_of_line)
 
 # A release, for the oldest systems that it loads on. Every architecture takes minutes.
 wheel: $(VENV)/wheel
@@ -75,7 +86,7 @@ wheel: $(VENV)/wheel
 	@$(BIN)/python tools/wheel.py build/wheel/*.whl --out $(WHEELS)
 
 demo: build
-	@$(BIN)/python -m cupola mandelbrot -o mandelbrot.png --size 2048
+	@$(BIN)/python -m cupola demo
 
 # Two processes take a file each, one at a time (tests/conftest.py); PYTEST=-n0 is one for all.
 test: build
@@ -157,4 +168,4 @@ sweep: build
 
 clean:
 	rm -rf build dist $(VENV) package/*.egg-info package/cupola/lib package/cupola/include \
-	    package/cupola/*.pxd package/cupola/*.so mandelbrot.png
+	    package/cupola/*.pxd package/cupola/*.so mandelbrot.png seahorses.png
