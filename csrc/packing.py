@@ -16,7 +16,7 @@ from typing import Any
 def pack_arrays(
     build: Any, root: Path, target: Path, texts: Sequence[Path], fatbins: Sequence[Path]
 ) -> None:
-    """Write `target`, as csrc/runtime/array/array_kernels.cpp reads it: a table, then the pieces."""
+    """Write `target` for csrc/runtime/array/array_kernels.cpp: a table, then the pieces."""
     kernels = [
         (name, group, text.encode() + b"\0")
         for group, path in enumerate(texts)

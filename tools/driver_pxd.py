@@ -3,9 +3,9 @@
 
 tools/driver_pxd.py FOLDER [--check]
 
-csrc/runtime/driver/symbols.hpp has the names and the versions whose signatures are meant, cudaTypedefs.h
-in FOLDER (a toolkit's include folder) the signatures. What is above the marker in driver.pxd is
-left as it is. `--check` writes nothing, and fails where there is something to write.
+csrc/runtime/driver/symbols.hpp has the names and versions of the functions. cudaTypedefs.h in
+FOLDER, a toolkit's include folder, has their signatures. The lines above the marker in driver.pxd
+stay. `--check` writes nothing, and fails where there is something to write.
 """
 
 from __future__ import annotations

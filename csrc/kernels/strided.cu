@@ -3,8 +3,8 @@
 
 #include "threads.cuh"
 
-// Filled by csrc/runtime/copy/strided_copy.cpp: the bytes from one unit to the next along each axis.
-// The first axis is the outermost.
+// Filled by csrc/runtime/copy/strided_copy.cpp: the bytes from one unit to the next along each
+// axis. The first axis is the outermost.
 struct StridedAxes {
     unsigned long long length[8];
     long long to[8];

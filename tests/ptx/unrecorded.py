@@ -5,6 +5,7 @@ that reads an array back fails where the recording has none (`recording.py`).
 """
 
 COMPILED = "PTX of the compiler at hand"
+ESTIMATES = "estimates (.approx) of a GPU differ within their bounds"
 # These are not recorded at all.
 NEVER = {
     "test_manual.py": "asks no device",
@@ -14,17 +15,17 @@ NEVER = {
     "test_texture_bits.py": "held against a recording of its own",
     "test_libdevice.py": COMPILED,
     "test_matrix_code.py": COMPILED,
-    "test_nvrtc.py::test_functions": "estimates (.approx) of a GPU differ within their bounds",
+    "test_nvrtc.py::test_functions": ESTIMATES,
     "test_toolkit.py": COMPILED,
     "test_toolkit_copies.py": COMPILED,
     "test_native.py": "of the CPU device alone",
     "test_native_compiler.py": "of the CPU device alone",
-    "test_triton.py": "estimates (.approx) of a GPU differ within their bounds",
+    "test_triton.py": ESTIMATES,
     "test_call.py::test_function_pointers": COMPILED,
     "test_call.py::test_pieces_do_not_overlap": COMPILED,
     "test_call.py::test_virtual_functions_of_objects_made_with_new": COMPILED,
     "test_call.py::test_what_malloc_gave_outlives_the_launch": COMPILED,
-    "test_control.py::test_compiled_kernel": "estimates (.approx) of a GPU differ within their bounds",
+    "test_control.py::test_compiled_kernel": ESTIMATES,
     "test_control.py::test_nanosleep_takes_its_time": "times",
     "test_control.py::test_warps_sleep_at_the_same_time": "times",
     "test_declarations.py::test_volatile_accesses_of_local_memory": "ptxas refuses them",
