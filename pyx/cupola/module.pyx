@@ -417,7 +417,7 @@ cdef class Module:
         cdef Image image = self.image_
         self.require_ready()
         if image.content is None:
-            from cupola.shipped import shipped_kernels
+            from cupola.kernels import shipped_kernels
             return shipped_kernels, (image.device_index,)
         if not self.loaded:
             raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")
