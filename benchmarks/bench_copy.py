@@ -69,7 +69,7 @@ def timed(call, repeat):
 def copies(library, driver, nbytes, to_device):
     """Each way's function: seconds of a copy, waited for."""
     array = cupola.empty(nbytes, np.uint8)
-    pinned, pageable = cupola.pinned_empty(nbytes, np.uint8), np.empty(nbytes, np.uint8)
+    pinned, pageable = cupola.empty_pinned(nbytes, np.uint8), np.empty(nbytes, np.uint8)
     pinned[:] = pageable[:] = np.arange(nbytes, dtype=np.uint8)
     array.set(pinned)
     stream, repeat = cupola.Stream(), max(1, (32 << 20) // nbytes)

@@ -125,7 +125,7 @@ def run(mib=None, rounds=7):
         ", schedule in Python": schedulers.first_come,
         ", schedule in a .pyx": schedulers.build().schedule,
     }
-    pinned_x, pinned_out = (cupola.pinned_empty(n, np.float32) for _ in range(2))
+    pinned_x, pinned_out = (cupola.empty_pinned(n, np.float32) for _ in range(2))
     pinned_x[:] = np.arange(n, dtype=np.float32) % 1000
     pinned_out[:] = 0
     x, out, expected = pinned_x.copy(), pinned_out.copy(), 3 * pinned_x
@@ -177,7 +177,7 @@ def run(mib=None, rounds=7):
     kernel, steps = heavy(), 8 if cpu else 3000
     if kernel is None:
         return rows
-    block = kernel.suggest()
+    block = kernel.max_potential_block_size()
     launch = kernel.prepare(-(-length // block), block, here, there, length, steps)
     launch()
     heavily_expected = there.get()

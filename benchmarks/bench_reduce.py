@@ -46,7 +46,7 @@ def reading(array):
     kernel = cupola.compile(READ)["read_all"]
     hole = cupola.zeros(1, np.uint32)
     packs = array.nbytes // 16
-    multiprocessors = cupola.Device().multiprocessors
+    multiprocessors = cupola.Device().multiprocessor_count
     launches = [
         kernel.prepare(multiprocessors * each, 256, array, packs, hole) for each in (8, 16, 32, 128)
     ]

@@ -90,8 +90,8 @@ def convolved(module, image, weights):
     height, width = image.shape
     size = len(weights)
     kernel = module[f"convolve<{size}, {width}>"]
-    block = kernel.suggest()  # of the highest occupancy
-    grid = 4 * cupola.Device().multiprocessors
+    block = kernel.max_potential_block_size()  # of the highest occupancy
+    grid = 4 * cupola.Device().multiprocessor_count
 
     stages = Stages()
     on_device, filter_, out = (cupola.empty(a.shape, np.float32) for a in (image, weights, image))

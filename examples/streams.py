@@ -27,9 +27,9 @@ extern "C" __global__ void smooth(float* x, unsigned n, unsigned steps) {
 smooth = module["smooth"].forall(N)
 
 # Page-locked memory: a copy from or to any other is not left to the device, but waited for.
-source = cupola.pinned_empty((PIECES, N), np.float32)
+source = cupola.empty_pinned((PIECES, N), np.float32)
 source[:] = np.arange(N, dtype=np.float32)
-results = cupola.pinned_empty((2, PIECES, N), np.float32)
+results = cupola.empty_pinned((2, PIECES, N), np.float32)
 pieces = [cupola.empty(N, np.float32) for _ in range(PIECES)]
 
 

@@ -21,7 +21,7 @@ class Gate:
     def __init__(self, stream):
         gc.collect()  # garbage of earlier tests: to free an image or pinned memory is to wait
         self.stream = stream
-        self.flag = cupola.pinned_empty(1, np.int32)
+        self.flag = cupola.empty_pinned(1, np.int32)
         self.flag[0] = 0
         self.opened = cupola.zeros(1, np.int32)
         kernel = images.module()["gate"]

@@ -104,7 +104,7 @@ def test_get_and_set_into_what_is_there(driver):
     out = np.empty((3, 4))
     assert there.get(out=out) is out
     same(out, host)
-    pinned = cupola.pinned_empty((3, 4), np.float64)
+    pinned = cupola.empty_pinned((3, 4), np.float64)
     assert there.get(out=pinned) is pinned
     same(pinned, host)
     there.set(2 * host)
@@ -155,7 +155,7 @@ def test_like_another(driver):
 @pytest.mark.parametrize(
     "shape", [-1, (2, -3), 1.5, "3", (1, "2"), None, (2**32, 2**32), 2**63, 2**70], ids=repr
 )
-@pytest.mark.parametrize("make", [cupola.empty, cupola.zeros, cupola.pinned_empty])
+@pytest.mark.parametrize("make", [cupola.empty, cupola.zeros, cupola.empty_pinned])
 def test_no_shapes(driver, shape, make):
     with refused(cupola.ArgumentError):
         make(shape, np.float32)
@@ -310,13 +310,13 @@ def test_numpy_does_not_copy_it_silently(driver):
 
 
 def test_pinned_memory_is_numpy(driver):
-    pinned = cupola.pinned_empty((2, 3), np.int16)
+    pinned = cupola.empty_pinned((2, 3), np.int16)
     pinned[:] = [[1, 2, 3], [4, 5, 6]]
     assert isinstance(pinned, np.ndarray) and pinned.sum() == 21
     part = pinned[1]
     del pinned
     assert part.tolist() == [4, 5, 6]
-    assert cupola.pinned_empty(0).shape == (0,)
+    assert cupola.empty_pinned(0).shape == (0,)
     same(cupola.to_device(part).get(), np.array([4, 5, 6], np.int16))
 
 

@@ -53,13 +53,13 @@ def script(text, **environment):
 def test_it_runs_in_the_order_of_the_stream():
     stream, seen = cupola.Stream(non_blocking=True), []
     x = cupola.to_device(np.zeros(1, np.uint32))
-    back = cupola.pinned_empty(1, np.uint32)
+    back = cupola.empty_pinned(1, np.uint32)
     cupola.Device().synchronize()
     with Gate(stream) as gate:
         for number in range(5):
             images.module()["congruential"][1, 1, stream](x, 1)
             x.get(out=back, stream=stream)
-            stream.call(lambda n: seen.append((n, int(back[0]))), number)
+            stream.launch_host_func(lambda n: seen.append((n, int(back[0]))), number)
         assert seen == [] and pending() == 5
         gate.open()
         stream.synchronize()
@@ -78,7 +78,7 @@ def test_what_comes_after_waits_for_it():
         time.sleep(0.05)
         order.append("called")
 
-    stream.call(slow)
+    stream.launch_host_func(slow)
     event = stream.record()
     assert not event.done
     event.synchronize()
@@ -93,7 +93,9 @@ def test_arguments_arrive_and_are_held_until_it_ran():
     stream, seen, held = cupola.Stream(non_blocking=True), [], Held()
     alive = weakref.ref(held)
     with Gate(stream) as gate:
-        stream.call(lambda *args: seen.append([type(a).__name__ for a in args]), held, 2, None)
+        stream.launch_host_func(
+            lambda *args: seen.append([type(a).__name__ for a in args]), held, 2, None
+        )
         del held
         gc.collect()
         assert alive() is not None
@@ -107,7 +109,7 @@ def test_it_runs_though_the_stream_is_let_go():
     stream, seen = cupola.Stream(non_blocking=True), []
     gate = Gate(stream)
     with gate:
-        stream.call(seen.append, 1)
+        stream.launch_host_func(seen.append, 1)
         del stream, gate.stream
         gc.collect()
     until(lambda: seen == [1])
@@ -124,8 +126,8 @@ def test_what_it_raises_is_reported_and_goes_no_further(monkeypatch):
         "unraisablehook",
         lambda report: reports.append((report.exc_type, str(report.exc_value), report.object)),
     )
-    stream.call(broken)
-    stream.call(sys.exit, 3)
+    stream.launch_host_func(broken)
+    stream.launch_host_func(sys.exit, 3)
     stream.synchronize()
     until(lambda: pending() == 0)
     assert [kind for kind, _, _ in reports] == [KeyError, SystemExit]
@@ -134,7 +136,7 @@ def test_what_it_raises_is_reported_and_goes_no_further(monkeypatch):
 
 def test_it_is_another_thread_and_not_this_one():
     stream, seen = cupola.Stream(), []
-    stream.call(lambda: seen.append(threading.get_ident()))
+    stream.launch_host_func(lambda: seen.append(threading.get_ident()))
     stream.synchronize()
     assert seen and seen[0] != threading.get_ident()
 
@@ -142,7 +144,7 @@ def test_it_is_another_thread_and_not_this_one():
 def test_what_can_not_be_called():
     for wrong in (None, 5, "f"):
         with refused(cupola.ArgumentError, TypeError, saying="callable"):
-            cupola.Stream().call(wrong)
+            cupola.Stream().launch_host_func(wrong)
     assert pending() == 0
 
 
@@ -153,7 +155,7 @@ def test_arrays_that_end_in_a_call_are_freed():
     before = cupola.memory_info().free
     for _ in range(40):  # what is freed is used again
         box = [cupola.empty(nbytes, np.uint8, stream=stream)]
-        stream.call(box.clear)
+        stream.launch_host_func(box.clear)
         del box
         stream.synchronize()
         time.sleep(0.02)  # another thread frees it
@@ -171,7 +173,7 @@ def test_threads_that_launch_and_call_do_not_stand_still():
         for i in range(1500):
             kernel[1, 32, stream](values, 32)
             if i % 10 == 0:
-                stream.call(called.append, i)
+                stream.launch_host_func(called.append, i)
             if i % 97 == 0:
                 event = stream.record()
                 stream.wait(event)
@@ -201,7 +203,7 @@ def test_a_launch_behind_a_callable_that_wants_the_lock():
         begun.set()
         time.sleep(0.2)
 
-    stream.call(slow)
+    stream.launch_host_func(slow)
     assert begun.wait(20)
     for _ in range(5000):
         launch(stream=stream)
@@ -226,7 +228,7 @@ def test_exit_waits_for_what_has_begun():
         begun.set()
         time.sleep(0.3)
         print("finished", flush=True)
-    stream.call(slow)
+    stream.launch_host_func(slow)
     begun.wait()
     """
     )
@@ -240,7 +242,7 @@ def test_exit_with_calls_in_the_queue():
     def slow(n):
         time.sleep(0.01)
     for n in range(300):
-        stream.call(slow, n)
+        stream.launch_host_func(slow, n)
     """
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -254,7 +256,7 @@ def test_exit_with_a_call_that_is_queued_without_end():
     stop = False
     def again():
         while True:
-            stream.call(int)
+            stream.launch_host_func(int)
     for _ in range(3):
         threading.Thread(target=again, daemon=True).start()
     time.sleep(0.2)
@@ -273,7 +275,7 @@ def test_exit_of_a_forked_child_while_a_call_runs():
     def slow():
         begun.set()
         time.sleep(0.5)
-    stream.call(slow)
+    stream.launch_host_func(slow)
     begun.wait()
     child = os.fork()
     if child == 0:
@@ -297,7 +299,7 @@ def test_after_a_fault_it_does_not_run():
     module = images.module()
     module["increment"][1, 32, stream](64, 32)  # no such memory
     try:
-        stream.call(ran.append, 1)
+        stream.launch_host_func(ran.append, 1)
         stream.synchronize()
     except cupola.DriverError as error:
         print(error.name, ran)

@@ -26,7 +26,7 @@ def test_properties(driver):
     device = cupola.Device(0)
     major, minor = device.compute_capability
     assert major >= 5 and 0 <= minor < 10
-    assert device.warp_size == 32 and device.multiprocessors >= 1
+    assert device.warp_size == 32 and device.multiprocessor_count >= 1
     assert device.max_threads_per_block == 1024
     assert device.max_block == (1024, 1024, 64)
     assert device.max_grid == (2**31 - 1, 65535, 65535)

@@ -29,7 +29,7 @@ def on_two_devices(code):
 def test_a_copy_reads_what_was_queued_on_the_other_device_before(copy):
     on_two_devices(f"""
     with first, second:
-        first.call(opened.wait, 60)
+        first.launch_host_func(opened.wait, 60)
         source.fill(7)
         {copy}
     opened.set()
@@ -42,7 +42,7 @@ def test_a_copy_reads_what_was_queued_on_the_other_device_before(copy):
 def test_a_copy_is_done_before_the_other_device_changes_its_source(copy):
     on_two_devices(f"""
     with first, second:
-        second.call(opened.wait, 60)
+        second.launch_host_func(opened.wait, 60)
         {copy}
         source.fill(7)
     opened.set()
@@ -69,7 +69,7 @@ def test_raw_memory_is_copied_in_the_order_of_both_devices(copy):
     with first, second:
         for stream in (first, second):
             opened.clear()
-            stream.call(opened.wait, 60)
+            stream.launch_host_func(opened.wait, 60)
             raw_source.fill(7)
             {copy}
             raw_source.fill(9)

@@ -242,7 +242,7 @@ name = hex(stream.handle)
 host = np.arange(1000, dtype=np.float32)
 with stream:
     array = cupola.to_device(host)
-    pinned = cupola.pinned_empty(1000, np.float32)
+    pinned = cupola.empty_pinned(1000, np.float32)
     array.get(out=pinned)
     other = cupola.empty((10, 100), np.float64)
     other.fill(1.5)

@@ -377,7 +377,7 @@ def test_the_consumers_stream_waits(driver, array):
         for value in range(20):
             large.fill(value + 1)
         capsule = large.__dlpack__(stream=there.handle, max_version=(1, 0))
-    out = cupola.pinned_empty(1, np.uint8)
+    out = cupola.empty_pinned(1, np.uint8)
     with there:
         large[-1:].get(out=out, stream=there)
     there.synchronize()
@@ -386,7 +386,7 @@ def test_the_consumers_stream_waits(driver, array):
 
 def test_managed_and_pinned_memory_have_kinds_of_their_own(driver):
     managed = cupola.managed(4, np.float32)
-    pinned = cupola.pinned_empty(4, np.float32)
+    pinned = cupola.empty_pinned(4, np.float32)
     over = cupola.Array.from_address(pinned.ctypes.data, 4, np.float32, owner=pinned)
     kinds = [array.__dlpack_device__()[0] for array in (managed, over)]
     assert kinds == ([1, 1] if driver == "cpu" else [13, 3])

@@ -152,7 +152,7 @@ def test_freed_arrays_are_refused(extending, saxpy):
     out.free()
     with pytest.raises(cupola.ArgumentValueError, match="memory of this launch was freed"):
         extending.queue(launch, None, 1)
-    blank = cupola.Launch.__new__(cupola.Launch)
+    blank = cupola.PreparedLaunch.__new__(cupola.PreparedLaunch)
     with pytest.raises(TypeError, match="never initialised"):
         extending.queue(blank, None, 1)
     with pytest.raises(TypeError, match="never initialised"):
@@ -220,7 +220,7 @@ def test_with_the_lock_held_a_launch_waits_for_no_function_that_wants_it(extendi
     launch = cupola.shipped_kernels()["saxpy"].prepare(1, 32, 1.0, x, out, out, 10)
     extending.queue_each([launch], stream)  # memory has been told of the stream
     stream.synchronize()
-    stream.call(lambda: (time.sleep(0.1), seen.append(True)))
+    stream.launch_host_func(lambda: (time.sleep(0.1), seen.append(True)))
     extending.queue_each([launch, launch], stream)
     assert seen
     stream.synchronize()

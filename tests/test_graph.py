@@ -51,7 +51,7 @@ def pipeline(stream, x, y, out, host):
 def test_a_captured_pipeline_equals_the_direct_run(stream):
     n = 1000
     x, y = cupola.empty(n, np.int32, stream=stream), cupola.empty(n, np.int32, stream=stream)
-    host, out = cupola.pinned_empty(n, np.int32), cupola.pinned_empty(n, np.int32)
+    host, out = cupola.empty_pinned(n, np.int32), cupola.empty_pinned(n, np.int32)
     host[:], out[:] = np.arange(n), 0
     cupola.Device().synchronize()
     with stream.capture() as graph:
@@ -63,7 +63,7 @@ def test_a_captured_pipeline_equals_the_direct_run(stream):
     ]  # fmt: skip
     stream.synchronize()
     assert not out.any()
-    run, direct = graph.instantiate(), cupola.pinned_empty(n, np.int32)
+    run, direct = graph.instantiate(), cupola.empty_pinned(n, np.int32)
     for turn in range(100):
         host[:] = np.arange(n) * turn - 7
         out[:] = 0
@@ -224,7 +224,7 @@ def test_a_launch_in_a_capture_becomes_a_part(stream):
     x, seen = ints(0), []
     with stream.capture() as inner:
         kernel()[1, 1](x, 1)
-        stream.call(seen.append, 1)
+        stream.launch_host_func(seen.append, 1)
     part = inner.instantiate()
     with stream.capture() as outer:
         part()

@@ -21,7 +21,7 @@ def test_it_holds_what_it_uses(stream, how):
     module = cupola.load(images.ptx())
     increment = module["increment"]
     x, out = cupola.zeros(n, np.int32), cupola.zeros(n, np.int32)
-    back = cupola.pinned_empty(n, np.int32)
+    back = cupola.empty_pinned(n, np.int32)
     back[:] = 0
     cupola.Device().synchronize()
     if how == "capture":
@@ -58,7 +58,7 @@ def test_what_ends_in_a_capture_does_not_spoil_it(stream):
     """As garbage that is collected there."""
     x, other = ints(0), cupola.Stream()
     ended = [cupola.Graph(), cupola.Event(), cupola.load(images.ptx()), other]
-    ended += [cupola.pinned_empty(64, np.int32), cupola.managed(64, np.int32)]
+    ended += [cupola.empty_pinned(64, np.int32), cupola.managed(64, np.int32)]
     ended[0].add_kernel(kernel(), 1, 1, x, 1)
     ended.append(ended[0].instantiate())
     ended[-1](other)
@@ -148,7 +148,7 @@ def test_copies_and_fills_hold_memory_of_other_libraries(stream):
     arrays = [cupola.zeros(8, np.int32) for _ in range(3)]
     owners = [Foreign(x, stream) for x in arrays]
     cupola.Device().synchronize()
-    out = cupola.pinned_empty(8, np.int32)
+    out = cupola.empty_pinned(8, np.int32)
     a, b, c = (cupola.Array.from_address(x.owner.address, 8, np.int32, owner=x) for x in owners)
     del arrays
     gone = [weakref.ref(x) for x in owners]
@@ -211,7 +211,7 @@ def test_every_kind_of_memory_comes_in_a_capture(stream):
     host = np.zeros(4096, np.int32)
     with stream.capture() as graph:
         made = [cupola.empty(4, np.int32), cupola.managed(4, np.int32)]
-        raw, pinned = cupola.alloc(16, exportable=True), cupola.pinned_empty(4, np.int32)
+        raw, pinned = cupola.alloc(16, exportable=True), cupola.empty_pinned(4, np.int32)
         registered = cupola.register_host(host)
         for each in made:
             each.fill(3)

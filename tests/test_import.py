@@ -43,7 +43,7 @@ class Slow:  # finds nothing, but lets the other threads on
         finders.append(threading.get_ident())
         time.sleep(0.002)
 sys.meta_path.insert(0, Slow())
-names = ["Array", "alloc", "from_dlpack", "to_device", "Graph", "Launch"]
+names = ["Array", "alloc", "from_dlpack", "to_device", "Graph", "PreparedLaunch"]
 start = threading.Barrier(len(names))
 asked, finders = [], []
 def ask(name):

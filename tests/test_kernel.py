@@ -140,8 +140,8 @@ def test_occupancy(module):
     assert kernel.occupancy(32, 16 * 1024) < kernel.occupancy(32)
     assert kernel.occupancy(32, 40 * 1024) <= kernel.occupancy(32, 20 * 1024)
     assert whole >= 48 * 1024
-    assert module["bounded"].suggest() <= 128
-    assert kernel.suggest() % device.warp_size == 0
+    assert module["bounded"].max_potential_block_size() <= 128
+    assert kernel.max_potential_block_size() % device.warp_size == 0
     for wrong in (0, -1):
         with refused():
             kernel.occupancy(wrong)
@@ -156,6 +156,6 @@ def test_repr(driver):
 
 
 def test_kernels_come_from_modules_only(driver):
-    for kind in (cupola.Kernel, cupola.Launch):
+    for kind in (cupola.Kernel, cupola.PreparedLaunch):
         with pytest.raises(TypeError):
             kind()

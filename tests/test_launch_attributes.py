@@ -124,8 +124,8 @@ def test_dependent_launches_see_what_was_written_before(module, clusters):
     with stream:
         a, b = cupola.zeros(n, np.int32), cupola.zeros(n, np.int32)
         for _ in range(50):
-            module["follow"].launch(4, 256, a, b, n, pdl=True)
-            module["follow"].launch(4, 256, b, a, n, pdl=True)
+            module["follow"].launch(4, 256, a, b, n, programmatic_dependent_launch=True)
+            module["follow"].launch(4, 256, b, a, n, programmatic_dependent_launch=True)
         np.testing.assert_array_equal(a.get(), np.full(n, 100))
 
 
@@ -166,7 +166,7 @@ def test_devices_without_clusters_say_so(driver):
         import cupola, numpy as np
         kernel = cupola.shipped_kernels()["saxpy"]
         x = cupola.zeros(4, np.float32)
-        for keywords in ({"cluster": 1}, {"pdl": True}):
+        for keywords in ({"cluster": 1}, {"programmatic_dependent_launch": True}):
             try:
                 kernel.launch(1, 32, 1.0, x, x, x, 4, **keywords)
             except cupola.ArgumentError as error:

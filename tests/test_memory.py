@@ -187,7 +187,7 @@ def test_managed_advice(driver):
 
 @pytest.mark.parametrize("write_combined", [False, True])
 def test_pinned(driver, write_combined):
-    pinned = cupola.pinned_empty((2, 3), np.int16, write_combined=write_combined)
+    pinned = cupola.empty_pinned((2, 3), np.int16, write_combined=write_combined)
     pinned[:] = [[1, 2, 3], [4, 5, 6]]
     there = cupola.empty((2, 3), np.int16)
     stream = cupola.Stream()
@@ -301,13 +301,13 @@ def test_more_memory_than_there_is(driver, ask):
 @pytest.mark.parametrize("place", ["managed", "page-locked", "write-combined"])
 def test_more_memory_than_any_machine_has(driver, place):
     """Managed memory may be more than the device has."""
-    nbytes, kept = 1 << 50, cupola.pinned_empty(5, np.int32)
+    nbytes, kept = 1 << 50, cupola.empty_pinned(5, np.int32)
     kept[:] = 7
     with refused(cupola.OutOfMemoryError, MemoryError, saying=("asked for", "free:")) as caught:
         if place == "managed":
             cupola.managed(nbytes, np.uint8)
         else:
-            cupola.pinned_empty(nbytes, np.uint8, write_combined=place == "write-combined")
+            cupola.empty_pinned(nbytes, np.uint8, write_combined=place == "write-combined")
     assert str(nbytes) in str(caught.value) and caught.value.code == 2
     assert ("on the host" in str(caught.value)) == (place != "managed")
     assert (kept == 7).all()
@@ -409,7 +409,7 @@ source = cupola.to_device(host, device=0)
 target = cupola.zeros(host.size, np.float32, device=1)
 cupola.Device(0).synchronize()
 with cupola.Device(1):
-    cupola.Stream.current().call(gate.wait)
+    cupola.Stream.current().launch_host_func(gate.wait)
     target.set(source)  # waits for the gate
 del source
 another = cupola.full(host.size, 7, np.float32, device=0)  # may get the same memory, but not yet
@@ -475,7 +475,7 @@ assert (out == np.float32(2) * x + x).all()
 # A copy whose stream is held up keeps no other stream's copies from running.
 held, free, go = cupola.Stream(), cupola.Stream(), threading.Event()
 target, large = cupola.empty(40 << 20, np.uint8), np.ones(40 << 20, np.uint8)
-held.call(go.wait)
+held.launch_host_func(go.wait)
 waiting = threading.Thread(target=lambda: target.set(large, stream=held))
 waiting.start()
 for array in arrays:

@@ -156,13 +156,13 @@ def test_endless_integers(module):
 
 def test_more_shared_memory_than_there_is(module):
     kernel = module["reverse_dynamic"]
-    for call in (kernel.suggest, lambda n: kernel.forall(5, shared=n)):
+    for call in (kernel.max_potential_block_size, lambda n: kernel.forall(5, shared=n)):
         with refused(cupola.ArgumentError, ValueError, saying="shared memory"):
             call(1 << 30)
     with refused(cupola.ArgumentError, ValueError, saying="shared memory"):
         kernel.occupancy(32, 1 << 30)
     assert kernel.occupancy(32, 60 << 10) >= 1  # more than what needs no permission
-    assert kernel.suggest(60 << 10) >= 32
+    assert kernel.max_potential_block_size(60 << 10) >= 32
 
 
 @pytest.mark.parametrize("kind", ["signed", "unsigned", "float", "pointer"])

@@ -267,7 +267,7 @@ def staged(**given):
 
 def test_page_locked_memory_is_used_as_it_is(add):
     x, out, pageable = numbers(500), np.zeros(500, np.int32), np.zeros(500, np.int32)
-    pinned = cupola.pinned_empty(500, np.int32)
+    pinned = cupola.empty_pinned(500, np.int32)
     pinned[:] = x
     with cupola.register_host(out):
         assert staged(kernel=add, inputs=pinned, outputs=out, chunk=100, staging=True) == [0, 0]

@@ -283,7 +283,7 @@ def test_out_is_filled(module):
     host = np.full((2, 6), -1, np.int32)
     module["positions"][2, 1](cupola.Out(host))
     np.testing.assert_array_equal(host, [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
-    pinned = cupola.pinned_empty((1, 6), np.int32)
+    pinned = cupola.empty_pinned((1, 6), np.int32)
     pinned[:] = -1
     module["positions"][1, 1, cupola.Stream()](cupola.Out(pinned))
     assert not pinned.any()

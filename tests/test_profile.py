@@ -37,7 +37,7 @@ def kinds(operations):
 
 def test_what_is_queued_is_told(increment):
     stream = cupola.Stream(non_blocking=True)
-    host = cupola.pinned_empty(N, np.int32)
+    host = cupola.empty_pinned(N, np.int32)
     host[:] = 1
     array = cupola.empty(N, np.int32, stream=stream)
     with cupola.profile() as p:

@@ -113,8 +113,8 @@ def test_the_default_stream_takes_turns_with_blocking_streams():
 
 def test_copies_are_in_order_with_kernels():
     stream = cupola.Stream(non_blocking=True)
-    host = cupola.pinned_empty((), np.uint32)
-    back = cupola.pinned_empty((), np.uint32)
+    host = cupola.empty_pinned((), np.uint32)
+    back = cupola.empty_pinned((), np.uint32)
     host[...], back[...] = 6, 99
     x = cupola.empty((), np.uint32, stream=stream)
     with Gate(stream):

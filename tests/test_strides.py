@@ -223,7 +223,7 @@ def test_pitched_copies(driver):
     ]:
         same_bytes(there[key].get(), host[key])
         same_bytes(there[key].copy().get(), host[key])
-        pinned = cupola.pinned_empty(host.shape, "u1")
+        pinned = cupola.empty_pinned(host.shape, "u1")
         pinned[...] = 0
         there[key].get(out=pinned[key])
         same_bytes(compact(pinned[key]), compact(host[key]))

@@ -56,7 +56,13 @@ USES = {
     ],
     "Pool": ["used", "trim()", "device", "release_threshold", "__repr__()"],
     "Kernel": ["launch(1,1)", "params", "registers", "forall(3)", "prepare(1,1)", "__repr__()"],
-    "Launch": ["__call__()", "__getitem__(0)", "__setitem__(0,1)", "__len__()", "__repr__()"],
+    "PreparedLaunch": [
+        "__call__()",
+        "__getitem__(0)",
+        "__setitem__(0,1)",
+        "__len__()",
+        "__repr__()",
+    ],
     "Module": ["kernels", "__getitem__('a')", "globals['a']", "__repr__()"],
 }
 

@@ -24,6 +24,7 @@ from importlib import import_module as _import_module
 from threading import RLock as _RLock
 
 from cupola import library as _library
+from cupola.deprecation import renamed as _renamed
 from cupola.exceptions import (
     ArgumentError,
     ArgumentTypeError,
@@ -56,11 +57,11 @@ _HOMES = {
     "In": "transfer",
     "InOut": "transfer",
     "Kernel": "kernel",
-    "Launch": "launch",
     "Memory": "memory",
     "Module": "module",
     "Out": "transfer",
     "Pool": "pool",
+    "PreparedLaunch": "launch",
     "Profile": "timeline",
     "Stream": "stream",
     "alloc": "memory",
@@ -70,6 +71,7 @@ _HOMES = {
     "devices": "device",
     "empty": "creation",
     "empty_like": "creation",
+    "empty_pinned": "creation",
     "from_dlpack": "dlpack",
     "full": "creation",
     "full_like": "creation",
@@ -83,7 +85,6 @@ _HOMES = {
     "ones_like": "creation",
     "pipeline": "plan",
     "profile": "timeline",
-    "pinned_empty": "creation",
     "register_host": "memory",
     "saxpy": "kernels",
     "shipped_kernels": "kernels",
@@ -91,6 +92,8 @@ _HOMES = {
     "zeros": "creation",
     "zeros_like": "creation",
 }
+# Old names, which warn.
+_RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
 # Array and the modules that it is made of import each other: where two threads came in by
 # different ones, each would wait for the other's.
 _importing = _RLock()
@@ -125,6 +128,9 @@ def __getattr__(name: str) -> object:
         return value
     if name in _SUBMODULES:
         return _import_module(f"cupola.{name}")
+    if name in _RENAMED:
+        _renamed(f"cupola.{name}", f"cupola.{_RENAMED[name]}", stacklevel=3)
+        return __getattr__(_RENAMED[name])
     raise AttributeError(f"module 'cupola' has no attribute {name!r}")
 
 

@@ -9,12 +9,12 @@ from cupola.compiler import compile as compile  # noqa: A004
 from cupola.creation import asarray as asarray
 from cupola.creation import empty as empty
 from cupola.creation import empty_like as empty_like
+from cupola.creation import empty_pinned as empty_pinned
 from cupola.creation import full as full
 from cupola.creation import full_like as full_like
 from cupola.creation import managed as managed
 from cupola.creation import ones as ones
 from cupola.creation import ones_like as ones_like
-from cupola.creation import pinned_empty as pinned_empty
 from cupola.creation import to_device as to_device
 from cupola.creation import zeros as zeros
 from cupola.creation import zeros_like as zeros_like
@@ -46,7 +46,7 @@ from cupola.kernels import hello as hello
 from cupola.kernels import mandelbrot as mandelbrot
 from cupola.kernels import saxpy as saxpy
 from cupola.kernels import shipped_kernels as shipped_kernels
-from cupola.launch import Launch as Launch
+from cupola.launch import PreparedLaunch as PreparedLaunch
 from cupola.memory import Memory as Memory
 from cupola.memory import alloc as alloc
 from cupola.memory import register_host as register_host

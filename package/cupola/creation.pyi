@@ -94,7 +94,7 @@ def managed(
     *,
     device: Device | SupportsIndex | None = None,
 ) -> Array: ...
-def pinned_empty(
+def empty_pinned(
     shape: _Shape,
     dtype: npt.DTypeLike = ...,
     *,

@@ -6,7 +6,7 @@ from typing import Any, Generic, SupportsIndex, final
 from typing_extensions import ParamSpec, Self
 
 from cupola.device import Device
-from cupola.launch import Launch
+from cupola.launch import PreparedLaunch
 from cupola.module import Module
 from cupola.records import KernelAttributes, KernelSignature, Parameter
 from cupola.stream import Stream, _StreamProtocol
@@ -59,14 +59,16 @@ class Kernel(Generic[_P]):
         shared: SupportsIndex = 0,
         cluster: _Axes | None = None,
         cooperative: bool = False,
-        pdl: bool = False,
+        programmatic_dependent_launch: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
+        pdl: bool | None = None,
         **named: Any,
     ) -> None: ...
     def forall(
         self, n: SupportsIndex, stream: _StreamProtocol | None = None, shared: SupportsIndex = 0
     ) -> Configured[_P]: ...
+    def max_potential_block_size(self, shared: SupportsIndex = 0) -> int: ...
     def suggest(self, shared: SupportsIndex = 0) -> int: ...
     def prepare(
         self,
@@ -77,11 +79,12 @@ class Kernel(Generic[_P]):
         shared: SupportsIndex = 0,
         cluster: _Axes | None = None,
         cooperative: bool = False,
-        pdl: bool = False,
+        programmatic_dependent_launch: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
+        pdl: bool | None = None,
         **named: Any,
-    ) -> Launch: ...
+    ) -> PreparedLaunch: ...
     @property
     def handle(self) -> int: ...
     @property

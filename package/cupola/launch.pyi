@@ -4,7 +4,7 @@ from typing import Any, SupportsIndex
 from cupola.kernel import Kernel, _Axes
 from cupola.stream import Stream, _StreamProtocol
 
-class Launch:
+class PreparedLaunch:
     def __init__(
         self,
         kernel: Kernel,
@@ -16,9 +16,10 @@ class Launch:
         shared: SupportsIndex = 0,
         cluster: _Axes | None = None,
         cooperative: bool = False,
-        pdl: bool = False,
+        programmatic_dependent_launch: bool = False,
         priority: SupportsIndex | None = None,
         carveout: SupportsIndex | None = None,
+        pdl: bool | None = None,
     ) -> None: ...
     @property
     def kernel(self) -> Kernel: ...
@@ -34,3 +35,5 @@ class Launch:
     def __setitem__(self, index: SupportsIndex | str, value: Any, /) -> None: ...
     def __getitem__(self, index: SupportsIndex | str, /) -> Any: ...
     def __len__(self) -> int: ...
+
+Launch = PreparedLaunch

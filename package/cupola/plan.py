@@ -257,7 +257,7 @@ class _Launches:
             grid = _lengths(kernel, "grid", _value(self.grid, chunk))
             return grid, _lengths(kernel, "block", block), self.shared, values
         if block is None:
-            block = kernel.suggest(self.shared)
+            block = kernel.max_potential_block_size(self.shared)
         block = _lengths(kernel, "block", block)
         given = _value(self.threads, chunk)
         threads = _int(given)

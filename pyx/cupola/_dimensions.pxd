@@ -14,5 +14,8 @@ cdef int read_dimensions(
 
 # What a launch asks for beside its dimensions; NULL where that is nothing, else `out`.
 cdef cupola_attributes* read_attributes(
-    str kernel, int device, object cluster, object cooperative, object pdl, object priority,
-    object carveout, cupola_attributes* out) except? NULL
+    str kernel, int device, object cluster, object cooperative, object dependent_launch,
+    object priority, object carveout, cupola_attributes* out) except? NULL
+
+# Whether a programmatic dependent launch is wanted, by the keyword or by its old name.
+cdef bint dependent(object wanted, object pdl) except -1

@@ -16,6 +16,7 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.device cimport known_device
 
+from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef extern from "Python.h":
@@ -88,8 +89,8 @@ cdef int read_dimensions(
 
 
 cdef cupola_attributes* read_attributes(
-    str kernel, int device, object cluster, object cooperative, object pdl, object priority,
-    object carveout, cupola_attributes* out
+    str kernel, int device, object cluster, object cooperative, object dependent_launch,
+    object priority, object carveout, cupola_attributes* out
 ) except? NULL:
     memset(out, 0, sizeof(cupola_attributes))
     if cluster is not None:
@@ -98,7 +99,7 @@ cdef cupola_attributes* read_attributes(
             raise ArgumentValueError(f"{kernel}: cluster {cluster!r} has a zero dimension")
     if cooperative:
         out.flags |= CUPOLA_COOPERATIVE
-    if pdl:
+    if dependent_launch:
         out.flags |= CUPOLA_DEPENDENT
     if priority is not None:
         if isinstance(priority, bool) or not hasattr(priority, "__index__"):
@@ -111,6 +112,13 @@ cdef cupola_attributes* read_attributes(
         out.carveout = <int32_t>min(
             read_number(kernel, device, "the carve-out", carveout), <uint32_t>INT32_MAX)
     return out if out.flags or out.cluster[0] else NULL
+
+
+cdef bint dependent(object wanted, object pdl) except -1:
+    if pdl is None:
+        return bool(wanted)
+    renamed("pdl=", "programmatic_dependent_launch=")
+    return bool(wanted) or bool(pdl)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -18,7 +18,8 @@ cdef extern from "Python.h":
 
 # What `Kernel.launch` and `prepare` keep for themselves.
 cdef frozenset OWN = frozenset(
-    ("grid", "block", "stream", "shared", "cluster", "cooperative", "pdl", "priority", "carveout"))
+    ("grid", "block", "stream", "shared", "cluster", "cooperative",
+     "programmatic_dependent_launch", "pdl", "priority", "carveout"))
 
 
 cdef str kind_text(const cupola_parameter* parameter):

@@ -267,7 +267,7 @@ cdef class Array(Reductions):
         -------
         numpy.ndarray
             `out`, or a new array, in Fortran's order where this one is. It is complete, unless
-            `out` is C-contiguous in page-locked memory (`cupola.pinned_empty`) and a stream was
+            `out` is C-contiguous in page-locked memory (`cupola.empty_pinned`) and a stream was
             given: then it is once the stream is done, and must stay alive till then.
 
         Notes

@@ -310,7 +310,7 @@ def managed(shape, dtype=float, *, device=None):
     return lay(axes, None, kind, memory, None, memory.address, index)
 
 
-def pinned_empty(shape, dtype=float, *, device=None, write_combined=False):
+def empty_pinned(shape, dtype=float, *, device=None, write_combined=False):
     """A NumPy array in page-locked host memory, its elements not set.
 
     Copies from and to it are faster, and run beside other work where a stream is given.

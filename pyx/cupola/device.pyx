@@ -13,6 +13,7 @@ from cupola.abi cimport require
 from cupola.driver cimport ensure
 from cupola.error cimport check
 
+from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, UnknownNameError
 
 # CUdevice_attribute, as the driver's documentation numbers them.
@@ -107,9 +108,18 @@ cdef class Device:
             self.attribute(COMPUTE_CAPABILITY_MAJOR), self.attribute(COMPUTE_CAPABILITY_MINOR))
 
     @property
-    def multiprocessors(self):
+    def multiprocessor_count(self):
         """How many multiprocessors it has."""
         return self.attribute(MULTIPROCESSOR_COUNT)
+
+    @property
+    def multiprocessors(self):
+        """The old name of `multiprocessor_count`.
+
+        .. deprecated:: 0.1
+        """
+        renamed("Device.multiprocessors", "multiprocessor_count")
+        return self.multiprocessor_count
 
     @property
     def warp_size(self):

@@ -168,7 +168,7 @@ cdef class Event:
         return done != 0
 
     def elapsed_since(self, Event start not None):
-        """Time from another event to this one, which is waited for.
+        """Seconds from another event to this one, which is waited for.
 
         Parameters
         ----------

@@ -171,7 +171,7 @@ cdef class Graph:
         ----------
         target, source : Array or numpy.ndarray
             C-contiguous and of the same number of bytes. Of host arrays those in page-locked
-            memory (`cupola.pinned_empty`) are fast; each launch copies what is there then.
+            memory (`cupola.empty_pinned`) are fast; each launch copies what is there then.
         after : Node or sequence of Node, optional
 
         Returns
@@ -227,7 +227,7 @@ cdef class Graph:
         return self.added(node, target)
 
     def add_host(self, function, *args, after=None):
-        """Add a call of a Python function; see `Stream.call` for what it may do.
+        """Add a call of a Python function; see `Stream.launch_host_func` for what it may do.
 
         Parameters
         ----------

@@ -26,12 +26,13 @@ from cupola._send cimport (
 from cupola.abi cimport require
 from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport known_device
-from cupola._dimensions cimport read_attributes, read_dimensions, read_number
+from cupola._dimensions cimport dependent, read_attributes, read_dimensions, read_number
 from cupola.error cimport check
 from cupola._names cimport Names, kind_text, parameter_text
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
 
+from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 # CUfunction_attribute, as the driver's documentation numbers them.
@@ -352,7 +353,7 @@ cdef class Kernel:
 
     def launch(
         self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
-        pdl=False, priority=None, carveout=None, **named
+        programmatic_dependent_launch=False, priority=None, carveout=None, pdl=None, **named
     ):
         """Queue the kernel.
 
@@ -375,10 +376,10 @@ cdef class Kernel:
             All blocks are resident at a time, so that they can wait for each other
             (``cooperative_groups::grid_group::sync``). The most there can be are
             `occupancy` times the device's multiprocessors.
-        pdl : bool
-            Programmatic dependent launch: the kernel may start before the one in front of it on
-            the stream is done, and waits by itself (``cudaGridDependencySynchronize``; compute
-            capability 9.0 and newer).
+        programmatic_dependent_launch : bool
+            The kernel may start before the one in front of it on the stream is done, and waits
+            by itself (``cudaGridDependencySynchronize``; compute capability 9.0 and newer).
+            `pdl` is its old name.
         priority : int, optional
             In place of the stream's; smaller goes first.
         carveout : int, optional
@@ -399,7 +400,8 @@ cdef class Kernel:
         signature_in(self)
         read_dimensions(self.title, self.device_index, grid, block, shared, &dimensions)
         attributes = read_attributes(
-            self.title, self.device_index, cluster, cooperative, pdl, priority, carveout, &room)
+            self.title, self.device_index, cluster, cooperative,
+            dependent(programmatic_dependent_launch, pdl), priority, carveout, &room)
         check(cupola_launch_check(self.native, &dimensions, attributes))
         run(
             self, &dimensions, attributes,
@@ -430,20 +432,24 @@ cdef class Kernel:
         n = n.__index__()
         if n < 0:
             raise ArgumentValueError(f"{self.title}: forall takes an n >= 0, got {n}")
-        block = self.suggest(shared)
+        block = self.max_potential_block_size(shared)
         read_dimensions(
             self.title, self.device_index, max(1, -(-n // block)), block, shared, &dimensions)
         result = configure(self, &dimensions, stream)
         result.nothing = n == 0
         return result
 
-    def suggest(self, shared=0):
+    def max_potential_block_size(self, shared=0):
         """A block size, in threads, of highest occupancy.
 
         Parameters
         ----------
         shared : int
             Bytes of dynamic shared memory a block.
+
+        Returns
+        -------
+        int
         """
         cdef int block = 0, grid = 0
         cdef uint32_t amount = read_number(
@@ -455,26 +461,37 @@ cdef class Kernel:
             self.suggested = block
         return block
 
+    def suggest(self, shared=0):
+        """The old name of `max_potential_block_size`.
+
+        .. deprecated:: 0.1
+        """
+        renamed("Kernel.suggest", "max_potential_block_size")
+        return self.max_potential_block_size(shared)
+
     def prepare(
         self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
-        pdl=False, priority=None, carveout=None, **named
+        programmatic_dependent_launch=False, priority=None, carveout=None, pdl=None, **named
     ):
         """Pack and check a launch once, to send it many times.
 
         Parameters
         ----------
-        grid, block, *args, stream, shared, cluster, cooperative, pdl, priority, carveout, **named
+        grid, block, *args, stream, shared, cluster, cooperative, programmatic_dependent_launch, \
+        priority, carveout, **named
             As for `launch`; but `In`, `Out` and `InOut` copy around one call, and are refused.
 
         Returns
         -------
-        Launch
+        PreparedLaunch
         """
-        from cupola.launch import Launch
+        from cupola.launch import PreparedLaunch
         args = signature_in(self).names().arranged(args, named)
-        return Launch(
+        return PreparedLaunch(
             self, grid, block, args, stream=stream, shared=shared, cluster=cluster,
-            cooperative=cooperative, pdl=pdl, priority=priority, carveout=carveout)
+            cooperative=cooperative,
+            programmatic_dependent_launch=dependent(programmatic_dependent_launch, pdl),
+            priority=priority, carveout=carveout)
 
     def __call__(self, *args, **named):
         """A kernel is launched with a grid and a block: this raises an error that says so."""

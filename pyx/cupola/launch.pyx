@@ -24,7 +24,7 @@ from cupola._send cimport (
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature, hold_captured
 from cupola.array cimport Array
-from cupola._dimensions cimport read_attributes, read_dimensions
+from cupola._dimensions cimport dependent, read_attributes, read_dimensions
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
 from cupola.memory cimport Memory, freed
@@ -59,16 +59,18 @@ cdef class Launch:
 
     def __init__(
         self, Kernel kernel not None, grid, block, tuple args not None, *, stream=None, shared=0,
-        cluster=None, cooperative=False, pdl=False, priority=None, carveout=None
+        cluster=None, cooperative=False, programmatic_dependent_launch=False, priority=None,
+        carveout=None, pdl=None
     ):
         cdef Signature signature = <Signature>kernel.packer
         cdef cupola_dimensions* dimensions = <cupola_dimensions*>self.dimensions
         cdef cupola_attributes* attributes
         if self.buffer != NULL:
-            raise TypeError("a Launch is initialised once")
+            raise TypeError("a PreparedLaunch is initialised once")
         read_dimensions(kernel.title, kernel.device_index, grid, block, shared, dimensions)
         attributes = read_attributes(
-            kernel.title, kernel.device_index, cluster, cooperative, pdl, priority, carveout,
+            kernel.title, kernel.device_index, cluster, cooperative,
+            dependent(programmatic_dependent_launch, pdl), priority, carveout,
             <cupola_attributes*>self.attributes)
         self.attributed = attributes != NULL
         check(cupola_launch_check(kernel.native, dimensions, attributes))
@@ -262,7 +264,7 @@ cdef class Launch:
 
     def __repr__(self):
         require_ready(self)
-        return f"<cupola.Launch {self.kernel.title}[{self.grid}, {self.block}]>"
+        return f"<cupola.PreparedLaunch {self.kernel.title}[{self.grid}, {self.block}]>"
 
 
 cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObject* names):
@@ -318,7 +320,7 @@ cdef dict attributes_of(Launch launch):
         if attributes.flags & CUPOLA_COOPERATIVE:
             found["cooperative"] = True
         if attributes.flags & CUPOLA_DEPENDENT:
-            found["pdl"] = True
+            found["programmatic_dependent_launch"] = True
         if attributes.flags & CUPOLA_PRIORITY:
             found["priority"] = attributes.priority
         if attributes.flags & CUPOLA_CARVEOUT:
@@ -333,7 +335,7 @@ def take_launch(kernel, grid, block, arguments, shared, attributes):
 
 cdef int require_ready(Launch launch) except -1:
     if launch.buffer == NULL:  # made by __new__ alone
-        raise TypeError("this cupola.Launch was never initialised")
+        raise TypeError("this cupola.PreparedLaunch was never initialised")
     return 0
 
 
@@ -357,6 +359,20 @@ cdef int refuse_transfer(Kernel kernel) except -1:
     raise ArgumentTypeError(
         f"{kernel.title}: cupola.In, Out and InOut copy around one call and can't be prepared; "
         "use cupola.to_device(array)")
+
+
+# Its name in Python. The C name stays, as compiled modules cimport it.
+cdef extern from *:
+    """
+    static inline void cupola_set_type_name(PyTypeObject* type, const char* name) {
+        type->tp_name = name;
+        PyType_Modified(type);
+    }
+    """
+    void cupola_set_type_name(type kind, const char* name)
+
+cupola_set_type_name(Launch, "cupola.launch.PreparedLaunch")
+PreparedLaunch = Launch
 
 
 cdef int set_vectorcall() except -1:

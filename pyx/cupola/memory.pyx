@@ -138,7 +138,7 @@ cdef class Memory:
         self.native = self.kept = NULL
 
     def __init__(self):
-        raise TypeError("memory is made by cupola.alloc, empty, to_device or pinned_empty")
+        raise TypeError("memory is made by cupola.alloc, empty, to_device or empty_pinned")
 
     def __dealloc__(self):
         # The library frees in the order of the streams that used it, so work may be in flight.

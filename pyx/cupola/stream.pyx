@@ -19,6 +19,7 @@ from cupola.device cimport device_index, known_device
 from cupola.error cimport check
 from cupola.event cimport Event
 
+from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 # The driver's handles of the default streams.
 cdef enum Default:
@@ -380,7 +381,7 @@ cdef class Stream:
         """Whether cupola is making a graph of what is queued on it."""
         return captures(self, None)
 
-    def call(self, function, *args):
+    def launch_host_func(self, function, *args):
         """Queue a call of a Python function: in the order of the stream, on a driver's thread.
 
         What is queued later waits for it. The function must not use the device: no launch, no
@@ -411,6 +412,14 @@ cdef class Stream:
                 check(status)
             finally:
                 drop(data)
+
+    def call(self, function, *args):
+        """The old name of `launch_host_func`.
+
+        .. deprecated:: 0.1
+        """
+        renamed("Stream.call", "launch_host_func")
+        self.launch_host_func(function, *args)
 
     def __enter__(self):
         check(cupola_stream_push(self.native))

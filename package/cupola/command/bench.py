@@ -193,7 +193,7 @@ def copies(kind: str) -> list[Row]:
     stream = cupola.Stream.current()
     for mib in (1, 64):
         array = cupola.empty(mib << 20, np.uint8)
-        host = cupola.pinned_empty(mib << 20, np.uint8)
+        host = cupola.empty_pinned(mib << 20, np.uint8)
         host[:] = 1
         count = 64 // mib if kind == "cuda" else max(1, 8 // mib)
 

@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> None:
         free, total = device.memory
         print(
             f"device {device.index}: {device.name}, compute capability {major}.{minor}, "
-            f"{device.multiprocessors} multiprocessors, {total >> 20} MiB ({free >> 20} free)"
+            f"{device.multiprocessor_count} multiprocessors, {total >> 20} MiB ({free >> 20} free)"
         )
 
 
