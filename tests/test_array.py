@@ -292,9 +292,19 @@ def test_asarray_shares_the_memory(driver):
     foreign.__cuda_array_interface__["data"] = (shared.address, True)
     with refused(cupola.ArgumentError, ValueError, saying="read-only"):
         cupola.asarray(foreign).set(host)
-    for wrong in (host, [1, 2], None):
-        with refused(cupola.ArgumentError, TypeError, saying="to_device"):
-            cupola.asarray(wrong)
+    with refused(cupola.ArgumentError, TypeError, saying="dtype object"):
+        cupola.asarray(None)
+
+
+def test_asarray_copies_what_the_host_has(driver):
+    host = filled(4, STRUCT)
+    for source, expected in ((host, host), ([1, 2], np.array([1, 2])), (2.5, np.array(2.5))):
+        same(cupola.asarray(source).get(), expected)
+    same(cupola.asarray([1, 2], np.float32).get(), np.array([1, 2], np.float32))
+    there = cupola.to_device(np.arange(3))
+    assert cupola.asarray(there, np.int64) is there
+    same(cupola.asarray(there, "f4").get(), np.arange(3, dtype="f4"))
+    same(cupola.asarray(Foreign(there), "f4").get(), np.arange(3, dtype="f4"))
 
 
 def test_numpy_does_not_copy_it_silently(driver):

@@ -249,32 +249,36 @@ def to_device(source, dtype=None, *, device=None, stream=None):
     return array
 
 
-def asarray(source):
-    """Device memory of another library as an `Array`, without a copy.
+def asarray(source, dtype=None):
+    """An `Array` of device memory without a copy, or of host data with a copy to the device.
 
     Parameters
     ----------
-    source : Array, or an object with ``__cuda_array_interface__`` or ``__dlpack__``
-        Kept alive by the array. This thread's current stream waits for its data where the
-        object says on which stream that is made.
+    source : Array, device memory of another library, or array_like
+        An object with ``__cuda_array_interface__`` or ``__dlpack__`` is kept alive by the array.
+        This thread's current stream waits for its data where the object says on which stream
+        that is made. Anything else is copied as by `to_device`.
+    dtype : data-type, optional
+        Device memory of another dtype is copied on the device, as by `Array.astype`.
 
     Returns
     -------
     Array
-        With the same strides, and read-only where the object says so.
+        Of device memory with the same strides, and read-only where the object says so.
 
     Raises
     ------
     ArgumentTypeError
-        Where it is no device memory.
+        Where the elements would be Python objects.
     """
     if isinstance(source, Array):
         (<Array>source).require_live()
-        return source
-    if isinstance(source, np.ndarray):
-        raise ArgumentTypeError(
-            "a numpy.ndarray is not in a device's memory; cupola.to_device copies it")
-    return foreign_array(source)
+        found = source
+    elif is_foreign(source):
+        found = foreign_array(source)
+    else:
+        return to_device(source, dtype)
+    return found if dtype is None or np.dtype(dtype) == found.dtype else found.astype(dtype)
 
 
 def take_array(host, device):
