@@ -65,6 +65,7 @@ _HOMES = {
     "Profile": "timeline",
     "Stream": "stream",
     "alloc": "memory",
+    "arange": "creation",
     "asarray": "creation",
     "compile": "compiler",
     "convolve": "kernels",
@@ -97,7 +98,7 @@ _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
 # Array and the modules that it is made of import each other: where two threads came in by
 # different ones, each would wait for the other's.
 _importing = _RLock()
-_SUBMODULES = ("build", "driver", "exceptions", "kernels", "paths")
+_SUBMODULES = ("array", "build", "driver", "exceptions", "kernels", "paths")
 
 __all__ = [
     "ArgumentError",
@@ -127,10 +128,16 @@ def __getattr__(name: str) -> object:
         globals()[name] = value
         return value
     if name in _SUBMODULES:
-        return _import_module(f"cupola.{name}")
+        with _importing:
+            return _import_module(f"cupola.{name}")
     if name in _RENAMED:
         _renamed(f"cupola.{name}", f"cupola.{_RENAMED[name]}", stacklevel=3)
         return __getattr__(_RENAMED[name])
+    from cupola.numpy_names import remedy
+
+    instead = remedy(name)
+    if instead:
+        raise AttributeError(f"cupola has no {name}: {instead}")
     raise AttributeError(f"module 'cupola' has no attribute {name!r}")
 
 

@@ -6,6 +6,8 @@ from cupola import kernels as kernels
 from cupola import paths as paths
 from cupola.array import Array as Array
 from cupola.compiler import compile as compile  # noqa: A004
+from cupola.creation import arange as arange
+from cupola.creation import array as array
 from cupola.creation import asarray as asarray
 from cupola.creation import empty as empty
 from cupola.creation import empty_like as empty_like

@@ -87,6 +87,19 @@ def to_device(
     device: Device | SupportsIndex | None = None,
     stream: _StreamProtocol | None = None,
 ) -> Array: ...
+def array(
+    source: npt.ArrayLike | _DeviceMemory,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
+def arange(
+    *limits: Any,
+    dtype: npt.DTypeLike | None = None,
+    device: Device | SupportsIndex | None = None,
+    stream: _StreamProtocol | None = None,
+) -> Array: ...
 def asarray(source: npt.ArrayLike | _DeviceMemory, dtype: npt.DTypeLike | None = None) -> Array: ...
 def managed(
     shape: _Shape,

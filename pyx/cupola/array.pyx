@@ -1,6 +1,9 @@
 # cupola/array.pyx - an array in a device's memory.
 # cython: language_level=3
-"""Arrays."""
+"""Arrays; called as ``cupola.array(source)``, the module makes one: see `cupola.creation.array`."""
+
+import sys
+from types import ModuleType
 
 import numpy as np
 
@@ -688,7 +691,8 @@ cdef class Array(Reductions):
 
     def __array__(self, dtype=None, copy=None):
         raise ArgumentTypeError(
-            "a cupola.Array lies in a device's memory and is not copied silently: use get()")
+            "a cupola.Array lies in a device's memory and is not copied silently: use get(), or "
+            "CuPy or PyTorch through DLPack: cupy.from_dlpack(array)")
 
     def item(self):
         """The only element, as Python's number; waits for it.
@@ -776,4 +780,13 @@ cdef int check_host(object host, Array array, str name) except -1:
     return 0
 
 
+class ArrayModule(ModuleType):
+    """This module, which can be called: `cupola.array` is also the function of NumPy's name."""
+
+    def __call__(self, source, dtype=None, *, device=None, stream=None):
+        from cupola.creation import array
+        return array(source, dtype, device=device, stream=stream)
+
+
+sys.modules[__name__].__class__ = ArrayModule
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -249,6 +249,69 @@ def to_device(source, dtype=None, *, device=None, stream=None):
     return array
 
 
+def array(source, dtype=None, *, device=None, stream=None):
+    """A copy in a device's memory, as `to_device` makes it; of device memory in any dtype.
+
+    Parameters
+    ----------
+    source : array_like, or device memory as for `to_device`
+    dtype : data-type, optional
+        Host data is converted on the host, device memory on the device, as by `Array.astype`.
+    device : Device or int, optional
+        By default the current one.
+    stream : Stream, optional
+        What the copy is queued on; by default the current one.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where the elements would be Python objects, or device memory cannot be converted.
+    """
+    if isinstance(source, Array) or is_foreign(source):
+        copied = to_device(source, device=device, stream=stream)
+        if dtype is None or np.dtype(dtype) == copied.dtype:
+            return copied
+        with as_stream(stream, (<Array>copied).device_index):
+            return copied.astype(dtype)
+    return to_device(source, dtype, device=device, stream=stream)
+
+
+def arange(*limits, dtype=None, device=None, stream=None):
+    """``numpy.arange(*limits, dtype=dtype)`` in a device's memory.
+
+    The host makes the numbers; a copy brings them to the device.
+
+    Parameters
+    ----------
+    *limits : number
+        Stop; or start and stop; or start, stop and step.
+    dtype : data-type, optional
+        By default what NumPy takes for the limits.
+    device : Device or int, optional
+        By default the current one.
+    stream : Stream, optional
+        What the copy is queued on; by default the current one.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ArgumentTypeError
+        Where NumPy takes no such limits or dtype.
+    """
+    try:
+        host = np.arange(*limits, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"arange: {error}") from error
+    return to_device(host, device=device, stream=stream)
+
+
 def asarray(source, dtype=None):
     """An `Array` of device memory without a copy, or of host data with a copy to the device.
 

@@ -92,6 +92,21 @@ cdef bint is_f_contiguous(tuple shape, tuple strides, Py_ssize_t itemsize) excep
     return is_c_contiguous(shape[::-1], strides[::-1], itemsize)
 
 
+cdef str refused_index(object index):
+    """Why it is none, and what to use; of NumPy's masks and arrays of indices more is said."""
+    kind = getattr(index, "dtype", None)
+    if isinstance(index, list):
+        kind = type(index[0]) if index else int
+    if kind is None:
+        return (
+            "a cupola.Array is indexed by ints, slices, ... and None, got a "
+            f"{type(index).__name__}; for more copy it with get()")
+    what, name = ("a boolean mask", "mask") if kind == bool else ("an array of indices", "indices")
+    return (
+        f"a cupola.Array is not indexed by {what}: use x.get()[{name}] with NumPy's {name}, or "
+        f"CuPy or PyTorch through DLPack: cupy.from_dlpack(x)[{name}]")
+
+
 cdef tuple indexed(tuple shape, tuple strides, object key):
     cdef tuple keys = key if isinstance(key, tuple) else (key,)
     cdef Py_ssize_t taken = 0, axis = 0, offset = 0, skipped, length, place
@@ -127,10 +142,11 @@ cdef tuple indexed(tuple shape, tuple strides, object key):
             steps.append(strides[axis] * step)
             axis += 1
         else:
-            if isinstance(each, bool) or not hasattr(each, "__index__"):
-                raise ArgumentTypeError(
-                    "a cupola.Array is indexed by ints, slices, ... and None, got a "
-                    f"{type(each).__name__}; for more copy it with get()")
+            if type(each) is not int and (
+                isinstance(each, bool) or not hasattr(each, "__index__") or
+                getattr(each, "ndim", 0)
+            ):
+                raise ArgumentTypeError(refused_index(each))
             length = shape[axis]
             index = each.__index__()
             if not -length <= index < length:

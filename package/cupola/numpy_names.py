@@ -1,0 +1,62 @@
+# cupola/numpy_names.py - what to use in place of a function of NumPy that cupola does not have.
+"""The text of the error for NumPy's and CuPy's names; imported when there is such an error."""
+
+from __future__ import annotations
+
+# Methods of an array; numpy's functions of these names call them, or compute the same.
+METHODS = ("all", "any", "argmax", "argmin", "dot", "max", "mean", "min", "prod", "sum")
+METHODS_ALONE = ("astype", "ravel", "reshape", "transpose")
+# Functions of which the host makes the numbers.
+MADE_ON_THE_HOST = (
+    "eye",
+    "frombuffer",
+    "fromfile",
+    "fromfunction",
+    "fromiter",
+    "geomspace",
+    "hanning",
+    "identity",
+    "indices",
+    "linspace",
+    "loadtxt",
+    "logspace",
+    "meshgrid",
+    "tri",
+)
+# Modules of NumPy that it imports when they are asked for.
+MODULES = ("fft", "linalg", "ma", "polynomial")
+OTHERS = {
+    "RawKernel": "use cupola.compile(source)[name]",
+    "RawModule": "use cupola.compile(source)",
+    "amax": "use x.max()",
+    "amin": "use x.min()",
+    "asnumpy": "use x.get()",
+    "ndarray": "arrays are of the class cupola.Array; make one with cupola.empty",
+    "newaxis": "use None or numpy.newaxis",
+    "random": "make the numbers with numpy.random and copy them: cupola.to_device(numbers)",
+}
+
+
+def remedy(name: str) -> str:
+    """What to use in place of ``cupola.<name>``; empty where the name is none of NumPy's."""
+    import numpy as np
+
+    if name in OTHERS:
+        return OTHERS[name]
+    if name in METHODS:
+        return f"use x.{name}() or numpy.{name}(x), which compute on the device"
+    if name in METHODS_ALONE:
+        return f"use x.{name}()"
+    if name in MADE_ON_THE_HOST:
+        return f"copy NumPy's result to the device: cupola.to_device(numpy.{name}(...))"
+    if name.startswith("_") or name not in (*vars(np), *MODULES):
+        return ""
+    found = vars(np).get(name)
+    if isinstance(found, type) and issubclass(found, np.generic):
+        return f"use numpy.{name}"
+    if isinstance(found, np.ufunc):
+        return f"use numpy.{name}(x), which computes on the device where there is a kernel for it"
+    return (
+        f"use numpy.{name} on host copies, x.get(), or CuPy or PyTorch through DLPack: "
+        "cupy.from_dlpack(x)"
+    )

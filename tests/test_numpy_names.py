@@ -1,0 +1,165 @@
+"""What NumPy users type first: it works, or the error says what to use instead."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from working import refused
+
+import cupola
+
+
+@pytest.mark.parametrize("dtype", [None, np.float32, "i8"])
+def test_array_copies_host_data(driver, dtype):
+    for source in ([1, 2, 3], np.arange(6).reshape(2, 3)[:, ::2], 4, (1.5, 2)):
+        made = cupola.array(source, dtype)
+        expected = np.array(source, dtype)
+        assert type(made) is cupola.Array and made.dtype == expected.dtype
+        np.testing.assert_array_equal(made.get(), expected)
+
+
+def test_array_copies_device_memory(driver):
+    x = cupola.array([1, 2, 3])
+    same, other = cupola.array(x), cupola.array(x, dtype=np.float32, stream=cupola.Stream())
+    x.fill(0)
+    np.testing.assert_array_equal(same.get(), [1, 2, 3])
+    np.testing.assert_array_equal(other.get(), np.array([1, 2, 3], np.float32))
+
+
+def test_array_is_a_function_and_the_module_of_arrays(driver):
+    """In whatever order the two are asked for first."""
+    code = """
+import sys, cupola
+{first}
+import cupola.array
+assert cupola.array([1, 2]).get().tolist() == [1, 2]
+assert cupola.array.Array is cupola.Array is sys.modules["cupola.array"].Array
+"""
+    for first in ("", "cupola.array(1)", "from cupola.array import Array", "cupola.zeros(3)"):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(first=first)], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_array_of_objects_is_refused(driver):
+    for wrong in (None, [object()]):
+        with refused(cupola.ArgumentError, TypeError, saying="dtype object"):
+            cupola.array(wrong)
+
+
+@pytest.mark.parametrize("limits", [(5,), (2, 9), (2, 9, 3), (0, 1, 0.25), (5, 0, -2), (0,)])
+@pytest.mark.parametrize("dtype", [None, np.float32, np.int16])
+def test_arange(driver, limits, dtype):
+    made, expected = cupola.arange(*limits, dtype=dtype), np.arange(*limits, dtype=dtype)
+    assert type(made) is cupola.Array and made.dtype == expected.dtype
+    np.testing.assert_array_equal(made.get(), expected)
+
+
+@pytest.mark.parametrize("limits", [(), ("a",), (1, 2, 3, 4), (0, 1, "x")])
+def test_arange_of_nonsense(driver, limits):
+    with refused(cupola.ArgumentError, TypeError, saying="arange"):
+        cupola.arange(*limits)
+
+
+COPIES = "on host copies, x.get(), or CuPy or PyTorch through DLPack: cupy.from_dlpack(x)"
+NAMES = {
+    **{
+        name: f"use numpy.{name} {COPIES}"
+        for name in (
+            "concatenate", "where", "stack", "hstack", "vstack", "sort", "argsort", "unique",
+            "cumsum", "std", "einsum", "tensordot", "nonzero", "take", "linalg", "fft", "clip",
+        )
+    },
+    **{
+        name: f"use x.{name}() or numpy.{name}(x), which compute on the device"
+        for name in ("sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin", "dot")
+    },
+    **{name: f"use x.{name}()" for name in ("reshape", "ravel", "transpose", "astype")},
+    **{name: f"use numpy.{name}(x), which computes" for name in ("sin", "add", "matmul", "sqrt")},
+    **{name: f"cupola.to_device(numpy.{name}(...))" for name in ("linspace", "eye", "meshgrid")},
+    **{name: f"use numpy.{name}" for name in ("float32", "int64", "bool_", "complex64")},
+    "random": "cupola.to_device(numbers)",
+    "ndarray": "cupola.Array",
+    "asnumpy": "use x.get()",
+    "RawKernel": "cupola.compile",
+    "newaxis": "None",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_of_numpy_says_what_to_use(name):
+    if name == "astype" and not hasattr(np, name):  # before NumPy 2.1
+        pytest.skip("this NumPy has no astype")
+    text = re.escape(f"cupola has no {name}: ") + ".*" + re.escape(NAMES[name])
+    with pytest.raises(AttributeError, match=text):
+        getattr(cupola, name)
+    assert not hasattr(cupola, name)
+
+
+@pytest.mark.parametrize("name", ["__path_of_numpy__", "__doc", "_core", "transmogrify"])
+def test_a_name_of_nothing_is_a_plain_error(name):
+    with pytest.raises(AttributeError, match=rf"^module 'cupola' has no attribute '{name}'$"):
+        getattr(cupola, name)
+
+
+def test_what_the_errors_recommend_computes_on_the_device(driver):
+    from cupola import numpy_names
+
+    x = cupola.array([3.0, 1.0, 2.0])
+    for name in numpy_names.METHODS:
+        arguments = (x,) if name == "dot" else ()
+        expected = getattr(np, name)(x.get(), *(a.get() for a in arguments))
+        for found in (getattr(x, name)(*arguments), getattr(np, name)(x, *arguments)):
+            assert isinstance(found, cupola.Array) and found.item() == expected
+    for name in numpy_names.METHODS_ALONE:
+        assert callable(getattr(x, name))
+    for name in numpy_names.MADE_ON_THE_HOST:
+        assert callable(getattr(np, name)) and not hasattr(cupola, name)
+
+
+MASKS = {
+    "an array on the device": lambda x: x > 1,
+    "NumPy's": lambda x: x.get() > 1,
+    "a list": lambda x: [False, True, True],
+    "a scalar": lambda x: np.True_,
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_a_boolean_mask_says_what_to_use(driver, mask):
+    x = cupola.array([1.0, 2.0, 3.0])
+    mask = MASKS[mask](x)
+    saying = ("boolean mask", "x.get()[mask]", "cupy.from_dlpack(x)[mask]")
+    for use in (lambda: x[mask], lambda: x[..., mask], lambda: x.__setitem__(mask, 0)):
+        with refused(cupola.ArgumentError, TypeError, saying=saying):
+            use()
+
+
+@pytest.mark.parametrize(
+    "indices",
+    [[0, 2], [], np.array([0, 2]), lambda: cupola.array([0, 2])],
+    ids=["a list", "an empty list", "NumPy's", "an array on the device"],
+)
+def test_an_array_of_indices_says_what_to_use(driver, indices):
+    x = cupola.array([1.0, 2.0, 3.0])
+    indices = indices() if callable(indices) else indices
+    with refused(cupola.ArgumentError, TypeError, saying=("array of indices", "x.get()[indices]")):
+        x[indices]
+
+
+def test_single_indices_still_work(driver):
+    x = cupola.array([1.0, 2.0, 3.0])
+    for index in (1, np.int64(1), np.array(1)):
+        assert x[index].item() == 2
+    with refused(cupola.ArgumentError, TypeError, saying="got a float"):
+        x[1.0]
+
+
+def test_functions_of_numpy_that_copy_say_what_to_use(driver):
+    x = cupola.array([1.0, 2.0, 3.0])
+    for use in (lambda: np.concatenate([x, x]), lambda: np.where(x > 1, x, x), lambda: np.std(x)):
+        with refused(cupola.ArgumentError, TypeError, saying=("get()", "cupy.from_dlpack")):
+            use()
