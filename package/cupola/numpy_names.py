@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from importlib.machinery import PathFinder
+from os.path import dirname
+
 # Methods of an array; numpy's functions of these names call them, or compute the same.
 METHODS = ("all", "any", "argmax", "argmin", "dot", "max", "mean", "min", "prod", "sum")
 METHODS_ALONE = ("astype", "ravel", "reshape", "transpose")
@@ -39,6 +42,9 @@ OTHERS = {
 
 def remedy(name: str) -> str:
     """What to use in place of ``cupola.<name>``; empty where the name is none of NumPy's."""
+    # ``from cupola import module`` asks for the name before it imports the module.
+    if PathFinder.find_spec(f"{__package__}.{name}", [dirname(__file__)]) is not None:
+        return ""
     import numpy as np
 
     if name in OTHERS:
