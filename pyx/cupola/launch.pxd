@@ -45,8 +45,8 @@ cdef class Launch:
     cdef int set_float(self, size_t index, double value) except -1 nogil
     cdef int set_pointer(self, size_t index, uint64_t address) except -1 nogil
     cdef int set_bytes(self, size_t index, const void* data, size_t size) except -1 nogil
-    # As send(), and may wait where the stream is full: call it without Python's lock. It takes the
-    # lock where an array has to be told of a stream, the first time on each, and while a Python
-    # function that a stream calls has yet to return (Stream.launch_host_func, Graph.add_host): then it waits
-    # as a call from Python does, with nobody holding the lock, also where the caller held it.
+    # As send(), and may wait where the stream is full: call it without the GIL. It takes the GIL
+    # where an array has to note a stream, the first time on each. It takes it also while a Python
+    # function that a stream calls has yet to return (Stream.launch_host_func, Graph.add_host).
+    # Then it waits as a call from Python does: no thread holds the GIL, even if the caller did.
     cdef int queue(self, Stream stream) except -1 nogil
