@@ -1,4 +1,4 @@
-"""What NumPy users type first: it works, or the error says what to use instead."""
+"""The names that NumPy users type first work, or the error says what to use instead."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ def test_array_copies_device_memory(driver):
 
 
 def test_array_is_a_function_and_the_module_of_arrays(driver):
-    """In whatever order the two are asked for first."""
+    """The order in which the two are used first does not matter."""
     code = """
 import sys, cupola
 {first}

@@ -1,4 +1,4 @@
-# cupola/numpy_names.py - what to use in place of a function of NumPy that cupola does not have.
+# cupola/numpy_names.py - replacements for functions of NumPy that cupola does not have.
 """The text of the error for NumPy's and CuPy's names; imported when there is such an error."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MADE_ON_THE_HOST = (
     "meshgrid",
     "tri",
 )
-# Modules of NumPy that it imports when they are asked for.
+# Modules of NumPy that it may import lazily.
 MODULES = ("fft", "linalg", "ma", "polynomial")
 OTHERS = {
     "RawKernel": "use cupola.compile(source)[name]",
@@ -41,7 +41,7 @@ OTHERS = {
 
 
 def remedy(name: str) -> str:
-    """What to use in place of ``cupola.<name>``; empty where the name is none of NumPy's."""
+    """The replacement for ``cupola.<name>``; empty where the name is none of NumPy's."""
     # ``from cupola import module`` asks for the name before it imports the module.
     if PathFinder.find_spec(f"{__package__}.{name}", [dirname(__file__)]) is not None:
         return ""

@@ -260,7 +260,7 @@ def array(source, dtype=None, *, device=None, stream=None):
     device : Device or int, optional
         By default the current one.
     stream : Stream, optional
-        What the copy is queued on; by default the current one.
+        The stream of the copy; by default the current one.
 
     Returns
     -------
@@ -294,7 +294,7 @@ def arange(*limits, dtype=None, device=None, stream=None):
     device : Device or int, optional
         By default the current one.
     stream : Stream, optional
-        What the copy is queued on; by default the current one.
+        The stream of the copy; by default the current one.
 
     Returns
     -------
