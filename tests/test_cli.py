@@ -497,7 +497,9 @@ def test_floor_refuses_what_measures_nothing(driver):
         bench.Floor().launch(kernel, 1, 1, [], 0, True)
 
 
-@pytest.mark.parametrize("name", ["info", "paths", "compile", "inspect", "bench", "mandelbrot"])
+@pytest.mark.parametrize(
+    "name", ["demo", "info", "paths", "compile", "inspect", "bench", "mandelbrot"]
+)
 def test_each_command_has_help(name):
     assert name in cli("--help").stdout
     answer = cli(name, "--help")
