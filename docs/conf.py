@@ -92,15 +92,39 @@ def ast_copy(node: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def outside(app: Any, name: str, source: list[str]) -> None:
-    """What lies beside docs/ is no page of the site: its path is shown instead of a link."""
-    source[0] = re.sub(
-        r"\[([^\]\n]+)\]\(\.\./([^)\s]+)\)",
-        lambda link: link[1] if link[2] in link[1] else f"{link[1]} (`{link[2]}`)",
-        source[0],
-    )
+    """A link to a file outside docs/ leads to no page of the site: show the file's path."""
+    folder = (ROOT / "docs" / name).parent
+
+    def path_of(link: re.Match[str]) -> str:
+        path = (folder / link[2]).resolve()
+        if path.is_relative_to(ROOT / "docs"):
+            return link[0]
+        target = path.relative_to(ROOT).as_posix()
+        return link[1] if target in link[1] else f"{link[1]} (`{target}`)"
+
+    source[0] = re.sub(r"\[([^\]\n]+)\]\(((?:\.\./)+[^)\s]+)\)", path_of, source[0])
+
+
+def shown(app: Any, name: str, source: list[str]) -> None:
+    """A line ``<!-- show: PATTERN ... -->`` becomes the files of the tree that match."""
+
+    def contents(line: re.Match[str]) -> str:
+        parts = []
+        for pattern in line[1].split():
+            paths = sorted(ROOT.glob(pattern))
+            if not paths:
+                raise ValueError(f"{name}: no file is {pattern}")
+            for path in paths:
+                language = "cython" if path.suffix == ".pxd" else "c"
+                title = path.relative_to(ROOT).as_posix()
+                parts.append(f"### `{title}`\n```{language}\n{path.read_text()}```\n")
+        return "\n".join(parts)
+
+    source[0] = re.sub(r"^<!-- show: (.+) -->$", contents, source[0], flags=re.MULTILINE)
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-signature", declared_signature)
     app.connect("source-read", outside)
+    app.connect("source-read", shown)

@@ -1,4 +1,4 @@
-"""The arrows of docs/design.md, read off the includes and imports."""
+"""The arrows of docs/internals/contributing.md, read off the includes and imports."""
 
 import ast
 import re

@@ -1,80 +1,184 @@
-"""The Python of each document runs from top to bottom."""
+"""The code blocks of each document run from top to bottom, or say why they do not."""
 
 import importlib
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
+import documents
+import hooks
+import images
 import pytest
 
 import cupola
 from cupola import toolkit
 
-ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
-TESTED = [
-    "../README.md",
-    "arrays.md",
-    "coming-from.md",
-    "compile.md",
-    "cpu-device.md",
-    "finding.md",
-    "graphs.md",
-    "index.md",
-    "pipeline.md",
-    "processes.md",
-    "profile.md",
-    "questions.md",
-    "signatures.md",
+# Pages whose blocks another test runs: they need a build around them.
+ELSEWHERE = {
+    "docs/how-to/cpp.md": "test_docs_extending.py",
+    "docs/how-to/cython.md": "test_docs_extending.py",
+    "docs/how-to/shipping.md": "test_ship.py",
+}
+PAGES = [
+    page
+    for page in documents.pages()
+    if page not in ELSEWHERE
+    and any(
+        block.reason is None and not block.peer and block.language not in documents.NO_CODE
+        for block in documents.blocks(page)
+    )
 ]
 
 
-@pytest.mark.parametrize("name", TESTED)
-def test_examples(driver, name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
-    if name in (
-        "../README.md",
-        "coming-from.md",
-        "compile.md",
-        "cpu-device.md",
-        "questions.md",
-        "signatures.md",
-    ):
-        try:
-            toolkit.load("nvrtc")
-        except cupola.MissingFileError as error:
-            pytest.skip(" ".join(str(error).split()))
-    text = (DOCS / name).read_text()
-    blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
-    assert blocks
-    names = {}
-    for block in blocks:
-        line = text[: block.start(1)].count("\n")
-        exec(compile("\n" * line + block[1], DOCS / name, "exec"), names)
+@pytest.mark.parametrize("page", documents.pages())
+def test_each_block_runs_or_says_why_not(page):
+    for block in documents.blocks(page):
+        problem = documents.problem(block)
+        assert problem is None, f"{page}:{block.line}: {problem}"
 
 
-@pytest.mark.parametrize("peer", ["ctypes", "cuda.core", "cupy", "pycuda"])
-def test_the_same_in_other_libraries(driver, peer, tmp_path):
-    """Each in a process of its own, on the driver that the tests run on."""
+def test_what_is_no_block_is_refused():
+    def made(language, text="x = 1\n", peer="", reason=None):
+        return documents.problem(documents.Block(language, peer, 1, text, reason))
+
+    assert made("python") is None and made("text") is None
+    assert "unknown language" in made("ruby")
+    assert "names no file" in made("toml") and made("toml", "# a.toml\n") is None
+    assert "no such library" in made("python", peer="nothing")
+    assert "says nothing" in made("sh", reason="slow")
+
+
+def test_a_console_block_is_compared():
+    matches = documents.pattern("driver ... is used\n...\nend\n")
+    assert re.fullmatch(matches, "driver /a/b is used\n1\n2\nend\n")
+    assert not re.fullmatch(matches, "driver /a/b is used\n1\n2\nends\n")
+
+
+def test_the_pages_that_other_tests_run_are_there():
+    for page, test in ELSEWHERE.items():
+        assert page in documents.pages()
+        name = page.removeprefix("docs/")
+        assert name in (documents.ROOT / "tests" / test).read_text(), f"{test} does not read {page}"
+
+
+def require_compilers(page):
+    text = (documents.ROOT / page).read_text()
+    if re.search(r"cupola\.compile\(|cupola\.load\(\"\w+\.cu\"|cupola compile", text):
+        nvrtc()
+    if any(block.language == "cuda" and block.reason is None for block in documents.blocks(page)):
+        images.nvcc()
+
+
+def nvrtc():
     try:
         toolkit.load("nvrtc")
     except cupola.MissingFileError as error:
         pytest.skip(" ".join(str(error).split()))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks(driver, page, tmp_path, monkeypatch):
+    require_compilers(page)
+    folder = tmp_path / "page"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
+    places = hooks.search_path(hooks.install(tmp_path / "hooks"))
+    tools = documents.environment(tmp_path / "tools", PYTHONPATH=places)
+    documents.run(page, folder, tools)
+
+
+PEERS = [
+    (page, block.peer)
+    for page in documents.pages()
+    for block in documents.blocks(page)
+    if block.peer and block.reason is None
+]
+
+
+@pytest.mark.parametrize("page, peer", PEERS, ids=[peer for _, peer in PEERS])
+def test_the_same_in_other_libraries(driver, page, peer, tmp_path):
+    """Each in a process of its own, on the driver that the tests run on."""
+    nvrtc()
     try:
         importlib.import_module(peer)
     except ImportError as error:
         pytest.skip(f"{peer} is not installed: {error}")
-    text = (DOCS / "coming-from.md").read_text()
-    setup = re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
-    block = re.search(rf"^```python {peer}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+    start = next(b.text for b in documents.blocks("docs/migrate/index.md") if b.file is None)
+    (block,) = [b.text for b in documents.blocks(page) if b.peer == peer]
     assert "assert_allclose(result, expected" in block
-    environment = {**os.environ, "CUPOLA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", start + block]
     if cupola.driver.info().kind == "cpu":
-        environment["LD_LIBRARY_PATH"] = os.path.dirname(cupola.paths.cpu_driver())
-    done = subprocess.run(
-        [sys.executable, "-c", setup + block], env=environment, capture_output=True, text=True
-    )
+        command[1:1] = ["-m", "cupola", "run", "--cpu", "--"]
+    environment = {**os.environ, "CUPOLA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_errors_of_troubleshooting_are_those_of_the_sources():
+    """The first column of its tables; `...` stands for what a message fills in."""
+    sources = ""
+    for folder in ("csrc/runtime", "csrc/cpu", "csrc/image", "pyx", "package"):
+        for path in sorted((documents.ROOT / folder).rglob("*")):
+            if path.suffix in {".cpp", ".hpp", ".pyx", ".py"} and "lib" not in path.parts:
+                sources += path.read_text()
+    sources = re.sub(r'"\s*(?:std::string\()?f?"', "", sources).replace('\\"', '"')
+    text = (documents.DOCS / "troubleshooting.md").read_text()
+    quoted = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+    assert len(quoted) > 30
+    for each in quoted:
+        for part in filter(None, each.split("...")):
+            assert part in sources, f"{each}: no source has {part!r}"
+
+
+READ = re.compile(
+    r"(?:getenv|environ\.get|environ|environment\.get|ENV|read_\w+|known_\w+|whole|switched_on)"
+    r"[\[({]\"?(CUPOLA_[A-Z_]+)|^VARIABLE = \"(CUPOLA_[A-Z_]+)\"",
+    re.MULTILINE,
+)
+
+
+def test_the_table_of_environment_variables_is_whole():
+    """All that the libraries, the package and the builds read, and nothing else."""
+    read = set()
+    for place in ("csrc", "pyx", "package", "setup.py"):
+        root = documents.ROOT / place
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            if path.suffix in {".cpp", ".hpp", ".py", ".pyx", ".cmake"} and "lib" not in path.parts:
+                read |= {one or other for one, other in READ.findall(path.read_text())}
+    text = (documents.DOCS / "reference/environment.md").read_text()
+    listed = set(
+        re.findall(r"`(CUPOLA_[A-Z_]+)`", "".join(re.findall(r"^\| [^|]+ \|", text, re.M)))
+    )
+    assert read == listed
+    # README has those that users set.
+    readme = (documents.ROOT / "README.md").read_text()
+    table = re.findall(r"^\| (`CUPOLA_[^|]+) \|", readme, re.MULTILINE)
+    users = text[: text.index("## Builds")]
+    wanted = set(re.findall(r"^\| `(CUPOLA_[A-Z_]+)`", users, re.MULTILINE))
+    assert wanted | {"CUPOLA_ARCHITECTURES"} == set(re.findall(r"CUPOLA_[A-Z_]+", "".join(table)))
+
+
+def test_the_reference_has_every_command_and_option():
+    text = (documents.DOCS / "reference/command-line.md").read_text()
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    commands = re.search(r"\{([\w,]+)\}|invalid choice: '' \(choose from ([^)]+)\)", help_of("''"))
+    names = set(re.findall(r"\w+", commands[1] or commands[2]))
+    assert names == set(sections) and len(names) > 5
+    for name, section in sections.items():
+        about = help_of(name, "--help")
+        listed = re.search(r"^options:\n(.*?)(?:\n\n|\Z)", about, re.MULTILINE | re.DOTALL)[1]
+        options = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", listed)) - {"-h", "--help"}
+        options -= {"--option=--fmad", "--fmad", "-m", "-c"}
+        described = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", section))
+        assert options <= described, f"{name}: {options - described}"
+        sentence = about.split("\n\n")[1].replace("\n", " ")
+        assert section.lstrip().startswith(sentence), f"{name}: {sentence}"
+
+
+def help_of(*arguments):
+    command = [sys.executable, "-m", "cupola", *(a.strip("'") for a in arguments)]
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    return done.stdout + done.stderr

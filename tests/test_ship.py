@@ -1,4 +1,4 @@
-"""docs/ship.md does what it says: its files are a package, and its Python uses it."""
+"""docs/how-to/shipping.md does what it says: its files are a package, and its Python uses it."""
 
 import os
 import re
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def blocks():
     """(language, text) of each, in order."""
-    text = (ROOT / "docs/ship.md").read_text()
+    text = (ROOT / "docs/how-to/shipping.md").read_text()
     return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -73,6 +73,6 @@ def test_the_table_of_keys_is_whole():
 
     from cupola.build import Kernels
 
-    text = (ROOT / "docs/ship.md").read_text()
+    text = (ROOT / "docs/how-to/shipping.md").read_text()
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert [field.name for field in fields(Kernels)] == listed

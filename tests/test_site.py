@@ -13,7 +13,9 @@ import pytest
 import cupola
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 PAGES = ROOT / "build" / "docs" / "html"
+SECTIONS = {"start", "concepts", "tutorials", "how-to", "migrate", "reference", "internals"}
 EVERYWHERE = {"genindex.html", "search.html", "py-modindex.html"}
 
 
@@ -33,11 +35,42 @@ def site():
     }
 
 
-def test_each_guide_is_a_page_that_the_first_one_leads_to(site):
-    guides = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
-    assert {f"{guide}.html" for guide in guides} <= set(site)
-    missing = [guide for guide in guides if f'href="{guide}.html"' not in site["index.html"]]
-    assert not missing
+def test_each_document_is_a_page(site):
+    documents = {path.relative_to(DOCS).with_suffix("") for path in DOCS.rglob("*.md")}
+    assert {f"{path.as_posix()}.html" for path in documents} <= set(site)
+
+
+def test_each_page_is_linked_from_the_first_one(site):
+    """The first page leads to each section, and the first page of a section to all of its pages."""
+    index = linked(site, "index.html")
+    sections = {path.name for path in DOCS.iterdir() if path.is_dir()}
+    assert sections == SECTIONS
+    alone = {f"{path.stem}.html" for path in DOCS.glob("*.md")} - {"index.html"}
+    assert {f"{section}/index.html" for section in sections} | alone <= index
+    for section in sections:
+        pages = {name for name in site if name.startswith(f"{section}/")}
+        first = f"{section}/index.html"
+        missing = pages - linked(site, first) - {first}
+        assert not missing, f"{first} does not lead to {missing}"
+
+
+def linked(site, name):
+    """Pages that the text of a page links to; the navigation beside it does not count."""
+    article = re.search(r"<article.*?</article>", site[name], re.DOTALL)[0]
+    folder = os.path.dirname(name)
+    found = re.findall(r'href="([^"#]+)', article)
+    return {os.path.normpath(os.path.join(folder, link)) for link in found}
+
+
+def test_links_between_files_lead_somewhere():
+    """Those of Markdown files outside of the site, and from the site to the tree."""
+    for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").rglob("*.md")]:
+        text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"`[^`\n]+`(?!\])", "", text)
+        for target in re.findall(r"(?<!\\)\]\(([^()\s]+)\)", text):
+            parts = urlsplit(target)
+            if not parts.scheme and parts.path:
+                assert (path.parent / unquote(parts.path)).exists(), f"{path}: {target}"
 
 
 def test_links_lead_somewhere(site):
@@ -65,6 +98,23 @@ def test_the_reference_has_every_public_name(site):
     names = set(cupola.__all__) - {"__version__"}
     places = ("", "exceptions.", "kernels.", "paths.")
     assert not {n for n in names if not {f"cupola.{place}{n}" for place in places} & documented}
+
+
+def test_the_reference_of_c_has_every_function(site):
+    declared = set()
+    for path in (ROOT / "csrc/include/cupola").glob("*.h"):
+        declared |= set(
+            re.findall(r"^CUPOLA_API[^;]*?(cupola_\w+)\(", path.read_text(), re.MULTILINE)
+        )
+    text = html.unescape(re.sub(r"<[^>]+>", "", site["reference/c.html"]))
+    shown = set(re.findall(r"cupola_\w+", text))
+    assert len(declared) > 150 and declared <= shown
+    # Each belongs to a family of the table.
+    page = (DOCS / "reference/c.md").read_text()
+    names = re.findall(r"`(cupola_\w+)(\.\.\.)?`", page[: page.index("## Versions")])
+    for name in declared:
+        found = [n for n, more in names if name == n or (more and name.startswith(n))]
+        assert found or name.endswith("_async"), name
 
 
 def test_signatures_are_those_of_the_declarations(site):

@@ -646,7 +646,7 @@ cdef class Array(Reductions):
 
         The work is queued on the current stream of the arrays' device. Types of results, shapes
         and, where those are exactly defined, bits are NumPy's; functions are within a few units of
-        the last place. docs/arrays.md has the list, and what is refused.
+        the last place. docs/how-to/arrays.md has the list, and what is refused.
         """
         return call_ufunc(ufunc, method, inputs, options)
 
