@@ -22,6 +22,8 @@ version = release = re.search(
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = f"cupola {release}"
+html_static_path = ["_static"]
+html_css_files = ["narrow.css"]
 exclude_patterns: list[str] = []
 myst_heading_anchors = 3
 napoleon_google_docstring = False

@@ -62,6 +62,18 @@ def test_the_pages_that_other_tests_run_are_there():
         assert name in (documents.ROOT / "tests" / test).read_text(), f"{test} does not read {page}"
 
 
+@pytest.mark.parametrize(
+    "page", sorted((documents.DOCS / "internals").glob("*.md")), ids=lambda p: p.stem
+)
+def test_each_subsystem_has_a_diagram(page):
+    name = page.relative_to(documents.ROOT).as_posix()
+    pictures = re.findall(r"^!\[.+\]\(\S+\)$", page.read_text(), re.MULTILINE)
+    diagrams = [b.text for b in documents.blocks(name) if b.language == "text"]
+    assert pictures or diagrams
+    wide = [line for text in diagrams for line in text.splitlines() if len(line) > 90]
+    assert not wide, "wider than the site"
+
+
 def require_compilers(page):
     text = (documents.ROOT / page).read_text()
     if re.search(r"cupola\.compile\(|cupola\.load\(\"\w+\.cu\"|cupola compile", text):
