@@ -26,7 +26,7 @@ FENCE = re.compile(
 )
 NO_CODE = {"", "text"}
 FILES = {"c", "cmake", "cpp", "cuda", "cython", "toml", "yaml"}
-PEERS = {"ctypes", "cuda.core", "cupy", "numba", "pycuda", "torch"}
+PEERS = {"ctypes", "cuda.core", "cupy", "numba", "pycuda"}
 NAMED = re.compile(r"(?:#|//|/\*) ([\w./-]+\.\w+)(?= |\n)")
 OPEN = "<!-- not run"
 
