@@ -102,7 +102,7 @@ def environment(tools: Path, **more: str) -> dict[str, str]:
 
 
 def shell(commands: str, folder: Path, variables: dict[str, str]) -> str:
-    """What the commands print; the first that fails is an error."""
+    """Run the commands, and return their output; the first that fails is an error."""
     done = subprocess.run(
         ["bash", "-euc", commands],
         cwd=folder,

@@ -15,7 +15,7 @@ from cupola import paths
 
 @pytest.fixture
 def environment(tmp_path):
-    # What the second block sets with `export` holds for those that follow.
+    # The second block sets this with `export`; the blocks that follow need it, too.
     more = {"PKG_CONFIG_PATH": paths.cmake_dir(), "CUPOLA_PYTHON": sys.executable}
     return documents.environment(tmp_path / "tools", **more)
 

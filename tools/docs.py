@@ -1,7 +1,7 @@
 # tools/docs.py - the documentation as a site: build/docs/html/index.html; `make docs`.
 """Sphinx over docs/, with every warning an error.
 
-What Sphinx needs (the extra ``docs`` of pyproject.toml) goes to build/docs/requirements, apart from
+Sphinx and its themes (the extra ``docs`` of pyproject.toml) go to build/docs/requirements, apart from
 the environment, once.
 """
 
