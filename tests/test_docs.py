@@ -89,6 +89,7 @@ def nvrtc():
         pytest.skip(" ".join(str(error).split()))
 
 
+@pytest.mark.filterwarnings("error::DeprecationWarning")  # of cupola's old names
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks(driver, page, tmp_path, monkeypatch):
     require_compilers(page)
