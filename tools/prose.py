@@ -23,6 +23,7 @@ MOST_WORDS = 35
 FOLDERS = [
     "CONTRIBUTING.md",
     "README.md",
+    "csrc/cpu/api",
     "csrc/image",
     "csrc/kernels",
     "csrc/nvrtc",

@@ -53,13 +53,13 @@ CUPOLA_ALIAS(cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2);
 CUPOLA_API CUresult cuArrayDestroy(CUarray handle) {
     return entry([&] {
         const auto array = Driver::get().arrays.get(handle);
-        // A level goes with its array, which is the one to destroy.
+        // A level belongs to its mipmapped array, which must be destroyed instead.
         if (!array->level()) Driver::get().arrays.remove(handle);
         return CUDA_SUCCESS;
     });
 }
 
-// Only arrays whose memory is mapped later have requirements; there are none here.
+// Only deferred-mapping arrays have memory requirements, and this device has none.
 CUPOLA_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* out,
                                                  CUarray handle, CUdevice device) {
     return entry([&] {
@@ -70,7 +70,7 @@ CUPOLA_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS*
     });
 }
 
-// There are neither sparse arrays here nor ones of several planes.
+// This device has neither sparse nor multi-planar arrays.
 CUPOLA_API CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* out, CUarray handle) {
     return entry([&] {
         require(out);

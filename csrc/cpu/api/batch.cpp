@@ -1,5 +1,5 @@
-// csrc/cpu/api/batch.cpp - cu* entry points: several copies or prefetches by one call, and pools of
-// a place.
+// csrc/cpu/api/batch.cpp - cu* entry points: batched copies and prefetches, and pools of a
+// location.
 #include <vector>
 
 #include "cpu/context.hpp"
@@ -15,14 +15,14 @@ using namespace cupola::cpu;
 
 namespace {
 
-// Each copy has the attributes of the last index that is not beyond it; they are hints here, save
-// that they have to be such.
+// A copy uses the attributes of the last index that is not larger than its own. Attributes are
+// checked but have no effect.
 CUresult copies(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
                 CUmemcpyAttributes* attributes, size_t* places, size_t kinds, size_t* failed,
                 CUstream handle) {
     return entry([&] {
         if (failed) *failed = SIZE_MAX;
-        require(handle && handle != CU_STREAM_LEGACY);  // of no default stream, as documented
+        require(handle && handle != CU_STREAM_LEGACY);  // no default stream, as documented
         require(to && from && sizes && count > 0 && attributes && places && kinds > 0 &&
                 kinds <= count && places[0] == 0);
         for (size_t i = 0; i < kinds; ++i) {

@@ -1,4 +1,4 @@
-// csrc/cpu/api/capture.cpp - cu* entry points: capturing what is put on streams into graphs.
+// csrc/cpu/api/capture.cpp - cu* entry points: stream capture.
 #include "cpu/capture.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
 
-// cuda.h names the newest of these by the plain name.
+// cuda.h maps the plain name to the newest version.
 #undef cuStreamBeginCapture
 #undef cuStreamGetCaptureInfo
 #undef cuStreamUpdateCaptureDependencies
@@ -91,7 +91,7 @@ CUPOLA_API CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
         const auto made = Capture::end(*Stream::from(stream));
         if (graph) {
             *graph = made->handle();
-        } else {  // nobody wants it
+        } else {  // the caller wants no result
             std::lock_guard lock(Graph::mutex());
             made->forget();
         }

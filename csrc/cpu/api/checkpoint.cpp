@@ -1,5 +1,5 @@
-// csrc/cpu/api/checkpoint.cpp - cu* entry points: the state of a process for checkpoints, which
-// this driver does not make.
+// csrc/cpu/api/checkpoint.cpp - cu* entry points: checkpoints of a process, which this driver does
+// not support.
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,8 +9,7 @@ using namespace cupola::cpu;
 
 namespace {
 
-// These are calls about a process. The calling one need not have called cuInit, unless it asks
-// about itself.
+// These calls concern a process. The caller needs cuInit only if it names itself.
 template <class Body>
 CUresult about(int pid, Body&& body) {
     return guarded([&] {
@@ -22,7 +21,7 @@ CUresult about(int pid, Body&& body) {
 }
 
 CUresult not_supported() { return CUDA_ERROR_NOT_SUPPORTED; }
-// A process that can't be locked is running.
+// A process cannot be locked here, so its state is running.
 CUresult is_running() { return CUDA_ERROR_ILLEGAL_STATE; }
 
 }  // namespace

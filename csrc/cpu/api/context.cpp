@@ -37,7 +37,7 @@ CUPOLA_API CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdev
 }
 CUPOLA_ALIAS(cuCtxCreate, cuCtxCreate_v2);
 
-// Execution affinity would restrict a context to some multiprocessors.
+// Execution affinity, which restricts a context to some multiprocessors, is not supported.
 CUPOLA_API CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int count,
                                    unsigned int flags, CUdevice device) {
     if (affinity || count) return entry([] { return CUDA_ERROR_NOT_SUPPORTED; });
@@ -149,7 +149,7 @@ CUPOLA_API CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version)
     return entry([&] {
         require(version);
         Context::from(context);
-        *version = 3020;  // the last change of what a context is, as NVIDIA's driver says too
+        *version = 3020;  // the same constant as in NVIDIA's driver
         return CUDA_SUCCESS;
     });
 }
@@ -162,7 +162,7 @@ CUPOLA_API CUresult cuCtxSynchronize(void) { return cuCtxSynchronize_v2(nullptr)
 
 namespace {
 
-// Which there are, as the H200's driver answers.
+// The limits that exist, as on an H200.
 void check_limit(CUlimit limit) {
     require(limit >= 0 && limit < CU_LIMIT_MAX);
     require(limit != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH && limit != 9, CUDA_ERROR_UNSUPPORTED_LIMIT);
@@ -183,18 +183,18 @@ CUPOLA_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     return entry([&] {
         check_limit(limit);
         const auto& context = Context::usable();
-        // Graphics' limits can only be asked for. Of the L2 cache there is nothing to set aside.
+        // Graphics limits are read-only. There is no L2 cache to reserve.
         require(limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_ERROR_NOT_PERMITTED);
-        // Device code has the heap's memory by now.
+        // The heap is already allocated.
         require(limit != CU_LIMIT_MALLOC_HEAP_SIZE || !context->heap().made());
-        // As much as a thread of any device may have.
+        // The limit of every device.
         require(limit != CU_LIMIT_STACK_SIZE || value <= 512 << 10);
         if (limit != CU_LIMIT_PERSISTING_L2_CACHE_SIZE) context->set_limit(limit, value);
         return CUDA_SUCCESS;
     });
 }
 
-// Caches and banks are the processor's own; the wishes are kept and given back.
+// The settings of caches and banks have no effect; they are stored and returned.
 
 CUPOLA_API CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
     return entry([&] {
@@ -220,7 +220,7 @@ CUPOLA_API CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
     });
 }
 
-// As on devices since 3.7 the bank size cannot be changed; the wish is accepted.
+// As on devices since 3.7, the bank size is fixed; the setting is accepted and ignored.
 CUPOLA_API CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     return entry([&] {
         require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&

@@ -1,5 +1,5 @@
-// csrc/cpu/api/context_work.cpp - cu* entry points: use counts of contexts, their share of the
-// device, events of all their work.
+// csrc/cpu/api/context_work.cpp - cu* entry points: attach counts of contexts, their device
+// resources, and events of all their work.
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -8,7 +8,7 @@
 
 using namespace cupola::cpu;
 
-// Each attach is one more detach until the context ends; the one that made it is the first.
+// The context ends after one detach for its creation and one for each attach.
 CUPOLA_API CUresult cuCtxAttach(CUcontext* out, unsigned int flags) {
     return entry([&] {
         require(out && flags == 0);
@@ -31,7 +31,7 @@ CUPOLA_API CUresult cuCtxDetach(CUcontext handle) {
     });
 }
 
-// A context has all of its device's multiprocessors.
+// A context has all multiprocessors of its device.
 
 CUPOLA_API CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType,
                                                    CUdevice device) {
@@ -55,7 +55,7 @@ CUPOLA_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam* out, CUexecAffinit
     });
 }
 
-// Recorded on a stream that comes after all work of all others.
+// Recorded in a stream that waits for all work of all other streams.
 CUPOLA_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
     return entry([&] {
         const auto what = Event::from(event);
@@ -76,7 +76,7 @@ CUPOLA_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
     });
 }
 
-// A stream of its own waits for the event, and all others for that.
+// A new stream waits for the event, and all other streams wait for that stream.
 CUPOLA_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent event) {
     return entry([&] {
         const auto what = Event::from(event);
@@ -87,7 +87,7 @@ CUPOLA_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent event) {
         const auto gate =
             std::make_shared<Stream>(context, CU_STREAM_NON_BLOCKING, 0, Stream::Kind::created);
         auto wait = what->wait_operation(*gate);
-        if (!wait) return CUDA_SUCCESS;  // it is done
+        if (!wait) return CUDA_SUCCESS;  // the event is already done
         const auto ticket = gate->submit(std::move(wait));
         context->begin_behind({gate, ticket});
         return CUDA_SUCCESS;

@@ -27,11 +27,11 @@ CUresult between_devices(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstrea
     });
 }
 
-// Contexts of a peer copy say where the memory is, which its address says already.
+// The contexts of a peer copy are checked only: an address already identifies its memory.
 CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
               size_t bytes, CUstream stream, bool wait) {
     return entry([&] {
-        Context::from(to_context);  // null is the current one
+        Context::from(to_context);  // null means the current context
         Context::from(from_context);
         return copy(Space::device, to, Space::device, from, bytes, *Stream::from(stream), wait);
     });
@@ -39,7 +39,7 @@ CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext 
 
 }  // namespace
 
-// ---- synchronous --------------------------------------------------------------------------
+// Synchronous copies.
 
 CUPOLA_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
     return linear(Space::unified, to, Space::unified, from, bytes, CU_STREAM_LEGACY, true);
@@ -64,8 +64,8 @@ CUPOLA_API CUresult cuMemcpyDtoH_v2_ptds(void* to, CUdeviceptr from, size_t byte
     return linear(Space::host, integer(to), Space::device, from, bytes, CU_STREAM_PER_THREAD, true);
 }
 
-// Between device memory the host does not wait, as on hardware. Page-locked and managed memory has
-// device addresses, too.
+// As on hardware, the host does not wait for a copy between device memory. Page-locked and managed
+// memory also has device addresses.
 CUPOLA_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
     return between_devices(to, from, bytes, CU_STREAM_LEGACY);
 }
@@ -83,7 +83,7 @@ CUPOLA_API CUresult cuMemcpyPeer_ptds(CUdeviceptr to, CUcontext to_context, CUde
     return peer(to, to_context, from, from_context, bytes, CU_STREAM_PER_THREAD, true);
 }
 
-// ---- asynchronous -------------------------------------------------------------------------
+// Asynchronous copies.
 
 CUPOLA_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     return linear(Space::unified, to, Space::unified, from, bytes, stream, false);

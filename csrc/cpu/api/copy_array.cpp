@@ -13,7 +13,7 @@ Side host(const void* pointer) {
 }
 Side device(CUdeviceptr pointer) { return {Side::Space::device, pointer, 0, 0, nullptr}; }
 
-// Bytes of an array's first row.
+// A range of bytes in an array's first row.
 Side array(CUarray handle, size_t offset, size_t bytes) {
     const auto array = Array::from(handle);
     const std::uint64_t row = array->texels().row;

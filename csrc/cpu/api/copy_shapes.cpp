@@ -1,4 +1,4 @@
-// csrc/cpu/api/copy_shapes.cpp - cu* entry points: copies of rectangles and boxes.
+// csrc/cpu/api/copy_shapes.cpp - cu* entry points: 2-D and 3-D copies.
 #include "cpu/array.hpp"
 #include "cpu/context.hpp"
 #include "cpu/copy.hpp"
@@ -11,7 +11,7 @@ using namespace cupola::cpu;
 
 namespace {
 
-// Where a rectangle or box lies in one side's memory.
+// The position of a 2-D or 3-D region in the memory of one side.
 struct Place {
     CUmemorytype type;
     const void* host;
@@ -20,7 +20,7 @@ struct Place {
     CUarray array;
 };
 
-// A box of an array, which knows its own pitch.
+// A region of an array, which has its own pitch.
 Side array_side(const Place& place, const Copy& extent) {
     const auto array = Array::from(place.array);
     const Texels& texels = array->texels();
@@ -51,7 +51,7 @@ Side side(const Place& place, const Copy& extent) {
         default:
             fail(CUDA_ERROR_INVALID_VALUE);
     }
-    // Pitch and height of 0 are for one row and one slice.
+    // A pitch or height of 0 is valid for one row or one slice.
     side.pitch = place.pitch ? place.pitch : place.x + extent.width;
     const std::size_t height = place.height ? place.height : place.y + extent.height;
     require(place.pitch >= place.x + extent.width || (!place.pitch && extent.height == 1));
@@ -66,7 +66,7 @@ Side side(const Place& place, const Copy& extent) {
     return side;
 }
 
-// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these fields alike.
+// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER have the same names for these fields.
 template <class Box>
 Place destination(const Box& it) {
     return {it.dstMemoryType, it.dstHost,  it.dstDevice, it.dstXInBytes, it.dstY,
@@ -89,13 +89,13 @@ CUresult run(Copy copy, const Place& to, const Place& from, CUstream stream, boo
     return cupola::cpu::copy(copy, *on, wait);
 }
 
-// Bytes of a texel of an array, nothing of memory.
+// The size of an array's texel; nothing for linear memory.
 std::size_t element_of(const CUmemcpy3DOperand& it) {
     return it.type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? Array::from(it.op.array.array)->format().size()
                                                    : 0;
 }
 
-// Lengths are in elements; those of memory are packed where they are zero.
+// Lengths are in elements. For linear memory, 0 means that rows or slices are contiguous.
 Place operand_place(const CUmemcpy3DOperand& it, std::size_t element, const CUextent3D& extent) {
     const auto bytes = [&](std::size_t elements) {
         std::size_t product = 0;
@@ -118,7 +118,7 @@ CUresult batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* list, size_t* failed,
                unsigned long long flags, CUstream handle) {
     return entry([&] {
         if (failed) *failed = SIZE_MAX;
-        require(handle && handle != CU_STREAM_LEGACY);  // of no default stream, as documented
+        require(handle && handle != CU_STREAM_LEGACY);  // no default stream, as documented
         require(count > 0 && list && flags == 0);
         for (size_t n = 0; n < count; ++n) {
             const CUDA_MEMCPY3D_BATCH_OP& it = list[n];

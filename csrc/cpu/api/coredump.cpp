@@ -1,5 +1,5 @@
-// csrc/cpu/api/coredump.cpp - cu* entry points: settings of core dumps. No dump is written here, so
-// none can be switched on.
+// csrc/cpu/api/coredump.cpp - cu* entry points: settings of core dumps. This driver writes no dump,
+// so dumps cannot be enabled.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -12,7 +12,7 @@ using namespace cupola::cpu;
 
 namespace {
 
-constexpr std::size_t room = 1024;  // of a path, with its NUL
+constexpr std::size_t room = 1024;  // bytes of a path with its NUL
 
 struct DumpSettings {
     std::map<int, bool> flags{{CU_COREDUMP_ENABLE_ON_EXCEPTION, false},
@@ -30,18 +30,18 @@ DumpSettings& of_process() {
     return *made;
 }
 
-// A context has what the process had when it was first asked about.
+// A context copies the settings of the process at its first use.
 DumpSettings& of_context(const Context& context) {
     static auto* const made = new std::map<std::uint64_t, DumpSettings>;
     return made->emplace(context.id(), of_process()).first->second;
 }
 
-// What a context of its own can't have.
+// Settings that a context cannot override.
 bool is_of_process(CUcoredumpSettings attribute) {
     return attribute == CU_COREDUMP_ENABLE_USER_TRIGGER || attribute == CU_COREDUMP_PIPE;
 }
 
-// An attribute's bytes; `store` says whether they are written or read.
+// Writes (`store`) or reads the bytes of an attribute.
 template <class T>
 void scalar(T& mine, void* theirs, std::size_t* size, bool store) {
     if (!theirs && !store) {
@@ -100,7 +100,7 @@ CUresult local(Access access, CUcoredumpSettings attribute, void* value, std::si
     });
 }
 
-// These need no cuInit.
+// These work without cuInit.
 CUresult global(Access access, CUcoredumpSettings attribute, void* value, std::size_t* size) {
     return guarded([&] {
         require(size);

@@ -38,7 +38,7 @@ CUPOLA_API int cupola_cpu_describe(int ordinal, cupola_cpu_description* descript
             describe(driver.device(ordinal), driver.settings.devices, *description);
             return CUDA_SUCCESS;
         }
-        // What cuInit would take, read again each time: the environment may change until then.
+        // The settings that cuInit would use, read at each call: the environment may still change.
         static std::mutex* const mutex = new std::mutex;
         std::lock_guard lock(*mutex);
         Settings settings;

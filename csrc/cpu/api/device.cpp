@@ -56,7 +56,7 @@ CUPOLA_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 CUPOLA_API CUresult cuDeviceGetLuid(char*, unsigned int*, CUdevice device) {
     return entry([&] {
         Driver::get().device(device);
-        return CUDA_ERROR_NOT_SUPPORTED;  // locally unique identifiers are a thing of Windows
+        return CUDA_ERROR_NOT_SUPPORTED;  // locally unique identifiers exist only on Windows
     });
 }
 
@@ -118,7 +118,7 @@ CUPOLA_API CUresult cuDeviceGetPCIBusId(char* id, int room, CUdevice device) {
     return entry([&] { return copy_text(Driver::get().device(device).pci_bus_id(), id, room); });
 }
 
-// Accepts what cuDeviceGetPCIBusId gives, in either case, also without ".function".
+// Accepts the text of cuDeviceGetPCIBusId in upper or lower case, also without ".function".
 CUPOLA_API CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* id) {
     return entry([&] {
         require(ordinal && id);
@@ -170,13 +170,13 @@ CUPOLA_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute at
 }
 
 namespace {
-// Of pools a device that is not there is a wrong value.
+// For pools, a device that does not exist is INVALID_VALUE.
 void require_device(CUdevice device) {
     require(device >= 0 && static_cast<std::size_t>(device) < Driver::get().devices.size());
 }
 }  // namespace
 
-// ---- pools of a device --------------------------------------------------------------------
+// Pools of a device.
 
 CUPOLA_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
     return entry([&] {
@@ -206,7 +206,7 @@ CUPOLA_API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
     });
 }
 
-// ---- the primary context ------------------------------------------------------------------
+// The primary context.
 
 CUPOLA_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return entry([&] {

@@ -23,13 +23,13 @@ int cupola::cpu::absent() {
     return entry([] { return CUDA_ERROR_NOT_SUPPORTED; });
 }
 
-// ---- cupola's own exports -------------------------------------------------------------------
+// Exports of cupola.
 
-// By this the runtime recognises the CPU device. The text is for people.
+// The runtime recognises the CPU device by this symbol. The text is for users.
 CUPOLA_API const char* cupola_cpu_device(void) { return "cupola CPU device, CUDA driver API 13.0"; }
 
-// One line on the last kernel fault of the process; empty where there was none. Valid until the
-// calling thread asks again.
+// One line about the last kernel fault of the process; empty if there was none. Valid until the
+// calling thread's next call.
 CUPOLA_API const char* cupola_cpu_last_fault(void) {
     thread_local std::string text;
     if (Driver::state() != CUDA_SUCCESS) return "";
@@ -37,16 +37,16 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
     return text.c_str();
 }
 
-// What was wrong with the PTX that the calling thread was last refused, also where the call has no
-// log to write to: cuModuleGetFunction of a kernel that is read when it is asked for. Empty where
-// there was none; valid until the thread is refused once more.
+// The calling thread's last error in PTX; empty if there was none. It also covers calls without a
+// log, such as cuModuleGetFunction of a lazily parsed kernel. Valid until the thread's next such
+// error.
 CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().c_str(); }
 
-// How many different findings CUPOLA_CPU_CHECK has led to so far.
+// The number of different findings of CUPOLA_CPU_CHECK so far.
 CUPOLA_API unsigned long long cupola_cpu_findings(void) { return watch::findings(); }
 
-// How a kernel's launches run from now on: "compiled", "interpreted", or why there is no machine
-// code of it. Valid until the calling thread asks again; nullptr where that is no function.
+// How a kernel's next launches run: "compiled", "interpreted", or the reason why it has no machine
+// code. Valid until the calling thread's next call; nullptr if it is not a function.
 CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
@@ -56,7 +56,7 @@ CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
 }
 
-// The C++ that a kernel is compiled from, behind the instructions' semantics. As above.
+// The generated C++ of a kernel, without the semantics of the instructions. Valid as above.
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
@@ -66,9 +66,9 @@ CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
 }
 
-// Has machine code made ahead of time of kernels, for one level of this kind of processor
-// ("x86-64-v3"): a library, which is to be named STEM.LEVEL.so. `without` gets a line for each
-// kernel that is left out, and why; or why there is no library. Valid until the thread asks again.
+// Compiles kernels ahead of time into a library for one level of this processor ("x86-64-v3"). The
+// caller must name it STEM.LEVEL.so. `without` receives a line with the reason for each kernel that
+// is left out, or for the missing library. Valid until the thread's next call.
 CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t count,
                                           const char* level, const char* library,
                                           const char** without) {
@@ -89,8 +89,9 @@ CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t co
     });
 }
 
-// Has kernels that are asked for from now on taken from STEM.LEVEL.so, where that is there for this
-// processor and was made of just them. Returns why a library that is there is not loaded, or "".
+// Kernels loaded after this call use STEM.LEVEL.so, if it exists for this processor and was
+// compiled from the same kernels. Returns the reason if a library exists but is not loaded,
+// otherwise "".
 CUPOLA_API const char* cupola_cpu_add_ahead(const char* stem) {
     thread_local std::string text;
     const CUresult added = result_of([&] {
@@ -100,13 +101,13 @@ CUPOLA_API const char* cupola_cpu_add_ahead(const char* stem) {
     return added == CUDA_SUCCESS ? text.c_str() : "no memory for a list of libraries";
 }
 
-// ---- cu* --------------------------------------------------------------------------------------
+// Entry points of CUDA.
 
 CUPOLA_API CUresult cuInit(unsigned int flags) {
     return guarded([&] { return Driver::initialize(flags); });
 }
 
-// These need no cuInit, and serve in a forked child too.
+// These work without cuInit and in a forked child.
 
 CUPOLA_API CUresult cuDriverGetVersion(int* version) {
     if (!version) return CUDA_ERROR_INVALID_VALUE;
@@ -131,7 +132,7 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
     constexpr cuuint64_t known =
         CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     if (!name || !function || (flags & ~known)) return CUDA_ERROR_INVALID_VALUE;
-    // Of a version that is not written yet nothing can be promised.
+    // A version newer than this driver is an error.
     if (version > driver_version) return CUDA_ERROR_INVALID_VALUE;
     const Symbol symbol =
         find_symbol(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
@@ -141,8 +142,8 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
                   : symbol.newer  ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     }
-    // A null function and the status say that there is none; the call itself succeeds, as by
-    // NVIDIA's driver (580). Only the first form, which has no status, returns NOT_FOUND.
+    // If the symbol is missing, the function is null, the status says so, and the call succeeds, as
+    // in NVIDIA's driver (580). Only the first form, which has no status, returns NOT_FOUND.
     return CUDA_SUCCESS;
 }
 
@@ -152,15 +153,15 @@ CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int vers
     return result == CUDA_SUCCESS && !*function ? CUDA_ERROR_NOT_FOUND : result;
 }
 
-// NVIDIA's own libraries ask for tables of functions that are documented nowhere. NVRTC calls this
-// without a look whether it is there, and goes on without the table.
+// NVIDIA's libraries request undocumented tables of functions. NVRTC calls this function without a
+// check that it exists, and works without the table.
 CUPOLA_API CUresult cuGetExportTable(const void** table, const CUuuid* id) {
     if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
     *table = nullptr;
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-// There is no profiler to start: as on a machine where none is attached.
+// No profiler exists, so these calls succeed as if none were attached.
 CUPOLA_API CUresult cuProfilerStart(void) {
     return entry([] {
         Context::usable();

@@ -1,5 +1,5 @@
-// csrc/cpu/api/fill.cpp - cu* entry points: fills. A synchronous one waits where the host can read
-// the memory, as NVIDIA's driver does.
+// csrc/cpu/api/fill.cpp - cu* entry points: fills. As in NVIDIA's driver, a synchronous fill waits
+// if the host can read the memory.
 #include "cpu/copy.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"

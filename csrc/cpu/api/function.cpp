@@ -62,7 +62,7 @@ CUPOLA_API CUresult cuFuncLoad(CUfunction function) {
     });
 }
 
-// Preferences about caches and banks: checked, and without effect on a processor's own.
+// Preferences for caches and banks are checked and have no effect.
 
 CUPOLA_API CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
     return entry([&] {

@@ -11,7 +11,7 @@
 #include "cpu/module.hpp"
 #include "cpu/stream.hpp"
 
-// cuda.h names the newest of these by the plain name.
+// cuda.h maps the plain name to the newest version.
 #undef cuGraphInstantiate
 #undef cuGraphExecUpdate
 #undef cuGraphGetEdges
@@ -31,8 +31,8 @@ std::shared_ptr<GraphExec> exec_of(CUgraphExec handle) {
     return Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
-// As the functions that list nodes do it: without `out` the number; else as many as fit, and null
-// beyond them.
+// The convention of functions that list nodes: without `out` they return the number, otherwise as
+// many as fit, followed by nulls.
 template <class Nodes>
 void list(const Nodes& nodes, CUgraphNode* out, size_t* count) {
     require(count);
@@ -80,7 +80,7 @@ CUresult change_edges(CUgraph handle, const CUgraphNode* from, const CUgraphNode
     });
 }
 
-// It allocates on the device, which captures forbid.
+// The call allocates on the device, which a capture forbids.
 template <class Body>
 CUresult made_ready(Body&& body) {
     const CUresult code = entry([] {
@@ -142,7 +142,7 @@ CUPOLA_API CUresult cuGraphCreate(CUgraph* graph, unsigned int flags) {
 CUPOLA_API CUresult cuGraphDestroy(CUgraph handle) {
     return locked([&] {
         const auto graph = graph_of(handle);
-        require(graph->owner == nullptr);  // a child graph goes with its node
+        require(graph->owner == nullptr);  // a child graph belongs to its node
         graph->forget();
     });
 }
@@ -152,7 +152,7 @@ CUPOLA_API CUresult cuGraphClone(CUgraph* out, CUgraph graph) {
         require(out);
         const auto whole = graph_of(graph);
         require(!whole->has_conditions(), CUDA_ERROR_NOT_SUPPORTED);
-        // Memory that a graph allocates is at one address, and one graph's.
+        // Memory nodes have a fixed address, so they cannot be cloned.
         for (const auto& node : whole->nodes())
             require(!std::holds_alternative<AllocateNode>(node->work) &&
                         !std::holds_alternative<FreeNode>(node->work),
@@ -259,12 +259,12 @@ CUPOLA_API CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsign
     });
 }
 
-// ---- ready to launch ------------------------------------------------------------------------
+// Executable graphs.
 
 CUPOLA_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
                                                 unsigned long long flags) {
     return made_ready([&] {
-        require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD));  // there is no stream for it
+        require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD));  // an upload needs a stream
         instantiate(exec, graph, flags);
     });
 }
@@ -305,7 +305,7 @@ CUPOLA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
     return entry([&] {
         const auto exec = exec_of(handle);
         const auto stream = Stream::from(on);
-        // What is ready to launch can't be a part of another graph: its graph can.
+        // An executable graph cannot be a child of another graph.
         Capture::forbid(*stream);
         std::lock_guard lock(exec->mutex);
         exec->launch(*stream);
@@ -316,7 +316,7 @@ CUPOLA_API CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
     return cuGraphLaunch(exec, Stream::per_thread(stream));
 }
 
-// There is nothing to send to the device before it is launched.
+// An upload has nothing to do on this device.
 CUPOLA_API CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
     return entry([&] {
         exec_of(exec);

@@ -1,4 +1,4 @@
-// csrc/cpu/api/graph.hpp - what entry points about graphs and their nodes have in common.
+// csrc/cpu/api/graph.hpp - helpers of the entry points for graphs and their nodes.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ inline std::shared_ptr<Node> node_of(CUgraphNode handle) {
     return Driver::get().nodes.get(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
-// An entry point that looks at graphs, which have one lock.
+// An entry point that holds the lock of all graphs.
 template <class Body>
 CUresult locked(Body&& body) {
     return entry([&] {
@@ -25,7 +25,7 @@ CUresult locked(Body&& body) {
     });
 }
 
-// ---- nodes: `make` gives the work, also from the one before ------------------------------------
+// Nodes: `make` returns the work, given the node's current work.
 
 template <class T>
 T& work_of(Node& node) {

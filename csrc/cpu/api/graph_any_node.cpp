@@ -1,5 +1,5 @@
-// csrc/cpu/api/graph_any_node.cpp - cu* entry points: nodes of any kind by one structure, which
-// nodes of a ready graph are enabled, and attributes of kernels' nodes.
+// csrc/cpu/api/graph_any_node.cpp - cu* entry points: generic node parameters, enabled nodes of an
+// executable graph, and attributes of kernel nodes.
 #include "cpu/api/graph.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "cpu/driver.hpp"
 #include "cpu/launch.hpp"
 
-// cuda.h names the newest of these by the plain name.
+// cuda.h maps the plain name to the newest version.
 #undef cuGraphAddNode
 #undef cuGraphKernelNodeGetAttribute
 #undef cuGraphKernelNodeSetAttribute
@@ -23,14 +23,15 @@ CUresult check(const CUgraphNodeParams* it) {
     return clean ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// The structures of one kind begin alike, whichever version: theirs is what the older calls take.
+// All versions of a node's structure have the same first fields, which the older calls use.
 template <class Older, class Newer>
 const Older* older(const Newer& newer) {
     static_assert(sizeof(Older) <= sizeof(Newer));
     return reinterpret_cast<const Older*>(&newer);
 }
 
-// Attributes that say how a kernel is launched are its node's shape; the others, hints, are kept.
+// Attributes of the launch shape change the node's shape. Other attributes are stored without
+// effect.
 void put_attribute(KernelCall& call, CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
     CUlaunchConfig config{};
     config.gridDimX = call.shape.grid.x;
@@ -85,7 +86,7 @@ CUlaunchAttributeValue attribute_of(const KernelCall& call, CUlaunchAttributeID 
     return value;
 }
 
-// A node of those that may be skipped.
+// A node of a kind that can be disabled.
 Node& switchable(GraphExec& exec, CUgraphNode handle) {
     Node& node = exec.node(handle);
     require(node.type() == CU_GRAPH_NODE_TYPE_KERNEL || node.type() == CU_GRAPH_NODE_TYPE_MEMCPY ||
@@ -93,7 +94,7 @@ Node& switchable(GraphExec& exec, CUgraphNode handle) {
     return node;
 }
 
-// The bodies are graphs that the node has, empty at first.
+// The node owns its bodies, which are empty at first.
 CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
                          CUDA_CONDITIONAL_NODE_PARAMS& it) {
     return add_node(node, graph, before, count, [&](Graph& to) {
@@ -102,7 +103,7 @@ CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* be
                                                                     : ~0u;
         require(it.type >= CU_GRAPH_COND_TYPE_IF && it.type <= CU_GRAPH_COND_TYPE_SWITCH);
         require(it.size > 0 && it.size <= most);
-        // The handle may be of any graph that this one is in, or that is in it.
+        // The handle may belong to any graph that contains this one or is inside it.
         const auto conditions = to.outermost().all_conditions();
         const auto found =
             std::find_if(conditions.begin(), conditions.end(),
@@ -183,7 +184,7 @@ CUPOLA_API CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgra
     });
 }
 
-// Edges here have no properties: a node waits for the whole of another.
+// Edges have no properties here: a node waits for another to complete.
 CUPOLA_API CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                       const CUgraphEdgeData* edges, size_t count,
                                       CUgraphNodeParams* parameters) {
@@ -285,7 +286,7 @@ CUPOLA_API CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node,
     });
 }
 
-// ---- attributes of kernels' nodes -----------------------------------------------------------
+// Attributes of kernel nodes.
 
 CUPOLA_API CUresult cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUlaunchAttributeID id,
                                                   CUlaunchAttributeValue* out) {

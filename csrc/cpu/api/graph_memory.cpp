@@ -1,5 +1,4 @@
-// csrc/cpu/api/graph_memory.cpp - cu* entry points: memory that graphs allocate and free, and
-// objects of the program that live as long as graphs.
+// csrc/cpu/api/graph_memory.cpp - cu* entry points: memory nodes of graphs, and user objects.
 #include "cpu/graph_memory.hpp"
 
 #include <algorithm>
@@ -96,7 +95,7 @@ CUPOLA_API CUresult cuDeviceGraphMemTrim(CUdevice device) {
     });
 }
 
-// ---- objects --------------------------------------------------------------------------------
+// User objects.
 
 CUPOLA_API CUresult cuUserObjectCreate(CUuserObject* out, void* data, CUhostFn destroy,
                                        unsigned int count, unsigned int flags) {

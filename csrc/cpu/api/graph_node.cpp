@@ -1,4 +1,4 @@
-// csrc/cpu/api/graph_node.cpp - cu* entry points: the nodes of graphs, and what they are given.
+// csrc/cpu/api/graph_node.cpp - cu* entry points: nodes of graphs and their parameters.
 #include "cpu/api/graph.hpp"
 
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "cpu/event.hpp"
 #include "cpu/module.hpp"
 
-// cuda.h names the newest of these by the plain name.
+// cuda.h maps the plain name to the newest version.
 #undef cuGraphAddKernelNode
 #undef cuGraphKernelNodeGetParams
 #undef cuGraphKernelNodeSetParams
@@ -21,13 +21,13 @@ using namespace cupola::cpu;
 
 namespace {
 
-// The older structure is how the newer one begins; there the kernel may be given in another way.
-// What it does not speak of is a node's attributes: they stay as they are `before`.
+// The newer structure starts with the older one and can name the kernel in another way. It does not
+// contain a node's attributes, which stay as they are in `before`.
 KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, CUkernel kernel, CUcontext context,
                      const KernelCall* before) {
     require(it);
     LaunchShape shape = before ? before->shape : LaunchShape{};
-    // A cluster that was the kernel's own is none of the node's.
+    // A cluster shape that came from the previous kernel does not belong to the node.
     if (before && before->function->attributes.required_cluster(before->function->kernel()).x)
         shape.cluster_given = false;
     shape.grid = {it->gridDimX, it->gridDimY, it->gridDimZ};
@@ -48,7 +48,7 @@ KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, const KernelCall* bef
     return kernel_of(it, nullptr, nullptr, before);
 }
 
-// The pointers stay good until the node is changed.
+// The pointers are valid until the node is changed.
 template <class Parameters>
 CUresult show_kernel(CUgraphNode handle, Parameters* out) {
     return locked([&] {
@@ -113,7 +113,7 @@ HostCall checked_host(const CUDA_HOST_NODE_PARAMS* it) {
     return {it->fn, it->userData};
 }
 
-// Nodes that record an event, or wait for one.
+// Event record and event wait nodes.
 template <class T>
 T with_event(CUevent event) {
     return {Driver::get().events.get(event, CUDA_ERROR_INVALID_VALUE)};
@@ -156,13 +156,14 @@ CUPOLA_API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) 
 CUPOLA_API CUresult cuGraphDestroyNode(CUgraphNode handle) {
     return locked([&] {
         const auto node = node_of(handle);
-        // What is captured next may come after it: CUDA forbids removals until the capture ends.
+        // A later node of the capture may depend on it, so CUDA forbids removal until the capture
+        // ends.
         require(!Capture::into(*node->graph));
         node->graph->remove(*node);
     });
 }
 
-// ---- kernels --------------------------------------------------------------------------------
+// Kernel nodes.
 
 CUPOLA_API CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* before, size_t count,
@@ -205,7 +206,7 @@ CUPOLA_API CUresult cuGraphExecKernelNodeSetParams_v2(
         exec, node, [&](const KernelCall* before) { return kernel_of(parameters, before); });
 }
 
-// ---- copies ---------------------------------------------------------------------------------
+// Copy nodes.
 
 CUPOLA_API CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* before, size_t count,
@@ -257,7 +258,7 @@ CUPOLA_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode
     });
 }
 
-// ---- fills ----------------------------------------------------------------------------------
+// Fill nodes.
 
 CUPOLA_API CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* before, size_t count,
@@ -298,7 +299,7 @@ CUPOLA_API CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode
     });
 }
 
-// ---- host functions -------------------------------------------------------------------------
+// Host function nodes.
 
 CUPOLA_API CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                        size_t count, const CUDA_HOST_NODE_PARAMS* parameters) {
@@ -326,7 +327,7 @@ CUPOLA_API CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode n
     return set_exec_node<HostCall>(exec, node, [&] { return checked_host(parameters); });
 }
 
-// ---- the rest -------------------------------------------------------------------------------
+// Other nodes.
 
 CUPOLA_API CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
                                              const CUgraphNode* before, size_t count,

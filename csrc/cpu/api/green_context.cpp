@@ -11,7 +11,7 @@ using namespace cupola::cpu;
 
 namespace {
 
-// What cuDevResourceGenerateDesc makes. A program cannot destroy one.
+// The result of cuDevResourceGenerateDesc. A program cannot destroy it.
 struct Description {
     Device& device;
     unsigned multiprocessors;
@@ -27,7 +27,7 @@ std::shared_ptr<GreenContext> green_of(CUgreenCtx handle) {
     return GreenContext::all().get(handle, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-// By what the resource says itself.
+// The device that the resource names.
 Device& device_of(const CUdevResource& resource) {
     for (const auto& device : Driver::get().devices)
         if (SmResource::made(resource, *device)) return *device;
@@ -111,7 +111,7 @@ CUPOLA_API CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* out, CUdevResou
     });
 }
 
-// Without a description it has the whole device, as by NVIDIA's driver.
+// Without a descriptor it has the whole device, as in NVIDIA's driver.
 CUPOLA_API CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle, CUdevice ordinal,
                                      unsigned int flags) {
     return entry([&] {
@@ -141,7 +141,7 @@ CUPOLA_API CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
     });
 }
 
-// The primary context itself: all of the device's multiprocessors run its work.
+// Returns the primary context: its work runs on all multiprocessors anyway.
 CUPOLA_API CUresult cuCtxFromGreenCtx(CUcontext* out, CUgreenCtx handle) {
     return entry([&] {
         const auto green = green_of(handle);
@@ -186,7 +186,7 @@ CUPOLA_API CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* out) {
     });
 }
 
-// With more work than the green context's own: all of its device's context.
+// Includes all work of the device's primary context, not only the green context's.
 CUPOLA_API CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event) {
     CUcontext context = nullptr;
     const CUresult found = cuCtxFromGreenCtx(&context, handle);

@@ -1,4 +1,4 @@
-// csrc/cpu/api/ipc.cpp - cu* entry points: memory and events of other processes.
+// csrc/cpu/api/ipc.cpp - cu* entry points: memory and events shared between processes.
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -11,7 +11,7 @@ using namespace cupola::cpu;
 static_assert(sizeof(CUipcMemHandle) == SharedFile::name_size);
 static_assert(sizeof(CUipcEventHandle) == SharedFile::name_size);
 
-// Of memory that cuMemAlloc gave. The whole allocation is shared, wherever in it the address is.
+// Only for memory from cuMemAlloc. The whole allocation is shared, for any address inside it.
 CUPOLA_API CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
     return entry([&] {
         Context::usable();
@@ -36,7 +36,7 @@ CUPOLA_API CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle h
 }
 CUPOLA_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
 
-// Waits for all work, as cuMemFree does.
+// Waits for all work, like cuMemFree.
 CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
     return entry([&] {
         const auto& context = Context::usable();

@@ -1,4 +1,4 @@
-// csrc/cpu/api/launch.cpp - cu* entry points: launching kernels, today's way and CUDA 2's.
+// csrc/cpu/api/launch.cpp - cu* entry points: kernel launches, including those of CUDA 2.
 #include "cpu/launch.hpp"
 
 #include <cstring>
@@ -73,7 +73,7 @@ CUPOLA_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned
                                      shared, Stream::per_thread(stream), parameters);
 }
 
-// ---- CUDA 2's way: state is kept in the function until it is launched ----------------------
+// Launches of CUDA 2: the function stores the arguments until it is launched.
 
 CUPOLA_API CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z) {
     return entry([&] {

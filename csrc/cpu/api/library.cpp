@@ -17,7 +17,7 @@ std::shared_ptr<LibraryKernel> kernel_of(CUkernel handle) {
     return Driver::get().kernels.get(handle, CUDA_ERROR_INVALID_HANDLE);
 }
 
-// Both library options ask for less copying than happens here; they change nothing that shows.
+// Both library options reduce copying; they have no visible effect.
 void check_options(const CUlibraryOption* options, void** values, unsigned count) {
     require(count == 0 || (options && values));
     for (unsigned i = 0; i < count; ++i)
@@ -67,7 +67,7 @@ CUPOLA_API CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary library, const c
         require(out && name);
         const auto owner = library_of(library);
         const auto kernel = owner->kernel(name);
-        kernel->kernel(*owner);  // what is wrong with it is said now
+        kernel->kernel(*owner);  // reports an error in the kernel now
         *out = kernel->handle();
         return CUDA_SUCCESS;
     });
@@ -126,7 +126,7 @@ CUPOLA_API CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUl
     });
 }
 
-// No function of a PTX module has an address that is one on every device.
+// A function of a PTX module has no address that is equal on every device.
 CUPOLA_API CUresult cuLibraryGetUnifiedFunction(void** out, CUlibrary library, const char* name) {
     return entry([&] {
         require(out && name);

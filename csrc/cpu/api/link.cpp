@@ -5,7 +5,7 @@
 #include "cpu/driver.hpp"
 #include "cpu/file.hpp"
 
-// cuda.h takes the first forms' names for the second ones.
+// cuda.h maps the names of the first forms to the second ones.
 #undef cuLinkCreate
 #undef cuLinkAddData
 #undef cuLinkAddFile
@@ -52,7 +52,7 @@ CUPOLA_API CUresult cuLinkComplete(CUlinkState state, void** image, size_t* size
         Context::usable();
         const std::string_view linked = Link::get(state)->complete();
         *image = const_cast<char*>(linked.data());
-        *size = linked.size() + 1;  // with its NUL
+        *size = linked.size() + 1;  // includes the NUL
         return CUDA_SUCCESS;
     });
 }
@@ -64,7 +64,7 @@ CUPOLA_API CUresult cuLinkDestroy(CUlinkState state) {
     });
 }
 
-// The first forms are the same: `unsigned int` and pointers have not changed their sizes.
+// The first forms are equal: the types of their parameters have the same sizes.
 CUPOLA_API CUresult cuLinkCreate(unsigned int count, CUjit_option* options, void** values,
                                  CUlinkState* out) {
     return cuLinkCreate_v2(count, options, values, out);

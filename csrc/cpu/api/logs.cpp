@@ -1,4 +1,4 @@
-// csrc/cpu/api/logs.cpp - cu* entry points: the driver's log. They are there before cuInit, too.
+// csrc/cpu/api/logs.cpp - cu* entry points: the driver's log. They also work before cuInit.
 #include <cstdio>
 #include <cstring>
 
@@ -26,7 +26,7 @@ CUPOLA_API CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle handle) {
 
 CUPOLA_API CUresult cuLogsCurrent(CUlogIterator* out, unsigned int) {
     return guarded([&] {
-        require(out);  // the flags are not looked at, as by NVIDIA's driver
+        require(out);  // flags are ignored, as in NVIDIA's driver
         *out = Log::get().next();
         return CUDA_SUCCESS;
     });
@@ -41,7 +41,7 @@ CUPOLA_API CUresult cuLogsDumpToFile(CUlogIterator* iterator, const char* path,
         std::uint32_t after = iterator ? *iterator : 0;
         const std::string text = Log::get().lines(iterator ? &after : nullptr, SIZE_MAX);
         require(std::fwrite(text.data(), 1, text.size(), file.get()) == text.size());
-        require(std::fclose(file.release()) == 0);  // only this writes the last of it
+        require(std::fclose(file.release()) == 0);  // reports a failure to write buffered text
         if (iterator) *iterator = after;
         return CUDA_SUCCESS;
     });

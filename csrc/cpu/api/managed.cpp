@@ -1,7 +1,7 @@
 // csrc/cpu/api/managed.cpp - cu* entry points: prefetching managed memory, and advice on it.
 //
-// Managed memory of this device is where the host has it. What is asked for is checked, and there
-// is nothing to do.
+// Managed memory of this device is host memory. Arguments are checked; a prefetch has nothing to
+// do.
 #include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
@@ -32,7 +32,7 @@ void require_place(CUmemLocation place) {
     }
 }
 
-// As the first forms of these calls name a place.
+// The location as the first forms of these calls encode it.
 CUmemLocation place_of(CUdevice device) {
     CUmemLocation place{};
     place.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
@@ -52,13 +52,13 @@ CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation place, CUstre
     });
 }
 
-// Each range has the place of the last index that is not beyond it. Without places nothing is
-// prefetched: what a range held may stay as it was, since nothing is promised of it.
+// A range uses the location of the last index that is not larger than its own. A discard without
+// locations does nothing: the content of a discarded range is undefined.
 CUresult ranges(const CUdeviceptr* addresses, const size_t* sizes, size_t count,
                 const CUmemLocation* places, const size_t* firsts, size_t kinds,
                 unsigned long long flags, CUstream stream) {
     return entry([&] {
-        require(stream && stream != CU_STREAM_LEGACY);  // of no default stream, as documented
+        require(stream && stream != CU_STREAM_LEGACY);  // no default stream, as documented
         require(addresses && sizes && count > 0 && flags == 0);
         Capture::forbid(*Stream::from(stream));
         if (places || firsts || kinds)
@@ -112,7 +112,7 @@ CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLoc
         require_managed(address, bytes);
         require(advice >= CU_MEM_ADVISE_SET_READ_MOSTLY &&
                 advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
-        // Of the others the place is not looked at.
+        // Other advice ignores the location.
         if (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
             advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY)
             require_place(place);

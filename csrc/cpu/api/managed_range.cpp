@@ -1,4 +1,4 @@
-// csrc/cpu/api/managed_range.cpp - cu* entry points: what was advised about managed memory.
+// csrc/cpu/api/managed_range.cpp - cu* entry points: attributes of ranges of managed memory.
 #include <algorithm>
 
 #include "cpu/context.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Places = std::optional<Advice::Place>;
 
-// What all of the range has in common.
+// The value that all parts of the range share.
 template <class Of>
 auto common(const std::vector<Advice>& all, Of&& of) {
     const auto first = of(all.front());
@@ -20,7 +20,7 @@ auto common(const std::vector<Advice>& all, Of&& of) {
     return alike ? first : decltype(of(all.front())){};
 }
 
-// As the first form of these calls numbers a place.
+// The location as the first forms of these calls encode it.
 int number(const Places& place) {
     if (!place) return CU_DEVICE_INVALID;
     return place->first == CU_MEM_LOCATION_TYPE_DEVICE ? place->second : CU_DEVICE_CPU;
@@ -58,7 +58,7 @@ void tell(void* data, size_t size, CUmem_range_attribute attribute,
             *out = id(prefetched);
             return;
         case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
-            // Those that every part of the range was advised of.
+            // The devices that the advice of every part contains.
             std::fill_n(out, size / sizeof(int), CU_DEVICE_INVALID);
             size_t place = 0;
             for (const int device : advice.front().accessed_by)

@@ -1,10 +1,10 @@
 // csrc/cpu/api/memory.cpp - cu* entry points: allocation, pinned and managed memory.
 //
-// The unsuffixed names of the CUDA 2 days (cuMemAlloc, cuMemcpyHtoD, ...) are, in NVIDIA's library,
-// functions with 32-bit sizes and addresses. Here they are aliases of the 64-bit ones: an address
-// on this device does not fit 32 bits, so the old functions could only fail, while scripts that
-// bind the plain names with pointer-sized arguments are common and can be served. Small sizes
-// passed as 32-bit integers arrive zero-extended by the calling conventions in use and work too.
+// In NVIDIA's library the unsuffixed names (cuMemAlloc, cuMemcpyHtoD, ...) are CUDA 2's functions
+// with 32-bit sizes and addresses. Here they are aliases of the 64-bit functions. An address on
+// this device does not fit 32 bits, so the old functions could only fail. Scripts often bind the
+// plain names with pointer-sized arguments, and these work. Sizes passed as 32-bit integers also
+// work: the calling conventions zero-extend them.
 #include "cpu/memory.hpp"
 
 #include <sys/mman.h>
@@ -46,7 +46,7 @@ CUresult allocate_host(void** out, size_t bytes, unsigned flags) {
         require(out && !(flags & ~known));
         const auto& context = Context::usable();
         Capture::forbid();
-        if (bytes == 0) {  // nothing is asked for, and nothing given, as on hardware
+        if (bytes == 0) {  // succeeds and allocates nothing, as on hardware
             *out = nullptr;
             return CUDA_SUCCESS;
         }
@@ -64,7 +64,7 @@ Allocation pinned(const void* pointer) {
     return *found;
 }
 
-// Registering what is not mapped would turn a kernel's access into a fault of the process.
+// A kernel's access to a registered but unmapped page would crash the process.
 bool mapped(std::uintptr_t begin, std::size_t bytes) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const std::uintptr_t first = begin / page * page;
@@ -99,7 +99,7 @@ CUPOLA_API CUresult cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t w
         require(out && pitch && width && height);
         require(element == 4 || element == 8 || element == 16);
         constexpr size_t align = MemoryMap::alignment;
-        require(width <= 2147483647);  // the device's MAX_PITCH
+        require(width <= 2147483647);  // the device attribute MAX_PITCH
         const size_t row = (width + align - 1) / align * align;
         size_t bytes;
         require(!__builtin_mul_overflow(row, height, &bytes), CUDA_ERROR_OUT_OF_MEMORY);
@@ -118,7 +118,7 @@ CUPOLA_API CUresult cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned i
     });
 }
 
-// Waits for all work first: a kernel that was launched before may still use the memory.
+// Waits for all work first, because an earlier kernel may still use the memory.
 CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
     return entry([&] {
         if (address == 0) {
@@ -164,7 +164,7 @@ CUPOLA_API CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUd
 }
 CUPOLA_ALIAS(cuMemGetAddressRange, cuMemGetAddressRange_v2);
 
-// ---- pinned memory ------------------------------------------------------------------------
+// Pinned memory.
 
 CUPOLA_API CUresult cuMemAllocHost_v2(void** out, size_t bytes) {
     return allocate_host(out, bytes, 0);
@@ -211,7 +211,7 @@ CUPOLA_API CUresult cuMemHostGetFlags(unsigned int* flags, void* pointer) {
         require(flags);
         const Allocation found = pinned(pointer);
         require(found.kind == Allocation::Kind::host);
-        // With unified addressing all pinned memory is mapped, as NVIDIA's driver reports too.
+        // With unified addressing all pinned memory is mapped; NVIDIA's driver reports the same.
         *flags = found.flags | CU_MEMHOSTALLOC_DEVICEMAP;
         return CUDA_SUCCESS;
     });

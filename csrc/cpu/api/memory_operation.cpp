@@ -1,5 +1,5 @@
-// csrc/cpu/api/memory_operation.cpp - cu* entry points: writing words from a stream, and waiting
-// for them there; the same as nodes of graphs.
+// csrc/cpu/api/memory_operation.cpp - cu* entry points: stream memory operations, and graph nodes
+// of them.
 #include "cpu/memory_operation.hpp"
 
 #include "cpu/api/graph.hpp"
@@ -8,7 +8,7 @@
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
 
-// cuda.h names the newest of these by the plain name.
+// cuda.h maps the plain name to the newest version.
 #undef cuStreamWaitValue32
 #undef cuStreamWaitValue64
 #undef cuStreamWriteValue32
@@ -19,7 +19,7 @@ using namespace cupola::cpu;
 
 namespace {
 
-constexpr unsigned most = 256;  // in one call, as by NVIDIA's driver
+constexpr unsigned most = 256;  // operations in one call, as in NVIDIA's driver
 
 CUresult put(CUstream handle, std::vector<CUstreamBatchMemOpParams> list) {
     const auto stream = Stream::from(handle);
@@ -127,7 +127,7 @@ CUPOLA_API CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned int cou
 CUPOLA_ALIAS(cuStreamBatchMemOp, cuStreamBatchMemOp_v2);
 CUPOLA_ALIAS(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp_v2_ptsz);
 
-// ---- nodes ----------------------------------------------------------------------------------
+// Graph nodes.
 
 CUPOLA_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
                                              const CUgraphNode* before, size_t count,
@@ -135,7 +135,7 @@ CUPOLA_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
     return add_node(node, graph, before, count, [&](Graph&) { return operations_of(parameters); });
 }
 
-// The list stays good until the node is changed.
+// The list is valid until the node is changed.
 CUPOLA_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode handle,
                                                    CUDA_BATCH_MEM_OP_NODE_PARAMS* out) {
     return locked([&] {

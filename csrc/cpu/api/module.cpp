@@ -104,7 +104,7 @@ CUPOLA_API CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
     });
 }
 
-// Of a module with much PTX, a kernel is read when it is first asked for.
+// A kernel of a module with much PTX is parsed at its first use.
 CUPOLA_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
     return entry([&] {
         require(mode);

@@ -82,8 +82,8 @@ CUPOLA_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handl
         const auto function = Function::from(handle);
         LaunchShape shape = shape_of(*config);
         const int threads = threads_of(shape);
-        shape.grid = {0, 0, 0};  // which every cluster divides: it is not asked about
-        const auto cluster = cluster_of(shape, *function);  // none: there are no clusters to count
+        shape.grid = {0, 0, 0};  // every cluster divides 0, so the grid is not checked
+        const auto cluster = cluster_of(shape, *function);  // nothing if the launch has no clusters
         *clusters = cluster ? active_clusters(*function, cluster->x * cluster->y * cluster->z,
                                               threads, shape.shared)
                             : 0;
@@ -91,7 +91,7 @@ CUPOLA_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handl
     });
 }
 
-// What the config and the kernel say of a cluster's shape is not looked at.
+// Ignores the cluster shape of the config and of the kernel.
 CUPOLA_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
                                                        const CUlaunchConfig* config) {
     return entry([&] {

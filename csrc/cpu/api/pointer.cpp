@@ -1,4 +1,4 @@
-// csrc/cpu/api/pointer.cpp - cu* entry points: what is known about a pointer.
+// csrc/cpu/api/pointer.cpp - cu* entry points: attributes of pointers.
 #include <algorithm>
 
 #include "cpu/context.hpp"
@@ -15,7 +15,7 @@ void put(void* data, T value) {
     *static_cast<T*>(data) = value;
 }
 
-// For a pointer that is not the driver's: what it says of such when asked for several at once.
+// The values that cuPointerGetAttributes returns for a pointer that is unknown to the driver.
 void put_unknown(void* data, CUpointer_attribute attribute) {
     switch (static_cast<int>(attribute)) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -122,7 +122,7 @@ CUresult put_known(void* data, CUpointer_attribute attribute, const Allocation& 
 CUPOLA_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
                                           CUdeviceptr pointer) {
     return entry([&] {
-        require(data);  // no context is needed, and the answer comes after a fault too
+        require(data);  // works without a context and after a fault
         const auto found = Driver::get().memory.at(pointer);
         require(found.has_value());
         return put_known(data, attribute, *found, pointer);

@@ -16,7 +16,7 @@ std::shared_ptr<Pool> pool_of(CUmemoryPool handle) {
     return Driver::get().pools.get(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
-// An allocation in a capture is a node of the graph.
+// In a capture, an allocation becomes a node of the graph.
 CUdeviceptr captured(Capture& capture, Stream& stream, Device& device, size_t bytes) {
     const auto memory = GraphMemory::make(device, bytes);
     capture.add(stream, AllocateNode{memory});
@@ -31,7 +31,7 @@ CUPOLA_API CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream han
         const auto stream = Stream::from(handle);
         const auto capture = Capture::of(*stream);
         *out = 0;
-        if (bytes == 0) return CUDA_SUCCESS;  // nothing, at the null address, as on hardware
+        if (bytes == 0) return CUDA_SUCCESS;  // returns a null address, as on hardware
         if (!capture) Capture::forbid();
         Device& device = stream->context_pointer()->device();
         *out = capture ? captured(*capture, *stream, device, bytes)
@@ -57,7 +57,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUme
             *out = from->allocate(*stream, bytes);
             return CUDA_SUCCESS;
         }
-        // A graph's memory is a device's.
+        // Memory of a graph is always device memory.
         require(from->place().on_device() && !from->place().managed(), CUDA_ERROR_NOT_SUPPORTED);
         *out = captured(*capture, *stream, from->device(), bytes);
         return CUDA_SUCCESS;
@@ -68,7 +68,7 @@ CUPOLA_API CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* out, size_t bytes,
     return cuMemAllocFromPoolAsync(out, bytes, pool, Stream::per_thread(stream));
 }
 
-// Also takes what cuMemAlloc gave, which is then freed when the stream comes to it.
+// Also accepts memory from cuMemAlloc, which is freed when the stream reaches the call.
 CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     return entry([&] {
         const auto stream = Stream::from(handle);
@@ -94,7 +94,7 @@ CUPOLA_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
         if (found->kind == Allocation::Kind::graph) {
             const auto memory = GraphMemory::at(address);
             require(memory->give());
-            stream->submit(task([memory](CUresult) {}));  // there until the stream comes to it
+            stream->submit(task([memory](CUresult) {}));  // stays alive until the stream reaches it
             return CUDA_SUCCESS;
         }
         if (found->kind == Allocation::Kind::pool) {
@@ -175,8 +175,8 @@ CUPOLA_API CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute
     });
 }
 
-// All devices are one host memory: every device reads and writes every device's pool, whatever is
-// set. A pool of the host's is open to all devices or to none, by the last word on any.
+// All device memory is host memory, so every device can always access every device's pool. A pool
+// of the host is accessible to all devices or to none, by the last setting for any device.
 
 CUPOLA_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access,
                                        size_t count) {
@@ -188,7 +188,7 @@ CUPOLA_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc*
             const CUmemAccessDesc& each = access[i];
             const bool on_host = each.location.type == CU_MEM_LOCATION_TYPE_HOST;
             require(on_host || each.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-            if (on_host) {  // it reads the host's pools and managed ones, and no device's
+            if (on_host) {  // the host can access host and managed pools, but no device pool
                 require(!devices && (each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
                                      which->place().managed()),
                         CUDA_ERROR_NOT_SUPPORTED);
@@ -211,7 +211,7 @@ CUPOLA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool po
         const auto which = pool_of(pool);
         require(flags && location && location->type != CU_MEM_LOCATION_TYPE_NONE);
         const auto from = PoolPlace::of(CU_MEM_ALLOCATION_TYPE_PINNED, *location, false);
-        // Of managed memory, which all reach, NVIDIA's driver says nothing.
+        // NVIDIA's driver reports no access for managed memory, which all devices can access.
         const bool access = !which->place().managed() &&
                             (from.on_device() ? which->open() : !which->place().on_device());
         *flags = access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -219,7 +219,7 @@ CUPOLA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool po
     });
 }
 
-// ---- pools that processes share ---------------------------------------------------------------
+// Pools that processes share.
 
 CUPOLA_API CUresult cuMemPoolExportToShareableHandle(void* out, CUmemoryPool handle,
                                                      CUmemAllocationHandleType type,
@@ -233,7 +233,7 @@ CUPOLA_API CUresult cuMemPoolExportToShareableHandle(void* out, CUmemoryPool han
     });
 }
 
-// The handle is a descriptor in the place of a pointer.
+// The pointer argument holds a file descriptor.
 CUPOLA_API CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* out, void* handle,
                                                        CUmemAllocationHandleType type,
                                                        unsigned long long flags) {

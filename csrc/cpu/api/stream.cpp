@@ -1,4 +1,5 @@
-// csrc/cpu/api/stream.cpp - cu* entry points: streams. `_ptsz` means the thread's own stream by 0.
+// csrc/cpu/api/stream.cpp - cu* entry points: streams. With `_ptsz`, stream 0 is the per-thread
+// stream.
 #include "cpu/stream.hpp"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ CUPOLA_API CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int fl
     return create(stream, flags, priority);
 }
 
-// What is queued still runs: the executor holds the stream until then.
+// Queued work still runs; the executor holds the stream until it is done.
 CUPOLA_API CUresult cuStreamDestroy_v2(CUstream handle) {
     return entry([&] {
         Context::current();
@@ -115,7 +116,7 @@ CUPOLA_API CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callba
     return entry([&] {
         require(callback && flags == 0);
         const auto stream = Stream::from(handle);
-        Capture::forbid(*stream);  // unlike a host function it can be no node
+        Capture::forbid(*stream);  // a callback, unlike a host function, cannot be a node
         auto operation =
             task([=](CUresult status) { call_host([&] { callback(handle, status, data); }); });
         operation->host = true;
@@ -178,7 +179,7 @@ CUPOLA_API CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
     return cuStreamGetCtx(Stream::per_thread(stream), context);
 }
 
-// Of a stream of a green context both: the context is the primary one.
+// A stream of a green context has both; its context is the primary one.
 CUPOLA_API CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
     return entry([&] {
         require(context && green);
@@ -192,7 +193,7 @@ CUPOLA_API CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, 
     return cuStreamGetCtx_v2(Stream::per_thread(stream), context, green);
 }
 
-// Managed memory is the host's own and needs no attaching; the arguments are checked.
+// Managed memory is host memory and needs no attaching; only the arguments are checked.
 CUPOLA_API CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length,
                                            unsigned int flags) {
     return entry([&] {

@@ -1,5 +1,5 @@
-// csrc/cpu/api/stream_attribute.cpp - cu* entry points: attributes of streams. But for the priority
-// they are hints, kept and given back.
+// csrc/cpu/api/stream_attribute.cpp - cu* entry points: attributes of streams. All except the
+// priority are stored and returned, without effect.
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/launch.hpp"
@@ -67,7 +67,7 @@ CUPOLA_API CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id,
         require(value && of_streams(id));
         const auto stream = Stream::from(handle);
         check_value(id, *value);
-        // A stream has the priority that it was made with.
+        // The priority of a stream cannot change.
         if (id != CU_LAUNCH_ATTRIBUTE_PRIORITY) stream->attributes.set(id, *value);
         return CUDA_SUCCESS;
     });

@@ -1,5 +1,4 @@
-// csrc/cpu/api/tensor_map.cpp - cu* entry points: descriptions of tensors, for copies of their
-// tiles.
+// csrc/cpu/api/tensor_map.cpp - cu* entry points: tensor maps.
 #include <cstring>
 #include <initializer_list>
 #include <optional>
@@ -11,21 +10,21 @@ using namespace cupola::cpu;
 
 namespace {
 
-// The driver and PTX number types differently.
+// The driver and PTX use different numbers for types.
 std::optional<TensorMap::Element> element_of(CUtensorMapDataType type) {
     switch (type) {
         case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
             return TensorMap::Element::f64;
         case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
             return TensorMap::Element::bf16;
-        default:  // up to there they agree; the rest changes what is copied, or is of newer devices
+        default:  // equal up to there; the others convert data, or belong to newer devices
             if (type < CU_TENSOR_MAP_DATA_TYPE_UINT8 || type > CU_TENSOR_MAP_DATA_TYPE_FLOAT32)
                 return std::nullopt;
             return static_cast<TensorMap::Element>(type);
     }
 }
 
-// What tiles and columns have in common.
+// Shared by tiled and im2col maps.
 struct Request {
     CUtensorMap* out;
     CUtensorMapDataType type;
@@ -38,7 +37,7 @@ struct Request {
     CUtensorMapFloatOOBfill fill;
 };
 
-// The tensor as the documentation bounds it; what is taken of it is in the map already.
+// Checks the tensor against the documented limits. The map already has the box.
 void describe(TensorMap& map, const Request& asked) {
     require(asked.out && reinterpret_cast<std::uintptr_t>(asked.out) % 64 == 0 && asked.address &&
             reinterpret_cast<std::uintptr_t>(asked.address) % 16 == 0 && asked.sizes &&
@@ -55,7 +54,7 @@ void describe(TensorMap& map, const Request& asked) {
     for (unsigned n = 0; n < map.rank; ++n) {
         require(asked.sizes[n] != 0 && asked.sizes[n] <= most && asked.steps[n] != 0 &&
                 asked.steps[n] <= 8);
-        // A size of 2^32 is held as one less: no coordinate goes there.
+        // A size of 2^32 is stored as 2^32 - 1; signed coordinates cannot reach it.
         map.size[n] = static_cast<std::uint32_t>(asked.sizes[n] == most ? ~0u : asked.sizes[n]);
         map.step[n] = n == 0 ? std::uint8_t{1} : static_cast<std::uint8_t>(asked.steps[n]);
         if (n == 0) continue;
@@ -111,7 +110,7 @@ CUPOLA_API CUresult cuTensorMapEncodeIm2col(CUtensorMap* out, CUtensorMapDataTyp
         const int most = rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4;
         for (unsigned n = 0; n < rank - 2; ++n) {
             for (const int corner : {lower[n], upper[n]}) require(corner >= -most && corner < most);
-            // Some pixels have to be between the corners.
+            // The corners must enclose at least one pixel.
             require(sizes[n + 1] <= std::uint64_t{1} << 32);
             require(lower[n] < static_cast<std::int64_t>(sizes[n + 1]) + upper[n]);
             map.lower[n] = static_cast<std::int16_t>(lower[n]);

@@ -24,7 +24,7 @@ CUPOLA_API CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC
 CUPOLA_API CUresult cuTexObjectDestroy(CUtexObject handle) {
     return entry([&] {
         Context::usable();
-        Driver::get().textures.remove(handle, false);  // or there is none, which is no error
+        Driver::get().textures.remove(handle, false);  // an unknown handle is not an error
         return CUDA_SUCCESS;
     });
 }

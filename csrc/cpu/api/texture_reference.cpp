@@ -28,7 +28,7 @@ CUresult set(CUtexref handle, Change&& change) {
     });
 }
 
-// The outputs that a call was given, all of them there.
+// Output pointers, all of which must be non-null.
 template <class Get, class... Out>
 CUresult get(CUtexref handle, Get&& get, Out*... out) {
     return entry([&] {
@@ -100,7 +100,7 @@ CUPOLA_API CUresult cuTexRefDestroy(CUtexref handle) {
     });
 }
 
-// Which references a kernel reads is known without being told.
+// The device finds the references of a kernel in its PTX, so this call only checks.
 CUPOLA_API CUresult cuParamSetTexRef(CUfunction function, int, CUtexref handle) {
     return entry([&] {
         Function::from(function);
@@ -109,7 +109,7 @@ CUPOLA_API CUresult cuParamSetTexRef(CUfunction function, int, CUtexref handle) 
     });
 }
 
-// ---- what is bound --------------------------------------------------------------------------
+// Bindings.
 
 CUPOLA_API CUresult cuTexRefSetArray(CUtexref handle, CUarray array, unsigned int flags) {
     return set(handle, [&](State& state) {
@@ -126,8 +126,8 @@ CUPOLA_API CUresult cuTexRefSetMipmappedArray(CUtexref handle, CUmipmappedArray 
     });
 }
 
-// An address that is not aligned is bound from the aligned one before it; the distance is for the
-// program to add to its coordinates.
+// An unaligned address is bound at the aligned address before it. The program must add the offset
+// to its coordinates.
 CUPOLA_API CUresult cuTexRefSetAddress_v2(size_t* offset, CUtexref handle, CUdeviceptr address,
                                           size_t bytes) {
     return set(handle, [&](State& state) {
@@ -226,8 +226,7 @@ CUPOLA_API CUresult cuSurfRefGetArray(CUarray* out, CUsurfref handle) {
     });
 }
 
-// What is set here is looked at when a grid is launched.
-// ---- how it is read -------------------------------------------------------------------------
+// Read modes. A launch uses the settings at that time.
 
 CUPOLA_API CUresult cuTexRefSetFormat(CUtexref handle, CUarray_format format, int channels) {
     return set(handle, [&](State& state) {

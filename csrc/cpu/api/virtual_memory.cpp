@@ -1,5 +1,5 @@
-// csrc/cpu/api/virtual_memory.cpp - cu* entry points: reserved addresses, pieces of memory, and
-// what of these is mapped where.
+// csrc/cpu/api/virtual_memory.cpp - cu* entry points: reserved addresses, physical memory, and
+// mappings.
 #include "cpu/virtual_memory.hpp"
 
 #include "cpu/context.hpp"
@@ -16,7 +16,7 @@ void check_properties(const CUmemAllocationProp* properties) {
     require(properties->location.id >= 0 &&
                 static_cast<std::size_t>(properties->location.id) < Driver::get().devices.size(),
             CUDA_ERROR_INVALID_DEVICE);
-    // NVIDIA's driver takes kinds that nobody knows; those that it knows and has not are refused.
+    // NVIDIA's driver ignores unknown handle types and refuses known ones that it does not support.
     require((properties->requestedHandleTypes &
              (CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT)) == 0);
     require((properties->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) == 0,
@@ -38,7 +38,7 @@ CUPOLA_API CUresult cuMemGetAllocationGranularity(size_t* granularity,
         require(granularity);
         require(option == CU_MEM_ALLOC_GRANULARITY_MINIMUM ||
                 option == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
-        require(properties);  // of every kind of memory it is the same
+        require(properties);  // the granularity is equal for all properties
         *granularity = VirtualMemory::granularity;
         return CUDA_SUCCESS;
     });
@@ -80,7 +80,7 @@ CUPOLA_API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* ha
     });
 }
 
-// A descriptor of the piece's file. It may go to other processes by any way that descriptors go.
+// Returns a file descriptor, which may be passed to other processes.
 CUPOLA_API CUresult cuMemExportToShareableHandle(void* out, CUmemGenericAllocationHandle handle,
                                                  CUmemAllocationHandleType type,
                                                  unsigned long long flags) {
@@ -126,7 +126,7 @@ CUPOLA_API CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
     return entry([&] {
         require(flags == 0);
-        require(offset == 0, CUDA_ERROR_NOT_SUPPORTED);  // a piece is mapped as a whole
+        require(offset == 0, CUDA_ERROR_NOT_SUPPORTED);  // memory is mapped as a whole
         Driver::get().virtual_memory.map(address, size, handle);
         return CUDA_SUCCESS;
     });
