@@ -190,6 +190,7 @@ cdef class Signature:
             self.names_ = names_of(self.native, self.parameters, self.count)
         return self.names_
 
+    # csrc/runtime/launch/argument.cpp and module/parameter.cpp write the rest of the text.
     cdef int refuse(self, size_t index, str came, int status=CUPOLA_ERROR_TYPE) except -1:
         return check(cupola_argument_refuse(
             self.native, index, status, came.encode(errors="replace")))

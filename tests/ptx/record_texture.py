@@ -1,4 +1,4 @@
-"""Records what a device's textures give, for test_texture_bits.py.
+"""Records what a device's textures give, for test_texture_recorded.py.
 
     CUPOLA_TEST_DRIVER=libcuda.so.1 python -m ptx.record_texture FILE.npz
 

@@ -9,10 +9,10 @@ ESTIMATES = "estimates (.approx) of a GPU differ within their bounds"
 # These are not recorded at all.
 NEVER = {
     "test_manual.py": "asks no device",
-    "test_recording.py": "asks no device",
+    "test_recording_coverage.py": "asks no device",
     "test_fuzz.py": "held against recordings of its own",
     "test_matrix_recorded.py": "held against a recording of its own",
-    "test_texture_bits.py": "held against a recording of its own",
+    "test_texture_recorded.py": "held against a recording of its own",
     "test_libdevice.py": COMPILED,
     "test_matrix_code.py": COMPILED,
     "test_nvrtc.py::test_functions": ESTIMATES,

@@ -1,7 +1,8 @@
 // csrc/kernels/array/operations.h - the elementwise operations, one row each.
 //
 // Plain C++, for host and device. To add an operation: a row here, and a functor of the same name
-// in arithmetic.cuh, integers.cuh, predicate.cuh or function.cuh.
+// in arithmetic.cuh, integers.cuh, predicate.cuh or function.cuh (complex_function.cuh for COMPLEX
+// and BOTH). Add its name to the lists of tests/test_elementwise.py and docs/how-to/arrays.md.
 #pragma once
 
 namespace cupola::operations::kinds {
