@@ -1,8 +1,8 @@
 # tools/docs.py - the documentation as a site: build/docs/html/index.html; `make docs`.
 """Sphinx over docs/, with every warning an error.
 
-Sphinx and its themes (the extra ``docs`` of pyproject.toml) go to build/docs/requirements, apart from
-the environment, once.
+Sphinx and its theme (the extra ``docs`` of pyproject.toml) are installed once, in
+build/docs/requirements, apart from the environment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OUTPUT = ROOT / "build" / "docs"
 
 
 def requirements() -> Path:
-    """The folder where Sphinx is; made where it is not there or not what is asked for."""
+    """The folder where Sphinx is; made again if it is missing or has other requirements."""
     wanted = arrays((ROOT / "pyproject.toml").read_text())["docs"]
     folder = OUTPUT / "requirements"
     mark = folder / "requirements.txt"
