@@ -106,7 +106,7 @@ def test_headers_of_the_abi_include_each_other_in_no_circle():
     assert circles(arrows_of("include", str)) == []
 
 
-@pytest.mark.parametrize("folder", ["runtime"])
+@pytest.mark.parametrize("folder", ["ptx", "runtime"])
 def test_there_are_no_circles(folder):
     """Not of nouns, each of which is a header with its source, and not of folders."""
     assert circles(arrows_of(folder, lambda path: str(path.with_suffix("")))) == []
