@@ -1,4 +1,4 @@
-// csrc/cpu/array.cpp - which shapes of arrays there are, and where their texels lie.
+// csrc/cpu/array.cpp - the valid shapes of arrays, and the layout of their texels.
 #include "cpu/array.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace cupola::cpu {
 namespace {
 
-// Depth textures and colour attachments come from graphics interfaces alone.
+// Depth textures and colour attachments exist only for graphics interoperability.
 constexpr unsigned array_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
                                  CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
 constexpr unsigned absent_flags =
@@ -52,7 +52,7 @@ void check(const CUDA_ARRAY3D_DESCRIPTOR& s) {
     }
 }
 
-// Extents are checked: three factors of at most 18 bits and a texel of 16 bytes fit 64 bits.
+// No overflow: extents are checked, and three 18-bit factors and a 16-byte texel fit 64 bits.
 Texels placed(const CUDA_ARRAY3D_DESCRIPTOR& s, const TexelFormat& format) {
     Texels t;
     t.width = static_cast<std::uint32_t>(s.Width);
@@ -163,7 +163,7 @@ TexelFormat texel_format(CUarray_format format, unsigned channels) {
             made = {Kind::real, 4, 0};
             break;
         default:
-            // Video planes, compressed blocks and the like.
+            // Formats of video planes and of compressed blocks.
             require(format >= CU_AD_FORMAT_BC1_UNORM, CUDA_ERROR_INVALID_VALUE);
             fail(CUDA_ERROR_NOT_SUPPORTED);
     }

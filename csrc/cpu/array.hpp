@@ -1,5 +1,4 @@
-// csrc/cpu/array.hpp - CUDA arrays and mipmapped arrays: texels in memory of their own, which no
-// address leads to.
+// csrc/cpu/array.hpp - CUDA arrays and mipmapped arrays: texels in memory without a device address.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ class Budget;
 class Context;
 class MipmappedArray;
 
-// The largest extents, as devices of capability 5.0 to 9.0 have them; the attributes say the same.
+// The largest extents, those of compute capability 5.0 to 9.0. Device attributes return the same.
 struct ArrayLimits {
     static constexpr unsigned line = 131072;
     static constexpr unsigned plane_x = 131072, plane_y = 65536;
@@ -26,14 +25,14 @@ struct ArrayLimits {
     static constexpr unsigned gather = 32768;
     static constexpr unsigned mipmapped = 32768;
     static constexpr unsigned surface_line = 32768;
-    static constexpr unsigned linear = 1u << 28;  // texels of a texture in memory
+    static constexpr unsigned linear = 1u << 28;  // texels of a texture in linear memory
     static constexpr unsigned pitch_x = 131072, pitch_y = 65000, pitch = 2097120;
 };
 
-// Memory that counts against a device's, given back with the last array that lies in it.
+// Memory of a device's budget, released with the last array in it.
 class ArrayMemory {
   public:
-    // OUT_OF_MEMORY where there is none.
+    // Throws OUT_OF_MEMORY.
     ArrayMemory(std::size_t size, Budget& budget);
     ~ArrayMemory();
     ArrayMemory(const ArrayMemory&) = delete;
@@ -57,7 +56,8 @@ class Array {
           texels_(texels),
           memory_(std::move(memory)),
           level_(level) {}
-    // Checks the description; INVALID_VALUE, or NOT_SUPPORTED where there is no such kind here.
+    // Checks the descriptor. Throws INVALID_VALUE, or NOT_SUPPORTED for a kind that this device
+    // lacks.
     static std::shared_ptr<Array> make(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& shape);
 
     CUarray handle() { return reinterpret_cast<CUarray>(this); }
@@ -66,8 +66,8 @@ class Array {
     const TexelFormat& format() const { return format_; }
     const Texels& texels() const { return texels_; }
     const std::shared_ptr<const ArrayMemory>& memory() const { return memory_; }
-    bool level() const { return level_; }                // of a mipmapped array, which destroys it
-    static std::shared_ptr<Array> from(CUarray handle);  // null is INVALID_VALUE
+    bool level() const { return level_; }  // a level of a mipmapped array, which owns it
+    static std::shared_ptr<Array> from(CUarray handle);  // throws INVALID_VALUE for null
 
   private:
     const Context* const context_;
@@ -95,10 +95,10 @@ class MipmappedArray {
     std::vector<std::shared_ptr<Array>> levels_;
 };
 
-// Of the attributes that say so; nothing of others.
+// The limit in an attribute; nothing if the attribute is not a limit of arrays.
 std::optional<int> array_limit(CUdevice_attribute attribute);
 
-// INVALID_VALUE where this is no format, NOT_SUPPORTED where it is one that is not built.
+// Throws INVALID_VALUE for an unknown format, NOT_SUPPORTED for one that this device lacks.
 TexelFormat texel_format(CUarray_format format, unsigned channels);
 
 }  // namespace cupola::cpu

@@ -1,5 +1,5 @@
-// csrc/cpu/attribute.cpp - the values of device attributes. One place, so that they can be read
-// side by side: what is said here must agree with what launches, memory and modules accept.
+// csrc/cpu/attribute.cpp - the values of device attributes. They must agree with the checks of
+// launches, memory and modules.
 #include <algorithm>
 
 #include "cpu/array.hpp"
@@ -50,7 +50,7 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
             return limits.number / 10;
         case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
             return limits.number % 10;
-        // Rates in kHz. Programs divide by them; nothing here depends on a clock.
+        // Rates in kHz. Programs divide by them; this device has no clock.
         case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
         case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
             return 1000000;
@@ -77,7 +77,7 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
             return ordinal_;
         case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
             return CU_COMPUTEMODE_DEFAULT;
-        // As many as such hardware has, so that a map of them is accepted: they are hints.
+        // As many as the hardware has, so that programs can use them; they are hints.
         case CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT:
             return limits.number >= 90 ? 4 : 1;
         case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
@@ -87,8 +87,8 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
         case CU_DEVICE_ATTRIBUTE_NUMA_ID:
         case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
             return -1;
-        // What it has. INTEGRATED stays 0 though its memory is the host's: programs take 1 as
-        // leave to pass any host pointer, and only allocated and registered memory is mapped.
+        // Supported features. INTEGRATED is 0 although the memory is the host's: a program that
+        // reads 1 may pass any host pointer, but only allocated and registered memory is mapped.
         case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
         case CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER:
         case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
@@ -120,7 +120,7 @@ std::optional<int> Device::attribute(CUdevice_attribute attribute) const {
             break;
     }
     if (const auto limit = array_limit(attribute)) return limit;
-    // Everything else that is known is a feature it does not have, or a limit of such a feature.
+    // Every other known attribute is a missing feature, or a limit of one.
     if (attribute > 0 && attribute < CU_DEVICE_ATTRIBUTE_MAX) return 0;
     return std::nullopt;
 }

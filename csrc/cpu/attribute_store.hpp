@@ -1,5 +1,4 @@
-// csrc/cpu/attribute_store.hpp - attributes that a program sets and reads back, and that have no
-// effect here.
+// csrc/cpu/attribute_store.hpp - attributes that a program can set and read, without effect here.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// csrc/cpu/capability.cpp - one row a compute capability.
+// csrc/cpu/capability.cpp - one row for each compute capability.
 #include "cpu/capability.hpp"
 
 namespace cupola::cpu {

@@ -1,4 +1,4 @@
-// csrc/cpu/capture.cpp - beginning and ending captures, and what spoils one.
+// csrc/cpu/capture.cpp - begins, ends and invalidates captures.
 #include "cpu/capture.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-// All there are; with Graph::mutex.
+// All captures. Guarded by Graph::mutex.
 std::vector<Capture*>& captures() {
     static auto* const all = new std::vector<Capture*>;
     return *all;
@@ -49,7 +49,7 @@ void Capture::begin(Stream& stream, CUstreamCaptureMode mode) {
     begin_in(nullptr, {}, stream, mode);
 }
 
-// With the lock.
+// Needs the lock.
 void Capture::begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, Stream& stream,
                        CUstreamCaptureMode mode) {
     require(stream.kind() != Stream::Kind::legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -63,7 +63,7 @@ void Capture::begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, S
     active.fetch_add(1);
 }
 
-// With the lock. Its streams are ordinary ones again.
+// Needs the lock. The capture's streams no longer capture.
 void Capture::close() {
     const auto keep = shared_from_this();
     for (auto& [_, place] : places_) place.stream->capture.reset();
@@ -73,7 +73,7 @@ void Capture::close() {
     active.fetch_sub(1);
 }
 
-// Whether the origin comes after all that was put on the streams that joined.
+// Whether the origin stream depends on all work of the streams that joined.
 bool Capture::joined() const {
     std::set<const Node*> reached;
     std::vector<const Node*> next;
@@ -120,7 +120,7 @@ std::shared_ptr<Capture> Capture::find(Stream& stream) {
         require(stream.capture->valid_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         return stream.capture;
     }
-    // What is put on the legacy stream would wait for the capturing streams.
+    // Work in the legacy stream would wait for the capturing streams.
     if (stream.kind() != Stream::Kind::legacy) return nullptr;
     bool disturbed = false;
     for (Capture* capture : captures())
@@ -203,7 +203,7 @@ void Capture::wait(Stream& stream, Event& event) {
     const auto mine = stream.capture;
     if (mine) {
         require(mine->valid_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        // Other streams' work that is no part of the graph.
+        // Work of other streams that is not part of the graph.
         if (!captured.capture) mine->spoil(CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
         if (captured.capture != mine) {
             if (!captured.capture->valid_) mine->spoil(CUDA_ERROR_INVALID_VALUE);
@@ -214,7 +214,7 @@ void Capture::wait(Stream& stream, Event& event) {
         return;
     }
     const auto& theirs = captured.capture;
-    require(!theirs->places_.empty(), CUDA_ERROR_CAPTURED_EVENT);  // it has ended
+    require(!theirs->places_.empty(), CUDA_ERROR_CAPTURED_EVENT);  // the capture has ended
     require(theirs->valid_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (stream.kind() == Stream::Kind::legacy) theirs->spoil(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     theirs->places_[&stream] = {stream.shared_from_this(), captured.after};
@@ -225,7 +225,7 @@ void Capture::leave(Stream& stream) {
     std::lock_guard lock(Graph::mutex());
     const auto capture = stream.capture;
     if (!capture || capture->origin_.get() != &stream) return;
-    capture->valid_ = false;  // nobody can end it any more
+    capture->valid_ = false;  // its origin is gone, so it cannot end
     capture->graph_->forget();
     capture->close();
 }

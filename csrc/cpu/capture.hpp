@@ -1,7 +1,7 @@
-// csrc/cpu/capture.hpp - a capture: what is put on its streams becomes the nodes of a graph.
+// csrc/cpu/capture.hpp - a capture: work submitted to its streams becomes nodes of a graph.
 //
-// A capture begins at one stream and takes in others that wait for an event of it. For each it
-// knows the nodes that the stream's next node comes after. All of it is under Graph::mutex.
+// A capture begins in one stream, and streams that wait for its events join. For each stream it
+// stores the dependencies of the stream's next node. Graph::mutex guards all of it.
 #pragma once
 
 #include <atomic>
@@ -17,22 +17,22 @@ namespace cupola::cpu {
 class Capture : public std::enable_shared_from_this<Capture> {
   public:
     static void begin(Stream& stream, CUstreamCaptureMode mode);
-    // Into a graph that is there, after some of its nodes. With Graph::mutex.
+    // Captures into an existing graph, after some of its nodes. Needs Graph::mutex.
     static void begin_in(std::shared_ptr<Graph> graph, std::vector<Node*> after, Stream& stream,
                          CUstreamCaptureMode mode);
     static std::shared_ptr<Graph> end(Stream& stream);
 
-    // What a call that puts work on the stream adds it to; null where the stream does not capture.
-    // Throws, and ends what it disturbs, where the call is not allowed.
+    // The capture that receives work submitted to the stream; null if the stream does not capture.
+    // If the call is not allowed, it invalidates the captures that it affects and throws.
     static std::shared_ptr<Capture> of(Stream& stream) {
         return __builtin_expect(active.load(std::memory_order_acquire) == 0, 1) ? nullptr
                                                                                 : find(stream);
     }
-    // For calls that wait for the stream, or can be no node: not allowed while it captures.
+    // For calls that wait for the stream or cannot be a node: not allowed while it captures.
     static void forbid(Stream& stream) {
         if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse(stream);
     }
-    // For calls that may wait for work of every stream, as the mode of this thread has it.
+    // For calls that may wait for all streams: allowed or not by this thread's capture mode.
     static void forbid() {
         if (__builtin_expect(active.load(std::memory_order_acquire) != 0, 0)) refuse();
     }
@@ -44,14 +44,15 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
     void add(Stream& stream, Work work);
     void record(Stream& stream, Event& event);
-    // An event that was recorded in it was asked about.
+    // A query of an event that was recorded in the capture.
     [[noreturn]] void refuse_event();
     // Lets the stream wait for a captured event; a stream that does not capture joins.
     static void wait(Stream& stream, Event& event);
     void invalidate() { valid_ = false; }
-    // Whether one goes into this graph. With Graph::mutex.
+    // Whether a capture into this graph is active. Needs Graph::mutex.
     static bool into(const Graph& graph);
-    // The stream is destroyed. Its nodes stay: they must be joined as those of other streams.
+    // Called when the stream is destroyed. Its nodes stay and must be joined like those of other
+    // streams.
     static void leave(Stream& stream);
 
     struct Info {
@@ -65,7 +66,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
     static Info info(Stream& stream);
     static void set_dependencies(Stream& stream, CUgraphNode* nodes, std::size_t count, bool add);
 
-    // Without a graph it makes its own.
+    // Creates a graph if none is given.
     Capture(std::shared_ptr<Stream> origin, CUstreamCaptureMode mode,
             std::shared_ptr<Graph> graph = nullptr);
 
@@ -78,19 +79,19 @@ class Capture : public std::enable_shared_from_this<Capture> {
     void close();
     bool joined() const;
 
-    static std::atomic<int> active;  // how many there are
+    static std::atomic<int> active;  // number of captures
 
     const std::uint64_t id_;
     const CUstreamCaptureMode mode_;
     const std::thread::id thread_;
     const std::shared_ptr<Stream> origin_;
     std::shared_ptr<Graph> graph_;
-    bool own_ = true;  // it made the graph
+    bool own_ = true;  // the capture created the graph
     bool valid_ = true;
     struct Place {
         std::shared_ptr<Stream> stream;
         std::vector<Node*> after;
-        // What `info` pointed to. No edge of a graph here has properties: all are zeros.
+        // The array that `info` returned. Edges have no properties here, so all are zero.
         std::vector<CUgraphNode> shown{};
         std::vector<CUgraphEdgeData> edges{};
     };

@@ -1,7 +1,7 @@
-// csrc/cpu/condition.hpp - a condition variable that binds to nothing newer than the oldest glibc.
+// csrc/cpu/condition.hpp - a condition variable that needs no newer symbol version.
 //
-// std::condition_variable::wait carries a symbol version of its own (GLIBCXX_3.4.30), which would
-// raise the platform tag of wheels. pthread's has not changed since 2.3.2.
+// std::condition_variable::wait has the symbol version GLIBCXX_3.4.30, which would raise the
+// platform tag of wheels. The pthread functions have had one version since glibc 2.3.2.
 #pragma once
 
 #include <pthread.h>
@@ -44,7 +44,7 @@ class Condition {
     pthread_cond_t condition_;
 };
 
-// Told to the processor in a loop that waits for another thread's store.
+// A hint to the processor in a loop that waits for another thread's store.
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -53,7 +53,7 @@ inline void relax() {
 #endif
 }
 
-// Waits for `ready` for as long as sleeping and being woken would cost. True if it came about.
+// Spins for `ready` for about the time of a sleep and a wakeup. True if it became ready.
 template <class Ready>
 bool spin(Ready&& ready, std::chrono::nanoseconds limit) {
     if (ready()) return true;

@@ -1,5 +1,5 @@
-// csrc/cpu/conditional.hpp - the word by which a graph's conditional node chooses what runs: the
-// graph has it, device code sets it by cudaGraphSetConditional. Its handle is where it lies.
+// csrc/cpu/conditional.hpp - the word that controls a conditional node. The graph owns it, and
+// device code sets it by cudaGraphSetConditional. Its handle is its address.
 #pragma once
 
 #include <cstdint>

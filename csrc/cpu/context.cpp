@@ -1,4 +1,4 @@
-// csrc/cpu/context.cpp - opening and closing a context, its streams, and each thread's stack.
+// csrc/cpu/context.cpp - opens and closes contexts, their streams, and the stack of each thread.
 #include "cpu/context.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::uint64_t next_context_id() {
     return ++last;
 }
 
-// A thread's own default stream in each context it has used one in.
+// A thread's per-thread stream in each context.
 struct ThreadStream {
     const Context* context;
     std::uint64_t generation;
@@ -61,7 +61,7 @@ void Context::open(unsigned with) {
     alive_.store(true, std::memory_order_release);
 }
 
-// Work that runs is stopped and work that waits is given up, so that this returns soon.
+// Stops running work and drops queued work, so that this returns soon.
 void Context::close() {
     if (!alive_.exchange(false)) return;
     Driver& driver = Driver::get();
@@ -138,8 +138,7 @@ void Context::add(const std::shared_ptr<Stream>& stream) {
 void Context::begin_behind(Mark work) {
     {
         std::lock_guard lock(mutex_);
-        if (before_.stream)
-            work.stream->submit(waiting_for(before_));  // those to come wait for both
+        if (before_.stream) work.stream->submit(waiting_for(before_));  // new streams wait for both
         work.ticket = work.stream->submitted();
         before_ = work;
     }

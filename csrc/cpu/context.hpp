@@ -1,5 +1,5 @@
-// csrc/cpu/context.hpp - a context: its streams, its sticky error, its limits, and which one is
-// current on a thread.
+// csrc/cpu/context.hpp - a context: its streams, its sticky error, its limits, and the current
+// context of a thread.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ class Context : public std::enable_shared_from_this<Context> {
     bool primary() const { return primary_; }
     std::uint64_t id() const { return id_; }
 
-    // A primary context's object outlives its retain and release: its handle stays the same.
+    // A primary context's object survives release and retain, so its handle stays the same.
     void open(unsigned flags);
     void close();
     bool alive() const { return alive_.load(std::memory_order_acquire); }
 
-    // The first fault of a kernel stays the answer to every call until the context is closed.
+    // After a kernel's first fault, every call returns it until the context is closed.
     CUresult error() const { return static_cast<CUresult>(error_.load(std::memory_order_acquire)); }
     void poison(CUresult code, std::string text);
     void check() const {
@@ -42,13 +42,13 @@ class Context : public std::enable_shared_from_this<Context> {
     std::shared_ptr<Stream> legacy();
     std::shared_ptr<Stream> per_thread();
     void add(const std::shared_ptr<Stream>& stream);
-    // Held while work is put on the legacy stream or a stream that synchronises with it, so that
-    // all see one order.
+    // Held during submission to the legacy stream or to a blocking stream, so that all threads see
+    // one order.
     std::mutex& submission() { return submission_; }
     std::vector<std::shared_ptr<Stream>> streams();
-    // All streams, and those to come, wait for this work, which is no stream's of the program.
+    // All current and future streams wait for this work, which is in an internal stream.
     void begin_behind(Mark work);
-    // Waits for all work put on any stream before the call.
+    // Waits for all work submitted to any stream before the call.
     void synchronize();
 
     std::atomic<unsigned> flags{0};
@@ -56,12 +56,12 @@ class Context : public std::enable_shared_from_this<Context> {
     std::size_t get_limit(CUlimit limit);
     void set_limit(CUlimit limit, std::size_t value);
     Heap& heap() { return heap_; }
-    std::atomic<unsigned> attached{0};    // how often, since it was made
+    std::atomic<unsigned> attached{0};    // number of attaches since creation
     std::atomic<std::uint64_t> peers{0};  // bit n: access to device n is enabled
 
-    // The handle's context, or the current one for null.
+    // The handle's context, or the current context for null.
     static std::shared_ptr<Context> from(CUcontext handle);
-    // The thread's current context; INVALID_CONTEXT where it has none. `usable` also checks it.
+    // The thread's current context; throws INVALID_CONTEXT if it has none. `usable` also checks it.
     static const std::shared_ptr<Context>& current();
     static const std::shared_ptr<Context>& usable() {
         const auto& context = current();
@@ -70,7 +70,7 @@ class Context : public std::enable_shared_from_this<Context> {
     }
     static std::vector<std::shared_ptr<Context>>& stack();
 
-    // Checks of the flags of cuCtxCreate, cuCtxSetFlags and cuDevicePrimaryCtxSetFlags.
+    // Checks the flags of cuCtxCreate, cuCtxSetFlags and cuDevicePrimaryCtxSetFlags.
     static void check_flags(unsigned flags);
 
   private:
@@ -83,9 +83,9 @@ class Context : public std::enable_shared_from_this<Context> {
     std::mutex submission_;
     std::mutex mutex_;
     std::shared_ptr<Stream> legacy_;
-    Mark before_;  // what a new stream begins behind; its stream is null where there is nothing
+    Mark before_;  // work that a new stream waits for; its stream is null if there is none
     std::vector<std::weak_ptr<Stream>> streams_;
-    std::uint64_t generation_ = 0;  // of open(): a thread's own stream belongs to one
+    std::uint64_t generation_ = 0;  // number of open() calls; a per-thread stream belongs to one
     std::size_t limits_[CU_LIMIT_MAX] = {};
     Heap heap_{*this};
 };

@@ -1,4 +1,4 @@
-// csrc/cpu/cooperative_grid.cpp - turns of the clusters of a cooperative grid.
+// csrc/cpu/cooperative_grid.cpp - time slices of the clusters of a cooperative grid.
 #include "cpu/cooperative_grid.hpp"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ CooperativeGrid::CooperativeGrid(Grid& grid) : grid_(grid), left_(grid.clusters)
     }
 }
 
-// A few at a time, so that the lock is not what workers meet at; not so many that another worker
-// would have to wait. False: there is nothing more to do.
+// Takes several clusters to reduce contention of the lock, but leaves enough for other workers.
+// False if the grid has ended.
 bool CooperativeGrid::take(std::vector<ClusterRunner*>& batch) {
     std::unique_lock lock(mutex_);
     for (;;) {
         if (left_.load() == 0 || grid_.stop.load()) return false;
         if (!queue_.empty()) break;
-        // A stopped grid wakes nobody here, hence in slices.
+        // Stopping a grid does not signal this condition, so the wait has a timeout.
         ++waiting_;
         changed_.wait_for(lock, std::chrono::milliseconds(10));
         --waiting_;

@@ -1,6 +1,6 @@
-// csrc/cpu/cooperative_grid.hpp - the clusters of a cooperative grid, all under way at once:
-// whichever worker has a batch free gives the next in line a turn, so that each comes on however
-// few workers there are.
+// csrc/cpu/cooperative_grid.hpp - runs all clusters of a cooperative grid concurrently. A free
+// worker runs a time slice of the next clusters in the queue, so any number of workers makes
+// progress.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,10 @@ struct Grid;
 
 class CooperativeGrid {
   public:
-    // Has memory for all of them, or throws std::bad_alloc.
+    // Allocates all clusters; throws std::bad_alloc.
     explicit CooperativeGrid(Grid& grid);
 
-    // Returns when all clusters have ended, or the grid is stopped.
+    // Returns when all clusters have ended or the grid is stopped.
     void work();
     bool wants_help() const {
         return workers_.load(std::memory_order_relaxed) < left_.load(std::memory_order_relaxed);
@@ -37,7 +37,7 @@ class CooperativeGrid {
     std::vector<std::unique_ptr<ClusterRunner>> clusters_;
     std::mutex mutex_;
     Condition changed_;
-    Queue queue_;  // those that nobody has in batch
+    Queue queue_;  // clusters that no worker runs now
     int waiting_ = 0;
     std::atomic<std::size_t> left_, workers_{0};
 };

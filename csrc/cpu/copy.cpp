@@ -1,4 +1,4 @@
-// csrc/cpu/copy.cpp - checking and doing copies and fills.
+// csrc/cpu/copy.cpp - checks and performs copies and fills.
 #include "cpu/copy.hpp"
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace cupola::cpu {
 namespace {
 
-// Up to here pageable memory is copied aside at the call. More would cost memory for little time,
-// and NVIDIA's driver waits for such copies too.
+// Up to this size, pageable memory is staged at the call. Larger copies wait, as in NVIDIA's
+// driver: staging them would take memory and save little time.
 constexpr std::size_t staged = 64 << 10;
 
-// The last byte of a side is `extent - 1` behind its first. Overflow is a wrong argument.
+// The distance from the first to the last byte is `extent - 1`. Overflow is an invalid argument.
 std::size_t extent(const Side& side, const Copy& copy) {
     std::size_t bytes = copy.width, more = 0;
     require(!__builtin_mul_overflow(side.pitch, copy.height - 1, &more));
@@ -29,15 +29,14 @@ std::size_t extent(const Side& side, const Copy& copy) {
     return bytes;
 }
 
-// What the work accesses of the memory map. Another stream, or another context, may free it while
-// the work is queued.
+// The ranges that the work accesses. Another stream or context may free them while it is queued.
 struct Accesses {
     struct Access {
         std::uintptr_t address;
         std::size_t bytes;
         bool write;
     };
-    std::array<Access, 2> sides{};  // at most two: of a copy, both
+    std::array<Access, 2> sides{};  // two for a copy
     std::size_t count = 0;
 
     void add(const Access& side) { sides[count++] = side; }
@@ -48,10 +47,10 @@ struct Accesses {
     }
 };
 
-// True for pageable host memory. Whatever lies in the map must lie in one allocation, or in mapped
-// pieces side by side, and may be written if it is to be.
+// True for pageable host memory. Known memory must be inside one allocation or adjacent mapped
+// pieces, and writable if it is the destination.
 bool check(const Side& side, std::size_t bytes, bool write, Accesses& accesses) {
-    if (side.array) return false;  // a range of an array was looked at when the side was made
+    if (side.array) return false;  // the range of an array is already checked
     const auto allocation = Driver::get().memory.at(side.address);
     if (!allocation) {
         require(side.space != Side::Space::device && side.address != 0);
@@ -63,7 +62,7 @@ bool check(const Side& side, std::size_t bytes, bool write, Accesses& accesses) 
     return false;
 }
 
-// The work in the stream. Where memory is gone the work fails as a kernel's access would.
+// The work in the stream. If its memory was freed, it fails like a kernel's access.
 template <class Body>
 std::unique_ptr<Operation> work(const Accesses& accesses, const Stream& stream, Body body) {
     return task([accesses, context = stream.context_pointer(),
@@ -88,7 +87,7 @@ void move(const Copy& copy) {
         }
 }
 
-// Contiguous rows are one row, and one call.
+// Contiguous rows are copied as one row.
 void flatten(Copy& copy) {
     if (copy.height > 1 && copy.source.pitch == copy.width &&
         copy.destination.pitch == copy.width &&
@@ -132,7 +131,7 @@ void run(const Fill& fill) {
     }
 }
 
-// Also checks the copy or fill.
+// Checks the copy or fill, and returns its work.
 Accesses accesses_of(const Copy& what) {
     require(what.width && what.height && what.depth);
     Accesses accesses;

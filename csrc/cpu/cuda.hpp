@@ -1,12 +1,11 @@
-// csrc/cpu/cuda.hpp - NVIDIA's cuda.h as the CPU device uses it, and how an entry point is
-// exported.
+// csrc/cpu/cuda.hpp - includes NVIDIA's cuda.h, and declares how entry points are exported.
 //
 // cuda.h renames old spellings to the newest one by macros (cuMemAlloc -> cuMemAlloc_v2). Entry
-// points here are always written with the suffix they are exported under, and older spellings of
-// the same function are aliases of it, so that the header of any 12.8 or newer toolkit will do.
+// points here are written with the suffix that they are exported under. Older spellings of the same
+// function are aliases. So the header of any toolkit from 12.8 works.
 #pragma once
 
-// This library defines the deprecated functions too.
+// This library also defines the deprecated functions.
 #define CUDA_ENABLE_DEPRECATED
 #include <cuda.h>
 
@@ -20,7 +19,7 @@
 
 #define CUPOLA_API extern "C" __attribute__((visibility("default")))
 
-// A second exported name of a function defined in the same file. Done in the assembler because the
-// name is a macro of cuda.h, and because the two names are declared with different types.
+// Exports a function of this file under a second name. This uses the assembler because the name is
+// a macro in cuda.h, and because the two names are declared with different types.
 #define CUPOLA_ALIAS(alias, function) \
     __asm__(".globl " #alias "\n\t.type " #alias ", %function\n\t.set " #alias ", " #function "\n")

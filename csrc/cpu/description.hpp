@@ -1,20 +1,20 @@
-// csrc/cpu/description.hpp - what can be asked about a device without cuInit: the interface between
-// libcuda.so.1 and the libnvidia-ml.so.1 beside it.
+// csrc/cpu/description.hpp - properties of a device that work without cuInit: the interface between
+// libcuda.so.1 and libnvidia-ml.so.1.
 #pragma once
 
 extern "C" {
 
 struct cupola_cpu_description {
-    int count;                       // of devices
-    int driver_version;              // cuDriverGetVersion's
+    int count;                       // number of devices
+    int driver_version;              // as in cuDriverGetVersion
     int major, minor;                // compute capability
-    int domain, bus;                 // of its PCI address
-    unsigned long long total, free;  // bytes; what is free is as this process sees it
+    int domain, bus;                 // PCI address
+    unsigned long long total, free;  // bytes; `free` is for this process
     unsigned char uuid[16];
     char name[256];
 };
 
-// 0, or a CUresult: the environment's settings are malformed, or there is no such device. Neither
-// starts the driver nor needs it, and serves in a forked child too.
+// Returns 0, or a CUresult if an environment variable is malformed or the device does not exist. It
+// does not start or need the driver, and works in a forked child.
 int cupola_cpu_describe(int ordinal, cupola_cpu_description* description);
 }

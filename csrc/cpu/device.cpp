@@ -1,4 +1,4 @@
-// csrc/cpu/device.cpp - what a CPU device says it is, and its primary context.
+// csrc/cpu/device.cpp - the identity of a CPU device, and its primary context.
 #include "cpu/device.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void Device::start() {
     default_pool_ = pool_ = Pool::make(place, 0, true);
 }
 
-// The same in every process, as a GPU's is: machine-wide tools compare them.
+// Equal in every process, like a GPU's: tools compare it between processes.
 CUuuid Device::uuid() const {
     CUuuid uuid;
     std::memcpy(uuid.bytes, "cupola\0cpudevice", sizeof uuid.bytes);
@@ -52,7 +52,7 @@ CUuuid Device::uuid() const {
     return uuid;
 }
 
-// Domain ffff is none that hardware is given.
+// No hardware has domain ffff.
 std::string Device::pci_bus_id() const {
     char text[16];
     std::snprintf(text, sizeof text, "FFFF:%02X:00.0", static_cast<unsigned>(ordinal_) & 0xff);
@@ -72,8 +72,8 @@ void Device::release_primary() {
     if (--primary_count_ == 0) primary_->close();
 }
 
-// The count is kept: who retained the context must still release it. It opens again where it is
-// still retained, as NVIDIA's driver does at the next use.
+// The retain count stays: each retain still needs its release. As in NVIDIA's driver, a retained
+// context opens again.
 void Device::reset_primary() {
     std::lock_guard lock(primary_mutex_);
     if (!primary_->alive()) return;

@@ -1,4 +1,4 @@
-// csrc/cpu/device.hpp - one CPU device: its name and numbers, its memory, its primary context.
+// csrc/cpu/device.hpp - a CPU device: its name, attributes, memory and primary context.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class Pool;
 class Device {
   public:
     Device(int ordinal, const Settings& settings);
-    // What needs the driver to be there: the default pool.
+    // Creates the default pool, which needs the driver.
     void start();
 
     int ordinal() const { return ordinal_; }
@@ -29,7 +29,7 @@ class Device {
     CUuuid uuid() const;
     std::string pci_bus_id() const;
     Budget& budget() { return budget_; }
-    // Nothing for an attribute that no toolkit this library was built with knows.
+    // Nothing for an attribute that cuda.h of this build does not have.
     std::optional<int> attribute(CUdevice_attribute attribute) const;
 
     Context& primary() { return *primary_; }

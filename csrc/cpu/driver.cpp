@@ -1,4 +1,4 @@
-// csrc/cpu/driver.cpp - starting the driver, and its end: process exit, dlclose and fork.
+// csrc/cpu/driver.cpp - starts the driver, and handles process exit, dlclose and fork.
 #include "cpu/driver.hpp"
 
 #include <dlfcn.h>
@@ -22,8 +22,8 @@ namespace {
 
 std::atomic<bool> in_forked_child{false};
 
-// Worker threads run this library's code for as long as the process lives: it must stay mapped
-// even after the program's last dlclose.
+// Worker threads run this library's code until the process ends, so it must stay mapped after the
+// program's last dlclose.
 void stay_loaded() {
     Dl_info info;
     if (dladdr(reinterpret_cast<const void*>(&stay_loaded), &info) && info.dli_fname)
@@ -53,14 +53,14 @@ CUresult Driver::initialize(unsigned flags) {
         std::fprintf(stderr, "cupola: %s\n", error.c_str());
         return CUDA_ERROR_INVALID_VALUE;
     }
-    // Machine code is not looked at.
+    // Machine code is ignored.
     if (settings.checks.any()) settings.mode = native::Mode::interpret;
     native::use_processors(settings.threads);
     stay_loaded();
     auto* driver = new Driver(settings);
     instance.store(driver, std::memory_order_release);
     for (auto& device : driver->devices) device->start();
-    // Locks and threads are not there in a forked child; only the flag may be touched.
+    // A forked child has neither the threads nor valid locks, so only the flag may change.
     pthread_atfork(nullptr, nullptr, [] {
         in_forked_child.store(true);
         state_.store(CUDA_ERROR_NOT_INITIALIZED);
@@ -70,8 +70,8 @@ CUresult Driver::initialize(unsigned flags) {
     return CUDA_SUCCESS;
 }
 
-// Work in flight is given up, as when a process with a GPU ends. Threads are not joined: one may be
-// inside a host function that waits for a lock which the ending thread holds.
+// Work in flight is dropped, as at the exit of a process with a GPU. Threads are not joined: a host
+// function may wait for a lock that the exiting thread holds.
 void Driver::shutdown() {
     if (in_forked_child.load()) return;
     int running = CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// csrc/cpu/driver.hpp - the process's one driver: its devices, what they share, and the gate every
-// entry point passes.
+// csrc/cpu/driver.hpp - the driver of the process: its devices and their shared state, and the
+// wrapper of every entry point.
 #pragma once
 
 #include <cxxabi.h>
@@ -41,15 +41,15 @@ class Stream;
 class UserObject;
 class TextureReference;
 
-// Never destroyed: threads may still run blocks while the process's static objects end.
+// Never destroyed: threads may run blocks while static objects are destroyed.
 class Driver {
   public:
     static CUresult initialize(unsigned flags);
     // The driver of a process whose cuInit has succeeded.
     static Driver& get() { return *instance.load(std::memory_order_acquire); }
 
-    // SUCCESS while the driver serves; NOT_INITIALIZED before cuInit and in a forked child;
-    // DEINITIALIZED once the process is ending.
+    // SUCCESS while the driver works; NOT_INITIALIZED before cuInit and in a forked child;
+    // DEINITIALIZED at process exit.
     static CUresult state() {
         return static_cast<CUresult>(state_.load(std::memory_order_acquire));
     }
@@ -62,7 +62,7 @@ class Driver {
     MemoryMap memory{settings.checks};
     VirtualMemory virtual_memory{memory};
     AdviceMap advice;
-    Budget host_memory;  // pinned memory is bounded like a device's
+    Budget host_memory;  // limits pinned memory, like a device's budget
     Scheduler scheduler;
     Executors executors;
     QuiesceGate gate;
@@ -84,7 +84,7 @@ class Driver {
     TextureTable textures;
     Registry<TextureReference> texture_references;
 
-    // What the last fault was, in one line; empty where there was none.
+    // The last fault in one line; empty if there was none.
     std::string last_fault() const;
     void set_last_fault(std::string text);
 
@@ -98,10 +98,10 @@ class Driver {
     std::string fault_;
 };
 
-// True on a thread that is inside a host function of a stream, where CUDA calls are refused.
+// True on a thread inside a host function of a stream, where CUDA calls are not permitted.
 extern thread_local bool in_host_function;
 
-// Runs the body of an entry point: a result for every way out, and no C++ exception beyond it.
+// Runs the body of an entry point and converts every exception to a result.
 template <class Body>
 CUresult result_of(Body&& body) {
     try {
@@ -111,13 +111,13 @@ CUresult result_of(Body&& body) {
     } catch (const std::bad_alloc&) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     } catch (abi::__forced_unwind&) {
-        throw;  // a thread being cancelled must be let go
+        throw;  // a cancelled thread must unwind
     } catch (...) {
         return CUDA_ERROR_UNKNOWN;
     }
 }
 
-// And tells what there is to tell, when everything is let go.
+// Delivers log lines at the end, when no lock is held.
 template <class Body>
 CUresult guarded(Body&& body) {
     const CUresult result = result_of(body);

@@ -1,4 +1,5 @@
-// csrc/cpu/error_names.cpp - one row a CUresult. By number, because older toolkits lack the newest.
+// csrc/cpu/error_names.cpp - one row for each CUresult. Rows have numbers, because older toolkits
+// lack some names.
 #include "cpu/error_names.hpp"
 
 #include <algorithm>

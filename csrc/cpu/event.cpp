@@ -1,4 +1,4 @@
-// csrc/cpu/event.cpp - recording events and measuring between them.
+// csrc/cpu/event.cpp - records events and measures the time between them.
 #include "cpu/event.hpp"
 
 #include <chrono>
@@ -12,12 +12,12 @@
 namespace cupola::cpu {
 namespace {
 
-// Whether to wait for other processes no longer: this one ends, or the context does.
+// Whether to stop waiting for other processes: this process ends, or the context does.
 bool over(const Context& context) {
     return Driver::state() != CUDA_SUCCESS || !context.alive() || context.error() != CUDA_SUCCESS;
 }
 
-// What was waited for will never be, so what comes after it has no ground to stand on.
+// The awaited record can never complete, so later work must not run.
 void lost(Context& context) {
     context.poison(CUDA_ERROR_EXTERNAL_DEVICE,
                    "a process has ended before an event was done that it had recorded");
@@ -77,8 +77,8 @@ void Event::record(Stream& stream) {
     require(stream.context() == context(), CUDA_ERROR_INVALID_HANDLE);
     auto record = std::make_shared<Record>();
     record->mark.stream = stream.shared_from_this();
-    // The lock is held over the submission: of two threads that record one event, the one whose
-    // mark comes later in the stream must also be the one that is kept.
+    // The lock is held during submission: if two threads record one event, the record that is later
+    // in the stream must be the one that is kept.
     std::lock_guard lock(mutex_);
     record->mark.ticket = stream.submit(stamp(record));
     record_ = std::move(record);

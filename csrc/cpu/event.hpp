@@ -1,4 +1,4 @@
-// csrc/cpu/event.hpp - an event: a mark in a stream, and when it was passed.
+// csrc/cpu/event.hpp - an event: a mark in a stream and the time when the stream passed it.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@ struct Node;
 
 class Event {
   public:
-    // `shared`: what other processes see of it; null where none does.
+    // `shared` is the state for other processes; null if the event is not shared.
     Event(std::shared_ptr<Context> context, unsigned flags,
           std::shared_ptr<SharedEvent> shared = nullptr)
         : context_(std::move(context)), flags_(flags), shared_(std::move(shared)) {}
 
-    // INVALID_HANDLE for null; any other that is not alive is taken for one whose context has
-    // ended, as NVIDIA's driver does.
+    // Throws INVALID_HANDLE for null. As in NVIDIA's driver, another invalid handle counts as an
+    // event of a destroyed context.
     static std::shared_ptr<Event> from(CUevent handle);
 
     CUevent handle() { return reinterpret_cast<CUevent>(this); }
@@ -31,23 +31,24 @@ class Event {
     const std::shared_ptr<SharedEvent>& shared() const { return shared_; }
 
     void record(Stream& stream);
-    // True where it was never recorded, as on hardware.
+    // True if it was never recorded, as on hardware.
     bool done() const;
     void wait() const;
-    // What makes a stream wait for it; null where there is nothing to wait for.
+    // The operation that makes a stream wait for it; null if nothing is pending.
     std::unique_ptr<Operation> wait_operation(const Stream& stream) const;
 
-    // Of one record call: recording again must not move what was already waited for.
+    // The state of one record call: a later call must not change what earlier waits refer to.
     struct Record {
         Mark mark;
         std::atomic<std::int64_t> nanoseconds{0};
-        std::uint64_t number = 0;  // among those of all processes
+        std::uint64_t number = 0;  // counted over all processes
     };
-    // The work that takes the record's time, and the record as the last one.
+    // `stamp` returns work that stores the record's time; `set` makes the record the last one.
     std::unique_ptr<Operation> stamp(std::shared_ptr<Record> record) const;
     void set(std::shared_ptr<Record> record);
 
-    // Where it was last recorded in a capture: it has no time, and stands for a place in a graph.
+    // The capture in which it was last recorded. Such a record has no time; it is a place in a
+    // graph.
     struct Captured {
         std::shared_ptr<Capture> capture;
         std::vector<Node*> after;
@@ -61,7 +62,7 @@ class Event {
 
   private:
     std::shared_ptr<Record> last() const;
-    // The last record where this process made it, and nobody else's came after it.
+    // The last record, if this process made it and no other process recorded later.
     std::shared_ptr<Record> own_last() const;
 
     const std::shared_ptr<Context> context_;

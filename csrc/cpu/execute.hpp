@@ -1,10 +1,9 @@
-// csrc/cpu/execute.hpp - the seam inside the CPU device: what the driver's entry points (device,
-// streams, memory, scheduler) ask of the part that turns PTX into running warps.
+// csrc/cpu/execute.hpp - the interface between the driver half of the CPU device (devices, streams,
+// memory, scheduler) and the half that executes PTX.
 //
-// Every pointer that device code sees is a host address: global memory is host memory, a block's
-// shared memory and a thread's local memory lie at host addresses of their own, so that a generic
-// pointer needs no tag. Before it is followed, an address is looked up: in the shared memory of the
-// block and its cluster, in the thread's own local memory, else in AddressSpace.
+// Every pointer in device code is a host address. Shared and local memory also have host addresses,
+// so a generic pointer needs no tag. Each access looks its address up first: in the shared memory
+// of the block and its cluster, in the thread's local memory, and then in AddressSpace.
 #pragma once
 
 #include <atomic>
@@ -34,22 +33,22 @@ struct Dim3 {
     std::uint32_t x = 1, y = 1, z = 1;
 };
 
-// What global memory is at this moment. Implemented by the driver's memory map. A range that was
-// found stays mapped until the grid that asked has ended, so a caller may keep it that long.
+// The current global memory; the driver's memory map implements it. A range stays mapped until the
+// grid that looked it up has ended, so the grid may cache it.
 class AddressSpace {
   public:
     virtual ~AddressSpace() = default;
-    virtual Range find(std::uintptr_t address) const = 0;  // empty where nothing is mapped
-    // Where an address lies beside the nearest allocation, in words.
+    virtual Range find(std::uintptr_t address) const = 0;  // empty if nothing is mapped
+    // Describes the nearest allocation to an address.
     virtual std::string fault_location(std::uintptr_t address) const = 0;
 };
 
-// What malloc and free of device code work on. Called from many threads at once.
+// The heap of malloc and free in device code. Thread-safe.
 class DeviceHeap {
   public:
     virtual ~DeviceHeap() = default;
-    virtual std::uintptr_t allocate(std::uint64_t bytes) = 0;  // 0: there is no room
-    virtual bool release(std::uintptr_t address) = 0;          // false: nothing begins there
+    virtual std::uintptr_t allocate(std::uint64_t bytes) = 0;  // 0 if there is no room
+    virtual bool release(std::uintptr_t address) = 0;  // false if no allocation begins there
 };
 
 struct Fault {
@@ -67,96 +66,96 @@ struct Variable {
     std::uintptr_t address = 0;
     std::size_t size = 0;
     bool constant = false, managed = false;
-    // Of a texture, sampler or surface the address is a number that device code knows it by.
+    // For a texture, sampler or surface, the address is the handle in device code.
     enum class Role : std::uint8_t { data, texture, sampler, surface } role = Role::data;
 };
 
-// A decoded kernel, ready to run. Owned by its Image, immutable, used from many threads at once.
+// A decoded kernel. Its Image owns it; it is immutable and thread-safe.
 class Kernel {
   public:
     virtual ~Kernel() = default;
     virtual const std::string& name() const = 0;
     virtual const std::vector<Parameter>& parameters() const = 0;
     virtual std::uint32_t static_shared_bytes() const = 0;
-    virtual std::uint32_t local_bytes() const = 0;     // a thread
-    virtual std::uint32_t constant_bytes() const = 0;  // a module
-    virtual std::uint32_t registers() const = 0;       // 32-bit units a thread, at most 255
-    virtual std::uint32_t max_threads() const = 0;     // .maxntid/.reqntid product, else 1024
-    virtual Dim3 required_block() const = 0;           // .reqntid, zeros where there is none
-    virtual Dim3 required_cluster() const = 0;         // .reqnctapercluster, zeros likewise
-    virtual std::uint32_t max_cluster() const = 0;     // .maxclusterrank in blocks, 0 likewise
-    virtual bool explicit_cluster() const = 0;         // .explicitcluster
-    virtual int ptx_version() const = 0;               // major * 10 + minor
-    virtual int target() const = 0;                    // 75 for sm_75
+    virtual std::uint32_t local_bytes() const = 0;     // for each thread
+    virtual std::uint32_t constant_bytes() const = 0;  // of the module
+    virtual std::uint32_t registers() const = 0;    // 32-bit registers for each thread, at most 255
+    virtual std::uint32_t max_threads() const = 0;  // product of .maxntid or .reqntid, or 1024
+    virtual Dim3 required_block() const = 0;        // .reqntid, or zeros
+    virtual Dim3 required_cluster() const = 0;      // .reqnctapercluster, or zeros
+    virtual std::uint32_t max_cluster() const = 0;  // .maxclusterrank in blocks, or 0
+    virtual bool explicit_cluster() const = 0;      // .explicitcluster
+    virtual int ptx_version() const = 0;            // major * 10 + minor
+    virtual int target() const = 0;                 // 75 for sm_75
 
-    // Seconds that a cluster took when last one was measured, for whoever hands them out.
+    // The last measured time of a cluster; the scheduler uses it.
     mutable std::atomic<float> seconds_per_cluster{0};
 };
 
 // A PTX module bound to memory: variables placed and initialised, kernels decoded.
 class Image {
   public:
-    // Memory for module variables: zeroed, reachable by device code, given back by `release`.
+    // Memory for module variables: zeroed, accessible to device code, freed by `release`.
     struct Memory {
         std::function<void*(std::size_t size, std::size_t align)> allocate;
         std::function<void(void*)> release;
     };
-    // Throws cupola::ptx::Error (csrc/ptx/error.hpp), which has a kind, a line and a text.
+    // Throws cupola::ptx::Error (csrc/ptx/error.hpp).
     static std::unique_ptr<Image> build(std::string_view ptx, Memory memory);
 
     virtual ~Image() = default;
     virtual const std::vector<const Kernel*>& kernels() const = 0;
-    virtual const Kernel* kernel(std::string_view name) const = 0;  // nullptr: no such kernel
+    virtual const Kernel* kernel(std::string_view name) const = 0;  // nullptr if there is none
     virtual const std::vector<Variable>& variables() const = 0;
-    virtual const Variable* variable(std::string_view name) const = 0;  // nullptr: no such variable
+    virtual const Variable* variable(std::string_view name) const = 0;  // nullptr if there is none
 };
 
-// One launch, shared by all workers that run its blocks. The scheduler keeps it alive until the
+// One launch, shared by the workers that run its blocks. The scheduler keeps it alive until the
 // last block has ended.
 struct Launch {
     const Kernel* kernel = nullptr;
     Dim3 grid, block, cluster;
-    bool explicit_cluster = false;  // somebody asked for the cluster's shape
-    // All blocks are at work at once and may wait for each other: each gives way to the others.
+    bool explicit_cluster = false;  // the program or the kernel gave the cluster's shape
+    // All blocks run concurrently and may wait for each other, so each yields to the others.
     bool cooperative = false;
     std::uint32_t dynamic_shared = 0;
     std::vector<std::byte> parameters;  // laid out by the kernel's Parameter offsets
     const AddressSpace* memory = nullptr;
     DeviceHeap* heap = nullptr;
-    const std::atomic<bool>* stop = nullptr;      // looked at on backward branches and barriers
-    std::function<void(std::string_view)> print;  // device printf, one call a formatted string
+    const std::atomic<bool>* stop = nullptr;      // checked at backward branches and barriers
+    std::function<void(std::string_view)> print;  // device printf, with a formatted string
     std::uint64_t grid_id = 0;
     const TextureSpace* textures = nullptr;
     watch::Checks checks;
-    std::shared_ptr<watch::GridWatch> watch;  // where its accesses are looked at
-    watch::Unwritten* unwritten = nullptr;    // of global memory
-    // What the module's texture and surface variables were bound to when the grid was launched.
+    std::shared_ptr<watch::GridWatch> watch;  // the checkers of its accesses
+    watch::Unwritten* unwritten = nullptr;    // in global memory
+    // The bindings of the module's texture and surface variables at the launch.
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> references;
-    Range workspace;  // of a cooperative grid: what its blocks count each other in
+    Range workspace;  // of a cooperative grid: the barrier of its blocks
 };
 
 namespace watch {
 std::shared_ptr<GridWatch> watch_grid(const Launch& launch);
 }  // namespace watch
 
-// Runs clusters of one launch, one after another; where the launch has none, each block is one.
-// The blocks of a cluster take turns on one thread at a time, which may change between turns. Each
-// worker has its own, which keeps registers, shared and local memory between clusters.
+// Runs clusters of one launch, one after another. Without clusters, each block is one. The blocks
+// of a cluster share one thread, which may change between calls of advance(). Each worker has its
+// own runner, which reuses registers, shared and local memory for the next cluster.
 class ClusterRunner {
   public:
     static std::unique_ptr<ClusterRunner> make(const Launch& launch);
     virtual ~ClusterRunner() = default;
 
-    // Does as many clusters from `first` on as can be done all at once; how many that were.
+    // Runs the clusters from `first` that can be executed as a batch; returns their number.
     virtual std::uint64_t sweep(std::uint64_t first, std::uint64_t end) = 0;
-    // Stands at the beginning of the cluster of this number.
+    // Starts the cluster with this number.
     virtual void begin(std::uint64_t cluster) = 0;
     enum class Progress { running, done, faulted };
-    // Gives each warp that can go on a turn.
+    // Runs a time slice of each warp that is ready.
     virtual Progress advance() = 0;
     virtual Fault take_fault() = 0;
 
-    // Clusters one after another, each from its beginning to its end, or until `stop` is set.
+    // Runs clusters one after another, each to its end or until `stop` is set.
     std::optional<Fault> run(std::uint64_t first, std::uint64_t end,
                              const std::atomic<bool>& stop) {
         for (; first < end && !stop.load(std::memory_order_relaxed); ++first) {

@@ -1,4 +1,4 @@
-// csrc/cpu/executor.cpp - starting, reusing and parking the threads that run streams.
+// csrc/cpu/executor.cpp - starts, reuses and parks the threads that run streams.
 #include "cpu/executor.hpp"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ struct Executors::Executor {
     Condition wake;
 };
 
-// On a single core, watching would only keep the watched thread from running.
+// On a single core, spinning would only delay the other thread.
 Executors::Executors(int)
     : linger_(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? std::chrono::microseconds(30)
                                                 : std::chrono::microseconds(0)) {}
@@ -45,7 +45,7 @@ bool Executors::start(std::shared_ptr<Stream> stream) {
     {
         std::lock_guard lock(mutex_);
         if (!idle_.empty()) {
-            executor = idle_.back();  // the last to have run, most likely still awake
+            executor = idle_.back();  // the last one that ran, probably still awake
             idle_.pop_back();
         }
     }

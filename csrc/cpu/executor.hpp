@@ -1,5 +1,5 @@
-// csrc/cpu/executor.hpp - the threads that run streams. A stream with work has one to itself, so
-// that a host function or a wait in one stream holds up no other; without work it has none.
+// csrc/cpu/executor.hpp - the threads that run streams. A stream with work has its own thread, so a
+// host function or a wait in one stream does not block others. A stream without work has none.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,9 @@ class Executors {
   public:
     explicit Executors(int threads);
 
-    // Has the stream drained, by an idle thread if there is one, else by a new one. False: none
-    // can be started.
+    // Lets an idle thread, or a new one, run the stream's work. False if no thread can be started.
     [[nodiscard]] bool start(std::shared_ptr<Stream> stream);
-    // How long a thread watches for more work before it sleeps.
+    // The time that a thread spins for more work before it sleeps.
     std::chrono::nanoseconds linger() const { return linger_; }
     // No thread passes this after stop().
     void checkpoint() {
@@ -41,8 +40,8 @@ class Executors {
     std::vector<Executor*> idle_;
 };
 
-// Starts a detached thread which takes no signals: those are the program's. False: the system
-// refuses it.
+// Starts a detached thread with all signals blocked, because signals belong to the program. False
+// if the system cannot start it.
 [[nodiscard]] bool start_thread(void* (*main)(void*), void* argument);
 
 }  // namespace cupola::cpu

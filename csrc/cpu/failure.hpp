@@ -1,11 +1,11 @@
-// csrc/cpu/failure.hpp - how code under an entry point says which CUresult the call ends with.
+// csrc/cpu/failure.hpp - the exception that carries the CUresult of a call.
 #pragma once
 
 #include "cpu/cuda.hpp"
 
 namespace cupola::cpu {
 
-// Thrown by the nouns, caught by `entry`, never seen by the caller of a cu* function.
+// `entry` catches it, so it never reaches the caller of a cu* function.
 struct Failure {
     CUresult code;
 };

@@ -1,4 +1,4 @@
-// csrc/cpu/fault.hpp - what a launch may fail by. Plain data, as printed code includes it.
+// csrc/cpu/fault.hpp - the faults of a launch. Plain data, because generated code includes it.
 #pragma once
 
 namespace cupola::cpu {

@@ -1,5 +1,5 @@
-// csrc/cpu/fault_location.cpp - where an address lies beside what is allocated, and beside what
-// was: the words that a fault ends with.
+// csrc/cpu/fault_location.cpp - describes an address by the nearest current or freed allocation,
+// for messages of faults.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -20,7 +20,7 @@ std::string allocation_text(const char* where, std::uintptr_t begin, std::uintpt
 
 std::string MemoryMap::fault_location(std::uintptr_t address) const {
     std::shared_lock lock(mutex_);
-    // What a pool keeps and nobody has is none.
+    // A free range of a pool is not an allocation.
     const auto counts = [](const auto& entry) { return entry.second.size != 0; };
     const auto after = std::find_if(table_.upper_bound(address), table_.end(), counts);
     auto before = std::make_reverse_iterator(table_.upper_bound(address));

@@ -1,4 +1,4 @@
-// csrc/cpu/file.cpp - reading a file whole.
+// csrc/cpu/file.cpp - reads a whole file.
 #include "cpu/file.hpp"
 
 #include <cstdio>

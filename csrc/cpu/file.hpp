@@ -1,4 +1,4 @@
-// csrc/cpu/file.hpp - an image read from a file.
+// csrc/cpu/file.hpp - reads a file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cupola::cpu {
 
-// FILE_NOT_FOUND where it cannot be read.
+// Throws FILE_NOT_FOUND if it cannot be read.
 std::string read_file(const char* path);
 
 }  // namespace cupola::cpu

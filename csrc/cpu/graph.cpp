@@ -1,4 +1,4 @@
-// csrc/cpu/graph.cpp - nodes and edges, and their order.
+// csrc/cpu/graph.cpp - nodes, edges and their topological order.
 #include "cpu/graph.hpp"
 
 #include <algorithm>

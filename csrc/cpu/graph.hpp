@@ -1,7 +1,7 @@
-// csrc/cpu/graph.hpp - a graph: nodes of work and their order; and a graph made ready to launch.
+// csrc/cpu/graph.hpp - graphs and executable graphs.
 //
-// Graphs are changed under one lock of the process (`Graph::mutex`): by the program, and by the
-// captures of its streams. A graph that is made ready is a copy, which no later change touches.
+// One lock of the process (`Graph::mutex`) guards changes of graphs by the program and by captures.
+// An executable graph is a copy, so later changes of the graph do not affect it.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ struct WaitNode {
 struct RecordNode {
     std::shared_ptr<Event> event;
 };
-// Memory that a graph allocates, and frees.
+// A graph's allocation and free nodes.
 struct AllocateNode {
     std::shared_ptr<GraphMemory> memory;
 };
@@ -50,7 +50,7 @@ using Work = std::variant<KernelCall, Copy, Fill, HostCall, ChildGraph, EmptyNod
                           RecordNode, AllocateNode, FreeNode, MemoryOperations, ConditionalNode>;
 
 CUgraphNodeType type_of(const Work& work);
-// The graphs that a node has: a child, or the bodies of a conditional one.
+// The graphs that a node owns: a child graph, or the bodies of a conditional node.
 std::vector<std::shared_ptr<Graph>> inner_graphs(const Work& work);
 
 struct Node {
@@ -59,10 +59,10 @@ struct Node {
 
     Graph* graph = nullptr;
     Work work;
-    std::vector<Node*> before, after;  // what it waits for, what waits for it
-    CUgraphNode origin = nullptr;      // of a copy: the node it was copied from
-    std::vector<void*> pointers;       // what cuGraphKernelNodeGetParams gave
-    bool enabled = true;               // of one that is ready to launch
+    std::vector<Node*> before, after;  // dependencies, and dependent nodes
+    CUgraphNode origin = nullptr;      // in a copy: the node it was copied from
+    std::vector<void*> pointers;       // the result of cuGraphKernelNodeGetParams
+    bool enabled = true;               // only in an executable graph
 };
 
 class Graph : public std::enable_shared_from_this<Graph> {
@@ -70,7 +70,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     using Nodes = std::vector<std::shared_ptr<Node>>;
 
     static std::mutex& mutex();
-    // A graph that the driver's registry knows. Forget: its handle and its nodes' are gone.
+    // `make` registers a graph. `forget` removes the handles of the graph and its nodes.
     static std::shared_ptr<Graph> make();
     void forget();
 
@@ -78,25 +78,26 @@ class Graph : public std::enable_shared_from_this<Graph> {
     const Nodes& nodes() const { return nodes_; }
     Node& add(Work work, const std::vector<Node*>& before);
     void remove(Node& node);
-    void link(Node& from, Node& to);  // INVALID_VALUE where the edge is there, or no edge
+    // Both throw INVALID_VALUE: `link` if the edge exists, `unlink` if it does not.
+    void link(Node& from, Node& to);
     void unlink(Node& from, Node& to);
     bool has(const Node& node) const { return node.graph == this; }
 
     std::shared_ptr<Graph> clone(bool known) const;
-    // What comes first, first; of what may be in any order, what was added first. Empty where the
-    // order is a circle.
+    // The nodes in topological order; independent nodes in the order of addition. Empty if the
+    // graph has a cycle.
     std::vector<Node*> sorted() const;
-    // Whether the graph is in this one, at any depth.
+    // Whether this graph contains the graph, at any depth.
     bool holds(const Graph& graph) const;
-    bool has_conditions() const;  // likewise
-    // The graph that this one is inside of, at any depth; itself where it is in none.
+    bool has_conditions() const;  // at any depth
+    // The outermost graph that contains this one; itself if there is none.
     Graph& outermost();
-    // Those of this graph and of the graphs inside.
+    // The conditions of this graph and of the graphs inside.
     std::vector<std::shared_ptr<Conditional>> all_conditions() const;
 
-    Node* owner = nullptr;  // of a child graph or a body: the node that has it
-    std::vector<std::shared_ptr<Conditional>> conditions;  // as objects
-    std::vector<std::shared_ptr<UserReferences>> objects;  // which copies have, too
+    Node* owner = nullptr;  // for a child graph or a body: the node that owns it
+    std::vector<std::shared_ptr<Conditional>> conditions;  // copies share them
+    std::vector<std::shared_ptr<UserReferences>> objects;  // copies share them
 
   private:
     Nodes nodes_;
@@ -113,13 +114,13 @@ class GraphExec {
     CUgraphExec handle() { return reinterpret_cast<CUgraphExec>(this); }
     void launch(Stream& stream);
     unsigned long long flags() const { return flags_; }
-    // The node that was copied from this one; INVALID_VALUE where there is none, or of that type.
+    // The copy of this node; throws INVALID_VALUE if there is none of that type.
     Node& node(CUgraphNode origin);
     Node& node(CUgraphNode origin, CUgraphNodeType type);
     CUgraphExecUpdateResult update_child(CUgraphNode origin, const Graph& graph);
     CUgraphExecUpdateResult update(const Graph& graph, CUgraphExecUpdateResultInfo& info);
 
-    std::mutex mutex;  // of what follows
+    std::mutex mutex;  // guards the fields below
 
   private:
     void list(const Graph& graph, std::vector<Node*>& order);
@@ -131,11 +132,11 @@ class GraphExec {
 
     const unsigned long long flags_;
     std::shared_ptr<Graph> graph_;
-    std::vector<Node*> order_;  // child graphs' nodes in place of their node
-    std::map<const Graph*, std::vector<Node*>> bodies_;  // likewise, of conditional nodes
+    std::vector<Node*> order_;  // nodes of child graphs replace the child node
+    std::map<const Graph*, std::vector<Node*>> bodies_;  // nodes of conditional bodies
     std::vector<std::shared_ptr<Conditional>> first_conditions_, conditions_;
     std::map<CUgraphNode, Node*> by_origin_;
-    Mark last_;  // launches run one after another
+    Mark last_;  // a launch waits for the previous one
 };
 
 }  // namespace cupola::cpu

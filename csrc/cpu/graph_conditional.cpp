@@ -1,4 +1,4 @@
-// csrc/cpu/graph_conditional.cpp - where conditions lie, and what runs by them.
+// csrc/cpu/graph_conditional.cpp - the memory of conditions, and the execution of bodies.
 #include "cpu/graph_conditional.hpp"
 
 #include <new>
@@ -9,7 +9,7 @@
 
 namespace cupola::cpu {
 
-// In memory that device code reaches and the program does not free.
+// Device code can access this memory, and the program cannot free it.
 Conditional::Conditional(std::shared_ptr<Context> context, unsigned initial, bool assign)
     : context_(std::move(context)), initial_(initial), assign_(assign) {
     Allocation like;
@@ -47,7 +47,7 @@ std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
         const auto choose = [&] {
             const unsigned value = condition->value();
             switch (kind) {
-                case CU_GRAPH_COND_TYPE_IF:  // the second body, where there is one, is the "else"
+                case CU_GRAPH_COND_TYPE_IF:  // an optional second body is the "else"
                     if (value != 0)
                         run(bodies[0]);
                     else if (bodies.size() > 1)
@@ -63,9 +63,9 @@ std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
             return CUDA_SUCCESS;
         };
         if (status != CUDA_SUCCESS) return;
-        // No call is there to be told: the thread is the stream's.
+        // The thread belongs to the stream, so no call can return the error.
         if (const CUresult code = result_of(choose); code != CUDA_SUCCESS)
-            context.poison(code, "the body of a conditional node could not be run");
+            context.poison(code, "the body of a conditional node could not be started");
     });
 }
 

@@ -1,4 +1,4 @@
-// csrc/cpu/graph_conditional.hpp - conditions of graphs, and nodes that run other graphs by them.
+// csrc/cpu/graph_conditional.hpp - conditions, and conditional nodes that run other graphs.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class Graph;
 
 class Conditional {
   public:
-    // `assign`: each launch of the graph begins with the `initial` value.
+    // `assign`: each launch of the graph resets the value to `initial`.
     Conditional(std::shared_ptr<Context> context, unsigned initial, bool assign);
     ~Conditional();
     Conditional(const Conditional&) = delete;
@@ -26,10 +26,10 @@ class Conditional {
     CUgraphConditionalHandle handle() const { return address_; }
     const std::shared_ptr<Context>& context() const { return context_; }
     unsigned value() const;
-    void begin();  // of a launch
+    void begin();  // at the beginning of a launch
 
-    bool taken = false;                     // by a node, which is the only one
-    std::atomic<bool> instantiated{false};  // cuda.h: by one executable graph at a time
+    bool taken = false;                     // used by a node; only one node may use it
+    std::atomic<bool> instantiated{false};  // by one executable graph at a time, as cuda.h requires
 
   private:
     ConditionalWord& word() const { return *reinterpret_cast<ConditionalWord*>(address_); }
@@ -44,13 +44,13 @@ struct ConditionalNode {
     std::shared_ptr<Conditional> condition;
     CUgraphConditionalNodeType kind = CU_GRAPH_COND_TYPE_IF;
     std::vector<std::shared_ptr<Graph>> bodies;
-    std::shared_ptr<std::vector<CUgraph>> handles;  // of the bodies, as the program reads them
+    std::shared_ptr<std::vector<CUgraph>> handles;  // the bodies' handles, for the program
 };
 
-// The work of each of a graph's nodes, in their order: a body may run many times.
+// The work of a graph's nodes in order; a body may run many times.
 using Steps = std::vector<std::function<void()>>;
 
-// `bodies` as the node has them.
+// `bodies` are the node's bodies.
 std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
                                                  std::vector<Steps> bodies);
 

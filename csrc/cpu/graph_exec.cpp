@@ -1,4 +1,4 @@
-// csrc/cpu/graph_exec.cpp - a graph made ready: launching it, and changing it in place.
+// csrc/cpu/graph_exec.cpp - executable graphs: launches and updates in place.
 #include <algorithm>
 
 #include "cpu/driver.hpp"
@@ -10,7 +10,7 @@
 namespace cupola::cpu {
 namespace {
 
-// Two graphs that differ in nothing but what their nodes are given.
+// Compares two graphs, which may differ only in the parameters of their nodes.
 struct Comparison {
     CUgraphExecUpdateResultInfo& info;
 
@@ -56,13 +56,13 @@ struct Comparison {
             const auto& other = std::get<ConditionalNode>(given.work);
             if (choice->kind != other.kind || choice->bodies.size() != other.bodies.size())
                 return differ(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, &given);
-            // Each condition is one word, which another executable graph may have by now.
+            // Each condition is one word, which another executable graph may already use.
             if (choice->condition != other.condition && other.condition->instantiated)
                 return differ(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, &given);
             for (std::size_t n = 0; n < choice->bodies.size(); ++n)
                 if (const auto result = run(*choice->bodies[n], *other.bodies[n])) return result;
         }
-        // Other kernels have these addresses.
+        // Kernels already contain the old address.
         if (const auto* made = std::get_if<AllocateNode>(&ours.work))
             if (made->memory != std::get<AllocateNode>(given.work).memory)
                 return differ(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, &given);
@@ -70,20 +70,20 @@ struct Comparison {
     }
 };
 
-// After the comparison: everything fits.
+// Called after a successful comparison.
 void take_over(const Graph& mine, const Graph& theirs) {
     for (std::size_t i = 0; i < mine.nodes().size(); ++i) {
         Node &ours = *mine.nodes()[i], &given = *theirs.nodes()[i];
         const auto inner = inner_graphs(ours.work), other = inner_graphs(given.work);
         for (std::size_t n = 0; n < inner.size(); ++n) take_over(*inner[n], *other[n]);
-        // Kernels of the other graph have the other handle.
+        // Kernels of the other graph use the other handle.
         if (auto* choice = std::get_if<ConditionalNode>(&ours.work))
             choice->condition = std::get<ConditionalNode>(given.work).condition;
         if (inner.empty()) ours.work = given.work;
     }
 }
 
-// Of what computes; null of the rest.
+// The operation of a node that computes; null for other nodes.
 std::unique_ptr<Operation> plain_operation(const Work& work, Stream& stream) {
     if (const auto* kernel = std::get_if<KernelCall>(&work))
         return grid_operation(KernelCall(*kernel), stream.priority());
@@ -105,7 +105,7 @@ GraphExec::GraphExec(const Graph& graph, unsigned long long flags)
     list(*graph_, order_);
     conditions_ = graph.all_conditions();
     for (const auto& condition : conditions_) require(condition->taken);
-    // Each condition is one word, which no second executable graph may have.
+    // Each condition is one word, which only one executable graph may use.
     std::size_t taken = 0;
     while (taken < conditions_.size() && !conditions_[taken]->instantiated.exchange(true)) ++taken;
     if (taken == conditions_.size()) {
@@ -134,7 +134,8 @@ void GraphExec::list(const Graph& graph, std::vector<Node*>& order) {
     }
 }
 
-// What cuda.h allows a body to have; NVIDIA's driver refuses the rest here, not as it is added.
+// The kinds of nodes that cuda.h allows in a body. NVIDIA's driver refuses others here, not when
+// they are added.
 void GraphExec::list_bodies(const ConditionalNode& choice) {
     for (const auto& body : choice.bodies) {
         auto& order = bodies_[body.get()];
@@ -150,19 +151,20 @@ void GraphExec::list_bodies(const ConditionalNode& choice) {
     }
 }
 
-// As they are now: what runs later is not changed with the graph.
+// Copies the nodes, so later changes of the graph do not affect running bodies.
 Steps GraphExec::steps(const Graph& body, Stream& stream) const {
     Steps all;
     for (const Node* node : bodies_.at(&body)) {
         if (!node->enabled) continue;
         if (std::holds_alternative<EmptyNode>(node->work)) continue;
         if (const auto* kernel = std::get_if<KernelCall>(&node->work)) {
-            all.push_back([call = *kernel, priority = stream.priority()] {  // a grid runs once
+            // A new grid for each run, because a grid runs once.
+            all.push_back([call = *kernel, priority = stream.priority()] {
                 grid_operation(KernelCall(call), priority)->run(CUDA_SUCCESS);
             });
             continue;
         }
-        // Copies and fills are checked here, by the launch, as those outside of bodies are.
+        // The launch checks copies and fills here, like those outside of bodies.
         const auto* choice = std::get_if<ConditionalNode>(&node->work);
         const std::shared_ptr<Operation> work =
             choice ? conditional_operation(*choice, bodies(*choice, stream))
@@ -198,13 +200,12 @@ CUgraphExecUpdateResult GraphExec::update_child(CUgraphNode origin, const Graph&
     return result;
 }
 
-// What the graph allocates and frees, seen from the host: which memory the program has after it.
+// Applies the graph's allocations and frees to the memory that the program owns after the launch.
 void GraphExec::allocate() {
     const bool again = flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     for (const Node* node : order_) {
         const auto* made = std::get_if<AllocateNode>(&node->work);
-        require(!made || again ||
-                !made->memory->live());  // the program has it from a launch before
+        require(!made || again || !made->memory->live());  // still allocated by an earlier launch
     }
     for (const Node* node : order_) {
         if (const auto* made = std::get_if<AllocateNode>(&node->work)) made->memory->take();
@@ -221,7 +222,7 @@ CUgraphExecUpdateResult GraphExec::update(const Graph& graph, CUgraphExecUpdateR
     return result;
 }
 
-// The conditions of the first graph stay taken, as on NVIDIA's driver.
+// The conditions of the first graph stay in use, as in NVIDIA's driver.
 void GraphExec::take_conditions(std::vector<std::shared_ptr<Conditional>> conditions) {
     for (const auto& condition : conditions_) condition->instantiated = false;
     conditions_ = std::move(conditions);
@@ -229,8 +230,8 @@ void GraphExec::take_conditions(std::vector<std::shared_ptr<Conditional>> condit
         for (const auto& condition : *taken) condition->instantiated = true;
 }
 
-// A graph's nodes go into the stream as its work in one piece, one after another: that is one of
-// the orders which the graph allows, and each kernel has all workers to itself.
+// Submits the nodes to the stream without other work in between, in topological order. So each
+// kernel can use all workers.
 void GraphExec::launch(Stream& stream) {
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Recorded> recorded;
@@ -258,8 +259,8 @@ void GraphExec::launch(Stream& stream) {
         if (operation) operations.push_back(std::move(operation));
     }
     allocate();
-    // Memory that the graph allocates or frees is there for this launch, whatever becomes of the
-    // graph.
+    // Keeps memory of allocation and free nodes alive for this launch, even if the graph is
+    // destroyed.
     std::vector<std::shared_ptr<GraphMemory>> kept;
     for (const Node* node : order_) {
         if (const auto* made = std::get_if<AllocateNode>(&node->work)) kept.push_back(made->memory);

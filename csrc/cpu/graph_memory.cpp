@@ -1,4 +1,4 @@
-// csrc/cpu/graph_memory.cpp - what of graphs' memory there is, and what of it the program has.
+// csrc/cpu/graph_memory.cpp - existing graph memory, and the part that the program owns.
 #include "cpu/graph_memory.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace cupola::cpu {
 namespace {
 
-// Bytes, as NVIDIA's driver counts them: what launches took stays with the graphs after its free,
-// for later launches, until it is trimmed. All that is reserved counts as used.
+// Bytes, counted like NVIDIA's driver: freed memory stays reserved for later launches until a trim.
+// All reserved memory counts as used.
 struct Levels {
-    cuuint64_t live = 0, kept = 0;  // kept: the most that was live since the last trim
+    cuuint64_t live = 0, kept = 0;  // kept: the maximum of `live` since the last trim
     cuuint64_t used_high = 0, reserved_high = 0;
 
     void take(std::size_t bytes) {
@@ -23,7 +23,7 @@ struct Levels {
     }
 };
 
-// All there is, by address; what is live is held here.
+// All graph memory by address; this map keeps live memory alive.
 struct Table {
     std::mutex mutex;
     std::map<std::uintptr_t, std::weak_ptr<GraphMemory>> all;
@@ -84,7 +84,7 @@ bool GraphMemory::take() {
 }
 
 bool GraphMemory::give() {
-    std::shared_ptr<GraphMemory> last;  // let go of when the lock is
+    std::shared_ptr<GraphMemory> last;  // released after the lock
     std::lock_guard lock(table().mutex);
     if (!live_) return false;
     live_ = false;

@@ -1,7 +1,8 @@
-// csrc/cpu/graph_memory.hpp - memory that a graph's nodes allocate and free.
+// csrc/cpu/graph_memory.hpp - memory that graph nodes allocate and free.
 //
-// Its address is known when the node is made, and it is there from then on, for as long as the node
-// is or the program has it: from a launch that allocates it to a free, in a graph or out of one.
+// The memory has its address from the creation of the node. It exists as long as the node, or as
+// long as the program owns it: from the launch that allocates it to a free, inside a graph or
+// outside.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class Device;
 class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   public:
     static std::shared_ptr<GraphMemory> make(Device& device, std::size_t size);
-    // What begins at an address; INVALID_VALUE where nothing of a graph's does.
+    // The graph memory that begins at an address; throws INVALID_VALUE if there is none.
     static std::shared_ptr<GraphMemory> at(std::uintptr_t address);
     GraphMemory(Device& device, std::size_t size);
     ~GraphMemory();
@@ -27,13 +28,13 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
     std::uintptr_t address() const { return address_; }
     std::size_t size() const { return size_; }
     bool live() const;
-    // A launch allocates it; a free frees it: false where it is so already.
+    // `take` marks it allocated, `give` freed; false if it already is.
     bool take();
     bool give();
 
     static cuuint64_t get(int device, CUgraphMem_attribute attribute);
     static void reset_high(int device, CUgraphMem_attribute attribute);
-    // Gives up what no launch uses.
+    // Frees memory that no launch uses.
     static void trim(int device);
 
   private:

@@ -1,4 +1,4 @@
-// csrc/cpu/green_context.cpp - resources of devices, and contexts that have a part of them.
+// csrc/cpu/green_context.cpp - device resources, and contexts with a part of them.
 #include "cpu/green_context.hpp"
 
 #include <cstring>
@@ -10,12 +10,12 @@
 namespace cupola::cpu {
 namespace {
 
-// In the bytes of a resource that belong to the driver: by it the driver knows its own.
+// Stored in the driver's bytes of a resource, to recognise resources of this driver.
 struct Seal {
     std::uint64_t green_mark;
     int device;
     unsigned count;
-    unsigned whole;  // no bool: the bytes come from the program
+    unsigned whole;  // not bool, because the bytes come from the program
 };
 constexpr std::uint64_t green_mark = 0x63726e6765657231;
 static_assert(sizeof(Seal) <= sizeof(CUdevResource::_internal_padding));
@@ -27,7 +27,7 @@ Seal seal_of(const CUdevResource& it) {
 }
 
 std::uint64_t next_id() {
-    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 32};  // contexts' are below
+    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 32};  // ids of contexts are smaller
     return ++last;
 }
 
@@ -50,8 +50,8 @@ SmResource SmResource::read(const CUdevResource& from, const Device& device) {
     return {seal.count, seal.whole != 0};
 }
 
-// A processor can be taken one by one: partitions have neither a least size nor an alignment. What
-// a split gave says zero, as NVIDIA's driver does.
+// Multiprocessors can be split one by one: partitions have no minimal size or alignment. In the
+// result of a split both are zero, as in NVIDIA's driver.
 CUdevResource SmResource::written(const Device& device) const {
     CUdevResource out{};
     if (count == 0) return out;
@@ -71,7 +71,7 @@ GreenContext::GreenContext(Device& device, unsigned multiprocessors)
 
 GreenContext::~GreenContext() = default;
 
-// Never destroyed: a call may come while the process exits.
+// Never destroyed, because calls may arrive at process exit.
 Registry<GreenContext>& GreenContext::all() {
     static auto* const all = new Registry<GreenContext>;
     return *all;

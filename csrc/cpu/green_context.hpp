@@ -1,5 +1,5 @@
-// csrc/cpu/green_context.hpp - a green context: a part of a device's multiprocessors that a program
-// asked for, as far as it can ask. Work of its streams runs wherever other work does.
+// csrc/cpu/green_context.hpp - a green context: a partition of a device's multiprocessors. It has
+// no effect on execution: work of its streams runs on all workers.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@ namespace cupola::cpu {
 class Context;
 class Device;
 
-// What a CUdevResource holds beside what cuda.h shows of it.
+// The private part of a CUdevResource.
 struct SmResource {
     unsigned count;
-    bool whole;  // of a device or a context: only such a one can be split
+    bool whole;  // the resource of a device or context; only this can be split
 
     static SmResource of(const Device& device);
-    // Of what a program gives: INVALID_RESOURCE_TYPE where it is none,
-    // INVALID_RESOURCE_CONFIGURATION where this driver has not made it.
+    // Reads a resource of the program. Throws INVALID_RESOURCE_TYPE if it is not one, and
+    // INVALID_RESOURCE_CONFIGURATION if this driver did not create it.
     static SmResource read(const CUdevResource& from, const Device& device);
     static bool made(const CUdevResource& it, const Device& device);
     CUdevResource written(const Device& device) const;
@@ -47,7 +47,7 @@ class GreenContext {
 
   private:
     Device& device_;
-    const std::shared_ptr<Context> context_;  // the primary one, retained
+    const std::shared_ptr<Context> context_;  // the retained primary context
     const unsigned multiprocessors_;
     const std::uint64_t id_;
     std::atomic<bool> alive_{true};

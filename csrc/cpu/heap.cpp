@@ -1,5 +1,5 @@
-// csrc/cpu/heap.cpp - first fit, with what is known of each piece kept outside of it: device code
-// can spoil its data, not the heap.
+// csrc/cpu/heap.cpp - first fit. Metadata is outside of the pieces, so device code cannot corrupt
+// the heap.
 #include "cpu/heap.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr std::uint64_t granularity = 16;
 
 }  // namespace
 
-// With the context's memory, so that it goes with the context.
+// Owned by the context, so it is freed with the context.
 bool Heap::make() {
     if (made_) return !used_.empty() || !free_.empty();
     made_ = true;
@@ -32,7 +32,7 @@ bool Heap::make() {
             Driver::get().memory.allocate(like, size, granularity, context_.device().budget());
         free_.emplace(begin, size);
     } catch (const Failure&) {
-        return false;  // malloc gives null
+        return false;  // malloc returns null
     }
     return true;
 }

@@ -1,5 +1,5 @@
-// csrc/cpu/heap.hpp - the heap of a context from which device code's malloc takes: of fixed size,
-// made when it is first used.
+// csrc/cpu/heap.hpp - the heap of a context for malloc in device code. It has a fixed size and is
+// created at its first use.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ class Heap final : public DeviceHeap {
 
     std::uintptr_t allocate(std::uint64_t bytes) override;
     bool release(std::uintptr_t address) override;
-    // Its size is settled.
+    // Whether the heap exists, so its size cannot change.
     bool made();
-    // The context's memory is gone, and this with it.
+    // Called when the context's memory is freed.
     void reset();
 
   private:
@@ -28,7 +28,7 @@ class Heap final : public DeviceHeap {
     Context& context_;
     std::mutex mutex_;
     bool made_ = false;
-    std::map<std::uintptr_t, std::uint64_t> used_, free_;  // begin, bytes
+    std::map<std::uintptr_t, std::uint64_t> used_, free_;  // by address; values in bytes
 };
 
 }  // namespace cupola::cpu

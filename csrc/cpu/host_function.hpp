@@ -1,4 +1,4 @@
-// csrc/cpu/host_function.hpp - calling functions of the program from a stream.
+// csrc/cpu/host_function.hpp - calls functions of the program from a stream.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace cupola::cpu {
 
-// Runs a function of the program. It may be Python, which ends a thread by unwinding it when the
-// interpreter is gone: nothing on the way may catch that.
+// Runs a function of the program. After finalization, Python ends a thread by unwinding it, so no
+// handler here may catch that.
 template <class Call>
 void call_host(Call&& call) {
     struct Inside {
@@ -20,7 +20,7 @@ void call_host(Call&& call) {
     call();
 }
 
-// Unlike a callback, a host function is not called after an error.
+// A host function, unlike a callback, is not called after an error.
 inline std::unique_ptr<Operation> host_operation(CUhostFn function, void* data) {
     auto operation = task([=](CUresult status) {
         if (status == CUDA_SUCCESS) call_host([&] { function(data); });

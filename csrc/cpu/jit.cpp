@@ -1,4 +1,4 @@
-// csrc/cpu/jit.cpp - reading JIT options and filling their buffers.
+// csrc/cpu/jit.cpp - reads JIT options and fills their buffers.
 #include "cpu/jit.hpp"
 
 #include <sys/uio.h>
@@ -15,7 +15,7 @@
 namespace cupola::cpu {
 namespace {
 
-// ptxas gives a kernel no fewer than this many registers, whatever an option says.
+// ptxas gives a kernel at least this many registers, for every option.
 constexpr unsigned fewest_registers = 24;
 
 std::vector<void*> values_of(unsigned count, const CUjit_option* options, void** values) {
@@ -26,8 +26,8 @@ std::vector<void*> values_of(unsigned count, const CUjit_option* options, void**
 using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                              unsigned long);
 
-// Copies through the kernel, which reports memory that is not mapped. A system that forbids it to
-// a process gets a plain copy.
+// Copies by a system call, which reports unmapped memory. If the system forbids the call, this is a
+// plain copy.
 bool transfer(Transfer call, void* mine, void* theirs, std::size_t bytes, bool read) {
     const iovec local{mine, bytes}, remote{theirs, bytes};
     const ssize_t done = call(getpid(), &local, 1, &remote, 1, 0);
@@ -56,7 +56,7 @@ std::size_t JitOptions::place(CUjit_option option) const {
     return found == options_.end() ? absent : static_cast<std::size_t>(found - options_.begin());
 }
 
-// Values are of 32 bits, whatever the rest of the pointer holds.
+// Values have 32 bits; the rest of the pointer is ignored.
 unsigned JitOptions::word(std::size_t place) const {
     return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(given_[place]));
 }
@@ -70,7 +70,7 @@ unsigned JitOptions::register_limit() const {
     unsigned limit = 0;
     if (const std::size_t at = place(CU_JIT_MAX_REGISTERS); at != absent)
         limit = std::max(word(at), fewest_registers);
-    // Registers that let a block of so many threads run.
+    // The register limit that lets a block of this size run.
     if (const std::size_t at = place(CU_JIT_THREADS_PER_BLOCK); at != absent && word(at) != 0) {
         const unsigned fit = Capability::registers_per_multiprocessor / word(at) / 8 * 8;
         limit = std::min(limit ? limit : 255, std::max(fit, fewest_registers));
@@ -78,8 +78,7 @@ unsigned JitOptions::register_limit() const {
     return std::min(limit, 255u);
 }
 
-// The size option is the buffer's size on the way in and the text's length on the way out, in the
-// option's value itself.
+// The value of the size option is the buffer's size on input and the text's length on output.
 void JitOptions::write(CUjit_option buffer, CUjit_option size, const std::string& text) {
     const std::size_t length_at = place(size), buffer_at = place(buffer);
     if (length_at == absent) return;
@@ -110,8 +109,8 @@ void JitOptions::finish() {
     if (now_ != before) publish(before);
 }
 
-// cuda.h asks a program to keep the array as long as a link, and many do not: they pass a local
-// one. An array that holds other values than before is no longer the link's to write to.
+// cuda.h requires the array to live as long as the link, but many programs pass a local one. So the
+// link writes to it only if it still has the same values.
 void JitOptions::publish(const std::vector<void*>& before) {
     std::vector<void*> there(before.size());
     const std::size_t bytes = before.size() * sizeof(void*);

@@ -1,5 +1,4 @@
-// csrc/cpu/jit.hpp - the JIT options of a module load or a link: log buffers and limits in, logs
-// and times out.
+// csrc/cpu/jit.hpp - the JIT options of a module load or a link: log buffers, limits and times.
 #pragma once
 
 #include <chrono>
@@ -12,14 +11,14 @@ namespace cupola::cpu {
 
 class JitOptions {
   public:
-    // Throws Failure where an option is unknown or has no value.
+    // Throws Failure if an option is unknown or has no value.
     JitOptions(unsigned count, const CUjit_option* options, void** values);
 
-    // What went wrong, or what was taken. Written to the caller's buffers by `finish`.
+    // Errors, and information. `finish` writes them to the caller's buffers.
     std::string errors, information;
     void finish();
 
-    // Registers a thread, as options leave them to kernels without a limit of their own; 0: all.
+    // The options' register limit for kernels without their own; 0 if unlimited.
     unsigned register_limit() const;
 
   private:
@@ -31,10 +30,10 @@ class JitOptions {
     void set(std::size_t place, unsigned word);
     void publish(const std::vector<void*>& before);
 
-    // A link outlives its caller's array of options and, in many programs, the one of values.
+    // A link outlives its caller's array of options and, in many programs, the array of values.
     std::vector<CUjit_option> options_;
     const std::vector<void*> given_;
-    std::vector<void*> now_;  // as the caller's array has them
+    std::vector<void*> now_;  // the current values of the caller's array
     void** const values_;
     const std::chrono::steady_clock::time_point begin_;
 };

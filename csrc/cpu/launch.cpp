@@ -1,4 +1,4 @@
-// csrc/cpu/launch.cpp - from cuLaunchKernel's arguments to a grid in a stream.
+// csrc/cpu/launch.cpp - converts cuLaunchKernel's arguments to a grid in a stream.
 #include "cpu/launch.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ CUresult code_of(Fault::Kind kind) {
 
 struct GridOperation final : Operation {
     Grid grid;
-    std::shared_ptr<Function> function;  // and with it the image
+    std::shared_ptr<Function> function;  // also keeps the image alive
     std::shared_ptr<Context> context;
 
     void run(CUresult status) override {
@@ -56,7 +56,7 @@ struct GridOperation final : Operation {
                 function->kernel(),
                 static_cast<std::uint64_t>(
                     std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count()));
-        // As on hardware, what the device printed is there when its work is seen to be done.
+        // As on hardware, printed text is visible when the work is complete.
         if (grid.printed.load(std::memory_order_relaxed)) std::fflush(stdout);
         if (grid.timed_out.load())
             return context->poison(
@@ -86,7 +86,7 @@ void check(const LaunchShape& shape, const Function& function) {
     require(shape.shared <= function.attributes.dynamic_limit());
 }
 
-// All blocks of a cooperative grid have to be resident at once.
+// All blocks of a cooperative grid must be resident at once.
 void check_cooperative(const LaunchShape& shape, const Function& function,
                        const std::optional<Dim3>& cluster) {
     const Device& device = function.device();
@@ -102,7 +102,7 @@ void check_cooperative(const LaunchShape& shape, const Function& function,
         resident = static_cast<std::uint64_t>(active_blocks(function, threads, shape.shared)) *
                    static_cast<unsigned>(device.multiprocessors());
     }
-    // The product of the first two has at most 47 bits, so it can be compared before the third.
+    // The product of the first two has at most 47 bits, so it is compared before the third.
     const std::uint64_t plane = std::uint64_t{shape.grid.x} * shape.grid.y;
     require(plane <= resident && plane * shape.grid.z <= resident,
             CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
@@ -130,7 +130,7 @@ std::vector<std::byte> from_buffer(const Function& function, void** extra) {
             fail(CUDA_ERROR_INVALID_VALUE);
     }
     std::vector<std::byte> packed(function.parameter_bytes());
-    // A short buffer is accepted, as by NVIDIA's driver; what it lacks is zero.
+    // As in NVIDIA's driver, a short buffer is accepted and padded with zeros.
     size = std::min(size, packed.size());
     require(buffer || size == 0);
     if (size) std::memcpy(packed.data(), buffer, size);
@@ -158,7 +158,7 @@ KernelCall kernel_call(CUfunction handle, const LaunchShape& shape,
     call.shape = shape;
     call.shape.cluster = cluster.value_or(Dim3{1, 1, 1});
     call.shape.cluster_given = cluster.has_value();
-    call.shape.events.clear();  // the launch's own, not the kernel's
+    call.shape.events.clear();  // these belong to the launch, not to the kernel
     return call;
 }
 

@@ -1,5 +1,5 @@
-// csrc/cpu/launch_attribute.cpp - the attributes of a launch: which mean something here, which are
-// hints, and what their values may be.
+// csrc/cpu/launch_attribute.cpp - attributes of a launch: those with an effect, hints, and the
+// valid values.
 #include <algorithm>
 
 #include "cpu/context.hpp"
@@ -23,7 +23,7 @@ void check_window(const CUaccessPolicyWindow& window) {
     require(window.missProp != CU_ACCESS_PROPERTY_PERSISTING);
 }
 
-// Recorded when the grid has ended: both kinds may come later than what they are named for.
+// Recorded when the grid has ended: both kinds may be recorded later than their trigger.
 std::shared_ptr<Event> event_behind(CUevent handle, int flags) {
     require(flags == CU_EVENT_RECORD_DEFAULT);
     auto event = Driver::get().events.get(handle);
@@ -40,7 +40,7 @@ bool divides(const Dim3& part, const Dim3& whole) {
     return whole.x % part.x == 0 && whole.y % part.y == 0 && whole.z % part.z == 0;
 }
 
-// Larger clusters in place of the regular ones: a device may, and this one does not.
+// Preferred larger clusters are optional for a device, and this one does not use them.
 void check_preferred(const LaunchShape& shape, const Dim3& preferred) {
     if (!shape.cluster_given) return;
     require(divides(shape.cluster, preferred) && shape.cluster.z == preferred.z);
@@ -58,11 +58,11 @@ LaunchShape shape_of(const CUlaunchConfig& config) {
     require(config.numAttrs == 0 || config.attrs);
     for (unsigned i = 0; i < config.numAttrs; ++i) {
         const CUlaunchAttributeValue& value = config.attrs[i].value;
-        unsigned number = 0;  // of the attributes whose field older headers lack
+        unsigned number = 0;  // value of an attribute that older headers lack
         std::copy_n(value.pad, sizeof number, reinterpret_cast<char*>(&number));
         switch (static_cast<int>(config.attrs[i].id)) {
             case CU_LAUNCH_ATTRIBUTE_IGNORE:
-            // Any number: a dependent grid may begin early but need not, and here does not.
+            // Any value: a dependent grid may start early, and never does here.
             case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
                 break;
             case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
@@ -116,7 +116,8 @@ LaunchShape shape_of(const CUlaunchConfig& config) {
                 require(value.deviceUpdatableKernelNode.deviceUpdatable == 0 ||
                         value.deviceUpdatableKernelNode.deviceUpdatable == 1);
                 fail(CUDA_ERROR_NOT_SUPPORTED);
-            case carveout_attribute:  // percent; -1, as for the function's attribute, for no wish
+            case carveout_attribute:  // percent; -1 is no preference, as in the function's
+                                      // attribute
                 require(number <= 100 || number == ~0u);
                 break;
             case nvlink_attribute:

@@ -1,4 +1,4 @@
-// csrc/cpu/lazy_kernels.hpp - an image of many kernels, each of which is read when it is asked for.
+// csrc/cpu/lazy_kernels.hpp - an image with many kernels, each parsed at its first use.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,12 @@
 
 namespace cupola::cpu {
 
-// kernel() may throw ptx::Error: what is wrong with a kernel is found when it is read. kernels()
-// reads all of them.
+// kernel() may throw ptx::Error, because it parses the kernel. kernels() parses all of them.
 class LazyImage : public Image {
   public:
-    // Null where the text is to be read as a whole: its form is another than a compiler's, its
-    // kernels share much code, or functions are called through pointers, which one kernel may hand
-    // to another. Throws ptx::Error where what belongs to no kernel is wrong.
+    // Returns null if the text must be parsed as a whole: a compiler did not write it, its kernels
+    // share much code, or it has indirect calls, whose pointers kernels may pass to each other.
+    // Throws ptx::Error for an error outside of kernels.
     static std::shared_ptr<LazyImage> build(std::string_view ptx, Memory memory);
 
     virtual const std::vector<std::string>& names() const = 0;

@@ -1,4 +1,4 @@
-// csrc/cpu/library.cpp - loading libraries, and their modules and kernels in each context.
+// csrc/cpu/library.cpp - loads libraries, and their modules and kernels in each context.
 #include "cpu/library.hpp"
 
 #include "cpu/context.hpp"
@@ -32,7 +32,7 @@ void Library::close() {
 std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context) {
     std::lock_guard lock(mutex_);
     auto& module = modules_[context.get()];
-    // A context that was closed and opened again took its modules with it.
+    // Closing a context destroyed its modules, even if it is open again.
     if (module && !Driver::get().modules.find(module.get())) module.reset();
     if (!module) {
         std::shared_ptr<Image> image = first_;

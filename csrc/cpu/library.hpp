@@ -1,5 +1,5 @@
-// csrc/cpu/library.hpp - a library: an image that belongs to no context, and becomes a module in
-// each context that uses it. Its kernels stand for one function in each.
+// csrc/cpu/library.hpp - a library: an image without a context, which becomes a module in each
+// context that uses it. Each of its kernels has one function in each context.
 #pragma once
 
 #include <map>
@@ -21,17 +21,17 @@ class LibraryKernel {
         : library_(library), name_(std::move(name)) {}
 
     CUkernel handle() { return reinterpret_cast<CUkernel>(this); }
-    // INVALID_HANDLE where another thread has just unloaded it.
+    // Throws INVALID_HANDLE if another thread has just unloaded it.
     std::shared_ptr<Library> library() const;
     const std::string& name() const { return name_; }
     const Kernel& kernel(const Library& library) const;
     std::shared_ptr<Function> function(const std::shared_ptr<Context>& context);
 
-    // Attributes belong to a device, and to the functions of all its contexts.
+    // Attributes belong to a device and apply to the functions of all its contexts.
     int get(CUfunction_attribute attribute, Device& device);
     void set(CUfunction_attribute attribute, int value, Device& device);
 
-    // What a function of it on the device begins with.
+    // The initial attributes of the kernel's functions on the device.
     FunctionAttributes& attributes(const Kernel& kernel, const Device& device);
 
   private:
@@ -43,8 +43,7 @@ class LibraryKernel {
 
 class Library : public std::enable_shared_from_this<Library> {
   public:
-    // A library that the driver's registry knows. Of much PTX a kernel
-    // is checked when it is first asked for, as in a module.
+    // Loads and registers a library. As in a module, a large image is parsed kernel by kernel.
     static std::shared_ptr<Library> make(std::string_view bytes, JitOptions& options);
     explicit Library(std::string_view bytes) : bytes_(bytes) {}
     void close();
@@ -53,7 +52,7 @@ class Library : public std::enable_shared_from_this<Library> {
     std::shared_ptr<Module> module(const std::shared_ptr<Context>& context);
     const std::vector<std::shared_ptr<LibraryKernel>>& kernels() const { return kernels_; }
     std::shared_ptr<LibraryKernel> kernel(std::string_view name) const;  // NOT_FOUND
-    // What is the same in every context: names, parameters, sizes.
+    // The image of names, parameters and sizes, which are equal in every context.
     const Image& description() const { return *first_; }
     template <class Visit>
     void each_module(Visit&& visit) {
@@ -63,7 +62,7 @@ class Library : public std::enable_shared_from_this<Library> {
 
   private:
     const std::string bytes_;
-    std::shared_ptr<Image> first_;  // built at load, taken by the first context of `device_`
+    std::shared_ptr<Image> first_;  // built at load; the first context of `device_` takes it
     int device_ = 0;
     bool taken_ = false;
     std::vector<std::shared_ptr<LibraryKernel>> kernels_;

@@ -1,4 +1,4 @@
-// csrc/cpu/link.cpp - links PTX; machine code has no meaning to this device.
+// csrc/cpu/link.cpp - links PTX; this device cannot execute machine code.
 #include "cpu/link.hpp"
 
 #include <utility>
@@ -16,14 +16,14 @@
 namespace cupola::cpu {
 namespace {
 
-// Never destroyed: a call may come while the process exits.
+// Never destroyed, because calls may arrive at process exit.
 Registry<Link>& links() {
     static auto* const all = new Registry<Link>;
     return *all;
 }
 
-// CUDA's library of device functions. What of it there is, the device has itself; the rest is
-// missing when the link is completed.
+// CUDA's library of device functions. The device provides the supported ones; others are undefined
+// when the link is completed.
 bool is_device_library(CUjitInputType type, std::string_view bytes) {
     constexpr std::string_view magic = "!<arch>\n", member = "cuda_device_runtime.o/";
     return type == CU_JIT_INPUT_LIBRARY && bytes.substr(0, magic.size()) == magic &&
@@ -32,7 +32,7 @@ bool is_device_library(CUjitInputType type, std::string_view bytes) {
 
 }  // namespace
 
-// The buffers hold empty logs from the start, as NVIDIA's driver leaves them.
+// As in NVIDIA's driver, the buffers hold empty logs at first.
 Link::Link(unsigned count, CUjit_option* options, void** values)
     : options_(count, options, values) {
     options_.finish();
@@ -63,14 +63,13 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
     const std::string title = std::string("cupola: ") + (name && *name ? name : "an input") + ": ";
     require(type >= CU_JIT_INPUT_CUBIN && type < CU_JIT_NUM_INPUT_TYPES);
     if (is_device_library(type, bytes)) return;
-    // cupola's NVRTC and nvcc give PTX in the place of a cubin.
+    // cupola's NVRTC and nvcc return PTX in place of a cubin.
     if (type == CU_JIT_INPUT_CUBIN && bytes.find(".version") != std::string_view::npos &&
         bytes.substr(0, 4) != "\177ELF")
         type = CU_JIT_INPUT_PTX;
     if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY)
-        fail_load(
-            CUDA_ERROR_NOT_SUPPORTED,
-            title + "the CPU device links PTX, and fatbins with PTX in them, not machine code");
+        fail_load(CUDA_ERROR_NOT_SUPPORTED,
+                  title + "the CPU device links PTX and fatbins with PTX, not machine code");
     try {
         std::string unpacked;
         std::string_view text = bytes.substr(0, bytes.find('\0'));
@@ -84,7 +83,9 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
                     best = &entry;
             if (!best)
                 fail_load(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                          title + "it has no PTX that this device can run");
+                          title +
+                              "it has no PTX that this device can run; compile it for compute_" +
+                              std::to_string(capability) + " or lower");
             text = best->payload;
             if (best->compressed) {
                 unpacked = image::unpack(*best);
@@ -92,11 +93,11 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
             }
         }
         if (text.find(".version") == std::string_view::npos)
-            fail_load(CUDA_ERROR_INVALID_IMAGE, title + "it is no PTX");
+            fail_load(CUDA_ERROR_INVALID_IMAGE, title + "it is not PTX text");
         try {
             ptx::parse(text);
         } catch (const ptx::Error& error) {
-            // What this one lacks another may have.
+            // Another input may define the missing symbols.
             if (error.kind != ptx::Error::Kind::unresolved_extern) throw;
         }
         const unsigned own = options.register_limit();
@@ -113,14 +114,14 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
 
 std::string_view Link::complete() {
     std::lock_guard lock(mutex_);
-    // Of nothing there is an image, too, with nothing in it.
+    // Without inputs the image is empty.
     if (linker_.empty()) linker_.add(".version 6.0\n.target sm_50\n.address_size 64\n");
     try {
         image_ = linker_.linked();
     } catch (const ptx::Error& error) {
         fail_load(code_of(error.kind), std::string("cupola: linked PTX ") + error.what());
     }
-    // Built and let go: what nobody defines is an error here, and not only when it is loaded.
+    // Parsed and discarded: an undefined symbol is an error here, not only at the load.
     build_image(image_, Context::usable()->device(), options_);
     return image_;
 }

@@ -1,4 +1,4 @@
-// csrc/cpu/link.hpp - a link in the making: PTX texts in, one out, which loads as a module does.
+// csrc/cpu/link.hpp - a link: joins PTX texts into one text that can be loaded.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@ namespace cupola::cpu {
 
 class Link {
   public:
-    // Known to the driver until it is destroyed.
+    // Registered until it is destroyed.
     static std::shared_ptr<Link> make(unsigned count, CUjit_option* options, void** values);
-    static std::shared_ptr<Link> get(CUlinkState handle);  // INVALID_HANDLE
+    static std::shared_ptr<Link> get(CUlinkState handle);  // throws INVALID_HANDLE
     static void destroy(CUlinkState handle);
 
     Link(unsigned count, CUjit_option* options, void** values);
     CUlinkState handle() { return reinterpret_cast<CUlinkState>(this); }
 
-    // The bytes are copied. Of the input's options only the limit of registers has an effect.
+    // Copies the bytes. Of the input's options, only the register limit has an effect.
     void add(CUjitInputType type, std::string_view bytes, const char* name,
              const JitOptions& options);
-    // The image lives as long as the link.
+    // The image is valid as long as the link.
     std::string_view complete();
 
   private:

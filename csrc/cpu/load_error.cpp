@@ -1,4 +1,4 @@
-// csrc/cpu/load_error.cpp - why a call was refused: logged, and kept for the thread.
+// csrc/cpu/load_error.cpp - logs errors of loads and stores them for the thread.
 #include "cpu/load_error.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// csrc/cpu/load_error.hpp - calls that end with a text which tells why.
+// csrc/cpu/load_error.hpp - errors of loads and links that have a text.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace cupola::cpu {
 
-// What a caller is told of PTX that was refused.
+// The result of a call whose PTX has such an error.
 CUresult code_of(ptx::Error::Kind kind);
-// Ends a call with that code, and keeps the text for whoever asks for it on this thread.
+// Fails the call, writes the text to the log, and stores it for last_load_error().
 [[noreturn]] void fail_load(const ptx::Error& error);
 [[noreturn]] void fail_load(CUresult code, std::string text);
-// The text of this thread's last such end; empty where there was none.
+// The text of this thread's last such error; empty if there was none.
 const std::string& last_load_error();
 
 }  // namespace cupola::cpu

@@ -1,4 +1,4 @@
-// csrc/cpu/log.cpp - keeping lines, and telling them.
+// csrc/cpu/log.cpp - stores lines and calls the callbacks.
 #include "cpu/log.hpp"
 
 #include <sys/syscall.h>
@@ -43,7 +43,7 @@ std::vector<std::string>& untold() {
     return lines;
 }
 
-thread_local unsigned inside = 0;  // so many callbacks is the thread in
+thread_local unsigned inside = 0;  // number of callbacks that the thread is in
 
 }  // namespace
 
@@ -70,7 +70,7 @@ void Log::error(const std::string& text) {
     }
 }
 
-// While it is there the thread is inside a callback, which it may leave by unwinding.
+// Marks the thread as inside a callback, which may unwind.
 class Log::Call {
   public:
     Call(Log& log, Listener& listener) : log_(log), listener_(listener) { ++inside; }
@@ -90,7 +90,7 @@ class Log::Call {
 
 void Log::tell_due() {
     due = false;
-    // What could not be told is still to be read; the result of the driver's call stands.
+    // Undelivered lines can still be read; the result of the driver's call does not change.
     result_of([this] {
         tell_untold();
         return CUDA_SUCCESS;
@@ -112,7 +112,7 @@ void Log::tell_untold() {
                 ++listener->running;
             }
             const Call call(*this, *listener);
-            // One that throws does not keep the line from others.
+            // An exception of one callback does not stop the others.
             result_of([&] {
                 listener->call(listener->data, CU_LOG_LEVEL_ERROR, line.data(), line.size());
                 return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-// csrc/cpu/log.hpp - what the driver has to say beside the results of calls: why PTX was refused,
-// and what a kernel did wrong. It is kept for the program to read, and told to who asked for it.
+// csrc/cpu/log.hpp - the driver's log: errors in PTX and faults of kernels. The program can read it
+// or register callbacks.
 #pragma once
 
 #include <condition_variable>
@@ -16,26 +16,26 @@ namespace cupola::cpu {
 
 class Log {
   public:
-    static constexpr std::size_t room = 25600;  // bytes, as cuda.h says; older lines go
+    static constexpr std::size_t room = 25600;  // bytes, as in cuda.h; older lines are dropped
 
     static Log& get();
-    // The program is told only by `tell`, since its callbacks may call the driver.
+    // Adds a line. Only `tell` calls the program's callbacks, because these may call the driver.
     void error(const std::string& text);
-    // Called where the thread holds nothing of the driver's.
+    // Calls the callbacks. The thread must not hold a lock of the driver.
     static void tell() {
         if (__builtin_expect(due, 0)) get().tell_due();
     }
 
     CUlogsCallbackHandle add(CUlogsCallback call, void* data);
-    // Waits until other threads are out of it, but not within a callback: two that remove each
-    // other would wait for ever. INVALID_VALUE where it is none.
+    // Waits until no other thread runs the callback. Inside a callback it does not wait, because
+    // two callbacks that remove each other would deadlock. Throws INVALID_VALUE if it is unknown.
     void remove(CUlogsCallbackHandle handle);
 
-    // Lines are numbered; the number of the next.
+    // The number of the next line.
     std::uint32_t next() const;
-    // The lines from a number on (null: all) that fit into so many bytes, the latest ones; the
-    // number is the next one then. Where some are left out, the first line says so. INVALID_VALUE
-    // where there are lines and none fits.
+    // The latest lines from a number (null: all) that fit into `most` bytes; sets the number to the
+    // next line. If lines are left out, the first line says so. Throws INVALID_VALUE if there are
+    // lines and none fits.
     std::string lines(std::uint32_t* from, std::size_t most) const;
 
   private:
@@ -48,12 +48,12 @@ class Log {
     void tell_due();
     void tell_untold();
 
-    static thread_local bool due;  // the thread has lines to tell
+    static thread_local bool due;  // the thread has lines for the callbacks
     mutable std::mutex mutex_;
     std::condition_variable left_;
     std::deque<std::string> lines_;
     std::size_t bytes_ = 0;
-    std::uint32_t next_ = 0;  // goes round
+    std::uint32_t next_ = 0;  // wraps around
     std::map<const void*, std::shared_ptr<Listener>> listeners_;
 };
 

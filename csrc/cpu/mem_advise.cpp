@@ -1,4 +1,4 @@
-// csrc/cpu/mem_advise.cpp - stretches of advice, divided where a change begins or ends.
+// csrc/cpu/mem_advise.cpp - splits ranges of advice where a change begins or ends.
 #include "cpu/mem_advise.hpp"
 
 #include <algorithm>

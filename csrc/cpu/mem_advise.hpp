@@ -1,5 +1,5 @@
-// csrc/cpu/mem_advise.hpp - what a program has advised about stretches of managed memory. It has no
-// effect here, and is told again when asked for.
+// csrc/cpu/mem_advise.hpp - the advice of cuMemAdvise for ranges of managed memory. It has no
+// effect here; attributes of the range return it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace cupola::cpu {
 
 struct Advice {
-    using Place = std::pair<int, int>;  // kind of location, its number
+    using Place = std::pair<int, int>;  // type of location and its id
     bool read_mostly = false;
     std::optional<Place> preferred, prefetched;
     std::set<int> accessed_by;  // devices; CU_DEVICE_CPU for the host
@@ -32,7 +32,7 @@ class AdviceMap {
         std::lock_guard lock(mutex_);
         split(begin);
         split(end);
-        // Stretches without advice between those that have some.
+        // Adds the missing ranges between those that have advice.
         std::uintptr_t at = begin;
         while (at < end) {
             auto it = stretches_.lower_bound(at);
@@ -45,9 +45,9 @@ class AdviceMap {
             at = it->second.end;
         }
     }
-    // Of the stretches that a range consists of, in order.
+    // The advice of each part of a range, in order.
     std::vector<Advice> of(std::uintptr_t begin, std::uintptr_t end) const;
-    // The memory is gone.
+    // Called when the memory is freed.
     void forget(std::uintptr_t begin, std::uintptr_t end);
 
   private:

@@ -1,4 +1,4 @@
-// csrc/cpu/memory.cpp - allocating, freeing and looking up memory.
+// csrc/cpu/memory.cpp - allocates, frees and looks up memory.
 #include "cpu/memory.hpp"
 
 #include <sys/mman.h>
@@ -16,19 +16,19 @@ namespace cupola::cpu {
 namespace {
 
 constexpr std::size_t huge = std::size_t{2} << 20;
-constexpr std::size_t max_freed = 1024;  // are remembered
+constexpr std::size_t max_freed = 1024;  // freed ranges that are remembered
 
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 void* host_memory(std::size_t capacity, std::size_t align) {
     if (capacity < 2 * huge) return std::aligned_alloc(align, capacity);
     void* memory = std::aligned_alloc(std::max(align, huge), round_up(capacity, huge));
-    // Fewer page faults and table walks in the first pass over a large array.
+    // Huge pages reduce page faults and table walks for large arrays.
     if (memory) madvise(memory, round_up(capacity, huge), MADV_HUGEPAGE);
     return memory;
 }
 
-// Pages that hold nothing else, so that other processes can be given them.
+// Separate pages, so that they can be shared with other processes.
 void* own_pages(std::size_t length) {
     const std::size_t spare = length < 2 * huge ? 0 : huge;
     void* const found =
@@ -44,8 +44,8 @@ void* own_pages(std::size_t length) {
     return first + before;
 }
 
-// The system has only so many pieces of address space: to unmap one from amid others can fail for
-// want of another. Its memory is given back then, and the rest when others have gone.
+// The system limits the number of mappings, so unmapping the middle of one can fail. Then only the
+// memory is released, and the addresses later.
 void give_back_pages(void* memory, std::size_t length) {
     static auto* const mutex = new std::mutex;
     static auto* const left = new std::vector<std::pair<void*, std::size_t>>;
@@ -89,11 +89,11 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
     require(budget.take(like.capacity), CUDA_ERROR_OUT_OF_MEMORY);
     void* memory = nullptr;
     if ((like.kind == Allocation::Kind::device && !like.module) || like.shareable) {
-        // What is checked has no neighbour that a wild access could be taken for one of.
+        // Under the checks, allocations are not adjacent: an overrun must not hit another one.
         like.mapped = in_pages(like.capacity + (checks_.memory ? MemoryMap::alignment : 0));
         memory = own_pages(like.mapped);
     }
-    if (!memory) {  // then it can't be shared
+    if (!memory) {  // heap memory, which cannot be shared
         like.mapped = 0;
         memory = host_memory(like.capacity, align);
     }
@@ -105,7 +105,7 @@ std::uintptr_t MemoryMap::allocate(Allocation like, std::size_t size, std::size_
     std::unique_lock lock(mutex_);
     like.id = ++last_id_;
     like.reachable = false;
-    // A pool keeps ranges of which the program sees parts; device code may reach the whole.
+    // The program owns parts of a pool's range, but device code may access the whole range.
     if (like.kind != Allocation::Kind::pool)
         reach(like, size);
     else if (!exact() && like.open)
@@ -120,7 +120,7 @@ void MemoryMap::reach(Allocation& allocation, std::size_t size) {
     const bool fresh = allocation.kind == Allocation::Kind::device ||
                        allocation.kind == Allocation::Kind::pool ||
                        allocation.kind == Allocation::Kind::graph;
-    // What processes share may have been written by another.
+    // Another process may have written shared memory.
     if (checks_.init && fresh && !allocation.module && !allocation.file)
         unwritten.add(allocation.begin, size);
 }
@@ -230,7 +230,7 @@ bool MemoryMap::accessible(std::uintptr_t address, std::size_t bytes, bool write
     }
 }
 
-// Memory of a pool of the host's that devices have no access to: copies may use it all the same.
+// Copies may use memory of a host pool even if devices cannot access the pool.
 bool MemoryMap::kept_on_host(std::uintptr_t address, std::size_t bytes) const {
     std::shared_lock lock(mutex_);
     auto it = table_.upper_bound(address);
@@ -331,7 +331,7 @@ MemoryMap::Pin::~Pin() {
     {
         std::lock_guard lock(map_.pins_mutex_);
         map_.pins_.erase(at_);
-        // A pin taken at `p` may have seen what was retired at `p` or later.
+        // A pin taken at `p` may have looked up ranges that were retired at `p` or later.
         const std::uint64_t oldest = map_.pins_.empty() ? ~std::uint64_t{0} : *map_.pins_.begin();
         while (!map_.retired_.empty() && map_.retired_.front().first < oldest) {
             due.push_back(std::move(map_.retired_.front().second));

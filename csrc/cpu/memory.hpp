@@ -1,5 +1,5 @@
 // csrc/cpu/memory.hpp - the memory map: every allocation and registered host range of the process,
-// with its owner, and what of it device code may reach.
+// its owner, and the ranges that device code may access.
 #pragma once
 
 #include <atomic>
@@ -29,34 +29,34 @@ struct Allocation {
     enum class Kind { device, managed, pool, host, registered, imported, mapped, graph };
 
     std::uintptr_t begin = 0;
-    std::size_t size = 0;      // as asked for: what is checked
-    std::size_t capacity = 0;  // as counted against the device's memory
+    std::size_t size = 0;      // as requested; accesses are checked against it
+    std::size_t capacity = 0;  // as counted in the device's budget
     Kind kind = Kind::device;
     unsigned flags = 0;
     int device = 0;
-    const Context* context = nullptr;  // whose end frees it; of a pool's memory, nobody's
+    const Context* context = nullptr;  // its end frees the memory; null for memory of a pool
     const Pool* pool = nullptr;
-    std::uint64_t id = 0;  // never used twice
+    std::uint64_t id = 0;  // never reused
     bool sync_memops = false;
-    bool module = false;     // a module's variables: not the program's to free
-    bool shareable = false;  // of a pool's memory: other processes may be given it
-    bool reachable = true;   // device code may reach it now
-    // Of a pool's memory: whose it is, and whether devices have access to the pool.
+    bool module = false;     // a module's variables, which the program cannot free
+    bool shareable = false;  // memory of a pool that can be shared with other processes
+    bool reachable = true;   // device code may access it now
+    // For memory of a pool: its location, and whether devices can access the pool.
     enum class Place { device, host, managed } place = Place::device;
     bool open = true;
-    std::size_t mapped = 0;                  // bytes of pages of its own; 0: of the host's heap
-    std::shared_ptr<const SharedFile> file;  // what the pages are, where processes share them
-    // Of what another process gave: how often the program has opened it, and how many of these
-    // openings work may still use.
+    std::size_t mapped = 0;  // bytes of separate pages; 0 if it is in the host's heap
+    std::shared_ptr<const SharedFile> file;  // the file behind pages that processes share
+    // For memory of another process: the program's open references, and the references that queued
+    // work may still use.
     unsigned opened = 0, held = 0;
-    std::shared_ptr<const Pool> importer;  // which it came by
+    std::shared_ptr<const Pool> importer;  // the pool that imported it
 
     std::uintptr_t end() const { return begin + size; }
     bool on_host() const { return kind == Kind::host || kind == Kind::registered; }
     bool is_managed() const { return kind == Kind::managed || place == Place::managed; }
 };
 
-// How many bytes of a device are handed out, and how many there are.
+// The used and the total bytes of a device.
 class Budget {
   public:
     explicit Budget(std::size_t total = 0) : total_(total) {}
@@ -75,81 +75,80 @@ class Budget {
 
 class MemoryMap final : public AddressSpace {
   public:
-    static constexpr std::size_t alignment = 512;  // as NVIDIA's driver aligns
+    static constexpr std::size_t alignment = 512;  // as in NVIDIA's driver
 
     explicit MemoryMap(const watch::Checks& checks);
 
-    // Takes memory from `budget` and from the host; OUT_OF_MEMORY where either has none. `like`
-    // says everything but where and how much.
+    // Allocates from `budget` and from the host; throws OUT_OF_MEMORY if either is exhausted.
+    // `like` has all properties except address and size.
     std::uintptr_t allocate(Allocation like, std::size_t size, std::size_t align, Budget& budget);
     void release(std::uintptr_t begin, Budget& budget);
     void add_registered(Allocation range);
     void remove_registered(std::uintptr_t begin);
 
-    // The allocation that holds an address, nothing where none does. By value: it may go any time.
+    // The allocation that contains an address, or nothing. A copy: it may be freed at any time.
     std::optional<Allocation> at(std::uintptr_t address) const;
     bool overlaps(std::uintptr_t begin, std::uintptr_t end) const;
     void change(std::uintptr_t begin, const std::function<void(Allocation&)>& change);
     std::vector<Allocation> owned_by(const Context* context) const;
 
-    // Makes the allocation that holds an address one which other processes may open; what by.
+    // Makes the allocation that contains an address shareable, and returns its file.
     std::shared_ptr<const SharedFile> share(std::uintptr_t address, QuiesceGate& gate,
                                             const SharedFile::Number& owner = {});
-    // Memory of another process. `like` says whose it is here; opened again, it is what it was.
-    // INVALID_VALUE where it has another owner.
+    // Maps memory of another process. `like` has its properties here; a second call returns the
+    // same address. Throws INVALID_VALUE if it has another owner.
     std::uintptr_t open(Allocation like, const void* name, const SharedFile::Number& owner = {});
-    // Takes back one opening from the program, INVALID_VALUE where it has none: what allocation
-    // that is. Then, when no work uses it by that opening any more, the memory goes with the last.
+    // `close` ends one reference of the program and returns the allocation's id; it throws
+    // INVALID_VALUE if there is none. `drop_closed` follows when no work uses that reference any
+    // more; the last one unmaps the memory.
     std::uint64_t close(std::uintptr_t begin);
     void drop_closed(std::uintptr_t begin, std::uint64_t id, Budget& budget);
 
-    // A piece that the program mapped (virtual_memory.hpp). `flags` of such a range is the access
-    // that it is open to; none at first.
+    // A piece that the program mapped (virtual_memory.hpp). `flags` of such a range is its access,
+    // none at first.
     void add_mapped(Allocation range);
     void remove_mapped(std::uintptr_t begin);
     void open_mapped(std::uintptr_t begin, CUmemAccess_flags access);
 
-    // Whether a copy may read, or `write`, so many bytes from there: within one allocation, or over
-    // mapped pieces that are neighbours.
+    // Whether a copy may read (or `write`) the bytes: they must be in one allocation, or in
+    // adjacent mapped pieces.
     bool reaches(std::uintptr_t address, std::size_t bytes, bool write) const;
-    // Whether work that runs now may access the bytes; the caller holds a pin. Unlike `reaches` it
-    // counts a pool's memory that was freed behind the work, or that the pool still keeps.
+    // Whether running work may access the bytes; the caller holds a pin. Unlike `reaches`, it
+    // accepts memory of a pool that was freed after the work, or that the pool still caches.
     bool accessible(std::uintptr_t address, std::size_t bytes, bool write) const;
-    // Whether the program may read there without a call: page-locked or managed memory.
+    // Whether the host may read the address directly: page-locked or managed memory.
     bool host_reads(std::uintptr_t address) const;
 
-    // For a range which a pool keeps: whether the program has it, and how large it asked.
+    // Marks a range of a pool as allocated with the requested size, or as free.
     void hand_out(std::uintptr_t begin, std::size_t size, const Context* context);
     void take_back(std::uintptr_t begin);
 
-    // Gives devices access to a range that a pool keeps, or takes it away.
+    // Enables or disables device access to a range of a pool.
     void open_pooled(std::uintptr_t begin, bool open);
-    // A stream has come to the free of what a pool keeps.
+    // Called when a stream has reached the free of a range of a pool.
     void withdraw(std::uintptr_t begin);
-    // Device code reaches of a pool's ranges just what the program has, and only as long.
+    // Whether device code may access only the allocated parts of a pool, for checks of accesses.
     bool exact() const { return checks_.memory || checks_.init; }
-    // A copy or a fill has written there.
+    // Called after a copy or a fill has written the range.
     void wrote(std::uintptr_t address, std::size_t bytes) {
         if (checks_.init) unwritten.wrote(address, bytes);
     }
-    // Device code's malloc has given a piece of the heap, which nobody has written since, or its
-    // free has taken one back.
+    // Called by malloc and free of device code; a new piece counts as uninitialized.
     void allocated_piece(std::uintptr_t begin, std::size_t bytes) {
         if (checks_.init) unwritten.add(begin, bytes);
     }
     void freed_piece(std::uintptr_t begin) {
         if (checks_.init) unwritten.remove(begin);
     }
-    watch::Unwritten unwritten;  // where `init` is checked
+    watch::Unwritten unwritten;  // used by the `init` check
 
     Range find(std::uintptr_t address) const override { return ranges_.find(address); }
     std::string fault_location(std::uintptr_t address) const override;
 
-    // Calls `step` when no grid is left that may use what was found in the map till now.
+    // Calls `step` when no grid may use earlier results of `find` any more.
     void when_unused(std::function<void()> step) { retire(std::move(step)); }
 
-    // While a pin is held nothing that was found in the map is unmapped, and no memory is freed.
-    // A grid holds one for as long as it runs.
+    // While a pin is held, no range is unmapped and no memory is freed. A running grid holds one.
     class Pin {
       public:
         explicit Pin(MemoryMap& map);
@@ -167,8 +166,8 @@ class MemoryMap final : public AddressSpace {
     void retire(std::function<void()> free);
     void reach(Allocation& allocation, std::size_t size);
     void unreach(Allocation& allocation);
-    Allocation take_out(std::map<std::uintptr_t, Allocation>::iterator at);  // with the lock
-    void discard(Allocation gone, Budget& budget);                           // without it
+    Allocation take_out(std::map<std::uintptr_t, Allocation>::iterator at);  // needs the lock
+    void discard(Allocation gone, Budget& budget);                           // without the lock
 
     const watch::Checks checks_;
 
@@ -176,8 +175,8 @@ class MemoryMap final : public AddressSpace {
     std::map<std::uintptr_t, Allocation> table_;
     std::uint64_t last_id_ = 0;
     RangeTable ranges_;
-    std::deque<Range> freed_;  // the latest last, where memory is checked
-    std::mutex sharing_;       // of share and open, taken first
+    std::deque<Range> freed_;  // latest last; used by the `memory` check
+    std::mutex sharing_;       // for share and open; locked before mutex_
 
     std::mutex pins_mutex_;
     std::multiset<std::uint64_t> pins_;

@@ -1,4 +1,4 @@
-// csrc/cpu/memory_operation.cpp - writing words in a stream's order, and waiting for them.
+// csrc/cpu/memory_operation.cpp - writes words in a stream's order, and waits for them.
 #include "cpu/memory_operation.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool wide(const Parameters& it) {
            it.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
-// NVIDIA's driver refuses memory of a pool and managed memory, too.
+// NVIDIA's driver also refuses memory of a pool and managed memory.
 void check_word(CUdeviceptr address, std::size_t size, bool write) {
     const MemoryMap& memory = Driver::get().memory;
     require(address != 0 && address % size == 0 && memory.reaches(address, size, write));
@@ -26,7 +26,7 @@ void check_word(CUdeviceptr address, std::size_t size, bool write) {
     require(!found || (found->kind != Allocation::Kind::pool && !found->is_managed()));
 }
 
-// The same for words of either size: compared as integers of that size, whose differences wrap.
+// For both sizes: words are compared as integers of that size, and differences wrap.
 template <class Word>
 bool holds(Word there, Word value, unsigned flags) {
     switch (flags & 3) {
@@ -48,7 +48,7 @@ Word load(CUdeviceptr address) {
 
 enum class Outcome { waiting, done, gone, given_up };
 
-// While it is looked at the memory can't go away, nor be moved to where other processes see it.
+// During the access, the memory cannot be freed or moved into a shared file.
 Outcome look(const Parameters& it) {
     MemoryMap& memory = Driver::get().memory;
     const QuiesceGate::Pass pass(Driver::get().gate);
@@ -78,8 +78,8 @@ Outcome write(const Parameters& it) {
     return Outcome::done;
 }
 
-// Whoever sets the word may take any time: first watched closely, then looked at now and then. It
-// ends with the context and with the process.
+// The word may be set at any time, so this spins at first and then polls. It ends with the context
+// and with the process.
 Outcome await(const Parameters& it, const Context& context) {
     using namespace std::chrono_literals;
     auto pause = std::chrono::nanoseconds(0);
@@ -103,7 +103,7 @@ void check(const MemoryOperations& operations) {
         switch (static_cast<int>(it.operation)) {
             case CU_STREAM_MEM_OP_WAIT_VALUE_32:
             case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-                // Writes of other devices are seen without being flushed, and can't be.
+                // Writes of other devices are visible without a flush.
                 require(!(it.waitValue.flags & CU_STREAM_WAIT_VALUE_FLUSH),
                         CUDA_ERROR_NOT_SUPPORTED);
                 require(it.waitValue.flags <= CU_STREAM_WAIT_VALUE_NOR);
@@ -145,7 +145,7 @@ std::unique_ptr<Operation> memory_operation(const MemoryOperations& operations) 
                                       "a word that a stream writes or waits for was freed");
         }
     });
-    operation->aside = true;  // it may wait for work of any stream
+    operation->aside = true;  // may wait for work of any stream
     return operation;
 }
 

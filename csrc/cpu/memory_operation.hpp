@@ -1,4 +1,4 @@
-// csrc/cpu/memory_operation.hpp - words of memory that a stream writes, or waits for.
+// csrc/cpu/memory_operation.hpp - stream memory operations: writes of words, and waits for words.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,13 @@ namespace cupola::cpu {
 
 class Context;
 
-// Several in a row, as one piece of work in a stream or as a node of a graph.
+// Several operations in order, as one piece of work or one graph node.
 struct MemoryOperations {
     std::vector<CUstreamBatchMemOpParams> list;
     std::shared_ptr<Context> context;
 };
 
-// INVALID_VALUE where there is something wrong with one of them, NOT_SUPPORTED for what this device
-// cannot do.
+// Throws INVALID_VALUE if an operation is invalid, NOT_SUPPORTED if this device lacks it.
 void check(const MemoryOperations& operations);
 std::unique_ptr<Operation> memory_operation(const MemoryOperations& operations);
 

@@ -1,4 +1,4 @@
-// csrc/cpu/module.cpp - choosing and building the PTX of an image; functions and their attributes.
+// csrc/cpu/module.cpp - selects and builds the PTX of an image; functions and their attributes.
 #include "cpu/module.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace cupola::cpu {
 namespace {
 
-// What takes longer to read than a program should wait for kernels that it may never launch.
+// Larger PTX is parsed lazily: parsing takes too long for kernels that may never be launched.
 constexpr std::size_t much_ptx = 64 * 1024;
 
 std::string architectures(const std::vector<image::Entry>& entries, image::Kind kind) {
@@ -28,7 +28,7 @@ std::string architectures(const std::vector<image::Entry>& entries, image::Kind 
     return list;
 }
 
-// Which entry's PTX runs here, or why none does.
+// Selects the entry whose PTX runs here, or sets the reason why there is none.
 const image::Entry& choose(const std::vector<image::Entry>& entries, int capability, bool alone,
                            JitOptions& options) {
     const image::Entry* best = nullptr;
@@ -39,21 +39,22 @@ const image::Entry& choose(const std::vector<image::Entry>& entries, int capabil
     if (best) return *best;
     const std::string newer = architectures(entries, image::Kind::ptx);
     const std::string machine = architectures(entries, image::Kind::cubin);
-    // A bare PTX text is refused by the assembler, an image of several by the choice among them.
+    // As in NVIDIA's driver, a bare PTX text fails in the assembler, a fatbin in the selection.
     const bool bare = entries.size() == 1 && !newer.empty() && alone;
     if (!newer.empty())
         options.errors = "cupola: the image's PTX (compute" + newer +
                          ") is for newer devices than this one (compute capability " +
-                         std::to_string(capability) + ")";
+                         std::to_string(capability) + "); compile it for compute_" +
+                         std::to_string(capability) + " or lower";
     else if (!machine.empty())
         options.errors = "cupola: the image has no PTX, only machine code for a GPU (sm" + machine +
-                         "), which can't run on the CPU device";
+                         "), which cannot run on the CPU device; compile it with PTX";
     else
-        options.errors = "cupola: the image has no code in it";
+        options.errors = "cupola: the image has no code";
     fail(bare ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-// What had to be unpacked is in `unpacked`.
+// Decompressed PTX is stored in `unpacked`.
 std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOptions& options) {
     if (!entry.compressed) return entry.payload;
     try {
@@ -66,7 +67,7 @@ std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOp
     return std::string_view(unpacked).substr(0, unpacked.find('\0'));
 }
 
-// CUPOLA_CPU_MODE=compile: nothing is interpreted because it could not be compiled.
+// CUPOLA_CPU_MODE=compile: a kernel without machine code is an error, not interpreted.
 void compile_now(const Kernel& kernel) {
     native::make_now({&kernel});
     const std::string state = native::state_of(kernel);
@@ -79,7 +80,7 @@ void compile_now(const Kernel& kernel) {
 
 std::string_view image_at(const void* address) {
     require(address != nullptr);
-    // struct { int magic, version; const void* data; ... }, as nvcc puts it into host objects.
+    // nvcc's wrapper in host objects: struct { int magic, version; const void* data; ... }.
     std::uint32_t magic;
     std::memcpy(&magic, address, 1);
     if ((magic & 0xff) == 0xb1) {
@@ -191,7 +192,7 @@ void Module::close() {
 void Module::close_all(const Context& context) {
     Driver& driver = Driver::get();
     const auto mine = [&](const auto& object) { return object.context() == &context; };
-    // From then on a module makes no more functions.
+    // A closed module creates no more functions.
     for (const auto& module : driver.modules.remove_if(mine)) module->close();
     driver.functions.remove_if(mine);
 }
@@ -335,8 +336,8 @@ void FunctionAttributes::set(CUfunction_attribute attribute, int value, const Ke
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
             require(value >= 0);
-            // cuda.h speaks of NOT_PERMITTED for a shape of the kernel's own; the driver says this,
-            // and takes what it is already.
+            // cuda.h documents NOT_PERMITTED for a kernel with a fixed shape. NVIDIA's driver
+            // returns this error, and accepts the current value.
             if (const Dim3 own = kernel.required_cluster(); own.x != 0) {
                 const unsigned axes[] = {own.x, own.y, own.z};
                 require(static_cast<unsigned>(value) ==

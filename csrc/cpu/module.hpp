@@ -22,29 +22,29 @@ class Function;
 class Library;
 class References;
 
-// The bytes a caller's address means: a fatbin (also behind the wrapper that nvcc makes), a cubin,
-// or PTX text up to its NUL.
+// The bytes of the image at an address: a fatbin (also inside nvcc's wrapper), a cubin, or PTX text
+// up to its NUL.
 std::string_view image_at(const void* address);
 
-// The newest PTX in the bytes which the device takes, built. Throws Failure with the code that
-// NVIDIA's driver gives, and says why in the options' log.
-// Many kernels are read one by one when they are asked for.
+// Builds the newest PTX in the bytes that the device supports. Throws Failure with the code of
+// NVIDIA's driver and writes the reason to the options' log. A large image is parsed kernel by
+// kernel, later.
 std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options);
 std::vector<std::string> kernel_names(const Image& image);
-// Reads the kernel now, where it was not. Fails with NOT_FOUND, or with what is wrong with it.
+// Parses the kernel if it is not parsed yet. Fails with NOT_FOUND, or with the error in its PTX.
 const Kernel& read_kernel(const Image& image, const std::string& name);
-// Whether CUDA_MODULE_LOADING asks for everything at once.
+// Whether CUDA_MODULE_LOADING is EAGER.
 bool loads_eagerly();
 
 class Module : public std::enable_shared_from_this<Module> {
   public:
     Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image);
 
-    // A module that the driver's registry knows, with its functions.
+    // Creates a registered module with its functions.
     static std::shared_ptr<Module> make(std::shared_ptr<Context> context,
                                         std::shared_ptr<Image> image,
                                         const std::shared_ptr<Library>& library = nullptr);
-    // The handles die; what a queued launch needs lives on until it has run.
+    // Invalidates the handles. A queued launch keeps the objects that it needs.
     void close();
     static void close_all(const Context& context);
 
@@ -52,11 +52,12 @@ class Module : public std::enable_shared_from_this<Module> {
     const Context* context() const { return context_.get(); }
     const Image& image() const { return *image_; }
     std::size_t function_count() const { return names_.size(); }
-    std::vector<std::shared_ptr<Function>> functions();         // reads all
-    std::shared_ptr<Function> function(std::string_view name);  // NOT_FOUND, or what is wrong
-    // Null where the image has neither textures nor surfaces.
+    std::vector<std::shared_ptr<Function>> functions();  // parses all
+    // Throws NOT_FOUND, or the error in the kernel's PTX.
+    std::shared_ptr<Function> function(std::string_view name);
+    // Null if the image has neither textures nor surfaces.
     const std::shared_ptr<const References>& references() const { return references_; }
-    bool of_library() const { return of_library_; }  // then cuModuleUnload is refused
+    bool of_library() const { return of_library_; }  // if so, cuModuleUnload fails
 
   private:
     const std::shared_ptr<Context> context_;
@@ -65,22 +66,22 @@ class Module : public std::enable_shared_from_this<Module> {
     const std::shared_ptr<Image> image_;
     std::shared_ptr<const References> references_;
     bool of_library_ = false;
-    std::weak_ptr<Library> library_;  // which knows its kernels' attributes
+    std::weak_ptr<Library> library_;  // has the attributes of its kernels
     std::vector<std::string> names_;
     std::unordered_map<std::string_view, std::size_t> indices_;
     std::mutex mutex_;
     bool closed_ = false;
-    std::vector<std::shared_ptr<Function>> functions_;  // by the names; null where nobody asked
+    std::vector<std::shared_ptr<Function>> functions_;  // by index; null before the first use
 };
 
-// What cuFuncSetBlockShape, cuParamSet* and cuFuncSetSharedSize leave for cuLaunch.
+// The state that cuFuncSetBlockShape, cuParamSet* and cuFuncSetSharedSize set for cuLaunch.
 struct OldLaunch {
     Dim3 block;
     std::uint32_t shared = 0;
     std::vector<std::byte> parameters;
 };
 
-// The attributes of a function that can be set, and those that follow from its kernel.
+// Attributes of a function: those that can be set, and those of its kernel.
 class FunctionAttributes {
   public:
     explicit FunctionAttributes(const Kernel& kernel);
@@ -91,7 +92,7 @@ class FunctionAttributes {
     std::uint32_t dynamic_limit() const {
         return static_cast<std::uint32_t>(dynamic_limit_.load());
     }
-    // The kernel's own, else what was set; zeros where there is neither.
+    // The kernel's shape, otherwise the one that was set, otherwise zeros.
     Dim3 required_cluster(const Kernel& kernel) const;
     bool non_portable_cluster() const { return non_portable_ != 0; }
 
@@ -101,7 +102,7 @@ class FunctionAttributes {
     std::atomic<int> cluster_[3] = {{0}, {0}, {0}};
 };
 
-// A kernel in a module: what a CUfunction is.
+// A kernel in a module. A CUfunction points to it.
 class Function {
   public:
     Function(Module& module, std::shared_ptr<Image> image, const Kernel& kernel);
@@ -113,7 +114,7 @@ class Function {
     const Device& device() const { return device_; }
     const std::shared_ptr<const References>& references() const { return references_; }
     std::size_t parameter_bytes() const { return parameter_bytes_; }
-    unsigned cluster_limit() const;  // blocks that a cluster of it may have
+    unsigned cluster_limit() const;  // the largest cluster in blocks
 
     int get(CUfunction_attribute attribute) const {
         return attributes.get(attribute, kernel_, device_);
@@ -125,7 +126,7 @@ class Function {
     FunctionAttributes attributes;
     OldLaunch old;
 
-    // From a CUfunction or a CUkernel, which stands for its function in the current context.
+    // From a CUfunction, or from a CUkernel, which means its function in the current context.
     static std::shared_ptr<Function> from(CUfunction handle);
 
   private:

@@ -25,7 +25,7 @@ int active_blocks(const Function& function, int block, std::size_t dynamic_share
     const int by_warps = limits.threads_per_multiprocessor / Capability::warp / warps;
     int by_registers = limits.blocks_per_multiprocessor;
     if (kernel.registers() > 0) {
-        // Registers are given to warps, and warps live in one of four quarters.
+        // Registers are allocated to warps, and each warp runs in one of four partitions.
         const int warp_registers = round_up(static_cast<int>(kernel.registers()) * Capability::warp,
                                             Capability::register_granularity);
         const int quarter = Capability::registers_per_multiprocessor / 4 / warp_registers;
@@ -40,7 +40,7 @@ int active_blocks(const Function& function, int block, std::size_t dynamic_share
     return std::min({limits.blocks_per_multiprocessor, by_warps, by_registers, by_shared});
 }
 
-// Where a block fits, a cluster does: one worker runs it whole, whatever its multiprocessor holds.
+// A cluster fits if a block does: one worker runs the whole cluster.
 int active_clusters(const Function& function, unsigned size, int block,
                     std::size_t dynamic_shared) {
     const int blocks = active_blocks(function, block, dynamic_shared);

@@ -1,4 +1,4 @@
-// csrc/cpu/operation.hpp - one piece of work in a stream.
+// csrc/cpu/operation.hpp - a piece of work in a stream.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace cupola::cpu {
 
 class Stream;
 
-// "All that was put on `stream` up to `ticket`."
+// All work submitted to `stream` up to `ticket`.
 struct Mark {
     std::shared_ptr<Stream> stream;
     std::uint64_t ticket = 0;
@@ -20,13 +20,14 @@ struct Mark {
 
 struct Operation {
     virtual ~Operation() = default;
-    // `status` is the context's error. What computes does nothing unless it is SUCCESS; what gives
-    // back memory or tells somebody runs in any case.
+    // `status` is the context's error. Computations do nothing unless it is SUCCESS. Frees of
+    // memory and notifications run in any case.
     virtual void run(CUresult status) = 0;
 
-    // Calls the program back: never on a thread that only waits, whose locks the call may need.
+    // Calls the program. Not run on a thread that waits, because the call may need that thread's
+    // locks.
     bool host = false;
-    // May wait for other processes or streams, and passes the gate itself where it touches memory.
+    // May wait for other processes or streams, so it enters the quiesce gate only to access memory.
     bool aside = false;
     Operation* next = nullptr;
     std::uint64_t ticket = 0;

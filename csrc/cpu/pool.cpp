@@ -1,4 +1,4 @@
-// csrc/cpu/pool.cpp - taking memory from a pool and giving it back in stream order.
+// csrc/cpu/pool.cpp - allocates and frees memory of a pool in stream order.
 #include "cpu/pool.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace cupola::cpu {
 namespace {
 
-// Not larger than a quarter over what is needed, so that reuse wastes little.
+// At most a quarter larger than needed, so that reuse wastes little.
 std::uintptr_t take_fitting(std::multimap<std::size_t, std::uintptr_t>& blocks, std::size_t size) {
     const auto it = blocks.lower_bound(size);
     if (it == blocks.end() || it->first > size + size / 4 + MemoryMap::alignment) return 0;
@@ -30,7 +30,7 @@ std::size_t device_index(const PoolPlace& place) {
     return static_cast<std::size_t>(place.location.id);
 }
 
-// Pools of other places than a device's page-locked memory, which the device knows itself.
+// Pools of places other than device memory; a device stores its own pools.
 struct OtherPools {
     struct Pools {
         std::shared_ptr<Pool> first, current;
@@ -81,7 +81,7 @@ std::shared_ptr<Pool> Pool::make_shareable(Device& device, std::size_t limit) {
 
 std::shared_ptr<Pool> Pool::open(int descriptor) {
     auto file = SharedFile::adopt(SharedFile::Use::pool, descriptor);
-    // The other process may see more devices than this one.
+    // The other process may have more devices than this one.
     const auto& devices = Driver::get().devices;
     const auto ordinal = static_cast<std::size_t>(file->device());
     Device& device = *devices[ordinal < devices.size() ? ordinal : 0];
@@ -159,7 +159,7 @@ void Pool::retire() {
     if (used_ > 0) self_ = shared_from_this();
 }
 
-// Called with the lock; the caller lets go of the result after it has released the lock.
+// Needs the lock. The caller must destroy the result after it has released the lock.
 std::shared_ptr<Pool> Pool::last_reference() {
     return used_ == 0 ? std::move(self_) : std::shared_ptr<Pool>();
 }
@@ -172,7 +172,7 @@ Pool::~Pool() {
 std::uintptr_t Pool::reuse(Stream& stream, std::size_t size) {
     std::uintptr_t begin = 0;
     const auto mine = pending_.find(&stream);
-    // What kernels may still use is not another allocation as long as that is looked at.
+    // Under the checks, memory that kernels may still use is not reused.
     if (mine != pending_.end() && !Driver::get().memory.exact())
         begin = take_fitting(mine->second, size);
     if (!begin) begin = take_fitting(spare_, size);
@@ -201,7 +201,7 @@ std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
             require(!limit_ || reserved_ + capacity <= limit_, CUDA_ERROR_OUT_OF_MEMORY);
             begin = memory.allocate(like, capacity, MemoryMap::alignment, budget());
         } catch (const Failure&) {
-            // What streams have yet to give back may be enough: first what is spare, then that.
+            // First release spare memory, then wait for pending frees, which may be enough.
             if (attempt == 2) throw;
             if (attempt == 1) {
                 lock.unlock();
@@ -241,7 +241,7 @@ void Pool::free_on(Stream& stream, std::uintptr_t begin) {
         last = last_reference();
         Driver::get().memory.take_back(begin);
     }
-    // Listed as reusable only behind the free, or the stream's order would not protect it.
+    // Becomes reusable only after the free is submitted, so that the stream's order protects it.
     stream.submit(
         task([self = shared_from_this(), begin, turn](CUresult) { self->reached(begin, turn); }));
     std::lock_guard lock(mutex_);
@@ -250,7 +250,7 @@ void Pool::free_on(Stream& stream, std::uintptr_t begin) {
         pending_[&stream].emplace(it->second.capacity, begin);
 }
 
-// The stream has come to the free. Its memory is anybody's, unless the stream used it again.
+// The stream has reached the free. The memory becomes spare, unless the stream has reused it.
 void Pool::reached(std::uintptr_t begin, std::uint64_t turn) {
     std::lock_guard lock(mutex_);
     const auto it = blocks_.find(begin);
@@ -341,7 +341,7 @@ void Pool::set(CUmemPool_attribute attribute, const void* value) {
         case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
             threshold_ = bytes();
             return;
-        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:  // a high-water mark can only be set back
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:  // a high-water mark can only be reset
             require(bytes() == 0);
             reserved_high_ = reserved_;
             return;

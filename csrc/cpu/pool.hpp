@@ -1,8 +1,8 @@
 // csrc/cpu/pool.hpp - a memory pool: stream-ordered allocation.
 //
-// Memory that was freed on a stream is "pending" until the stream reaches the free, and meanwhile
-// may be given only to later allocations on the same stream, whose order makes that safe. Then it
-// is spare, for anybody, until a synchronisation finds more of it than the release threshold.
+// Memory freed in a stream is "pending" until the stream reaches the free. Meanwhile only later
+// allocations in the same stream may reuse it, which its order makes safe. Then it is "spare" for
+// all streams, until a synchronisation releases the part above the release threshold.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,14 @@ class Context;
 class Device;
 class Stream;
 
-// What memory a pool gives: page-locked of a device or the host, or managed with a place that it
-// prefers. Places that mean the same are equal.
+// The memory of a pool: page-locked of a device or the host, or managed with a preferred location.
+// Equivalent places compare equal.
 struct PoolPlace {
     CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
     CUmemLocation location{CU_MEM_LOCATION_TYPE_DEVICE, 0};
 
-    // INVALID_VALUE where there is no such place. The current NUMA node is for `fresh` pools alone.
+    // Throws INVALID_VALUE for an unknown location. Only a `fresh` pool can use the current NUMA
+    // node.
     static PoolPlace of(CUmemAllocationType type, CUmemLocation location, bool fresh);
     bool on_device() const { return location.type == CU_MEM_LOCATION_TYPE_DEVICE; }
     bool managed() const { return type == CU_MEM_ALLOCATION_TYPE_MANAGED; }
@@ -38,14 +39,13 @@ struct PoolPlace {
 
 class Pool : public std::enable_shared_from_this<Pool> {
   public:
-    // A pool that the driver's registry knows. `limit` of 0: as much as the device has.
+    // Creates a registered pool. A `limit` of 0 is the memory of the device.
     static std::shared_ptr<Pool> make(const PoolPlace& place, std::size_t limit, bool is_default);
-    // The one that memory of a place comes from, if the program has set no other.
+    // `current_of` is the default pool of a place unless the program has set another.
     static std::shared_ptr<Pool> default_of(const PoolPlace& place);
     static std::shared_ptr<Pool> current_of(const PoolPlace& place);
-    static void set_current(std::shared_ptr<Pool> pool);  // of its own place
-    // One whose memory other processes may be given; and such a one as another process has it,
-    // which gives no memory of its own.
+    static void set_current(std::shared_ptr<Pool> pool);  // for the pool's place
+    // A pool whose memory can be shared, and such a pool of another process, which cannot allocate.
     static std::shared_ptr<Pool> make_shareable(Device& device, std::size_t limit);
     static std::shared_ptr<Pool> open(int descriptor);
     Pool(Device& device, const PoolPlace& place, std::size_t limit, bool is_default,
@@ -61,22 +61,22 @@ class Pool : public std::enable_shared_from_this<Pool> {
     CUmemoryPool handle() { return reinterpret_cast<CUmemoryPool>(this); }
     Device& device() const { return device_; }
     const PoolPlace& place() const { return place_; }
-    // Whether devices have access to its memory: always, unless it is the host's.
+    // Whether devices can access its memory; always true unless it is a host pool.
     bool open() const { return open_; }
     void open(bool access);
     bool is_default() const { return default_; }
     bool imported() const { return imported_; }
-    // Null where it is shared with nobody. Its number is that of the pool.
+    // Null if it is not shareable. The file's number identifies the pool.
     const SharedFile* file() const { return file_.get(); }
 
     std::uintptr_t allocate(Stream& stream, std::size_t size);
-    // `begin` is an allocation of this pool that the program has.
+    // `begin` is an allocation of this pool that the program owns.
     void free_on(Stream& stream, std::uintptr_t begin);
     void free_now(std::uintptr_t begin);
-    // The program has destroyed the pool; it stays until the last of its allocations is freed.
+    // Called when the program destroys the pool; it stays until its last allocation is freed.
     void retire();
     void trim(std::size_t keep);
-    // What a synchronisation does: give back what the threshold does not keep.
+    // Called by a synchronisation: releases spare memory above the threshold.
     void settle();
 
     void get(CUmemPool_attribute attribute, void* value);
@@ -87,7 +87,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
         std::size_t capacity = 0;
         bool used = false;
         const Stream* pending = nullptr;
-        std::uint64_t turn = 0;  // of its frees: tells a pending free from one that was overtaken
+        std::uint64_t turn = 0;  // number of the free: a stale pending free has an older one
     };
     std::uintptr_t reuse(Stream& stream, std::size_t size);
     void reached(std::uintptr_t begin, std::uint64_t turn);
@@ -104,7 +104,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
     const bool imported_;
 
     std::mutex mutex_;
-    std::shared_ptr<Pool> self_;  // once retired, while allocations are left
+    std::shared_ptr<Pool> self_;  // set after retire() while allocations exist
     std::unordered_map<std::uintptr_t, Block> blocks_;
     std::multimap<std::size_t, std::uintptr_t> spare_;
     std::unordered_map<const Stream*, std::multimap<std::size_t, std::uintptr_t>> pending_;

@@ -1,4 +1,4 @@
-// csrc/cpu/quiesce.cpp - closing the gate, and waiting for it.
+// csrc/cpu/quiesce.cpp - closes the gate, and waits for it.
 #include "cpu/quiesce.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// csrc/cpu/quiesce.hpp - moments in which no work of any stream is under way.
+// csrc/cpu/quiesce.hpp - runs a function while no work of any stream runs.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace cupola::cpu {
 
 class QuiesceGate {
   public:
-    // Around each piece of work that touches memory.
+    // Held around each piece of work that accesses memory.
     class Pass {
       public:
         explicit Pass(QuiesceGate& gate) : gate_(gate) { gate.enter(); }
@@ -21,8 +21,8 @@ class QuiesceGate {
         QuiesceGate& gate_;
     };
 
-    // Calls `body` in such a moment. What is under way may wait for work that has yet to begin, so
-    // the gate is closed for short times only, until one of them is enough.
+    // Calls `body` while no pass is held. Running work may wait for work that has not started, so
+    // the gate closes only for short times and tries again until all work is done.
     void run_quiesced(const std::function<void()>& body);
 
   private:

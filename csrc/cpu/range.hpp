@@ -1,11 +1,11 @@
-// csrc/cpu/range.hpp - a stretch of memory. Plain data, as printed code includes it.
+// csrc/cpu/range.hpp - a range of memory. Plain data, because generated code includes it.
 #pragma once
 
 #include <cstdint>
 
 namespace cupola::cpu {
 
-// What device code may reach: [begin, end).
+// Memory that device code may access: [begin, end).
 struct Range {
     std::uintptr_t begin = 0, end = 0;
     bool writable = true;

@@ -1,9 +1,9 @@
 // csrc/cpu/range_table.hpp - the sorted set of mapped ranges, read without locks.
 //
-// Readers follow one atomic pointer to an immutable two-level table: an index of leaves, each with
-// up to 64 ranges. A change copies the index and the one or two leaves concerned and swings the
-// pointer. What it replaced is handed to `retire`, whose caller frees it when no grid is left that
-// might be reading (MemoryMap's pins).
+// Readers follow one atomic pointer to an immutable two-level table: an index of leaves with up to
+// 64 ranges each. A change copies the index and one or two leaves, and then replaces the pointer.
+// The old parts are passed to `retire`. The caller frees them when no grid can read them
+// (MemoryMap's pins).
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class RangeTable {
 
     explicit RangeTable(Retire retire) : retire_(std::move(retire)) {}
 
-    // From any thread. Only one thread at a time may change the table.
+    // Thread-safe. Only one thread at a time may change the table.
     Range find(std::uintptr_t address) const;
     void insert(Range range);
     void erase(std::uintptr_t begin);

@@ -1,5 +1,5 @@
-// csrc/cpu/registry.hpp - which handles are alive. A handle is its object's address, looked up
-// before it is followed, so that a stale or invented handle is an error and never a crash.
+// csrc/cpu/registry.hpp - the live handles. A handle is its object's address and is looked up
+// before use, so a stale or invalid handle is an error and not a crash.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class Registry {
         const void* key = object.get();
         objects_.emplace(key, std::move(object));
     }
-    // Null where no such handle is alive.
+    // Null if the handle is not alive.
     std::shared_ptr<T> find(const void* handle) const {
         std::shared_lock lock(mutex_);
         const auto it = objects_.find(handle);
@@ -32,7 +32,7 @@ class Registry {
         require(object != nullptr, otherwise);
         return object;
     }
-    // The object, which the registry no longer holds; null where another call was first.
+    // Removes and returns the object; null if another call has removed it.
     std::shared_ptr<T> remove(const void* handle) {
         std::unique_lock lock(mutex_);
         const auto it = objects_.find(handle);

@@ -1,5 +1,4 @@
-// csrc/cpu/scheduler.cpp - handing blocks to workers, stopping grids, and the watch over their
-// time.
+// csrc/cpu/scheduler.cpp - distributes blocks to workers, stops grids, and enforces time limits.
 #include "cpu/scheduler.hpp"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What waking a sleeping thread costs. A grid that is done sooner is best left to one thread.
+// The cost of waking a thread. A grid that takes less time runs on one thread.
 constexpr std::chrono::microseconds worth_waking{25};
 constexpr std::chrono::microseconds helper_linger{30};
 
@@ -38,16 +37,15 @@ bool Grid::wants_help() const {
     return cooperative ? cooperative->wants_help() : next.load() < clusters;
 }
 
-// A worker takes as many clusters at a time as last took it about that long: far more than fetching
-// them costs and than what a core fetches of memory ahead of a program, far less than an end where
-// one worker is still busy would.
+// A worker takes as many clusters at a time as run in about `turn`. That is long against the cost
+// of taking them and against the prefetch distance of a core, and short enough to balance the end.
 void Scheduler::work(Grid& grid, ClusterRunner& runner) {
     constexpr std::chrono::microseconds turn{50};
     std::uint64_t most = 1;
     auto begin = Clock::now();
     while (!grid.stop.load(std::memory_order_relaxed)) {
-        // Towards the end ever fewer at a time: what these took need not hold for all, and nobody
-        // should have much left when the others have nothing.
+        // Chunks shrink towards the end: clusters may take different times, and all workers should
+        // finish together.
         const std::uint64_t seen = grid.next.load(std::memory_order_relaxed);
         if (seen >= grid.clusters) return;
         const std::uint64_t fair = (grid.clusters - seen) / (2 * static_cast<unsigned>(threads_));
@@ -66,7 +64,7 @@ void Scheduler::work(Grid& grid, ClusterRunner& runner) {
     }
 }
 
-// Cooperative: all clusters at once.
+// Runs all clusters concurrently, for a cooperative grid.
 void Scheduler::run_resident(Grid& grid) {
     grid.cooperative = std::make_unique<CooperativeGrid>(grid);
     const bool shared = threads_ > 1 && grid.clusters > 1;
@@ -75,12 +73,12 @@ void Scheduler::run_resident(Grid& grid) {
     if (shared) wait_for_helpers(grid);
 }
 
-// One after another on each worker.
+// Runs clusters one after another on each worker.
 void Scheduler::run_in_turn(Grid& grid) {
     const auto runner = ClusterRunner::make(grid.launch);
     if (threads_ == 1 || grid.clusters == 1) return work(grid, *runner);
-    // The first cluster tells what the others will cost, near enough; and what it cost when the
-    // kernel was last launched tells it before.
+    // The time of the first cluster estimates the time of the others. Before it has run, the time
+    // of the kernel's last launch does.
     std::atomic<float>& seconds = grid.launch.kernel->seconds_per_cluster;
     const auto others_pay = [&] {
         return seconds.load(std::memory_order_relaxed) * static_cast<float>(grid.clusters - 1) >
@@ -125,11 +123,12 @@ void Scheduler::run(Grid& grid) {
         }
         self = running_.insert(running_.end(), &grid);
     }
-    // Closing a context stops what runs; what was about to run must not miss it.
+    // Closing a context stops its running grids; a grid that starts now must see it too.
     if (!grid.context->alive()) grid.stop.store(true);
-    // Without the thread that watches, CUPOLA_CPU_TIMEOUT would not hold.
+    // Without the watching thread, CUPOLA_CPU_TIMEOUT would have no effect.
     if (unwatched)
-        grid.note({Fault::Kind::out_of_memory, "no thread can be started to limit its time"});
+        grid.note({Fault::Kind::out_of_memory,
+                   "the thread that enforces CUPOLA_CPU_TIMEOUT cannot be started"});
     try {
         if (grid.launch.checks.watching()) grid.launch.watch = watch::watch_grid(grid.launch);
         MemoryMap::Pin pin(Driver::get().memory);
@@ -149,13 +148,13 @@ void Scheduler::run(Grid& grid) {
 void Scheduler::publish(Grid& grid) {
     std::lock_guard lock(mutex_);
     const auto before = std::find_if(shared_.begin(), shared_.end(), [&](const Grid* other) {
-        return other->priority > grid.priority;  // a lower number is the higher priority
+        return other->priority > grid.priority;  // a lower number is a higher priority
     });
     shared_.insert(before, &grid);
     offers_.store(static_cast<int>(shared_.size()));
     const auto wanted = static_cast<int>(
         std::min<std::uint64_t>(static_cast<unsigned>(threads_ - 1), grid.clusters - 1));
-    // Where the system refuses a thread, those that there are do it all.
+    // If no thread can be started, the existing threads do all work.
     while (helpers_ < wanted && start_thread(&Scheduler::helper_main, this)) ++helpers_;
     if (asleep_ > 0) {
         if (wanted >= asleep_) {
@@ -176,7 +175,7 @@ void Scheduler::wait_for_helpers(Grid& grid) {
         std::unique_lock lock(mutex_);
         while (grid.helpers.load() != 0) left_.wait(lock);
     }
-    // The last helper may still hold the lock under which it counted itself out.
+    // The last helper may still hold the lock under which it decremented the count.
     std::lock_guard lock(mutex_);
 }
 
@@ -186,7 +185,7 @@ void Scheduler::help(Grid& grid) {
     try {
         runner = ClusterRunner::make(grid.launch);
     } catch (const std::bad_alloc&) {
-        return;  // the grid's own thread has a runner and does without this helper
+        return;  // the grid's own thread works without this helper
     }
     try {
         work(grid, *runner);
@@ -245,7 +244,7 @@ void Scheduler::watch_loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
         const auto now = Clock::now();
-        // Grids that begin meanwhile do not wake this thread, so it looks a few times a limit.
+        // New grids do not wake this thread, so it checks several times within a time limit.
         auto soonest = now + std::chrono::nanoseconds(static_cast<std::int64_t>(
                                  std::clamp(timeout_ / 8, 1e-3, 0.1) * 1e9));
         for (Grid* grid : running_) {
@@ -267,8 +266,8 @@ void Scheduler::stop(const Context& context) {
         if (grid->context == &context) grid->stop.store(true);
 }
 
-// Waits until no block runs, because static objects of the interpreter are about to be destroyed;
-// but not for ever, because a process must end.
+// Waits until no block runs, because static objects of the interpreter will be destroyed. The wait
+// is limited, because the process must end.
 void Scheduler::stop() {
     std::unique_lock lock(mutex_);
     stopping_ = true;

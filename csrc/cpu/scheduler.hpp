@@ -1,5 +1,5 @@
-// csrc/cpu/scheduler.hpp - the block scheduler: spreads the clusters of grids over worker threads;
-// where a grid has none, each of its blocks is one.
+// csrc/cpu/scheduler.hpp - the block scheduler: distributes the clusters of grids over worker
+// threads. Without clusters, each block of a grid is one.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ struct Grid {
 
     std::uint64_t clusters = 0;
     std::atomic<std::uint64_t> next{0};
-    std::unique_ptr<CooperativeGrid> cooperative;  // of a cooperative grid
-    // What cooperative groups count arrivals in: its size in bytes, and the barrier.
+    std::unique_ptr<CooperativeGrid> cooperative;  // only for a cooperative grid
+    // The workspace of cooperative groups: its size in bytes, and the barrier.
     std::uint32_t workspace[2] = {sizeof workspace, 0};
     std::atomic<bool> stop{false};
     std::atomic<bool> timed_out{false};
@@ -34,11 +34,11 @@ struct Grid {
     std::atomic<int> helpers{0};
     std::chrono::steady_clock::time_point deadline;
     std::mutex mutex;
-    std::optional<Fault> fault;  // the first that a worker met
+    std::optional<Fault> fault;  // the first fault of any worker
 
     Grid();
     ~Grid();
-    void note(Fault fault);  // and stops
+    void note(Fault fault);  // also stops the grid
     bool wants_help() const;
 };
 
@@ -46,11 +46,11 @@ class Scheduler {
   public:
     Scheduler(int threads, double timeout) : threads_(threads), timeout_(timeout) {}
 
-    // Runs a grid to its end, on the calling thread and on workers where that pays.
+    // Runs a grid to its end on the calling thread, and on workers if that is faster.
     void run(Grid& grid);
-    // Makes a context's running grids end early.
+    // Stops a context's running grids.
     void stop(const Context& context);
-    // Makes all grids end, and lets no new one begin: the process is ending.
+    // Stops all grids and prevents new ones, at process exit.
     void stop();
 
   private:
@@ -70,15 +70,15 @@ class Scheduler {
     const int threads_;
     const double timeout_;
     std::mutex mutex_;
-    Active running_;              // all grids, for stop() and the watch
-    std::list<Grid*> shared_;     // those with work for helpers, by falling priority
-    std::atomic<int> offers_{0};  // how many are shared, readable without the lock
+    Active running_;              // all grids, for stop() and the time limit
+    std::list<Grid*> shared_;     // grids with work for helpers, highest priority first
+    std::atomic<int> offers_{0};  // number of shared grids, readable without the lock
     int helpers_ = 0;             // threads started
     int asleep_ = 0;
     bool watched_ = false;
     bool stopping_ = false;
     Condition work_;
-    Condition left_;  // a helper has left a grid, or a grid has ended
+    Condition left_;  // signals that a helper has left a grid, or a grid has ended
 };
 
 }  // namespace cupola::cpu

@@ -1,4 +1,4 @@
-// csrc/cpu/settings.cpp - reading and checking the environment variables of the CPU device.
+// csrc/cpu/settings.cpp - reads and checks the environment variables of the CPU device.
 #include "cpu/settings.hpp"
 
 #include <sched.h>
@@ -24,7 +24,7 @@ bool whole(const char* name, std::uint64_t low, std::uint64_t high, int& out, st
     return true;
 }
 
-// Only capabilities whose limits (capability.cpp) are known: any other would be made up.
+// Accepts only capabilities whose limits are in capability.cpp.
 bool known_capability(const char* name, int& out, std::string& error) {
     const std::string_view text = environment::text_of(name);
     if (text.empty()) return true;
@@ -61,7 +61,7 @@ bool known_mode(const char* name, native::Mode& out, std::string& error) {
     return false;
 }
 
-// Words with commas between them.
+// Reads words separated by commas.
 bool known_checks(const char* name, watch::Checks& out, std::string& error) {
     const std::string_view all = environment::text_of(name);
     if (all.empty()) return true;
@@ -97,8 +97,8 @@ int available_cores() {
     return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-// A control group may grant less than the machine has; passing it wakes the OOM killer all the
-// same.
+// A control group may allow less memory than the machine has, and exceeding it invokes the OOM
+// killer.
 std::size_t physical_memory() {
     std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -1,4 +1,4 @@
-// csrc/cpu/settings.hpp - what the environment asks of the CPU device, read once by cuInit.
+// csrc/cpu/settings.hpp - environment variables of the CPU device, read once by cuInit.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace cupola::cpu {
 
 struct Settings {
     int devices = 1;      // CUPOLA_CPU_DEVICES
-    int threads = 1;      // CUPOLA_CPU_THREADS, default: the cores this process may use
+    int threads = 1;      // CUPOLA_CPU_THREADS; default: the cores that this process may use
     int capability = 90;  // CUPOLA_CPU_COMPUTE_CAPABILITY, "9.0" or "90"
-    double timeout = 0;   // CUPOLA_CPU_TIMEOUT, seconds a kernel may run; 0: for ever
+    double timeout = 0;   // CUPOLA_CPU_TIMEOUT, the limit of a kernel in seconds; 0: none
     native::Mode mode = native::Mode::ahead;  // CUPOLA_CPU_MODE
     watch::Checks checks;                     // CUPOLA_CPU_CHECK
-    std::size_t memory = 0;  // bytes of all devices together: half of what this machine has
+    std::size_t memory = 0;  // bytes of all devices together: half of this machine's memory
 
-    // False, and one line in `error`, where a variable is malformed.
+    // Returns false and one line in `error` if a variable is malformed.
     static bool read(Settings& settings, std::string& error);
 };
 

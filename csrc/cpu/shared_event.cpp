@@ -1,5 +1,5 @@
-// csrc/cpu/shared_event.cpp - recording, completing and waiting across processes. What stands in
-// the page is another process's too: it is compared, and nothing is found by it.
+// csrc/cpu/shared_event.cpp - records, completes and waits across processes. Other processes can
+// write the page, so its values are only compared and never used as an index or an address.
 #include "cpu/shared_event.hpp"
 
 #include <fcntl.h>
@@ -17,12 +17,12 @@ namespace cupola::cpu {
 namespace {
 
 constexpr std::uint64_t slots = 64;
-constexpr timespec slice{0, 20'000'000};  // how long a waiting thread sleeps before it looks round
+constexpr timespec slice{0, 20'000'000};  // sleep time of a waiting thread between checks
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-// One byte of the file's lock range is a process: there while the process is.
+// A process holds a lock on one byte of the file while it lives.
 struct flock presence(std::int32_t process, short kind) {
     struct flock lock {};
     lock.l_type = kind;
@@ -36,10 +36,10 @@ struct flock presence(std::int32_t process, short kind) {
 
 struct SharedEvent::Page {
     std::atomic<std::uint64_t> recorded;
-    std::atomic<std::uint32_t> changes;  // what waiting threads sleep on
+    std::atomic<std::uint32_t> changes;  // futex of waiting threads
     struct Slot {
-        std::atomic<std::uint64_t> done;   // the last of its records that is
-        std::atomic<std::uint64_t> owner;  // the lower half of a record's number, and its process
+        std::atomic<std::uint64_t> done;   // number of the last record that is done
+        std::atomic<std::uint64_t> owner;  // the lower half of a record's number, and the process
     } slot[slots];
 };
 

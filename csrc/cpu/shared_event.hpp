@@ -1,9 +1,9 @@
-// csrc/cpu/shared_event.hpp - how often an event was recorded and which of the records are done, in
-// a page that several processes map.
+// csrc/cpu/shared_event.hpp - the number of records of an event, and which of them are done, in a
+// page that several processes map.
 //
-// Records are numbered, over all processes. A few dozen may be under way at once; one more waits,
-// in its stream, for the oldest of them. A process that records holds a lock on the file for as
-// long as it lives, at its own number, so that nobody waits for one that is gone.
+// Records are numbered over all processes. A few dozen may be pending at once; another one waits in
+// its stream for the oldest. A recording process holds a lock on the file at its own offset while
+// it lives, so other processes do not wait for records of a dead process.
 #pragma once
 
 #include <atomic>
@@ -18,22 +18,22 @@ namespace cupola::cpu {
 
 class SharedEvent {
   public:
-    enum class State { pending, done, lost };  // lost: the process that recorded it has ended
+    enum class State { pending, done, lost };  // lost: the recording process has ended
 
     static std::shared_ptr<SharedEvent> make();
-    static std::shared_ptr<SharedEvent> open(const void* name);  // fails as SharedFile::open
+    static std::shared_ptr<SharedEvent> open(const void* name);  // fails like SharedFile::open
     ~SharedEvent();
 
     bool mine() const { return mine_; }
     void name(void* name) const { file_->name(name); }
 
-    std::uint64_t record();      // the number of a new record, of this process
-    std::uint64_t last() const;  // of the last one; 0 before the first
+    std::uint64_t record();      // a new record of this process; returns its number
+    std::uint64_t last() const;  // number of the last record; 0 before the first
     State state(std::uint64_t number) const;
     void complete(std::uint64_t number);
-    // The state after waiting: pending where `give_up` said so.
+    // Waits and returns the state; pending if `give_up` returned true.
     State wait(std::uint64_t number, const std::function<bool()>& give_up) const;
-    // What has to be done before a record can be.
+    // The record that must be done before this one can start.
     static std::uint64_t before(std::uint64_t number);
 
   private:

@@ -1,4 +1,4 @@
-// csrc/cpu/shared_file.cpp - making, naming and opening files that processes share.
+// csrc/cpu/shared_file.cpp - creates and opens files that processes share.
 #include "cpu/shared_file.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ std::size_t page() {
     return size;
 }
 
-// Looked at before it is opened: to open something else, a device say, can have effects.
+// Checked before it is opened, because opening a device file can have side effects.
 bool labelled(const std::string& path) {
     const std::string expected = std::string("/memfd:") + label + " ";
     char target[64];
@@ -80,7 +80,7 @@ std::unique_ptr<SharedFile> SharedFile::open(Use use, const void* name) {
     return file;
 }
 
-// A file whose size may change would turn an access into a fault of the process.
+// If the file could shrink, an access would crash the process.
 bool SharedFile::intact(int descriptor, Text& text) {
     struct stat about;
     return fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&

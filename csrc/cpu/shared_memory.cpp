@@ -1,5 +1,5 @@
-// csrc/cpu/shared_memory.cpp - the memory map's dealings with other processes: an allocation that
-// is given to them becomes a file's pages, in place; what they give is an allocation of its own.
+// csrc/cpu/shared_memory.cpp - shares memory with other processes. A shared allocation becomes
+// pages of a file, in place. Memory of another process becomes a new allocation.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -28,7 +28,7 @@ struct Mapping {
 
 }  // namespace
 
-// The content moves while nothing runs that could change it. The address stays.
+// Copies the content while no work runs that could change it. The address stays.
 std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, QuiesceGate& gate,
                                                    const SharedFile::Number& owner) {
     std::lock_guard once(sharing_);
@@ -43,7 +43,7 @@ std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, Quies
     gate.run_quiesced([&] {
         std::unique_lock lock(mutex_);
         const auto now = table_.find(before->begin);
-        require(now != table_.end() && now->second.id == before->id);  // else freed meanwhile
+        require(now != table_.end() && now->second.id == before->id);  // not freed meanwhile
         Allocation& allocation = now->second;
         auto* const place = reinterpret_cast<void*>(allocation.begin);
         std::memcpy(fresh.memory, place, file->size());
@@ -51,7 +51,7 @@ std::shared_ptr<const SharedFile> MemoryMap::share(std::uintptr_t address, Quies
                        place) == place,
                 CUDA_ERROR_OUT_OF_MEMORY);
         fresh.release();
-        unwritten.remove(allocation.begin);  // others may write it, who can't be seen
+        unwritten.remove(allocation.begin);  // writes of other processes are invisible to the check
         allocation.file = file;
     });
     return file;
@@ -96,7 +96,7 @@ std::uint64_t MemoryMap::close(std::uintptr_t begin) {
     return it->second.id;
 }
 
-// It may have gone with its context before.
+// The end of its context may have freed it already.
 void MemoryMap::drop_closed(std::uintptr_t begin, std::uint64_t id, Budget& budget) {
     Allocation gone;
     {

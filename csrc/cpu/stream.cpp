@@ -1,4 +1,4 @@
-// csrc/cpu/stream.cpp - queueing, ordering, running and awaiting a stream's work.
+// csrc/cpu/stream.cpp - queues, orders, runs and awaits a stream's work.
 #include "cpu/stream.hpp"
 
 #include "cpu/context.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<std::uint64_t> last_id{2};  // 1 and 2 are the default streams' handles
 
-// Work may wait for other streams' work, which the waiting thread then does: not without end.
+// Bounds the recursion: a waiting thread may run work of other streams, which may wait too.
 constexpr int deepest = 8;
 thread_local int depth = 0;
 
@@ -31,8 +31,8 @@ Stream::~Stream() {
     }
 }
 
-// The legacy stream waits for all blocking streams, and they for it. Called with the context's
-// submission lock, so that two threads cannot make each the other's predecessor.
+// The legacy stream waits for all blocking streams, and they wait for it. Needs the context's
+// submission lock, so that two threads cannot create a cycle of waits.
 void Stream::order(Operation& operation) {
     if (kind_ == Kind::legacy) {
         for (auto& other : context_->streams()) {
@@ -56,7 +56,7 @@ std::uint64_t Stream::enqueue(std::unique_ptr<Operation> operation, bool wake) {
     return enqueue(operation.release(), wake);
 }
 
-// A chain, of which the first is in order with the legacy stream.
+// A chain of work; only its first operation waits for the legacy stream.
 std::uint64_t Stream::enqueue(Operation* chain, bool wake) {
     bool start = false;
     std::uint64_t ticket;
@@ -76,7 +76,7 @@ std::uint64_t Stream::enqueue(Operation* chain, bool wake) {
     return ticket;
 }
 
-// With `attended_` set, so that no two threads call one.
+// The caller has set `attended_`, so only one thread calls an executor.
 void Stream::call_executor() {
     const bool started = Driver::get().executors.start(shared_from_this());
     refused_.store(!started);
@@ -111,7 +111,7 @@ std::uint64_t Stream::submit(std::vector<std::unique_ptr<Operation>> operations)
         submission = std::unique_lock(context_->submission());
         order(*operations.front());
     }
-    // From here on they belong to the queue.
+    // The queue owns them now.
     Operation* first = nullptr;
     for (std::size_t i = operations.size(); i-- > 0;) {
         Operation* const operation = operations[i].release();
@@ -136,7 +136,7 @@ void Stream::run(Operation* operation) {
         const QuiesceGate::Pass pass(Driver::get().gate);
         operation->run(status);
     }
-    // What the work held is released before it counts as done: then memory and modules are free.
+    // Destroys the work before it counts as done, so that memory and modules are already free.
     delete operation;
     completed_.store(ticket);
     if (waiters_.load()) {
@@ -145,7 +145,7 @@ void Stream::run(Operation* operation) {
     }
 }
 
-// What was queued meanwhile is the business of whoever was running.
+// The running thread also handles work that was queued meanwhile.
 void Stream::finish_turn() {
     bool start = false;
     {
@@ -180,10 +180,10 @@ void Stream::attend() {
                 std::lock_guard lock(mutex_);
                 running_ = false;
             }
-            Log::tell();  // who is told may wait for this stream
+            Log::tell();  // a callback may wait for this stream
             continue;
         }
-        // The next launch often follows at once; then nobody need be woken.
+        // The next launch often follows at once, and then no thread must be woken.
         if (spin([this] { return !idle(); }, executors.linger())) {
             std::lock_guard lock(mutex_);
             if (!running_ && first_) continue;
@@ -196,8 +196,8 @@ void Stream::attend() {
     }
 }
 
-// Runs the first in the queue, if it is wanted for `ticket` and no thread is at it. A host function
-// is run here only where no thread can be had for it.
+// Runs the first operation if `ticket` needs it and no thread runs it. A host function runs here
+// only if no thread could be started.
 bool Stream::run_one(std::uint64_t ticket) {
     Operation* operation;
     {
@@ -225,7 +225,7 @@ void Stream::wait(std::uint64_t ticket) {
         if (spin([&] { return done(ticket); }, linger)) return;
         std::unique_lock lock(wait_mutex_);
         ++waiters_;
-        // In slices, because nothing is completed any more when the process ends.
+        // With a timeout, because work does not complete any more at process exit.
         if (!done(ticket)) finished_.wait_for(lock, std::chrono::milliseconds(100));
         --waiters_;
         lock.unlock();
@@ -236,7 +236,7 @@ void Stream::wait(std::uint64_t ticket) {
 std::shared_ptr<Stream> Stream::from(CUstream handle) {
     if (handle == nullptr || handle == CU_STREAM_LEGACY) return Context::usable()->legacy();
     if (handle == CU_STREAM_PER_THREAD) return Context::usable()->per_thread();
-    // Any other tells its context: it does not matter which is current, or whether any is.
+    // Another stream has its own context; the current context does not matter.
     auto stream = Driver::get().streams.get(handle, CUDA_ERROR_INVALID_HANDLE);
     stream->context_->check();
     require(!stream->green || stream->green->alive(), CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -1,8 +1,8 @@
-// csrc/cpu/stream.hpp - a stream: a queue of work which runs in order, beside other streams.
+// csrc/cpu/stream.hpp - a stream: a queue of work that runs in order, concurrently with other
+// streams.
 //
-// Work is numbered by tickets. "Until ticket t" is all there is to waiting: synchronisation,
-// events, waits between streams and the legacy stream's implicit order are marks of a stream and a
-// ticket.
+// Work is numbered by tickets. Every wait is for a stream and a ticket: synchronisation, events,
+// waits between streams, and the implicit order of the legacy stream.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class GreenContext;
 class Stream : public std::enable_shared_from_this<Stream> {
   public:
     enum class Kind { created, legacy, per_thread };
-    static constexpr int greatest_priority = -5;  // the least is 0
+    static constexpr int greatest_priority = -5;  // the least priority is 0
 
     Stream(std::shared_ptr<Context> context, unsigned flags, int priority, Kind kind);
     ~Stream();
@@ -35,36 +35,37 @@ class Stream : public std::enable_shared_from_this<Stream> {
     int priority() const { return priority_; }
     std::uint64_t id() const { return id_; }
     Kind kind() const { return kind_; }
-    // Takes part in the legacy stream's order.
+    // Whether it synchronises with the legacy stream.
     bool blocking() const { return !(flags_ & CU_STREAM_NON_BLOCKING); }
 
-    // Puts work at the end and returns its ticket at once.
+    // Appends work and returns its ticket at once.
     std::uint64_t submit(std::unique_ptr<Operation> operation);
-    // Puts several pieces of work at the end, with nobody else's between; the last one's ticket.
+    // Appends several pieces of work without other work in between; returns the last ticket.
     std::uint64_t submit(std::vector<std::unique_ptr<Operation>> operations);
-    // Puts work at the end and returns when it is done, most often by having run it here.
+    // Appends work and returns when it is done; usually this thread runs it.
     void perform(std::unique_ptr<Operation> operation);
 
     std::uint64_t submitted() const { return submitted_.load(); }
     bool done(std::uint64_t ticket) const { return completed_.load() >= ticket; }
     bool idle() const { return done(submitted()); }
-    // As `done`, for a program that polls: it also begins work for which no thread could be had.
+    // Like `done`, for a program that polls: it also starts work that had no thread.
     bool poll(std::uint64_t ticket);
-    // Returns when `ticket` is done, or when it never will be because the process ends. Work that
-    // nobody has begun is done here: sooner than a sleeping thread could.
+    // Returns when `ticket` is done, or at process exit. Runs work that has not started: that is
+    // faster than waking a thread.
     void wait(std::uint64_t ticket);
 
-    // Called by an executor: runs what is queued, and what comes soon after.
+    // Called by an executor: runs queued work, and work that is submitted soon after.
     void attend();
 
-    // The stream a handle means in the current context: null and CU_STREAM_LEGACY, the thread's
-    // own, or a created one. Checks the stream's context.
+    // The stream of a handle in the current context: the legacy stream, the per-thread stream, or a
+    // created one. Checks the stream's context.
     static std::shared_ptr<Stream> from(CUstream handle);
     static CUstream per_thread(CUstream handle) { return handle ? handle : CU_STREAM_PER_THREAD; }
 
-    // What is put on the stream becomes part of; null: it is queued. With Graph::mutex.
+    // The capture that receives submitted work; null if the stream does not capture. Guarded by
+    // Graph::mutex.
     std::shared_ptr<Capture> capture;
-    // That the stream was made for; null for most.
+    // The green context of the stream; usually null.
     std::shared_ptr<const GreenContext> green;
     AttributeStore attributes;
 
@@ -84,15 +85,15 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const std::uint64_t id_;
     const Kind kind_;
 
-    // Of the queue and the flags. Queued work is always begun: somebody runs (and looks again when
-    // done), or an executor attends, or a thread is about to wait for it. Where the system refuses
-    // a thread, work stays queued until a thread waits for it, polls, or submits more.
+    // Guards the queue and the flags. Queued work always starts: a thread runs the stream and
+    // checks the queue again, or an executor attends, or a thread waits for the work. If no thread
+    // can be started, work stays queued until a thread waits, polls or submits more.
     std::mutex mutex_;
     Operation* first_ = nullptr;
     Operation* last_ = nullptr;
-    bool running_ = false;   // a thread, whichever, runs this stream's work
-    bool attended_ = false;  // an executor has been given this stream and has not left it
-    std::atomic<bool> refused_{false};  // the system has refused a thread for an executor
+    bool running_ = false;              // some thread runs this stream's work
+    bool attended_ = false;             // an executor has this stream
+    std::atomic<bool> refused_{false};  // no thread could be started for an executor
     std::atomic<std::uint64_t> submitted_{0};
     std::atomic<std::uint64_t> completed_{0};
 

@@ -1,17 +1,16 @@
-// csrc/cpu/symbols.cpp - the table of symbols, the choice by version, and what stands for each
-// entry point that is not implemented.
+// csrc/cpu/symbols.cpp - the table of symbols, the selection by version, and the function behind
+// every entry point that is not implemented.
 //
-// cuda.h is not included: here every entry point is just a name with an address.
+// cuda.h is not included: here every entry point is only a name with an address.
 #include "cpu/symbols.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
 
-// All absent entry points are this one function, whatever their arguments: in the C calling
-// conventions of x86-64 and aarch64 Linux the caller passes arguments in registers and on its own
-// stack and takes them away again, so who is called may leave them unread. The aliases are weak: a
-// function of that name, defined anywhere in the library, takes an alias's place.
+// All missing entry points are this one function. It may ignore the arguments: in the C calling
+// conventions of x86-64 and aarch64 Linux, the caller passes and removes them. The aliases are
+// weak, so a function of that name anywhere in the library replaces the alias.
 extern "C" int cupola_absent() { return cupola::cpu::absent(); }
 
 #define CUPOLA_ONE(name, since, symbol) \
@@ -67,7 +66,7 @@ Symbol find_symbol(std::string_view name, int version, bool per_thread) {
     if (it == index().end()) return found;
     found.newer = true;
     const auto own = [](const Row* row) { return row->per_thread; };
-    // Where there is a form for a thread's own stream, the other ones are none of the choice.
+    // If a form for the per-thread stream exists, the other forms are not candidates.
     per_thread = per_thread && std::any_of(it->second.begin(), it->second.end(), own);
     for (const Row* row : it->second)
         if (row->per_thread == per_thread && row->since <= version)

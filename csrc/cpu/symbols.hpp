@@ -1,4 +1,4 @@
-// csrc/cpu/symbols.hpp - finding an entry point by name and version, for cuGetProcAddress.
+// csrc/cpu/symbols.hpp - finds an entry point by name and version, for cuGetProcAddress.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,14 @@ namespace cupola::cpu {
 
 struct Symbol {
     void* function = nullptr;
-    bool newer = false;  // there is one of that name, but only since a later version
+    bool newer = false;  // the name exists, but only since a later version
 };
 
-// `version` is CUDA's number (12040). `per_thread`: the form whose stream 0 is the thread's own.
+// `version` is CUDA's number (12040). `per_thread` selects the form whose stream 0 is the
+// per-thread stream.
 Symbol find_symbol(std::string_view name, int version, bool per_thread);
 
-// What an entry point answers that is not implemented.
+// The result of an entry point that is not implemented.
 int absent();
 
 }  // namespace cupola::cpu

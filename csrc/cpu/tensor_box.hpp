@@ -1,14 +1,14 @@
-// csrc/cpu/tensor_box.hpp - how much a tensor map's box holds.
+// csrc/cpu/tensor_box.hpp - the size of a tensor map's box.
 #pragma once
 
 #include "cpu/tensor_map.hpp"
 
 namespace cupola::cpu {
 
-// The shared memory of a multiprocessor: NVIDIA's driver describes no larger box.
+// The shared memory of a multiprocessor: NVIDIA's driver accepts no larger box.
 inline constexpr std::uint64_t largest_box = 228 * 1024;
 
-// In bytes; a kernel may make a map of up to 2^43.
+// In bytes; a map that a kernel changes may have up to 2^43.
 inline std::uint64_t box_bytes(const TensorMap& map) {
     std::uint64_t all = std::uint64_t{map.box[0]} * map.element();
     if (map.columns) return all * map.box[1];

@@ -1,5 +1,5 @@
-// csrc/cpu/texture_object.cpp - from CUDA's descriptions of a texture or surface to what a fetch
-// reads. What programs describe is checked here, once.
+// csrc/cpu/texture_object.cpp - converts CUDA's descriptors of a texture or surface to the data
+// that a fetch reads. Descriptors are checked here.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned max_flags = 2 * CU_TRSF_SEAMLESS_CUBEMAP - 1;
 
-// The resource view formats that say again what an array's format says.
+// The resource view formats that equal an array's format.
 struct ViewFormat {
     CUresourceViewFormat view;
     TexelFormat format;
@@ -93,7 +93,7 @@ void of_pitch(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
     texture.levels = {plane};
 }
 
-// The levels and layers of a resource that a view leaves.
+// The levels and layers of a resource that a view selects.
 void apply(const CUDA_RESOURCE_VIEW_DESC& view, Texture& texture) {
     const Texels& all = texture.levels[0];
     const ViewFormat* found = nullptr;
@@ -125,7 +125,7 @@ Sampler sampler_of(const CUDA_TEXTURE_DESC& it, const Texture& texture) {
     require(it.flags <= max_flags);
     Sampler s;
     for (unsigned axis = 0; axis < 3; ++axis) {
-        // What is said of axes that there are not is not looked at.
+        // Address modes of missing axes are ignored.
         const bool known = it.addressMode[axis] >= CU_TR_ADDRESS_MODE_WRAP &&
                            it.addressMode[axis] <= CU_TR_ADDRESS_MODE_BORDER;
         require(known || axis >= texture.axes);
@@ -144,15 +144,14 @@ Sampler sampler_of(const CUDA_TEXTURE_DESC& it, const Texture& texture) {
     s.level_least = it.minMipmapLevelClamp;
     s.level_most = it.maxMipmapLevelClamp;
     std::copy(std::begin(it.borderColor), std::end(it.borderColor), s.border.begin());
-    // Several samples along the longer axis of a footprint are not built; neither does CUDA say how
-    // they are taken.
+    // Anisotropic filtering is not implemented; CUDA does not document its samples.
     require(it.maxAnisotropy <= 1 || texture.levels.size() == 1, CUDA_ERROR_NOT_SUPPORTED);
     const bool whole = texture.format.kind != real && (texture.format.bytes == 4 || s.as_integer);
     require(!(s.linear && whole), CUDA_ERROR_NOT_SUPPORTED);
-    // Nor how bytes of sRGB are joined, and what is filtered across the edges of a cube.
+    // Neither are sRGB filtering and filtering across cube edges; CUDA does not document them.
     require(!(s.linear && s.srgb && texture.format.bytes == 1), CUDA_ERROR_NOT_SUPPORTED);
     require(!(s.linear && s.seamless && texture.cube), CUDA_ERROR_NOT_SUPPORTED);
-    // A wrapped or mirrored coordinate is a normalised one.
+    // Wrap and mirror modes require normalized coordinates.
     if (!s.normalized)
         for (auto& mode : s.address)
             if (mode == Sampler::Address::wrap || mode == Sampler::Address::mirror)

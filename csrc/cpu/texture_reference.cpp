@@ -1,4 +1,4 @@
-// csrc/cpu/texture_reference.cpp - a module's references, and what is bound to them.
+// csrc/cpu/texture_reference.cpp - a module's references and their bindings.
 #include "cpu/texture_reference.hpp"
 
 #include "cpu/driver.hpp"
@@ -8,7 +8,7 @@ namespace cupola::cpu {
 TextureReference::TextureReference(const Context* context, std::string name, std::uintptr_t address,
                                    bool surface)
     : context_(context), name_(std::move(name)), address_(address), surface_(surface) {
-    // Coordinates are clamped, and not normalised, where nobody says otherwise.
+    // By default coordinates are clamped and not normalized.
     for (auto& mode : state_.description.addressMode) mode = CU_TR_ADDRESS_MODE_CLAMP;
 }
 
@@ -19,7 +19,7 @@ std::shared_ptr<const Texture> TextureReference::texture() const {
         return surface_ ? make_surface(state.resource)
                         : make_texture(state.resource, state.description, nullptr);
     } catch (const Failure&) {
-        return nullptr;  // what was bound is gone: a fetch says so
+        return nullptr;  // the bound memory was freed, so a fetch fails
     }
 }
 

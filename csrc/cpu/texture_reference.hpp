@@ -1,5 +1,5 @@
-// csrc/cpu/texture_reference.hpp - texture and surface references: variables of a module that calls
-// of the driver bind to arrays or memory.
+// csrc/cpu/texture_reference.hpp - texture and surface references: variables of a module that the
+// program binds to arrays or memory.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ class Context;
 
 class TextureReference {
   public:
-    // `address`: of the variable, which is the number that device code knows it by; 0 for one that
-    // is no module's.
+    // `address` of the variable is its handle in device code; 0 for a reference without a module.
     TextureReference(const Context* context, std::string name, std::uintptr_t address,
                      bool surface);
 
@@ -31,7 +30,7 @@ class TextureReference {
     std::uintptr_t address() const { return address_; }
     bool surface() const { return surface_; }
 
-    // What a grid that is launched now reads; null where nothing is bound that suits.
+    // The texture that a launch uses now; null if no valid binding exists.
     std::shared_ptr<const Texture> texture() const;
 
     struct State {
@@ -60,12 +59,12 @@ class TextureReference {
     State state_;
 };
 
-// Those of one module.
+// The references of one module.
 class References {
   public:
     References(const Context* context, const Image& image);
     ~References() { forget(); }
-    void forget() const;  // their handles are gone
+    void forget() const;  // removes their handles
     std::shared_ptr<TextureReference> find(std::string_view name, bool surface) const;
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Texture>>> bound() const;
 

@@ -1,4 +1,4 @@
-// csrc/cpu/texture_table.cpp - keeping and finding texture and surface objects.
+// csrc/cpu/texture_table.cpp - stores and finds texture and surface objects.
 #include "cpu/texture_table.hpp"
 
 #include <mutex>
@@ -23,7 +23,7 @@ TextureObject TextureTable::get(std::uint64_t handle, bool surface) const {
 }
 
 bool TextureTable::remove(std::uint64_t handle, bool surface) {
-    TextureObject gone;  // its memory goes when the lock has gone
+    TextureObject gone;  // destroyed after the lock is released
     std::unique_lock lock(mutex_);
     const auto at = objects_.find(handle);
     if (at == objects_.end() || at->second.texture->surface != surface) return false;

@@ -1,4 +1,4 @@
-// csrc/cpu/texture_table.hpp - the texture and surface objects of the process, by their numbers.
+// csrc/cpu/texture_table.hpp - the texture and surface objects of the process, by handle.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cupola::cpu {
 
 class Context;
 
-// An object with all that it was made from.
+// An object with the descriptors that it was created from.
 struct TextureObject {
     std::shared_ptr<const Texture> texture;
     const Context* context = nullptr;
@@ -24,9 +24,9 @@ struct TextureObject {
 
 class TextureTable final : public TextureSpace {
   public:
-    // A number is never used twice, so that one whose object is gone is known.
+    // Handles are never reused, so a stale handle is detected.
     std::uint64_t add(TextureObject object);
-    // INVALID_VALUE where there is no texture, or surface, of this number.
+    // Throws INVALID_VALUE if there is no texture, or surface, with this handle.
     TextureObject get(std::uint64_t handle, bool surface) const;
     bool remove(std::uint64_t handle, bool surface);
     void close(const Context& context);
@@ -39,7 +39,7 @@ class TextureTable final : public TextureSpace {
     std::unordered_map<std::uint64_t, TextureObject> objects_;
 };
 
-// Throws Failure with what cuTexObjectCreate and cuSurfObjectCreate answer.
+// Throws Failure with the results of cuTexObjectCreate and cuSurfObjectCreate.
 std::shared_ptr<const Texture> make_texture(const CUDA_RESOURCE_DESC& resource,
                                             const CUDA_TEXTURE_DESC& description,
                                             const CUDA_RESOURCE_VIEW_DESC* view);

@@ -1,4 +1,4 @@
-// csrc/cpu/user_object.cpp - counting references, and the last one's end.
+// csrc/cpu/user_object.cpp - counts references and calls the destructor.
 #include "cpu/user_object.hpp"
 
 #include <cstdio>
@@ -53,18 +53,21 @@ void UserObject::give_back(unsigned count) noexcept {
     end();
 }
 
-// Nobody is there to take an error: graphs end in destructors.
+// Graphs are destroyed in destructors, so no caller can receive an error.
 void UserObject::end() noexcept {
     try {
         const auto keep = Driver::get().user_objects.remove(this);
         auto farewell = std::make_unique<Farewell>(Farewell{destroy_, data_});
         if (start_thread(&say, farewell.get())) {
-            [[maybe_unused]] const Farewell* given = farewell.release();  // it is the thread's now
+            [[maybe_unused]] const Farewell* given = farewell.release();  // the thread owns it now
             return;
         }
     } catch (...) {
     }
-    std::fprintf(stderr, "cupola: a user object is not destroyed: no thread could be started\n");
+    std::fprintf(
+        stderr,
+        "cupola: a user object is not destroyed, because no thread could be started for its "
+        "destructor\n");
 }
 
 bool UserReferences::drop(unsigned count) {

@@ -1,4 +1,5 @@
-// csrc/cpu/user_object.hpp - what a program lends to graphs: counted, and told when nobody has it.
+// csrc/cpu/user_object.hpp - user objects: reference-counted objects of the program that graphs can
+// hold.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,12 @@ class UserObject {
 
     CUuserObject handle() { return reinterpret_cast<CUuserObject>(this); }
     void retain(unsigned count);
-    // INVALID_VALUE where the program has not so many of its own. With the last one the program is
-    // told, on a thread of its own: it may take locks which the caller has.
+    // Throws INVALID_VALUE if the program has fewer references. The last release calls the
+    // program's destructor on another thread, because it may take locks that the caller holds.
     void release(unsigned count);
-    // References that a graph is to have: new ones, or `move` of the program's own.
+    // Gives references to a graph: new ones, or (`move`) those of the program.
     void lend(unsigned count, bool move);
-    // And when the graph lets go of them.
+    // Called when the graph releases them.
     void give_back(unsigned count) noexcept;
 
   private:
@@ -30,10 +31,10 @@ class UserObject {
     const CUhostFn destroy_;
     void* const data_;
     std::mutex mutex_;
-    std::uint64_t programs_, graphs_ = 0;  // who has how many
+    std::uint64_t programs_, graphs_ = 0;  // references of the program, and of graphs
 };
 
-// References that a graph has, and each copy of it: they were lent.
+// The references of a graph; each copy of the graph has its own.
 class UserReferences {
   public:
     UserReferences(std::shared_ptr<UserObject> object, unsigned count)
@@ -44,7 +45,7 @@ class UserReferences {
 
     const UserObject* object() const { return object_.get(); }
     unsigned count() const { return count_; }
-    // True where none is left.
+    // True if none is left.
     bool drop(unsigned count);
 
   private:

@@ -1,4 +1,4 @@
-// csrc/cpu/virtual_memory.cpp - reserving, mapping and giving access.
+// csrc/cpu/virtual_memory.cpp - reserves and maps addresses, and sets access.
 #include "cpu/virtual_memory.hpp"
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@ namespace {
 
 void* pages(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
-// Address space with nothing behind it, here or anywhere.
+// Address space without memory.
 void* nothing(void* where, std::size_t size) {
     return mmap(where, size, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (where ? MAP_FIXED : 0), -1, 0);
@@ -52,7 +52,7 @@ std::shared_ptr<Piece> Piece::open(int descriptor) {
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    // The other process may see more devices than this one.
+    // The other process may have more devices than this one.
     const int devices = static_cast<int>(Driver::get().devices.size());
     properties.location.id = file->device() < devices ? file->device() : 0;
     return std::make_shared<Piece>(std::move(file), properties, nullptr);
@@ -94,7 +94,7 @@ std::uintptr_t VirtualMemory::reserve(std::size_t size, std::size_t align, std::
     align = std::max(align, granularity);
     std::size_t whole;
     require(!__builtin_add_overflow(size, align, &whole), CUDA_ERROR_OUT_OF_MEMORY);
-    // A wish is granted where it can be, by asking the system for just that.
+    // Tries the requested address first.
     if (wish && wish % align == 0) {
         void* const there =
             mmap(pages(wish), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -145,7 +145,7 @@ void VirtualMemory::map(std::uintptr_t begin, std::size_t size,
     require(next == mappings_.begin() ||
             std::prev(next)->first + std::prev(next)->second.size <= begin);
     what->file()->map_at(pages(begin), size);
-    // What was unmapped here, and was to vacate its pages later, has no more to do.
+    // Cancels the pending removal of the pages of an earlier mapping here.
     for (std::uintptr_t at = begin; at < begin + size; at += granularity) turns_[at] = ++turn_;
     Allocation like;
     like.begin = begin;
@@ -175,7 +175,7 @@ void VirtualMemory::unmap(std::uintptr_t begin, std::size_t size) {
     std::vector<std::function<void()>> last_steps;
     {
         std::lock_guard lock(mutex_);
-        // What is mapped in the range, which need not be full, must not reach out of it.
+        // The range may have gaps, but no mapping in it may extend beyond it.
         const auto range = reserved_.upper_bound(begin);
         require(range != reserved_.begin());
         const auto [start, length] = *std::prev(range);
@@ -187,7 +187,7 @@ void VirtualMemory::unmap(std::uintptr_t begin, std::size_t size) {
                 std::prev(last)->first + std::prev(last)->second.size <= begin + size);
         for (auto it = first; it != last; ++it) {
             memory_.remove_mapped(it->first);
-            // The piece is held until its pages are not here any more.
+            // Keeps the piece alive until its pages are removed.
             for (std::size_t done = 0; done < it->second.size; done += granularity) {
                 const std::uintptr_t at = it->first + done;
                 last_steps.emplace_back(
@@ -219,7 +219,7 @@ void VirtualMemory::set_access(std::uintptr_t begin, std::size_t size,
             else
                 mine[access[i].location.id] = access[i].flags;
         }
-        // All devices here run on the same memory: what one may do, all may.
+        // All devices use the same memory, so all have the access of any.
         const bool write = std::any_of(mine.begin(), mine.end(), [](const auto& each) {
             return each.second == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         });

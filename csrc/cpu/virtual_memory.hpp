@@ -1,9 +1,9 @@
-// csrc/cpu/virtual_memory.hpp - addresses apart from memory: ranges that the program reserves, and
-// pieces of memory that it maps into them.
+// csrc/cpu/virtual_memory.hpp - virtual memory management: ranges of addresses that the program
+// reserves, and pieces of memory that it maps into them.
 //
-// A piece is a file without a name (shared_file.hpp), so that it can lie at several addresses and
-// in several processes. What a running grid has found stays readable: where a piece is unmapped its
-// pages go when no such grid is left, unless another piece is there by then.
+// A piece is an unnamed file (shared_file.hpp), so it can be mapped at several addresses and in
+// several processes. A running grid may have looked up a piece that is unmapped. So its pages are
+// removed when no such grid is left, unless another piece has been mapped there.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace cupola::cpu {
 
 class SharedFile;
 
-// What cuMemCreate makes. A handle is its address; it is kept by retained handles and by mappings.
+// A piece of memory from cuMemCreate. A handle is its address; handles and mappings keep it alive.
 class Piece {
   public:
     Piece(std::shared_ptr<const SharedFile> file, const CUmemAllocationProp& properties,
@@ -28,7 +28,7 @@ class Piece {
     Piece& operator=(const Piece&) = delete;
 
     static std::shared_ptr<Piece> make(std::size_t size, const CUmemAllocationProp& properties);
-    // Another process's, or this one's, by a descriptor of the file.
+    // A piece of this or another process, by a descriptor of the file.
     static std::shared_ptr<Piece> open(int descriptor);
 
     CUmemGenericAllocationHandle handle() const {
@@ -38,24 +38,24 @@ class Piece {
     std::size_t size() const;
     const CUmemAllocationProp& properties() const { return properties_; }
 
-    int references = 1;  // of handles that the program has; with VirtualMemory's lock
+    int references = 1;  // handles of the program; guarded by VirtualMemory's lock
 
   private:
     const std::shared_ptr<const SharedFile> file_;
     const CUmemAllocationProp properties_;
-    Budget* const budget_;  // null: it is another process's
+    Budget* const budget_;  // null for a piece of another process
 };
 
 class VirtualMemory {
   public:
-    static constexpr std::size_t granularity = std::size_t{2} << 20;  // as NVIDIA's devices have
+    static constexpr std::size_t granularity = std::size_t{2} << 20;  // as on NVIDIA's devices
 
     explicit VirtualMemory(MemoryMap& memory) : memory_(memory) {}
 
     CUmemGenericAllocationHandle keep(std::shared_ptr<Piece> piece);
     void release(CUmemGenericAllocationHandle handle);
     std::shared_ptr<Piece> piece(CUmemGenericAllocationHandle handle);
-    // The piece that is mapped where an address is, with one more reference.
+    // The piece that is mapped at an address, with one more reference.
     CUmemGenericAllocationHandle retain(std::uintptr_t address);
 
     std::uintptr_t reserve(std::size_t size, std::size_t align, std::uintptr_t wish);
@@ -71,10 +71,10 @@ class VirtualMemory {
     struct Mapping {
         std::size_t size = 0;
         std::shared_ptr<Piece> piece;
-        std::map<int, CUmemAccess_flags> access;  // of devices that have any
+        std::map<int, CUmemAccess_flags> access;  // only devices with access
     };
     using Mappings = std::map<std::uintptr_t, Mapping>;
-    // Those that fill [begin, begin + size) without a gap; else INVALID_VALUE.
+    // The mappings that fill [begin, begin + size) without a gap; throws INVALID_VALUE otherwise.
     std::pair<Mappings::iterator, Mappings::iterator> exactly(std::uintptr_t begin,
                                                               std::size_t size);
     Mapping& at(std::uintptr_t address);
@@ -85,7 +85,7 @@ class VirtualMemory {
     std::map<std::uintptr_t, std::size_t> reserved_;
     Mappings mappings_;
     std::map<CUmemGenericAllocationHandle, std::shared_ptr<Piece>> pieces_;
-    std::map<std::uintptr_t, std::uint64_t> turns_;  // of what lies where: who came last
+    std::map<std::uintptr_t, std::uint64_t> turns_;  // number of the last mapping at each address
     std::uint64_t turn_ = 0;
 };
 

@@ -228,7 +228,7 @@ def test_what_nobody_defines(cuda):
     with Link(cuda) as link:
         assert link.add(CALLER) == SUCCESS
         code, _ = link.complete()
-        refused(cuda, link, code, b"'shared_value' is nowhere defined")
+        refused(cuda, link, code, b"'shared_value' is not defined")
 
 
 def test_what_two_define(cuda):

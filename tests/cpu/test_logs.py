@@ -218,7 +218,7 @@ def test_refusals_of_links_are_told(cuda, own):
     cuda.cuLinkCreate_v2(0, none, none, byref(state))
     assert cuda.code("cuLinkAddData_v2", state, 1, b"none", 5, b"a", 0, none, none) != SUCCESS
     cuda.cuLinkDestroy(state)
-    assert "a: it is no PTX" in dumped(cuda, byref(iterator))[1]
+    assert "a: it is not PTX text" in dumped(cuda, byref(iterator))[1]
 
 
 def test_faults_of_kernels_are_told(passes, own):
