@@ -100,7 +100,7 @@ FORMS = {
     "5.3": Form("", 0, ".global .texref t; .global .surfref s;"),
     "5.3.1": Form("txq.width.b32 %r2, [t]; suq.height.b32 %r2, [s]; txq.normalized_coords.b32 %r2, [t];", None, ".global .texref t; .global .surfref s;"),
     "5.3.2": Form("txq.filter_mode.b32 %r2, [m];", None, ".global .samplerref m = {addr_mode_0 = clamp_to_border, filter_mode = nearest};", top=old("9.0", "sm_90", ", texmode_independent"),
-        refused="samplers apart from textures are not supported", reason="the driver's interface binds no sampler by itself"),
+        refused="separate samplers (texmode_independent) are not supported", reason="the driver's interface binds no sampler by itself"),
     "5.3.3": Form("txq.channel_data_type.b32 %r2, [t]; txq.channel_order.b32 %r2, [t];", None, ".global .texref t;"),
     "5.4.1": Form("ld.global.f32 %f1, [x]; cvt.rzi.u32.f32 %r2, %f1;", 3, ".global .v4 .f32 v; .visible .global .f32 x = 3.5;"),
     "5.4.2": Form(".reg .v2 .u32 %v; ld.global.v2.u32 {%r3, %r2}, [v]; mov.v2.u32 %v, {%r2, %r3}; mov.u32 %r2, %v.x;", 8, ".global .v2 .u32 v = {4, 8};"),

@@ -56,7 +56,7 @@ LINKED = {
     "another space": (".extern .global .u32 x;" + READ, ".visible .const .u32 x;", "'x' is in .global here, but in .const"),
     "constant memory": (".extern .const .u32 x[];" + READ.replace("global.u32 r", "const.u32 r"), ".visible .const .u32 x[3] = {5};", 5),
     "one of its own": (".visible .global .u32 x = 4;" + READ, ".global .u32 x = 9;", 4),
-    "nowhere": (".extern .global .u32 x;" + READ, ".extern .global .u32 x;", "'x' is nowhere defined"),
+    "nowhere": (".extern .global .u32 x;" + READ, ".extern .global .u32 x;", "'x' is not defined"),
     "open shared memory": (".extern .shared .u32 x;" + SHARED, ".visible .shared .u32 x;" + OTHER, 7),
     "shared memory of one": (".extern .shared .u32 x[];" + SHARED, ".visible .shared .u32 x[4];" + OTHER, 7),
     "shared memory of each": (".shared .u32 x;" + SHARED, ".shared .u32 x;" + OTHER, 7),

@@ -243,7 +243,7 @@ def test_a_thread_that_cant_be_started(tmp_path):
         print(execution(module, "endure"))
     """
     (said,) = run(program, "auto", tmp_path, LD_PRELOAD=library)
-    assert said == "there is no thread, or no memory, to compile it"
+    assert said == "no thread or memory is available to compile it"
 
 
 def test_a_compiler_behind_a_wrapper_is_known_by_what_it_says(tmp_path):
@@ -331,7 +331,7 @@ def test_a_folder_that_others_can_exchange(tmp_path):
     above.mkdir()
     above.chmod(0o777)
     (said,) = run("print(refusal())", "compile", above / "cache")
-    assert f"CUPOLA_CACHE_DIR={above}/cache: others can exchange what is in {above}" in said
+    assert f"CUPOLA_CACHE_DIR={above}/cache: other users can replace files in {above}" in said
     above.chmod(0o1777)
     assert run("print(refusal())", "compile", above / "cache") == ["compiled"]
 

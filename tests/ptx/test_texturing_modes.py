@@ -53,7 +53,7 @@ def test_fetches_with_samplers_of_their_own_are_refused(load, driver, body):
     with pytest.raises(ptx.DriverError) as error:
         load(HEAD % ", texmode_independent" + ".global .samplerref s;\n" + FETCH % body)
     assert error.value.code == ptx.INVALID_PTX
-    assert "line 6: samplers apart from textures are not supported" in error.value.log
+    assert "line 6: separate samplers (texmode_independent) are not supported" in error.value.log
 
 
 OF_TEXTURE = [f"txq.{q}.b32 %r0, [X];" for q in ("width", "height", "depth", "channel_data_type", "channel_order", "normalized_coords", "array_size", "num_mipmap_levels", "num_samples")]  # fmt: skip
@@ -108,7 +108,7 @@ def test_what_is_asked_of_textures_samplers_and_surfaces(load, driver, mode, ope
             continue
         assert error.value.code == ptx.INVALID_PTX
         assert "line 8:" in error.value.log
-        assert ("samplers apart from textures" in error.value.log) == (apart and taken)
+        assert ("separate samplers" in error.value.log) == (apart and taken)
 
 
 def test_ptxas_takes_the_same_of_textures_samplers_and_surfaces(tmp_path, ptxas):

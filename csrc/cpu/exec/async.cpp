@@ -140,7 +140,7 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
             tensor_field(i, space);
             break;
         case AsyncKind::TensorCopyFence:
-            if (operand(i, 2).value != 128) fail(i.line, "a tensor map has 128 bytes");
+            if (operand(i, 2).value != 128) fail(i.line, "the size of a tensor map must be 128");
             emit(async_control.bulk, 0, global(0), shared(1), constant(4, 128));
             emit("fence.sc.sys", 0);
             break;
@@ -234,7 +234,8 @@ void Decoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     const bool axis = form.operands.count == 3,
                written = form.operands.list[1] == OperandConstraint::imm;
     if (written && (operand(i, 1).value < 0 || operand(i, 1).value > fields[field].limit))
-        fail(i.line, std::string(name) + " does not go to " + std::to_string(operand(i, 1).value));
+        fail(i.line, std::string(name) + " " + std::to_string(operand(i, 1).value) +
+                         " is not in 0 to " + std::to_string(fields[field].limit));
     const std::int32_t address = host_address(operand(i, 0), space);
     const std::int32_t value = source(operand(i, axis ? 2 : 1), i.type);
     Code& code = emit(tensor_control.replace, 0, address, value);

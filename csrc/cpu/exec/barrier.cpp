@@ -15,7 +15,7 @@ const Code* BlockState::arrive_at(Warp& w, const Code* ip, std::uint32_t id, std
     const auto lane = static_cast<unsigned>(__builtin_ctz(w.mask));
     if (id > 15 || count % lanes != 0) {
         fault(w, ip, Fault::Kind::illegal_instruction, lane,
-              id > 15 ? "barrier beyond 15" : "barrier count that is no multiple of 32",
+              id > 15 ? "barrier number above 15" : "barrier count that is not a multiple of 32",
               id > 15 ? id : count);
         return stop_faulted(w);
     }

@@ -55,7 +55,8 @@ void Decoder::call(const ptx::Instruction& i) {
                 {reg(r), f_->registers[r] == Type::pred ? 0 : ptx::bytes_of(f_->registers[r])});
     if (!direct) {
         targets_ += callees.size();
-        if (targets_ > most_targets) fail(i.line, "too many functions that pointers may lead to");
+        if (targets_ > most_targets)
+            fail(i.line, "the indirect calls of the kernel have too many targets");
         for (const std::uint32_t callee : callees)
             site.targets.push_back({placement_.functions[callee], callee});
     }
@@ -88,17 +89,17 @@ void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::
     const Known* known = nullptr;
     for (const Known& each : list)
         if (each.name == to.name && each.arguments.size() == c.arguments.size()) known = &each;
-    if (!known) fail(i.line, "function '" + to.name + "' is nowhere defined", true);
+    if (!known) fail(i.line, "function '" + to.name + "' is not defined", true);
     CallSite site;
     for (std::size_t n = 0; n < c.arguments.size(); ++n) {
         const ptx::Variable& from = f_->frame[c.arguments[n]];
         if (from.size != known->arguments[n])
-            fail(i.line, "the arguments do not suit function '" + to.name + "'");
+            fail(i.line, "the arguments do not match function '" + to.name + "'");
         site.arguments.push_back({0, static_cast<std::uint32_t>(from.offset), known->arguments[n]});
     }
     if (!c.results.empty() || known->result_needed) {
         if (c.results.size() != 1 || f_->frame[c.results[0]].size != known->result)
-            fail(i.line, "the result does not suit function '" + to.name + "'");
+            fail(i.line, "the result does not match function '" + to.name + "'");
         site.results.push_back(
             {static_cast<std::uint32_t>(f_->frame[c.results[0]].offset), 0, known->result});
     }

@@ -44,7 +44,7 @@ const Code* branch(const Code* ip, Warp& w, std::byte* r) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         if (index[lane] >= table.size()) {
             w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane,
-                           "brx.idx index beyond its table", index[lane]);
+                           "brx.idx index outside of its table", index[lane]);
             return stop_faulted(w);
         }
         std::uint32_t same = 0;
@@ -110,7 +110,7 @@ bool push_frames(const Code* ip, Warp& w, BlockState& block, const CallSite& sit
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         if (w.depth[lane] >= block.kernel().call_depth ||
             std::uint64_t{sp[lane]} + site.frame + site.needed > block.local_bytes) {
-            block.fault(w, ip, Fault::Kind::stack_overflow, lane, "call nested too deeply",
+            block.fault(w, ip, Fault::Kind::stack_overflow, lane, "calls are nested too deeply",
                         w.depth[lane]);
             return false;
         }
@@ -135,7 +135,8 @@ bool push_frames(const Code* ip, Warp& w, BlockState& block, const CallSite& sit
             if (known == address[lane]) to[lane] = block.code() + start;
         if (!to[lane]) {
             block.fault(w, ip, Fault::Kind::illegal_instruction, lane,
-                        "call of what is no function of this kind", address[lane]);
+                        "call of an address that is not a function of this prototype",
+                        address[lane]);
             return stop_faulted(w);
         }
     }
@@ -275,8 +276,8 @@ template <bool Wall, class T, unsigned Shift>
         std::uint64_t address = 0;
         std::memcpy(&address, block.local_of(w, lane) + sp[lane] + site.arguments[0].from, 8);
         if (address == 0 || (heap && heap->release(address))) continue;
-        block.fault(w, ip, Fault::Kind::illegal_address, lane, "free of what malloc did not give",
-                    address);
+        block.fault(w, ip, Fault::Kind::illegal_address, lane,
+                    "free of an address that malloc did not return", address);
         return stop_faulted(w);
     }
     return ip + 1;
@@ -300,7 +301,7 @@ template <bool Wall, class T, unsigned Shift>
         if (!word) return stop_faulted(w);
         if (word->known != ConditionalWord::mark) {
             block.fault(w, ip, Fault::Kind::illegal_address, lane,
-                        "cudaGraphSetConditional of what is no handle", handle);
+                        "cudaGraphSetConditional with an invalid handle", handle);
             return stop_faulted(w);
         }
         __atomic_store_n(&word->value, value, __ATOMIC_RELAXED);

@@ -119,7 +119,7 @@ void Decoder::describe(const ptx::Function& f) {
     if (limit[0] != 0) {
         const std::uint64_t product = std::uint64_t{limit[0]} * limit[1];
         if (product > 1024 || product * limit[2] > 1024)
-            fail(f.line, "kernel '" + f.name + "' asks for more than 1024 threads a block");
+            fail(f.line, "kernel '" + f.name + "' requires more than 1024 threads in a block");
         kernel_->threads_limit = static_cast<std::uint32_t>(product * limit[2]);
     }
     if (required) kernel_->required = {limit[0], limit[1], limit[2]};
@@ -174,11 +174,12 @@ void Decoder::function(Part& part) {
             if (part_of_[callee] < static_cast<std::uint32_t>(part_ - parts_.data()))
                 above = std::max(above, parts_[part_of_[callee]].deepest);
     part.deepest += above;
-    if (part.deepest > 1024 * 1024) fail(f_->line, "more local memory than a thread has");
+    if (part.deepest > 1024 * 1024)
+        fail(f_->line, "more than 1 MiB of local memory for each thread");
 
     part.start = static_cast<std::uint32_t>(kernel_->code.size());
     if (!f_->entry && allocates(*f_)) {
-        if (part.save != 0) fail(f_->line, "alloca in a function that calls itself");
+        if (part.save != 0) fail(f_->line, "alloca in a recursive function is not supported");
         part.top = allocate(4);
         emit("mov.u32", part.top, special(static_cast<unsigned>(Hidden::local_top), 4));
     }

@@ -118,7 +118,7 @@ ptx::Space Decoder::space_of_access(const ptx::Variable& v, ptx::Space space) co
     if (space == ptx::Space::generic && v.space != ptx::Space::constant) return v.space;
     const bool shared = space == ptx::Space::cluster_shared && v.space == ptx::Space::shared;
     if (space != v.space && !shared)
-        fail(line_, "'" + v.name + "' does not lie in the space that is accessed");
+        fail(line_, "'" + v.name + "' is not in the state space of the instruction");
     return space;
 }
 
@@ -145,7 +145,7 @@ ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code&
             const bool suits = space == v.space || space == ptx::Space::local ||
                                (space == ptx::Space::generic && v.space == ptx::Space::local);
             if (is_formal(m.index) || !suits)
-                fail(code.line, "'" + v.name + "' does not lie in the space that is accessed");
+                fail(code.line, "'" + v.name + "' is not in the state space of the instruction");
             code.op[4] = kernel_->stack_pointer;
             code.flags |= flag::address32;
             code.imm = static_cast<std::int64_t>(v.offset + static_cast<std::uint64_t>(m.value));
@@ -165,7 +165,7 @@ void Decoder::parameter_load(const ptx::Instruction& i) {
     const std::uint64_t at = f_->frame[m.index].offset + static_cast<std::uint64_t>(m.value);
     if (at > kernel_->parameter_bytes ||
         kernel_->parameter_bytes - at < std::uint64_t{width} * count)
-        fail(i.line, "a load from beyond the kernel's parameters");
+        fail(i.line, "a load outside of the kernel's parameters");
     if (at % width != 0) fail(i.line, "a misaligned load of a parameter");
     for (unsigned k = 0; k < count; ++k) {
         const ptx::Operand& e = d.kind == Kind::vector ? f_->operands[d.index + k] : d;

@@ -50,7 +50,7 @@ const Operand& Decoder::element(const Operand& o, unsigned n) const {
 std::int32_t Decoder::texture_handle(const Operand& o) {
     if (o.base == Operand::Kind::reg) return reg(o.index);
     const ptx::Variable& v = module_.variables[o.index];
-    if (v.external) fail(line_, "extern variable '" + v.name + "' is nowhere defined", true);
+    if (v.external) fail(line_, "extern variable '" + v.name + "' is not defined", true);
     return constant(8, placement_.addresses[o.index], true);
 }
 
@@ -111,17 +111,19 @@ void Decoder::texture(const ptx::Instruction& i) {
                 site.level = source(o, i.type2);
                 break;
             case OperandConstraint::aw:
-                if (ptx::bytes_of(o.type) != 8) fail(i.line, "a texture or surface has 64 bits");
+                if (ptx::bytes_of(o.type) != 8)
+                    fail(i.line, "expected a texture or surface handle of 64 bits");
                 site.handle = reg(o.index);
                 break;
             case OperandConstraint::opaque:
                 if (site.operation == TextureOperation::QueryTexture &&
                     ptx::asks_sampler(site.query) && module_.independent_samplers)
-                    fail(i.line, "samplers apart from textures are not supported");
+                    fail(i.line, "separate samplers (texmode_independent) are not supported");
                 site.handle = texture_handle(o);
                 break;
             case OperandConstraint::texel: {
-                if (o.count == 2) fail(i.line, "samplers apart from textures are not supported");
+                if (o.count == 2)
+                    fail(i.line, "separate samplers (texmode_independent) are not supported");
                 site.handle = texture_handle(o);
                 const Operand& at = f_->operands[static_cast<std::size_t>(o.value)];
                 const unsigned first = ptx::is_layered(site.geometry) ? 1 : 0;
@@ -141,11 +143,11 @@ void Decoder::texture(const ptx::Instruction& i) {
                     site.offset[k] = source(element(o, k), Type::s32);
                 break;
             default:
-                fail(i.line, "a shape without a place");
+                fail(i.line, "the instruction has an unsupported operand");
         }
     }
     if (site.values > 4) fail(i.line, "vectors of more than 4 elements are not supported");
-    if (width * site.values > 16) fail(i.line, "an access of more than 16 bytes");
+    if (width * site.values > 16) fail(i.line, "an access has more than 16 bytes");
     Code& code = emit(texture_handler(site.operation));
     code.imm = static_cast<std::int64_t>(kernel_->textures.size());
     kernel_->textures.push_back(site);

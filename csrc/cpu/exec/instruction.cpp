@@ -163,7 +163,7 @@ void Decoder::plain(const ptx::Instruction& i) {
                 code.imm = o.value;
                 break;
             default:
-                fail(i.line, "a shape without a place");
+                fail(i.line, "the instruction has an unsupported operand");
         }
     }
     if (form.mnemonic == "bar.warp.sync" || form.mnemonic == "membar" || form.mnemonic == "fence")
@@ -177,12 +177,12 @@ void Decoder::convert_address(const ptx::Instruction& i) {
     const ptx::Space space = space_of(i);
     const bool to = i.form.form().mnemonic == "cvta.to";
     const ptx::Operand& from = operand(i, 1);
-    if (to && from.kind != Kind::reg) fail(i.line, "a register is wanted");
+    if (to && from.kind != Kind::reg) fail(i.line, "expected a register");
     if (from.kind == Kind::variable) space_of_access(module_.variables[from.index], space);
     if (from.kind == Kind::frame && !is_formal(from.index))
         space_of_access(f_->frame[from.index], space);
     const std::int32_t d = destination(operand(i, 0)), a = source(from, i.type);
-    if (ptx::bytes_of(i.type) != 8) fail(i.line, "generic addresses have 64 bits");
+    if (ptx::bytes_of(i.type) != 8) fail(i.line, "a generic address needs a register of 64 bits");
     if (space == ptx::Space::cluster_shared) {
         emit(to ? cluster_control.window_of_generic : cluster_control.generic_of_window, d, a);
         return;
@@ -202,7 +202,7 @@ void Decoder::convert_address(const ptx::Instruction& i) {
 void Decoder::cluster_address(const ptx::Instruction& i) {
     const bool map = i.form.form().mnemonic == "mapa";
     const bool generic = space_of(i) == ptx::Space::generic, wide = ptx::bytes_of(i.type) == 8;
-    if (generic && !wide) fail(i.line, "generic addresses have 64 bits");
+    if (generic && !wide) fail(i.line, "a generic address needs a register of 64 bits");
     const std::int32_t d = destination(operand(i, 0)), a = source(operand(i, 1), i.type);
     const ClusterControl& c = cluster_control;
     if (map)
@@ -244,7 +244,7 @@ void Decoder::repack(const ptx::Instruction& i) {
     const unsigned bytes = ptx::bytes_of(i.type) / parts.count;
     const Handler run =
         pack ? pack_handler(bytes, parts.count) : unpack_handler(bytes, parts.count);
-    if (!run) fail(i.line, "a vector that a register is not packed from");
+    if (!run) fail(i.line, "mov cannot pack this vector into a register");
     std::int32_t op[5];
     op[0] = pack ? destination(whole) : source(whole, i.type);
     for (unsigned k = 0; k < parts.count; ++k) {

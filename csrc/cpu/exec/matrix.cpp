@@ -56,7 +56,7 @@ void Decoder::matrix(const ptx::Instruction& i) {
                 const ptx::Space asked =
                     static_cast<ptx::Space>(ptx::field::space.get(i.modifiers));
                 op.space = place_address(o, asked, code);
-                if (op.space != asked) fail(i.line, "a matrix in local memory");
+                if (op.space != asked) fail(i.line, "a matrix cannot be in local memory");
                 op.offset = code.imm;
                 code.slot = kernel_->slots++;
                 break;
@@ -79,7 +79,7 @@ void Decoder::matrix(const ptx::Instruction& i) {
                 immediates.push_back(o.value);
                 break;
             default:
-                fail(i.line, "a shape without a place");
+                fail(i.line, "the instruction has an unsupported operand");
         }
     }
     take_immediates(op, immediates);
@@ -122,14 +122,15 @@ void Decoder::take_immediates(MatrixOperation& op, const std::vector<std::int64_
     if (op.form.sparse) {
         const std::int64_t most = most_selector(op.form);
         if (given[0] < 0 || given[0] > most)
-            fail(line_, "the sparsity selector of this form is 0 to " + std::to_string(most));
+            fail(line_, "the sparsity selector of this form must be 0 to " + std::to_string(most));
         op.selector = static_cast<unsigned>(given[0]);
     }
     if (given.size() <= skip) return;
     for (std::size_t n = skip; n < given.size(); ++n) {
         const bool scale = n < skip + 2;
         if (scale ? given[n] != 1 && given[n] != -1 : given[n] != 0 && given[n] != 1)
-            fail(line_, scale ? "a factor's scale is 1 or -1" : "to transpose is 1, not to is 0");
+            fail(line_, scale ? "the scale of a factor must be 1 or -1"
+                              : "the transpose operand must be 0 or 1");
     }
     op.negate_a = given[skip] < 0;
     op.negate_b = given[skip + 1] < 0;

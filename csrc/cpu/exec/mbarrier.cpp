@@ -56,9 +56,10 @@ class Held {
         const std::uint64_t offset = address - block.Block::cluster;
         const bool shared = offset < block.cluster_bytes;
         if (shared && (fresh || (b.bits & Mbarrier::valid))) return;
-        block.fault(w, ip, Fault::Kind::illegal_address, lane,
-                    shared ? "no initialised mbarrier" : "an mbarrier outside of shared memory",
-                    address);
+        block.fault(
+            w, ip, Fault::Kind::illegal_address, lane,
+            shared ? "the mbarrier is not initialised" : "the mbarrier is not in shared memory",
+            address);
         memory_ = nullptr;
     }
     explicit operator bool() const { return memory_ != nullptr; }
@@ -94,7 +95,7 @@ const std::uint32_t* words(const Code* ip, std::byte* r) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         if (count[lane] != 0 && count[lane] <= Mbarrier::count_mask) continue;
         w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane,
-                       "mbarrier.init with a count that is not 1 to 2^20 - 1", count[lane]);
+                       "mbarrier.init needs a count from 1 to 2^20 - 1", count[lane]);
         return stop_faulted(w);
     }
     return each_object(

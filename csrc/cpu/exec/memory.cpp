@@ -91,7 +91,7 @@ bool BlockState::bulk(Warp& w, const Code* ip, unsigned lane, std::uint64_t addr
                       std::uint64_t bytes, bool write) {
     if (bytes % 16 != 0) {
         fault(w, ip, Fault::Kind::misaligned_address, lane,
-              "a bulk copy of bytes that are no multiple of 16", bytes);
+              "a bulk copy needs a multiple of 16 bytes", bytes);
         return false;
     }
     // Of nothing, null is as good a place as another.

@@ -22,7 +22,7 @@ template <bool Loads>
                             address[lane] - own >= block.local_bytes;
         if (global && !Loads) continue;
         w.block->fault(w, ip, global ? Fault::Kind::illegal_address : Fault::Kind::address_space,
-                       lane, global ? "no memory of several devices" : "not global memory",
+                       lane, global ? "not a multicast address" : "not global memory",
                        address[lane]);
         return stop_faulted(w);
     }

@@ -58,7 +58,7 @@ std::int32_t Decoder::allocate(unsigned width) {
     const std::uint32_t at = file_;
     const std::uint32_t bytes = width * lanes;
     file_ += bytes < 64 ? 64 : bytes;
-    if (file_ > (1u << 30)) fail(line_, "a kernel of too many registers");
+    if (file_ > (1u << 30)) fail(line_, "a kernel has too many registers");
     return static_cast<std::int32_t>(at);
 }
 
@@ -118,7 +118,7 @@ bool Decoder::is_formal(std::uint32_t variable) const {
 std::uint64_t Decoder::variable_address(std::uint32_t variable) const {
     const ptx::Variable& v = module_.variables[variable];
     if (v.space == ptx::Space::shared) return shared_at_.at(variable);
-    if (v.external) fail(line_, "extern variable '" + v.name + "' is nowhere defined", true);
+    if (v.external) fail(line_, "extern variable '" + v.name + "' is not defined", true);
     return placement_.addresses[variable];
 }
 
@@ -133,7 +133,7 @@ std::int32_t Decoder::frame_address(std::uint32_t variable, std::int64_t offset,
     const std::uint64_t at = f_->frame[variable].offset + static_cast<std::uint64_t>(offset);
     if (is_formal(variable)) {
         const std::int32_t base = special(static_cast<unsigned>(Hidden::parameter_base), 8);
-        if (width != 8) fail(line_, "the address of a parameter in less than 64 bits");
+        if (width != 8) fail(line_, "the address of a parameter needs a register of 64 bits");
         const std::int32_t t = temporary(8);
         emit("add.u64", t, base, constant(8, at));
         return t;
@@ -166,13 +166,13 @@ std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
             return frame_address(o.index, o.value, width);
         case Kind::function:
             if (!module_.functions[o.index].defined)
-                fail(line_, "function '" + module_.functions[o.index].name + "' is nowhere defined",
+                fail(line_, "function '" + module_.functions[o.index].name + "' is not defined",
                      true);
             return constant(width, placement_.functions[o.index], true);
         case Kind::special:
             break;
         default:
-            fail(line_, "an operand that cannot be read");
+            fail(line_, "an operand cannot be read");
     }
     if (static_cast<S>(o.index) == S::warp_size) return constant(width, 32);
     const unsigned own = static_cast<S>(o.index) == S::clock64 ||

@@ -81,7 +81,8 @@ void Placed::place_variables(Placement& placement, const ptx::Module& module,
         }
     }
     if (placement.constant_bytes > 65536)
-        throw ptx::Error(ptx::Error::Kind::invalid, 1, "", "more than 64 KiB of constant memory");
+        throw ptx::Error(ptx::Error::Kind::invalid, 1, "",
+                         "the module needs more than 64 KiB of constant memory");
     for (std::size_t n = first; n < module.variables.size(); ++n)
         relocate(placement, module, n, source);
 }
@@ -114,16 +115,16 @@ void Placed::relocate(const Placement& placement, const ptx::Module& module, std
             throw ptx::Error(
                 ptx::Error::Kind::unresolved_extern, v.line,
                 std::string(ptx::line_text(source, v.line)),
-                function ? "function '" + module.functions[r.function].name + "' is nowhere defined"
-                         : "extern variable '" + module.variables[r.variable].name +
-                               "' is nowhere defined");
+                function
+                    ? "function '" + module.functions[r.function].name + "' is not defined"
+                    : "extern variable '" + module.variables[r.variable].name + "' is not defined");
         const std::uintptr_t base =
             function ? placement.functions[r.function] : placement.addresses[r.variable];
         if (r.offset > v.size || r.bytes > v.size - r.offset)
             throw ptx::Error(ptx::Error::Kind::invalid, v.line,
                              std::string(ptx::line_text(source, v.line)),
                              "variable '" + v.name + "' of " + std::to_string(v.size) +
-                                 " bytes does not hold the addresses it begins with");
+                                 " bytes is too small for the addresses in its initialiser");
         const std::uint64_t value = (base + static_cast<std::uint64_t>(r.addend)) >> r.shift;
         std::memcpy(reinterpret_cast<void*>(placement.addresses[n] + r.offset), &value, r.bytes);
     }

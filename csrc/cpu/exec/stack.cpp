@@ -37,7 +37,7 @@ template <class T>
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
         if (saved[lane] > top[lane]) {
             w.block->fault(w, ip, Fault::Kind::illegal_address, lane,
-                           "stackrestore of what stacksave did not give", saved[lane]);
+                           "stackrestore of a value that stacksave did not return", saved[lane]);
             return stop_faulted(w);
         }
         top[lane] = static_cast<std::uint32_t>(saved[lane]);
@@ -85,7 +85,7 @@ void Decoder::stack(const ptx::Instruction& i) {
         return;
     }
     const std::uint32_t align = alloca_align(*f_, i);
-    if (align == 0) fail(i.line, "an alignment that is no power of two");
+    if (align == 0) fail(i.line, "the alignment of alloca is not a power of two");
     emit(wide ? &threaded<&allocate_local<std::uint64_t>>
               : &threaded<&allocate_local<std::uint32_t>>,
          destination(operand(i, 0)), source(operand(i, 1), i.type), top)

@@ -159,8 +159,7 @@ T surface_value(std::byte* r, const TextureSite& site, unsigned lane) {
                 block_of(w).texture(at<const std::uint64_t>(r, site.handle)[lane])->texture->format;
             if (format.size() != 4 || format.bytes != 4) {
                 block_of(w).fault(w, ip, Fault::Kind::illegal_address, lane,
-                                  "a reduction on texels that are no integers of 32 bits",
-                                  format.size());
+                                  "a reduction needs texels of 32-bit integers", format.size());
                 return stop_faulted(w);
             }
             type = ptx::Type::u32;  // no sign is known of, whatever the texels are

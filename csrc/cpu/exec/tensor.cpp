@@ -40,10 +40,10 @@ class Tile {
         for (unsigned n = 0; sound && n < map_.rank; ++n) sound = map_.step[n] != 0;
         element_ = map_.element();
         if (!sound || map_.box[0] * element_ % chunk != 0) {
-            w_.block->fault(
-                w_, ip_, Fault::Kind::illegal_instruction, lane_,
-                columns ? "no map of columns of as many axes" : "no map of tiles of as many axes",
-                map_.rank);
+            w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
+                            columns ? "the tensor map is not im2col, or has another rank"
+                                    : "the tensor map is not tiled, or has another rank",
+                            map_.rank);
             return false;
         }
         for (unsigned n = 0; n < map_.rank; ++n)
@@ -82,7 +82,7 @@ class Tile {
         for (unsigned n = 1; map_.columns && n <= pixel_axes(); ++n) {
             if (from_[n] >= map_.lower[n - 1] && from_[n] < end(n)) continue;
             w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
-                            "a column that does not begin between the corners",
+                            "the im2col copy begins outside of the bounding box",
                             static_cast<std::uint32_t>(from_[n]));
             return false;
         }
@@ -90,8 +90,8 @@ class Tile {
                             std::any_of(from_, from_ + map_.rank, [](auto at) { return at < 0; });
         if (!before && static_cast<std::uint32_t>(from_[0]) * element_ % chunk == 0) return true;
         w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
-                        before ? "a tile is stored that begins before the tensor"
-                               : "a tile that does not begin at whole 16 bytes",
+                        before ? "the stored tile begins before the tensor"
+                               : "the tile does not begin at a multiple of 16 bytes",
                         static_cast<std::uint32_t>(from_[0]));
         return false;
     }
@@ -178,7 +178,7 @@ class Tile {
             std::memcpy(memory, line + offset, length);
         } else if (!reduce(map_.type, memory, line + offset, length)) {
             w_.block->fault(w_, ip_, Fault::Kind::illegal_instruction, lane_,
-                            "no reduction of the tensor's type",
+                            "the tensor's type does not support this reduction",
                             static_cast<std::uint64_t>(map_.type));
             return false;
         }
@@ -265,8 +265,8 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
         if (!memory) return stop_faulted(w);
         std::memcpy(&map, memory, sizeof map);
         if (map.known != TensorMap::mark) {
-            w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane, "no tensor map",
-                           address[lane]);
+            w.block->fault(w, ip, Fault::Kind::illegal_instruction, lane,
+                           "the address is not a tensor map", address[lane]);
             return stop_faulted(w);
         }
         const auto byte = [&] { return static_cast<std::uint8_t>(std::min(narrow[lane], 255u)); };

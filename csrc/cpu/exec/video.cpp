@@ -201,9 +201,9 @@ void Decoder::video(const ptx::Instruction& i) {
     const ptx::Operand &d = operand(i, 0), &a = operand(i, 1), &b = operand(i, 2);
     const bool third = form.operands.count > 3;
     const bool negated = a.negated || b.negated || (third && operand(i, 3).negated);
-    if (negated && operation != Operation::mad) fail(i.line, "'-' before an operand");
+    if (negated && operation != Operation::mad) fail(i.line, "only vmad operands can have '-'");
     if (negated && ptx::video::plus_one.get(i.modifiers) != 0)
-        fail(i.line, "'-' before an operand of .po");
+        fail(i.line, "an operand of .po cannot have '-'");
     const auto fits = [&](std::uint16_t selector, bool into) {
         if (selector == 0) return true;
         const unsigned count = ptx::selector_count(selector);
@@ -220,10 +220,10 @@ void Decoder::video(const ptx::Instruction& i) {
         seen |= 1u << part;
     }
     if (!fits(a.selector, false) || !fits(b.selector, false) || !fits(d.selector, true) || !inside)
-        fail(i.line, "parts of a register that the instruction does not take");
+        fail(i.line, "the instruction does not support this selector");
     if (parts == 1 && third && operation != Operation::mad &&
         (d.selector != 0) == (ptx::video::second.get(i.modifiers) != 0))
-        fail(i.line, "either a second operation or a part of the destination");
+        fail(i.line, "a second operation and a destination selector exclude each other");
     if (ptx::video::saturate.get(i.modifiers) != 0 && ptx::video::accumulate.get(i.modifiers) != 0)
         fail(i.line, ".sat and .add exclude each other");
     // vset has the types of its sources, the others those of result and first source.

@@ -109,7 +109,7 @@ bool make_ahead(const std::vector<const Kernel*>& kernels, const std::string& le
     // that is not whole.
     std::string folder = library + ".XXXXXX";
     if (!mkdtemp(folder.data())) {
-        without = folder + " can't be made: " + std::strerror(errno);
+        without = folder + " cannot be created: " + std::strerror(errno);
         return false;
     }
     const std::string source = folder + "/source.cpp", made = folder + "/made.so";
@@ -118,10 +118,10 @@ bool make_ahead(const std::vector<const Kernel*>& kernels, const std::string& le
     out.close();
     bool done = false;
     if (!out)
-        without = source + " can't be written";
+        without = source + " cannot be written";
     else if (compile(compiler, march_of(level), 1, source, made, false, without)) {
         done = rename(made.c_str(), library.c_str()) == 0;
-        if (!done) without = library + " can't be written: " + std::strerror(errno);
+        if (!done) without = library + " cannot be written: " + std::strerror(errno);
     }
     unlink(made.c_str());
     unlink(source.c_str());

@@ -20,7 +20,7 @@ constexpr std::size_t most_blocks = 8192, most_edges = std::size_t{1} << 18;
 class Work {
   public:
     void spend(std::size_t steps) {
-        if (steps > left_) throw Unprintable{"its control flow takes too long to follow"};
+        if (steps > left_) throw Unprintable{"the analysis of its control flow takes too long"};
         left_ -= steps;
     }
 
@@ -50,7 +50,7 @@ void Program::find_blocks() {
     for (std::uint32_t n = 0; n < count; ++n) {
         if (leader[n]) {
             if (steps[n].guarded || steps[n].kind == Kind::guard_end)
-                throw Unprintable{"a branch into a guarded instruction"};
+                throw Unprintable{"it branches into a guarded instruction"};
             blocks.emplace_back();
             blocks.back().first = n;
             blocks.back().entry = entry[n];

@@ -46,7 +46,7 @@ std::string objection_above(const std::string& path) {
         if (lstat(above.c_str(), &about) != 0) return above + ": " + std::strerror(errno);
         const bool open = (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
         if (!is_trusted(about, root) || (open && (about.st_mode & S_ISVTX) == 0))
-            return "others can exchange what is in " + above;
+            return "other users can replace files in " + above;
         if (at == 0) break;
     }
     return "";
@@ -56,9 +56,10 @@ std::string objection_above(const std::string& path) {
 std::string objection_to(const std::string& folder) {
     struct stat about;
     if (lstat(folder.c_str(), &about) != 0) return folder + ": " + std::strerror(errno);
-    if (!S_ISDIR(about.st_mode)) return folder + " is no folder";
-    if (!is_own(about)) return folder + " is not this user's alone";
-    if (access(folder.c_str(), W_OK) != 0) return folder + " can't be written";
+    if (!S_ISDIR(about.st_mode)) return folder + " is not a folder";
+    if (!is_own(about))
+        return folder + " must belong to this user and must not be writable by others";
+    if (access(folder.c_str(), W_OK) != 0) return folder + " is not writable";
     return objection_above(folder);
 }
 
@@ -142,9 +143,9 @@ std::string objection_to_installed(const std::string& path) {
     struct stat about, root;
     if (lstat(path.c_str(), &about) != 0) return path + ": " + std::strerror(errno);
     if (lstat("/", &root) != 0) return std::string("/: ") + std::strerror(errno);
-    if (!S_ISREG(about.st_mode)) return path + " is no file";
+    if (!S_ISREG(about.st_mode)) return path + " is not a file";
     if (!is_trusted(about, root) || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return "others can write " + path;
+        return "other users can write " + path;
     return objection_above(path);
 }
 

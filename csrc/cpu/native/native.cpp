@@ -176,10 +176,10 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
     void* loaded = nullptr;
     if (done && cache().keep(key, library)) {
         loaded = cache().load(key);
-        if (!loaded) why = "what was compiled can't be loaded";
+        if (!loaded) why = "the compiled library cannot be loaded";
         cache().bound();
     } else if (done) {
-        why = "what was compiled can't be kept";
+        why = "the compiled library cannot be stored in the cache";
     }
     unlink(library.c_str());
     unlink(source.c_str());  // last: the other name is this one's until then
@@ -280,7 +280,7 @@ void took(const Kernel& kernel, std::uint64_t nanoseconds) {
         b.jobs.push_back(std::move(job));
         b.work.notify_one();
     } catch (...) {
-        give_up(job, "there is no thread, or no memory, to compile it");
+        give_up(job, "no thread or memory is available to compile it");
     }
 }
 

@@ -138,7 +138,7 @@ Process::Process(std::vector<std::string> command, std::string product, int outp
 
 bool Process::ended_well(std::string& why) {
     if (error_ != 0) {
-        why = command_[0] + " can't be started: " + std::strerror(error_);
+        why = command_[0] + " cannot be started: " + std::strerror(error_);
         return false;
     }
     const bool done = child_ended_well(child_, product_);

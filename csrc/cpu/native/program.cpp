@@ -71,7 +71,7 @@ Program::Program(const KernelCode& decoded) : kernel(decoded), steps(decoded.cod
         step.guarded = guarded;
         if (step.kind == Kind::guard_begin) guarded = true;
         if (guarded && step.opaque) step.flows = step.retried = step.entered = false;
-        if (guarded && step.flows) throw Unprintable{"a guarded instruction that waits"};
+        if (guarded && step.flows) throw Unprintable{"it has a guarded instruction that waits"};
         targets += step.targets.size();
         if (targets > most_targets) throw Unprintable{"it has too many branches"};
     }
@@ -131,7 +131,7 @@ void Program::find_registers() {
         if (found == by_offset_.end()) continue;
         Register& r = registers[found->second];
         r.value = c.value;
-        if (r.writes != 0) throw Unprintable{"a constant that is written"};
+        if (r.writes != 0) throw Unprintable{"it writes to a constant"};
         if (r.bytes != c.width || c.width > 8)
             r.file = true;
         else if (c.placed)  // what is printed is the same in every process

@@ -47,15 +47,16 @@ void BlockWatch::arrive(const Warp& w, const Code* ip, std::uint32_t id, std::ui
     if (before != 0 && barrier.by[w.index] != ip && (ip->flags & exec::flag::aligned) &&
         (barrier.by[w.index]->flags & exec::flag::aligned) && is_sync_news(ip))
         write_sync(w, ip, w.mask,
-                   "threads of a warp come to barrier " + std::to_string(id) +
+                   "threads of a warp arrive at barrier " + std::to_string(id) +
                        " by different instructions",
-                   {"others of the warp came by " + block_.line_text(barrier.by[w.index]->line)});
+                   {"other threads of the warp arrived by " +
+                    block_.line_text(barrier.by[w.index]->line)});
     barrier.by[w.index] = ip;
     const auto here = static_cast<std::uint32_t>(__builtin_popcount(w.mask));
     if (count != 0 && others + here > count && is_sync_news(ip))
         write_sync(w, ip, w.mask,
-                   std::to_string(others + here) + " threads come to barrier " +
-                       std::to_string(id) + ", which is of " + std::to_string(count));
+                   std::to_string(others + here) + " threads arrive at barrier " +
+                       std::to_string(id) + ", whose count is " + std::to_string(count));
     each_named(w.mask, [&](unsigned lane) { clocks_.join(barrier.meeting, thread(w, lane)); });
 }
 
@@ -137,7 +138,7 @@ void BlockWatch::forced(const Warp& w, const exec::Waiting& waiting) {
     }
     write_sync(w, waiting.code, waiting.mask,
                "lanes " + mask_text(waiting.mask) + " wait for lanes " + mask_text(missing) +
-                   ", which don't come",
+                   ", which do not arrive",
                more);
 }
 
@@ -149,7 +150,7 @@ void BlockWatch::stuck() {
             const exec::Waiting& waiting = w.waiting[k];
             if (is_sync_news(waiting.code))
                 write_sync(w, waiting.code, waiting.mask,
-                           "threads wait at a barrier that others never reach: the block is stuck");
+                           "deadlock: threads wait at a barrier that other threads never reach");
         }
     }
 }
@@ -160,9 +161,9 @@ void BlockWatch::end() {
         for (unsigned n = 0; n < barriers_[id].by.size(); ++n)
             if (const Code* const by = barriers_[id].by[n]) {
                 if (is_sync_news(by))
-                    write_sync(block_.warp(n), by, 1,
-                               "the block ends, and barrier " + std::to_string(id) +
-                                   " was never complete");
+                    write_sync(
+                        block_.warp(n), by, 1,
+                        "the block ends before barrier " + std::to_string(id) + " is complete");
                 return;
             }
 }
