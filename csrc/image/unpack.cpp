@@ -13,7 +13,7 @@ namespace {
 
 // Limits against forged headers: the ratios of LZ4 (at most 255 by its format) and of zstd (far
 // above that of real text), and the size.
-constexpr std::uint64_t most_lz4 = 255, most_zstd = 1024, most_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t max_lz4 = 255, max_zstd = 1024, max_bytes = std::uint64_t{1} << 30;
 
 [[noreturn]] void damaged() { throw Error("its compressed bytes are damaged"); }
 
@@ -127,7 +127,7 @@ void unpack_zstd(std::string_view bytes, std::size_t size, std::string& out) {
 std::string unpack(const Entry& entry) {
     const bool zstd = entry.packing == Entry::Packing::zstd;
     const auto payload = std::max<std::uint64_t>(entry.payload.size(), 64);
-    if (entry.unpacked > most_bytes || entry.unpacked > payload * (zstd ? most_zstd : most_lz4))
+    if (entry.unpacked > max_bytes || entry.unpacked > payload * (zstd ? max_zstd : max_lz4))
         throw Error("its header gives an impossible unpacked size of " +
                     std::to_string(entry.unpacked) + " bytes");
     const auto size = static_cast<std::size_t>(entry.unpacked);

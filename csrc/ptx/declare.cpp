@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint64_t largest = std::uint64_t{1} << 40;
 constexpr std::uint64_t largest_align = 16384;
-constexpr std::uint64_t most_names = 65536;  // x<n> creates n variables, used or not
-constexpr std::size_t most_dimensions = 64;  // bounds the recursion: text is untrusted
+constexpr std::uint64_t max_names = 65536;  // x<n> creates n variables, used or not
+constexpr std::size_t max_dimensions = 64;  // bounds the recursion: text is untrusted
 
 }  // namespace
 
@@ -141,8 +141,8 @@ void Parser::declare_name(Declared& d) {
 // The declared names. They live as long as the parser.
 std::vector<std::string_view> Parser::names_of(const Declared& d, const Token& at) {
     if (!d.range) return {d.name};
-    if (d.count > most_names || range_names_.size() + d.count > most_names)
-        fail(at, "more than " + std::to_string(most_names) + " variables by number");
+    if (d.count > max_names || range_names_.size() + d.count > max_names)
+        fail(at, "more than " + std::to_string(max_names) + " variables by number");
     std::vector<std::string_view> names;
     for (std::uint64_t n = 0; n < d.count; ++n) {
         range_names_.push_back(std::string(d.name) + std::to_string(n));
@@ -156,8 +156,8 @@ void Parser::array_bounds(Declared& d) {
     Variable& v = d.variable;
     while (at_mark('[')) {
         const Token& start = take();
-        if (d.dims.size() == most_dimensions)
-            fail(start, "array '" + v.name + "' has more than " + std::to_string(most_dimensions) +
+        if (d.dims.size() == max_dimensions)
+            fail(start, "array '" + v.name + "' has more than " + std::to_string(max_dimensions) +
                             " dimensions");
         v.array = true;
         std::uint64_t bound = 0;

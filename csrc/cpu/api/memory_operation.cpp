@@ -19,7 +19,7 @@ using namespace cupola::cpu;
 
 namespace {
 
-constexpr unsigned most = 256;  // operations in one call, as in NVIDIA's driver
+constexpr unsigned max_operations = 256;  // operations in one call, as in NVIDIA's driver
 
 CUresult put(CUstream handle, std::vector<CUstreamBatchMemOpParams> list) {
     const auto stream = Stream::from(handle);
@@ -53,7 +53,8 @@ CUstreamBatchMemOpParams written(CUstreamBatchMemOpType kind, CUdeviceptr addres
 }
 
 MemoryOperations operations_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS* it) {
-    require(it && (it->paramArray || it->count == 0) && it->count <= most && it->flags == 0);
+    require(it && (it->paramArray || it->count == 0) && it->count <= max_operations &&
+            it->flags == 0);
     MemoryOperations made{{it->paramArray, it->paramArray + it->count}, Context::from(it->ctx)};
     check(made);
     return made;
@@ -116,7 +117,7 @@ CUPOLA_ALIAS(cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2_ptsz);
 CUPOLA_API CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
                                           CUstreamBatchMemOpParams* list, unsigned int flags) {
     return entry([&] {
-        require(flags == 0 && count <= most && (list || count == 0));
+        require(flags == 0 && count <= max_operations && (list || count == 0));
         return put(stream, {list, list + count});
     });
 }
