@@ -3,7 +3,6 @@ everything goes on working.
 """
 
 import contextlib
-import functools
 
 import images
 import numpy as np
@@ -12,16 +11,14 @@ import pytest
 import cupola
 
 
-@functools.cache
-def good_kernel():
-    return cupola.load(images.SCALE)["scale"]
-
-
 def assert_works():
-    """A launch with copies around it, on a kernel that no test breaks."""
+    """A launch with copies around it, on a kernel that no test breaks.
+
+    The kernel is loaded each time: tests of tests/ptx reset the device's context.
+    """
     host = np.arange(5, dtype=np.float32)
     array = cupola.to_device(host)
-    good_kernel()[1, 8](array, 3.0, 4)
+    cupola.load(images.SCALE)["scale"][1, 8](array, 3.0, 4)
     np.testing.assert_array_equal(array.get(), [0, 3, 6, 9, 4])
 
 
