@@ -169,7 +169,7 @@ def test_no_dtypes(driver):
 
 def test_more_memory_than_there_is(driver):
     total = cupola.memory_info().total
-    with refused(cupola.OutOfMemoryError, MemoryError, saying=("asked for", "free")) as caught:
+    with refused(cupola.OutOfMemoryError, MemoryError, saying=("requested", "free")) as caught:
         cupola.empty(2 * total, np.uint8)
     assert (caught.value.code, caught.value.name) == (2, "CUDA_ERROR_OUT_OF_MEMORY")
 

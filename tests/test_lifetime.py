@@ -146,7 +146,7 @@ def test_out_of_memory_leaves_everything_usable(setup, driver):
         "        text = str(error)\n"
         "    else:\n"
         "        raise SystemExit('there was memory')\n"
-        "assert f'asked for {total + (1 << 30)} bytes' in text and 'free: ' in text, text\n"
+        "assert f'requested {total + (1 << 30)} bytes' in text and 'free: ' in text, text\n"
         "t = things(); t['launch'](); np.testing.assert_array_equal(t['array'].get(), 2 * host)\n"
     )
     good(code, CUPOLA_DRIVER=driver)

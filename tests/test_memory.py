@@ -291,7 +291,7 @@ def in_own_stream(nbytes):
 def test_more_memory_than_there_is(driver, ask):
     info = cupola.memory_info()
     before = cupola.to_device(np.arange(5))
-    with refused(cupola.OutOfMemoryError, MemoryError, saying=("asked for", "free:")) as caught:
+    with refused(cupola.OutOfMemoryError, MemoryError, saying=("requested", "free:")) as caught:
         ask(2 * info.total)
     assert str(2 * info.total) in str(caught.value) and str(info.total) in str(caught.value)
     assert caught.value.code == 2
@@ -303,7 +303,7 @@ def test_more_memory_than_any_machine_has(driver, place):
     """Managed memory may be more than the device has."""
     nbytes, kept = 1 << 50, cupola.empty_pinned(5, np.int32)
     kept[:] = 7
-    with refused(cupola.OutOfMemoryError, MemoryError, saying=("asked for", "free:")) as caught:
+    with refused(cupola.OutOfMemoryError, MemoryError, saying=("requested", "free:")) as caught:
         if place == "managed":
             cupola.managed(nbytes, np.uint8)
         else:

@@ -38,7 +38,7 @@ def test_compressed_ptx():
 def test_machine_code_is_not_for_the_cpu_device(driver):
     if driver == "cuda":
         pytest.skip("about the CPU device")
-    saying = ("it holds: cubin sm_75", "device 0", "runs PTX and not machine code", "compute_75")
+    saying = ("the image holds: cubin sm_75", "device 0", "runs only PTX", "compute_75")
     for path in (images.cubin(75), images.fatbin("sm_75")):
         with refused(cupola.ImageError, saying=saying):
             cupola.load(path)
@@ -51,7 +51,7 @@ def test_no_code_for_the_device(driver):
     newer = "compute_120"
     path = images.fatbin(newer, "sm_120")
     saying = (
-        "it holds: ",
+        "the image holds: ",
         " compute_120",
         "cubin sm_120",
         f"compute capability {major}.{minor}",
@@ -141,6 +141,11 @@ def test_wrong_ptx_says_where(driver):
 
 def test_ptx_of_an_unknown_version(driver):
     text = images.SCALE.read_bytes().replace(b".version 7.0", b".version 99.9")
-    saying = ("UNSUPPORTED_PTX_VERSION", "it holds: PTX 99.9 compute_", "device 0", "driver: CUDA")
+    saying = (
+        "UNSUPPORTED_PTX_VERSION",
+        "the image holds: PTX 99.9 compute_",
+        "device 0",
+        "driver: CUDA",
+    )
     with refused(cupola.ImageError, saying=saying):
         cupola.load(text)

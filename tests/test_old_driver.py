@@ -76,7 +76,7 @@ def test_where_a_manifest_alone_tells_the_parameters(old, tmp_path):
         print(error)
     """
     environment = {"CUPOLA_DRIVER": old, "UNPACKED": images.ptx()}
-    assert "known from a manifest alone" in good(code, **environment).stdout
+    assert "load the image with a manifest" in good(code, **environment).stdout
     shutil.copy(images.described().with_suffix(".json"), image.with_suffix(".json"))
     code += """
     np.testing.assert_array_equal(out.get(), 3 * np.arange(10))
@@ -109,7 +109,7 @@ def test_a_manifest_whose_parameters_overlap_is_refused(old, tmp_path, offsets):
         print(error)
     """
     said = good(code, CUPOLA_DRIVER=old, UNPACKED=images.ptx()).stdout
-    assert "and the one before ends at" in said
+    assert "but the previous one ends at" in said
 
 
 # An array's memory, which this does not keep: the host reaches that of the CPU device.

@@ -199,11 +199,11 @@ def test_schedules_that_are_wrong(add):
         kept.extend([pipeline, pipeline.slots[0]])
 
     for schedule, words in (
-        (leaves_some_out, ["1 of 4 chunks", "left out is 0"]),
+        (leaves_some_out, ["1 of 4 chunks", "missing one is 0"]),
         (does_not_drain, ["3 of 4 chunks"]),
         (does_one_twice, ["chunk 1", "once"]),
         (goes_beyond, ["no chunk 4"]),
-        (is_out_of_turn, ["slot 1", "not launch but fill"]),
+        (is_out_of_turn, ["slot 1", "expected its step fill, got launch"]),
     ):
         with refused(cupola.ArgumentValueError, saying=words):
             run(schedule)
@@ -253,7 +253,7 @@ def test_threads_that_a_schedule_leaves_behind(add):
         for thread in threads:
             thread.join()
         assert len(refusals) == len(threads) == 4
-        assert all("over" in refusal for refusal in refusals)
+        assert all("ended" in refusal for refusal in refusals)
     assert_works()
 
 

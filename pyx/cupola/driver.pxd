@@ -7,9 +7,9 @@
 #         check_result(cuMemAlloc(&address, 1024), "cuMemAlloc")
 #
 # Nothing has to be linked or included. The functions are those that cupola calls, each with the
-# signature of the CUDA version that csrc/runtime/driver/symbols.hpp names. The first call of any of them
-# loads and initialises the driver; ensure() does that, too, and raises what is in the way, where
-# they return CUDA_ERROR_NOT_INITIALIZED. What an old driver does not have gives
+# signature of the CUDA version that csrc/runtime/driver/symbols.hpp names. The first call of any
+# of them loads and initialises the driver; ensure() does that, too, and raises what is in the way,
+# where they return CUDA_ERROR_NOT_INITIALIZED. What an old driver does not have gives
 # CUDA_ERROR_NOT_SUPPORTED. Handles of cupola's objects come from get_handle() of Stream, Event and
 # Kernel; a context is made current as ever, or by `with cupola.Device(0):`.
 

@@ -133,7 +133,7 @@ cdef class Slot:
         length = 0 if index < 0 else self.pipeline.chunk(index).length
         cdef Array array
         if not self.arrays:
-            raise ArgumentValueError("this pipeline is over")
+            raise ArgumentValueError("this pipeline has ended")
         found = []
         for place in which:
             array = self.arrays[place]

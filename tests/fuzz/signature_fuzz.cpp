@@ -27,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         if (++looked > 8) break;
         if (!cupola::from_ptx(text, name, parameters)) continue;
         check(parameters);
-        // What the text says of a kernel is refined by what it says of the one before.
-        if (cupola::refine(parameters, others)) check(parameters);
+        // Merge the parameters of a kernel with those of the previous one.
+        if (cupola::merge(parameters, others)) check(parameters);
         others = parameters;
     }
     cupola::variables_of(text);

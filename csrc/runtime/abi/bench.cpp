@@ -1,4 +1,4 @@
-// csrc/runtime/abi/bench.cpp - the C++ floor of cupola/bench.h.
+// csrc/runtime/abi/bench.cpp - the C++ loops of cupola/bench.h.
 #include "cupola/bench.h"
 
 #include <chrono>
@@ -17,7 +17,8 @@ double since(Clock::time_point start) {
 
 void counted(int count) {
     if (count < 1)
-        fail(CUPOLA_ERROR_VALUE, "a loop of " + std::to_string(count) + " turns measures nothing");
+        fail(CUPOLA_ERROR_VALUE,
+             "the loop has " + std::to_string(count) + " turns; at least 1 is needed");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ using namespace cupola;
 
 namespace {
 
-// What cuCtxEnablePeerAccess does for other memory, a pool is told by itself.
+// cuCtxEnablePeerAccess does not cover a memory pool: its access is set separately.
 void open_pool(const Context& peer, const Context& device, bool enable) {
     if (!peer.pool || !driver().cuMemPoolSetAccess) return;
     CUmemAccessDesc access{};
@@ -46,7 +46,7 @@ int cupola_device_name(int device, char* name, size_t size) {
     return guard([&] {
         check_not_null(name, "name");
         const std::string& text = context(device).name;
-        if (size == 0) fail(CUPOLA_ERROR_VALUE, "no room for a name");
+        if (size == 0) fail(CUPOLA_ERROR_VALUE, "size is 0: there is no room for the name");
         size_t length = text.size() < size - 1 ? text.size() : size - 1;
         std::memcpy(name, text.data(), length);
         name[length] = 0;
@@ -97,7 +97,7 @@ int cupola_peer_enable(int device, int peer, int enable) {
         const RelaxedCapture relaxed;
         CUresult code = enable ? driver().cuCtxEnablePeerAccess(to.handle, 0)
                                : driver().cuCtxDisablePeerAccess(to.handle);
-        // It may have been done by somebody else in this process: what was asked for holds.
+        // Other code of this process may have done it already: the requested state holds.
         const CUresult held =
             enable ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
         if (code != CUDA_SUCCESS && code != held)

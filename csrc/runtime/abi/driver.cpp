@@ -9,7 +9,7 @@ using namespace cupola;
 
 namespace {
 
-// The driver, or null where there is none to call; why is kept as this thread's last error.
+// The driver, or null where none can be called; the reason becomes this thread's last error.
 const Driver* usable() noexcept {
     const Driver* found = driver_alive();
     if (__builtin_expect(found != nullptr, 1)) return found;

@@ -34,7 +34,7 @@ int cupola_event_export(cupola_event* event, unsigned char handle[64]) {
         static_assert(sizeof made == 64, "as cupola.h says");
         const CUresult code = driver().cuIpcGetEventHandle(&made, e.handle);
         if (code == CUDA_ERROR_INVALID_HANDLE || code == CUDA_ERROR_INVALID_VALUE)
-            fail_driver(code, "cuIpcGetEventHandle", "the event was not made for other processes");
+            fail_driver(code, "cuIpcGetEventHandle", "the event was not created as interprocess");
         check(code, "cuIpcGetEventHandle");
         std::memcpy(handle, &made, sizeof made);
     });
@@ -52,8 +52,8 @@ int cupola_event_import(int device, const unsigned char handle[64], cupola_event
         const CUresult code = driver().cuIpcOpenEventHandle(&opened, given);
         if (code != CUDA_SUCCESS)
             fail_driver(code, "cuIpcOpenEventHandle",
-                        "a handle is opened by another process than the one that made it, while "
-                        "that one still has the event");
+                        "open a handle in another process than the one that made it, while "
+                        "that process still has the event");
         *out = wrap(make<Event>(c, opened).detach());
     });
 }
@@ -62,7 +62,8 @@ int cupola_event_record(cupola_event* event, cupola_stream* stream) {
     return guard([&] {
         Event& e = *unwrap(check_not_null(event, "event"));
         Stream& s = stream_or_current(unwrap(stream), e.context);
-        // All default streams have one handle: it would be recorded on that of its own device.
+        // All default streams have the same handle: the driver would record on the event's own
+        // device.
         if (&s.context != &e.context)
             fail(CUPOLA_ERROR_VALUE, "the event is of device " + std::to_string(e.context.ordinal) +
                                          ", the stream of device " +
@@ -104,10 +105,10 @@ int cupola_event_elapsed(cupola_event* start, cupola_event* stop, double* second
         CUresult code = driver().cuEventElapsedTime(&milliseconds, from.handle, to.handle);
         if (code == CUDA_ERROR_NOT_READY)
             fail_driver(code, "cuEventElapsedTime",
-                        "an event has not been reached yet: synchronize it");
+                        "an event has not been reached yet: synchronize it first");
         if (code == CUDA_ERROR_INVALID_HANDLE)
             fail_driver(code, "cuEventElapsedTime",
-                        "an event was never recorded, or was made without timing");
+                        "both events must be recorded, and created with timing");
         check(code, "cuEventElapsedTime");
         *seconds = milliseconds * 1e-3;
     });

@@ -16,7 +16,7 @@ const CUgraphNode* nodes(const cupola_node* after) {
 }
 CUgraphNode node_of(cupola_node node) { return static_cast<CUgraphNode>(node); }
 
-// Memory that no driver knows is pageable memory of the host.
+// Memory that the driver does not know is pageable host memory.
 CUmemorytype memory_type(std::uint64_t address) {
     unsigned type = 0;
     const CUresult code =
@@ -45,7 +45,7 @@ int add_node(cupola_graph* graph, const cupola_node* after, std::size_t count, c
 int cupola_capture_begin(cupola_stream* stream, int mode) {
     return guard([&] {
         if (mode < CUPOLA_CAPTURE_GLOBAL || mode > CUPOLA_CAPTURE_RELAXED)
-            fail(CUPOLA_ERROR_VALUE, "unknown mode of a capture, " + std::to_string(mode));
+            fail(CUPOLA_ERROR_VALUE, "unknown capture mode " + std::to_string(mode));
         Capture::begin(*unwrap(check_not_null(stream, "stream")),
                        static_cast<CUstreamCaptureMode>(mode));
     });
@@ -67,7 +67,7 @@ int cupola_capture_hold(cupola_stream* stream, void* owner, void (*release)(void
         *held = 1;
         if (!owner) return;
         auto kept = make<Owner>(owner, release);
-        capture->box->hold(Ref<Object>::adopt(kept.detach()));
+        capture->retained->hold(Ref<Object>::adopt(kept.detach()));
     });
 }
 
@@ -126,7 +126,7 @@ int cupola_graph_add_fill(cupola_graph* graph, const cupola_node* after, size_t 
     return add_node(graph, after, count, node, [&](Graph& g, CUgraphNode* out, auto before) {
         if (width != 1 && width != 2 && width != 4)
             fail(CUPOLA_ERROR_VALUE,
-                 "a fill's width is 1, 2 or 4 bytes, not " + std::to_string(width));
+                 "a fill's width must be 1, 2 or 4 bytes, got " + std::to_string(width));
         if (!elements) {
             CUPOLA_CALL(cuGraphAddEmptyNode, out, g.handle, before, count);
             return;
@@ -162,7 +162,7 @@ int cupola_graph_add_child(cupola_graph* graph, const cupola_node* after, size_t
                            const cupola_graph* child, cupola_node* node) {
     return add_node(graph, after, count, node, [&](Graph& g, CUgraphNode* out, auto before) {
         Graph& other = *unwrap(const_cast<cupola_graph*>(check_not_null(child, "child")));
-        if (&other == &g) fail(CUPOLA_ERROR_VALUE, "a graph can't be a part of itself");
+        if (&other == &g) fail(CUPOLA_ERROR_VALUE, "a graph can't be a child of itself");
         CUPOLA_CALL(cuGraphAddChildGraphNode, out, g.handle, before, count, other.handle);
         g.retained.add(other.retained);
     });
@@ -182,7 +182,8 @@ int cupola_graph_add_edge(cupola_graph* graph, cupola_node from, cupola_node to)
         const CUresult code = driver().cuGraphAddDependencies(g.handle, &start, &end, 1);
         if (code == CUDA_ERROR_INVALID_VALUE)
             fail_driver(code, "cuGraphAddDependencies",
-                        "the nodes must be two of this graph, without such an edge or a circle");
+                        "both nodes must belong to this graph, the edge must be new and must not "
+                        "close a cycle");
         check(code, "cuGraphAddDependencies");
     });
 }

@@ -10,7 +10,7 @@ int cupola_module_kernel(cupola_module* module, const char* name, cupola_kernel*
         check_not_null(out, "out");
         auto shared = Ref<Module>::share(unwrap(check_not_null(module, "module")));
         const std::string wanted = check_not_null(name, "name");
-        // By exact name first: drivers that can't list an image's kernels still find them.
+        // Try the exact name first: a driver that can't list an image's kernels still finds them.
         if (CUfunction function = shared->function(wanted))
             *out = wrap(make<Kernel>(shared, wanted, function).detach());
         else
@@ -79,7 +79,7 @@ int cupola_kernel_occupancy(const cupola_kernel* kernel, int block, size_t share
         const auto using_it = k.module->use();
         ContextScope current(k.context);
         k.check_shared(shared);
-        k.allow_shared(shared);  // what a launch would do: else the driver counts no block
+        k.allow_shared(shared);  // as a launch does: without it the driver reports 0 blocks
         CUPOLA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, check_not_null(blocks, "blocks"),
                     k.handle, block, shared);
     });

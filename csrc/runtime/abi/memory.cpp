@@ -123,7 +123,7 @@ int cupola_address_device(uint64_t address, int* device) {
     return guard([&] {
         check_not_null(device, "device");
         int ordinal = -1;
-        ContextScope current(context(current_device()));  // a new thread has none
+        ContextScope current(context(current_device()));  // a new thread has no current context
         CUresult code =
             driver().cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
         if (code != CUDA_ERROR_INVALID_VALUE) check(code, "cuPointerGetAttribute");
@@ -155,7 +155,7 @@ int cupola_pool_reset_high(int device) {
         CUmemoryPool pool = pool_of(device);
         ContextScope current(context(device));
         const RelaxedCapture relaxed;
-        StreamFreeList::flush(context(device));  // else it would count as handed out
+        StreamFreeList::flush(context(device));  // otherwise the pool counts these blocks as in use
         cuuint64_t zero = 0;
         CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero);
         CUPOLA_CALL(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero);

@@ -54,8 +54,8 @@ int cupola_module_global(cupola_module* module, const char* name, uint64_t* addr
         ContextScope current(m.context);
         CUdeviceptr pointer = 0;
         size_t bytes = 0;
-        // NVIDIA's driver takes an empty name, and some that are not variables', for wrong
-        // arguments; every other argument is known to be right here.
+        // For an empty name and some others, NVIDIA's driver answers CUDA_ERROR_INVALID_VALUE. All
+        // other arguments are valid here, so this code also means "not found".
         CUresult code = *check_not_null(name, "name")
                             ? driver().cuModuleGetGlobal(&pointer, &bytes, m.handle, name)
                             : CUDA_ERROR_NOT_FOUND;

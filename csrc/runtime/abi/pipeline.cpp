@@ -7,7 +7,7 @@ using namespace cupola;
 
 namespace {
 
-// One step of a slot; a function that is called may stop it all.
+// Runs one step of a slot. A function of the caller may stop the pipeline in it.
 template <class Body>
 int take_step(cupola_pipeline* pipeline, Body&& body) {
     bool stopped = false;

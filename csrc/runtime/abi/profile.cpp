@@ -71,7 +71,7 @@ int cupola_profile_begin(const char* name) {
 int cupola_profile_end() {
     return guard([&] {
         if (open_spans().empty())
-            fail(CUPOLA_ERROR_VALUE, "this thread has begun no range that could end");
+            fail(CUPOLA_ERROR_VALUE, "this thread has no range to end: begin one first");
         open_spans().pop_back();
     });
 }

@@ -78,7 +78,7 @@ int cupola_stream_query(cupola_stream* stream, int* done) {
     return guard([&] {
         Stream& s = *unwrap(check_not_null(stream, "stream"));
         check_not_null(done, "done");
-        Capture::refuse(s, "asked whether it is done");
+        Capture::refuse(s, "queried");
         ContextScope current(s.context);
         const RelaxedCapture relaxed;
         const std::uint64_t before = s.flight.head();
@@ -127,7 +127,7 @@ int cupola_stream_call(cupola_stream* stream, void (*call)(void*), void* data,
                 callback->disown();
                 fail_driver(code, "cuLaunchHostFunc");
             }
-            std::lock_guard<std::mutex> lock(capture->box->mutex);
+            std::lock_guard<std::mutex> lock(capture->retained->mutex);
             capture->calls.push_back(std::move(callback));
             return;
         }

@@ -1,16 +1,15 @@
-// csrc/runtime/array/array_kernels.cpp - finds the kernels of arrays in the library, and loads
-// them.
+// csrc/runtime/array/array_kernels.cpp - finds and loads the library's own array kernels.
 //
-// Of each kernel there is a text of PTX for itself, and machine code of groups of them. A device
-// that has machine code loads that of a group, which costs no more than that of one kernel; all
-// others read the text of the one kernel that is launched.
+// Each kernel has a PTX text of its own; machine code is stored by group of kernels. Where there is
+// machine code for the device, a whole group is loaded, at the cost of one kernel. Other devices
+// load the PTX of the launched kernel only.
 #include "runtime/array/array_kernels.hpp"
 
 #include <cstring>
 #include <map>
 #include <mutex>
 
-// What package/cupola/build/ptx.py and csrc/recipe.py wrote.
+// The image that package/cupola/build/ptx.py and csrc/recipe.py wrote.
 __asm__(
     ".pushsection .rodata\n"
     ".balign 16\n"
@@ -27,9 +26,9 @@ __attribute__((visibility("hidden"))) extern const char cupola_arrays_begin[];
 namespace cupola {
 namespace {
 
-// The beginning of the image, as the recipe packs it; all places count from there.
+// Offsets count from the beginning of the image, as the recipe packs it.
 struct Piece {
-    std::uint64_t offset, size;  // of a group without machine code, 0 and 0
+    std::uint64_t offset, size;  // both 0 in a group without machine code
 };
 struct Named {
     char name[48];
@@ -61,7 +60,7 @@ bool has_code(const Piece& group, const Context& context) {
     return false;
 }
 
-// What is loaded of one device.
+// The kernels and modules that are loaded on one device.
 class Loaded {
   public:
     Kernel& kernel(Context& context, const std::string& name, std::size_t parameter_bytes) {
@@ -72,17 +71,20 @@ class Loaded {
     }
 
   private:
-    // With all that is known of it: what others find is not changed any more.
+    // The kernel with its parameters: other threads may read it, so it does not change afterwards.
     Ref<Kernel> loaded(Context& context, const std::string& name, std::size_t parameter_bytes) {
         auto kernel = make<Kernel>(module(context, find(name)), name);
-        if (kernel->parameters.empty()) {  // a driver that doesn't tell, and machine code alone
+        if (kernel->parameters
+                .empty()) {  // machine code only, and the driver can't list parameters
             cupola_parameter only{};
             only.size = static_cast<std::uint32_t>(parameter_bytes);
             only.kind = CUPOLA_STRUCT;
             kernel->declare(&only, 1);
         }
         if (kernel->parameters.size() != 1 || kernel->parameter_bytes != parameter_bytes)
-            fail(CUPOLA_ERROR_IMAGE, name + ": the library's image has other parameters");
+            fail(CUPOLA_ERROR_IMAGE, name +
+                                         ": its parameters in the library's image differ from "
+                                         "those expected: the build is inconsistent");
         return kernel;
     }
 
@@ -103,7 +105,7 @@ class Loaded {
 }  // namespace
 
 Kernel& array_kernel(Context& context, const std::string& name, std::size_t parameter_bytes) {
-    // Never destroyed: the driver may be gone before the process is.
+    // Never destroyed: the driver may end before the process does.
     static auto* const devices = new Loaded[64];
     return devices[context.ordinal].kernel(context, name, parameter_bytes);
 }

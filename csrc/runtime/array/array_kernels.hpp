@@ -1,5 +1,4 @@
-// csrc/runtime/array/array_kernels.hpp - the kernels of arrays, each loaded when it is first
-// launched.
+// csrc/runtime/array/array_kernels.hpp - array kernels, each loaded at its first launch.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace cupola {
 
-// The kernel of csrc/kernels/array of that name; held for good. It takes one struct of
+// The kernel of csrc/kernels/array of that name. It is never unloaded. It takes one struct of
 // `parameter_bytes`.
 Kernel& array_kernel(Context& context, const std::string& name, std::size_t parameter_bytes);
 

@@ -1,5 +1,4 @@
-// csrc/runtime/array/dlpack.cpp - tensors of other libraries are checked before they are believed,
-// and cupola's own are described for them.
+// csrc/runtime/array/dlpack.cpp - checks tensors of other libraries and exports cupola's own.
 #include "runtime/array/dlpack.hpp"
 
 #include <memory>
@@ -10,14 +9,14 @@
 namespace cupola {
 namespace {
 
-constexpr int most_axes = 64;  // as many as NumPy has
+constexpr int max_axes = 64;  // NumPy's limit
 
 [[noreturn]] void refuse(const std::string& what) {
     fail(CUPOLA_ERROR_VALUE, "a DLPack tensor " + what);
 }
 
-// Bytes from the first to the last element, and back where strides are negative, fit the address
-// space; else arithmetic on them would not.
+// Checks that the bytes from the first to the last element fit the address space, forward and, with
+// negative strides, backward. Later arithmetic on them can then not overflow.
 void check_extent(const dlpack::Tensor& t) {
     const std::int64_t most = (std::int64_t{1} << 60) / (t.type.bits / 8);
     std::int64_t count = 1, reach = 0;
@@ -29,25 +28,26 @@ void check_extent(const dlpack::Tensor& t) {
     if (empty) return;
     for (int i = 0; i < t.ndim; ++i) {
         if (__builtin_mul_overflow(count, t.shape[i], &count) || count > most)
-            refuse("has more elements than memory has room for");
+            refuse("has more elements than the address space can hold");
         std::int64_t step = 0;
         if (!t.strides) continue;
         if (__builtin_mul_overflow(t.strides[i], t.shape[i] - 1, &step) || step > most ||
             step < -most || __builtin_add_overflow(reach, step < 0 ? -step : step, &reach) ||
             reach > most)
-            refuse("has strides beyond any memory: " + std::to_string(t.strides[i]) +
+            refuse("has strides beyond the address space: " + std::to_string(t.strides[i]) +
                    " elements on axis " + std::to_string(i) +
-                   "; where its library has the CUDA array interface, asarray takes that");
+                   "; if its library offers the CUDA array interface, pass that to cupola.asarray");
     }
 }
 
 void read(const dlpack::Tensor& t, cupola_tensor& out) {
-    if (t.ndim < 0 || t.ndim > most_axes) refuse("has " + std::to_string(t.ndim) + " axes");
+    if (t.ndim < 0 || t.ndim > max_axes) refuse("has " + std::to_string(t.ndim) + " axes");
     if (t.ndim > 0 && !t.shape) refuse("has axes but no shape");
     if (t.type.lanes != 1)
-        refuse("has elements of " + std::to_string(t.type.lanes) + " lanes; 1 is taken");
+        refuse("has elements of " + std::to_string(t.type.lanes) + " lanes; 1 was expected");
     if (t.type.bits == 0 || t.type.bits % 8 != 0)
-        refuse("has elements of " + std::to_string(t.type.bits) + " bits; whole bytes are taken");
+        refuse("has elements of " + std::to_string(t.type.bits) +
+               " bits; a multiple of 8 was expected");
     check_extent(t);
     std::uint64_t address = reinterpret_cast<std::uintptr_t>(t.data);
     if (__builtin_add_overflow(address, t.byte_offset, &address))
@@ -66,7 +66,7 @@ void read(const dlpack::Tensor& t, cupola_tensor& out) {
     if (!out.address && !empty) refuse("has elements but no memory");
 }
 
-// What cupola lends: the structure, its shape and strides, and who is to be told.
+// An exported tensor: the structure, its shape and strides, and the owner to release.
 template <class Managed>
 struct Loan {
     Managed managed{};
@@ -85,7 +85,7 @@ void end(Managed* managed) {
 
 template <class Managed>
 Loan<Managed>& lend(const cupola_tensor& t, void* owner, void (*release)(void*)) {
-    if (t.ndim < 0 || t.ndim > most_axes) refuse("can't have " + std::to_string(t.ndim) + " axes");
+    if (t.ndim < 0 || t.ndim > max_axes) refuse("can't have " + std::to_string(t.ndim) + " axes");
     auto loan = std::make_unique<Loan<Managed>>();
     const auto count = static_cast<std::size_t>(t.ndim);
     if (count) loan->shape.assign(check_not_null(t.shape, "shape"), t.shape + count);
@@ -118,10 +118,10 @@ cupola_tensor dlpack::read_tensor(const void* managed, bool versioned) {
         return out;
     }
     const auto& it = *static_cast<const ManagedVersioned*>(managed);
-    // Another major version changes the layout of all but version and deleter.
+    // Another major version changes the layout of all fields except version and deleter.
     if (it.version.major != major_version)
         refuse("is of version " + std::to_string(it.version.major) + "." +
-               std::to_string(it.version.minor) + "; 0.x and 1.x are taken");
+               std::to_string(it.version.minor) + "; 0.x or 1.x was expected");
     read(it.tensor, out);
     out.read_only = (it.flags & dlpack::read_only) != 0;
     out.copied = (it.flags & dlpack::copied) != 0;
@@ -132,7 +132,8 @@ void* dlpack::make_tensor(const cupola_tensor& tensor, bool versioned, void* own
                           void (*release)(void*)) {
     if (!versioned) {
         if (tensor.read_only)
-            refuse("of version 0 can't say that it is read-only: ask for max_version=(1, 0)");
+            refuse(
+                "of version 0 can't be marked read-only: call __dlpack__ with max_version=(1, 0)");
         return &lend<Managed>(tensor, owner, release).managed;
     }
     auto& made = lend<ManagedVersioned>(tensor, owner, release).managed;

@@ -1,5 +1,4 @@
-// csrc/runtime/array/dlpack.hpp - the structures of DLPack 0.x and 1.x, as its specification lays
-// them out.
+// csrc/runtime/array/dlpack.hpp - the structures of DLPack 0.x and 1.x.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +49,7 @@ constexpr std::uint64_t read_only = 1, copied = 2;
 
 // Checks a DLManagedTensor, or a DLManagedTensorVersioned; the result refers to it.
 cupola_tensor read_tensor(const void* managed, bool versioned);
-// Makes one, which calls `release(owner)` when its consumer deletes it.
+// Makes a managed tensor that calls `release(owner)` when its consumer deletes it.
 void* make_tensor(const cupola_tensor& tensor, bool versioned, void* owner, void (*release)(void*));
 // Calls the tensor's own deleter.
 void delete_tensor(void* managed, bool versioned);

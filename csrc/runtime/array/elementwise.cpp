@@ -1,9 +1,8 @@
-// csrc/runtime/array/elementwise.cpp - operations on the elements of arrays: which kernel, and its
-// launch.
+// csrc/runtime/array/elementwise.cpp - chooses and launches the kernels of elementwise operations.
 //
-// What lies in order and is of the type that is asked for goes to a flat kernel, 16 bytes at a
-// time; all else is reduced to as few axes as it can be done with: for a strided kernel, where
-// everything is of that type, else for a mixed one.
+// Contiguous operands of the computed type go to a flat kernel, which moves 16 bytes at a time.
+// Other operands are merged into as few axes as possible. They go to a strided kernel where all
+// have the computed type, else to a mixed kernel.
 #include "runtime/array/elementwise.hpp"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ using arrays::Flat;
 using arrays::Mixed;
 using arrays::Strided;
 
-// The bits of the type that is computed in. A float16 is rounded to, as NumPy has it.
+// The scalar's bits in the computed type. The value is rounded to float16 first, as in NumPy.
 void put_scalar(unsigned long long (&bits)[2], int element, const cupola_scalar& scalar) {
     const auto single = [](double value) {
         const auto narrow = static_cast<float>(value);
@@ -51,7 +50,8 @@ arrays::Operand operand_at(unsigned long long address, int element) {
     return {address, {}, element, element_sizes[element]};
 }
 
-// Blocks for all elements, of which a thread has some. There are too few bytes for too many blocks.
+// Blocks for all elements; a thread handles `a_thread` of them. Memory is too small for the count
+// to overflow.
 cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
     const std::uint64_t a_block = std::uint64_t{arrays::threads} * a_thread;
     return {{static_cast<std::uint32_t>((count + a_block - 1) / a_block), 1, 1},
@@ -59,10 +59,10 @@ cupola_dimensions cover(std::uint64_t count, unsigned a_thread) {
             0};
 }
 
-bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool at_once) {
+bool launch_flat(int operation, int element, Flat& arguments, Stream& stream, bool no_wait) {
     Kernel* const kernel =
-        shared_kernel(stream.context, Form::flat, class_of(operation), element, at_once);
-    if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
+        shared_kernel(stream.context, Form::flat, class_of(operation), element, no_wait);
+    if (no_wait && (!kernel || launch_may_wait(*kernel, stream))) return false;
     arguments.operation = operation % per_class;
     const auto size = static_cast<unsigned>(element_sizes[element]);
     const bool single =
@@ -88,7 +88,7 @@ unsigned function_at_once(int computed) {
     return arrays::function_at_once(static_cast<unsigned>(element_sizes[computed]), is_complex);
 }
 
-// `axes` are few and short enough.
+// The caller has checked that the axes fit the kernel.
 void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& arguments,
                   Stream& stream) {
     arguments.axes = static_cast<int>(axes.list.size());
@@ -108,7 +108,7 @@ void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& argum
         return fits(axis.out) && fits(axis.x) && fits(axis.y);
     };
     arguments.is_line = axes.list.size() == 1 && is_short(axes.list[0]);
-    if (axes.list.empty()) {  // one element: no axes are another form to functions
+    if (axes.list.empty()) {  // one element: functions expect one axis
         arguments.axes = 1;
         arguments.lengths[0] = divisor(1);
     }
@@ -131,7 +131,8 @@ void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& argum
     kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
 }
 
-// Of one type and few axes, which are short enough: the kernel for just that. False: they are not.
+// Launches the strided kernel. False where types differ, or the axes are too many or too long for
+// it.
 bool launch_strided(int operation, int element, const LoopNest& axes, const Mixed& like,
                     Stream& stream) {
     const auto own = [element](int other) { return other == element || other == elements::none; };
@@ -167,7 +168,7 @@ bool launch_strided(int operation, int element, const LoopNest& axes, const Mixe
     return true;
 }
 
-// The kernels take so many axes and elements; of more the outermost axis is walked or halved here.
+// The kernels are limited in axes and elements: here the outermost axis is looped over or halved.
 void launch_any(int operation, int element, LoopNest axes, Mixed& arguments, Stream& stream) {
     constexpr std::uint64_t most = std::uint64_t{1} << 31;
     if (axes.list.size() <= arrays::most_axes && axes.count() < most) {
@@ -204,7 +205,7 @@ void launch_any(int operation, int element, LoopNest axes, Mixed& arguments, Str
     launch_any(operation, element, axes, arguments, stream);
 }
 
-// All elements in a row, and of the type that the operation is done in.
+// Whether all operands are contiguous and of the computed type.
 bool is_flat(const LoopNest& axes, int operation, int element, const cupola_operand& out,
              const cupola_operand& x, const cupola_operand& y) {
     if (axes.list.size() > 1 || out.element != result_of(operation, element)) return false;
@@ -219,17 +220,17 @@ bool is_flat(const LoopNest& axes, int operation, int element, const cupola_oper
     return in_order(out, axis.out) && in_order(x, axis.x) && in_order(y, axis.y);
 }
 
-// Functions have one kernel for both forms; `element` is stored as it is computed in.
+// Functions have one kernel for the flat and mixed forms. `element` is stored and computed type.
 bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& stream,
-                          bool at_once) {
-    Kernel* const kernel = function_kernel(stream.context, operation, element, at_once);
-    if (at_once && (!kernel || launch_may_wait(*kernel, stream))) return false;
+                          bool no_wait) {
+    Kernel* const kernel = function_kernel(stream.context, operation, element, no_wait);
+    if (no_wait && (!kernel || launch_may_wait(*kernel, stream))) return false;
     const unsigned a_thread = function_at_once(element);
     kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
     return true;
 }
 
-// Whether elements in order lie where the flat kernels can load and store packs.
+// Whether contiguous elements are aligned for the flat kernels' vector loads and stores.
 bool is_aligned(int operation, int element, std::uint64_t out, std::uint64_t x, std::uint64_t y) {
     if (class_of(operation) == function) return element != elements::f16 && (out | x | y) % 16 == 0;
     const auto size = static_cast<unsigned>(element_sizes[element]);
@@ -237,13 +238,13 @@ bool is_aligned(int operation, int element, std::uint64_t out, std::uint64_t x, 
     return (x | y) % 16 == 0 && out % (arrays::flat_pack(size) * result) == 0;
 }
 
-// Functions load their own type alone, and float16 where that is float32.
+// Functions load only their own type, and float16 where that type is float32.
 void require_operand(int operation, int element, const cupola_operand& operand, const char* name) {
     if (class_of(operation) == function && operand.element != elements::none &&
         operand.element != element)
         fail(CUPOLA_ERROR_TYPE, std::string(name) + " is of " + element_names[operand.element] +
-                                    ", the function is done in " + element_names[element] +
-                                    ": cast it before");
+                                    ", but the function computes in " + element_names[element] +
+                                    ": cast it with astype() first");
 }
 
 void require_element(const cupola_operand& operand, const char* name) {
@@ -298,7 +299,7 @@ void require_operands(int operation, int element, const cupola_operand& out,
 
 bool elementwise_flat(int operation, int element, std::uint64_t out, std::uint64_t x,
                       std::uint64_t y, const cupola_scalar* scalar, std::size_t count,
-                      Stream& stream, bool at_once) {
+                      Stream& stream, bool no_wait) {
     const bool aligned = is_aligned(operation, element, out, x, y);
     if (aligned && class_of(operation) != function) {
         Flat arguments{out,
@@ -311,7 +312,7 @@ bool elementwise_flat(int operation, int element, std::uint64_t out, std::uint64
                        : !y ? arrays::second_scalar
                             : arrays::both_arrays};
         if (scalar) put_scalar(arguments.scalar, element, *scalar);
-        return launch_flat(operation, element, arguments, stream, at_once);
+        return launch_flat(operation, element, arguments, stream, no_wait);
     }
     if (aligned) {
         Mixed arguments{};
@@ -320,9 +321,9 @@ bool elementwise_flat(int operation, int element, std::uint64_t out, std::uint64
         arguments.out = operand_at(out, result_of(operation, element));
         arguments.x = operand_at(x, x ? element : elements::none);
         arguments.y = operand_at(y, y ? element : elements::none);
-        return launch_flat_function(operation, element, arguments, stream, at_once);
+        return launch_flat_function(operation, element, arguments, stream, no_wait);
     }
-    if (at_once) return false;
+    if (no_wait) return false;
     const auto shape = static_cast<std::int64_t>(count);
     const int result = result_of(operation, element);
     const std::int64_t step = element_sizes[element], out_step = element_sizes[result];

@@ -51,13 +51,13 @@ const Row* row_of(int operation) {
     return nullptr;
 }
 
-// A kernel of one device: found once, held for good.
+// A kernel of one device. It is found once and never unloaded.
 using Slot = std::atomic<Kernel*>;
 
 template <class Name>
-Kernel* kept(Slot& slot, Context& context, std::size_t parameter_bytes, bool at_once, Name name) {
+Kernel* kept(Slot& slot, Context& context, std::size_t parameter_bytes, bool no_wait, Name name) {
     Kernel* kernel = slot.load(std::memory_order_acquire);
-    if (kernel || at_once) return kernel;
+    if (kernel || no_wait) return kernel;
     kernel = &array_kernel(context, name(), parameter_bytes);
     slot.store(kernel, std::memory_order_release);
     return kernel;
@@ -77,7 +77,7 @@ void require_kernel(int operation, int element) {
     const Row* row = row_of(operation);
     fail(CUPOLA_ERROR_TYPE,
          (row ? std::string(row->name) : "operation " + std::to_string(operation)) +
-             " is not done in elements of type " +
+             " is not supported for elements of type " +
              (element > 0 && element < elements::count ? element_names[element]
                                                        : std::to_string(element)));
 }
@@ -89,22 +89,22 @@ int result_of(int operation, int element) {
     return element;
 }
 
-Kernel* shared_kernel(Context& context, Form form, Class which, int element, bool at_once) {
+Kernel* shared_kernel(Context& context, Form form, Class which, int element, bool no_wait) {
     static constexpr const char* forms[] = {"", "strided_", "mixed_"};
     static constexpr std::size_t bytes[] = {sizeof(arrays::Flat), sizeof(arrays::Strided),
                                             sizeof(arrays::Mixed)};
     static auto* const slots = new Slot[64][3][function][elements::count]();
     const auto place = static_cast<std::size_t>(form);
-    return kept(slots[context.ordinal][place][which][element], context, bytes[place], at_once, [&] {
+    return kept(slots[context.ordinal][place][which][element], context, bytes[place], no_wait, [&] {
         return std::string(forms[place]) + (which == arithmetic ? "arithmetic_" : "predicate_") +
                element_names[element];
     });
 }
 
-Kernel* function_kernel(Context& context, int operation, int element, bool at_once) {
+Kernel* function_kernel(Context& context, int operation, int element, bool no_wait) {
     static auto* const slots = new Slot[64][operations::function::count][elements::count]();
     return kept(slots[context.ordinal][operation % per_class][element], context,
-                sizeof(arrays::Mixed), at_once, [&] {
+                sizeof(arrays::Mixed), no_wait, [&] {
                     return row_of(operation)->name + ("_" + std::string(element_names[element]));
                 });
 }

@@ -1,4 +1,4 @@
-// csrc/runtime/array/reduce.cpp - arrays reduced along axes: what is asked for, checked.
+// csrc/runtime/array/reduce.cpp - checks the request to reduce an array along axes.
 #include "runtime/array/reduce.hpp"
 
 #include "runtime/array/reduction_plan.hpp"
@@ -22,23 +22,24 @@ void set_operation(ReductionSpec& problem, int reduction) {
         case CUPOLA_SUM:
         case CUPOLA_MEAN:
         case CUPOLA_DOT:
-            problem.joint = reductions::add;
+            problem.reduce_op = reductions::add;
             return;
         case CUPOLA_PRODUCT:
-            problem.joint = reductions::multiply;
+            problem.reduce_op = reductions::multiply;
             return;
         case CUPOLA_ANY:
         case CUPOLA_ALL:
-            problem.joint = reduction == CUPOLA_ANY ? reductions::maximum : reductions::minimum;
+            problem.reduce_op = reduction == CUPOLA_ANY ? reductions::maximum : reductions::minimum;
             problem.truth = true;
             return;
         case CUPOLA_MINIMUM:
         case CUPOLA_MAXIMUM:
-            problem.joint = reduction == CUPOLA_MINIMUM ? reductions::minimum : reductions::maximum;
+            problem.reduce_op =
+                reduction == CUPOLA_MINIMUM ? reductions::minimum : reductions::maximum;
             return;
         case CUPOLA_INDEX_OF_MINIMUM:
         case CUPOLA_INDEX_OF_MAXIMUM:
-            problem.joint =
+            problem.reduce_op =
                 reduction == CUPOLA_INDEX_OF_MINIMUM ? reductions::minimum : reductions::maximum;
             problem.index = true;
             return;
@@ -47,7 +48,7 @@ void set_operation(ReductionSpec& problem, int reduction) {
     }
 }
 
-// False: there are no results.
+// False where there are no results.
 bool set_axes(ReductionSpec& problem, const cupola_operand& out, const cupola_operand& x,
               const cupola_operand* y, const std::int64_t* shape, int ndim, std::uint64_t axes) {
     bool any = true;
@@ -61,7 +62,8 @@ bool set_axes(ReductionSpec& problem, const cupola_operand& out, const cupola_op
         Axis axis{static_cast<std::uint64_t>(shape[i]), x.strides[i], 0, 0};
         if (reduced && y) axis.y = y->strides[i];
         if (!reduced) axis.out = out.strides[i];
-        if (!reduced && axis.out == 0) fail(CUPOLA_ERROR_VALUE, "the results lie over each other");
+        if (!reduced && axis.out == 0)
+            fail(CUPOLA_ERROR_VALUE, "the results overlap: out has a stride of 0");
         for (std::int64_t step : {axis.x, axis.y, axis.out}) require_reach(step, axis.length);
         (reduced ? problem.reduced : problem.kept).push_back(axis);
     }
@@ -72,18 +74,20 @@ bool set_axes(ReductionSpec& problem, const cupola_operand& out, const cupola_op
 
 bool reduce(int reduction, int element, const cupola_operand& out, const cupola_operand& x,
             const cupola_operand* y, const std::int64_t* shape, int ndim, std::uint64_t axes,
-            Stream& stream, bool at_once) {
+            Stream& stream, bool no_wait) {
     ReductionSpec problem;
     set_operation(problem, reduction);
-    if (ndim < 0 || ndim > 64) fail(CUPOLA_ERROR_VALUE, "an array has up to 64 axes");
+    if (ndim < 0 || ndim > 64) fail(CUPOLA_ERROR_VALUE, "an array has at most 64 axes");
     if ((reduction == CUPOLA_DOT) != (y != nullptr))
-        fail(CUPOLA_ERROR_VALUE, "y is the second factor of dot products, and theirs alone");
+        fail(CUPOLA_ERROR_VALUE,
+             "y is the second factor of a dot product: pass it there, and null for other "
+             "reductions");
     require_element(element, "the reduction");
     require_element(out.element, "out");
     require_element(x.element, "x");
     if (y) require_element(y->element, "y");
     if (problem.index && out.element != elements::i64)
-        fail(CUPOLA_ERROR_TYPE, "indices are put into int64");
+        fail(CUPOLA_ERROR_TYPE, "indices need an output of int64");
     if (!set_axes(problem, out, x, y, shape, ndim, axes)) return true;
     problem.element = element;
     problem.x_element = x.element;
@@ -95,7 +99,7 @@ bool reduce(int reduction, int element, const cupola_operand& out, const cupola_
         problem.y = y->address;
     }
     if (reduction == CUPOLA_MEAN) problem.mean = problem.length();
-    reducing::Plan plan(stream, at_once);
+    reducing::Plan plan(stream, no_wait);
     try {
         plan.add(std::move(problem));
     } catch (const reducing::WouldWait&) {

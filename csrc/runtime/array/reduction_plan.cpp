@@ -1,8 +1,8 @@
-// csrc/runtime/array/reduction_plan.cpp - which kernels reduce an array, in which pieces.
+// csrc/runtime/array/reduction_plan.cpp - chooses the kernels and pieces that reduce an array.
 //
-// Rows, whose elements follow each other, and columns, whose neighbours belong to other results,
-// have kernels for each stored type; all else is strided. Sizes of pieces follow from the shape
-// alone, never from the device, so that sums have the same bits everywhere.
+// Rows (contiguous elements of one result) and columns (neighbours belong to different results)
+// have kernels for each stored type; the strided kernels do the rest. Piece sizes depend on the
+// shape only, never on the device, so that sums have the same bits everywhere.
 #include "runtime/array/reduction_plan.hpp"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ using arrays::reducers;
 
 bool is_integer(int element) { return element <= elements::u64; }
 
-// What elements are accumulated in.
+// The type that elements are accumulated in.
 int accumulator(int element) {
     if (element >= elements::i8 && element <= elements::i64) return elements::i64;
     if (element <= elements::u64) return elements::u64;
     return element == elements::f16 ? int{elements::f32} : element;
 }
 
-// By whose kernel a type's elements are joined: truth values lie as bytes.
+// The type whose kernel reduces such elements: truth values are stored as bytes.
 int kernel_element(int element) { return element == elements::b8 ? int{elements::u8} : element; }
 
 int log_ceil(std::uint64_t n) {
@@ -38,15 +38,15 @@ int log_ceil(std::uint64_t n) {
 
 std::uint64_t times_over(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0); }
 
-// The order of equals stays.
+// A stable sort.
 void sort_by_stride(std::vector<Axis>& axes) {
     const auto outer = [](const Axis& a, const Axis& b) { return std::abs(a.x) > std::abs(b.x); };
     for (auto axis = axes.begin(); axis != axes.end(); ++axis)
         std::rotate(std::upper_bound(axes.begin(), axis, *axis, outer), axis, axis + 1);
 }
 
-// As few axes as it can be done with. The order of reduced ones is free unless it is told by an
-// index; so is their direction.
+// Reduces to as few axes as possible. Order and direction of reduced axes are free, except for
+// index reductions.
 void simplify(ReductionSpec& p) {
     if (!p.index) {
         for (Axis& axis : p.reduced) {
@@ -66,11 +66,11 @@ void simplify(ReductionSpec& p) {
     merge_axes(p.reduced, &Axis::x, &Axis::y, &Axis::out);
 }
 
-// Whether the kernels of x's own type accumulate as the type that it is done in wants it.
+// Whether the kernels of x's stored type accumulate as the computed type requires.
 bool is_fast(const ReductionSpec& p) {
     const int x = p.x_element;
     if (p.index) return false;
-    if (p.joint >= reductions::minimum) return p.truth || x == p.element;
+    if (p.reduce_op >= reductions::minimum) return p.truth || x == p.element;
     if (is_integer(x) && is_integer(p.element)) return true;
     // Sums of narrow integers are exact in 64 bits.
     if (p.mean && is_integer(x) && element_sizes[x] <= 4 && p.element <= elements::f64)
@@ -78,7 +78,7 @@ bool is_fast(const ReductionSpec& p) {
     return accumulator(x) == accumulator(p.element);
 }
 
-// Whether a kernel of that type can store what is asked for: see store_result() of reduce.cuh.
+// Whether a kernel of that type can store the requested result: see store_result() of reduce.cuh.
 bool can_store(int kernel, const Reduced& r) {
     if (kernel == accumulator(kernel)) return true;
     if (r.divide && is_integer(kernel)) return r.out_element == elements::f64;
@@ -86,8 +86,8 @@ bool can_store(int kernel, const Reduced& r) {
            r.out_element == elements::b8;
 }
 
-// Held for good, one a device, form and type.
-Kernel& find_kernel(Context& context, Form form, int element, bool at_once) {
+// One kernel for each device, form and type; never unloaded.
+Kernel& find_kernel(Context& context, Form form, int element, bool no_wait) {
     struct Slots {
         std::atomic<Kernel*> kernels[forms][elements::count];
     };
@@ -95,7 +95,7 @@ Kernel& find_kernel(Context& context, Form form, int element, bool at_once) {
     static auto* const found = new Slots[64]();
     auto& slot = found[context.ordinal].kernels[form][element];
     if (Kernel* kernel = slot.load(std::memory_order_acquire)) return *kernel;
-    if (at_once) throw WouldWait{};  // for its code
+    if (no_wait) throw WouldWait{};  // until its code is loaded
     Kernel& kernel = array_kernel(
         context, std::string("reduce_") + names_of_forms[form] + "_" + element_names[element],
         sizeof(Reduced));
@@ -103,18 +103,18 @@ Kernel& find_kernel(Context& context, Form form, int element, bool at_once) {
     return kernel;
 }
 
-// How many threads reduce one segment, as a power of two: a part of a warp, a warp or a block.
+// Log2 of the threads that reduce one segment: a part of a warp, a warp or a block.
 int log_threads(std::uint64_t steps) { return steps > 128 ? 8 : std::min(log_ceil(steps), 5); }
 
 constexpr std::uint64_t most_segments = 16384;
 
-// Into pieces of `piece` elements, or of more where they would be too many to finish in one go.
+// Cuts into pieces of `piece` elements, or larger ones where one launch could not finish so many.
 void cut(Reduced& r, std::uint64_t longest_whole, std::uint64_t piece) {
     r.segments = 1;
     r.segment_length = static_cast<unsigned>(r.length);
     if (r.length <= longest_whole) return;
     while (times_over(r.length, piece) > most_segments) piece *= 2;
-    if (piece >> 31) fail(CUPOLA_ERROR_VALUE, "an array of so many elements can't be reduced");
+    if (piece >> 31) fail(CUPOLA_ERROR_VALUE, "the array has too many elements to reduce");
     r.segment_length = static_cast<unsigned>(piece);
     r.segments = static_cast<unsigned>(times_over(r.length, piece));
 }
@@ -126,15 +126,15 @@ std::uint64_t blocks_of(const Reduced& r) {
 // Whether the kernels can't count the elements of several axes.
 bool is_beyond(const ReductionSpec& p) { return p.reduced.size() > 1 && p.length() >> 32; }
 
-// Of what has no other form to be brought into.
+// For reductions that cannot be split.
 void require_few(const ReductionSpec& p, const char* what) {
     if (p.reduced.size() > arrays::reduced_axes || is_beyond(p))
         fail(CUPOLA_ERROR_VALUE, std::string(what) +
-                                     " over so many axes or elements wants "
-                                     "elements that follow each other");
+                                     " over so many axes or elements needs "
+                                     "contiguous elements: copy the array first");
 }
 
-// Whether units may be more than a launch has blocks. Columns are cut finest.
+// Whether the units may exceed the blocks of a launch. Columns have the most units.
 bool is_too_much(const ReductionSpec& p) {
     return p.results() * std::min(most_segments, p.length() / 32 + 1) > 0x7fffffff;
 }
@@ -154,17 +154,17 @@ std::uint64_t ReductionSpec::length() const {
 }
 
 std::uint64_t Plan::scratch(std::uint64_t count, std::size_t size) {
-    constexpr std::uint64_t most_at_once = 64 << 20;  // bytes; of more the pool may have too few
-    if (at_once_ && (!stream_.context.pool || stream_.handle == CU_STREAM_PER_THREAD ||
-                     count * size > most_at_once || queue_may_wait(stream_)))
-        throw WouldWait{};  // for memory, or later for it to be freed
+    constexpr std::uint64_t max_no_wait_bytes = 64 << 20;  // the pool may have to wait for more
+    if (no_wait_ && (!stream_.context.pool || stream_.handle == CU_STREAM_PER_THREAD ||
+                     count * size > max_no_wait_bytes || queue_may_wait(stream_)))
+        throw WouldWait{};  // to allocate, or later to free
     scratch_.push_back(make<DeviceMemory>(stream_.context, count * size, stream_));
     return scratch_.back()->address;
 }
 
 void Plan::push(Form form, int element, const Reduced& arguments, std::uint64_t blocks) {
-    Kernel& kernel = find_kernel(stream_.context, form, element, at_once_);
-    if (at_once_ && launch_may_wait(kernel, stream_)) throw WouldWait{};
+    Kernel& kernel = find_kernel(stream_.context, form, element, no_wait_);
+    if (no_wait_ && launch_may_wait(kernel, stream_)) throw WouldWait{};
     steps_.push_back({&kernel, arguments, static_cast<std::uint32_t>(blocks)});
 }
 
@@ -174,7 +174,7 @@ void Plan::launch() {
                             stream_);
 }
 
-// All but what the form decides.
+// All arguments except those that depend on the form.
 Reduced Plan::arguments_of(const ReductionSpec& p) const {
     Reduced r{};
     r.x = p.x;
@@ -182,7 +182,7 @@ Reduced Plan::arguments_of(const ReductionSpec& p) const {
     r.out = p.out;
     r.length = p.length();
     r.divide = p.mean;
-    r.joint = p.joint;
+    r.joint = p.reduce_op;
     r.truth = p.truth || p.x_element == elements::b8;
     r.x_element = p.x_element;
     r.y_element = p.y_element;
@@ -204,7 +204,7 @@ Reduced Plan::arguments_of(const ReductionSpec& p) const {
     return r;
 }
 
-// The partial results of rows and strided forms, which follow each other for each result.
+// Reduces the partial results of row and strided kernels, which are contiguous for each result.
 void Plan::add_finish(const ReductionSpec& p, const Reduced& partial, int accumulated) {
     ReductionSpec rest = p;
     const auto size = static_cast<std::int64_t>(element_sizes[accumulated]);
@@ -225,7 +225,7 @@ void Plan::add_finish(const ReductionSpec& p, const Reduced& partial, int accumu
 void Plan::add_rows(const ReductionSpec& p, bool product) {
     constexpr std::uint64_t whole = 128 << 10, piece = 64 << 10;  // bytes
     Reduced r = arguments_of(p);
-    // Of products integers need no sign.
+    // Products of integers have the same bits with and without a sign.
     int kernel = kernel_element(p.x_element);
     if (product && kernel <= elements::i64) kernel += elements::u8 - elements::i8;
     const std::uint64_t size = element_sizes[kernel];
@@ -284,8 +284,8 @@ void Plan::add_columns(const ReductionSpec& p) {
     add(std::move(rest));
 }
 
-// Groups of threads for each result, or, where results lie closer than what each is made of, a
-// thread.
+// A group of threads for each result. One thread where results are closer together than the
+// elements of one result.
 int log_threads_anywhere(const ReductionSpec& p) {
     const std::uint64_t length = p.length();
     const bool close = !p.kept.empty() && !p.reduced.empty() && p.results() >= 4096 &&
@@ -325,7 +325,7 @@ void Plan::add_index(const ReductionSpec& p) {
     if (r.segments > 1) add_finish(p, r, kernel);
 }
 
-// First along one of the axes, into memory of its own, then along the others.
+// Reduces along one axis into scratch memory, then along the others.
 void Plan::add_one_axis(const ReductionSpec& p, std::size_t which) {
     ReductionSpec first = p, rest = p;
     const Axis axis = p.reduced[which];
@@ -357,8 +357,8 @@ void Plan::add_one_axis(const ReductionSpec& p, std::size_t which) {
 
 void Plan::add(ReductionSpec p) {
     simplify(p);
-    if (p.kept.size() > arrays::reduced_axes) {  // the outermost is walked here
-        if (at_once_) throw WouldWait{};         // for room for all of them
+    if (p.kept.size() > arrays::reduced_axes) {  // loop over the outermost here
+        if (no_wait_) throw WouldWait{};         // the queue may lack room for all launches
         const Axis outer = p.kept.front();
         p.kept.erase(p.kept.begin());
         for (std::uint64_t i = 0; i < outer.length; ++i) {

@@ -1,4 +1,4 @@
-// csrc/runtime/array/reduction_plan.hpp - which kernels reduce an array, in which pieces.
+// csrc/runtime/array/reduction_plan.hpp - the kernels and pieces that reduce an array.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct Axis {
     std::int64_t x, y, out;  // bytes from one element to the next
 };
 
-// What is to be reduced, with the outermost axes first.
+// One reduction; axes are listed outermost first.
 struct ReductionSpec {
-    int joint = 0;           // of reductions::Joint
-    bool truth = false;      // whether elements are true
-    bool index = false;      // where, not what
-    std::uint64_t mean = 0;  // of how many; 0: no mean
-    int element = 0;         // the type it is done in
+    int reduce_op = 0;       // of reductions::Joint
+    bool truth = false;      // reduces the elements' truth values
+    bool index = false;      // the result is an index
+    std::uint64_t mean = 0;  // elements to average over; 0: no mean
+    int element = 0;         // the computed type
     int x_element = 0, y_element = 0, out_element = 0;
     std::uint64_t x = 0, y = 0, out = 0;
     std::vector<Axis> kept, reduced;
@@ -32,16 +32,16 @@ struct ReductionSpec {
     std::uint64_t length() const;
 };
 
-// Something would have to be waited for, and must not be.
+// Thrown where a call that must not wait would have to.
 struct WouldWait {};
 
-// By what a kernel is named, before its type.
+// The forms of kernels, in the order of their names.
 enum Form { rows, columns, dot, strided, index, forms };
 
-// Everything that one reduction launches, made before any of it is launched.
+// All launches of one reduction, prepared before the first of them.
 class Plan {
   public:
-    Plan(Stream& stream, bool at_once) : stream_(stream), at_once_(at_once) {}
+    Plan(Stream& stream, bool no_wait) : stream_(stream), no_wait_(no_wait) {}
     void add(ReductionSpec problem);
     void launch();
 
@@ -63,9 +63,9 @@ class Plan {
     std::uint64_t scratch(std::uint64_t count, std::size_t size);
 
     Stream& stream_;
-    bool at_once_;
+    bool no_wait_;
     std::vector<Step> steps_;
-    std::vector<Ref<DeviceMemory>> scratch_;  // freed behind the launches
+    std::vector<Ref<DeviceMemory>> scratch_;  // freed in stream order after the launches
 };
 
 }  // namespace cupola::reducing

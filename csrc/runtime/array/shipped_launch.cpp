@@ -1,5 +1,5 @@
-// csrc/runtime/array/shipped_launch.cpp - checks the arguments of the shipped kernels and launches
-// them with grids that fill the device.
+// csrc/runtime/array/shipped_launch.cpp - checks arguments of the shipped kernels and launches
+// them.
 #include "runtime/array/shipped_launch.hpp"
 
 #include <cstring>
@@ -14,7 +14,7 @@ constexpr unsigned block_threads =
     256;  // a block: full occupancy on every architecture shipped for
 constexpr std::uint64_t enough = 1 << 18;  // threads, to fill the largest devices
 
-// The kernels take any launch, so a grid that cannot cover all elements is no error.
+// The kernels loop over their elements, so any grid is correct.
 cupola_dimensions cover(const Context& context, std::uint64_t elements,
                         unsigned block = block_threads) {
     const std::uint64_t blocks = (elements + block - 1) / block;
@@ -29,8 +29,8 @@ void put(const Kernel& kernel, char* buffer, std::size_t index, T value, Rest...
     const Parameter& p = kernel.parameters.at(index);
     if (p.size != sizeof value)
         fail(CUPOLA_ERROR_IMAGE, kernel.name +
-                                     ": the shipped image's parameters are not those "
-                                     "which its launcher was written for");
+                                     ": its parameters in the shipped image differ from those "
+                                     "that its launcher expects: the build is inconsistent");
     std::memcpy(buffer + p.offset, &value, sizeof value);
     put(kernel, buffer, index + 1, rest...);
 }
@@ -56,10 +56,11 @@ void mandelbrot(std::uint64_t lattice, std::uint64_t graph, int iterations, floa
     if (iterations < 0)
         fail(CUPOLA_ERROR_VALUE,
              "mandelbrot: iterations is negative: " + std::to_string(iterations));
-    if (!(bound >= 0)) fail(CUPOLA_ERROR_VALUE, "mandelbrot: the bound is not a number from 0 on");
+    if (!(bound >= 0))
+        fail(CUPOLA_ERROR_VALUE, "mandelbrot: the bound must be a number, 0 or larger");
     if (n == 0) return;
-    // Work that differs from piece to piece spreads best when it is in small parts: a thread has 4
-    // points, or 8 where that leaves threads enough for the largest devices.
+    // Points differ in cost, so small parts balance best. A thread has 4 points, or 8 where enough
+    // threads remain for the largest devices.
     const std::uint64_t across = (std::uint64_t(n) + 31) / 32, down = (std::uint64_t(n) + 3) / 4;
     const std::uint64_t rows = across * down * 32 / 2 < enough ? 1 : 2;
     launch("mandelbrot_ker", cover(stream.context, across * ((down + rows - 1) / rows) * 32, 128),
@@ -97,7 +98,7 @@ void convolve(const Convolution& c, std::uint64_t results, Stream& stream) {
                c.height, c.width, c.channels, c.filter_height, c.filter_width, c.border);
         return;
     }
-    // Long strips load less, but there must be enough of them.
+    // Longer strips load less, but enough of them must remain to fill the device.
     const std::uint64_t across =
         c.channels == 1 ? (std::uint64_t(c.width) + 3) / 4 : std::uint64_t(c.width) * c.channels;
     const std::uint64_t wanted = across * c.height / enough;

@@ -1,5 +1,4 @@
-// csrc/runtime/array/shipped_launch.hpp - launches of the kernels that come with the library, on
-// device addresses.
+// csrc/runtime/array/shipped_launch.hpp - launches shipped kernels on device addresses.
 #pragma once
 
 #include "cupola/shipped.h"
@@ -16,7 +15,7 @@ struct Convolution {
     std::uint64_t image, filter, out;
     int height, width, channels, filter_height, filter_width, border;
 };
-// How many elements the image has; throws where the sizes are wrong.
+// The number of elements of the image; throws where a size is invalid.
 std::uint64_t convolution_elements(int height, int width, int channels, int filter_height,
                                    int filter_width, int border);
 void convolve(const Convolution& c, std::uint64_t elements, Stream& stream);

@@ -16,14 +16,14 @@ struct Error {
     std::string log{};   // of the driver's JIT compiler
 };
 
-// The exception in flight as a value; any that is not of the standard library goes on.
+// The exception in flight as a value. Exceptions of other libraries are rethrown.
 Error current_error();
 
-// Keeps the exception in flight for cupola_last_error() of this thread; its status.
+// Stores the exception in flight for cupola_last_error() of this thread; returns its status.
 int keep_current_exception() noexcept;
 Error& last_error() noexcept;  // of this thread
 
-// What every function of cupola.h runs in: no exception leaves it.
+// Every C function runs its body in this: no exception leaves it.
 template <class F>
 int guard(F&& body) noexcept {
     try {
@@ -37,7 +37,7 @@ int guard(F&& body) noexcept {
 [[noreturn, gnu::cold]] void fail(cupola_status status, std::string text);
 [[noreturn, gnu::cold]] void fail_null(const char* name);
 
-// For required pointers and handles. It is inline, since a launch checks several.
+// For required pointers and handles. Inline: a launch checks several.
 template <class T>
 [[gnu::always_inline]] inline T* check_not_null(T* pointer, const char* name) {
     if (__builtin_expect(!pointer, 0)) fail_null(name);

@@ -1,5 +1,4 @@
-// csrc/runtime/base/half.hpp - double to the two-byte floats, rounded to nearest even once, and
-// back.
+// csrc/runtime/base/half.hpp - converts between double and two-byte floats, rounding once.
 #pragma once
 
 #include <cmath>
@@ -8,7 +7,8 @@
 
 namespace cupola {
 
-// `mantissa` stored bits, exponents from `lowest` (of the smallest normal) up to -lowest + 1.
+// Rounds to nearest even. The format stores `mantissa` bits; its exponents go from `lowest` (of the
+// smallest normal number) to -lowest + 1.
 inline std::uint16_t to_small_float(double value, int mantissa, int lowest) {
     const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
     const std::uint16_t infinity = static_cast<std::uint16_t>(0x7fff >> mantissa << mantissa);
@@ -20,8 +20,8 @@ inline std::uint16_t to_small_float(double value, int mantissa, int lowest) {
     int exponent = std::ilogb(magnitude);
     if (exponent < lowest) exponent = lowest;
     if (exponent > 1 - lowest) return static_cast<std::uint16_t>(sign | infinity);
-    // In units of the last place: exact by scaling, then one rounding; a carry into the exponent
-    // is right as it falls.
+    // Scale to units of the last place, which is exact, then round once. A carry into the exponent
+    // gives the correct result.
     const auto units =
         static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, mantissa - exponent)));
     const std::uint32_t bits = (static_cast<std::uint32_t>(exponent - lowest) << mantissa) + units;

@@ -1,4 +1,4 @@
-// csrc/runtime/base/intern.cpp - the set of texts that are never freed.
+// csrc/runtime/base/intern.cpp - stores texts that are never freed.
 #include "runtime/base/intern.hpp"
 
 #include <mutex>

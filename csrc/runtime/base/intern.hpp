@@ -5,8 +5,8 @@
 
 namespace cupola {
 
-// A copy of the text that is never freed, one for all equal texts: for names which outlive the
-// objects that they name.
+// A copy of the text that is never freed, shared by equal texts. For names that outlive the objects
+// they name.
 const char* intern(const std::string& text);
 
 }  // namespace cupola

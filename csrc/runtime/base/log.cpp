@@ -1,4 +1,4 @@
-// csrc/runtime/base/log.cpp - writes lines of the log, each at once.
+// csrc/runtime/base/log.cpp - reads CUPOLA_LOG and writes log lines.
 #include "runtime/base/log.hpp"
 
 #include <unistd.h>
@@ -17,14 +17,13 @@ Log log_level() {
     if (level == "info") return Log::info;
     if (level == "debug") return Log::debug;
     fail(CUPOLA_ERROR_VALUE, "CUPOLA_LOG is \"" + level +
-                                 "\"; it can be off, info (driver, images) or debug (also "
+                                 "\"; expected off, info (driver, images) or debug (also "
                                  "launches, graphs, memory, copies)");
 }
 
 void log(const std::string& text) {
     const std::string line = "cupola: " + text + "\n";
-    // One call, so that lines of several threads and processes stay whole. A log that can't be
-    // written is no reason to fail.
+    // One write keeps lines of several threads and processes whole. A failed write is ignored.
     if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 

@@ -1,4 +1,4 @@
-// csrc/runtime/base/log.hpp - what CUPOLA_LOG asks for: lines on stderr that say what cupola does.
+// csrc/runtime/base/log.hpp - log lines on stderr, enabled by CUPOLA_LOG.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace cupola {
 
 enum class Log { off, info, debug };
 
-// What the environment's CUPOLA_LOG says; throws where it says nothing known.
+// The level that CUPOLA_LOG sets; throws where its value is unknown.
 Log log_level();
 
-// One line: "cupola: text".
+// Writes one line, "cupola: text".
 void log(const std::string& text);
 
-// "0x7f00", of an address or a handle.
+// An address or handle as "0x7f00".
 std::string hex(std::uint64_t number);
 
 }  // namespace cupola

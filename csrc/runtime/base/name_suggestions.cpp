@@ -1,4 +1,4 @@
-// csrc/runtime/base/name_suggestions.cpp - demangling, and what to say of a name that isn't there.
+// csrc/runtime/base/name_suggestions.cpp - demangles names and suggests similar ones.
 #include "runtime/base/name_suggestions.hpp"
 
 #include <cxxabi.h>
@@ -27,7 +27,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string demangle(const std::string& name) {
-    if (name.compare(0, 2, "_Z") != 0) return name;  // "f" by itself would be the type float
+    if (name.compare(0, 2, "_Z") != 0) return name;  // a bare "f" would demangle to float
     int status = 0;
     char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
     std::string result = status == 0 && text ? text : name;
@@ -36,7 +36,7 @@ std::string demangle(const std::string& name) {
 }
 
 std::string qualified_name(const std::string& demangled) {
-    // Up to the parameter list, without the return type that templates carry.
+    // The name up to the parameter list, without the return type that templates have.
     int depth = 0;
     std::size_t begin = 0, end = demangled.size();
     for (std::size_t i = 0; i < demangled.size(); ++i) {
@@ -75,7 +75,7 @@ std::string not_found(const std::string& name, const std::vector<std::string>& n
             title(symbol));
     std::sort(ranked.begin(), ranked.end());
     ranked.erase(std::unique(ranked.begin(), ranked.end()), ranked.end());  // overloads
-    std::string text = "the module has no kernel " + (name.empty() ? "of an empty name" : name);
+    std::string text = "the module has no kernel " + (name.empty() ? "with an empty name" : name);
     if (ranked.empty()) return text + ": it has no kernels at all";
     constexpr std::size_t most = 8;
     text += ranked.size() <= most ? "; it has: " : "; the nearest names are: ";

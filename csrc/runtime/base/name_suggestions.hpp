@@ -1,5 +1,5 @@
-// csrc/runtime/base/name_suggestions.hpp - names of kernels: demangled, shortened, and the nearest
-// to a wrong one.
+// csrc/runtime/base/name_suggestions.hpp - demangles and shortens kernel names, suggests similar
+// ones.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@ namespace cupola {
 
 std::string demangle(const std::string& name);
 
-// Of "void ns::axpy<float>(float, float*)": "axpy", and "ns::axpy<float>".
+// Of "void ns::axpy<float>(float, float*)", base_name is "axpy" and title "ns::axpy<float>".
 std::string base_name(const std::string& demangled);
 std::string qualified_name(const std::string& demangled);
-// The latter for a symbol, for messages; the symbol itself where C++ did not mangle it.
+// The title of a symbol, for messages; the symbol itself where it is not mangled.
 std::string title(const std::string& symbol);
 
-// The error's text: the nearest names first, all where they are few.
+// The text of the error: similar names, most similar first; all names where there are few.
 std::string not_found(const std::string& name, const std::vector<std::string>& names);
 
 }  // namespace cupola

@@ -26,13 +26,13 @@ void Object::end() noexcept {
     }
     try {
         deferred->objects_.push_back(this);
-    } catch (const std::bad_alloc&) {  // it is kept
+    } catch (const std::bad_alloc&) {  // the object leaks
     }
 }
 
 DeferredDeletes::DeferredDeletes() { deferred = this; }
 
-// Where no thread can be started the objects are kept: that is safe.
+// Where no thread can be started, the objects leak, which is safe.
 DeferredDeletes::~DeferredDeletes() {
     deferred = nullptr;
     if (objects_.empty()) return;

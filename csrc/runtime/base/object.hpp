@@ -1,4 +1,4 @@
-// csrc/runtime/base/object.hpp - counted owners: what the opaque handles of cupola.h point to.
+// csrc/runtime/base/object.hpp - reference-counted objects behind the opaque C handles.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace cupola {
 
-// Base of everything behind an opaque handle. Destructors never throw (see driver_alive()).
+// The base of every object behind an opaque handle. Destructors never throw (see driver_alive()).
 class Object {
   public:
     Object() = default;
@@ -19,10 +19,10 @@ class Object {
     void release() noexcept {
         if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
     }
-    // Deletes it: at once, or, in the scope of a DeferredDeletes, on another thread.
+    // Deletes it: immediately, or on another thread in the scope of a DeferredDeletes.
     virtual void end() noexcept;
 
-    // Whether it is the other object, or a part of it that can't outlive it.
+    // Whether it is the other object, or a part that can't outlive that object.
     virtual bool belongs_to(const Object& other) const { return this == &other; }
 
   protected:
@@ -31,7 +31,7 @@ class Object {
         count_.store(1, std::memory_order_release);
         return this;
     }
-    // Adds a reference where there is one.
+    // Adds a reference, unless the count is zero.
     bool try_retain() noexcept {
         long count = count_.load(std::memory_order_relaxed);
         while (count > 0)
@@ -44,8 +44,8 @@ class Object {
     std::atomic<long> count_{1};
 };
 
-// While it lives, this thread deletes no object: another thread does so after the scope. For
-// callbacks of the driver, in which the driver must not be called.
+// In its scope this thread deletes no object: another thread does so after the scope. For driver
+// callbacks, which must not call the driver.
 class DeferredDeletes {
   public:
     DeferredDeletes();

@@ -1,4 +1,4 @@
-// csrc/runtime/base/streaming.hpp - copies of much memory that is not looked at again soon.
+// csrc/runtime/base/streaming.hpp - large copies whose result is not read soon.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace cupola {
 
-// As memcpy, past the caches: what is written is not read before, which saves a third of the
-// traffic, and pushes nothing else out.
+// memcpy with non-temporal stores. The destination's cache lines are not read first, which saves a
+// third of the traffic, and the caches keep their contents.
 inline void copy_past_caches(char* to, const char* from, std::size_t bytes) {
 #if defined(__SSE2__)
     constexpr std::size_t line = 64, ahead = 16 * line;
@@ -35,7 +35,7 @@ inline void copy_past_caches(char* to, const char* from, std::size_t bytes) {
         _mm_stream_si128(target + 2, c);
         _mm_stream_si128(target + 3, d);
     }
-    _mm_sfence();  // before anybody is told that it is there
+    _mm_sfence();  // the stores must be visible before the copy is reported as done
 #endif
     std::memcpy(to, from, bytes);
 }

@@ -1,4 +1,4 @@
-// csrc/runtime/base/thread_pool.cpp - a few threads that wait for work, started at first use.
+// csrc/runtime/base/thread_pool.cpp - a pool of threads, started at first use.
 #include "runtime/base/thread_pool.hpp"
 
 #include <sched.h>
@@ -65,7 +65,7 @@ void start_thread() {
     try {
         std::thread(thread_main).detach();
         ++pool().threads;
-    } catch (const std::system_error&) {  // the work is done with fewer threads, too
+    } catch (const std::system_error&) {  // fewer threads do the work
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

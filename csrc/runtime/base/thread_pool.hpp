@@ -8,8 +8,8 @@ namespace cupola {
 
 constexpr std::size_t max_pool_threads = 16;
 
-// The number of threads for one copy, the caller included: half of the processors, at most 8, for
-// each direction in which memory is copied all the time.
+// The number of threads for one copy, the caller included: half of the processors, at most 8 for
+// each direction that is copied continuously.
 std::size_t default_pool_threads(std::size_t directions = 1);
 
 // Calls work(0), work(1), ... work(count - 1), each once, on the calling thread and on idle threads

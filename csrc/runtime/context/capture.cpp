@@ -17,7 +17,7 @@ Captures& captures() {
     return *all;
 }
 
-// 0 where the stream does not capture, or can't be asked.
+// 0 where the stream is not capturing, or can't be queried.
 std::uint64_t capture_id(const Stream& stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
@@ -29,13 +29,13 @@ std::uint64_t capture_id(const Stream& stream) {
 const char* reason(CUresult code) {
     switch (code) {
         case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
-            return "a call in it was not allowed while a stream is captured, as waiting for the "
-                   "stream is";
+            return "a call was made that a capture does not allow, such as waiting for the "
+                   "stream";
         case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
             return "another stream took part, and this one did not wait for it again before the "
                    "end";
         case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
-            return "it is ended by the thread that began it";
+            return "the thread that began it must end it";
         default:
             return "";
     }
@@ -75,9 +75,9 @@ void Capture::end(Stream& stream, const std::function<void(Capture&, CUgraph)>& 
                    &each->origin->context == &stream.context;
         });
         if (it == all.all.end() || (*it)->ending)
-            fail(CUPOLA_ERROR_VALUE, "no capture was begun at this stream, or it has ended");
+            fail(CUPOLA_ERROR_VALUE, "this stream has no capture to end");
         capture = *it;
-        capture->ending = true;  // of several threads one ends it
+        capture->ending = true;  // only one thread may end it
     }
     struct Finish {
         Captures& all;
@@ -141,7 +141,7 @@ CUgraphNode Capture::add_child(const Stream& stream, CUgraph child) {
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         fail_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "cuStreamGetCaptureInfo",
                     reason(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
-    // The driver's array is good until the next call for the stream.
+    // The driver's array is valid until the next call for the stream.
     const std::vector<CUgraphNode> after(before, before + count);
     CUgraphNode node = nullptr;
     CUPOLA_CALL(cuGraphAddChildGraphNode, &node, into, after.data(), count, child);

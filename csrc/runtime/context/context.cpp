@@ -1,4 +1,4 @@
-// csrc/runtime/context/context.cpp - makes contexts current and asks them for attributes.
+// csrc/runtime/context/context.cpp - makes contexts current and reads their attributes.
 #include "runtime/context/context.hpp"
 
 namespace cupola {
@@ -12,7 +12,7 @@ int Context::attribute(CUdevice_attribute attribute) const {
 void ContextScope::change(const Context& context, CUresult code, CUcontext current) {
     const Driver& d = driver();
     check(code, "cuCtxGetCurrent");
-    // Where none is current, device 0 counts as current: only its context may stay.
+    // Where no context is current, device 0 counts as current: only its context may stay current.
     if (!current && context.ordinal == 0) {
         check(d.cuCtxSetCurrent(context.handle), "cuCtxSetCurrent");
         return;

@@ -1,5 +1,4 @@
-// csrc/runtime/context/context.hpp - the primary context of a device, and the scope that makes it
-// current.
+// csrc/runtime/context/context.hpp - primary contexts, and the scope that makes one current.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ namespace cupola {
 
 class Stream;
 
-// One a device, made when it is first needed, never destroyed.
+// One for each device, opened at first use, never destroyed.
 struct Context {
     int ordinal = 0;
     CUdevice device = 0;
@@ -23,21 +22,21 @@ struct Context {
     int capability = 0;  // 90 for 9.0
     std::string name;
     Stream* default_stream = nullptr;  // the legacy default stream
-    std::mutex mutex;                  // of what follows
+    std::mutex mutex;                  // guards `shipped`
     Ref<Object> shipped;               // the module of cupola's own kernels
-    std::mutex join_mutex;             // of the event below
-    CUevent join = nullptr;            // by which a stream waits for another
+    std::mutex join_mutex;             // guards `join`
+    CUevent join = nullptr;            // the event by which a stream waits for another
 
     int attribute(CUdevice_attribute attribute) const;
 };
 
-// "9.0" of 90.
+// 90 as "9.0".
 inline std::string capability_text(int capability) {
     return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
 
-// Makes a context current for a scope. What was current before is current after it, so that the
-// other users of the driver in this process are not disturbed; where nothing was, it stays.
+// Makes a context current for a scope and restores the previous one afterwards, for other users of
+// the driver in this process. Where none was current, the context may stay current.
 class ContextScope {
   public:
     explicit ContextScope(const Context& context) {

@@ -12,7 +12,8 @@ namespace {
 constexpr int most_devices = 64;
 std::atomic<Context*> contexts[most_devices];
 
-// Unused memory above a quarter of the device's goes back to it at the next synchronisation.
+// The pool may keep unused memory up to a quarter of the device's. It returns the rest at the next
+// synchronization.
 CUmemoryPool make_pool(const Context& context) {
     const Driver& d = driver();
     if (!d.cuMemPoolCreate || !d.cuMemPoolSetAttribute || !d.cuMemAllocFromPoolAsync ||
@@ -66,7 +67,7 @@ int device_count() {
 }
 
 Context& context(int ordinal) {
-    driver();  // before anything else: a forked child must not touch what it inherited
+    driver();  // first: a forked child must not touch inherited state
     if (ordinal >= 0 && ordinal < most_devices)
         if (Context* c = contexts[ordinal].load(std::memory_order_acquire)) return *c;
     int count = device_count();

@@ -10,7 +10,7 @@ int device_count();
 Context& context(int ordinal);
 int current_device();
 
-// The stream given, else the current one of the current device.
+// The given stream; for null, the current stream of the current device.
 Stream& stream_of(cupola_stream* stream);
 
 }  // namespace cupola

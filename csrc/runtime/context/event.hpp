@@ -1,4 +1,4 @@
-// csrc/runtime/context/event.hpp - events: marks in a stream.
+// csrc/runtime/context/event.hpp - events, which are recorded in a stream.
 #pragma once
 
 #include "cupola/event.h"

@@ -1,5 +1,4 @@
-// csrc/runtime/context/flight.cpp - which launches are on their way, and whether another finds
-// room.
+// csrc/runtime/context/flight.cpp - tracks launches in flight and free space in the queue.
 #include "runtime/context/flight.hpp"
 
 #include <algorithm>
@@ -14,12 +13,13 @@
 namespace cupola {
 namespace {
 
-// A driver's queue takes about 1,000 launches before a launch waits. After `batch` launches a mark
-// is set, and the next batch goes on when the mark before was reached: at most two are queued.
+// A driver's queue holds about 1,000 launches; the next one waits. An event (the mark) is recorded
+// after each `batch` launches. The next batch starts only when the mark was reached, so at most two
+// batches are queued.
 constexpr int batch = 256;
-// How many launches are counted as possibly waiting between two looks at the mark, and before a
-// stream gets a mark at all: many are used once and then forgotten.
-constexpr int between_looks = 16;
+// Launches that may wait between two queries of the mark. A stream gets its mark only after as
+// many: many streams are used once.
+constexpr int query_interval = 16;
 
 struct Gone {
     const Context* context;
@@ -30,7 +30,7 @@ struct Gone {
 struct Registry {
     std::mutex mutex;
     std::unordered_set<Flight*> flights;
-    std::deque<Gone> gone;  // of streams that were released before anybody waited
+    std::deque<Gone> gone;  // launches of streams that were released without a wait
 };
 
 Registry& registry() {
@@ -41,7 +41,7 @@ Registry& registry() {
     return *one;
 }
 
-constexpr std::size_t most_gone = 8;
+constexpr std::size_t max_gone = 8;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ Flight::Flight(Context& context, CUstream stream) : context_(context), stream_(s
 
 Flight::~Flight() {
     const Driver* d = driver_alive();
-    if (!d) return;  // in a forked child the mutex may be locked for ever; nobody asks any more
+    if (!d) return;  // in a forked child the mutex may stay locked, and no report is needed
     if (mark_) {
         const RelaxedCapture relaxed(RelaxedCapture::any_library);
         d->cuEventDestroy(mark_);
@@ -74,12 +74,12 @@ Flight::~Flight() {
         list(gone.lines);
         if (gone.lines.empty()) return;
         r.gone.push_back(std::move(gone));
-        if (r.gone.size() > most_gone) r.gone.pop_front();
-    } catch (...) {  // no memory for what is only told after a fault
+        if (r.gone.size() > max_gone) r.gone.pop_front();
+    } catch (...) {  // out of memory: the report lacks these launches
     }
 }
 
-// What is captured is not launched yet.
+// Captured launches do not run yet, so they are not recorded.
 void Flight::add_watched(const char* title, const cupola_dimensions& d,
                          const char* nulls) noexcept {
     const int now = watched.load(std::memory_order_relaxed);
@@ -87,7 +87,7 @@ void Flight::add_watched(const char* title, const cupola_dimensions& d,
     const char* note = now & traced ? origin : nullptr;
     if (nulls) try {
             note = note ? intern(std::string(nulls) + note) : nulls;
-        } catch (const std::bad_alloc&) {  // a fault is told without them
+        } catch (const std::bad_alloc&) {  // the report lacks the null arguments
         }
     put(title, note, d);
 }
@@ -108,10 +108,11 @@ void Flight::all_done(const Context& context) noexcept {
                  r.gone.end());
 }
 
-bool Flight::look(int credit, int places) {
-    if (-credit % between_looks >= places) return false;  // not the first of as many
+bool Flight::refill_credit(int credit, int places) {
+    if (-credit % query_interval >= places)
+        return false;  // query once in `query_interval` launches
     std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    if (!lock || !look_at_mark()) return false;
+    if (!lock || !query_mark()) return false;
     credit_.store(batch - places, std::memory_order_relaxed);
     return true;
 }
@@ -119,15 +120,15 @@ bool Flight::look(int credit, int places) {
 bool Flight::capturing() const {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUresult code = driver().cuStreamIsCapturing(stream_, &capture);
-    // The legacy default stream tells of a capture elsewhere by an error; others are of faults.
+    // The legacy default stream reports a capture of another stream as this error.
     return code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
            (code == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-bool Flight::look_at_mark() {
+bool Flight::query_mark() {
     const Driver& d = driver();
     const ContextScope current(context_);
-    if (capturing()) return true;  // nothing is queued
+    if (capturing()) return true;  // captured work is not queued
     const RelaxedCapture relaxed(RelaxedCapture::any_library);
     if (!mark_) {
         if (d.cuEventCreate(&mark_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return false;

@@ -1,4 +1,4 @@
-// csrc/runtime/context/stream.cpp - streams, and which is current in this thread.
+// csrc/runtime/context/stream.cpp - streams, and each thread's current stream.
 #include "runtime/context/stream.hpp"
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace cupola {
 namespace {
 
-// A look at this one costs less than at the vector: its place is known when the library is loaded.
+// Cheaper to read than the vector: with initial-exec its address is known at load time.
 [[gnu::tls_model("initial-exec")]] thread_local bool ever_pushed = false;
 
 std::vector<Ref<Stream>>& pushed() {
@@ -39,7 +39,8 @@ Stream::Stream(Context& context, unsigned flags, int priority)
 }
 
 Stream::~Stream() {
-    // Queued work still runs: cuStreamDestroy returns at once and frees the stream after it.
+    // Queued work still runs: cuStreamDestroy returns immediately, and the driver frees the stream
+    // later.
     if (owned_) {
         const RelaxedCapture relaxed(RelaxedCapture::any_library);
         free_list.close();
@@ -50,7 +51,7 @@ Stream::~Stream() {
 
 void Stream::synchronize() {
     ContextScope current(context);
-    const RelaxedCapture relaxed;  // another stream's capture goes on
+    const RelaxedCapture relaxed;  // must not invalidate another stream's capture
     const std::uint64_t before = flight.head();
     CUPOLA_CALL(cuStreamSynchronize, handle);
     flight.done(before);
@@ -68,8 +69,8 @@ void Stream::follow(CUstream other) {
         CUPOLA_CALL(cuStreamSynchronize, other);
         return;
     }
-    // A wait keeps what was recorded when it was queued, so one event serves all of them. To ask
-    // first whether the other stream is done costs more: the next launch then takes 2 us longer.
+    // A queued wait refers to the record made before it, so one event serves all waits. Querying
+    // the other stream first costs more: the next launch takes 2 us longer.
     std::lock_guard<std::mutex> lock(context.join_mutex);
     if (!context.join) CUPOLA_CALL(cuEventCreate, &context.join, CU_EVENT_DISABLE_TIMING);
     CUPOLA_CALL(cuEventRecord, context.join, other);

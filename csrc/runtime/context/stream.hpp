@@ -11,7 +11,7 @@ namespace cupola {
 class Stream : public Object {
   public:
     Stream(Context& context, unsigned flags, int priority);
-    // A stream that lives elsewhere. `release(owner)` is called at the end, where given.
+    // A stream owned by other code. The destructor calls `release(owner)` where it is given.
     Stream(Context& context, CUstream handle, void* owner = nullptr,
            void (*release)(void*) = nullptr)
         : context(context),
@@ -23,10 +23,10 @@ class Stream : public Object {
     ~Stream() override;
 
     void synchronize();
-    // Waits for what was queued on the other stream so far: on the device, or, where this one is
-    // captured and the other is not, on the host.
+    // Waits for the work queued on the other stream so far. The device waits; where only this
+    // stream is captured, the host does.
     void follow(CUstream other);
-    // A default stream is the one of whichever context is current; any other tells its context.
+    // A default stream's handle means the current context's; any other handle implies its context.
     bool needs_current() const noexcept {
         return reinterpret_cast<std::uintptr_t>(handle) <= 2;  // null, legacy, per thread
     }
@@ -42,10 +42,10 @@ class Stream : public Object {
     void (*release_)(void*) = nullptr;
 };
 
-// This thread's current stream of the device: the last one pushed, else the legacy default stream.
+// This thread's current stream of the device: the last one pushed, or the legacy default stream.
 Stream& current_stream(Context& context);
 void push_stream(Stream& stream);
-void pop_stream(const Stream* stream);  // throws where it was not pushed last
+void pop_stream(const Stream* stream);  // throws unless it was pushed last
 
 inline Stream& stream_or_current(Stream* stream, Context& context) {
     return stream ? *stream : current_stream(context);

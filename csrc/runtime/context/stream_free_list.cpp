@@ -12,7 +12,7 @@
 namespace cupola {
 namespace {
 
-// Never destroyed: streams may end while the process does.
+// Never destroyed: streams may be released while the process exits.
 struct Lists {
     std::mutex mutex;
     std::vector<StreamFreeList*> all;
@@ -31,7 +31,7 @@ bool is_disabled() {
 
 }  // namespace
 
-// For the few instructions that a piece takes.
+// A spin lock: it is held for a few instructions only.
 class StreamFreeList::SpinLock {
   public:
     explicit SpinLock(StreamFreeList& list) noexcept : list_(list) {
@@ -54,7 +54,7 @@ void StreamFreeList::open() {
 }
 
 void StreamFreeList::close() noexcept {
-    if (!open_ || !driver_alive()) return;  // in a forked child the mutex may be locked for ever
+    if (!open_ || !driver_alive()) return;  // in a forked child the mutex may stay locked
     std::lock_guard<std::mutex> lock(lists().mutex);
     std::vector<StreamFreeList*>& all = lists().all;
     all.erase(std::find(all.begin(), all.end(), this));
@@ -115,7 +115,7 @@ std::size_t StreamFreeList::bytes(const Context& context) {
 
 bool StreamFreeList::flush(const Context& context) {
     const CaptureBlock block;
-    if (any_capture()) return false;  // it could become a part of the graph
+    if (any_capture()) return false;  // freeing could become a node of the captured graph
     std::lock_guard<std::mutex> lock(lists().mutex);
     std::size_t bytes = 0;
     for (StreamFreeList* list : lists().all)

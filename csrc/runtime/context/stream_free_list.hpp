@@ -1,8 +1,7 @@
-// csrc/runtime/context/stream_free_list.hpp - freed blocks of a stream, kept for its next
-// allocations.
+// csrc/runtime/context/stream_free_list.hpp - reuses a stream's freed blocks.
 //
-// An expression frees arrays of the size that it allocates. Memory that is freed in a stream's
-// order may be used again in that stream without a call of the driver.
+// An expression frees arrays of the sizes that it allocates. Memory freed in stream order can be
+// reused in the same stream without a driver call.
 #pragma once
 
 #include <cuda.h>
@@ -28,33 +27,33 @@ class StreamFreeList {
     StreamFreeList(const StreamFreeList&) = delete;
     StreamFreeList& operator=(const StreamFreeList&) = delete;
 
-    // From here on it keeps pieces. Only for streams that cupola owns.
+    // Starts to keep pieces. Only for streams that cupola owns.
     void open();
-    // Gives all pieces back to the pool, and keeps no more.
+    // Returns all pieces to the pool and keeps none afterwards.
     void close() noexcept;
     bool takes(std::size_t size) const noexcept { return open_ && size <= max_bytes; }
-    // A piece of exactly that size, or 0.
+    // Takes a piece of exactly that size; 0 where there is none.
     CUdeviceptr take(std::size_t size) noexcept;
-    // Keeps a piece. The caller frees the piece that is returned in exchange.
+    // Keeps a piece. The caller must free the piece that is returned in exchange.
     Piece put(Piece piece) noexcept;
 
     // The bytes that all streams of a device keep.
     static std::size_t bytes(const Context& context);
-    // Gives the pieces of all streams of a device back to the pool, unless a capture runs. Returns
-    // whether there was any. The context is current.
+    // Returns the pieces of all streams of a device to the pool, unless a capture runs. Returns
+    // whether there were any. The context must be current.
     static bool flush(const Context& context);
 
   private:
     class SpinLock;
 
-    std::size_t empty() noexcept;  // into the pool; bytes
+    std::size_t empty() noexcept;  // returns the pieces to the pool; the bytes returned
 
     Context& context_;
     const CUstream stream_;
     bool open_ = false;
     std::atomic_flag locked_ = ATOMIC_FLAG_INIT;
     std::size_t count_ = 0;
-    std::array<Piece, max_pieces> pieces_;  // the one that was freed last is the last
+    std::array<Piece, max_pieces> pieces_;  // in the order in which they were freed
 };
 
 }  // namespace cupola

@@ -12,7 +12,7 @@ std::string on(const Stream& stream) {
     return ", stream " + hex(reinterpret_cast<std::uintptr_t>(stream.handle));
 }
 
-// What is queued on `next` from now on waits for what is queued on `first`.
+// Makes later work of `next` wait for the work queued on `first`.
 void order(Stream& first, Stream& next) {
     const Event mark(first.context, CU_EVENT_DISABLE_TIMING);
     {
@@ -82,7 +82,7 @@ void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t c
             break;
         default:
             fail(CUPOLA_ERROR_VALUE,
-                 "a fill's width is 1, 2 or 4 bytes, not " + std::to_string(width));
+                 "a fill's width must be 1, 2 or 4 bytes, got " + std::to_string(width));
     }
 }
 
@@ -93,7 +93,7 @@ void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_
             std::to_string(from_device) + " and " + std::to_string(to_device) + ", from " +
             hex(from) + " to " + hex(to) + on(stream));
     Context &target = context(to_device), &source = context(from_device);
-    // No stream of one device is in order with those of another one.
+    // Streams of different devices are not ordered with each other.
     Stream* far = nullptr;
     if (&target != &source && !stream.flight.capturing())
         far = &current_stream(&target == &stream.context ? source : target);

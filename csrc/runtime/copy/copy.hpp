@@ -1,5 +1,4 @@
-// csrc/runtime/copy/copy.hpp - linear copies and fills, queued on a stream whose context is
-// current.
+// csrc/runtime/copy/copy.hpp - queues linear copies and fills; the stream's context is current.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +16,15 @@ void copy_linear(std::uint64_t to, std::uint64_t from, std::size_t bytes, int di
 void fill_linear(std::uint64_t to, std::uint32_t value, int width, std::size_t count,
                  Stream& stream);
 
-// From one device's memory to another's. Waits for what is queued on the other device's current
-// stream, and what is queued there later waits for the copy.
+// Copies from one device's memory to another's. The copy waits for the other device's current
+// stream, and later work of that stream waits for the copy.
 void copy_between(std::uint64_t to, int to_device, std::uint64_t from, int from_device,
                   std::size_t bytes, Stream& stream);
-// For the log: what is copied where. `how` says more, as of rows.
+// Logs a copy. `how` adds details, such as the rows.
 void log_copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, int direction,
               const Stream& stream, const std::string& how = {});
 
-// For a profile: of a copy that is queued while it lives.
+// A profile's span for the copy that is queued while the span lives.
 Span span_of_copy(int direction, std::size_t bytes, const Stream& stream);
 
 }  // namespace cupola

@@ -13,14 +13,16 @@ void require_reach(std::int64_t stride, std::uint64_t length) {
     std::int64_t reach = 0;
     if (__builtin_mul_overflow(stride, length, &reach) || reach > most || reach < -most)
         fail(CUPOLA_ERROR_VALUE, "a stride of " + std::to_string(stride) + " bytes over " +
-                                     std::to_string(length) + " elements is beyond any memory");
+                                     std::to_string(length) +
+                                     " elements exceeds the address space");
 }
 
 namespace {
 
 constexpr std::uint64_t square = 32;  // elements: a cache line of 4 bytes each
 
-// Along which axis an operand's elements lie closer than along the results' innermost one.
+// The axis along which an operand's elements are closer together than along the results' innermost
+// axis.
 std::size_t transposed_axis(const LoopNest& axes) {
     const std::size_t inner = axes.list.size() - 1;
     for (std::int64_t OperandAxis::*step : {&OperandAxis::x, &OperandAxis::y})
@@ -48,9 +50,9 @@ OperandAxis every(const OperandAxis& axis, std::uint64_t elements) {
 
 }  // namespace
 
-std::vector<LoopNest> tiled(const LoopNest& axes, std::size_t most_axes) {
-    constexpr std::uint64_t few = 1 << 18;  // the caches hold them in any order
-    if (axes.list.size() < 2 || axes.list.size() + 2 > most_axes || axes.count() < few)
+std::vector<LoopNest> tiled(const LoopNest& axes, std::size_t max_axes) {
+    constexpr std::uint64_t few = 1 << 18;  // so few fit the caches in any order
+    if (axes.list.size() < 2 || axes.list.size() + 2 > max_axes || axes.count() < few)
         return {axes};
     const std::size_t inner = axes.list.size() - 1, other = transposed_axis(axes);
     const std::uint64_t rows = axes.list[other].length / square * square;
@@ -81,9 +83,9 @@ bool reduce(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
             return operand.element == CUPOLA_ELEMENT_NONE ? 0 : operand.strides[i];
         };
         OperandAxis axis{static_cast<std::uint64_t>(shape[i]), stride(out), stride(x), stride(y)};
-        if (axis.out == 0) fail(CUPOLA_ERROR_VALUE, "the results lie over each other");
+        if (axis.out == 0) fail(CUPOLA_ERROR_VALUE, "the results overlap: out has a stride of 0");
         for (std::int64_t step : {axis.out, axis.x, axis.y}) require_reach(step, axis.length);
-        if (axis.out < 0) {  // from the other end
+        if (axis.out < 0) {  // start at the other end
             const auto last = static_cast<std::int64_t>(axis.length - 1);
             axes.out += static_cast<std::uint64_t>(axis.out * last);
             axes.x += static_cast<std::uint64_t>(axis.x * last);

@@ -1,5 +1,5 @@
-// csrc/runtime/copy/loop_nest.hpp - where the elements of an operation's arrays lie, in as few axes
-// as it takes.
+// csrc/runtime/copy/loop_nest.hpp - the axes of an operation's arrays, merged to as few as
+// possible.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct OperandAxis {
 
 struct LoopNest {
     std::uint64_t out, x, y;        // addresses
-    std::vector<OperandAxis> list;  // the outermost first; none: one element
+    std::vector<OperandAxis> list;  // outermost first; empty for one element
 
     std::uint64_t count() const {
         std::uint64_t all = 1;
@@ -44,18 +44,17 @@ void merge_axes(std::vector<Axis>& axes, Steps Axis::*... steps) {
     axes.assign(merged.rbegin(), merged.rend());
 }
 
-// Fails where so many elements, so many bytes apart, are in no memory that there can be.
+// Throws where `length` elements at that stride exceed the address space.
 void require_reach(std::int64_t stride, std::uint64_t length);
 
-// Adds the axes to what has its addresses, turned so that the results go forward, and merged.
-// False: there is nothing to do.
+// Fills in and merges the axes of `axes`, whose addresses are set. Axes are flipped so that the
+// results' strides are positive. False where there are no elements.
 bool reduce(LoopNest& axes, const cupola_operand& out, const cupola_operand& x,
             const cupola_operand& y, const std::int64_t* shape, int ndim);
 
-// The same elements in an order in which all arrays are gone through in squares, where an operand's
-// elements follow each other along another axis than the results: so what a memory access brings
-// along is used soon. In several parts where squares don't go into the lengths. Of not more than
-// `most_axes`; what has no such order comes back as it is.
-std::vector<LoopNest> tiled(const LoopNest& axes, std::size_t most_axes);
+// Reorders the loops into square tiles where an operand is transposed against the results, so that
+// each loaded cache line is used soon. Gives several nests where tiles don't divide the lengths,
+// each of at most `max_axes` axes. Returns the nest unchanged where tiling does not apply.
+std::vector<LoopNest> tiled(const LoopNest& axes, std::size_t max_axes);
 
 }  // namespace cupola

@@ -1,7 +1,7 @@
 // csrc/runtime/copy/strided_copy.cpp - reduces strided copies to few axes and queues them.
 //
-// A copy is reduced to as few axes as possible. The driver copies what is then linear, or rows or
-// slices at a pitch; a shipped kernel copies the rest.
+// A copy is reduced to as few axes as possible. The driver then does linear and pitched copies; a
+// shipped kernel does the rest.
 #include "runtime/copy/strided_copy.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct StridedRegion {
     std::vector<CopyAxis> axes;  // the outermost first; the last is of bytes, with strides of 1
 };
 
-// csrc/kernels/strided.cu has the same.
+// csrc/kernels/strided.cu defines the same struct.
 struct StridedAxes {
     std::uint64_t length[8];
     std::int64_t to[8], from[8];
@@ -34,11 +34,11 @@ struct StridedAxes {
 };
 constexpr std::size_t most_copy_axes = 8;
 
-// Shorter rows are copied faster by a kernel, or from host memory that was made contiguous.
-constexpr std::uint64_t least_row = 512;
-constexpr std::int64_t most_pitch = 0x7fffffff;  // what every device's MAX_PITCH is
+// For shorter rows a kernel, or a contiguous copy of the host memory, is faster.
+constexpr std::uint64_t min_row = 512;
+constexpr std::int64_t max_pitch = 0x7fffffff;  // MAX_PITCH of every device
 
-// No axes: there is nothing to copy.
+// The region has no axes where there is nothing to copy.
 StridedRegion reduce(const cupola_strided& to, const cupola_strided& from,
                      const std::int64_t* shape, int ndim, std::size_t itemsize) {
     StridedRegion region{to.address, from.address, {}};
@@ -48,10 +48,10 @@ StridedRegion reduce(const cupola_strided& to, const cupola_strided& from,
         if (shape[i] == 1) continue;
         CopyAxis axis{static_cast<std::uint64_t>(shape[i]), to.strides[i], from.strides[i]};
         if (axis.to == 0)
-            fail(CUPOLA_ERROR_VALUE, "the destination's elements lie over each other");
+            fail(CUPOLA_ERROR_VALUE, "the destination's elements overlap: it has a stride of 0");
         require_reach(axis.to, axis.length);
         require_reach(axis.from, axis.length);
-        if (axis.to < 0) {  // from the other end
+        if (axis.to < 0) {  // start at the other end
             const auto last = static_cast<std::int64_t>(axis.length - 1);
             region.to += static_cast<std::uint64_t>(axis.to * last);
             region.from += static_cast<std::uint64_t>(axis.from * last);
@@ -69,16 +69,16 @@ StridedRegion reduce(const cupola_strided& to, const cupola_strided& from,
 }
 
 bool is_pitch(std::int64_t stride, std::uint64_t row) {
-    return stride >= static_cast<std::int64_t>(row) && stride <= most_pitch;
+    return stride >= static_cast<std::int64_t>(row) && stride <= max_pitch;
 }
 
-// Rows, or slices of rows, which one call of the driver copies.
+// Whether one driver call copies it, as rows or as slices of rows.
 bool is_pitched(const StridedRegion& region) {
     const std::size_t n = region.axes.size();
     if (n != 2 && n != 3) return false;
     const std::uint64_t row = region.axes[n - 1].length;
     const CopyAxis& rows = region.axes[n - 2];
-    if (row < least_row || !is_pitch(rows.to, row) || !is_pitch(rows.from, row)) return false;
+    if (row < min_row || !is_pitch(rows.to, row) || !is_pitch(rows.from, row)) return false;
     if (n == 2) return true;
     const auto whole = [&](std::int64_t slice, std::int64_t pitch) {
         return slice % pitch == 0 && slice / pitch >= static_cast<std::int64_t>(rows.length);
@@ -132,7 +132,7 @@ void copy_pitched(const StridedRegion& region, int direction, const Stream& stre
     }
 }
 
-// The most bytes that divide all places: what one thread can move at once.
+// The largest unit that divides all addresses and strides: the bytes that a thread moves at a time.
 unsigned unit_of(const StridedRegion& region) {
     std::uint64_t all = region.to | region.from | region.axes.back().length | 16;
     for (std::size_t i = 0; i + 1 < region.axes.size(); ++i)
@@ -141,7 +141,7 @@ unsigned unit_of(const StridedRegion& region) {
     return static_cast<unsigned>(all & (~all + 1));
 }
 
-// One a device and unit, held for good as the shipped module is.
+// One kernel for each device and unit, never unloaded, like the shipped module.
 Kernel& kernel_of(Context& context, unsigned unit) {
     static auto* const kernels = new std::atomic<Kernel*>[64][5]();
     const int place = unit == 1 ? 0 : unit == 2 ? 1 : unit == 4 ? 2 : unit == 8 ? 3 : 4;
@@ -153,13 +153,13 @@ Kernel& kernel_of(Context& context, unsigned unit) {
     return *before;
 }
 
-struct Arguments {  // of copy_strided_*, laid out as C does
+struct Arguments {  // of copy_strided_*, in C layout
     std::uint64_t to, from;
     StridedAxes axes;
     std::uint64_t units;
 };
 
-// `region` has few enough axes.
+// `region` must not have more axes than the kernel takes.
 void launch(const StridedRegion& region, Stream& stream) {
     const unsigned unit = unit_of(region);
     Arguments arguments{region.to, region.from, {}, 1};
@@ -175,7 +175,9 @@ void launch(const StridedRegion& region, Stream& stream) {
     arguments.axes.count = static_cast<int>(axes.size());
     Kernel& kernel = kernel_of(stream.context, unit);
     if (kernel.parameter_bytes != sizeof arguments)
-        fail(CUPOLA_ERROR_IMAGE, kernel.name + ": the shipped image has other parameters");
+        fail(CUPOLA_ERROR_IMAGE, kernel.name +
+                                     ": its parameters in the shipped image differ from those "
+                                     "expected: the build is inconsistent");
     constexpr std::uint64_t threads = 256, most_blocks = 1 << 20;
     const std::uint64_t blocks = std::min((arguments.units + threads - 1) / threads, most_blocks);
     const cupola_dimensions dimensions{
@@ -183,7 +185,7 @@ void launch(const StridedRegion& region, Stream& stream) {
     kernel.launch(dimensions, nullptr, &arguments, stream);
 }
 
-// The kernel takes so many axes; the outermost of more are walked here.
+// The kernel's axes are limited: this loops over the outermost of more.
 void copy_any(StridedRegion region, Stream& stream) {
     if (region.axes.size() <= most_copy_axes) return launch(region, stream);
     const CopyAxis outer = region.axes.front();
@@ -209,7 +211,8 @@ bool copy(const StridedRegion& region, int direction, Stream& stream) {
     return true;
 }
 
-// Whether the element is one pattern of 1, 2 or 4 bytes over and over, and which.
+// The width (1, 2 or 4 bytes) of the pattern that repeats in the element, with its value; 0 where
+// there is none.
 int pattern_of(const unsigned char* element, std::size_t size, std::uint32_t& value) {
     for (std::size_t width : {1, 2, 4}) {
         if (size % width) continue;
@@ -223,8 +226,8 @@ int pattern_of(const unsigned char* element, std::size_t size, std::uint32_t& va
     return 0;
 }
 
-// An element in device memory. Small ones get there by value, and in a capture all do: the graph
-// must not read host memory that is gone when it is launched.
+// Writes one element to device memory. Small elements are passed by value. In a capture all are:
+// the host memory may be freed before the graph is launched.
 void put_element(std::uint64_t to, const unsigned char* element, std::size_t size, Stream& stream) {
     constexpr std::size_t most = 64;
     if (size > most && !stream.flight.capturing())
@@ -260,8 +263,9 @@ void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,
     put_element(one->address, element, size, stream);
     const std::vector<std::int64_t> still(static_cast<std::size_t>(ndim), 0);
     copy(reduce(to, {one->address, still.data()}, shape, ndim, size), CUPOLA_ON_DEVICE, stream);
-    // Each launch of the graph reads it.
-    if (const auto capture = Capture::of(stream)) capture->box->hold(Ref<Object>::share(one.get()));
+    // The graph reads it at each launch.
+    if (const auto capture = Capture::of(stream))
+        capture->retained->hold(Ref<Object>::share(one.get()));
 }
 
 }  // namespace cupola

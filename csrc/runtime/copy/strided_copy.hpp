@@ -1,4 +1,4 @@
-// csrc/runtime/copy/strided_copy.hpp - copies and fills of elements that do not follow each other.
+// csrc/runtime/copy/strided_copy.hpp - copies and fills of strided elements.
 #pragma once
 
 #include "cupola/copy.h"
@@ -6,8 +6,8 @@
 
 namespace cupola {
 
-// False, and nothing was queued, where host memory takes part and the copy is neither linear nor
-// rows of a useful length.
+// Returns false and queues nothing for host memory where the copy is neither linear nor made of
+// long enough rows.
 bool copy_strided(const cupola_strided& to, const cupola_strided& from, const std::int64_t* shape,
                   int ndim, std::size_t itemsize, int direction, Stream& stream);
 void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,

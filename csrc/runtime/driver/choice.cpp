@@ -12,7 +12,7 @@
 namespace cupola {
 namespace {
 
-constexpr int oldest_driver = 11030;  // cuGetProcAddress is of CUDA 11.3
+constexpr int oldest_driver = 11030;  // the first with cuGetProcAddress
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -23,7 +23,7 @@ std::string path_of(void* handle, const std::string& asked) {
     return asked;
 }
 
-// cuGetProcAddress, by whichever of its two forms the library has.
+// Calls the form of cuGetProcAddress that the library has.
 class Lookup {
   public:
     explicit Lookup(void* handle) {
@@ -45,10 +45,10 @@ class Lookup {
     PFN_cuGetProcAddress_v11030 v1_ = nullptr;
 };
 
-// Empty where all is well, else which symbol is missing.
+// The missing symbol; empty where all are found.
 std::string fill(Driver& driver, const Lookup& lookup) {
     std::string missing;
-// Both use #name themselves: passed on, a name would be expanded by cuda.h's own macros first.
+// Both use #name directly: a name that is passed on is expanded by cuda.h's macros first.
 #define CUPOLA_LOAD(name, version) *reinterpret_cast<void**>(&driver.name) = lookup(#name, version);
 #define CUPOLA_REQUIRE(name, version)                                 \
     *reinterpret_cast<void**>(&driver.name) = lookup(#name, version); \
@@ -60,8 +60,8 @@ std::string fill(Driver& driver, const Lookup& lookup) {
 }
 
 struct Attempt {
-    std::unique_ptr<Driver> driver;  // null: passed over
-    bool exists = false;             // a library was there
+    std::unique_ptr<Driver> driver;  // null where it is not usable
+    bool exists = false;             // the library file exists
     bool cpu = false;                // it is cupola's CPU device
     std::string path, why;
 };
@@ -69,17 +69,17 @@ struct Attempt {
 std::string initialise(Driver& driver) {
     CUresult code = driver.cuInit(0);
     if (code == CUDA_ERROR_STUB_LIBRARY)
-        return "it is a toolkit's stub, made to link against; the driver itself is not installed "
+        return "it is a toolkit's stub library for linking; the driver itself is not installed "
                "or not where the loader looks";
     if (code != CUDA_SUCCESS) {
         const char* name = nullptr;
         driver.cuGetErrorName(code, &name);
         std::string why = "cuInit answered " + (name ? std::string(name) : std::to_string(code));
         if (driver.cpu && code == CUDA_ERROR_INVALID_VALUE)
-            why += "; standard error tells which CUPOLA_CPU_ variable has a value it doesn't take";
+            why += "; see standard error for the CUPOLA_CPU_ variable whose value is invalid";
         return why;
     }
-    if (driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS) return "it has no version";
+    if (driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS) return "it reports no version";
     int count = 0;
     if (driver.cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0) return "it has no device";
     return {};
@@ -92,7 +92,7 @@ Attempt attempt(const std::string& name) {
     if (!handle) {
         const char* text = dlerror();
         result.why = text ? text : "dlopen failed";
-        // Any other complaint is about a file that is there: broken, or lacking a library.
+        // Any other message means that the file exists, but is broken or lacks a library.
         result.exists = result.why.rfind(name + ": cannot open shared object file", 0) != 0;
         return result;
     }
@@ -106,19 +106,19 @@ Attempt attempt(const std::string& name) {
     *reinterpret_cast<void**>(&driver->refusal) = dlsym(handle, "cupola_cpu_last_refusal");
     Lookup lookup(handle);
     if (!lookup) {
-        // Stub libraries of older toolkits have cuInit and no cuGetProcAddress that answers.
+        // Stub libraries of older toolkits have cuInit, but no working cuGetProcAddress.
         result.why = dlsym(handle, "cuInit")
                          ? "it has no cuGetProcAddress: a driver older than CUDA 11.3, or a stub"
                          : "it is not a CUDA driver library (no cuInit)";
         return result;
     }
-    // A stub answers every call, cuGetProcAddress too, by CUDA_ERROR_STUB_LIBRARY.
+    // A stub answers every call, also cuGetProcAddress, with CUDA_ERROR_STUB_LIBRARY.
     std::string missing = fill(*driver, lookup);
     if (missing == "cuInit") {
         using Init = CUresult (*)(unsigned);
         auto init = reinterpret_cast<Init>(dlsym(handle, "cuInit"));
         bool stub = init && init(0) == CUDA_ERROR_STUB_LIBRARY;
-        result.why = stub ? "it is a toolkit's stub, made to link against; the driver itself is "
+        result.why = stub ? "it is a toolkit's stub library for linking; the driver itself is "
                             "not installed or not where the loader looks"
                           : "its cuGetProcAddress does not know cuInit";
         return result;

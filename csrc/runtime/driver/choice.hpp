@@ -8,13 +8,13 @@
 
 namespace cupola {
 
-// Loads and initialises the driver that `choice` asks for: "auto", "cuda", "cpu" or a path;
-// `origin` says where the choice came from. Adds a line to `report` for each place. Throws
-// Error(CUPOLA_ERROR_NO_DRIVER) with the report.
+// Loads and initializes a driver. `choice` is "auto", "cuda", "cpu" or a path; `origin` says where
+// it was set. Adds a line to `report` for each place. Throws Error(CUPOLA_ERROR_NO_DRIVER) with the
+// report.
 std::unique_ptr<Driver> choose_driver(const std::string& choice, const char* origin,
                                       std::string& report);
 
-// Where libcupola.so lies; cupola's CPU device is in cpu/ beside it.
+// The path of libcupola.so; the CPU device is in cpu/ beside it.
 std::string library_path();
 
 }  // namespace cupola

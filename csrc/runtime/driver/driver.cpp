@@ -1,5 +1,4 @@
-// csrc/runtime/driver/driver.cpp - the loaded driver: when it may be called, and what it says of
-// itself.
+// csrc/runtime/driver/driver.cpp - loads the driver once and guards calls after exit and fork.
 #include "runtime/driver/driver.hpp"
 
 #include <pthread.h>
@@ -48,7 +47,7 @@ void watch_fork() {
     (void)once;
 }
 
-// For whoever takes the mutex: in a child, a thread that is gone may hold it.
+// Call before taking the mutex: in a forked child, a thread that no longer exists may hold it.
 void refuse_child() {
     if (state().forked)
         fail(CUPOLA_ERROR_FORKED,
@@ -71,7 +70,7 @@ bool switched_on(const char* name) {
     const std::string value = variable ? variable : "";
     if (value.empty() || value == "0") return false;
     if (value == "1") return true;
-    fail(CUPOLA_ERROR_VALUE, std::string(name) + " is \"" + value + "\"; it can be 0 or 1");
+    fail(CUPOLA_ERROR_VALUE, std::string(name) + " is \"" + value + "\"; expected 0 or 1");
 }
 
 StagingSettings staging_settings() {

@@ -1,5 +1,4 @@
-// csrc/runtime/driver/driver.hpp - the driver that this process has loaded, and the errors of its
-// calls.
+// csrc/runtime/driver/driver.hpp - the process's loaded driver, and errors of its calls.
 #pragma once
 
 #include <atomic>
@@ -10,15 +9,15 @@
 
 namespace cupola {
 
-// Set while the driver may be called: between its initialisation and the process's exit or fork.
+// Set while the driver may be called: from its initialization until the process exits or forks.
 extern std::atomic<const Driver*> alive;
 
-// The driver, loaded and initialised at the first call. Throws where there is none.
+// Loads and initializes the driver at the first call. Throws where none is usable.
 const Driver& load_driver();
-// Takes "auto", "cuda", "cpu" or a path in place of the environment's CUPOLA_DRIVER. Throws where a
-// driver is loaded already.
+// Sets "auto", "cuda", "cpu" or a path, which overrides CUPOLA_DRIVER. Throws where a driver is
+// already loaded.
 void select_driver(const std::string& choice);
-// A line for each place where a driver was looked for; empty in a forked child.
+// A line for each place that was searched for a driver; empty in a forked child.
 std::string driver_report();
 
 inline const Driver& driver() {
@@ -26,19 +25,19 @@ inline const Driver& driver() {
     return __builtin_expect(driver != nullptr, 1) ? *driver : load_driver();
 }
 
-// For deleters: null once the driver must not be called any more.
+// For deleters: null after the driver must no longer be called.
 inline const Driver* driver_alive() noexcept { return alive.load(std::memory_order_acquire); }
 
-// What the CPU device says of the last fault in device code, "" or null where it says nothing.
+// The CPU device's text about the last fault in device code; "" or null where there is none.
 const char* last_fault() noexcept;
-// And of the PTX that this thread was last refused.
+// The CPU device's text about the last PTX of this thread that it refused.
 const char* last_refusal() noexcept;
 
-// Lists the launches that were not waited for. The record of launches, which is above the driver,
-// sets it.
+// Lists launches that were not waited for. Flight, which is above the driver, sets it.
 extern std::atomic<std::string (*)()> report_launches;
 
-// Throws the Error of a driver call's code; `call` is the function's name, `what` adds to the text.
+// Throws the Error for a driver call's code. `call` is the function's name; `what` is added to the
+// text.
 [[noreturn, gnu::cold]] void fail_driver(CUresult code, const char* call,
                                          const std::string& what = {});
 
@@ -48,5 +47,5 @@ inline void check(CUresult code, const char* call) {
 
 }  // namespace cupola
 
-// Calls a driver function and throws what its code means.
+// Calls a driver function and throws where it fails.
 #define CUPOLA_CALL(name, ...) ::cupola::check(::cupola::driver().name(__VA_ARGS__), #name)

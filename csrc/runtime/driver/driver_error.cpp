@@ -18,7 +18,7 @@ std::string describe(CUresult code, const char** name) {
     return text ? text : "unknown driver error " + std::to_string(static_cast<int>(code));
 }
 
-// Whether the code says that device code failed, now or earlier in this context.
+// Whether the code reports a failure of device code, now or earlier in this context.
 bool of_device_code(CUresult code) {
     switch (code) {
         case CUDA_ERROR_ILLEGAL_ADDRESS:
@@ -51,7 +51,7 @@ void fail_driver(CUresult code, const char* call, const std::string& what) {
         if (const auto report = report_launches.load()) error.text += report();
         error.text +=
             "\n  after such a fault the driver refuses all further work on the device in this "
-            "process; what the host holds stays usable";
+            "process; host memory stays usable: start a new process for further work on the device";
     }
     switch (code) {
         case CUDA_ERROR_OUT_OF_MEMORY:

@@ -1,8 +1,9 @@
-// csrc/runtime/driver/symbols.hpp - the one table of driver symbols. A row is a symbol's name and
-// the CUDA version whose signature is meant (cudaTypedefs.h lists them); it makes a member of
-// Driver. The first one is looked up first, so that a stub, which has none, is told by cuInit; then
-// come those that launches call. REQUIRED symbols are in the oldest driver taken (11.3); OPTIONAL
-// ones may be null.
+// csrc/runtime/driver/symbols.hpp - the table of driver symbols.
+//
+// A row is a symbol's name and the CUDA version of its signature (see cudaTypedefs.h); it becomes a
+// member of Driver. cuInit is first: a stub library is recognized by its absence. The symbols that
+// launches call follow. REQUIRED symbols are in the oldest supported driver (11.3); OPTIONAL ones
+// may be null.
 #pragma once
 
 #define CUPOLA_DRIVER_SYMBOLS(REQUIRED, OPTIONAL)               \

@@ -1,5 +1,4 @@
-// csrc/runtime/driver/table.hpp - the driver as a table of function pointers. The runtime calls
-// every cu* function through it.
+// csrc/runtime/driver/table.hpp - the table of driver functions that the runtime calls.
 #pragma once
 
 #include <cuda.h>
@@ -14,16 +13,16 @@
 
 namespace cupola {
 
-// How pageable memory is copied, from the environment (staging.cpp).
+// Environment settings for copies of pageable memory (see staging.cpp).
 struct StagingSettings {
     static constexpr std::uint64_t not_set = ~std::uint64_t{0};
-    std::uint64_t bytes = not_set;  // CUPOLA_STAGING_BYTES: the least size to stage; 0: never
+    std::uint64_t bytes = not_set;  // CUPOLA_STAGING_BYTES: the smallest size to stage; 0: never
     std::uint64_t threads = 0;      // CUPOLA_STAGING_THREADS; 0: not set
 };
 
 struct Driver {
     // Each launch reads these fields, so they share a cache line with the table's first rows.
-    // Reasons for a launch to do more than launch; mostly none.
+    // Reasons for a launch to take the slow path; usually none.
     enum { logged = 1, waited_for = 2, profiled = 4 };
     mutable std::atomic<unsigned> instrumented{0};
     bool synchronous = false;  // CUPOLA_SYNC=1: wait for each launch
@@ -31,7 +30,7 @@ struct Driver {
 #define CUPOLA_MEMBER(name, version) PFN_##name##_v##version name = nullptr;
     CUPOLA_DRIVER_SYMBOLS(CUPOLA_MEMBER, CUPOLA_MEMBER)
 #undef CUPOLA_MEMBER
-    // cupola_cpu_last_fault and _refusal, where the CPU device offers them.
+    // cupola_cpu_last_fault and _refusal; null in NVIDIA's driver.
     const char* (*fault)(void) = nullptr;
     const char* (*refusal)(void) = nullptr;
     bool cpu = false;  // cupola's CPU device
@@ -42,7 +41,7 @@ struct Driver {
     bool debug() const noexcept { return __builtin_expect(log >= Log::debug, 0); }
 };
 
-// "13.0" of 13000.
+// 13000 as "13.0".
 inline std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }

@@ -1,4 +1,4 @@
-// csrc/runtime/graph/graph.cpp - graphs: their nodes, and holding what those use.
+// csrc/runtime/graph/graph.cpp - graphs, and the objects that their nodes keep alive.
 #include "runtime/graph/graph.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace cupola {
 namespace {
 
-// Every word of a buffer that may be an address, wherever a struct may hide it.
+// Every word of a buffer may be an address inside a struct.
 void words(const void* bytes, std::size_t size, Numbers& numbers) {
     for (std::size_t at = 0; at + 8 <= size; at += 8) {
         std::uint64_t word = 0;
@@ -18,7 +18,7 @@ void words(const void* bytes, std::size_t size, Numbers& numbers) {
     }
 }
 
-// False where nobody knows them.
+// False where the sizes are unknown.
 bool find_sizes(CUfunction function, CUmodule module, std::vector<std::uint32_t>& sizes) {
     if (auto* info = driver().cuFuncGetParamInfo) {
         std::size_t offset = 0, size = 0;
@@ -40,12 +40,12 @@ void kernel_numbers(CUgraphNode node, Numbers& numbers) {
         numbers.push_back(reinterpret_cast<std::uintptr_t>(module));
     if (!given.kernelParams) return;
     std::vector<std::uint32_t> sizes;
-    // Another library's kernel, on a driver that does not tell: it may use all that there is.
+    // The parameters of another library's kernel are unknown on old drivers: it may use any object.
     if (!find_sizes(given.func, module, sizes)) return RetainedObject::list_all(numbers);
     for (std::size_t i = 0; i < sizes.size(); ++i) words(given.kernelParams[i], sizes[i], numbers);
 }
 
-// What a node refers to.
+// The addresses and handles that a node refers to.
 Numbers numbers_of(CUgraphNode node) {
     const Driver& d = driver();
     Numbers numbers;
@@ -106,20 +106,20 @@ int places_of(CUgraph graph) {
     return inside + (row ? 1 : static_cast<int>((nodes.size() + 7) / 8));
 }
 
-RetainedObjects& RetainedByNode::box(CUgraphNode node) {
-    auto& box = boxes[node];
-    if (!box) box = std::make_shared<RetainedObjects>();
-    return *box;
+RetainedObjects& RetainedByNode::at(CUgraphNode node) {
+    auto& retained = by_node[node];
+    if (!retained) retained = std::make_shared<RetainedObjects>();
+    return *retained;
 }
 
 void RetainedByNode::hold(CUgraphNode node, Ref<Object> object) {
-    box(node).hold(std::move(object));
+    at(node).hold(std::move(object));
 }
 
 void RetainedByNode::hold_used(CUgraphNode node, Numbers numbers) {
     std::sort(numbers.begin(), numbers.end());
-    box(node);
-    RetainedObject::hold(numbers, boxes[node]);
+    at(node);
+    RetainedObject::hold(numbers, by_node[node]);
 }
 
 void RetainedByNode::hold_used(CUgraphNode node, const Kernel& kernel, const void* buffer) {
@@ -130,13 +130,13 @@ void RetainedByNode::hold_used(CUgraphNode node, const Kernel& kernel, const voi
 }
 
 void RetainedByNode::add(const RetainedByNode& other) {
-    for (const auto& [_, from] : other.boxes) {
+    for (const auto& [_, from] : other.by_node) {
         std::vector<Ref<Object>> held;
         {
             std::lock_guard<std::mutex> lock(from->mutex);
             held = from->held;
         }
-        RetainedObjects& into = box(nullptr);
+        RetainedObjects& into = at(nullptr);
         std::lock_guard<std::mutex> lock(into.mutex);
         into.held.insert(into.held.end(), held.begin(), held.end());
     }
@@ -164,7 +164,7 @@ Ref<Graph> Graph::end_capture(Stream& stream) {
 }
 
 void Graph::adopt(Capture& capture) {
-    retained.boxes[nullptr] = capture.box;
+    retained.by_node[nullptr] = capture.retained;
     retained.calls = std::move(capture.calls);
     for (CUgraphNode node : nodes_of(handle)) retained.hold_used(node, numbers_of(node));
 }

@@ -1,5 +1,5 @@
-// csrc/runtime/graph/graph.hpp - graphs, and graphs made ready to launch; both hold what their
-// nodes use.
+// csrc/runtime/graph/graph.hpp - graphs and executable graphs; both keep alive what their nodes
+// use.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace cupola {
 
-// Something that is somebody else's: `release` is called when it is needed no more.
+// An object of other code: the destructor calls `release(owner)`.
 class Owner : public Object {
   public:
     Owner(void* owner, void (*release)(void*)) : owner_(owner), release_(release) {}
@@ -23,13 +23,13 @@ class Owner : public Object {
     void (*release_)(void*);
 };
 
-// What the nodes use, by node; of a whole capture, by null. A box that was filled is not changed
-// but by what another thread was about to let go.
+// Objects that a graph keeps alive, by node; those of a capture are under null. A filled entry is
+// shared and only grows: by objects that another thread was about to release.
 struct RetainedByNode {
-    std::map<CUgraphNode, std::shared_ptr<RetainedObjects>> boxes;
+    std::map<CUgraphNode, std::shared_ptr<RetainedObjects>> by_node;
     std::vector<Ref<Callback>> calls;
 
-    RetainedObjects& box(CUgraphNode node);
+    RetainedObjects& at(CUgraphNode node);
     void hold(CUgraphNode node, Ref<Object> object);
     void hold_used(CUgraphNode node, const Kernel& kernel, const void* buffer);
     void hold_used(CUgraphNode node, Numbers numbers);
@@ -47,12 +47,12 @@ class Graph : public Object {
   public:
     Graph(Context& context, CUgraph handle) : context(context), handle(handle) {}
     explicit Graph(Context& context);
-    // The one inside a node of another: it goes with that.
+    // The child graph of a node; `parent` owns its handle.
     Graph(Ref<Graph> parent, CUgraph handle)
         : context(parent->context), handle(handle), parent_(std::move(parent)) {}
     ~Graph() override;
 
-    // Ends the capture that began at the stream; its graph holds what its nodes use.
+    // Ends the capture that began at the stream; its graph keeps alive what its nodes use.
     static Ref<Graph> end_capture(Stream& stream);
 
     Context& context;
@@ -71,7 +71,7 @@ class GraphExec : public Object {
     ~GraphExec() override;
 
     void launch(Stream& stream);
-    // Whether a launch can surely not wait: for anybody's callback, or for room in the queue.
+    // Whether a launch certainly does not wait for a callback or for space in the queue.
     bool launches_without_waiting(Stream& stream);
     void set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimensions& dimensions,
                     const void* buffer, Ref<Object> owner);
@@ -85,21 +85,21 @@ class GraphExec : public Object {
     void set_display_name();
     void copy(CUgraph graph);
     void note(Stream& stream);
-    void retire(RetainedObjects& box);
+    void retire(RetainedObjects& retained);
 
     std::mutex mutex_;
-    std::atomic<bool> calls_{false};             // functions of the program
-    std::size_t nodes_ = 0;                      // at the top
-    int places_ = 1;                             // in the driver's queue
-    std::map<CUgraphNode, CUfunction> kernels_;  // of its nodes, and of those of graphs in it
-    std::atomic<const char*> title_{""};         // what faults and the log call it; lasting
-    // What it runs, as a graph: a launch in a capture becomes a part of the graph that is made, and
-    // no driver makes that of what is ready. Null where it can't be copied, or not any more.
+    std::atomic<bool> calls_{false};             // whether it calls host functions
+    std::size_t nodes_ = 0;                      // without those of child graphs
+    int places_ = 1;                             // entries in the driver's queue
+    std::map<CUgraphNode, CUfunction> kernels_;  // including those of child graphs
+    std::atomic<const char*> title_{""};         // interned, for faults and the log
+    // A copy as a graph: a launch in a capture adds it as a child, which drivers don't do for an
+    // executable graph. Null where it can't be copied, or no longer matches.
     CUgraph copy_ = nullptr;
     const char* not_copied_ = "";
     RetainedByNode retained_;
     std::atomic<Stream*> last_{nullptr};
-    std::vector<Ref<Stream>> streams_;  // where it was launched
+    std::vector<Ref<Stream>> streams_;  // streams on which it was launched
 };
 
 inline Graph* unwrap(cupola_graph* graph) { return reinterpret_cast<Graph*>(graph); }
@@ -107,14 +107,14 @@ inline cupola_graph* wrap(Graph* graph) { return reinterpret_cast<cupola_graph*>
 inline GraphExec* unwrap(cupola_graph_exec* exec) { return reinterpret_cast<GraphExec*>(exec); }
 inline cupola_graph_exec* wrap(GraphExec* e) { return reinterpret_cast<cupola_graph_exec*>(e); }
 
-// The kernels of its nodes, and of the graphs in it. Null for one that the driver does not tell.
+// The kernels of its nodes and of its child graphs. Null for a kernel that the driver can't report.
 void find_kernels(CUgraph graph, std::map<CUgraphNode, CUfunction>& kernels);
 
-// How many places a launch of it takes in the driver's queue, at most: where nodes wait for each
-// other in a row it takes one, else each eight of them take one (measured on an H200, driver 580).
+// The maximum number of queue entries that a launch takes: one for a linear chain of nodes, else
+// one for eight nodes (measured on an H200, driver 580).
 int places_of(CUgraph graph);
 
-// A kernel as a node's parameters; `pointers` has to live as long as they are used.
+// The node parameters of a kernel; `pointers` must outlive them.
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(Kernel& kernel, const cupola_dimensions& dimensions,
                                           const void* buffer, std::vector<void*>& pointers);
 

@@ -1,5 +1,4 @@
-// csrc/runtime/graph/graph_exec.cpp - graphs made ready: launching them, and changing them in
-// place.
+// csrc/runtime/graph/graph_exec.cpp - instantiates, launches and updates executable graphs.
 #include <algorithm>
 #include <optional>
 
@@ -16,8 +15,8 @@ namespace {
 void check_launch(CUresult code) {
     if (code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         fail_driver(code, "cuGraphLaunch",
-                    "the stream is being captured by another library: what is ready to launch "
-                    "becomes a part of a capture by cupola.Stream.capture only");
+                    "the stream is being captured by another library: an instantiated graph "
+                    "can only be added to a capture that cupola.Stream.capture began");
     check(code, "cuGraphLaunch");
 }
 
@@ -32,9 +31,9 @@ GraphExec::GraphExec(const Graph& graph) : context(graph.context) {
     const CUresult code = d.cuGraphInstantiateWithFlags(&handle, graph.handle, 0);
     if (code == CUDA_ERROR_INVALID_VALUE)
         fail_driver(code, "cuGraphInstantiateWithFlags",
-                    "do its nodes wait for each other in a circle?");
+                    "check whether its nodes depend on each other in a cycle");
     check(code, "cuGraphInstantiateWithFlags");
-    retained_ = graph.retained;  // the boxes are shared: nobody takes out of one
+    retained_ = graph.retained;  // the sets are shared: none is ever removed from
     calls_ = !retained_.calls.empty();
     CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &nodes_);
     places_ = places_of(graph.handle);
@@ -72,7 +71,8 @@ void GraphExec::copy(CUgraph graph) {
     CUgraph fresh = nullptr;
     if (d.cuGraphClone(&fresh, graph) != CUDA_SUCCESS) {
         fresh = nullptr;
-        not_copied_ = "the driver copies no graph with such nodes, as those that allocate memory";
+        not_copied_ =
+            "the driver can't copy graphs with such nodes, for example those that allocate memory";
     }
     if (copy_) d.cuGraphDestroy(copy_);
     copy_ = fresh;
@@ -81,16 +81,16 @@ void GraphExec::copy(CUgraph graph) {
 GraphExec::~GraphExec() {
     const Driver* d = driver_alive();
     if (!d) return;
-    for (const auto& [_, box] : retained_.boxes) retire(*box);
+    for (const auto& [_, retained] : retained_.by_node) retire(*retained);
     const RelaxedCapture relaxed(RelaxedCapture::any_library);
     if (copy_) d->cuGraphDestroy(copy_);
-    d->cuGraphExecDestroy(handle);  // what was launched runs to its end
+    d->cuGraphExecDestroy(handle);  // launched work still runs to its end
 }
 
-// Launches may be on their way: memory is freed behind them.
-void GraphExec::retire(RetainedObjects& box) {
-    std::lock_guard<std::mutex> lock(box.mutex);  // another thread may be putting something there
-    for (const Ref<Object>& object : box.held)
+// Launches may be in flight: memory is freed in stream order after them.
+void GraphExec::retire(RetainedObjects& retained) {
+    std::lock_guard<std::mutex> lock(retained.mutex);  // another thread may add to it
+    for (const Ref<Object>& object : retained.held)
         if (auto* memory = dynamic_cast<Memory*>(object.get()))
             for (const Ref<Stream>& stream : streams_) memory->use(*stream);
 }
@@ -105,7 +105,7 @@ void GraphExec::note(Stream& stream) {
 }
 
 bool GraphExec::launches_without_waiting(Stream& stream) {
-    constexpr int few = 16;  // of more, the launch costs far more than the lock
+    constexpr int few = 16;  // for more nodes, the launch costs far more than releasing the lock
     return !calls_.load(std::memory_order_relaxed) && places_ <= few &&
            !queue_may_wait(stream, places_);
 }
@@ -113,7 +113,7 @@ bool GraphExec::launches_without_waiting(Stream& stream) {
 void GraphExec::launch(Stream& stream) {
     std::optional<ContextScope> current;
     if (stream.needs_current()) current.emplace(stream.context);
-    // The streams that were noted are held, so an equal address is the same stream.
+    // The noted streams are kept alive, so an equal address means the same stream.
     if (__builtin_expect(last_.load(std::memory_order_acquire) != &stream, 0)) note(stream);
     const Driver& driver = cupola::driver();
     if (__builtin_expect(calls_.load(std::memory_order_relaxed) || any_capture() ||
@@ -131,17 +131,16 @@ void GraphExec::launch_otherwise(Stream& stream) {
         log(std::string("launch ") + title_.load() + ", stream " +
             hex(reinterpret_cast<std::uintptr_t>(stream.handle)));
     const Span span(CUPOLA_PROFILE_GRAPH, title_.load(std::memory_order_relaxed), &stream);
-    if (const auto capture = Capture::of(stream)) {  // it becomes a part of that graph
+    if (const auto capture = Capture::of(stream)) {  // add a child node to the captured graph
         RetainedByNode all;
         std::lock_guard<std::mutex> own(mutex_);
         if (!copy_)
             fail(CUPOLA_ERROR_VALUE,
-                 std::string("this graph can't become a part of the one that is captured: ") +
-                     not_copied_);
+                 std::string("this graph can't be added to the captured graph: ") + not_copied_);
         Capture::add_child(stream, copy_);
         all.add(retained_);
-        std::lock_guard<std::mutex> lock(capture->box->mutex);
-        for (auto& object : all.box(nullptr).held) capture->box->held.push_back(object);
+        std::lock_guard<std::mutex> lock(capture->retained->mutex);
+        for (auto& object : all.at(nullptr).held) capture->retained->held.push_back(object);
         for (auto& call : all.calls) capture->calls.push_back(call);
         return;
     }
@@ -166,13 +165,13 @@ void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimens
     fresh.hold(node, Ref<Object>::share(&kernel));
     if (owner) fresh.hold(node, std::move(owner));
     fresh.hold_used(node, kernel, buffer);
-    std::shared_ptr<RetainedObjects> old;  // let go after the lock
+    std::shared_ptr<RetainedObjects> old;  // released after the lock
     std::lock_guard<std::mutex> lock(mutex_);
     const CUresult code = driver().cuGraphExecKernelNodeSetParams(
         handle, node, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given));
     if (code == CUDA_ERROR_INVALID_VALUE)
         fail_driver(code, "cuGraphExecKernelNodeSetParams",
-                    "the node must be a kernel's, of the graph which this was made of");
+                    "the node must be a kernel node of the graph that this was instantiated from");
     check(code, "cuGraphExecKernelNodeSetParams");
     CUgraphNode twin = nullptr;
     if (copy_ &&
@@ -181,21 +180,22 @@ void GraphExec::set_kernel(CUgraphNode node, Kernel& kernel, const cupola_dimens
              twin, reinterpret_cast<const CUDA_KERNEL_NODE_PARAMS_v1*>(&given)) != CUDA_SUCCESS)) {
         driver().cuGraphDestroy(std::exchange(copy_, nullptr));
         not_copied_ =
-            "a node was updated that is in a graph within it, or is not of the graph by which all "
-            "of it was updated last";
+            "a node of a child graph was updated, or one that is not of the graph used for the "
+            "last "
+            "whole update";
     }
     if (CUfunction& function = kernels_[node]; function != given.func) {
         function = given.func;
         set_display_name();
     }
-    old = std::move(retained_.boxes[node]);
+    old = std::move(retained_.by_node[node]);
     if (old) retire(*old);
-    retained_.boxes[node] = fresh.boxes[node];
+    retained_.by_node[node] = fresh.by_node[node];
 }
 
 void GraphExec::update(const Graph& graph) {
     ContextScope current(context);
-    RetainedByNode old;  // let go after the lock
+    RetainedByNode old;  // released after the lock
     std::lock_guard<std::mutex> lock(mutex_);
     std::size_t count = 0;
     CUPOLA_CALL(cuGraphGetNodes, graph.handle, nullptr, &count);
@@ -204,14 +204,14 @@ void GraphExec::update(const Graph& graph) {
     const CUresult code = driver().cuGraphExecUpdate(handle, graph.handle, &node, &result);
     if (code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
         fail_driver(code, "cuGraphExecUpdate",
-                    // Of the number of nodes, which is the same matter, not every driver says so.
+                    // Not every driver reports a changed number of nodes as a changed topology.
                     result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED || count != nodes_
                         ? "the graphs differ in their nodes or edges: instantiate the new one"
                     : result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
-                        ? "a node is of another kind: instantiate the new graph"
-                        : "a node can't be changed so: instantiate the new graph");
+                        ? "a node has another type: instantiate the new graph"
+                        : "a node's change is not supported: instantiate the new graph");
     check(code, "cuGraphExecUpdate");
-    for (const auto& [_, box] : retained_.boxes) retire(*box);
+    for (const auto& [_, retained] : retained_.by_node) retire(*retained);
     old = std::exchange(retained_, graph.retained);
     copy(graph.handle);
     calls_ = !retained_.calls.empty();

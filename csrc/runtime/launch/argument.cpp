@@ -1,5 +1,6 @@
-// csrc/runtime/launch/argument.cpp - checks and writes one argument. These functions run for every
-// argument of every launch, so the paths without an error are short.
+// csrc/runtime/launch/argument.cpp - checks and writes one argument of a launch.
+//
+// These functions run for every argument of every launch, so the paths without an error are short.
 #include "runtime/launch/argument.hpp"
 
 #include <cmath>
@@ -37,7 +38,8 @@ std::string float_text(double value) {
     return text;
 }
 
-// What an integer parameter holds, as " (-128 to 127)"; without a known sign both kinds fit.
+// The range of an integer parameter, as " (-128 to 127)". Without a known sign, signed and unsigned
+// values fit.
 std::string range_text(const Parameter& p) {
     const unsigned width = p.size * 8;
     const bool below = !(p.kind & CUPOLA_UNSIGNED);
@@ -48,7 +50,7 @@ std::string range_text(const Parameter& p) {
            std::to_string(most) + ")";
 }
 
-// Little-endian: the low bytes come first, as on every platform that has CUDA.
+// Little-endian, as every platform of CUDA is: the low bytes come first.
 void store(void* buffer, const Parameter& p, std::uint64_t bits) {
     auto* to = static_cast<char*>(buffer) + p.offset;
     switch (p.size) {
@@ -87,11 +89,10 @@ void put_float(const Kernel& kernel, std::size_t index, void* buffer, double val
     const Parameter& p = parameter(kernel, index);
     if (!(p.kind & CUPOLA_FLOAT)) {
         const bool half = p.size == 2 && !(p.kind & CUPOLA_POINTER) && p.type.empty();
-        fail_argument(
-            kernel, index, CUPOLA_ERROR_TYPE,
-            float_text(value) +
-                (half ? "; a float of two bytes has two formats: pass numpy.float16 or bytes"
-                      : ""));
+        fail_argument(kernel, index, CUPOLA_ERROR_TYPE,
+                      float_text(value) + (half ? "; the two-byte float may be float16 or "
+                                                  "bfloat16: pass numpy.float16 or bytes"
+                                                : ""));
     }
     auto too_large = [&] {
         fail_argument(kernel, index, CUPOLA_ERROR_VALUE,
@@ -149,7 +150,7 @@ void put_pointer(const Kernel& kernel, std::size_t index, void* buffer, std::uin
 void put_bytes(const Kernel& kernel, std::size_t index, void* buffer, const void* bytes,
                std::size_t size) {
     const Parameter& p = parameter(kernel, index);
-    // A parameter that is known to be a number or a pointer takes no raw bytes.
+    // A parameter that is known to be a number or a pointer does not accept raw bytes.
     if (!(p.kind & CUPOLA_STRUCT) && !(p.size <= 2 && p.kind & CUPOLA_FLOAT))
         fail_argument(kernel, index, CUPOLA_ERROR_TYPE, std::to_string(size) + " bytes");
     if (size != p.size)

@@ -1,4 +1,4 @@
-// csrc/runtime/launch/launch.cpp - checks of a launch, and the parts of it that are rarely needed.
+// csrc/runtime/launch/launch.cpp - checks launches, and holds the rare parts of the launch path.
 #include "runtime/launch/launch.hpp"
 
 #include "runtime/profile/profile.hpp"
@@ -57,7 +57,7 @@ void Kernel::check_shared(std::uint64_t dynamic) const {
 
 void Kernel::raise_shared(std::uint64_t dynamic) const {
     const ContextScope current(context);
-    // Two threads may both set it; the larger value wins in the end, since each looks again.
+    // Two threads may both set it. Each checks again afterwards, so the larger value remains.
     unsigned allowed = allowed_shared_.load(std::memory_order_relaxed);
     while (dynamic > allowed) {
         CUPOLA_CALL(cuFuncSetAttribute, handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

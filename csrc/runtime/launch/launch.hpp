@@ -1,4 +1,4 @@
-// csrc/runtime/launch/launch.hpp - the launch path: no checks, then one driver call.
+// csrc/runtime/launch/launch.hpp - the fast launch path: one driver call, without checks.
 #pragma once
 
 #include "runtime/context/stream.hpp"
@@ -6,7 +6,7 @@
 
 namespace cupola {
 
-// Room for the addresses of so many arguments, until this thread's next launch.
+// A buffer for the addresses of `count` arguments, valid until this thread's next launch.
 [[gnu::cold]] void** many_pointers(std::size_t count);
 
 [[gnu::always_inline]] inline CUresult Kernel::queue(const Driver& driver,
@@ -18,19 +18,19 @@ namespace cupola {
                                  d.block[2], d.shared, stream, pointers, nullptr);
 }
 
-// After the driver's own code this one is no longer in the caches: what is seldom needed is kept
-// out of it, what is always needed is kept beside each other.
+// The driver's code evicts this code from the caches. So rare code is kept out of line, and data
+// that each launch needs is kept together.
 [[gnu::always_inline]] inline void Kernel::launch_with_pointers(const cupola_dimensions& d,
                                                                 const cupola_attributes* attributes,
                                                                 void** pointers, Stream& stream) {
-    module->require_loaded();  // since it was checked, it may have been unloaded
+    module->require_loaded();  // another thread may have unloaded it since the check
     if (__builtin_expect(&stream.context != &context, 0)) fail_stream(stream);
     const Driver& driver = cupola::driver();
     allow_shared(d.shared);
     if (__builtin_expect(driver.instrumented.load(std::memory_order_relaxed) != 0, 0))
         return launch_instrumented(d, attributes, pointers, stream);
-    // Function and stream tell the context, but for a default stream, which is the current one's:
-    // where that is another's, the driver says so.
+    // Function and stream imply the context, except for a default stream, which is the current
+    // context's. Where that is the wrong one, the driver returns an error.
     const CUresult code = queue(driver, d, attributes, pointers, stream.handle);
     if (__builtin_expect(code != CUDA_SUCCESS, 0))
         launch_again(code, d, attributes, pointers, stream);

@@ -1,12 +1,12 @@
-// csrc/runtime/launch/launch_attributes.cpp - clusters, cooperative grids and the like: checked,
-// and sent.
+// csrc/runtime/launch/launch_attributes.cpp - checks launch attributes and passes them to the
+// driver.
 #include "runtime/context/flight.hpp"
 #include "runtime/module/kernel.hpp"
 
 namespace cupola {
 namespace {
 
-constexpr int portable_cluster = 8;  // blocks; what every device with clusters takes
+constexpr int portable_cluster = 8;  // blocks; every device with clusters supports it
 
 std::uint64_t blocks_of(const std::uint32_t (&cluster)[3]) {
     return std::uint64_t(cluster[0]) * cluster[1] * cluster[2];
@@ -30,8 +30,9 @@ void Kernel::check_attributes(const cupola_dimensions& d, const cupola_attribute
     if (a.flags & CUPOLA_COOPERATIVE && !context.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH))
         fail(CUPOLA_ERROR_VALUE, title + ": " + context.name + " has no cooperative launches");
     if (a.flags & CUPOLA_CARVEOUT && (a.carveout < 0 || a.carveout > 100))
-        fail(CUPOLA_ERROR_VALUE,
-             title + ": the carve-out is a percentage, got " + std::to_string(a.carveout));
+        fail(CUPOLA_ERROR_VALUE, title +
+                                     ": the carve-out must be a percentage from 0 to 100, got " +
+                                     std::to_string(a.carveout));
     if (!(a.cluster[0] | a.cluster[1] | a.cluster[2])) return;
     need(90, "thread-block clusters");
     for (int axis = 0; axis < 3; ++axis)
@@ -61,7 +62,7 @@ CUresult Kernel::send(const cupola_dimensions& d, const cupola_attributes& a, vo
             const ContextScope current(context);
             CUPOLA_CALL(cuFuncSetAttribute, handle,
                         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-            allowed_clusters_ = true;  // now, and not before: another thread may launch at once
+            allowed_clusters_ = true;  // set last: another thread may launch concurrently
         }
     }
     if (a.flags & CUPOLA_COOPERATIVE) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;

@@ -1,5 +1,5 @@
-// csrc/runtime/launch/may_wait.hpp - what makes a launch wait, so that the caller has to let its
-// lock go.
+// csrc/runtime/launch/may_wait.hpp - whether a launch may wait, so that callers must release the
+// GIL.
 #pragma once
 
 #include "runtime/context/stream.hpp"
@@ -8,8 +8,8 @@
 
 namespace cupola {
 
-// Whether work that takes so many places may have to wait, or asks for more than to be queued. A
-// callback may want the very lock that the caller holds, and work behind it waits for it.
+// Whether queueing `places` entries may wait, or does more than queue. A pending callback may need
+// the lock that the caller holds, and the work after the callback waits for it.
 [[gnu::always_inline]] inline bool queue_may_wait(Stream& stream, int places = 1) {
     return driver().instrumented.load(std::memory_order_relaxed) || Flight::is_traced() ||
            Callback::pending.load(std::memory_order_relaxed) || !stream.flight.has_room(places);

@@ -1,5 +1,6 @@
-// csrc/runtime/lifetime/callback.hpp - functions of the program that run in a stream's order, on a
-// thread of the driver's. There the driver must not be called.
+// csrc/runtime/lifetime/callback.hpp - host functions that the driver calls in stream order.
+//
+// They run on a thread of the driver, where the driver must not be called.
 #pragma once
 
 #include <atomic>
@@ -17,20 +18,21 @@ class Callback : public Object {
         if (release_) release_(data_);
     }
 
-    // Nothing of a callback's own end calls the driver.
+    // Safe on the driver's thread: deleting a callback calls no driver function.
     void end() noexcept override { delete this; }
 
-    // Before the driver is given it: it is held, and counted as pending, until it has run.
+    // Call before passing it to the driver: keeps it alive, and counts it as pending, until it has
+    // run.
     void expect() noexcept;
-    // The driver did not take it.
+    // Undoes expect() where the driver did not accept it.
     void give_up() noexcept;
-    // The caller keeps what `release` would have let go.
+    // The caller keeps the owner: `release` is not called.
     void disown() noexcept { release_ = nullptr; }
 
-    // What the driver calls, with the callback as its data.
+    // The function that the driver calls, with the callback as its data.
     static void CUDA_CB run(void* callback);
 
-    // How many are on their way, in the whole process.
+    // The number of pending callbacks in the process.
     static std::atomic<int> pending;
 
   private:

@@ -1,4 +1,4 @@
-// csrc/runtime/lifetime/capture_scope.cpp - asks the driver for captures and relaxes their rules.
+// csrc/runtime/lifetime/capture_scope.cpp - queries captures and relaxes their rules.
 #include "runtime/lifetime/capture_scope.hpp"
 
 namespace cupola {

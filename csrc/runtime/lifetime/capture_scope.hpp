@@ -1,5 +1,4 @@
-// csrc/runtime/lifetime/capture_scope.hpp - captures that run in this process, and scopes in which
-// this thread may do what a capture forbids.
+// csrc/runtime/lifetime/capture_scope.hpp - running captures, and scopes that relax or block them.
 #pragma once
 
 #include <atomic>
@@ -10,13 +9,13 @@
 
 namespace cupola {
 
-// How many captures cupola has begun and not ended.
+// The number of captures that cupola has begun and not ended.
 extern std::atomic<int> running_captures;
 
 inline bool any_capture() { return running_captures.load(std::memory_order_acquire) != 0; }
 
-// Whether the driver says that the stream takes part in no capture, of any library. False where the
-// driver must not be called any more.
+// Whether the driver reports that the stream is in no capture, of any library. False after the
+// driver must no longer be called.
 bool is_not_capturing(CUstream stream) noexcept;
 
 // Whether the stream may take part in a capture. The legacy default stream never does.
@@ -25,10 +24,10 @@ inline bool may_be_captured(CUstream stream) noexcept {
     return stream != nullptr && stream != CU_STREAM_LEGACY && !is_not_capturing(stream);
 }
 
-// While it lives, this thread may do what a capture forbids: allocate, load, wait elsewhere.
+// In its scope this thread may make calls that a capture forbids: allocate, load, wait.
 class RelaxedCapture {
   public:
-    // Destructors run at any time, as garbage that is collected during another library's capture.
+    // Destructors need `any_library`: garbage collection may run during another library's capture.
     enum Of { ours, any_library };
 
     explicit RelaxedCapture(Of of = ours) noexcept;
@@ -44,7 +43,7 @@ class RelaxedCapture {
 // Capture::begin holds it exclusively, CaptureBlock shares it.
 std::shared_mutex& capture_gate();
 
-// While it lives no capture begins: a stream that is not captured stays so.
+// In its scope no capture begins: a stream that is not being captured stays so.
 class CaptureBlock {
   public:
     CaptureBlock() : lock_(capture_gate()) {}

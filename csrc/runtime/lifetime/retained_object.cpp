@@ -1,5 +1,4 @@
-// csrc/runtime/lifetime/retained_object.cpp - the list of what is alive, and what is kept though
-// nobody has it.
+// csrc/runtime/lifetime/retained_object.cpp - the list of live objects, and deferred releases.
 #include "runtime/lifetime/retained_object.hpp"
 
 #include <algorithm>
@@ -11,12 +10,12 @@
 namespace cupola {
 namespace {
 
-// Never destroyed: objects may end while the process does.
+// Never destroyed: objects may be released while the process exits.
 struct Listed {
     std::mutex mutex;
     RetainedObject* first = nullptr;
-    int makers = 0;                     // graphs that are being made
-    std::vector<Ref<Object>> remained;  // what nobody had any more meanwhile
+    int makers = 0;                     // graphs being built
+    std::vector<Ref<Object>> deferred;  // objects without other references since then
 };
 
 Listed& listed() {
@@ -24,18 +23,18 @@ Listed& listed() {
     return *all;
 }
 
-struct Boxes {
+struct RetainedSets {
     std::mutex mutex;
     std::unordered_set<RetainedObjects*> all;
 };
 
-Boxes& boxes() {
-    static Boxes* const all = new Boxes;
+RetainedSets& retained_sets() {
+    static RetainedSets* const all = new RetainedSets;
     return *all;
 }
 
-// For one more, before there is a reference to it: where memory is short that one would go with the
-// lock still held, which ending an object takes.
+// Reserves before a reference exists. If push_back threw, it would release the object under the
+// lock that its end() takes: a deadlock.
 void make_room(std::vector<Ref<Object>>& list) {
     constexpr std::size_t few = 16;
     if (list.size() == list.capacity()) list.reserve(std::max(few, 2 * list.size()));
@@ -44,15 +43,15 @@ void make_room(std::vector<Ref<Object>>& list) {
 }  // namespace
 
 RetainedObjects::RetainedObjects() {
-    std::lock_guard<std::mutex> lock(boxes().mutex);
-    boxes().all.insert(this);
+    std::lock_guard<std::mutex> lock(retained_sets().mutex);
+    retained_sets().all.insert(this);
 }
 
-// What it holds goes afterwards, without the lock, which a forked child does not take.
+// The objects are released after the lock. A forked child does not take the lock.
 RetainedObjects::~RetainedObjects() {
     if (!driver_alive()) return;
-    std::lock_guard<std::mutex> lock(boxes().mutex);
-    boxes().all.erase(this);
+    std::lock_guard<std::mutex> lock(retained_sets().mutex);
+    retained_sets().all.erase(this);
 }
 
 void RetainedObjects::hold(Ref<Object> object) {
@@ -61,16 +60,16 @@ void RetainedObjects::hold(Ref<Object> object) {
 }
 
 bool RetainedObjects::any_holds(const std::function<bool(const Object&)>& what) {
-    std::lock_guard<std::mutex> lock(boxes().mutex);
-    for (RetainedObjects* box : boxes().all) {
-        std::lock_guard<std::mutex> inside(box->mutex);
-        for (const Ref<Object>& object : box->held)
+    std::lock_guard<std::mutex> lock(retained_sets().mutex);
+    for (RetainedObjects* retained : retained_sets().all) {
+        std::lock_guard<std::mutex> inside(retained->mutex);
+        for (const Ref<Object>& object : retained->held)
             if (what(*object)) return true;
     }
     return false;
 }
 
-// Elsewhere end() has done it, before anything of the object was gone.
+// end() unlists complete objects; this is for those whose constructor threw.
 RetainedObject::~RetainedObject() {
     if (!listed_) return;
     std::lock_guard<std::mutex> lock(listed().mutex);
@@ -93,7 +92,7 @@ bool RetainedObject::contains_any(const Numbers& numbers) const {
     return size_ > 0 && first != numbers.end() && *first - begin_ < size_;
 }
 
-// With the lock.
+// The caller holds the lock.
 void RetainedObject::unlist() noexcept {
     if (!listed_) return;
     Listed& all = listed();
@@ -105,32 +104,33 @@ void RetainedObject::unlist() noexcept {
 
 void RetainedObject::end() noexcept {
     if (!listed_) return Object::end();
-    // In a forked child another thread may have the mutex for ever: there it is kept.
+    // In a forked child the mutex may stay locked: there the object leaks.
     if (!driver_alive()) return;
     Listed& all = listed();
     try {
         std::unique_lock<std::mutex> lock(all.mutex);
-        if (const auto box = wanted_.lock()) {
+        if (const auto retained = wanted_.lock()) {
             wanted_.reset();
             lock.unlock();
-            std::lock_guard<std::mutex> hold(box->mutex);
-            make_room(box->held);
-            box->held.push_back(Ref<Object>::adopt(revive()));
+            std::lock_guard<std::mutex> hold(retained->mutex);
+            make_room(retained->held);
+            retained->held.push_back(Ref<Object>::adopt(revive()));
             return;
         }
         if (all.makers > 0) {
-            make_room(all.remained);
-            all.remained.push_back(Ref<Object>::adopt(revive()));
+            make_room(all.deferred);
+            all.deferred.push_back(Ref<Object>::adopt(revive()));
             return;
         }
         unlist();
-    } catch (const std::bad_alloc&) {  // it is kept
+    } catch (const std::bad_alloc&) {  // the object leaks
         return;
     }
     Object::end();
 }
 
-void RetainedObject::hold(const Numbers& numbers, const std::shared_ptr<RetainedObjects>& box) {
+void RetainedObject::hold(const Numbers& numbers,
+                          const std::shared_ptr<RetainedObjects>& retained) {
     if (numbers.empty()) return;
     Listed& all = listed();
     std::vector<Ref<Object>> found;
@@ -141,12 +141,12 @@ void RetainedObject::hold(const Numbers& numbers, const std::shared_ptr<Retained
             make_room(found);
             if (each->try_retain())
                 found.push_back(Ref<Object>::adopt(each));
-            else  // another thread is about to end it, and will look here
-                each->wanted_ = box;
+            else  // another thread is in end() and will check wanted_
+                each->wanted_ = retained;
         }
     }
-    std::lock_guard<std::mutex> lock(box->mutex);
-    for (auto& one : found) box->held.push_back(std::move(one));
+    std::lock_guard<std::mutex> lock(retained->mutex);
+    for (auto& one : found) retained->held.push_back(std::move(one));
 }
 
 Ref<RetainedObject> RetainedObject::find(std::uint64_t begin) {
@@ -172,16 +172,16 @@ void RetainedObject::begin_deferred_release() {
 bool RetainedObject::keep(Ref<Object>& object) {
     std::lock_guard<std::mutex> lock(listed().mutex);
     if (listed().makers == 0) return false;
-    make_room(listed().remained);
-    listed().remained.push_back(std::move(object));
+    make_room(listed().deferred);
+    listed().deferred.push_back(std::move(object));
     return true;
 }
 
 void RetainedObject::end_deferred_release() noexcept {
-    std::vector<Ref<Object>> remained;
+    std::vector<Ref<Object>> deferred;
     std::lock_guard<std::mutex> lock(listed().mutex);
-    if (--listed().makers == 0) remained.swap(listed().remained);
-    // Ends after the lock is let go: `remained` is older than the guard.
+    if (--listed().makers == 0) deferred.swap(listed().deferred);
+    // The objects end after the lock: `deferred` was declared before the guard.
 }
 
 }  // namespace cupola

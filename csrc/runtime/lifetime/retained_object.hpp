@@ -1,6 +1,7 @@
-// csrc/runtime/lifetime/retained_object.hpp - what the nodes of a graph refer to by a number alone:
-// memory by its address, modules by their handle. All that is alive is listed, so that a graph can
-// find and hold what its nodes use, whichever way they were made.
+// csrc/runtime/lifetime/retained_object.hpp - objects that graph nodes refer to by a number.
+//
+// The number is an address of memory or the handle of a module. All live objects are listed, so
+// that a graph can find and keep alive those that its nodes use, however the nodes were made.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace cupola {
 
 class RetainedObject;
 
-// What is held for somebody. Things may be put there that are let go by all others meanwhile.
+// Objects that a graph keeps alive. An object whose last other reference goes may still be added.
 struct RetainedObjects {
     RetainedObjects();
     ~RetainedObjects();
@@ -23,7 +24,8 @@ struct RetainedObjects {
     RetainedObjects& operator=(const RetainedObjects&) = delete;
 
     void hold(Ref<Object> object);
-    // Whether any box of the process holds such a thing. `what` must let go of nothing.
+    // Whether any set in the process holds an object that `what` accepts. `what` must release
+    // nothing.
     static bool any_holds(const std::function<bool(const Object&)>& what);
 
     std::mutex mutex;
@@ -38,23 +40,23 @@ class RetainedObject : public Object {
     RetainedObject() = default;
     ~RetainedObject() override;
 
-    // The last reference is gone: it ends, unless somebody is about to need it.
+    // Called after the last reference: deletes it, unless a graph is about to keep it.
     void end() noexcept override;
 
-    // Puts what the numbers mean into the box.
-    static void hold(const Numbers& numbers, const std::shared_ptr<RetainedObjects>& box);
-    // The one whose numbers begin with this one; null where it is not alive.
+    // Adds the objects that the numbers refer to.
+    static void hold(const Numbers& numbers, const std::shared_ptr<RetainedObjects>& retained);
+    // The live object whose range begins at this number; null where there is none.
     static Ref<RetainedObject> find(std::uint64_t begin);
-    // Adds a number of each that is alive.
+    // Adds a number of each live object.
     static void list_all(Numbers& numbers);
-    // Between these nothing ends: a graph that is being made may turn out to use it.
+    // Between these calls no object is deleted: a graph that is being built may use it.
     static void begin_deferred_release();
     static void end_deferred_release() noexcept;
-    // Keeps the object as long; false, and it is still the caller's, where that is over already.
+    // Keeps the object until then. Returns false, and leaves it to the caller, outside these calls.
     static bool keep(Ref<Object>& object);
 
   protected:
-    // Numbers from `begin` on mean it: for the end of a constructor.
+    // Numbers in [begin, begin + size) refer to it. Call it last in a constructor.
     void register_range(std::uint64_t begin, std::size_t size);
 
   private:

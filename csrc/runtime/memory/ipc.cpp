@@ -8,7 +8,7 @@ static_assert(CUPOLA_IPC_HANDLE_SIZE == sizeof(CUipcMemHandle));
 namespace cupola {
 namespace {
 
-// Of cuMemAlloc: memory of a pool has no such handle.
+// Allocated by cuMemAlloc: memory of a pool has no such handle.
 class ExportableMemory : public UnpooledMemory {
   public:
     ExportableMemory(Context& context, std::size_t size) : UnpooledMemory(context, size) {
@@ -34,8 +34,8 @@ class ImportedMemory : public Memory {
         CUresult code = call(&pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
         if (code != CUDA_SUCCESS)
             fail_driver(code, "cuIpcOpenMemHandle",
-                        "a handle is opened by another process than the one that made it, once at "
-                        "a time, and while that one still holds the memory");
+                        "open a handle in another process than the one that made it, once at "
+                        "a time, while that process still holds the memory");
         code = driver().cuMemGetAddressRange(nullptr, &size, pointer);
         if (code != CUDA_SUCCESS) {
             driver().cuIpcCloseMemHandle(pointer);
@@ -67,7 +67,7 @@ CUipcMemHandle export_memory(const Memory& memory) {
         fail(CUPOLA_ERROR_VALUE,
              memory.address ? "this memory can't be shared with other processes: it was not "
                               "allocated as exportable"
-                            : "memory of no bytes can't be shared with other processes");
+                            : "memory of 0 bytes can't be shared with other processes");
     const auto call = driver().cuIpcGetMemHandle;
     if (!call) fail_driver(CUDA_ERROR_NOT_SUPPORTED, "cuIpcGetMemHandle");
     const ContextScope current(memory.context);

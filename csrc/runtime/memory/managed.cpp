@@ -21,7 +21,7 @@ class ManagedMemory : public UnpooledMemory {
 
 CUdevice location(int device) { return device < 0 ? CU_DEVICE_CPU : context(device).device; }
 
-// Advice as the driver counts it: taking one back is the number after giving it.
+// In the driver's numbering, withdrawing an advice is the number after giving it.
 CUmem_advise advice_of(int advice, bool give) {
     switch (advice) {
         case CUPOLA_ADVISE_READ_MOSTLY:

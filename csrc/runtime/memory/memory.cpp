@@ -16,7 +16,7 @@ std::string bytes_text(std::size_t bytes) {
            (bytes >= 1 << 20 ? " (" + std::to_string(bytes >> 20) + " MiB)" : "");
 }
 
-// "free: ... of ... on the host", as the system has it; empty where it does not tell.
+// "free: ... of ... on the host"; empty where the system does not report it.
 std::string free_host_memory() {
     std::ifstream file("/proc/meminfo");
     std::size_t total = 0, available = 0, kibibytes = 0;
@@ -28,7 +28,7 @@ std::string free_host_memory() {
     return "free: " + bytes_text(available) + " of " + bytes_text(total) + " on the host";
 }
 
-// Memory of the pool that nobody has any more.
+// Memory of the pool without an owner.
 struct Allocation {
     Context* context;
     CUdeviceptr address;
@@ -36,10 +36,10 @@ struct Allocation {
     std::vector<Ref<Stream>> others;
 };
 
-// A mark behind what is queued there; null where all of it was waited for instead.
+// Records an event after the queued work. Returns null where it waited for the work instead.
 CUevent mark_end(const Driver& d, const Stream& stream) {
     const ContextScope current(stream.context);
-    // The thread that frees can't name another thread's default stream: all are waited for.
+    // The per-thread default stream of another thread can't be named: wait for all work.
     if (stream.handle == CU_STREAM_PER_THREAD) {
         d.cuCtxSynchronize();
         return nullptr;
@@ -53,14 +53,14 @@ CUevent mark_end(const Driver& d, const Stream& stream) {
     return nullptr;
 }
 
-// In the order of the streams that used it, of whichever device; the piece's context is current.
+// Frees after the work of all streams that used it, of any device. The piece's context is current.
 void free_in_order(const Driver& d, const Allocation& piece) {
     CUstream last = piece.first->handle;
     for (const Ref<Stream>& other : piece.others) {
         CUevent mark = mark_end(d, *other);
         if (!mark) continue;
         if (d.cuStreamWaitEvent(last, mark, 0) != CUDA_SUCCESS) d.cuEventSynchronize(mark);
-        d.cuEventDestroy(mark);  // freed once it has been reached
+        d.cuEventDestroy(mark);  // the driver frees it when it was reached
     }
     d.cuMemFreeAsync(piece.address, last);
 }
@@ -76,15 +76,15 @@ class DeferredFree : public Object {
             const ContextScope current(*piece->context);
             const RelaxedCapture relaxed(RelaxedCapture::any_library);
             give_back(std::move(*piece));
-        } catch (const std::exception&) {  // no memory to keep it on: it is the process's
+        } catch (const std::exception&) {  // out of host memory: the device memory leaks
         } catch (const Error&) {
         }
     }
     std::optional<Allocation> piece;
 };
 
-// A capture that began meanwhile, in another thread, may be of one of its streams, which is then no
-// queue: what is put there becomes a part of the graph, and draws in what waits for it.
+// Another thread may have begun to capture one of its streams. A free queued there would become a
+// node of that graph, so it is deferred until the capture ends.
 void give_back(Allocation piece) {
     const CaptureBlock closed;
     if (any_capture()) {
@@ -106,7 +106,7 @@ std::string free_device_memory() {
 }
 
 void fail_allocation(CUresult code, const char* call, std::size_t size, Whose whose) {
-    std::string what = "asked for " + bytes_text(size), rest;
+    std::string what = "requested " + bytes_text(size), rest;
     if (code == CUDA_ERROR_OUT_OF_MEMORY)
         rest = whose == Whose::device ? free_device_memory() : free_host_memory();
     fail_driver(code, call, rest.empty() ? what : what + "; " + rest);
@@ -124,7 +124,7 @@ Memory::~Memory() {
     if (!d || !d->debug() || !address) return;
     try {
         log_it("free");
-    } catch (const std::bad_alloc&) {  // a line less
+    } catch (const std::bad_alloc&) {  // the message lacks this part
     }
 }
 
@@ -136,11 +136,11 @@ void Memory::log_it(const char* what) const {
 DeviceMemory::DeviceMemory(Context& context, std::size_t size, Stream& stream)
     : Memory(context, size), first_(Ref<Stream>::share(&stream)) {
     if (size == 0) return;
-    // A thread's own default stream ends with the thread: no other thread can free in its order.
+    // A per-thread default stream ends with its thread: no other thread can free in its order.
     pooled_ = context.pool && stream.handle != CU_STREAM_PER_THREAD;
-    spared_ = pooled_ && &stream.context == &context && stream.free_list.takes(size) &&
-              !may_be_captured(stream.handle);
-    CUdeviceptr pointer = spared_ ? stream.free_list.take(size) : 0;
+    reusable_ = pooled_ && &stream.context == &context && stream.free_list.takes(size) &&
+                !may_be_captured(stream.handle);
+    CUdeviceptr pointer = reusable_ ? stream.free_list.take(size) : 0;
     if (!pointer) pointer = allocate();
     begin(pointer, pooled_ ? "of the pool" : "of the device");
 }
@@ -154,7 +154,7 @@ CUdeviceptr DeviceMemory::allocate() {
         if (code != CUDA_SUCCESS) fail_allocation(code, "cuMemAlloc", size);
         return pointer;
     }
-    // In a capture it is there at once and stays: the graph's launches use it, none makes it.
+    // In a capture, allocate immediately on a side stream: the graph's launches use this memory.
     const bool captured = Capture::of(*first_) != nullptr;
     if (captured)
         others_.push_back(
@@ -170,10 +170,10 @@ CUdeviceptr DeviceMemory::allocate() {
 }
 
 void DeviceMemory::use(Stream& stream) {
-    // Most launches use memory on the stream of the launch before.
+    // Most launches use the stream of the previous launch.
     if (__builtin_expect(latest_.load(std::memory_order_relaxed) == &stream, 1)) return;
     std::lock_guard<std::mutex> lock(mutex_);
-    // The default streams of all devices have one handle.
+    // The default streams of all devices have the same handle.
     const auto is_it = [&](const Ref<Stream>& known) {
         return known->handle == stream.handle && &known->context == &stream.context;
     };
@@ -185,7 +185,7 @@ void DeviceMemory::use(Stream& stream) {
         kept = known->get();
     else
         others_.push_back(Ref<Stream>::share(&stream));
-    // Another object of the same handle may go, and its address become that of another stream.
+    // Compare only with an object that is kept alive: a freed one's address may be reused.
     if (kept == &stream) latest_.store(kept, std::memory_order_relaxed);
 }
 
@@ -193,8 +193,8 @@ DeviceMemory::~DeviceMemory() {
     const Driver* d = driver_alive();
     if (!d || !address) return;
     CUdeviceptr going = address;
-    // What a capture of any thread may have drawn in is not given to anybody else meanwhile.
-    if (spared_ && others_.empty() && !may_be_captured(first_->handle))
+    // Do not reuse memory of a stream that any thread may be capturing.
+    if (reusable_ && others_.empty() && !may_be_captured(first_->handle))
         going = first_->free_list.put({address, size}).address;
     if (!going) return;
     try {
@@ -204,8 +204,8 @@ DeviceMemory::~DeviceMemory() {
             give_back({&context, going, std::move(first_), std::move(others_)});
         else
             d->cuMemFree(address);     // waits for all work of the device
-    } catch (const Error&) {           // the context is lost, and the memory with it
-    } catch (const std::exception&) {  // no memory to keep it on: it is the process's
+    } catch (const Error&) {           // the context is lost, with its memory
+    } catch (const std::exception&) {  // out of host memory: the device memory leaks
     }
 }
 

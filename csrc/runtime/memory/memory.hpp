@@ -1,5 +1,4 @@
-// csrc/runtime/memory/memory.hpp - memory that cupola owns, freed in the order of the work that
-// used it.
+// csrc/runtime/memory/memory.hpp - memory that cupola owns, freed in stream order.
 #pragma once
 
 #include <atomic>
@@ -24,7 +23,7 @@ class Memory : public RetainedObject {
     virtual bool exportable() const { return false; }
 
   protected:
-    // It is there: `kind` is what the log calls it. For the end of a constructor.
+    // Registers and logs the memory; `kind` names it in the log. Call it last in a constructor.
     void begin(std::uint64_t at, const char* kind);
 
   private:
@@ -32,7 +31,7 @@ class Memory : public RetainedObject {
     const char* kind_ = "";
 };
 
-// Work that was queued on several streams is waited for in the stream that frees.
+// Memory of a pool. The stream that frees it waits for the other streams that used it.
 class DeviceMemory : public Memory {
   public:
     DeviceMemory(Context& context, std::size_t size, Stream& stream);
@@ -43,11 +42,11 @@ class DeviceMemory : public Memory {
     CUdeviceptr allocate();
 
     bool pooled_ = false;
-    bool spared_ = false;  // may be kept for the stream: it is no graph's
+    bool reusable_ = false;  // the stream's free list may keep it: no graph uses it
     std::mutex mutex_;
-    Ref<Stream> first_;  // the one it was allocated on
+    Ref<Stream> first_;  // the stream it was allocated on
     std::vector<Ref<Stream>> others_;
-    // The one that used it last, where first_ or others_ keep that very object: for comparison.
+    // The last stream that used it, if first_ or others_ keep that object alive. Only compared.
     std::atomic<const Stream*> latest_{nullptr};
 };
 
@@ -58,12 +57,12 @@ class UnpooledMemory : public Memory {
     ~UnpooledMemory() override;
 };
 
-// Says what was asked for, and for want of memory what there is: in the current context's device,
-// or on the host.
+// Throws for a failed allocation, with the requested size. Out of memory, it adds the free memory:
+// of the current context's device, or of the host.
 enum class Whose { device, host };
 [[noreturn]] void fail_allocation(CUresult code, const char* call, std::size_t size,
                                   Whose whose = Whose::device);
-// "free: 5 bytes of 7 bytes", of the current context's device; empty where it does not tell.
+// "free: 5 bytes of 7 bytes", of the current context's device; empty where it is unknown.
 std::string free_device_memory();
 
 inline Memory* unwrap(cupola_memory* memory) { return reinterpret_cast<Memory*>(memory); }

@@ -1,4 +1,4 @@
-// csrc/runtime/memory/pinned.cpp - page-locked host memory: allocated, or the caller's own.
+// csrc/runtime/memory/pinned.cpp - allocates page-locked host memory and registers the caller's.
 #include "runtime/memory/pinned.hpp"
 
 #include <iterator>
@@ -32,8 +32,8 @@ class PinnedMemory : public Memory {
     }
 };
 
-// The ranges which this process registered through cupola, by where they begin. The driver refuses
-// to register a range twice, so users of parts of one share it. Never destroyed.
+// The ranges that cupola registered in this process, by their begin. The driver can't register a
+// range twice, so users of its parts share it. Never destroyed.
 struct Registrations {
     struct Range {
         std::uint64_t end;
@@ -73,8 +73,8 @@ class RegisteredMemory : public Memory {
         CUresult code = driver().cuMemHostRegister(host, size, flags);
         if (code == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
             fail_driver(code, "cuMemHostRegister",
-                        "a part of this memory, or all of it with other flags, is page-locked "
-                        "already: register the whole of it once");
+                        "this memory, or a part of it, is page-locked already with other flags "
+                        "or bounds: register the whole range once");
         if (code == CUDA_ERROR_NOT_SUPPORTED && flags & CU_MEMHOSTREGISTER_READ_ONLY)
             fail_driver(code, "cuMemHostRegister",
                         "this device can't register read-only memory: make the memory writable");
@@ -101,7 +101,7 @@ class RegisteredMemory : public Memory {
     }
 
   private:
-    std::uint64_t registered_ = 0;  // begin of the range that it is a part of
+    std::uint64_t registered_ = 0;  // the begin of the registered range
 };
 
 void refuse_flags(unsigned flags, unsigned known, const char* what) {

@@ -7,7 +7,7 @@ namespace cupola {
 
 // `flags` are CUPOLA_PINNED_*.
 Ref<Memory> allocate_pinned(Context& context, std::size_t size, unsigned flags);
-// Page-locks memory of the caller; `flags` are CUPOLA_REGISTER_*.
+// Page-locks the caller's memory; `flags` are CUPOLA_REGISTER_*.
 Ref<Memory> register_host(Context& context, void* host, std::size_t size, unsigned flags);
 
 }  // namespace cupola

@@ -1,10 +1,8 @@
-// csrc/runtime/memory/staging.cpp - copies of pageable memory by several threads and page-locked
-// chunks.
+// csrc/runtime/memory/staging.cpp - copies pageable memory through page-locked chunks.
 //
-// The driver moves pageable memory through page-locked memory of its own, on one thread. Here
-// several threads do: each has two chunks, fills one while the other is being transferred, and
-// queues the transfers on the copy's stream. Their order among each other does not matter, since
-// they touch different bytes.
+// The driver copies pageable memory through its own page-locked memory, on one thread. Here several
+// threads do so. Each has two chunks, fills one while the other is transferred, and queues the
+// transfers on the copy's stream. The transfers touch different bytes, so any order is correct.
 #include "runtime/memory/staging.hpp"
 
 #include <algorithm>
@@ -21,17 +19,17 @@ namespace cupola {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_stages = 4;  // a device, so that copies on several streams can overlap
+constexpr std::size_t max_stages = 4;  // for each device, so that copies on several streams overlap
 
 struct Chunk {
     char* host = nullptr;
-    CUevent free = nullptr;  // reached when the last transfer is over
+    CUevent free = nullptr;  // recorded after the last transfer
     bool used = false;
 
     Chunk() = default;
     Chunk(const Chunk&) = delete;
     Chunk& operator=(const Chunk&) = delete;
-    // Of a stage that could not be made whole; the others are never freed.
+    // Frees the chunks of a staging buffer that failed to build; complete ones are never freed.
     ~Chunk() {
         const Driver* d = driver_alive();
         if (!d) return;
@@ -40,12 +38,12 @@ struct Chunk {
     }
 };
 
-using ChunkPair = std::array<Chunk, 2>;  // what one thread has
+using ChunkPair = std::array<Chunk, 2>;  // the chunks of one thread
 
 // Chunks for one copy at a time.
 struct StagingBuffer {
     std::vector<ChunkPair> lanes = std::vector<ChunkPair>(staging_threads());
-    CUstream last = nullptr;  // what the last transfers were queued on
+    CUstream last = nullptr;  // the stream of the last transfers
     bool busy = false;
 
     bool idle(const Driver& d) const {
@@ -59,7 +57,7 @@ struct StagingBuffer {
 struct Stages {
     std::mutex mutex;
     std::vector<std::unique_ptr<StagingBuffer>> all;
-    bool exhausted = false;  // page-locked memory for one more was not to be had
+    bool exhausted = false;  // page-locked memory ran out
 };
 
 Stages& stages_of(const Context& context) {
@@ -79,12 +77,12 @@ std::unique_ptr<StagingBuffer> make_stage() {
     return stage;
 }
 
-// A stage whose chunks can be had without waiting for other streams: whoever waited for them here
-// might be what those streams wait for. Null where there is none.
+// A staging buffer that is free without waiting for other streams: those streams may be waiting for
+// this thread. Null where there is none.
 class StagingLease {
   public:
     explicit StagingLease(Stream& stream) : stages_(stages_of(stream.context)) {
-        // The copy itself is allowed in anybody's capture, and nobody asked for these calls.
+        // These calls must not invalidate a capture, as the copy itself would not.
         const RelaxedCapture relaxed(RelaxedCapture::any_library);
         std::lock_guard<std::mutex> lock(stages_.mutex);
         for (auto& stage : stages_.all)
@@ -92,7 +90,7 @@ class StagingLease {
                 stage_ = stage.get();
                 break;
             }
-        if (!stage_ && stages_.all.size() < most_stages && !stages_.exhausted) stage_ = add();
+        if (!stage_ && stages_.all.size() < max_stages && !stages_.exhausted) stage_ = add();
         if (!stage_) return;
         stage_->busy = true;
         stage_->last = stream.handle;
@@ -107,7 +105,7 @@ class StagingLease {
     StagingBuffer* get() const { return stage_; }
 
   private:
-    // The driver's own way is there where this fails, and says what is wrong if anything is.
+    // Null where this fails: the driver's own copy is then used and reports errors.
     StagingBuffer* add() {
         try {
             stages_.all.push_back(make_stage());
@@ -122,8 +120,7 @@ class StagingLease {
     StagingBuffer* stage_ = nullptr;
 };
 
-// Host memory that the device reads as fast as page-locked memory gains nothing: on the CPU device
-// a copy is one memcpy already.
+// The smallest size to stage. Staging gains nothing on the CPU device, where a copy is one memcpy.
 std::uint64_t threshold(const Driver& d) {
     constexpr std::uint64_t never = ~std::uint64_t{0};
     const std::uint64_t asked = d.staging.bytes;
@@ -134,7 +131,7 @@ std::uint64_t threshold(const Driver& d) {
 bool worth_it(const void* host, std::size_t bytes, const Stream& stream) {
     const Driver& d = driver();
     if (bytes < threshold(d)) return false;
-    // Another thread can't name this thread's own default stream.
+    // Other threads can't name this thread's per-thread default stream.
     if (stream.handle == CU_STREAM_PER_THREAD) return false;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     if (d.cuStreamIsCapturing(stream.handle, &capture) != CUDA_SUCCESS ||
@@ -146,7 +143,7 @@ bool worth_it(const void* host, std::size_t bytes, const Stream& stream) {
            CUDA_ERROR_INVALID_VALUE;
 }
 
-// The chunks of one copy, which the threads share out among them.
+// The chunks of one copy, shared by the threads.
 struct Work {
     Stream& stream;
     std::size_t bytes;

@@ -1,4 +1,4 @@
-// csrc/runtime/memory/staging.hpp - pageable host memory goes through page-locked chunks.
+// csrc/runtime/memory/staging.hpp - copies pageable host memory through page-locked chunks.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace cupola {
 
 cupola_address_info describe_address(std::uint64_t address);
 
-// The number of threads for one copy, the caller included: CUPOLA_STAGING_THREADS, or what the pool
-// gives by default. `directions` is 2 where memory is copied both ways all the time.
+// The number of threads for one copy, the caller included: CUPOLA_STAGING_THREADS, or the pool's
+// default. `directions` is 2 where memory is copied continuously in both directions.
 std::size_t staging_threads(std::size_t directions = 1);
 
-// Copies by way of page-locked chunks where that is faster than the driver's own way: for much
-// pageable memory. False, and nothing was queued, where it is not. The source has been read, the
-// destination been written when these return.
+// Copy through page-locked chunks where that is faster than the driver's copy: for large pageable
+// memory. Else return false and queue nothing. When the copy to the device returns, the source was
+// read; when the copy to the host returns, the destination was written.
 bool stage_to_device(std::uint64_t to, const void* from, std::size_t bytes, Stream& stream);
 bool stage_to_host(void* to, std::uint64_t from, std::size_t bytes, Stream& stream);
 

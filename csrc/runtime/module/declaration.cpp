@@ -1,5 +1,6 @@
-// csrc/runtime/module/declaration.cpp - reads a list of C parameters, as a user declares a
-// kernel's. What is not understood is refused: a declaration is there to be checked against.
+// csrc/runtime/module/declaration.cpp - parses a kernel's declared list of C parameters.
+//
+// Unknown syntax is refused, since arguments are checked against the declaration.
 #include "runtime/module/declaration.hpp"
 
 #include <cctype>
@@ -17,7 +18,7 @@ bool is_identifier(std::string_view token) {
     return is_word(token[0]) && !std::isdigit(static_cast<unsigned char>(token[0]));
 }
 
-// Words, "::" and single characters; comments are left out. False: a comment has no end.
+// Splits into words, "::" and single characters, without comments. False: a comment has no end.
 bool split(std::string_view text, Words& tokens) {
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t begin = at;
@@ -40,7 +41,7 @@ bool split(std::string_view text, Words& tokens) {
 }
 
 struct Type {
-    std::string_view name, spelled;  // as it is declared, and as the C++ name of a kernel has it
+    std::string_view name, spelled;  // in a declaration, and in a kernel's demangled name
     std::uint32_t kind, size, align;
 };
 
@@ -87,7 +88,7 @@ constexpr Type types[] = {
     {"cuDoubleComplex", "double2", CUPOLA_STRUCT, 16, 16},
 };
 
-// float4 and its like: what the name begins with, and the bytes of an element.
+// Vector types such as float4: the name's prefix, and the bytes of an element.
 constexpr struct {
     std::string_view name;
     std::uint32_t size;
@@ -114,7 +115,7 @@ bool find_type(std::string_view name, Type& found) {
     return false;
 }
 
-// The words that integers are made of, in any order.
+// The words of an integer type, in any order.
 struct IntegerWords {
     int has_sign = 0, is_unsigned = 0, chars = 0, shorts = 0, ints = 0, longs = 0;
 
@@ -157,7 +158,7 @@ bool is_tag(std::string_view word) {
     return word == "struct" || word == "class" || word == "union" || word == "enum";
 }
 
-// One parameter: what it is called, and what is wrong with it.
+// Parses one parameter; `read` returns an error text or "".
 class Reader {
   public:
     Reader(const std::string_view* begin, const std::string_view* end) : at_(begin), end_(end) {}
@@ -198,16 +199,16 @@ class Reader {
                 Type type{};
                 if (!find_type(*at_, type))
                     return "unknown type " + std::string(*at_) +
-                           "; a type of one's own is written as \"struct " + std::string(*at_) +
+                           "; write a struct or enumeration as \"struct " + std::string(*at_) +
                            "\" or \"enum " + std::string(*at_) +
-                           "\", a pointer whose elements are not checked as \"void*\"";
+                           "\", or a pointer with unchecked elements as \"void*\"";
                 set(out, type);
                 known = true;
             }
         }
         if (words.any()) {
             Type type{};
-            if (!words.read(type)) return "these words are no integer type";
+            if (!words.read(type)) return "these words form no integer type";
             set(out, type);
         } else if (!known) {
             return more() ? "expected a type before \"" + std::string(*at_) + "\""
@@ -223,7 +224,7 @@ class Reader {
         out.align = type.align;
     }
 
-    // "struct outer::Pair<float, 3>": the image tells its size.
+    // "struct outer::Pair<float, 3>"; its size comes from the image.
     std::string read_tagged(Declared& out) {
         out.parameter.kind = *at_ == "enum" ? CUPOLA_INTEGER : CUPOLA_STRUCT;
         const std::string tag(*at_++);
@@ -237,7 +238,7 @@ class Reader {
         int depth = 0;
         do {
             ++at_;
-            if (!more()) return "a < without its >";
+            if (!more()) return "missing > after <";
             depth += (*at_ == "<") - (*at_ == ">");
             out.parameter.type += *at_;
         } while (depth > 0);
@@ -263,18 +264,18 @@ class Reader {
         if (more() && is_identifier(*at_)) out.parameter.name = *at_++;
         if (next_is("[")) {
             while (more() && *at_ != "]") ++at_;
-            if (!more()) return "a [ without its ]";
+            if (!more()) return "missing ] after [";
             ++at_;
             add_pointer(out);
         }
         if (!more()) return "";
-        if (*at_ == "(") return "pointers to functions are not understood; write void*";
+        if (*at_ == "(") return "pointers to functions are not supported; write void*";
         return "unexpected \"" + std::string(*at_) + "\"";
     }
 
     const std::string_view* at_;
     const std::string_view* end_;
-    bool const_ = false;  // of what the next * points to
+    bool const_ = false;  // applies to the target of the next *
     bool is_void_ = false;
     int pointers_ = 0;
 };

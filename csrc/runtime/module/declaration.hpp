@@ -1,4 +1,4 @@
-// csrc/runtime/module/declaration.hpp - a kernel's parameters as a user declares them.
+// csrc/runtime/module/declaration.hpp - parses the parameters that a user declares for a kernel.
 #pragma once
 
 #include "cupola/kernel.h"
@@ -7,11 +7,11 @@
 namespace cupola {
 
 struct Declared {
-    Parameter parameter;      // without an offset; its size is 0 where the type does not tell it
-    std::uint32_t align = 1;  // bytes, as far as the type tells
+    Parameter parameter;      // without an offset; its size is 0 where the type does not imply it
+    std::uint32_t align = 1;  // bytes, where the type implies it
 };
 
-// From "float a, const float* x, size_t n". Says what is wrong, "" where nothing is.
+// Parses "float a, const float* x, size_t n". Returns an error text, or "".
 std::string from_declaration(std::string_view text, std::vector<Declared>& found);
 
 }  // namespace cupola

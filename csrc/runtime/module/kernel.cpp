@@ -1,4 +1,4 @@
-// csrc/runtime/module/kernel.cpp - what is known of a kernel before it is launched.
+// csrc/runtime/module/kernel.cpp - a kernel's parameters, from all sources that describe them.
 #include "runtime/module/kernel.hpp"
 #include "runtime/base/intern.hpp"
 
@@ -31,8 +31,8 @@ Kernel::Kernel(Ref<Module> module_, std::string name_, CUfunction handle_)
 }
 
 void Kernel::read_parameters() {
-    std::vector<Parameter> said;
-    const bool in_ptx = module->declared(name, said);
+    std::vector<Parameter> declared;
+    const bool in_ptx = module->declared(name, declared);
     if (auto* info = driver().cuFuncGetParamInfo) {
         for (;;) {
             std::size_t offset = 0, size = 0;
@@ -45,18 +45,18 @@ void Kernel::read_parameters() {
             p.kind = kinds_of_size(p.size);
             parameters.push_back(std::move(p));
         }
-        if (in_ptx) refine(parameters, said);
+        if (in_ptx) merge(parameters, declared);
     } else if (in_ptx) {
-        parameters = std::move(said);
+        parameters = std::move(declared);
     } else {
         known_ = false;
     }
-    if (demangled != name && from_demangled(demangled, said) && refine(parameters, said))
+    if (demangled != name && from_demangled(demangled, declared) && merge(parameters, declared))
         known_by_ = CUPOLA_KNOWN_COMPILED;
     refresh_c_view();
 }
 
-// What it was before stays: a launch that is being packed may read it.
+// The old list is kept: another thread may be packing a launch with it.
 void Kernel::take(std::vector<Parameter> found, int known_by) {
     std::lock_guard<std::mutex> lock(mutex_);
     superseded_.push_back({std::move(parameters), std::move(c_view_)});
@@ -71,8 +71,8 @@ void Kernel::require_known() const {
     if (known_) return;
     fail(CUPOLA_ERROR_IMAGE,
          title +
-             ": this driver is older than CUDA 12.4 and the image has no PTX that could be read: "
-             "the kernel's parameters are known from a manifest alone, and it has none");
+             ": this driver is older than CUDA 12.4 and the image has no readable PTX: "
+             "the kernel's parameters are unknown; load the image with a manifest");
 }
 
 void Kernel::refresh_c_view() {
@@ -91,81 +91,83 @@ void Kernel::refresh_c_view() {
 }
 
 void Kernel::declare(const cupola_parameter* declared, std::size_t count) {
-    std::vector<Parameter> said;
-    std::uint32_t end = 0;  // of the one before
+    std::vector<Parameter> given;
+    std::uint32_t end = 0;  // of the previous parameter
     for (std::size_t i = 0; i < count; ++i) {
         const cupola_parameter& p = declared[i];
-        said.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});
+        given.push_back({p.offset, p.size, p.kind, p.name ? p.name : "", p.type ? p.type : ""});
         if (!known_ && (p.size == 0 || p.size > 1u << 16 || p.offset > 1u << 16))
-            fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
-                                         " is declared without a size, which nothing else tells");
+            fail(CUPOLA_ERROR_IMAGE,
+                 title + ": parameter " + std::to_string(i) +
+                     " is declared without a size, and no other source has its size");
         if (!known_ && p.offset < end)
             fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
                                          " is declared at offset " + std::to_string(p.offset) +
-                                         ", and the one before ends at " + std::to_string(end));
+                                         ", but the previous one ends at " + std::to_string(end));
         end = p.offset + p.size;
         if (i < parameters.size() && p.size && p.offset != parameters[i].offset)
             fail(CUPOLA_ERROR_IMAGE, title + ": parameter " + std::to_string(i) +
                                          " is declared at offset " + std::to_string(p.offset) +
-                                         ", and lies at " + std::to_string(parameters[i].offset));
+                                         ", but the image has it at offset " +
+                                         std::to_string(parameters[i].offset));
     }
     std::vector<Parameter> found = parameters;
     if (!known_) {
         found.clear();
-        for (const Parameter& p : said)
+        for (const Parameter& p : given)
             found.push_back({p.offset, p.size, kinds_of_size(p.size), {}, {}});
     }
-    if (!refine(found, said))
+    if (!merge(found, given))
         fail(CUPOLA_ERROR_IMAGE, title +
-                                     ": what is declared of its parameters does not fit the "
+                                     ": the declared parameters do not fit the "
                                      "image: number, sizes or kinds differ");
     take(std::move(found), CUPOLA_KNOWN_MANIFEST);
 }
 
 // "declared as double (8 bytes), but ...", or "".
-std::string Kernel::misfit(std::size_t index, const Declared& declared) const {
+std::string Kernel::mismatch(std::size_t index, const Declared& declared) const {
     const Parameter& have = parameters[index];
-    const Parameter& said = declared.parameter;
+    const Parameter& given = declared.parameter;
     constexpr std::uint32_t kinds = CUPOLA_POINTER | CUPOLA_INTEGER | CUPOLA_FLOAT | CUPOLA_STRUCT;
     constexpr std::uint32_t details = CUPOLA_SIGNED | CUPOLA_UNSIGNED | CUPOLA_BFLOAT;
-    Parameter shown = said;
+    Parameter shown = given;
     if (!shown.size) shown.size = have.size;
     const std::string what = "declared as " + cupola::describe(shown);
     if (shown.size != have.size)
-        return what + " (" + std::to_string(said.size) + " bytes), but the image has " +
+        return what + " (" + std::to_string(given.size) + " bytes), but the image has " +
                std::to_string(have.size) + " bytes there";
     if (have.offset % declared.align)
         return what + ", which lies at a multiple of " + std::to_string(declared.align) +
                " bytes, but the image has it at offset " + std::to_string(have.offset);
-    // Formats of two bytes are no less unknown to PTX than to the driver.
+    // Neither PTX nor the driver distinguishes the two formats of two-byte floats.
     const bool half = have.size <= 2 && known_by_ == CUPOLA_KNOWN_SIZES;
-    const bool wrong_kind = !(have.kind & said.kind & kinds) && !half;
+    const bool wrong_kind = !(have.kind & given.kind & kinds) && !half;
     const bool compiled = known_by_ >= CUPOLA_KNOWN_COMPILED;
     const bool both_told = !have.type.empty() && have.kind & kinds & ~std::uint32_t(CUPOLA_STRUCT);
     const bool other_type = compiled && both_told &&
-                            (have.kind & CUPOLA_POINTER ? differ(have.type, said.type)
-                                                        : (have.kind ^ said.kind) & details);
+                            (have.kind & CUPOLA_POINTER ? differ(have.type, given.type)
+                                                        : (have.kind ^ given.kind) & details);
     if (wrong_kind || other_type)
         return what + ", but the " + (compiled ? "compiler" : "image") + " has " +
                cupola::describe(have) + " there";
     const int width = static_cast<int>(have.size);
-    if (said.kind & CUPOLA_INTEGER && width != 1 && width != 2 && width != 4 && width != 8)
+    if (given.kind & CUPOLA_INTEGER && width != 1 && width != 2 && width != 4 && width != 8)
         return what + ", but the image has " + std::to_string(width) + " bytes there";
     return "";
 }
 
-// Where nothing else tells sizes, those that were declared, in the order that C lays them out in.
-std::vector<Parameter> Kernel::placed(const std::vector<Declared>& declared) const {
+// The declared parameters with offsets by the rules of C, where no other source has sizes.
+std::vector<Parameter> Kernel::with_offsets(const std::vector<Declared>& declared) const {
     std::vector<Parameter> found;
     std::uint32_t offset = 0;
     for (const Declared& one : declared) {
         const std::uint32_t size = one.parameter.size;
         if (!size)
-            fail(
-                CUPOLA_ERROR_VALUE,
-                title + ": parameter " + std::to_string(found.size()) +
-                    " is declared as a type of one's own, whose size this driver does not tell "
-                    "(it is older than CUDA 12.4, and the image has no PTX): a manifest is needed");
+            fail(CUPOLA_ERROR_VALUE,
+                 title + ": parameter " + std::to_string(found.size()) +
+                     " is declared as a struct, whose size this driver does not report "
+                     "(it is older than CUDA 12.4, and the image has no PTX): load it with a "
+                     "manifest");
         offset = (offset + one.align - 1) / one.align * one.align;
         found.push_back({offset, size, kinds_of_size(size), {}, {}});
         offset += size;
@@ -179,7 +181,7 @@ void Kernel::declare(const std::string& list) {
     if (!wrong.empty())
         fail(CUPOLA_ERROR_VALUE,
              title + ": the declaration \"" + list + "\" can't be read: " + wrong);
-    std::vector<Parameter> found = known_ ? parameters : placed(declared);
+    std::vector<Parameter> found = known_ ? parameters : with_offsets(declared);
     if (declared.size() != found.size()) {
         std::string sizes;
         for (const Parameter& p : found)
@@ -190,26 +192,26 @@ void Kernel::declare(const std::string& list) {
                  (sizes.empty() ? "" : " bytes") + ": declare each of them, in order");
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const Parameter& said = declared[i].parameter;
-        const std::string differs = known_ ? misfit(i, declared[i]) : "";
+        const Parameter& given = declared[i].parameter;
+        const std::string differs = known_ ? mismatch(i, declared[i]) : "";
         if (!differs.empty())
             fail(CUPOLA_ERROR_VALUE,
                  title + ": parameter " + std::to_string(i) +
-                     (said.name.empty() ? "" : " (" + said.name + ")") + " is " + differs +
+                     (given.name.empty() ? "" : " (" + given.name + ")") + " is " + differs +
                      "; correct the declaration, or load the image that it belongs to");
         Parameter& have = found[i];
-        if (!said.name.empty()) have.name = said.name;
+        if (!given.name.empty()) have.name = given.name;
         if (known_by_ >= CUPOLA_KNOWN_COMPILED) continue;
-        have.kind = said.kind;
-        have.type = said.type;
+        have.kind = given.kind;
+        have.type = given.type;
     }
     take(std::move(found), std::max(known_by_, int(CUPOLA_KNOWN_DECLARED)));
 }
 
 void Kernel::describe(const char* type, const char* const* names, std::size_t count) {
-    std::vector<Parameter> found = parameters, said;
+    std::vector<Parameter> found = parameters, declared;
     int known_by = known_by_;
-    if (type && from_function_type(demangle(type), said) && refine(found, said))
+    if (type && from_function_type(demangle(type), declared) && merge(found, declared))
         known_by = std::max(known_by, int(CUPOLA_KNOWN_COMPILED));
     if (names && count == found.size())
         for (std::size_t i = 0; i < count; ++i)
@@ -230,7 +232,7 @@ const char* Kernel::null_arguments(void* const* pointers) const noexcept try {
                 (p.kind & CUPOLA_INTEGER ? " is 0: null, where it is a pointer" : " is null");
     }
     return text.empty() ? nullptr : intern(text);
-} catch (const std::bad_alloc&) {  // a fault is told without them
+} catch (const std::bad_alloc&) {  // the report lacks them
     return nullptr;
 }
 

@@ -27,24 +27,24 @@ class Kernel : public Object {
     void declare(const std::string& list);
     void describe(const char* type, const char* const* names, std::size_t count);
     int known_by() const { return known_by_; }
-    void require_known() const;  // its parameters, and its module loaded
+    void require_known() const;  // throws unless parameters are known and the module is loaded
     int attribute(CUfunction_attribute attribute) const;
-    // Whether a launch can be of these; `attributes` may be null.
+    // Throws where a launch can't have these values; `attributes` may be null.
     void check_launch(const cupola_dimensions& dimensions,
                       const cupola_attributes* attributes) const;
     void check_shared(std::uint64_t dynamic) const;
-    void allow_shared(std::uint64_t dynamic) const {  // what was checked
+    void allow_shared(std::uint64_t dynamic) const {  // expects a checked size
         if (__builtin_expect(dynamic > allowed_shared_.load(std::memory_order_relaxed), 0))
             raise_shared(dynamic);
     }
-    // Of what was checked.
+    // Expects checked values.
     void launch(const cupola_dimensions& dimensions, const cupola_attributes* attributes,
                 const void* buffer, Stream& stream);
     // The same, inline (launch.hpp).
     inline void launch_checked(const cupola_dimensions& dimensions,
                                const cupola_attributes* attributes, const void* buffer,
                                Stream& stream);
-    // With the arguments' addresses, which `argument_pointers` finds in a buffer.
+    // With the addresses of arguments, from `argument_pointers`.
     inline void launch_with_pointers(const cupola_dimensions& dimensions,
                                      const cupola_attributes* attributes, void** pointers,
                                      Stream& stream);
@@ -53,17 +53,18 @@ class Kernel : public Object {
         const std::size_t count = offsets_.size();
         for (std::size_t i = 0; i < count; ++i) pointers[i] = bytes + offsets_[i];
     }
-    // Whether the driver has launched it before: the first launch may load code.
+    // Whether it was launched before: the first launch may load code.
     bool launched() const { return launched_.load(std::memory_order_relaxed); }
 
-    // What each launch looks at comes first.
+    // The fields that each launch reads come first.
     Ref<Module> module;
     Context& context;
     CUfunction handle = nullptr;
     std::uint32_t parameter_bytes = 0;
 
   private:
-    mutable std::atomic<unsigned> allowed_shared_{0};  // dynamic shared memory it may ask for
+    mutable std::atomic<unsigned> allowed_shared_{
+        0};  // largest dynamic shared memory enabled so far
     const char* interned_title_ = "";
     std::vector<std::uint32_t> offsets_;  // of the parameters
     std::atomic<bool> launched_{false};
@@ -79,8 +80,8 @@ class Kernel : public Object {
     void read_parameters();
     void take(std::vector<Parameter> found, int known_by);
     void refresh_c_view();
-    std::vector<Parameter> placed(const std::vector<Declared>& declared) const;
-    std::string misfit(std::size_t index, const Declared& declared) const;
+    std::vector<Parameter> with_offsets(const std::vector<Declared>& declared) const;
+    std::string mismatch(std::size_t index, const Declared& declared) const;
     // ", argument 1 (x) is null" of each pointer; null where none is.
     [[gnu::cold]] const char* null_arguments(void* const* pointers) const noexcept;
     CUresult send(const cupola_dimensions& d, const cupola_attributes& attributes, void** pointers,
@@ -91,12 +92,12 @@ class Kernel : public Object {
     [[gnu::cold]] void launch_in_context(const cupola_dimensions& d,
                                          const cupola_attributes* attributes, void** pointers,
                                          Stream& stream) const;
-    // After the driver refused with `code`: once more where that may be for another's context being
-    // current. Throws what it says then.
+    // Retries a launch that failed with `code` where another context may have been current. Throws
+    // the retry's error.
     [[gnu::cold]] void launch_again(CUresult code, const cupola_dimensions& d,
                                     const cupola_attributes* attributes, void** pointers,
                                     Stream& stream) const;
-    // With what the environment or a profile asks for beside.
+    // With the log, synchronization or profile that is enabled.
     [[gnu::cold]] void launch_instrumented(const cupola_dimensions& d,
                                            const cupola_attributes* attributes, void** pointers,
                                            Stream& stream);
@@ -104,17 +105,17 @@ class Kernel : public Object {
     [[noreturn, gnu::cold]] void fail_stream(const Stream& stream) const;
     [[noreturn, gnu::cold]] void fail_launch(CUresult code, const cupola_dimensions& d) const;
 
-    bool known_ = true;  // false: nothing but a declaration can tell the parameters
+    bool known_ = true;  // false: only a declaration can give the parameters
     int known_by_ = CUPOLA_KNOWN_SIZES;
-    mutable std::mutex mutex_;  // of `parameters`, for readers that take no other lock
+    mutable std::mutex mutex_;  // guards `parameters` for readers without another lock
     unsigned max_threads_ = 0, static_shared_ = 0, most_shared_ = 0;
-    mutable std::atomic<bool> allowed_clusters_{false};  // of more blocks than every device takes
+    mutable std::atomic<bool> allowed_clusters_{false};  // larger than portable
     std::vector<cupola_parameter> c_view_;               // what cupola_kernel_parameters points to
     struct Superseded {
         std::vector<Parameter> parameters;
         std::vector<cupola_parameter> published;
     };
-    std::vector<Superseded> superseded_;  // which others may still read
+    std::vector<Superseded> superseded_;  // other threads may still read these
 
     friend const cupola_parameter* ::cupola_kernel_parameters(const cupola_kernel*);
 };

@@ -1,4 +1,4 @@
-// csrc/runtime/module/link.cpp - gives images to the driver's linker.
+// csrc/runtime/module/link.cpp - links images with the driver's linker.
 #include "runtime/module/link.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ CUjitInputType kind_of(const void* data, std::size_t size) {
     if (kind == image::Kind::ptx) return CU_JIT_INPUT_PTX;
     if (kind == image::Kind::fatbin) return CU_JIT_INPUT_FATBINARY;
     if (kind == image::Kind::cubin) return CU_JIT_INPUT_CUBIN;
-    fail(CUPOLA_ERROR_IMAGE, "neither a fatbin, nor a cubin, nor PTX text is linked");
+    fail(CUPOLA_ERROR_IMAGE, "an input can't be linked: expected a fatbin, a cubin or PTX text");
 }
 
 class Linker {
@@ -37,7 +37,7 @@ class Linker {
         check_not_null(input.data, "an input");
         const CUjitInputType kind = kind_of(input.data, input.size);
         std::string copy(static_cast<const char*>(input.data), input.size);
-        // PTX ends with a NUL, which the caller's text may lack.
+        // The driver needs PTX that ends with NUL; the caller's text may lack it.
         const std::size_t size = copy.size() + (kind == CU_JIT_INPUT_PTX ? 1 : 0);
         check(driver().cuLinkAddData(state_, kind, copy.data(), size, input.name, 0, nullptr,
                                      nullptr),

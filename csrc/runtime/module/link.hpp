@@ -1,4 +1,4 @@
-// csrc/runtime/module/link.hpp - several images to one, by the driver's own linker.
+// csrc/runtime/module/link.hpp - links several images to one, with the driver's linker.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace cupola {
 
-// Gives the image to `take`; it lives as long as that call.
+// Calls `take` with the linked image, which is valid during the call.
 void link(Context& context, const cupola_link_input* inputs, std::size_t count,
           const std::function<void(const void* image, std::size_t size)>& take);
 

@@ -13,7 +13,7 @@
 namespace cupola {
 namespace {
 
-// " 9.0", where the text can be read.
+// The PTX version as " 9.0"; empty where the text can't be read.
 std::string ptx_version(const image::Entry& entry) {
     constexpr std::string_view directive = ".version";
     if (entry.compressed) return "";
@@ -39,20 +39,20 @@ std::string list(const std::vector<image::Entry>& entries) {
     return text.empty() ? "nothing" : text;
 }
 
-// A cubin runs on devices of its own major version, from its minor version on; PTX on every
-// device that is not older. The CPU device runs PTX alone.
+// A cubin runs on devices of its major version with at least its minor version. PTX runs on every
+// device that is not older. The CPU device runs only PTX.
 bool runs(const image::Entry& entry, const Context& context) {
     if (entry.kind == image::Kind::ptx) return entry.architecture <= context.capability;
     return !driver().cpu && entry.architecture / 10 == context.capability / 10 &&
            entry.architecture <= context.capability;
 }
 
-// What there is, and what it is for.
+// Lists the image's entries and describes the device.
 std::string about(const std::vector<image::Entry>& entries, const Context& context) {
-    return "  it holds: " + list(entries) + "\n  device " + std::to_string(context.ordinal) + ": " +
-           context.name + ", compute capability " + capability_text(context.capability) +
+    return "  the image holds: " + list(entries) + "\n  device " + std::to_string(context.ordinal) +
+           ": " + context.name + ", compute capability " + capability_text(context.capability) +
            "\n  driver: CUDA " + version_text(driver().version) +
-           (driver().cpu ? " (cupola's CPU device, which runs PTX and not machine code)" : "");
+           (driver().cpu ? " (cupola's CPU device, which runs only PTX)" : "");
 }
 
 std::vector<image::Entry> entries_for(const Context& context, const void* data, std::size_t size) {
@@ -75,12 +75,12 @@ std::vector<image::Entry> entries_for(const Context& context, const void* data, 
     return entries;
 }
 
-// Of kernels that are read when they are asked for, what is wrong is found after the load.
+// Kernels may be loaded lazily: their errors appear after the module was loaded.
 [[noreturn]] void fail_kernel(CUresult code, const char* call) {
-    const char* said = nullptr;
+    const char* refusal = nullptr;
     if (code == CUDA_ERROR_INVALID_PTX || code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        said = last_refusal();
-    const std::string log = said ? said : "";
+        refusal = last_refusal();
+    const std::string log = refusal ? refusal : "";
     try {
         fail_driver(code, call, log);
     } catch (Error& error) {
@@ -100,10 +100,10 @@ Module::Module(Context& context, const void* image, std::size_t size) : context(
     if (ptx_.empty()) note_variables(entries);
     if (entries.size() == 1 && entries[0].kind == image::Kind::ptx &&
         entries[0].payload.data() == image) {
-        load(ptx_.c_str(), entries);  // text may lack its NUL
+        load(ptx_.c_str(), entries);  // the copy adds a NUL
         return;
     }
-    // The driver reads headers of eight bytes where they lie.
+    // The driver reads eight-byte header fields in place, so they must be aligned.
     if (reinterpret_cast<std::uintptr_t>(image) % 8 == 0) {
         load(image, entries);
         return;
@@ -117,7 +117,7 @@ void Module::note_ptx(const std::vector<image::Entry>& entries) {
     const image::Entry* best = nullptr;
     for (const image::Entry& entry : entries) {
         if (entry.kind != image::Kind::ptx || entry.compressed) continue;
-        // As drivers choose: the newest of those that are not too new.
+        // As drivers do: choose the newest entry that is not too new.
         const bool better =
             !best || (runs(entry, context) &&
                       (!runs(*best, context) || entry.architecture > best->architecture));
@@ -132,7 +132,7 @@ void Module::note_variables(const std::vector<image::Entry>& entries) {
         try {
             declared_ = image::variables(entry.payload);
         } catch (const image::Error&) {
-            continue;  // what the driver makes of it is its own affair
+            continue;  // leave the error to the driver
         }
         return;
     }
@@ -142,8 +142,8 @@ void Module::load(const void* image, const std::vector<image::Entry>& entries) {
     ContextScope current(context);
     RelaxedCapture relaxed;
     CUmodule loaded = nullptr;
-    // What goes wrong is asked for when something has: NVIDIA's driver takes a quarter longer for
-    // an image of many kernels where it is given room for a log.
+    // Request a log only after a failure: with a log buffer, NVIDIA's driver takes a quarter longer
+    // for an image of many kernels.
     CUresult code = driver().cuModuleLoadDataEx(&loaded, image, 0, nullptr, nullptr);
     std::string log(code == CUDA_SUCCESS ? 0 : 16384, '\0');
     if (code != CUDA_SUCCESS) {
@@ -171,7 +171,7 @@ void Module::load(const void* image, const std::vector<image::Entry>& entries) {
         fail_driver(code, "cuModuleLoadDataEx", log);
     } catch (Error& error) {
         error.log = log;
-        // Of an image, that is what is wrong with it: compressed PTX on the CPU device.
+        // The image is at fault: the CPU device can't read compressed PTX.
         if (code == CUDA_ERROR_NOT_SUPPORTED) error.status = CUPOLA_ERROR_IMAGE;
         throw;
     }
@@ -196,7 +196,7 @@ void Module::unload() {
     ContextScope current(context);
     CUPOLA_CALL(cuCtxSynchronize);
     CUPOLA_CALL(cuModuleUnload, handle.exchange(nullptr));
-    sizes_.clear();  // another module's functions may get these handles
+    sizes_.clear();  // the driver may reuse these handles for other functions
 }
 
 void Module::note_sizes(CUfunction function, std::vector<std::uint32_t> sizes) {
@@ -215,14 +215,14 @@ bool Module::sizes_of(CUfunction function, std::vector<std::uint32_t>& sizes) co
 void Module::require_in_no_graph() const {
     if (any_capture())
         fail(CUPOLA_ERROR_VALUE,
-             "a module can't be unloaded while a stream is being captured: the graph may turn out "
-             "to use it");
+             "a module can't be unloaded while a stream is being captured: the graph may "
+             "use it; end the capture first");
     const bool used = RetainedObjects::any_holds(
         [this](const Object& object) { return object.belongs_to(*this); });
     if (used)
         fail(CUPOLA_ERROR_VALUE,
-             "the module can't be unloaded while a graph holds its kernels: let go of the graph, "
-             "and of what was instantiated from it, first");
+             "the module can't be unloaded while a graph holds its kernels: release the graph "
+             "and its executable graphs first");
 }
 
 void Module::fail_unloaded() {
@@ -252,7 +252,7 @@ CUfunction Module::function(const std::string& name) {
     ContextScope current(context);
     CUfunction found = nullptr;
     CUresult code = driver().cuModuleGetFunction(&found, handle, name.c_str());
-    // An empty name is a wrong argument to NVIDIA's driver.
+    // For an empty name NVIDIA's driver answers CUDA_ERROR_INVALID_VALUE.
     if (code == CUDA_ERROR_NOT_FOUND || code == CUDA_ERROR_INVALID_VALUE) return nullptr;
     if (code != CUDA_SUCCESS) fail_kernel(code, "cuModuleGetFunction");
     return found;
@@ -260,22 +260,23 @@ CUfunction Module::function(const std::string& name) {
 
 std::vector<std::string> Module::list_names() const {
     const Driver& d = driver();
-    std::vector<std::string> told = entries_of(ptx_);
-    std::sort(told.begin(), told.end());
-    told.erase(std::unique(told.begin(), told.end()), told.end());  // declared, and defined
+    std::vector<std::string> entries = entries_of(ptx_);
+    std::sort(entries.begin(), entries.end());
+    entries.erase(std::unique(entries.begin(), entries.end()),
+                  entries.end());  // an entry may be declared and defined
     if (!d.cuModuleGetFunctionCount || !d.cuModuleEnumerateFunctions || !d.cuFuncGetName) {
-        if (told.empty())
+        if (entries.empty())
             fail(CUPOLA_ERROR_NOT_FOUND,
                  "this driver is older than CUDA 12.4 and the image has no PTX: its kernels can't "
                  "be listed, only found by their exact names");
-        return told;
+        return entries;
     }
     ContextScope current(context);
     unsigned count = 0;
     check(d.cuModuleGetFunctionCount(&count, handle), "cuModuleGetFunctionCount");
-    // The CPU device runs this very text. It would read all kernels to give their handles, and
-    // refuse where one of them is wrong. Of another number were what stands in a comment.
-    if (d.cpu && told.size() == count) return told;
+    // The CPU device runs this text. To list handles it would compile all kernels and fail on an
+    // invalid one. A different count means that a comment contained an entry.
+    if (d.cpu && entries.size() == count) return entries;
     std::vector<CUfunction> functions(count);
     const CUresult code =
         count ? d.cuModuleEnumerateFunctions(functions.data(), count, handle) : CUDA_SUCCESS;
@@ -310,7 +311,7 @@ const std::vector<std::string>& Module::variables() {
              "the image is compressed: its variables can't be listed, only found by their names");
     ContextScope current(context);
     for (std::string& name : ptx_.empty() ? *declared_ : variables_of(ptx_)) {
-        if (name.empty() || name[0] == '$') continue;  // the compiler's own
+        if (name.empty() || name[0] == '$') continue;  // made by the compiler
         CUdeviceptr address = 0;
         std::size_t bytes = 0;
         if (d.cuModuleGetGlobal(&address, &bytes, handle, name.c_str()) == CUDA_SUCCESS)

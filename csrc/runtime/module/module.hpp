@@ -23,36 +23,37 @@ class Module : public RetainedObject {
     Module(Context& context, const void* image, std::size_t size);
     ~Module() override;
 
-    // All kernels' names as the image has them.
+    // The names of all kernels, as in the image.
     const std::vector<std::string>& names();
-    // The variables' names that the image tells and the driver knows; throws where the image
+    // The names of variables that the image lists and the driver finds; throws where the image
     // can't be read.
     const std::vector<std::string>& variables();
-    // The one kernel that `name` means: its exact, demangled or demangled base name.
+    // The kernel whose exact, demangled or base name is `name`; throws where it is missing or
+    // ambiguous.
     std::string find(const std::string& name);
     // The driver's function of the exact name; null where there is none.
     CUfunction function(const std::string& name);
-    // The sizes of a kernel's parameters, for graphs: no driver before CUDA 12.4 tells them. False
-    // where nobody said.
+    // Sizes of a kernel's parameters, for graphs: drivers before CUDA 12.4 do not report them.
+    // `sizes` returns false where none were noted.
     void note_sizes(CUfunction function, std::vector<std::uint32_t> sizes);
     bool sizes_of(CUfunction function, std::vector<std::uint32_t>& sizes) const;
-    // Waits for the device's work, then unloads; every use from then on throws. Throws where a
-    // graph has one of its kernels, which no driver could tell when it is launched.
+    // Waits for the device's work, then unloads; later uses throw. Throws where a graph has one of
+    // its kernels: drivers do not detect that at launch.
     void unload();
-    // What it lends its handle by: no thread unloads it meanwhile. Throws where one did. Launches
-    // have no time for it; they look at `handle` alone.
+    // A lock that prevents unloading while the handle is used; throws where it was unloaded.
+    // Launches do not take it, for speed: they only check `handle`.
     std::shared_lock<std::shared_mutex> use() const;
     void require_loaded() const {
         if (__builtin_expect(!handle.load(std::memory_order_relaxed), 0)) fail_unloaded();
     }
 
-    // The PTX to read names and parameters in, of an image that has none.
+    // Sets the PTX for names and parameters, for an image without PTX.
     void describe(std::string_view ptx);
-    // The parameters as the PTX declares them; false where it has no such kernel.
+    // The parameters in the PTX; false where the PTX has no such kernel.
     bool declared(std::string_view kernel, std::vector<Parameter>& parameters) const;
 
     Context& context;
-    std::atomic<CUmodule> handle{nullptr};  // null once it was unloaded
+    std::atomic<CUmodule> handle{nullptr};  // null after unload()
 
   private:
     void load(const void* image, const std::vector<image::Entry>& entries);
@@ -61,13 +62,13 @@ class Module : public RetainedObject {
     void note_variables(const std::vector<image::Entry>& entries);
     [[noreturn]] static void fail_unloaded();
     void require_in_no_graph() const;
-    mutable std::shared_mutex mutex_;  // of what follows, and of `handle` where it is used
-    // Of the image: what the device runs, where it runs PTX. For names and parameter lists; empty
-    // where there is none to read.
+    mutable std::shared_mutex mutex_;  // guards the fields below, and `handle` during uses
+    // The image's PTX, for names and parameter lists; empty where none can be read. Where the
+    // device runs PTX, this is the text that it runs.
     std::string ptx_;
     bool listed_ = false, variables_listed_ = false;
     std::vector<std::string> names_, variables_;
-    std::optional<std::vector<std::string>> declared_;  // variables, of machine code alone
+    std::optional<std::vector<std::string>> declared_;  // variables, for images without PTX
     std::map<CUfunction, std::vector<std::uint32_t>> sizes_;
 };
 

@@ -1,4 +1,4 @@
-// csrc/runtime/module/parameter.cpp - kinds of parameters, from demangled names and descriptions.
+// csrc/runtime/module/parameter.cpp - kinds of parameters, from demangled names and manifests.
 #include "runtime/module/parameter.hpp"
 
 namespace cupola {
@@ -60,7 +60,7 @@ Parameter from_type(std::string_view type) {
     }
     result.type = type;
     if (const Known* row = find(type)) result.kind = row->kind;
-    return result;  // kind 0: a class or an enumeration, which its name does not tell
+    return result;  // kind 0: a class or an enumeration; the name does not say which
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ std::uint32_t kinds_of_size(std::uint32_t size) {
             return CUPOLA_INTEGER | CUPOLA_FLOAT | CUPOLA_STRUCT;
         case 2:
         case 1:
-            return CUPOLA_INTEGER | CUPOLA_STRUCT;  // a float of two bytes has two formats
+            return CUPOLA_INTEGER | CUPOLA_STRUCT;  // float16 or bfloat16
         default:
             return CUPOLA_STRUCT;
     }
@@ -149,25 +149,25 @@ bool from_function_type(std::string_view demangled, std::vector<Parameter>& para
            from_demangled(demangled, parameters);
 }
 
-bool refine(std::vector<Parameter>& parameters, const std::vector<Parameter>& source) {
+bool merge(std::vector<Parameter>& parameters, const std::vector<Parameter>& source) {
     if (parameters.size() != source.size()) return false;
-    auto possible = [](const Parameter& have, const Parameter& said) {
+    auto possible = [](const Parameter& have, const Parameter& declared) {
         const std::uint32_t n = have.size;
-        if (said.size && said.size != n) return false;
-        // What is written later relies on these sizes.
-        if (said.kind & CUPOLA_POINTER && n != 8) return false;
-        if (said.kind & CUPOLA_FLOAT && n != 2 && n != 4 && n != 8) return false;
-        return !(said.kind & CUPOLA_INTEGER) || n == 1 || n == 2 || n == 4 || n == 8;
+        if (declared.size && declared.size != n) return false;
+        // Code that writes arguments relies on these sizes.
+        if (declared.kind & CUPOLA_POINTER && n != 8) return false;
+        if (declared.kind & CUPOLA_FLOAT && n != 2 && n != 4 && n != 8) return false;
+        return !(declared.kind & CUPOLA_INTEGER) || n == 1 || n == 2 || n == 4 || n == 8;
     };
     for (std::size_t i = 0; i < parameters.size(); ++i)
         if (!possible(parameters[i], source[i])) return false;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         Parameter& have = parameters[i];
-        const Parameter& said = source[i];
-        if (!said.name.empty()) have.name = said.name;
-        if (!said.type.empty()) have.type = said.type;
-        const std::uint32_t kinds = said.kind & ~signs & ~std::uint32_t(CUPOLA_CONST);
-        if (kinds) have.kind = kinds | (said.kind & (signs | CUPOLA_CONST));
+        const Parameter& declared = source[i];
+        if (!declared.name.empty()) have.name = declared.name;
+        if (!declared.type.empty()) have.type = declared.type;
+        const std::uint32_t kinds = declared.kind & ~signs & ~std::uint32_t(CUPOLA_CONST);
+        if (kinds) have.kind = kinds | (declared.kind & (signs | CUPOLA_CONST));
     }
     return true;
 }

@@ -1,5 +1,6 @@
-// csrc/runtime/module/ptx_signature.cpp - reads the parameter lists of kernels out of PTX text: the
-// one place of an image without a manifest that tells a float from an integer. Text is untrusted.
+// csrc/runtime/module/ptx_signature.cpp - parses the parameter lists of kernels in PTX text.
+//
+// Without a manifest, only PTX distinguishes floats from integers. The text is untrusted.
 #include <cctype>
 #include <cstring>
 #include <optional>
@@ -9,7 +10,7 @@
 namespace cupola {
 namespace {
 
-// Words, numbers and single characters of PTX, comments left out.
+// Words, numbers and single characters of PTX, without comments.
 class Tokens {
   public:
     Tokens(std::string_view text, std::size_t at) : text_(text), at_(at) {}
@@ -50,7 +51,7 @@ class Tokens {
 };
 
 std::optional<std::uint32_t> number(std::string_view text) {
-    // As PTX writes integers: 0x10, 020, 0b10000, 16, each with or without a U.
+    // PTX integers: 0x10, 020, 0b10000 or 16, each with an optional U.
     if (!text.empty() && text.back() == 'U') text.remove_suffix(1);
     std::uint32_t base = 10;
     if (text.size() > 1 && text[0] == '0') {
@@ -71,9 +72,9 @@ std::optional<std::uint32_t> number(std::string_view text) {
     return static_cast<std::uint32_t>(value);
 }
 
-constexpr std::uint32_t most_bytes = 1 << 16;  // of parameters, which no kernel has
+constexpr std::uint32_t max_bytes = 1 << 16;  // more than any kernel's parameters have
 
-// ".f32" and the like: fills kind and size.
+// Fills in kind and size from a type such as ".f32".
 bool scalar(std::string_view type, Parameter& p) {
     if (type.size() < 3 || type[0] != '.') return false;
     auto bits = number(type.substr(2));
@@ -84,7 +85,7 @@ bool scalar(std::string_view type, Parameter& p) {
         case 'f':
             p.kind = CUPOLA_FLOAT;
             return true;
-        case 'u':  // nvcc writes .u32 for int as well: no sign is known
+        case 'u':  // nvcc writes .u32 for int too: the sign is unknown
         case 's':
             p.kind = CUPOLA_INTEGER | address;
             return true;
@@ -96,10 +97,10 @@ bool scalar(std::string_view type, Parameter& p) {
     }
 }
 
-// One ".param ..." up to ',' or ')', which is left in `token`.
+// Parses one ".param ..." up to ',' or ')', which remains in `token`.
 bool parameter(Tokens& tokens, std::string_view& token, Parameter& p) {
     std::uint32_t align = 0;
-    bool target = false;  // what follows is about what a pointer points to
+    bool target = false;  // the following tokens describe a pointer's target
     for (token = tokens.next(); token != "," && token != ")"; token = tokens.next()) {
         if (token.empty()) return false;
         if (token == ".align") {
@@ -112,7 +113,7 @@ bool parameter(Tokens& tokens, std::string_view& token, Parameter& p) {
         } else if (token == "[") {
             auto length = number(tokens.next());
             if (!length || tokens.next() != "]") return false;
-            if (std::uint64_t(p.size) * *length > most_bytes) return false;
+            if (std::uint64_t(p.size) * *length > max_bytes) return false;
             p.kind = CUPOLA_STRUCT;
             p.size *= *length;
         } else if (token[0] == '.') {
@@ -121,11 +122,11 @@ bool parameter(Tokens& tokens, std::string_view& token, Parameter& p) {
     }
     if (p.size == 0) return false;
     if (align == 0) align = p.kind == CUPOLA_STRUCT ? 1 : p.size;
-    p.offset = align;  // until all are known
+    p.offset = align;  // replaced when all parameters are known
     return true;
 }
 
-// PTX is full of dots, at each of which string_view::find would stop.
+// string_view::find would stop at each dot, and PTX has many.
 std::size_t next_entry(std::string_view ptx, std::size_t from) {
     if (from >= ptx.size()) return std::string_view::npos;
     const void* found = memmem(ptx.data() + from, ptx.size() - from, ".entry", 6);
@@ -153,7 +154,7 @@ bool from_ptx(std::string_view ptx, std::string_view kernel, std::vector<Paramet
             offset = (offset + align - 1) / align * align;
             p.offset = offset;
             offset += p.size;
-            if (offset > most_bytes) return false;
+            if (offset > max_bytes) return false;
             parameters.push_back(std::move(p));
         }
         return true;

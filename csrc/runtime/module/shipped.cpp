@@ -1,9 +1,9 @@
-// csrc/runtime/module/shipped.cpp - loads the kernels that come with the library.
+// csrc/runtime/module/shipped.cpp - loads the library's shipped kernels.
 #include "runtime/module/shipped.hpp"
 
 #include <map>
 
-// The fatbin, as the build made it.
+// The fatbin that the build made.
 __asm__(
     ".pushsection .rodata\n"
     ".balign 16\n"
@@ -22,7 +22,7 @@ __attribute__((visibility("hidden"))) extern const char cupola_shipped_end[];
 namespace cupola {
 namespace {
 
-// The module and its kernels, once a device.
+// The module and its kernels, one object for each device.
 class Shipped : public Object {
   public:
     explicit Shipped(Context& context)

@@ -1,4 +1,4 @@
-// csrc/runtime/module/shipped.hpp - the kernels that come with the library.
+// csrc/runtime/module/shipped.hpp - the library's shipped kernels.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace cupola {
 
 // The fatbin in this library.
 std::string_view shipped_image();
-// Loaded once a device.
+// Loaded once for each device.
 Ref<Module> shipped_module(Context& context);
 Kernel& shipped_kernel(Context& context, const std::string& name);
 

@@ -1,4 +1,4 @@
-// csrc/runtime/pipeline/host_array.cpp - moves any part of a strided host array to or from C order.
+// csrc/runtime/pipeline/host_array.cpp - copies parts of a strided host array to or from C order.
 #include "runtime/pipeline/host_array.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace cupola {
 namespace {
 
-// `count` runs of `size` bytes at a stride, from or to contiguous memory.
+// Copies `count` runs of `size` bytes at a stride, from or to contiguous memory.
 template <bool reading, std::size_t size, class Byte>
 void move_runs(Byte* other, char* host, std::int64_t stride, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i, other += size, host += stride) {
@@ -20,7 +20,7 @@ void move_runs(Byte* other, char* host, std::int64_t stride, std::size_t count) 
     }
 }
 
-// From where a run is so long that it is worth it, past the caches.
+// Runs of at least this size are copied past the caches.
 constexpr std::size_t long_run = std::size_t{64} << 10;
 
 template <bool reading, class Byte>
@@ -73,7 +73,7 @@ HostArray::HostArray(void* host, const std::int64_t* shape, const std::int64_t* 
     if (std::find(shape, shape + ndim, 0) != shape + ndim) axes_.clear();  // nothing to move
 }
 
-// Where the run begins, and how many more there are along the last axis, itself among them.
+// The begin of a run, and the number of runs from it to the end of the last axis.
 char* HostArray::run_at(std::size_t index, std::size_t& following) const {
     char* at = host_;
     following = axes_.back().length - index % axes_.back().length;

@@ -1,5 +1,4 @@
-// csrc/runtime/pipeline/host_array.hpp - an array in host memory, read and written as if it were in
-// C order.
+// csrc/runtime/pipeline/host_array.hpp - a host array that is read and written in C order.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +7,18 @@
 
 namespace cupola {
 
-// Its bytes are numbered as those of a copy in C order would be.
+// Its bytes are numbered as in a copy in C order.
 class HostArray {
   public:
     HostArray(void* host, const std::int64_t* shape, const std::int64_t* strides, int ndim,
               std::size_t itemsize);
 
     std::size_t row_bytes() const { return row_bytes_; }
-    // Whether each row, and one after the other, is in C order.
+    // Whether the whole array is in C order.
     bool contiguous() const { return axes_.empty(); }
     char* row(std::int64_t index) const { return host_ + index * row_stride_; }
 
-    // Bytes begin ... end - 1, out of the array and into it.
+    // Copy bytes [begin, end) out of the array and into it.
     void read(char* to, std::size_t begin, std::size_t end) const;
     void write(const char* from, std::size_t begin, std::size_t end) const;
 
@@ -35,8 +34,8 @@ class HostArray {
     char* host_;
     std::int64_t row_stride_ = 0;
     std::size_t row_bytes_ = 0;
-    std::size_t run_ = 0;     // bytes that follow each other
-    std::vector<Axis> axes_;  // of such runs, the last one's follow each other soonest
+    std::size_t run_ = 0;     // contiguous bytes
+    std::vector<Axis> axes_;  // of runs; the last axis is the innermost
 };
 
 }  // namespace cupola

@@ -1,5 +1,4 @@
-// csrc/runtime/pipeline/pipeline.cpp - the steps of a chunk, and the order in which cupola takes
-// them.
+// csrc/runtime/pipeline/pipeline.cpp - the steps of a chunk, and their default order.
 #include "runtime/pipeline/pipeline.hpp"
 
 #include <algorithm>
@@ -15,9 +14,9 @@
 namespace cupola {
 namespace {
 
-// What one thread copies at a time between host arrays and page-locked memory.
+// A thread copies this much at a time between host arrays and page-locked memory.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// A chunk of less takes so little time that a thread had better look for its end than sleep.
+// Smaller chunks finish so soon that polling is faster than sleeping.
 constexpr std::size_t sleep_bytes = std::size_t{8} << 20;
 
 }  // namespace
@@ -30,7 +29,8 @@ Pipeline::Pipeline(const cupola_pipeline_array* arrays, std::size_t count, std::
     rows_ = check_not_null(arrays, "arrays")[0].shape[0];
     for (std::size_t i = 0; i < count; ++i) {
         const cupola_pipeline_array& a = arrays[i];
-        if (a.ndim < 1) fail(CUPOLA_ERROR_VALUE, "an array without axes has no rows");
+        if (a.ndim < 1)
+            fail(CUPOLA_ERROR_VALUE, "an array has no axes: each array needs at least 1");
         if (a.shape[0] != rows_)
             fail(CUPOLA_ERROR_VALUE, "array " + std::to_string(i) + " has " +
                                          std::to_string(a.shape[0]) + " rows, array 0 has " +
@@ -51,8 +51,8 @@ std::size_t Pipeline::bytes_of(const Array& array, std::int64_t chunk) const {
     return static_cast<std::size_t>(rows_of(chunk)) * array.host.row_bytes();
 }
 
-// A slot while a thread is in a step of it: no other thread is, and the pipeline isn't over. Who
-// only looks at it is not alone, but the end waits for that, too.
+// A thread's step in a slot. It excludes other steps of the slot and the pipeline's end. A guard
+// that only reads excludes the end, but no other thread.
 class Pipeline::StepGuard {
   public:
     StepGuard(Pipeline& pipeline, std::size_t index, Step before, const char* step, bool alone)
@@ -61,12 +61,13 @@ class Pipeline::StepGuard {
         std::lock_guard<std::mutex> lock(pipeline.mutex_);
         slot_ = &pipeline.slot_at(index);
         if (alone && slot_->taken)
-            fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) +
-                                         " is in another step: one thread at a time works on it");
+            fail(CUPOLA_ERROR_VALUE,
+                 "slot " + std::to_string(index) +
+                     " is in use by another thread: one thread at a time works on a slot");
         if (slot_->step != before)
-            fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) + ": not " + step + " but " +
-                                         names[static_cast<int>(slot_->step.load())] +
-                                         " is its next step");
+            fail(CUPOLA_ERROR_VALUE, "slot " + std::to_string(index) + ": expected its step " +
+                                         names[static_cast<int>(slot_->step.load())] + ", got " +
+                                         step);
         if (alone) slot_->taken = true;
         ++pipeline.under_way_;
         innermost = this;
@@ -81,7 +82,7 @@ class Pipeline::StepGuard {
     StepGuard& operator=(const StepGuard&) = delete;
 
     Slot& slot() const { return *slot_; }
-    // Whether this thread is in one of the pipeline's steps: by way of a function that is called.
+    // Whether this thread is in one of the pipeline's steps, in a function that the step calls.
     static bool inside(const Pipeline& pipeline) {
         for (const StepGuard* turn = innermost; turn; turn = turn->outer_)
             if (&turn->pipeline_ == &pipeline) return true;
@@ -98,8 +99,7 @@ class Pipeline::StepGuard {
 
 thread_local const Pipeline::StepGuard* Pipeline::StepGuard::innermost = nullptr;
 
-// What goes wrong in a step is noted while its chunk is still there; a step that is refused,
-// because it is not its turn, says nothing about any chunk.
+// Notes a failure in a step with its chunk. A step that is refused as out of order notes nothing.
 template <class Body>
 void Pipeline::step(std::size_t index, Step before, const char* name, Body&& body, bool alone) {
     const StepGuard turn(*this, index, before, name, alone);
@@ -125,7 +125,7 @@ std::int64_t Pipeline::chunk(std::size_t slot) const {
 }
 
 Pipeline::Slot& Pipeline::slot_at(std::size_t slot) {
-    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
+    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline has ended");
     if (slot >= slots_.size())
         fail(CUPOLA_ERROR_VALUE, "there is no slot " + std::to_string(slot) +
                                      ": the pipeline has " + std::to_string(slots_.size()));
@@ -144,7 +144,7 @@ std::size_t Pipeline::add_slot(Stream& stream, cupola_memory* const* device,
                       Ref<Memory>::share(unwrap(staging[i]))};
         if (!buffer.device || buffer.device->size < bytes ||
             (buffer.staging && buffer.staging->size < bytes))
-            fail(CUPOLA_ERROR_VALUE, "array " + std::to_string(i) + " wants " +
+            fail(CUPOLA_ERROR_VALUE, "array " + std::to_string(i) + " needs " +
                                          std::to_string(bytes) + " bytes in each slot");
         if (!buffer.staging && !host.contiguous())
             fail(CUPOLA_ERROR_VALUE,
@@ -155,7 +155,7 @@ std::size_t Pipeline::add_slot(Stream& stream, cupola_memory* const* device,
     const unsigned sleep = total >= sleep_bytes ? CU_EVENT_BLOCKING_SYNC : 0;
     auto done = make<Event>(stream.context, CU_EVENT_DISABLE_TIMING | sleep);
     std::lock_guard<std::mutex> lock(mutex_);
-    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
+    if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline has ended");
     Slot& slot = slots_.emplace_back();
     slot.stream = Ref<Stream>::share(&stream);
     slot.done = std::move(done);
@@ -181,7 +181,7 @@ void Pipeline::set_kernel(std::size_t index, Kernel& kernel, const cupola_dimens
     slot.config_of = std::move(config_of);
 }
 
-// Between host arrays and page-locked memory, by as many threads as help.
+// Copies between host arrays and page-locked memory, with several threads.
 void Pipeline::stage(Slot& slot, bool inward) {
     struct Piece {
         const HostArray* host;
@@ -205,7 +205,7 @@ void Pipeline::stage(Slot& slot, bool inward) {
     for (const Piece& piece : pieces) total += piece.end - piece.begin;
     const Span span(CUPOLA_PROFILE_HOST, inward ? "fill" : "drain", nullptr, total);
     std::atomic<std::size_t> next{0};
-    // In and out by turns: each has the threads of both.
+    // Fill and drain alternate, so each may use the threads of both.
     run_in_pool(std::min(pieces.size(), staging_threads(2)), [&](std::size_t) {
         for (std::size_t i = next++; i < pieces.size(); i = next++) {
             const Piece& p = pieces[i];
@@ -215,7 +215,7 @@ void Pipeline::stage(Slot& slot, bool inward) {
     });
 }
 
-// Between the device and page-locked memory, or host memory where that is none.
+// Copies between the device and page-locked memory, or the host array where there is none.
 void Pipeline::transfer(Slot& slot, bool inward) {
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
         const Array& array = arrays_[i];
@@ -240,8 +240,9 @@ void Pipeline::fill(std::size_t index, std::int64_t chunk) {
         {
             std::lock_guard<std::mutex> lock(mutex_);
             if (begun_[static_cast<std::size_t>(chunk)])
-                fail(CUPOLA_ERROR_VALUE, "chunk " + std::to_string(chunk) +
-                                             " was in a slot before; each goes through once");
+                fail(CUPOLA_ERROR_VALUE,
+                     "chunk " + std::to_string(chunk) +
+                         " was processed already; each chunk is processed once");
             begun_[static_cast<std::size_t>(chunk)] = true;
         }
         slot.chunk = chunk;
@@ -328,12 +329,12 @@ void Pipeline::run() {
     std::int64_t slots = 0;
     {
         std::lock_guard<std::mutex> lock(mutex_);
-        if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline is over");
+        if (over_) fail(CUPOLA_ERROR_VALUE, "this pipeline has ended");
         if (slots_.empty()) fail(CUPOLA_ERROR_VALUE, "the pipeline has no slots");
         slots = static_cast<std::int64_t>(slots_.size());
     }
-    // One after the other from step to step: what is queued in a slot runs while the next is
-    // filled, and a slot is drained when it comes to be its turn again.
+    // Slots in round-robin order: queued work of one slot runs while the next is filled. A slot is
+    // drained before it is filled again.
     for (std::int64_t turn = 0; turn < chunks_ + slots; ++turn) {
         const auto slot = static_cast<std::size_t>(turn % slots);
         if (chunk(slot) >= 0) drain(slot);
@@ -346,9 +347,9 @@ void Pipeline::run() {
 }
 
 void Pipeline::finish(bool succeeded) {
-    driver();  // a forked child would wait for threads that it does not have
+    driver();  // a forked child would wait for threads that don't exist in it
     if (StepGuard::inside(*this))
-        fail(CUPOLA_ERROR_VALUE, "a pipeline does not end in one of its own steps");
+        fail(CUPOLA_ERROR_VALUE, "a pipeline can't be ended from one of its own steps");
     std::deque<Slot> ended;
     {
         std::unique_lock<std::mutex> lock(mutex_);
@@ -357,8 +358,8 @@ void Pipeline::finish(bool succeeded) {
         idle_.wait(lock, [this] { return under_way_ == 0; });
         ended.swap(slots_);
     }
-    // The first failure, kept as a value: std::exception_ptr binds to symbols of GCC 11, and a
-    // wheel has to load on older systems. Other threads must not wait for ever, whatever fails.
+    // Keep the first failure as a value: std::exception_ptr needs symbols of GCC 11, and a wheel
+    // must load on older systems. On any failure, other threads must not wait forever.
     std::optional<Error> failure;
     for (const Slot& slot : ended) try {
             synchronize(*slot.stream);
@@ -376,9 +377,9 @@ void Pipeline::finish(bool succeeded) {
     fail(CUPOLA_ERROR_VALUE,
          "the schedule drained " + std::to_string(done_chunks_) + " of " + std::to_string(chunks_) +
              " chunks" +
-             (missing == begun_.end() ? ""
-                                      : "; the first that was left out is " +
-                                            std::to_string(missing - begun_.begin())));
+             (missing == begun_.end()
+                  ? ""
+                  : "; the first missing one is " + std::to_string(missing - begun_.begin())));
 }
 
 void Pipeline::note_failure(const Slot& failed, bool of_device) noexcept {
@@ -386,7 +387,7 @@ void Pipeline::note_failure(const Slot& failed, bool of_device) noexcept {
     const std::int64_t chunk = failed.chunk;
     if (failed_first_ >= 0 || chunk < 0) return;
     failed_first_ = failed_last_ = chunk;
-    // Whose work the fault was is not told: of all that the device had, it may be any.
+    // The driver does not say which work failed: any chunk on the device may be at fault.
     if (!of_device || driver().synchronous) return;
     for (const Slot& slot : slots_) {
         const std::int64_t other = slot.chunk;

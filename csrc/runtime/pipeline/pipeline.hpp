@@ -1,4 +1,5 @@
-// csrc/runtime/pipeline/pipeline.hpp - host arrays in chunks that go through the slots of devices.
+// csrc/runtime/pipeline/pipeline.hpp - processes host arrays in chunks, in slots of one or more
+// devices.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@
 
 namespace cupola {
 
-// What is thrown where the caller's own function asked for an end.
+// Thrown where the caller's function stops the pipeline.
 struct Stopped {};
 
 class Pipeline : public Object {
@@ -35,7 +36,7 @@ class Pipeline : public Object {
     void drain(std::size_t slot);
     bool ready(std::size_t slot);
     void run();
-    // Waits for the steps that other threads are in, and lets no other begin.
+    // Waits for running steps of other threads and refuses new ones.
     void finish(bool succeeded);
 
     void failed(std::int64_t& first, std::int64_t& last) const;
@@ -70,9 +71,9 @@ class Pipeline : public Object {
         Ref<Stream> stream;
         Ref<Event> done;
         Ref<Kernel> kernel;
-        std::vector<Buffer> buffers;  // for each array
+        std::vector<Buffer> buffers;  // one for each array
         std::vector<LaunchConfig> configs;
-        std::vector<std::uint32_t> config_of;  // for each chunk
+        std::vector<std::uint32_t> config_of;  // one for each chunk
         std::atomic<std::int64_t> chunk{-1};
         std::uint64_t launched = 0;  // the flight's head when the chunk was queued
         std::atomic<Step> step{Step::empty};
@@ -83,7 +84,7 @@ class Pipeline : public Object {
     Slot& slot_at(std::size_t slot);  // with mutex_ held
     template <class Body>
     void step(std::size_t slot, Step before, const char* name, Body&& body, bool alone = true);
-    // Notes whose failure is in flight; for the first one that is noted.
+    // Notes the chunk of the failure in flight; only the first failure is kept.
     void note_failure(const Slot& slot, bool of_device) noexcept;
     std::int64_t rows_of(std::int64_t chunk) const;
     std::size_t bytes_of(const Array& array, std::int64_t chunk) const;
@@ -93,10 +94,10 @@ class Pipeline : public Object {
 
     std::vector<Array> arrays_;
     std::int64_t rows_ = 0, length_ = 1, chunks_ = 0;
-    mutable std::mutex mutex_;  // of what follows
-    std::deque<Slot> slots_;    // emptied at the end; what a StepGuard holds stays till then
-    bool over_ = false, ended_ = false;  // the end has begun; nothing is on the device any more
-    std::size_t under_way_ = 0;          // threads that are in a step
+    mutable std::mutex mutex_;           // guards the fields below
+    std::deque<Slot> slots_;             // emptied at the end, after all StepGuards
+    bool over_ = false, ended_ = false;  // the end has begun; all device work is done
+    std::size_t under_way_ = 0;          // threads in a step
     std::condition_variable idle_;
     std::vector<bool> begun_;
     std::int64_t done_rows_ = 0, done_chunks_ = 0;

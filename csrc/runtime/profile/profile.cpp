@@ -1,4 +1,4 @@
-// csrc/runtime/profile/profile.cpp - records calls, and asks events when the work of each ran.
+// csrc/runtime/profile/profile.cpp - records calls, and finds the times of their device work.
 #include "runtime/profile/profile.hpp"
 
 #include <memory>
@@ -21,10 +21,10 @@ namespace cupola {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-// So many records may have times that are not asked for yet: each has two events.
-constexpr std::size_t most_pending = 4096;
-// The driver's elapsed times are floats in milliseconds: their base is renewed when one gets so
-// large that a part of a microsecond would be lost.
+// The most records with unread times: each has two events.
+constexpr std::size_t max_pending = 4096;
+// The driver's elapsed times are floats, in milliseconds. A new base event is recorded after this
+// many, before fractions of a microsecond are lost.
 constexpr float renewal = 4000;
 
 std::int64_t now() noexcept {
@@ -33,7 +33,7 @@ std::int64_t now() noexcept {
         .count();
 }
 
-// Events of one context, and when one of them was reached by the host's clock.
+// The events of one context, and the host time of its base event.
 struct Timer {
     std::vector<CUevent> spare;
     CUevent base = nullptr;
@@ -42,9 +42,9 @@ struct Timer {
 
 struct Recorder {
     std::mutex mutex;
-    std::deque<Record> records;  // [0] is the one with number `first`
+    std::deque<Record> records;  // [0] has number `first`
     std::uint64_t first = 0;
-    std::size_t known = 0;  // so many from the front have all their times
+    std::size_t known = 0;  // this many from the front have their times
     int profiles = 0, ranges = 0, stopping = 0;
     std::unordered_map<Context*, Timer> timers;
 };
@@ -68,8 +68,7 @@ CUevent take_event(Timer& timer) noexcept {
     return event;
 }
 
-// Finds out when an event is reached by the host's clock: between two looks at it, the closer to
-// each other the better.
+// Finds the host time at which the base event is reached: between two close readings of the clock.
 void align(Timer& timer) noexcept {
     const Driver& d = driver();
     const RelaxedCapture relaxed(RelaxedCapture::any_library);
@@ -93,7 +92,7 @@ void align(Timer& timer) noexcept {
     d.cuStreamDestroy(stream);
 }
 
-// The times of a record whose events were reached, or failed.
+// Reads the times of a record whose events were reached, or failed.
 void find_times(Record& record, Timer& timer) noexcept {
     const Driver& d = driver();
     float from_base = 0, taken = 0;
@@ -112,14 +111,14 @@ void find_times(Record& record, Timer& timer) noexcept {
     timer.spare.push_back(last);
 }
 
-// Its events are for others again, and its times not known.
+// Returns its events for reuse; its times stay unknown.
 void forget_events(Recorder& r, Record& record) {
     for (CUevent* event : {&record.first, &record.last})
         if (*event) r.timers[record.context].spare.push_back(std::exchange(*event, nullptr));
 }
 
-// Asks for the times of what is done, or of everything up to a number, which then was waited for.
-void look_at_times(Recorder& r, std::uint64_t all_before) noexcept {
+// Reads the times of finished records, and of all before a number, which the caller waited for.
+void read_times(Recorder& r, std::uint64_t all_before) noexcept {
     for (; r.known < r.records.size(); ++r.known) {
         Record& record = r.records[r.known];
         if (!record.last) continue;
@@ -130,7 +129,7 @@ void look_at_times(Recorder& r, std::uint64_t all_before) noexcept {
                 driver().cuEventQuery(record.last) == CUDA_ERROR_NOT_READY)
                 return;
             find_times(record, r.timers[record.context]);
-        } catch (...) {  // no context any more: no times
+        } catch (...) {  // the context is gone: the times stay unknown
             record.first = record.last = nullptr;
         }
     }
@@ -170,11 +169,12 @@ void Span::begin(int kind, const char* name, const Stream* stream, std::uint64_t
         exceptions_ = std::uncaught_exceptions();
         ranged_ = ranges_wanted.load(std::memory_order_relaxed);
         if (ranged_) begin_range(name);
-        // Before the event, which may be reached at once: no work begins before its call.
+        // Read the clock before the event, which may be reached immediately: work must not seem to
+        // begin before its call.
         record->call_begin = now();
         if (record->first) driver().cuEventRecord(record->first, stream_);
         record_ = record.release();
-    } catch (...) {  // no memory: this call is not recorded
+    } catch (...) {  // out of memory: this call is not recorded
     }
 }
 
@@ -194,8 +194,8 @@ void Span::end() noexcept {
         if (!timed || r.profiles == 0) forget_events(r, *record);
         if (failed || r.profiles == 0) return;
         r.records.push_back(*record);
-        if (!r.stopping && r.records.size() - r.known > most_pending) look_at_times(r, 0);
-    } catch (...) {  // no driver or no memory any more: this call is not recorded
+        if (!r.stopping && r.records.size() - r.known > max_pending) read_times(r, 0);
+    } catch (...) {  // no driver or memory: this call is not recorded
     }
 }
 
@@ -229,7 +229,7 @@ void Profile::leave() noexcept {
     r.first += r.records.size();
     r.records.clear();
     r.known = 0;
-    try {  // clocks drift: the next profile holds them against each other again
+    try {  // clocks drift: the next profile aligns them again
         for (auto& [_, timer] : r.timers)
             if (timer.base) timer.spare.push_back(std::exchange(timer.base, nullptr));
     } catch (const std::bad_alloc&) {
@@ -244,29 +244,29 @@ void Profile::stop() {
     std::uint64_t last = 0;
     {
         std::lock_guard<std::mutex> lock(r.mutex);
-        ++r.stopping;  // from here on no event is used again
+        ++r.stopping;  // no event is reused from here on
         last = r.first + r.records.size();
         for (std::size_t i = r.known; i < r.records.size(); ++i)
             if (r.records[i].last) awaited.emplace_back(r.records[i].context, r.records[i].last);
     }
-    // Not under the lock: what is waited for may need another thread to queue something.
+    // Wait without the lock: the work may need another thread to queue something.
     for (const auto& [context, event] : awaited) try {
             const ContextScope current(*context);
             const RelaxedCapture relaxed(RelaxedCapture::any_library);
             d.cuEventSynchronize(event);
-        } catch (const Error&) {  // no times then
+        } catch (const Error&) {  // the times stay unknown
         }
     {
         std::lock_guard<std::mutex> lock(r.mutex);
         --r.stopping;
-        look_at_times(r, last);
+        read_times(r, last);
         for (std::uint64_t i = std::max(first_, r.first); i < last; ++i) {
             const Record& record = r.records[i - r.first];
             if (record.call_begin >= started) records.push_back(record);
         }
     }
     leave();
-    // Where work seems to begin before its call, the clocks are that far apart.
+    // Work that seems to begin before its call shows the clocks' difference.
     std::unordered_map<Context*, double> early;
     for (const Record& record : records)
         if (record.context && !std::isnan(record.begin))

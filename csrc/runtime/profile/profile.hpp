@@ -1,4 +1,4 @@
-// csrc/runtime/profile/profile.hpp - times of what is queued, while somebody wants to know.
+// csrc/runtime/profile/profile.hpp - records the times of calls and device work for profiles.
 #pragma once
 
 #include <atomic>
@@ -11,23 +11,23 @@
 
 namespace cupola {
 
-// One call, and the work on the device that it queued.
+// One call, and the device work that it queued.
 struct Record {
     int kind = 0;
-    const char* name = "";       // lasting
-    Context* context = nullptr;  // null: no work on a device
+    const char* name = "";       // interned or literal
+    Context* context = nullptr;  // null: no device work
     std::uint64_t stream = 0, thread = 0, bytes = 0;
     cupola_dimensions dimensions{};
     std::int64_t call_begin = 0, call_end = 0;  // ns
-    CUevent first = nullptr, last = nullptr;    // around the work; null once its times are known
-    double begin = 0, end = 0;                  // ns, NaN where not known
+    CUevent first = nullptr, last = nullptr;    // around the work; null when its times are known
+    double begin = 0, end = 0;                  // ns, NaN where unknown
 };
 
-// Records a call from its construction to its end, unless that is by an exception. Costs one look
-// while there is no profile.
+// Records a call for the span's lifetime, unless an exception ends it. Without a profile it costs
+// one load.
 class Span {
   public:
-    // Around what is queued on the stream, whose context is current; of the host where it is null.
+    // For work queued on the stream, whose context is current; null for host work.
     Span(int kind, const char* name, const Stream* stream, std::uint64_t bytes = 0,
          const cupola_dimensions* dimensions = nullptr) {
         if (__builtin_expect(active.load(std::memory_order_relaxed) != 0, 0))
@@ -39,7 +39,7 @@ class Span {
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
 
-    static std::atomic<int> active;  // how many profiles there are
+    static std::atomic<int> active;  // the number of running profiles
 
   private:
     void begin(int kind, const char* name, const Stream* stream, std::uint64_t bytes,

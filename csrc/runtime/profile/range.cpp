@@ -1,5 +1,6 @@
-// csrc/runtime/profile/range.cpp - NVTX ranges by the toolkit's header, which loads what a profiler
-// injects and does nothing where there is none.
+// csrc/runtime/profile/range.cpp - NVTX ranges with the toolkit's header.
+//
+// The header loads a profiler's library where one is injected, and does nothing otherwise.
 #include "runtime/profile/range.hpp"
 
 #include "runtime/base/error.hpp"
@@ -16,9 +17,9 @@ namespace cupola {
 void require_ranges() {
     if (!CUPOLA_HAS_NVTX)
         fail(CUPOLA_ERROR_VALUE,
-             "NVTX ranges are not in this build of cupola: when it was built there was no "
-             "nvtx3/nvToolsExt.h, which comes with the CUDA toolkit; build cupola where that is, "
-             "or profile without them");
+             "NVTX ranges are not in this build of cupola: it was built without "
+             "nvtx3/nvToolsExt.h, a header of the CUDA toolkit; build cupola with the toolkit, "
+             "or profile without ranges");
 }
 
 void begin_range([[maybe_unused]] const char* name) noexcept {

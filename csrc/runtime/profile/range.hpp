@@ -3,7 +3,7 @@
 
 namespace cupola {
 
-// Throws where this library was built without the header that it takes.
+// Throws where this library was built without the NVTX header.
 void require_ranges();
 void begin_range(const char* name) noexcept;
 void end_range() noexcept;
