@@ -1,11 +1,11 @@
 /* cupola/cupola.h - the C ABI of libcupola.so: all of its headers.
  *
  * Every function that can fail returns a cupola_status (0 is success) and keeps the text of its
- * failure for cupola_last_error() of the same thread. Handles are opaque and counted: *_create,
- * *_load and the like give one reference, *_retain adds one, *_release takes one away. Of NULL
- * both do nothing; elsewhere it is an error, and gives 0, "" or device -1 where there is no status.
- * An owner keeps what it depends on alive, so handles may be released in any order.
- * Everything may be called from any thread. Device addresses are uint64_t. */
+ * failure for cupola_last_error() of the same thread. Handles are opaque and reference-counted:
+ * *_create, *_load and similar functions give one reference, *_retain adds one, *_release removes
+ * one. Both ignore NULL. In all other functions a NULL handle is an error; those without a status
+ * return 0, "" or device -1. An object keeps alive what it depends on, so handles may be released
+ * in any order. All functions may be called from any thread. Device addresses are uint64_t. */
 #ifndef CUPOLA_CUPOLA_H
 #define CUPOLA_CUPOLA_H
 

@@ -1,5 +1,6 @@
-// cupola/cupola.hpp - all of the C++ owners: devices, streams, events, memory, modules, kernels,
-// graphs. They are inline, over the C ABI of libcupola.so, and need nothing of CUDA.
+// cupola/cupola.hpp - all C++ owners: devices, streams, events, memory, modules, kernels, graphs.
+//
+// They are inline, call the C ABI of libcupola.so, and need no CUDA headers.
 #ifndef CUPOLA_CUPOLA_HPP
 #define CUPOLA_CUPOLA_HPP
 

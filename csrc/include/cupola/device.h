@@ -1,4 +1,4 @@
-/* cupola/device.h - devices, and access of one to the memory of another; part of the C ABI. */
+/* cupola/device.h - devices and peer access; part of the C ABI. */
 #ifndef CUPOLA_DEVICE_H
 #define CUPOLA_DEVICE_H
 
@@ -8,20 +8,19 @@
 extern "C" {
 #endif
 
-/* The current device is the one of the driver's current context where there is one, else
- * device 0, so that other libraries in the process and cupola agree on it. Work is done in the
- * devices' primary contexts. */
+/* The current device is that of the driver's current context; without one it is device 0. So cupola
+ * agrees with other libraries in the process. Work runs in the devices' primary contexts. */
 CUPOLA_API int cupola_device_count(int* count);
 CUPOLA_API int cupola_device_current(int* device);
 CUPOLA_API int cupola_device_push(int device); /* makes it current for this thread */
-CUPOLA_API int cupola_device_pop(void);        /* back to what was current before the push */
+CUPOLA_API int cupola_device_pop(void);        /* restores the device before the push */
 CUPOLA_API int cupola_device_name(int device, char* name, size_t size);
 CUPOLA_API int cupola_device_attribute(int device, int attribute,
                                        int* value); /* CUdevice_attribute */
 CUPOLA_API int cupola_device_memory(int device, size_t* free_bytes, size_t* total_bytes);
 CUPOLA_API int cupola_device_synchronize(int device);
 
-/* Whether `device` can reach memory of `peer`, and letting it: pool memory, too. */
+/* Query and set whether `device` can reach memory of `peer`, including pool memory. */
 CUPOLA_API int cupola_peer_possible(int device, int peer, int* possible);
 CUPOLA_API int cupola_peer_enable(int device, int peer, int enable);
 

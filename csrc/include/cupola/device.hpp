@@ -1,4 +1,4 @@
-// cupola/device.hpp - devices, and which is current in this thread.
+// cupola/device.hpp - devices, and this thread's current device.
 #ifndef CUPOLA_DEVICE_HPP
 #define CUPOLA_DEVICE_HPP
 

@@ -10,11 +10,11 @@ extern "C" {
 
 typedef struct cupola_event cupola_event;
 
-/* An event for other processes too has no timing. */
+/* An interprocess event has no timing. */
 enum { CUPOLA_EVENT_BLOCKING = 1, CUPOLA_EVENT_NO_TIMING = 2, CUPOLA_EVENT_INTERPROCESS = 4 };
 
 CUPOLA_API int cupola_event_create(int device, unsigned flags, cupola_event** out);
-/* What another process opens it by; it has to be kept here as long as it is used there. */
+/* A handle by which another process opens the event. Keep the event as long as others use it. */
 CUPOLA_API int cupola_event_export(cupola_event* event, unsigned char handle[64]);
 CUPOLA_API int cupola_event_import(int device, const unsigned char handle[64], cupola_event** out);
 CUPOLA_API int cupola_event_record(cupola_event* event, cupola_stream* stream);
@@ -26,7 +26,7 @@ CUPOLA_API int cupola_event_device(const cupola_event* event);
 CUPOLA_API void cupola_event_retain(cupola_event* event);
 CUPOLA_API void cupola_event_release(cupola_event* event);
 
-/* What is queued on the stream from now on waits for the event. */
+/* Later work of the stream waits for the event. */
 CUPOLA_API int cupola_stream_wait(cupola_stream* stream, cupola_event* event);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// cupola/event.hpp - marks in a stream.
+// cupola/event.hpp - events, which are recorded in a stream.
 #ifndef CUPOLA_EVENT_HPP
 #define CUPOLA_EVENT_HPP
 

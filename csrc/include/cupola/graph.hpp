@@ -1,4 +1,4 @@
-// cupola/graph.hpp - work that is described once and launched many times.
+// cupola/graph.hpp - graphs of work that is launched many times.
 #ifndef CUPOLA_GRAPH_HPP
 #define CUPOLA_GRAPH_HPP
 
@@ -10,7 +10,7 @@
 
 namespace cupola {
 
-// A graph made ready to launch.
+// An executable graph.
 class graph_exec
     : public handle<cupola_graph_exec, cupola_graph_exec_retain, cupola_graph_exec_release> {
   public:
@@ -18,7 +18,7 @@ class graph_exec
 
     void launch(cupola_stream* stream = nullptr) { check(cupola_graph_exec_launch(get(), stream)); }
     void upload(cupola_stream* stream = nullptr) { check(cupola_graph_exec_upload(get(), stream)); }
-    // All of another graph, of the same nodes and edges.
+    // Updates to another graph of the same nodes and edges.
     void update(const cupola_graph* graph) { check(cupola_graph_exec_update(get(), graph)); }
     void* native() const noexcept { return cupola_graph_exec_handle(get()); }  // CUgraphExec
 };
@@ -42,7 +42,7 @@ class graph : public handle<cupola_graph, cupola_graph_retain, cupola_graph_rele
                                     &node));
         return node;
     }
-    // The buffer is laid out by cupola_argument_...
+    // The cupola_argument_ functions fill the buffer.
     cupola_node launch(cupola_kernel* kernel, const cupola_dimensions& dimensions,
                        const void* buffer, nodes after = {}) {
         cupola_node node = nullptr;
@@ -62,7 +62,7 @@ class graph : public handle<cupola_graph, cupola_graph_retain, cupola_graph_rele
     }
     void* native() const noexcept { return cupola_graph_handle(get()); }  // CUgraph
 
-    // What `queue` puts on the stream. Whatever it throws, the capture is over.
+    // Captures the work that `queue` puts on the stream. If it throws, the capture ends, too.
     template <class Queue>
     static graph capture(cupola_stream* stream, Queue&& queue,
                          int mode = CUPOLA_CAPTURE_THREAD_LOCAL) {

@@ -1,4 +1,4 @@
-// cupola/handle.hpp - one counted reference to an object of the C ABI.
+// cupola/handle.hpp - an owner of one reference to a C ABI object.
 #ifndef CUPOLA_HANDLE_HPP
 #define CUPOLA_HANDLE_HPP
 

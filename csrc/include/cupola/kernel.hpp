@@ -17,9 +17,9 @@ class kernel : public handle<cupola_kernel, cupola_kernel_retain, cupola_kernel_
 
     std::string name() const { return cupola_kernel_name(get()); }
 
-    // Queues the kernel on the stream (null: the current one). Integers are checked against their
-    // parameter's range, floats go to its width; `memory` objects pass their address, and are freed
-    // after the launch however soon they are released.
+    // Queues the kernel on the stream (null: the current one). Integers must fit their parameter's
+    // range; floats are converted to its width. `memory` objects pass their address. They may be
+    // released at any time: the memory is freed after the launch.
     template <class... Args>
     void launch(const cupola_dimensions& dimensions, cupola_stream* stream, const Args&... args) {
         check(cupola_argument_count(get(), sizeof...(args)));

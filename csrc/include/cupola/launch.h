@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Each writes argument `index` into a buffer of cupola_kernel_parameter_bytes, checked against
- * the parameter: its kind, its width, its range. */
+/* Each writes argument `index` into a buffer of cupola_kernel_parameter_bytes, after checks of the
+ * parameter's kind, width and range. */
 CUPOLA_API int cupola_argument_int(const cupola_kernel* kernel, void* buffer, size_t index,
                                    int64_t value);
 CUPOLA_API int cupola_argument_uint(const cupola_kernel* kernel, void* buffer, size_t index,
@@ -24,8 +24,8 @@ CUPOLA_API int cupola_argument_bytes(const cupola_kernel* kernel, void* buffer, 
                                      const void* bytes, size_t size);
 /* CUPOLA_ERROR_TYPE, and a text that lists the parameters, unless the kernel takes `count`. */
 CUPOLA_API int cupola_argument_count(const cupola_kernel* kernel, size_t count);
-/* Keeps and returns the error of an argument that the caller refuses, CUPOLA_ERROR_TYPE or _VALUE,
- * in the words of the functions above: what is expected there, and `got`. */
+/* For an argument that the caller refuses: keeps and returns CUPOLA_ERROR_TYPE or _VALUE, with a
+ * text like those of the functions above: the expected value, and `got`. */
 CUPOLA_API int cupola_argument_refuse(const cupola_kernel* kernel, size_t index, int status,
                                       const char* got);
 
@@ -36,19 +36,19 @@ typedef struct cupola_dimensions {
 } cupola_dimensions;
 
 enum {
-    CUPOLA_COOPERATIVE = 1, /* all blocks are resident at a time, so that they can wait for all */
-    CUPOLA_DEPENDENT = 2,   /* may start before the kernel in front of it is done: the kernel waits
+    CUPOLA_COOPERATIVE = 1, /* all blocks are resident together and can wait for each other */
+    CUPOLA_DEPENDENT = 2,   /* may start before the preceding kernel ends: the kernel waits
                                by itself (programmatic dependent launch) */
-    CUPOLA_PRIORITY = 4,    /* `priority` counts, in place of the stream's */
-    CUPOLA_CARVEOUT = 8     /* `carveout` counts */
+    CUPOLA_PRIORITY = 4,    /* `priority` replaces the stream's */
+    CUPOLA_CARVEOUT = 8     /* `carveout` is used */
 };
 
-/* What a launch can ask for beside its dimensions; all zeros ask for nothing. */
+/* Optional attributes of a launch; all zeros mean none. */
 typedef struct cupola_attributes {
     uint32_t cluster[3]; /* blocks of a cluster, which divide the grid; zeros: none, or those that
                             the kernel was compiled for */
-    uint32_t flags;      /* a set of the above */
-    int32_t priority;    /* smaller goes first */
+    uint32_t flags;      /* of the above */
+    int32_t priority;    /* a smaller number is a higher priority */
     int32_t carveout;    /* percent of a multiprocessor's memory to be shared memory */
 } cupola_attributes;
 
@@ -57,11 +57,11 @@ typedef struct cupola_attributes {
 CUPOLA_API int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                              const cupola_attributes* attributes, const void* buffer,
                              cupola_stream* stream);
-/* As cupola_launch of what cupola_launch_check took, for a caller who holds a lock that device work
- * or a callback may want, as Python's is: where the call could wait, or launches are traced, it
- * does nothing and gives CUPOLA_WOULD_WAIT, so that the caller lets the lock go and calls
- * cupola_launch. `used`, unless NULL, becomes the stream, without a reference: it is that of the
- * call where that was not NULL, else valid until this thread's current stream changes. */
+/* Like cupola_launch, for a caller that holds a lock which device work or a callback may need, such
+ * as the GIL. cupola_launch_check must have accepted the launch. Where the call could wait, or
+ * launches are traced, it does nothing and returns CUPOLA_WOULD_WAIT: release the lock and call
+ * cupola_launch. `used`, unless NULL, receives the stream, without a reference. A current stream is
+ * valid until this thread's current stream changes. */
 #define CUPOLA_WOULD_WAIT (-1)
 CUPOLA_API int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                                      const cupola_attributes* attributes, const void* buffer,
@@ -69,15 +69,15 @@ CUPOLA_API int cupola_launch_at_once(cupola_kernel* kernel, const cupola_dimensi
 /* The checks of cupola_launch without the launch. */
 CUPOLA_API int cupola_launch_check(const cupola_kernel* kernel, const cupola_dimensions* dimensions,
                                    const cupola_attributes* attributes);
-/* The line of the program that this thread's next launches come from, for the errors of a fault;
- * NULL: none. The text is copied. From the first call on, launches count as traced. */
+/* Sets the source line of this thread's next launches, for reports of faults; NULL: none. The text
+ * is copied. After the first call, launches are traced. */
 CUPOLA_API void cupola_launch_origin(const char* line);
 
-/* Where each argument lies in a launch's buffer: cupola_kernel_parameter_count pointers. */
+/* The address of each argument in a launch's buffer: cupola_kernel_parameter_count pointers. */
 CUPOLA_API int cupola_launch_point(const cupola_kernel* kernel, const void* buffer,
                                    void** pointers);
-/* As cupola_launch, of dimensions and attributes (or NULL) which cupola_launch_check took for this
- * kernel and are not looked at again, and with the arguments' addresses in place of the buffer. */
+/* Like cupola_launch, with the arguments' addresses instead of a buffer. cupola_launch_check must
+ * have accepted dimensions and attributes (or NULL): they are not checked again. */
 CUPOLA_API int cupola_launch_pointed(cupola_kernel* kernel, const cupola_dimensions* dimensions,
                                      const cupola_attributes* attributes, void** pointers,
                                      cupola_stream* stream);

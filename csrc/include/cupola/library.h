@@ -17,20 +17,20 @@ extern "C" {
 #define CUPOLA_API
 #endif
 
-CUPOLA_API int cupola_abi_version(void);          /* CUPOLA_ABI_VERSION it was built with */
-CUPOLA_API const char* cupola_build_id(void);     /* of headers and declarations together */
+CUPOLA_API int cupola_abi_version(void);          /* the CUPOLA_ABI_VERSION of its build */
+CUPOLA_API const char* cupola_build_id(void);     /* of headers and declarations of one build */
 CUPOLA_API const char* cupola_version(void);      /* "0.1.0" */
 CUPOLA_API const char* cupola_library_path(void); /* of the loaded libcupola.so itself */
 
 typedef enum cupola_status {
     CUPOLA_SUCCESS = 0,
     CUPOLA_ERROR_DRIVER = 1,        /* a driver call failed: see code and name */
-    CUPOLA_ERROR_OUT_OF_MEMORY = 2, /* likewise, for want of memory */
+    CUPOLA_ERROR_OUT_OF_MEMORY = 2, /* a call failed for lack of memory */
     CUPOLA_ERROR_VALUE = 3,         /* an argument has a wrong value */
-    CUPOLA_ERROR_TYPE = 4,          /* an argument is of a wrong kind */
+    CUPOLA_ERROR_TYPE = 4,          /* an argument has a wrong type */
     CUPOLA_ERROR_IMAGE = 5,         /* broken, or has no code for the device: see log */
     CUPOLA_ERROR_NOT_FOUND = 6,     /* no kernel, variable or device of that name */
-    CUPOLA_ERROR_NO_DRIVER = 7,     /* no usable driver: the text says what was tried */
+    CUPOLA_ERROR_NO_DRIVER = 7,     /* no usable driver: the text lists those tried */
     CUPOLA_ERROR_FORKED = 8,        /* the driver does not survive fork() */
     CUPOLA_ERROR_INTERNAL = 9
 } cupola_status;

@@ -1,5 +1,4 @@
-/* cupola/memory.h - memory of devices and of the host, and the pools it comes from; part of the C
- * ABI. */
+/* cupola/memory.h - device memory, host memory and pools; part of the C ABI. */
 #ifndef CUPOLA_MEMORY_H
 #define CUPOLA_MEMORY_H
 
@@ -11,9 +10,9 @@ extern "C" {
 
 typedef struct cupola_memory cupola_memory;
 
-/* Device memory, from the device's stream-ordered pool where it has one: usable by work queued on
- * `stream` from now on, and by other streams after they waited for it. Zero bytes give a null
- * address. Freed in the order of the streams that used it (cupola_memory_use). */
+/* Device memory, from the device's stream-ordered pool where it has one. Later work of `stream` can
+ * use it, and other streams after they waited for `stream`. Zero bytes give a null address. It is
+ * freed after the work of all streams that used it (cupola_memory_use). */
 CUPOLA_API int cupola_memory_allocate(int device, size_t bytes, cupola_stream* stream,
                                       cupola_memory** out);
 /* Page-locked host memory, reachable from every device at the same address. Write-combined memory
@@ -21,14 +20,14 @@ CUPOLA_API int cupola_memory_allocate(int device, size_t bytes, cupola_stream* s
 enum { CUPOLA_PINNED_WRITE_COMBINED = 1 };
 CUPOLA_API int cupola_memory_allocate_pinned(int device, size_t bytes, unsigned flags,
                                              cupola_memory** out);
-/* Host memory of the caller, page-locked as long as the handle lives: the caller keeps the memory
- * alive till then. A range inside of one that is registered already shares its registration. */
+/* The caller's host memory, page-locked as long as the handle lives; the caller must keep it alive
+ * until then. A range inside a registered range shares its registration. */
 enum { CUPOLA_REGISTER_READ_ONLY = 1 }; /* device code only reads it */
 CUPOLA_API int cupola_memory_register(int device, void* host, size_t bytes, unsigned flags,
                                       cupola_memory** out);
-/* Memory that host and devices reach at one address; the driver moves it. */
+/* Managed memory: host and devices use one address, and the driver moves the data. */
 CUPOLA_API int cupola_memory_allocate_managed(int device, size_t bytes, cupola_memory** out);
-/* Queued: brings managed memory to a device, -1 is the host. */
+/* Queues a move of managed memory to a device; -1 is the host. */
 CUPOLA_API int cupola_memory_prefetch(uint64_t address, size_t bytes, int device,
                                       cupola_stream* stream);
 enum {
@@ -36,41 +35,41 @@ enum {
     CUPOLA_ADVISE_PREFERRED_LOCATION = 2, /* stays on that device */
     CUPOLA_ADVISE_ACCESSED_BY = 3         /* that device keeps a mapping of it */
 };
-/* Advice on managed memory, given (`give` 1) or taken back (0); device -1 is the host. */
+/* Gives (`give` 1) or withdraws (0) advice on managed memory; device -1 is the host. */
 CUPOLA_API int cupola_memory_advise(uint64_t address, size_t bytes, int advice, int give,
                                     int device);
-/* Device memory that other processes can map. It comes from no pool: making and freeing it waits
- * for the device. */
+/* Device memory that other processes can map. It is not from a pool: allocating and freeing it
+ * waits for the device. */
 CUPOLA_API int cupola_memory_allocate_exportable(int device, size_t bytes, cupola_memory** out);
 enum { CUPOLA_IPC_HANDLE_SIZE = 64 };
-/* The handle, as bytes for another process. Fails for memory that is not exportable. */
+/* The bytes of a handle for another process. Fails for memory that is not exportable. */
 CUPOLA_API int cupola_memory_export(const cupola_memory* memory, void* handle);
 CUPOLA_API int cupola_memory_import(int device, const void* handle, cupola_memory** out);
 CUPOLA_API uint64_t cupola_memory_address(const cupola_memory* memory);
 CUPOLA_API size_t cupola_memory_size(const cupola_memory* memory);
 CUPOLA_API int cupola_memory_device(const cupola_memory* memory);
-/* Says that work which uses the memory was queued on `stream`. */
+/* Declares that work queued on `stream` uses the memory. */
 CUPOLA_API int cupola_memory_use(cupola_memory* memory, cupola_stream* stream);
 CUPOLA_API void cupola_memory_retain(cupola_memory* memory);
 CUPOLA_API void cupola_memory_release(cupola_memory* memory);
 
-/* The device which an address belongs to; -1: host memory that no driver knows. */
+/* The device of an address; -1 for host memory that the driver does not know. */
 CUPOLA_API int cupola_address_device(uint64_t address, int* device);
 
-/* What is known of an address that the driver handed out or registered. */
+/* Attributes of an address that the driver allocated or registered. */
 typedef struct cupola_address_info {
-    int device;  /* -1: host memory that no driver knows */
+    int device;  /* -1: host memory that the driver does not know */
     int host;    /* 1: page-locked memory of the host */
     int managed; /* 1: managed memory */
 } cupola_address_info;
 CUPOLA_API int cupola_address_describe(uint64_t address, cupola_address_info* out);
 
 typedef struct cupola_pool_info {
-    uint64_t used, used_high;         /* bytes handed out, and the most since the last reset */
-    uint64_t reserved, reserved_high; /* bytes taken from the device */
-    uint64_t release_threshold;       /* unused bytes above it go back at a synchronisation */
+    uint64_t used, used_high;         /* bytes in use, and the maximum since the last reset */
+    uint64_t reserved, reserved_high; /* bytes reserved on the device */
+    uint64_t release_threshold;       /* unused bytes above it are returned at a synchronization */
 } cupola_pool_info;
-/* Of the device's pool; these fail where the driver has none. */
+/* For the device's pool; these fail where the driver has no pools. */
 CUPOLA_API int cupola_pool_get(int device, cupola_pool_info* out);
 CUPOLA_API int cupola_pool_reset_high(int device);
 CUPOLA_API int cupola_pool_trim(int device, uint64_t keep);

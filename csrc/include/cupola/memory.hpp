@@ -10,7 +10,7 @@ namespace cupola {
 
 class memory : public handle<cupola_memory, cupola_memory_retain, cupola_memory_release> {
   public:
-    // Device memory, usable by work queued on the stream (null: the current one) from now on.
+    // Device memory for later work of the stream (null: the current one).
     explicit memory(std::size_t bytes, cupola_stream* stream = nullptr,
                     const device& device = cupola::device())
         : handle(allocate(bytes, stream, device)) {}
@@ -20,7 +20,7 @@ class memory : public handle<cupola_memory, cupola_memory_retain, cupola_memory_
                          unsigned flags = 0) {
         return made(cupola_memory_allocate_pinned, device, bytes, flags);
     }
-    // Reached by host and devices at one address.
+    // Memory with one address for host and devices.
     static memory managed(std::size_t bytes, const device& device = cupola::device()) {
         return made(cupola_memory_allocate_managed, device, bytes);
     }
@@ -53,7 +53,7 @@ class memory : public handle<cupola_memory, cupola_memory_retain, cupola_memory_
         return out;
     }
     std::size_t within(std::size_t bytes) const {
-        if (bytes > size()) throw std::out_of_range("cupola: a copy beyond the memory's end");
+        if (bytes > size()) throw std::out_of_range("cupola: the copy exceeds the memory's size");
         return bytes;
     }
 };

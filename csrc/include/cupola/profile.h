@@ -1,4 +1,4 @@
-/* cupola/profile.h - what was queued and when it ran; part of the C ABI. */
+/* cupola/profile.h - profiles of calls and device work; part of the C ABI. */
 #ifndef CUPOLA_PROFILE_H
 #define CUPOLA_PROFILE_H
 
@@ -17,17 +17,17 @@ enum {
     CUPOLA_PROFILE_TO_HOST = 4,
     CUPOLA_PROFILE_ON_DEVICE = 5,
     CUPOLA_PROFILE_FILL = 6,
-    CUPOLA_PROFILE_WAIT = 7, /* of the host, for a device */
+    CUPOLA_PROFILE_WAIT = 7, /* the host waits for a device */
     CUPOLA_PROFILE_HOST = 8, /* work of the host */
     CUPOLA_PROFILE_RANGE = 9 /* from cupola_profile_begin to its end */
 };
 
 typedef struct cupola_profile_record {
     int kind;         /* one of the above */
-    const char* name; /* a kernel's, or what is done; never freed */
+    const char* name; /* of a kernel or an activity; never freed */
     int device;       /* -1: none */
-    uint64_t stream;  /* CUstream, 0 or 1 is the default one */
-    uint64_t thread;  /* the system's number of the thread that called */
+    uint64_t stream;  /* CUstream; 0 or 1 is the default stream */
+    uint64_t thread;  /* the system's number of the calling thread */
     /* Seconds since the profile began: of the call, and of the work on the device; the latter are
      * NaN where there was none, where it became part of a graph, or where it failed. */
     double call_begin, call_end, begin, end;
@@ -35,18 +35,18 @@ typedef struct cupola_profile_record {
     cupola_dimensions dimensions; /* of launches */
 } cupola_profile_record;
 
-/* From now on, until cupola_profile_stop, all that this process queues through this library is
- * timed, by two events each. `ranges`: NVTX ranges around the calls, too. Profiles may overlap. */
+/* Until cupola_profile_stop, all work that this process queues through this library is timed, with
+ * two events each. With `ranges`, calls are also NVTX ranges. Profiles may overlap. */
 CUPOLA_API int cupola_profile_start(int ranges, cupola_profile** out);
-/* Waits for what was queued meanwhile. A fault of it is not told here. */
+/* Waits for the work queued since the start. Does not report its faults. */
 CUPOLA_API int cupola_profile_stop(cupola_profile* profile);
-/* In the order in which the calls returned; none before it was stopped. */
+/* Records, in the order in which the calls returned; none before cupola_profile_stop. */
 CUPOLA_API size_t cupola_profile_count(const cupola_profile* profile);
 CUPOLA_API int cupola_profile_get(const cupola_profile* profile, size_t index,
                                   cupola_profile_record* out);
 CUPOLA_API void cupola_profile_release(cupola_profile* profile);
 
-/* A range from here to cupola_profile_end of the same thread; they nest. */
+/* A range from here to cupola_profile_end of the same thread. Ranges nest. */
 CUPOLA_API int cupola_profile_begin(const char* name);
 CUPOLA_API int cupola_profile_end(void);
 

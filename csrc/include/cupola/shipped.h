@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* The kernels shipped with cupola: loaded at the first call for a device, a new reference. */
+/* The module of the shipped kernels, loaded at a device's first call; a new reference. */
 CUPOLA_API int cupola_module_shipped(int device, cupola_module** out);
 CUPOLA_API void cupola_shipped_image(const void** image, size_t* size);
 
-/* Host memory in and out, done when they return. */
+/* These take and fill host memory, and return when the work is done. */
 
 /* graph[row * n + column] = 1 where the orbit of lattice[column] + i lattice[n - 1 - row] stays
  * within `bound` for `iterations` steps, else 0. */
@@ -25,7 +25,7 @@ enum { CUPOLA_BORDER_ZERO = 0, CUPOLA_BORDER_CLAMP = 1 };
 CUPOLA_API int cupola_convolve(const float* image, const float* filter, float* out, int height,
                                int width, int channels, int filter_height, int filter_width,
                                int border);
-/* Prints "Hello World From GPU!" once a thread. */
+/* Prints "Hello World From GPU!" once for each thread. */
 CUPOLA_API int cupola_hello(unsigned blocks, unsigned threads);
 
 /* The same on device addresses, queued on the stream. */

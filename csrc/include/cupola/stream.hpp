@@ -1,4 +1,4 @@
-// cupola/stream.hpp - queues of work of one device.
+// cupola/stream.hpp - streams: queues of work of one device.
 #ifndef CUPOLA_STREAM_HPP
 #define CUPOLA_STREAM_HPP
 

@@ -1,4 +1,4 @@
-/* cupola/tensor.h - tensors of other libraries, by DLPack; part of the C ABI. */
+/* cupola/tensor.h - tensors exchanged by DLPack; part of the C ABI. */
 #ifndef CUPOLA_TENSOR_H
 #define CUPOLA_TENSOR_H
 
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* What a DLPack tensor says, checked; lengths and strides in elements. Device types and type codes
- * are DLPack's own numbers. */
+/* The checked contents of a DLPack tensor; lengths and strides are in elements. Device types and
+ * type codes are DLPack's numbers. */
 typedef struct cupola_tensor {
     uint64_t address; /* of the first element */
     int32_t device_type, device;
@@ -19,14 +19,13 @@ typedef struct cupola_tensor {
     const int64_t* shape;
     const int64_t* strides; /* NULL: C order */
 } cupola_tensor;
-/* Reads a DLManagedTensor, or a DLManagedTensorVersioned, which stays alive as long as `out` is
- * used. */
+/* Reads a DLManagedTensor or DLManagedTensorVersioned. Keep it alive as long as `out` is used. */
 CUPOLA_API int cupola_tensor_read(const void* managed, int versioned, cupola_tensor* out);
-/* Makes one; `release(owner)` is called when its consumer deletes it, from any thread. Shape and
+/* Makes one. `release(owner)` is called when its consumer deletes it, on any thread. Shape and
  * strides are copied. */
 CUPOLA_API int cupola_tensor_make(const cupola_tensor* tensor, int versioned, void* owner,
                                   void (*release)(void*), void** managed);
-/* What its consumer calls in the end. */
+/* The consumer calls this at the end. */
 CUPOLA_API void cupola_tensor_delete(void* managed, int versioned);
 
 #ifdef __cplusplus
