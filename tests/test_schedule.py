@@ -210,7 +210,7 @@ def test_schedules_that_are_wrong(add):
     run(keeps_it)
     pipeline, slot = kept
     for late in (lambda: slot.fill(0), lambda: slot.inputs, pipeline.run):
-        with refused(cupola.ArgumentValueError, saying="over"):
+        with refused(cupola.ArgumentValueError, saying="has ended"):
             late()
 
     def fails(pipeline):

@@ -11,8 +11,8 @@
 #include "ptx/type.hpp"
 
 namespace cupola::ptx {
-namespace {
 
+// Not in an unnamed namespace: Linker::Inputs has members of these types.
 enum class Linkage { own, visible, weak, common, external };
 
 // A declaration or definition at module level.
@@ -250,6 +250,8 @@ struct Chosen {
     const Unit* unit;
     const Statement* statement;
 };
+
+namespace {
 
 unsigned rank(const Statement& s) {
     return s.linkage == Linkage::visible ? 3 : s.linkage == Linkage::weak ? 2 : 1;
