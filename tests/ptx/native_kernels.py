@@ -277,6 +277,9 @@ def main(rotation):
         ]
         out = np.zeros(test_rows.COUNT * len(kernel.results), np.uint64)
         module.run(kernel.name, 4, test_rows.COUNT // 4, [np.array(data, np.uint64), out])
+        for kind, result in zip(kernel.results, np.split(out, len(kernel.results)), strict=True):
+            if kind == "f64":  # PTX leaves the sign and payload of a NaN open
+                result[np.isnan(result.view(np.float64))] = 0x7FF8 << 48
         print(kernel.name, execution(module, kernel.name), hashed(out))
     module = driver.load(text_of(FAULTS))
     given = np.random.default_rng(7).integers(0, 1 << 31, 4096, np.uint32)
