@@ -184,11 +184,11 @@ def test_what_does_not_fit_is_refused(modules, name, kind):
     printed, errors = imported(modules, f"{name}_{kind}")
     assert not printed
     last = errors.splitlines()[-1]
-    assert last.startswith("cupola.LibraryError: the module that is being imported")
+    assert last.startswith("cupola.LibraryError: the module being imported")
     assert (
         f"other declarations of cupola's Kernel than those of cupola {cupola.__version__}" in last
     )
-    assert last.endswith("build it again with this cupola")
+    assert last.endswith("rebuild it with this cupola")
 
 
 def test_other_names_are_no_attributes():

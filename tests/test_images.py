@@ -270,8 +270,8 @@ def test_a_large_file_that_is_written_over_is_not_taken_for_what_was_loaded(larg
     module = cupola.load(large)
     with large.open("r+b") as file:
         file.truncate(10)
-    with pytest.raises(cupola.ImageError, match="was written over since it was loaded"):
+    with pytest.raises(cupola.ImageError, match="was overwritten after it was loaded"):
         _ = module.image
-    with pytest.raises(cupola.ImageError, match="written over"):
+    with pytest.raises(cupola.ImageError, match="overwritten"):
         pickle.dumps(module)
     assert module["scale"].name == "scale"  # what is loaded stays

@@ -140,8 +140,8 @@ def test_what_is_refused_says_what_to_do(driver):
         (lambda: np.add.accumulate(x), "add.accumulate"),
         (lambda: np.divmod(x, x), "divmod has no kernel"),
         (lambda: np.add(x, x, casting="no"), "casting="),
-        (lambda: np.add(1, 2, out=x), "none of the operands"),
-        (lambda: np.sin(1.0, out=x), "none of the operands"),
+        (lambda: np.add(1, 2, out=x), "no operand of"),
+        (lambda: np.sin(1.0, out=x), "no operand of"),
         (lambda: np.sin(np.ones(3), out=x), "to_device"),
         (lambda: np.add([1, 2, 3], 2, out=x), "unsupported|not supported|operand"),
     ):
@@ -154,7 +154,7 @@ def test_what_is_refused_says_what_to_do(driver):
     with pytest.raises(ValueError, match="broadcast"):
         x + cupola.zeros(4)
     text = cupola.zeros(3, "S4")
-    with pytest.raises(TypeError, match="not computed with"):
+    with pytest.raises(TypeError, match="is not supported"):
         text + text
     x.free()
     with pytest.raises(ValueError, match="freed"):
@@ -191,7 +191,7 @@ def test_truth_and_numbers_of_one_element(driver):
     assert not cupola.zeros(())
     with pytest.raises(ValueError, match="any"):
         bool(cupola.zeros(2))
-    with pytest.raises(ValueError, match="2 elements"):
+    with pytest.raises(ValueError, match="1 element, got 2"):
         float(cupola.zeros(2))
     with pytest.raises(TypeError):
         hash(one)

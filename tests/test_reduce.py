@@ -272,7 +272,7 @@ def test_a_type_to_reduce_in(driver, dtype, wanted):
 
 
 def test_a_mean_of_an_integer_type_is_refused(driver):
-    with pytest.raises(TypeError, match="a mean is of a float"):
+    with pytest.raises(TypeError, match="a mean needs a float"):
         cupola.ones(3).mean(dtype=np.int32)
 
 
@@ -347,14 +347,14 @@ def test_products_of_matrix_and_vector(driver):
     same(vector @ there.T, v @ a.T)
     same(there.reshape(1, 17, 90).dot(vector), a.reshape(1, 17, 90).dot(v))
     out = cupola.empty((17,), np.int32)
-    with pytest.raises(TypeError, match="products of int32 are put into an array of that type"):
+    with pytest.raises(TypeError, match="must have the type of the products, int32"):
         there.dot(vector, out=cupola.empty((17,), np.int64))
     np.dot(there, vector, out=out)
     np.testing.assert_array_equal(out.get(), a @ v)
     same(there.dot(cupola.to_device(v.astype(np.int8))), a.dot(v.astype(np.int8)))
     same(vector.dot(3), v * 3)
     for second in (there, there.T):
-        with pytest.raises(ValueError, match="have no kernel"):
+        with pytest.raises(ValueError, match="are not supported"):
             there @ second
     with pytest.raises(ValueError, match=r"don't fit: 90 \(axis 1\) elements by 17"):
         there @ vector[:17]
@@ -400,17 +400,17 @@ def test_what_is_refused(driver):
             call()
     for call, message in [
         (lambda: there.sum(axis=1.5), "an axis is an int"),
-        (lambda: there.argmax(axis=(0, 1)), "along one axis"),
+        (lambda: there.argmax(axis=(0, 1)), "take one axis"),
         (lambda: there.sum(out=np.empty(())), "out must be a cupola.Array"),
-        (lambda: there.sum(out=cupola.empty((), np.int32)), "no cast of the same kind"),
-        (lambda: there.argmin(out=cupola.empty((), np.int32)), "array of int64"),
+        (lambda: there.sum(out=cupola.empty((), np.int32)), "not of the same kind"),
+        (lambda: there.argmin(out=cupola.empty((), np.int32)), "of int64 for indices"),
         (lambda: there.sum(initial=3), "initial= and where="),
         (lambda: np.max(there, where=np.ones((3, 4), bool)), "initial= and where="),
         (lambda: np.subtract.reduce(there), "has no kernel"),
-        (lambda: np.add.accumulate(there), "not done on a device"),
-        (lambda: np.median(there), "not copied silently"),
-        (lambda: np.concatenate([there, there]), "not copied silently"),
-        (lambda: cupola.empty(3, "S4").max(), "are not computed with"),
+        (lambda: np.add.accumulate(there), "not supported on a device"),
+        (lambda: np.median(there), "implicitly"),
+        (lambda: np.concatenate([there, there]), "implicitly"),
+        (lambda: cupola.empty(3, "S4").max(), "arithmetic on"),
     ]:
         with pytest.raises(TypeError, match=message):
             call()

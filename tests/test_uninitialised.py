@@ -100,7 +100,7 @@ def test_a_stream_that_was_never_made_is_refused(driver):
             pass
 
     for use in (cupola.Stream.wait, lambda s, other: cupola.empty(3, stream=other)):
-        with pytest.raises(cupola.ArgumentError, match="never initialised"):
+        with pytest.raises(cupola.ArgumentError, match="never initialized"):
             use(cupola.Stream(), Mine())
 
 
@@ -108,9 +108,9 @@ def test_a_kernel_with_its_grid_that_was_never_made(driver):
     ready = type(cupola.shipped_kernels()["saxpy"][1, 1])
     made = ready.__new__(ready)
     for use in (made, made.__repr__):
-        with pytest.raises(cupola.ArgumentError, match="never initialised"):
+        with pytest.raises(cupola.ArgumentError, match="never initialized"):
             use()
-    with pytest.raises(cupola.ArgumentError, match="never initialised"):
+    with pytest.raises(cupola.ArgumentError, match="never initialized"):
         cupola.Kernel.__new__(cupola.Kernel).launch(1, 1)
 
 
@@ -120,5 +120,5 @@ def test_an_array_that_was_never_made_is_no_null_pointer(driver):
     with pytest.raises(cupola.ArgumentError):
         kernel[1, 1](2.0, made, made, made, 0)
     for use in (cupola.asarray, cupola.to_device):
-        with pytest.raises(cupola.ArgumentError, match="never initialised"):
+        with pytest.raises(cupola.ArgumentError, match="never initialized"):
             use(made)

@@ -97,7 +97,7 @@ def declared(header: str) -> str:
     pointed = [name for name in rest if re.search(r"PARAMS|MEMCPY|Config|Desc|Props", name)]
     lines += ["", "# cuda.h's enums."]
     lines += [f"ctypedef int {name}" for name in rest if name not in pointed]
-    lines += ["", "# cuda.h's structs, of which only addresses are passed."]
+    lines += ["", "# cuda.h's structs, which are passed only by address."]
     lines += [f"ctypedef void {name}" for name in pointed]
     return "\n".join(lines) + "\n\n" + "\n".join(functions) + "\n"
 

@@ -1,4 +1,4 @@
-# cupola/__init__.py - the public names; each is imported when it is first asked for.
+# cupola/__init__.py - the public names, each imported at its first use.
 """Ship and use precompiled CUDA kernels, with and without a GPU.
 
 ::
@@ -7,7 +7,7 @@
 
     picture = cupola.mandelbrot(512)            # shipped kernels are functions
 
-    module = cupola.load("saxpy.fatbin")        # an image of one's own
+    module = cupola.load("saxpy.fatbin")        # load your own image
     saxpy = module["saxpy"]
     x = cupola.to_device(np.arange(n, dtype=np.float32))
     out = cupola.empty_like(x)
@@ -15,7 +15,7 @@
     out.get()
 
 Importing cupola loads no driver; the first call that needs one does. ``python -m cupola info``
-tells which one that is, and why.
+shows the chosen driver and the reason.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from cupola.version import __version__
 
 _library.load()  # before the first compiled module, which binds to it
 
-from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is of our build
+from cupola import abi as _abi  # noqa: E402, F401 - checks that the library is of the same build
 
 _HOMES = {
     "Array": "array",
@@ -95,8 +95,8 @@ _HOMES = {
 }
 # Old names, which warn.
 _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
-# Array and the modules that it is made of import each other: where two threads came in by
-# different ones, each would wait for the other's.
+# Array and its modules import each other. Two threads that begin with different modules would
+# deadlock on their import locks.
 _importing = _RLock()
 _SUBMODULES = ("array", "build", "driver", "exceptions", "kernels", "paths")
 

@@ -15,7 +15,7 @@ from cupola.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status: 0, 1 after an error, 2 for wrong arguments.
+    """Run the command and return its exit status: 0, 1 after an error, 2 for wrong arguments.
 
     Without a command, print the help.
     """
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = int(options.run(options) or 0)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # whoever read has enough; at exit Python would complain of it again
+    except BrokenPipeError:  # the reader has closed the pipe; Python would report it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Error, BuildError, OSError) as error:
         print(f"cupola: {error}", file=sys.stderr)

@@ -1,8 +1,8 @@
-# cupola/arguments.py - types of what kernels take, to annotate with.
+# cupola/arguments.py - types of kernel arguments, for annotations.
 """Types of the values that kernels take as arguments, for type checkers and editors.
 
-The stubs of kernel libraries use them (`cupola.build.stub`). What is checked at a launch is more:
-ranges, elements of arrays, on which device memory is.
+The stubs of kernel libraries use them (`cupola.build.stub`). A launch checks more: ranges, element
+types of arrays, and the device of memory.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class SupportsDLPack(Protocol):
 Pointer: TypeAlias = (
     "Array | Memory | Transfer | SupportsCudaArrayInterface | SupportsDLPack | SupportsIndex | None"
 )
-"""Where a kernel takes a pointer; an int is an address, None is null."""
+"""For a pointer parameter; an int is an address, None is null."""
 
 Integer: TypeAlias = "SupportsIndex | _SimpleCData[Any]"
-"""Where it takes an integer or a bool."""
+"""For an integer or bool parameter."""
 
 Float: TypeAlias = "SupportsFloat | SupportsIndex | _SimpleCData[Any]"
-"""Where it takes a floating-point number."""
+"""For a floating-point parameter."""
 
 Struct: TypeAlias = (
     "np.void | np.ndarray[Any, Any] | bytes | complex | Structure | Union | _CArray[Any]"
 )
-"""Where it takes a struct by value, of exactly its size."""
+"""For a struct parameter; the size must match exactly."""

@@ -1,14 +1,13 @@
-# cupola/cache.py - what was compiled, kept on disk: checked when read, bounded in size.
+# cupola/cache.py - the disk cache of compiled images: verified on read, bounded in size.
 """The cache of compiled images.
 
-A folder of files, one an entry, named by their keys. An entry is written aside and renamed, so
-that a reader sees a whole one or none, whoever else writes. It begins with a hash of the rest:
-what does not verify, is not this user's own, or could have been written by others counts as absent
-and is written anew.
+A folder with one file for each entry, named by its key. An entry is written to a temporary file and
+renamed, so a reader sees a whole entry or none. It begins with a hash of the rest. An entry that
+does not verify, or that other users own or can write, counts as absent and is written again.
 
 ``CUPOLA_CACHE_DIR`` is the folder (by default ``cupola`` in ``$XDG_CACHE_HOME`` or ``~/.cache``);
-``none``, or an empty text, means no cache. ``CUPOLA_CACHE_SIZE`` is how much it may hold, in bytes
-or as in ``512M``; the entries that were not used for longest go first.
+``none`` or an empty text disables the cache. ``CUPOLA_CACHE_SIZE`` is its maximum size, in bytes or
+as in ``512M``. The least recently used entries are removed first.
 """
 
 from __future__ import annotations
@@ -30,28 +29,28 @@ MAGIC = b"cupola image cache 1\n"
 SUFFIX = ".image"
 USUAL_SIZE = 512 << 20  # bytes
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_STALE = 3600  # seconds after which what a writer left behind is removed
+_STALE = 3600  # seconds after which temporary files of writers are removed
 _warned: set[str] = set()
 
 
 def folder() -> str | None:
-    """The folder, which need not exist yet; None: there is no cache."""
+    """The folder, which may not exist yet; None where the cache is disabled."""
     asked = os.environ.get("CUPOLA_CACHE_DIR")
     if asked is not None:
         return None if asked in ("", "none") else os.path.abspath(asked)
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # others are to be ignored, says the rule
+    if not os.path.isabs(base):  # the XDG specification ignores relative paths
         base = os.path.expanduser("~/.cache")
     return os.path.join(base, "cupola") if os.path.isabs(base) else None
 
 
 def limit() -> int:
-    """How many bytes the cache may hold.
+    """The cache's maximum size, in bytes.
 
     Raises
     ------
     ArgumentValueError
-        Where CUPOLA_CACHE_SIZE is no such number.
+        Where CUPOLA_CACHE_SIZE is not a valid size.
     """
     asked = os.environ.get("CUPOLA_CACHE_SIZE", "").strip()
     if not asked:
@@ -66,17 +65,17 @@ def limit() -> int:
 
 
 def key_of(parts: Any) -> str:
-    """A key: the hash of what JSON can write."""
+    """A key: the hash of a JSON value."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def read(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """An entry's description and content; None where there is none to be trusted."""
+    """An entry's description and content; None where there is no trusted entry."""
     place = folder()
     if place is None or not _is_ours(place):
         return None
     try:
-        # Not through a link, and not waiting where it is a pipe.
+        # Don't follow links, and don't block on a pipe.
         file = os.open(
             os.path.join(place, key + SUFFIX), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         )
@@ -99,7 +98,7 @@ def read(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def write(key: str, about: dict[str, Any], content: bytes) -> None:
-    """Keep an entry. Where that can't be done nothing is kept, and a warning says why, once."""
+    """Write an entry. A failure is reported by a warning, once."""
     place = folder()
     most = limit()
     if place is None:
@@ -128,7 +127,7 @@ def write(key: str, about: dict[str, Any], content: bytes) -> None:
 
 
 def trim(place: str, most: int) -> None:
-    """Remove what was not used for longest until the folder holds `most` bytes."""
+    """Remove the least recently used entries until the folder has at most `most` bytes."""
     entries, total = [], 0
     with os.scandir(place) as listed:
         for entry in listed:
@@ -143,7 +142,7 @@ def trim(place: str, most: int) -> None:
     for _, size, path in sorted(entries):
         if total <= most:
             break
-        with contextlib.suppress(OSError):  # another process was first
+        with contextlib.suppress(OSError):  # another process removed it first
             os.unlink(path)
         total -= size
 
@@ -173,7 +172,7 @@ def _only_ours(there: os.stat_result) -> bool:
 
 
 def _is_ours(place: str) -> bool:
-    """Whether nobody else can put anything into the folder; False where there is none."""
+    """Whether only this user can write to the folder; False where there is no folder."""
     try:
         there = os.stat(place)
     except OSError:
@@ -182,8 +181,8 @@ def _is_ours(place: str) -> bool:
         return True
     _warn(
         place,
-        f"the cache {place} is not used: it must be a folder of this user's own that nobody else "
-        f"can write to (chmod 700 {place})",
+        f"the cache {place} is not used: it must belong to this user, and no other user may "
+        f"have write access (chmod 700 {place})",
     )
     return False
 

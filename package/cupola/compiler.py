@@ -50,47 +50,47 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
     Parameters
     ----------
     source : str or os.PathLike, or a sequence of them
-        The text, or a file's path. Several are compiled each for itself and linked: on a GPU by
-        nvJitLink with optimisation across them, on the CPU device as PTX.
+        The text, or a file's path. Several sources are compiled separately and linked: for a GPU by
+        nvJitLink with link-time optimization, for the CPU device as PTX.
     options : sequence of str
-        For NVRTC, as in ``["--fmad=false", "--std=c++20", "-DN=4"]``.
+        Options of NVRTC, as in ``["--fmad=false", "--std=c++20", "-DN=4"]``.
     include : path or iterable of paths
-        Folders of headers, searched in this order; after them CUDA's own.
+        Folders of headers, searched in this order, before CUDA's own.
     name_expressions : iterable of str
-        Instances of templates that shall be compiled, and names in namespaces, as C++ writes
-        them: ``["axpy<float>"]``. By these ``module["axpy<float>"]`` finds the kernels, and
-        ``module.globals["&scale<int>"]`` the variables.
+        C++ names of template instances to compile, and names in namespaces:
+        ``["axpy<float>"]``. ``module["axpy<float>"]`` then finds the kernel, and
+        ``module.globals["&scale<int>"]`` a variable.
     headers : dict of str to str, optional
-        Headers in memory: what ``#include`` names, and the text.
+        Headers in memory: the name in ``#include``, and the text.
     arch : str, optional
         ``"sm_90"`` gives machine code, ``"compute_90"`` PTX. By default machine code for the
-        device, or PTX where NVRTC doesn't know the device yet. The CPU device always has PTX.
-        On a GPU, what is linked to anything but LTO-IR becomes machine code for the device.
+        device, or PTX where NVRTC does not support the device yet. The CPU device always gets PTX.
+        For a GPU, linking with anything except LTO-IR gives machine code for the device.
     link : iterable of os.PathLike or bytes
-        What else is linked: PTX; for a GPU also cubins, fatbins, LTO-IR, objects and archives, as
-        ``nvcc -dc`` makes them.
+        Further inputs to link: PTX; for a GPU also cubins, fatbins, LTO-IR, and objects and
+        archives from ``nvcc -dc``.
     cache : bool
-        Whether what was compiled is kept on disk, and looked for there (`cupola.cache`).
+        Whether to use the disk cache (`cupola.cache`).
     name : str, optional
-        Of the source, for messages; by default its path, or ``"kernel.cu"``. In the folder of
-        the source's path, or of a text's name where it has one, ``#include "..."`` looks first.
-        Several sources have no name but their own; texts are ``"kernel.0.cu"`` and so on.
+        The source's name in messages; by default its path, or ``"kernel.cu"``. ``#include "..."``
+        searches first in the folder of the path or name. Several sources can't be named; texts
+        are then called ``"kernel.0.cu"`` and so on.
     device : Device or int, optional
-        What is compiled for, and loaded on; by default the current one.
+        The device to compile for and load on; by default the current one.
 
     Returns
     -------
     Module
-        `Module.log` holds warnings, `Module.image` what was compiled.
+        `Module.log` has the warnings, `Module.image` the compiled image.
 
     Raises
     ------
     CompileError
-        Where the source does not compile: names file and line; `log` is all the compiler said.
+        Where the source does not compile; has file and line, `log` is the compiler's output.
     NotFoundError
-        Also a FileNotFoundError: there is no NVRTC, or no such file.
+        Also a FileNotFoundError: NVRTC or a file was not found.
     ImageError
-        Where the driver refuses what was compiled, as it does PTX newer than itself.
+        Where the driver refuses the image, for example PTX newer than the driver.
     """
     from cupola import driver
     from cupola.device import Device
@@ -142,17 +142,17 @@ def compile(  # noqa: A001 - only ever used as cupola.compile
 
 
 def build(request: Request, compiler: Nvrtc, cache: bool) -> Built:
-    """Compile, or take it from the cache."""
+    """Compile, or read the result from the cache."""
     key = None
     if cache and _cache.folder() is not None:
-        _cache.limit()  # refuses a wrong one before the work and not after it
+        _cache.limit()  # raises for an invalid size before the compilation
         key = request.key(compiler)
     if key is not None:
         found = _cache.read(key)
         if found is not None:
             return Built(found[1], **found[0])
     built = _compiled(request, compiler)
-    # A file that changed meanwhile belongs to another key.
+    # A file that changed during the compilation has another key.
     if key is not None and request.key(compiler) == key:
         about = {
             "names": built.names,
@@ -191,7 +191,7 @@ def _target(arch: str | None, device: Device, compiler: Nvrtc, cpu: bool) -> Tar
             raise ArgumentValueError(
                 f"arch is as in 'sm_90' (machine code) or 'compute_90' (PTX), got {arch!r}"
             )
-        if cpu:  # it runs PTX alone, of whichever architecture was asked for
+        if cpu:  # it runs only PTX, of any architecture
             return Target(f"compute_{read[2]}{read[3]}", False)
         return Target(arch, read[1] == "sm")
     if not cpu and capability in compiler.architectures:

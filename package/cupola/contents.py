@@ -1,4 +1,4 @@
-# cupola/contents.py - what lies in a file of device code: no driver is asked, nothing is loaded.
+# cupola/contents.py - reads kernels and resources from image files, without a driver.
 """The kernels of an image file, and of the images inside a library."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cupola.exceptions import ImageError, MissingFileError
 from cupola.manifest import Parameter
 
 _ZIP, _GZIP = b"PK\3\4", b"\x1f\x8b"
-_SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # of what is looked at in a wheel
+_SUFFIX = re.compile(r"(\.fatbin|\.cubin|\.ptx)$|\.so[.\d]*$")  # files that are read in a wheel
 _MOST = 1 << 31  # bytes of a member
 _ELF = b"\x7fELF"
 _MACHINE = slice(0x12, 0x14)
@@ -37,10 +37,10 @@ _PARAMETER = re.compile(r"\.([bfsu])(\d+)\s+(?:\.ptr\b.*?)?\s*[\w$%]+\s*(?:\[\s*
 
 @dataclass
 class Resources:
-    """What a kernel takes in one part's code; None is not known. Bytes are a thread's, shared
-    ones a block's. Local bytes are the stack: what is spilled, arrays whose indices are known at
-    run time only, and the frames of functions that are called. How much of it is spilled, machine
-    code does not tell, but ptxas does.
+    """A kernel's resources in one part's code; None means unknown. Bytes are per thread, shared
+    bytes per block. Local bytes are the stack: spilled registers, arrays with indices computed at
+    run time, and frames of called functions. Only ptxas reports the size of spills; machine code
+    does not.
     """
 
     architecture: str
@@ -53,20 +53,20 @@ class Resources:
 
 @dataclass
 class Kernel:
-    """A kernel, in whichever parts it is."""
+    """A kernel, with its resources in each part."""
 
     name: str
-    parameters: list[str]  # as far as they are known, each as C++ would write it
+    parameters: list[str]  # as C++ text, as far as they are known
     resources: list[Resources] = field(default_factory=list)
 
     @property
     def title(self) -> str:
-        """As C++ writes it, without parameters."""
+        """The C++ name without parameters."""
         return demangle(self.name).partition("(")[0].removeprefix("void ")
 
     @property
     def signature(self) -> str:
-        """With parameters."""
+        """The C++ name with parameters."""
         return f"{self.title}({', '.join(self.parameters)})"
 
 
@@ -83,7 +83,7 @@ class Part:
 
 @dataclass
 class Contents:
-    """Of a file."""
+    """The contents of a file."""
 
     kind: str  # "fatbin", "cubin", "PTX", "library with 2 fatbins and 3 PTX texts"
     parts: list[Part]
@@ -91,7 +91,7 @@ class Contents:
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
-    """What a fatbin, a cubin, PTX, or a library or program with fatbins inside holds.
+    """Read a fatbin, a cubin, PTX, or a library or program with fatbins inside.
 
     Names and types of parameters come from the manifest beside it, where there is one; else from
     C++ names, PTX, or sizes.
@@ -101,23 +101,23 @@ def read(path: str | os.PathLike[str]) -> Contents:
     MissingFileError
         There is no such file.
     ImageError
-        It is none of these, or its bytes are broken: says where.
+        The file is none of these, or is invalid; the text has the position.
     """
     path = Path(path)
     return _contents(str(path), _content(path), _manifest(path))
 
 
 def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
-    """What a file holds as `read` says it, or each image in a wheel, by its name there.
+    """Read a file as `read` does, or each image in a wheel, with its name there.
 
-    Of a wheel these are its fatbins, cubins, PTX, and libraries with any of them inside.
+    A wheel's images are fatbins, cubins, PTX, and libraries with any of them inside.
 
     Raises
     ------
     MissingFileError
         There is no such file.
     ImageError
-        It is none of these, has no image inside, or its bytes are broken: says where.
+        The file is none of these, has no image, or is invalid; the text has the position.
     """
     path = Path(path)
     data = _content(path)
@@ -142,7 +142,7 @@ def read_all(path: str | os.PathLike[str]) -> list[tuple[str, Contents]]:
                 image = _member(archive, name)
                 if suffix[1] or _may_hold(image):
                     found.append((name, _contents(place, image, known)))
-    # What zipfile raises of archives that are broken, encrypted, or packed in another way.
+    # zipfile raises these for invalid, encrypted or unsupported archives.
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError,
             OSError, ValueError) as error:  # fmt: skip
         raise ImageError(f"{path}: a zip archive that can't be read: {error}") from None
@@ -208,8 +208,8 @@ def _entries(data: bytes) -> tuple[str, list[Entry]]:
 
 
 def _embedded(data: bytes) -> tuple[str, list[Entry]]:
-    """Fatbins and PTX lie in a library as they are; a fatbin's magic number may for other reasons,
-    and the PTX of a fatbin is its own.
+    """Find fatbins and PTX in a library's bytes. A fatbin's magic number may occur elsewhere by
+    chance. PTX inside a fatbin is not listed separately.
     """
     found, count, end, at = [], 0, 0, data.find(_FATBIN)
     spans = []
@@ -268,7 +268,7 @@ def _add(kernels: dict[str, Kernel], known: dict[str, list[str]], entry: Entry) 
 
 
 def _best(known: dict[str, list[str]], name: str, otherwise: list[str]) -> list[str]:
-    """The manifest's, else a C++ name's, else what the code itself tells."""
+    """Parameters from the manifest, else from the C++ name, else from the code."""
     if name in known:
         return known[name]
     _, bracket, rest = demangle(name).partition("(")
@@ -278,7 +278,7 @@ def _best(known: dict[str, list[str]], name: str, otherwise: list[str]) -> list[
 
 
 def ptx_kernels(text: str) -> dict[str, list[str]]:
-    """The parameters of each kernel of a PTX text, as far as PTX tells."""
+    """The parameters of each kernel of a PTX text, as far as PTX describes them."""
     return {
         entry[1]: [_ptx_type(one) for one in (entry[2] or "").split(",") if one.strip()]
         for entry in _ENTRY.finditer(_COMMENT.sub("", text))
@@ -298,7 +298,7 @@ def _ptx_type(declaration: str) -> str:
 
 
 def _manifest(path: Path) -> dict[str, list[str]]:
-    """Of the manifest beside the file: each kernel's parameters."""
+    """Each kernel's parameters from the manifest beside the file."""
     for place in (path.with_suffix(".json"), path.with_name("kernels.json")):
         found = manifests.read(str(place)) if place != path else None
         if found is not None:
@@ -319,7 +319,7 @@ def _spelled(parameter: Parameter) -> str:
 
 
 def add_ptxas(contents: Contents, architecture: str) -> str:
-    """Add what each kernel listed takes when ptxas compiles its PTX, and spills; ptxas's version.
+    """Add each kernel's resources and spills from ptxas; returns ptxas's version.
 
     Raises
     ------
@@ -341,7 +341,7 @@ def _ptxas(program: Path, ptx: str, architecture: str, kernels: dict[str, Kernel
 
     command = [program, "-v", f"-arch={architecture}", "-o", os.devnull, "-"]
     try:
-        # In a file of its own: ptxas takes no standard input.
+        # In a temporary file: ptxas does not read standard input.
         import tempfile
 
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
@@ -359,7 +359,7 @@ def _ptxas(program: Path, ptx: str, architecture: str, kernels: dict[str, Kernel
 
 
 def said(lines: Iterable[str], architecture: str) -> list[tuple[str, Resources]]:
-    """What ``ptxas -v`` says of each kernel."""
+    """Each kernel's resources from the output of ``ptxas -v``."""
     found: list[tuple[str, Resources]] = []
     numbers: dict[str, Any] = {}
     name = ""

@@ -1,10 +1,10 @@
-# cupola/exceptions.py - the one family of exceptions; cupola.error raises them for the library.
-"""What can go wrong: every exception of cupola is a `cupola.Error`.
+# cupola/exceptions.py - the family of exceptions; cupola.error raises them for the library.
+"""Exceptions: every exception of cupola is a `cupola.Error`.
 
 ::
 
     Error
-      LibraryError             also ImportError: libcupola.so is missing, or not ours
+      LibraryError             also ImportError: libcupola.so is missing or of another build
       DriverError              a driver call failed, or there is no usable driver
         OutOfMemoryError       also MemoryError
       ArgumentError            a wrong argument
@@ -16,7 +16,7 @@
       NotFoundError
         UnknownNameError       also KeyError: no kernel, variable or device of that name
         MissingFileError       also FileNotFoundError: no image of that name, no compiler
-      ChunkError               a chunk of a pipeline failed: what it was is its ``__cause__``
+      ChunkError               a chunk of a pipeline failed; ``__cause__`` is the error
 """
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Error(Exception):
-    """What every exception of cupola is."""
+    """The base class of cupola's exceptions."""
 
     __module__ = "cupola"
 
@@ -81,13 +81,13 @@ class OutOfMemoryError(DriverError, MemoryError):
 
 
 class ArgumentError(Error):
-    """An argument is wrong. What is raised is also a TypeError or a ValueError."""
+    """An argument is wrong. The subclasses are also TypeError or ValueError."""
 
     __module__ = "cupola"
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument is of a wrong kind, or there are too many or too few."""
+    """An argument has a wrong type, or there are too many or too few arguments."""
 
     __module__ = "cupola"
 
@@ -105,7 +105,7 @@ class ExchangeError(ArgumentValueError, BufferError):
 
 
 class ImageError(Error):
-    """A kernel image is broken, unsuitable for the device, or at odds with its manifest.
+    """A kernel image is invalid, unsuitable for the device, or inconsistent with its manifest.
 
     Attributes
     ----------
@@ -124,14 +124,14 @@ class ImageError(Error):
 
 
 class CompileError(Error):
-    """Source code does not compile, or what was compiled does not link.
+    """Source code does not compile, or compiled code does not link.
 
     The text begins with the file and line of the first error.
 
     Attributes
     ----------
     log : str
-        All that the compiler said.
+        The compiler's complete output.
     """
 
     __module__ = "cupola"
@@ -145,7 +145,7 @@ class CompileError(Error):
 
 
 class NotFoundError(Error):
-    """Nothing of that name. What is raised is also a KeyError or a FileNotFoundError."""
+    """A name was not found. The subclasses are also KeyError or FileNotFoundError."""
 
     __module__ = "cupola"
 
@@ -160,7 +160,7 @@ class UnknownNameError(NotFoundError, KeyError):
 
 
 class MissingFileError(NotFoundError, FileNotFoundError):
-    """No image or compiler in any of the places where it was looked for."""
+    """An image or compiler was not found in any of the searched places."""
 
     __module__ = "cupola"
 
@@ -171,8 +171,8 @@ class ChunkError(Error):
     Attributes
     ----------
     first, last : cupola.Chunk
-        The same chunk; or, where a device failed that had several under way, the first and the
-        last of those, one of which it was.
+        The same chunk. Where a device failed with several chunks on it, the first and the last of
+        them; one of these failed.
     """
 
     __module__ = "cupola"

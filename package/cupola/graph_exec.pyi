@@ -1,4 +1,4 @@
-# cupola/graph_exec.pyi - graphs made ready to launch.
+# cupola/graph_exec.pyi - executable graphs.
 from typing import Any, SupportsIndex
 
 from cupola.device import Device

@@ -1,10 +1,9 @@
-# cupola/headers.py - which files a source's #include lines may mean, and what is in them.
-"""The content of all that a compilation may include, as part of its key in the cache.
+# cupola/headers.py - finds the files that a source's #include lines may refer to.
+"""The content of all files that a compilation may include, for its key in the cache.
 
-NVRTC does not tell what it included. So each include line is followed, in whichever branch of the
-preprocessor it stands, to each file that it could mean in any folder of the search. That is more
-than the compiler reads, never less: a change of any of these files, and one that comes or goes, is
-another key.
+NVRTC does not report the files that it includes. So each include line, in any preprocessor branch,
+is followed to each file that it may refer to in any searched folder. That is at least what the
+compiler reads. A change of any of these files, a new one or a removed one gives another key.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-# Between the words of a directive there may be comments; a line may go on in the next one.
+# Comments may separate the words of a directive; a backslash continues a line.
 _GAP = rb"(?:[ \t\v\f]|/\*.*?\*/)*"
 _DIRECTIVE = re.compile(
     rb"(?:#|%:|\?\?=)"
@@ -26,17 +25,17 @@ _DIRECTIVE = re.compile(
     + rb'(?:"([^"\n]+)"|<([^>\n]+)>|(\w))',
     re.DOTALL,
 )
-# Also behind macros of the usual names. `__has_include(NAME)` stands in the macros themselves.
+# Also after macros of common names. `__has_include(NAME)` is in the macros themselves.
 _ASKED = re.compile(rb'has_include(?:_next)?\s*\(\s*(?:"([^"\n]+)"|<([^>\n]+)>)', re.IGNORECASE)
 _SPLICE = re.compile(rb"\\[ \t]*\r?\n")
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What one file includes."""
+    """The include lines of one file."""
 
     names: tuple[str, ...]
-    whole: bool  # False: an include line is made by a macro, so that it can't be followed
+    whole: bool  # False: a macro makes an include line, which can't be followed
     digest: bytes
 
 
@@ -56,11 +55,11 @@ def scan(content: bytes) -> Scan:
 
 # By path, size, time of change and inode.
 _scanned: dict[tuple[str, int, int, int], Scan] = {}
-_SETTLED = 2_000_000_000  # ns: younger files may change again without a change of their time
+_SETTLED = 2_000_000_000  # ns: newer files may change without a new time stamp
 
 
 def scan_file(path: str) -> Scan | None:
-    """The same of a file; None where there is none that can be read."""
+    """The include lines of a file; None where it can't be read."""
     try:
         with open(path, "rb") as file:
             there = os.fstat(file.fileno())
@@ -84,20 +83,20 @@ def digest(
     Parameters
     ----------
     sources : iterable of (name, content)
-        The name as the compiler is given it: a source's own folder is searched, too.
+        The name passed to the compiler: a source's own folder is searched, too.
     headers : dict
-        Those in memory.
+        Headers in memory.
     folders : iterable of str
-        What is searched.
+        The searched folders.
 
     Returns
     -------
     bytes or None
-        None where a macro makes an include line, so that it can't be told which file it means.
+        None where a macro makes an include line, so that its file is unknown.
     """
     folders = list(dict.fromkeys(folders))
     seen: set[str] = set()
-    followed: set[tuple[str, str]] = set()  # real paths: an include may go round in circles
+    followed: set[tuple[str, str]] = set()  # real paths: includes may form cycles
     found: list[tuple[str, bytes]] = []
     waiting = [(os.path.dirname(name), scan(content)) for name, content in sources]
     waiting += [(os.path.dirname(name), scan(text.encode())) for name, text in headers.items()]

@@ -1,5 +1,5 @@
 # cupola/images.py - finds a kernel image and its manifest, by path or by name, and loads it.
-"""Images of kernels, and sources: where `cupola.load` looks for them."""
+"""Finding and loading of kernel images and sources, for `cupola.load`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 SOURCE = ".cu"
 SUFFIXES = ("", ".fatbin", ".ptx", ".cubin", SOURCE)
-LARGE = 1 << 20  # bytes: to copy more takes a good part of the time that a driver takes to load it
+LARGE = 1 << 20  # bytes; copying more would take a large part of the load time
 
 
 class FileImage:
-    """An image that stays in its file: it is mapped while it is loaded, and read where it is asked
-    for, as for a pickle.  The file may be removed, or replaced by another, but not written over.
+    """An image that stays in its file: mapped while it is loaded, and read when needed, for example
+    for a pickle.  The file may be removed or replaced, but not overwritten.
     """
 
     def __init__(self, file: io.FileIO) -> None:
@@ -37,18 +37,18 @@ class FileImage:
         return state.st_size, state.st_mtime_ns
 
     def map(self) -> mmap.mmap:
-        """The file's bytes, in memory as they are needed; not to be kept."""
+        """The file's bytes, mapped into memory; do not keep the result."""
         self._check()
         flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_POPULATE", 0)
         return mmap.mmap(self._file.fileno(), self._state[0], flags, mmap.PROT_READ)
 
     def read(self) -> bytes:
-        """What was loaded.
+        """The loaded bytes.
 
         Raises
         ------
         ImageError
-            Where the file was written over since then.
+            Where the file was overwritten since then.
         """
         pieces, size = [], 0
         while piece := os.pread(self._file.fileno(), self._state[0] - size, size):
@@ -60,8 +60,8 @@ class FileImage:
     def _check(self) -> None:
         if self._now() != self._state:
             raise ImageError(
-                f"{self._file.name} was written over since it was loaded, and what was loaded is "
-                "nowhere else: load it again, or load its bytes"
+                f"{self._file.name} was overwritten after it was loaded, and no copy "
+                "exists: load it again, or load its bytes"
             )
 
 
@@ -78,34 +78,34 @@ def load(
     ----------
     source : str, os.PathLike or bytes-like
         A path (anything with a separator or a suffix) of a ``.fatbin``, ``.cubin`` or ``.ptx``
-        file, or of a ``.cu`` source, which `cupola.compile` compiles; the image itself as bytes;
-        or a bare name, which is looked for in the folders of the environment's CUPOLA_PATH, then
-        in `package`: as it is, and with each of those suffixes.
+        file, or of a ``.cu`` source, which `cupola.compile` compiles. Or the image itself, as
+        bytes. Or a bare name, which is searched in the folders of the environment's CUPOLA_PATH,
+        then in `package`: unchanged, and with each of these suffixes.
     package : str or module, optional
-        A package that ships images as its resources; with it a name may have a suffix.
+        A package with images as resources; with it a name may have a suffix.
     device : Device or int, optional
-        Where to load it; by default the current device.
+        The device to load on; by default the current one.
     signatures : dict of str to str, optional
-        What kernels take, where neither a manifest nor the compiler tells it: by their names,
-        lists of parameters as C declares them, ``{"axpy": "float a, const float* x, size_t n"}``.
-        They are checked as `Kernel.declare` does.
+        C parameter lists by kernel name, where neither a manifest nor the compiler provides them:
+        ``{"axpy": "float a, const float* x, size_t n"}``. They are checked as by
+        `Kernel.declare`.
 
     Returns
     -------
     Module
-        Where a manifest lies beside the image (the same name with ``.json``), its kernels know
-        their parameters' names and types.
+        With a manifest beside the image (the same name with ``.json``), its kernels have the
+        parameters' names and types.
 
     Raises
     ------
     NotFoundError
-        Also a FileNotFoundError; names each place where it was looked for.
+        Also a FileNotFoundError; names each searched place.
     ImageError
-        Where the image or its manifest is broken, or has no code for the device.
+        Where the image or its manifest is invalid, or has no code for the device.
     CompileError
         Where a source does not compile.
     ArgumentValueError
-        Where one of the signatures is not that of the image's kernel.
+        Where a signature does not fit the image's kernel.
     """
     from cupola.module import Module, declare_all
 
@@ -131,18 +131,18 @@ def load(
 
         from cupola import compiler
 
-        # What lies in an archive is a text to the compiler, without a folder of its own.
+        # The compiler gets a source in an archive as text, without a folder.
         source = Path(place) if os.path.isfile(place) else image.decode()
         module = compiler.compile(source, name=place, device=device)
         if signatures is not None:
             declare_all(module, signatures)
         return module
-    look_ahead(place)
+    register_cpu_code(place)
     return Module(image, place, manifest, device, signatures=signatures)
 
 
-def look_ahead(place: str) -> None:
-    """Have the CPU device take kernels' machine code from beside an image, where that is."""
+def register_cpu_code(place: str) -> None:
+    """Register kernels' machine code beside an image with the CPU device, where it exists."""
     from cupola.build import processors
 
     stem = os.path.splitext(os.path.abspath(place))[0]
@@ -165,7 +165,7 @@ def look_ahead(place: str) -> None:
 
 
 def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
-    """Image, manifest and place of a file."""
+    """Image, manifest and path of a file."""
     stem, suffix = os.path.splitext(path)
     if suffix == ".cuh":
         raise ImageError(f"{path} is a header: compile or load a source that includes it")
@@ -184,7 +184,7 @@ def from_file(path: str) -> tuple[bytes | FileImage, Manifest | None, str]:
 
 
 def search(name: str, package: Any = None) -> tuple[bytes | FileImage, Manifest | None, str]:
-    """Image, manifest and place of a name, from CUPOLA_PATH and then from a package."""
+    """Image, manifest and path for a name, from CUPOLA_PATH, then from a package."""
     tried = []
     folders = [folder for folder in os.environ.get("CUPOLA_PATH", "").split(os.pathsep) if folder]
     for folder in folders:
@@ -200,7 +200,7 @@ def search(name: str, package: Any = None) -> tuple[bytes | FileImage, Manifest 
         tried.append(f"the package {getattr(package, '__name__', package)}")
     elif not folders:
         raise MissingFileError(
-            f"there is no image {name!r}: a bare name is looked for in CUPOLA_PATH, which is not "
+            f"there is no image {name!r}: a bare name is searched in CUPOLA_PATH, which is not "
             "set, and in package=, which was not given; to load a file, give its path"
         )
     names = ", ".join(name + suffix for suffix in SUFFIXES)
@@ -208,7 +208,7 @@ def search(name: str, package: Any = None) -> tuple[bytes | FileImage, Manifest 
 
 
 def in_package(name: str, package: Any) -> tuple[bytes, Manifest | None, str] | None:
-    """Image, manifest and place of a package's resource, or None."""
+    """Image, manifest and path of a package's resource, or None."""
     from importlib.resources import files
 
     try:

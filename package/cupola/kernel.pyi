@@ -12,7 +12,7 @@ from cupola.records import KernelAttributes, KernelSignature, Parameter
 from cupola.stream import Stream, _StreamProtocol
 
 _Axes = SupportsIndex | Sequence[SupportsIndex]
-_P = ParamSpec("_P", default=...)  # the kernel's parameters, where a library's stub tells them
+_P = ParamSpec("_P", default=...)  # the kernel's parameters, where a library's stub has them
 
 @final
 class Configured(Generic[_P]):

@@ -1,4 +1,4 @@
-# cupola/kernel_library.py - what a package's kernels are at run time: found, loaded when used.
+# cupola/kernel_library.py - a package's kernels at run time, loaded when used.
 """Kernel libraries of packages, as `cupola.build` makes them."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class KernelLibrary:
     name : str
         The module's full name.
     kernels : mapping of str to str
-        Attributes of the module, and what the image calls these kernels.
+        The module's attributes, with the kernels' names in the image.
     """
 
     def __init__(self, name: str, kernels: Mapping[str, str]) -> None:
@@ -36,7 +36,7 @@ class KernelLibrary:
         self.kernels = kernels
         self._lock = threading.Lock()
         self._modules: dict[int, Module] = {}
-        self._given: dict[str, Kernel] = {}  # those that the module holds as attributes
+        self._given: dict[str, Kernel] = {}  # kernels that are attributes of the module
         self._found: tuple[bytes, Any, str] | None = None
 
     def attribute(self, name: str) -> Kernel:
@@ -45,7 +45,7 @@ class KernelLibrary:
         Raises
         ------
         AttributeError
-            Where there is none of that name; names those that are near.
+            Where there is no such kernel; the text has similar names.
         NotFoundError, ImageError
             As `load` does.
         """
@@ -55,13 +55,13 @@ class KernelLibrary:
         from cupola.device import devices
 
         kernel = self.load()[exact]
-        if len(devices()) == 1:  # it is the same whenever it is asked for
+        if len(devices()) == 1:  # the result is always the same
             self._given[name] = kernel
             setattr(sys.modules[self.name], name, kernel)
         return kernel
 
     def attributes(self) -> list[str]:
-        """For dir(): the kernels, and what else the module has; loads nothing."""
+        """Names for dir(): the kernels and other attributes; loads no image."""
         return sorted({*vars(sys.modules[self.name]), *self.kernels})
 
     def load(self, device: Device | int | None = None) -> Module:
@@ -80,9 +80,9 @@ class KernelLibrary:
         Raises
         ------
         NotFoundError
-            Also a FileNotFoundError; names each place where the image was looked for.
+            Also a FileNotFoundError; names each place searched for the image.
         ImageError
-            Where the image or its manifest is broken, or has no code for the device.
+            Where the image or its manifest is invalid, or has no code for the device.
         """
         from cupola.device import Device
 
@@ -97,7 +97,7 @@ class KernelLibrary:
         return module
 
     def _forget(self) -> None:
-        """Attributes of an image that was unloaded: they are found anew."""
+        """Drop the attributes of an unloaded image, so that they are found again."""
         held = vars(sys.modules[self.name])
         for name, kernel in self._given.items():
             if held.get(name) is kernel:
@@ -111,11 +111,11 @@ class KernelLibrary:
         if self._found is None:
             self._found = self._search()
         image, manifest, place = self._found
-        images.look_ahead(place)
+        images.register_cpu_code(place)
         return Module(image, place, manifest, index)
 
     def _search(self) -> tuple[Any, Any, str]:
-        """Image, manifest and place: below CUPOLA_PATH as in the package, then the package."""
+        """Image, manifest and path: from CUPOLA_PATH (in a folder per package), or the package."""
         from cupola import images
 
         package, _, stem = self.name.rpartition(".")
@@ -142,7 +142,7 @@ class KernelLibrary:
 
     def _unknown(self, name: str) -> str:
         text = f"module {self.name!r} has no attribute {name!r}"
-        if name.startswith("__"):  # asked for by Python and by tools
+        if name.startswith("__"):  # looked up by Python and tools
             return text
         same = [one for one in self.kernels if one.startswith(f"{name}_")]
         near = same or self._near(name)
@@ -151,7 +151,7 @@ class KernelLibrary:
         return f"{text}; its kernels are {', '.join(self.kernels) or 'none'}"
 
     def _near(self, name: str) -> list[str]:
-        # A slip in what stands before a template's arguments, too.
+        # Also compare names without template arguments.
         meant: dict[str, list[str]] = {}
         for one in self.kernels:
             for text in (one, one[: len(name) + 1]):

@@ -1,9 +1,9 @@
-# cupola/kernel_types.py - asks NVRTC for the types of kernels that C names: extern "C".
+# cupola/kernel_types.py - finds the parameter types of extern "C" kernels with NVRTC.
 """The types of kernels' parameters, from the compiler.
 
-A kernel's C++ name tells the types of its parameters; one of ``extern "C"`` has no such name. So
-the source is compiled once more, up to the front end's end, with a function template behind it:
-the name of the template's instance for the type of a pointer to the kernel spells that type.
+A kernel's C++ name has the types of its parameters, but an ``extern "C"`` kernel has no such name.
+So the front end compiles the source once more, with a function template added. The template is
+instantiated for the type of a pointer to the kernel, and the instance's name contains that type.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _ADDED = f"""
 template <class cupola_type> __global__ void {_TEMPLATE}() {{}}
 """
 _SYNTAX_ONLY = "-fdevice-syntax-only"
-_MOST_ALONE = 16  # compilations, where one of the kernels can't be named
+_MOST_ALONE = 16  # separate compilations, if one kernel's name is invalid
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^()]*)\))?")
 _PART = re.compile(r"L?(\d+)")
 
 
 def kernel_types(request: Request, compiler: Nvrtc, source: Source, ptx: str) -> KernelTypes:
-    """What compiler and source tell of the kernels that the source was compiled to."""
+    """The types and parameter names of a source's kernels."""
     counts = {name: (listed or "").count(".param") for name, listed in _ENTRY.findall(ptx)}
     base = {name: _base_name(name) for name in counts}
     found = declarations(source.text, set(base.values()))
@@ -55,7 +55,7 @@ def _base_name(name: str) -> str:
 
 
 def _expression(name: str, found: list[Declaration]) -> str:
-    """What the compiler is asked for."""
+    """The name expression for a kernel."""
     where = next((one.namespace for one in found if one.namespace), "")
     return f"{_TEMPLATE}<decltype(&{where}::{name})>"
 
@@ -63,7 +63,7 @@ def _expression(name: str, found: list[Declaration]) -> str:
 def _mangled(
     request: Request, compiler: Nvrtc, source: Source, spelled: dict[str, str]
 ) -> dict[str, str]:
-    """The names that the compiler gives the template's instances, as far as it does."""
+    """The mangled names of the template's instances, for the kernels that compile."""
     if not spelled:
         return {}
     longer = dataclasses.replace(source, text=source.text + _ADDED)
@@ -74,14 +74,14 @@ def _mangled(
         try:
             made = request.compile(compiler, longer, [*words, _SYNTAX_ONLY], asked)
         except CompileError as error:
-            if "unrecognized option" not in error.log:  # of older compilers
+            if "unrecognized option" not in error.log:  # older compilers report this
                 raise
             made = request.compile(compiler, longer, words, asked)
         return {name: made.names[spelled[name]] for name in names}
 
     try:
         return ask(list(spelled))
-    except CompileError:  # the source does not bear the addition, or one name means nothing there
+    except CompileError:  # the added code or one of the names does not compile
         answers: dict[str, str] = {}
     for name in list(spelled)[:_MOST_ALONE] if len(spelled) > 1 else []:
         try:

@@ -1,5 +1,5 @@
-# cupola/library.py - chooses libcupola.so, checks the file, and loads it before all else.
-"""Which libcupola.so is used: the packaged one, or the one that CUPOLA_LIBRARY names."""
+# cupola/library.py - chooses, checks and loads libcupola.so.
+"""Loads libcupola.so: the packaged file, or the one that CUPOLA_LIBRARY names."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _loaded: list[tuple[str, ctypes.CDLL]] = []
 
 
 def path() -> str:
-    """Path of the libcupola.so in use, or to use once it is loaded."""
-    if _loaded:  # whatever the environment and the current folder are by now
+    """Path of the loaded libcupola.so, or of the one to load."""
+    if _loaded:  # independent of later changes of environment and current folder
         return _loaded[0][0]
     asked = os.environ.get("CUPOLA_LIBRARY")
     return os.path.abspath(asked) if asked else PACKAGED
@@ -31,7 +31,7 @@ def load() -> None:
     Raises
     ------
     LibraryError
-        Also an ImportError: the file is missing, can't be loaded, or is no libcupola.so.
+        Also an ImportError: the file is missing, can't be loaded, or is not libcupola.so.
     """
     if _loaded:
         return
@@ -58,15 +58,15 @@ def load() -> None:
 
 
 def problem(file: str) -> str | None:
-    """What keeps a file from being libcupola.so, told without running it; None: nothing."""
+    """The reason why a file can't be libcupola.so, found without loading it; None if valid."""
     try:
         with open(file, "rb") as opened:
             name = soname(opened)
     except FileNotFoundError:
         return "there is no such file"
     except (OSError, struct.error, ValueError, OverflowError, MemoryError) as error:
-        return f"it is no ELF library that can be read ({error})"
-    # With another name, the modules would load a second library beside it.
+        return f"it is not a readable ELF library ({error})"
+    # With another SONAME, the modules would load a second library.
     return None if name == SONAME else f"its SONAME is {name or 'missing'}, not {SONAME}"
 
 

@@ -1,4 +1,4 @@
-# cupola/link.py - several sources and objects become one image.
+# cupola/link.py - links several sources and objects to one image.
 """Linking."""
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from cupola.request import ARCHITECTURE, Built, Request, Source, Target
 if TYPE_CHECKING:
     from cupola.device import Device
 
-_LTO_IR = b"\xedCN\x7f"  # what LTO-IR begins with
+_LTO_IR = b"\xedCN\x7f"  # the magic number of LTO-IR
 
 
 def link(request: Request, compiler: Nvrtc) -> Built:
-    """Each source compiled for itself, and all of them and the objects as one image."""
+    """Compile each source separately and link them with the objects to one image."""
     built, inputs = Built(b""), []
     missing: dict[str, CompileError] = {}
     for source in request.sources:
@@ -61,7 +61,7 @@ def link(request: Request, compiler: Nvrtc) -> Built:
 def _with_its_expressions(
     request: Request, compiler: Nvrtc, source: Source, missing: dict[str, CompileError]
 ) -> tuple[Compiled, dict[str, str]]:
-    """One of several sources, with those name expressions that mean something in it."""
+    """Compile one of several sources, with the name expressions that are valid in it."""
     try:
         made = request.compile(compiler, source, request.words, request.expressions)
         return made, made.names
@@ -69,7 +69,7 @@ def _with_its_expressions(
         if not request.expressions:
             raise
         all_of_them = error
-    made = request.compile(compiler, source, request.words, ())  # an error of the source's own
+    made = request.compile(compiler, source, request.words, ())  # raises the source's errors
     known = []
     for expression in request.expressions:
         try:
@@ -83,12 +83,12 @@ def _with_its_expressions(
 
 
 def linked_as(target: Target, objects: Iterable[tuple[str, bytes]], device: Device) -> Target:
-    """What nvJitLink can make of it: PTX of LTO-IR alone, and machine code of anything."""
+    """The target that nvJitLink supports: PTX only from LTO-IR, machine code from any input."""
     if target.machine_code or all(content.startswith(_LTO_IR) for _, content in objects):
         return target
     read = ARCHITECTURE.fullmatch(target.architecture)
     capability = "{}{}".format(*device.compute_capability)
-    # Code with features of one architecture or family links for that alone.
+    # Code with features of one architecture or family links only for that.
     features = read[3] if read and read[2][:-1] == capability[:-1] else ""
     return Target(f"sm_{capability}{features}", True)
 

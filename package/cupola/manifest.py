@@ -1,10 +1,9 @@
-# cupola/manifest.py - what the file beside an image tells of its kernels.
+# cupola/manifest.py - reads the manifest beside an image.
 """Manifests of images, as `cupola.build.manifest` writes them.
 
-They come with an image from wherever that came from: nothing in them is believed that does not
-have the right form, and where sizes or offsets are not those of the image the kernel is refused.
-A library can have many kernels, of which few are used: what is told of one is read when it is asked
-for, provided that the manifest has a line for each, as those that cupola writes do.
+A manifest is untrusted, like its image: its form is checked, and a kernel is refused where sizes or
+offsets differ from the image. A library can have many kernels, of which few are used. So a kernel's
+entry is parsed at its first use, if the manifest has one line for each kernel, as cupola's have.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from cupola.exceptions import ImageError
 
 FORMAT = 1
-_MOST = 1 << 16  # bytes of parameters, which no kernel has
+_MOST = 1 << 16  # more bytes than any kernel's parameters have
 _HEAD, _TAIL = b'"kernels": [\n', b"}\n]}\n"
 _NAME = b'{"name": '
 _SCALAR = re.compile(r"\|b1|\|[iuV]1|<[iu][248]|<f[248]|\|V\d{1,5}")
@@ -30,14 +29,14 @@ _MALFORMED = (
 
 
 class Parameter(NamedTuple):
-    """What a manifest tells of a parameter."""
+    """A parameter as a manifest describes it."""
 
     name: str
-    kind: str  # as cupola.module knows it
-    type: str  # of a pointer, what it points to
+    kind: str  # as in cupola.module
+    type: str  # for a pointer, the type of its target
     offset: int
     size: int
-    dtype: np.dtype[Any] | None  # of a value, or of what a pointer leads to
+    dtype: np.dtype[Any] | None  # of a value, or of a pointer's target
     restrict: bool
 
 
@@ -54,8 +53,8 @@ class Manifest(Mapping[str, list[Parameter]]):
     Raises
     ------
     ImageError
-        Where it is malformed, or of a format which this version does not know; what is told of one
-        kernel, when it is asked for.
+        Where it is malformed, or has a format that this version does not support. Errors in a
+        kernel's entry are raised at its first use.
     """
 
     def __init__(self, text: bytes, place: str) -> None:
@@ -64,7 +63,7 @@ class Manifest(Mapping[str, list[Parameter]]):
         self._whole: dict[str, dict[str, Any]] | None = None
         try:
             at = text.find(_HEAD)
-            # Whether each has a line, so that one is found without reading the others.
+            # Whether each kernel has its own line, so that one can be parsed without the others.
             self._lines = text.startswith(_HEAD + _NAME, max(at, 0)) and text.endswith(_TAIL)
             self._head = _object(text[:at] + b'"kernels": []}' if self._lines else text)
             given = self._head["format"]
@@ -79,7 +78,7 @@ class Manifest(Mapping[str, list[Parameter]]):
             raise self._malformed(error) from error
 
     def _kernels(self) -> dict[str, dict[str, Any]]:
-        """All kernels by name, as JSON has them."""
+        """All kernels' JSON entries by name."""
         if self._whole is None:
             whole = _object(self.text)
             self._whole = {str(kernel["name"]): kernel for kernel in whole["kernels"]}
@@ -98,18 +97,18 @@ class Manifest(Mapping[str, list[Parameter]]):
         return ImageError(f"the manifest {where}: {type(error).__name__}: {error}")
 
     def about(self, name: str) -> dict[str, Any]:
-        """All that is told of a kernel, as JSON has it.
+        """A kernel's JSON entry.
 
         Raises
         ------
         KeyError
-            There is none of that name.
+            There is no kernel of that name.
         """
         try:
             line = self._line(name) if self._lines and self._whole is None else None
             kernel = self._kernels()[name] if line is None else json.loads(line)
             if not isinstance(kernel, dict):
-                raise TypeError(f"a kernel is told by {type(kernel).__name__}")
+                raise TypeError(f"a kernel's entry must be a dict, got {type(kernel).__name__}")
             return kernel
         except _MALFORMED as error:
             if isinstance(error, KeyError) and error.args == (name,):
@@ -118,7 +117,7 @@ class Manifest(Mapping[str, list[Parameter]]):
 
     @property
     def head(self) -> dict[str, Any]:
-        """What is told of the image as a whole."""
+        """The fields that describe the whole image."""
         return self._head
 
     def __getitem__(self, name: str) -> list[Parameter]:
@@ -176,7 +175,7 @@ def read(path: str) -> Manifest | None:
 
 
 def parameter(given: dict[str, Any]) -> Parameter:
-    """One parameter; raises KeyError, TypeError or ValueError where it is none."""
+    """Convert one parameter; raises KeyError, TypeError or ValueError where it is invalid."""
     kind, restrict = given["kind"], given.get("restrict") is True
     type_name, spec = given.get("type") or "", given.get("dtype")
     if kind == "pointer":
@@ -208,12 +207,12 @@ def _number(given: Any) -> int:
 
 
 def dtype_of(spec: Any, depth: int = 16) -> np.dtype[Any]:
-    """NumPy's dtype of what `cupola.build.layout` describes.
+    """The NumPy dtype for a description of `cupola.build.layout`.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        It is none, or none that C has: parts that overlap or stick out.
+        It is invalid, or not possible in C: fields overlap or exceed the struct.
     """
     if isinstance(spec, str) and _SCALAR.fullmatch(spec):
         return np.dtype(spec)
@@ -257,7 +256,7 @@ _TYPES = {"half": "f2", "__half": "f2", "float": "f4", "double": "f8", **_INTEGE
 
 
 def dtype_of_type(name: str, size: int, pointer: bool) -> np.dtype[Any] | None:
-    """Of a type by its name; None where that does not tell, or is not of this size."""
+    """The dtype for a C type's name; None where it is unknown or has another size."""
     spelled = _TYPES.get(name)
     if spelled is None:
         return None
@@ -266,9 +265,9 @@ def dtype_of_type(name: str, size: int, pointer: bool) -> np.dtype[Any] | None:
 
 
 def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
-    """Where the values of one struct lie otherwise than those of another; "" where nowhere.
+    """A text for the first difference in the layouts of two structs; "" where they agree.
 
-    Names don't matter, nor do bytes that are told no more of; signed integers pass for unsigned.
+    Names and bytes without a description are ignored; signed and unsigned integers are equal.
     """
     known = dict(_leaves(wanted, 0, ""))
     taken = {byte: at for at, (one, _) in known.items() for byte in range(at, at + one.itemsize)}
@@ -286,7 +285,7 @@ def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
 def _leaves(
     dtype: np.dtype[Any], at: int, name: str
 ) -> Iterator[tuple[int, tuple[np.dtype[Any], str]]]:
-    """The numbers that a struct is made of, by their offsets."""
+    """The numbers in a struct, by their offsets."""
     if dtype.itemsize == 0:
         return
     if dtype.subdtype is not None:

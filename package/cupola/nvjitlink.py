@@ -1,4 +1,4 @@
-# cupola/nvjitlink.py - nvJitLink by ctypes: what was compiled for GPUs in, one image out.
+# cupola/nvjitlink.py - links images with nvJitLink, called through ctypes.
 """NVIDIA's run-time linker; see `cupola.nvrtc` for why it is ctypes."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from cupola import toolkit
 from cupola.exceptions import CompileError
 
-ANY = 10  # nvJitLinkInputType: the linker looks what it is
+ANY = 10  # nvJitLinkInputType: the linker detects the type
 _SIZE = [c_void_p, POINTER(c_size_t)]
 _TEXT = [c_void_p, c_char_p]
 _PROTOTYPES: dict[str, list[Any]] = {
@@ -33,7 +33,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
 
 
 class NvJitLink:
-    """The linker that was found; see `nvjitlink`."""
+    """The loaded linker; see `nvjitlink`."""
 
     def __init__(self, found: toolkit.Library) -> None:
         self.found = found
@@ -47,7 +47,7 @@ class NvJitLink:
 
     @property
     def identity(self) -> str:
-        """For a cache's keys."""
+        """The linker's identity, for cache keys."""
         return f"nvJitLink {self.version} {self.found.identity}"
 
     def _get(self, what: str, linker: c_void_p) -> bytes:
@@ -63,18 +63,18 @@ class NvJitLink:
     def link(
         self, inputs: Sequence[tuple[str, bytes]], options: Sequence[str], ptx: bool
     ) -> tuple[bytes, str]:
-        """One image of the inputs (names and contents), and what the linker said.
+        """Link the inputs (names and contents) to one image; returns it with the linker's output.
 
         Raises
         ------
         CompileError
-            `log` is all that the linker said.
+            `log` is the linker's output.
         """
         linker = c_void_p()
         words = (c_char_p * len(options))(*[option.encode() for option in options])
         status = self._calls["nvJitLinkCreate"](byref(linker), len(options), words)
         try:
-            kept = []  # until the linker is done with them
+            kept = []  # alive until the linker is done
             for name, content in inputs:
                 if status:
                     break
@@ -102,6 +102,6 @@ def nvjitlink() -> NvJitLink:
     Raises
     ------
     MissingFileError
-        Where there is none; see `cupola.toolkit.load`.
+        Where it is not found; see `cupola.toolkit.load`.
     """
     return NvJitLink(toolkit.load("nvJitLink"))

@@ -1,8 +1,8 @@
-# cupola/nvrtc.py - NVRTC by ctypes: one program in, what it was compiled to out.
+# cupola/nvrtc.py - compiles programs with NVRTC, called through ctypes.
 """NVIDIA's run-time compiler.
 
-Compiling takes milliseconds to seconds and is cached, so it goes through ctypes, whose calls let
-the GIL go: there is nothing to link, and nothing of libcupola.so depends on a compiler.
+Compilation takes milliseconds to seconds and is cached, so ctypes is fast enough; its calls release
+the GIL. No library has to be linked, and libcupola.so does not depend on a compiler.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _FIRST_ERROR = re.compile(r"^.+\(\d+\): (?:catastrophic )?error.*$", re.MULTILIN
 
 @dataclass
 class Compiled:
-    """What a program was compiled to; what was not asked for is empty."""
+    """The results of a compilation; those not requested are empty."""
 
     ptx: bytes = b""
     cubin: bytes = b""
     ltoir: bytes = b""
-    names: dict[str, str] = field(default_factory=dict)  # as they were spelled, and in the image
+    names: dict[str, str] = field(default_factory=dict)  # image's names by expression
     log: str = ""
 
 
 class Nvrtc:
-    """The compiler that was found; see `nvrtc`."""
+    """The loaded compiler; see `nvrtc`."""
 
     def __init__(self, found: toolkit.Library) -> None:
         self.found = found
@@ -75,7 +75,7 @@ class Nvrtc:
 
     @property
     def identity(self) -> str:
-        """For a cache's keys."""
+        """The compiler's identity, for cache keys."""
         return f"NVRTC {self.version} {self.found.identity}"
 
     def _call(self, name: str, *arguments: Any) -> None:
@@ -101,12 +101,12 @@ class Nvrtc:
         headers: Mapping[str, str],
         expressions: Sequence[str],
     ) -> Compiled:
-        """Compile one program, which messages call by its title.
+        """Compile one program; `title` names it in messages.
 
         Raises
         ------
         CompileError
-            Its text begins with the first error's file and line; `log` is all that was said.
+            Its text begins with the first error's file and line; `log` is the complete output.
         """
         program = c_void_p()
         count = len(headers)
@@ -161,6 +161,6 @@ def nvrtc() -> Nvrtc:
     Raises
     ------
     MissingFileError
-        Where there is none; see `cupola.toolkit.load`.
+        Where it is not found; see `cupola.toolkit.load`.
     """
     return Nvrtc(toolkit.load("nvrtc"))

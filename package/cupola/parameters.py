@@ -1,5 +1,5 @@
-# cupola/parameters.py - what inspect.signature and help show of a kernel's parameters.
-"""Kernels' parameters as Python shows those of functions."""
+# cupola/parameters.py - kernel signatures for inspect.signature and help.
+"""Kernel parameters as Python signatures."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
-    """Annotations are C's types; what has no name that Python can use comes by position."""
+    """A signature with C types as annotations; parameters without a valid name are positional."""
     given = [one.name for one in parameters]
     names = keywords(given)
-    # Python can give names only to what follows all that has none.
+    # In Python, a positional-only parameter can't follow a named one.
     first = max((i for i, name in enumerate(names) if name is None), default=-1) + 1
     kinds = inspect.Parameter
     return inspect.Signature(
@@ -36,7 +36,7 @@ def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
 
 
 def about(title: str, parameters: Sequence[Parameter]) -> str:
-    """The text for a kernel: what it takes, and how it is launched."""
+    """The help text of a kernel: its parameters and how to launch it."""
     lines = [f"{title}({', '.join(map(str, parameters))})", ""]
     if parameters:
         lines += ["Parameters", "----------"]

@@ -1,5 +1,5 @@
-# cupola/paths.py - where cupola's parts and the machine's are, and why just there.
-"""Paths: of the library, the headers, the CPU device, and of a CUDA toolkit."""
+# cupola/paths.py - finds and explains the paths of cupola's and the machine's files.
+"""Paths of the library, the headers, the CPU device, and a CUDA toolkit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def include() -> str:
 
 def cpu_driver() -> str:
     """Path of the CPU device, a ``libcuda.so.1``; its folder can go into LD_LIBRARY_PATH."""
-    # The library that is used looks for it beside itself.
+    # The loaded library searches for it beside itself.
     return os.path.join(os.path.dirname(os.path.realpath(library())), "cpu", "libcuda.so.1")
 
 
@@ -39,12 +39,12 @@ def get_include() -> str:
 
 
 def report() -> str:
-    """Each place that was tried for each part, and why it was taken or passed over.
+    """Each searched place for each part, with the reason why it was chosen or rejected.
 
     Returns
     -------
     str
-        Lines. Asking for it loads the driver.
+        Several lines. The call loads the driver.
     """
     return "\n".join([*_of_library(), *_of_driver(), *_of_toolkit()])
 
@@ -74,7 +74,7 @@ def _of_driver() -> list[str]:
 
 
 def _of_toolkit() -> list[str]:
-    """Nothing here is needed to run kernels: these are for compiling."""
+    """Lines for the toolkit, which is needed only to compile, not to run kernels."""
     from cupola import toolkit as _toolkit
 
     lines = ["toolkit (no kernel that is compiled already needs one):"]
@@ -108,7 +108,7 @@ def _judge(lines: list[str], place: str, nvcc: str, taken: bool) -> bool:
 
 
 def _of_wheel(lines: list[str]) -> bool:
-    # Not by cuda-pathfinder: it leaves out environments that are on sys.path but not of the site.
+    # Not with cuda-pathfinder: it ignores environments that are on sys.path but not in site.
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

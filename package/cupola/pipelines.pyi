@@ -1,4 +1,4 @@
-# cupola/pipelines.pyi - what a schedule works with.
+# cupola/pipelines.pyi - chunks and slots, for schedules.
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 

@@ -1,5 +1,5 @@
-# cupola/plan.py - what a pipeline is made of: sizes, slots, arguments; then it runs.
-"""Pipelines: host arrays of any size through devices, copies and kernels overlapped."""
+# cupola/plan.py - chooses a pipeline's sizes, slots and arguments, and runs it.
+"""Pipelines: process host arrays of any size on devices, with overlapped copies and kernels."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from cupola.device import Device, memory_info
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError, Error
 from cupola.kernel import Kernel
 from cupola.memory import Memory
-from cupola.pipelines import Chunk, Pipeline, Place, is_page_locked, page_locked
+from cupola.pipelines import Chunk, HostArgument, Pipeline, is_page_locked, page_locked
 from cupola.stream import Stream
 
-# Bytes of a chunk, in the direction that has more: large enough that copies are as fast as they
-# get, and that what a chunk costs the host is little beside them.
+# Bytes of a chunk in its larger direction: large enough for full copy speed, and for a small host
+# overhead.
 MOST = 32 << 20
 LEAST = 1 << 20
-# With fewer chunks the first one's way in and the last one's way out are a part of the whole.
+# With fewer chunks, the first upload and the last download take a large part of the time.
 CHUNKS = 64
-# Of a device's free memory, where nobody says how much: a quarter.
+# The default part of a device's free memory: a quarter.
 SHARE = 4
-# Page-locked memory that is kept for the next pipeline, since locking it takes long.
+# Page-locked memory is kept for the next pipeline, since page-locking is slow.
 KEPT = 512 << 20
 
 
 class _Hosts:
-    """The host arrays, each once, and which are inputs and outputs."""
+    """The distinct host arrays, with the indices of inputs and outputs."""
 
     def __init__(self, inputs: Any, outputs: Any) -> None:
         self.arrays: list[np.ndarray] = []
@@ -47,8 +47,8 @@ class _Hosts:
         lengths = {len(array) for array in self.arrays}
         if len(lengths) > 1:
             raise ArgumentValueError(
-                "inputs and outputs are cut along their first axis, which has to be as long in "
-                f"each; they have the shapes {', '.join(str(a.shape) for a in self.arrays)}"
+                "inputs and outputs are cut along their first axis, which must be equally long in "
+                f"all; they have the shapes {', '.join(str(a.shape) for a in self.arrays)}"
             )
         self.rows = len(self.arrays[0])
         self._refuse_overlaps()
@@ -59,7 +59,7 @@ class _Hosts:
         if what == "output":
             if not array.flags.writeable:
                 raise ArgumentValueError(f"{name} is read-only")
-            if not _is_same(array, _as_array(value)):  # it was made for this call
+            if not _is_same(array, _as_array(value)):  # a temporary array
                 raise ArgumentTypeError(f"{name}: a {type(value).__name__} can't be written to")
         known = self.find(value)
         if known is not None:
@@ -74,12 +74,12 @@ class _Hosts:
                 if k != i and _may_overlap(self.arrays[i], other):
                     raise ArgumentValueError(
                         f"output {self.outputs.index(i)} shares memory with another array, so "
-                        "that one chunk's results could be another's input; for work in place "
-                        "give the same array as input and output"
+                        "that one chunk's results could be another's input; to work in place, "
+                        "pass the same array as input and output"
                     )
 
     def find(self, value: object) -> int | None:
-        """The number of a host array that was given before."""
+        """The index of an array that was added before, or None."""
         for i, given in enumerate(self.given):
             if given is value:
                 return i
@@ -93,18 +93,18 @@ def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _as_array(value: Any) -> np.ndarray:
-    """What shows its memory as that; of everything else a new array."""
+    """An array over a buffer's memory; for other values a new array."""
     if not isinstance(value, np.ndarray):
         with contextlib.suppress(TypeError):
-            value = memoryview(value)  # NumPy would take bytes for a text
+            value = memoryview(value)  # NumPy would read bytes as a string
     return np.asarray(value)
 
 
 def _host_array(value: object, name: str) -> np.ndarray:
     if hasattr(value, "__cuda_array_interface__"):
         raise ArgumentTypeError(
-            f"{name} is on a device already; inputs and outputs are host arrays, what is on a "
-            "device goes among arguments="
+            f"{name} is on a device already; inputs and outputs are host arrays: pass device "
+            "arrays in arguments="
         )
     try:
         array = _as_array(value)
@@ -124,7 +124,7 @@ def _host_array(value: object, name: str) -> np.ndarray:
 def _may_overlap(one: np.ndarray, other: np.ndarray) -> bool:
     try:
         return bool(np.shares_memory(one, other, max_work=10_000))
-    except Exception as error:  # NumPy's TooHardError has moved between its versions
+    except Exception as error:  # TooHardError's module depends on NumPy's version
         if type(error).__name__ == "TooHardError":
             return True
         raise
@@ -137,7 +137,7 @@ def _row_bytes(array: np.ndarray) -> int:
 def _choose(
     hosts: _Hosts, chunk: int | None, slots: int, memory: int, devices: int
 ) -> tuple[int, int]:
-    """Rows of a chunk, and how many slots a device can have."""
+    """The rows of a chunk, and the number of slots of a device."""
     row = sum(_row_bytes(array) for array in hosts.arrays)
     if chunk is None:
         way = max(
@@ -146,7 +146,7 @@ def _choose(
             1,
         )
         wanted = min(max(hosts.rows * way // CHUNKS, LEAST), MOST)
-        each = -(-hosts.rows // devices)  # however few there are, none stands idle
+        each = -(-hosts.rows // devices)  # so that no device is idle
         chunk = max(1, min(wanted // way, memory // max(slots * row, 1), each))
     fit = memory // max(chunk * row, 1)
     if fit < 1:
@@ -158,7 +158,7 @@ def _choose(
 
 
 class _Locked:
-    """Page-locked memory which pipelines have used and the next ones may use again."""
+    """A cache of page-locked memory, reused by later pipelines."""
 
     def __init__(self) -> None:
         self.mutex = threading.Lock()
@@ -184,7 +184,7 @@ _locked = _Locked()
 
 
 class _Elements:
-    """How many elements a chunk has of an array."""
+    """The number of an array's elements in a chunk."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.width = _row_bytes(array) // array.itemsize if array.itemsize else 0
@@ -200,28 +200,28 @@ def _is_of_chunk(value: object) -> bool:
 
 
 def _value(value: Any, chunk: Chunk) -> Any:
-    """What stands for something of the chunk, as it is for this one."""
+    """Replace a placeholder by its value for this chunk."""
     if not _is_of_chunk(value):
         return value
     return value.__get__(chunk) if hasattr(value, "__objclass__") else value(chunk)
 
 
 def _differs(value: object) -> bool:
-    """Whether it may be different for chunks of the same length."""
+    """Whether its value may differ for chunks of the same length."""
     return _is_of_chunk(value) and value is not Chunk.length and not isinstance(value, _Elements)
 
 
 class _Launches:
-    """Grid, block and arguments of each chunk; those of many chunks are the same."""
+    """Grid, block and arguments of each chunk; equal ones are stored once."""
 
     def __init__(
         self, kernel: Kernel, hosts: _Hosts, arguments: Any, threads: Any, grid: Any, block: Any,
         shared: int,
     ) -> None:  # fmt: skip
         if grid is not None and threads is not None:
-            raise ArgumentTypeError("threads= and grid= can't both say how large the grid is")
+            raise ArgumentTypeError("threads= and grid= both set the grid: pass only one of them")
         if grid is not None and block is None:
-            raise ArgumentTypeError("where grid= is given block= has to be")
+            raise ArgumentTypeError("grid= needs block=, too")
         self.kernel, self.shared = kernel, shared
         self.grid, self.block = grid, block
         main = hosts.arrays[hosts.outputs[0] if hosts.outputs else 0]
@@ -230,11 +230,11 @@ class _Launches:
             isinstance(arguments, (str, bytes)) or not isinstance(arguments, Sequence)
         ):
             raise ArgumentTypeError(
-                "arguments= is a list or tuple of what the kernel takes, got "
+                "arguments= must be a list or tuple of the kernel's arguments, got "
                 f"{type(arguments).__name__}"
             )
         if arguments is None:
-            arguments = [Place(i) for i in range(len(hosts.arrays))]
+            arguments = [HostArgument(i) for i in range(len(hosts.arrays))]
             if len(kernel.params) == len(arguments) + 1:
                 arguments.append(_Elements(main))
         self.arguments = [self._argument(hosts, i, a) for i, a in enumerate(arguments)]
@@ -242,11 +242,11 @@ class _Launches:
     def _argument(self, hosts: _Hosts, index: int, value: object) -> object:
         place = hosts.find(value)
         if place is not None:
-            return Place(place)
+            return HostArgument(place)
         if isinstance(value, np.ndarray) and value.ndim:
             raise ArgumentTypeError(
                 f"{self.kernel.title}: argument {index} is a host array which is neither input "
-                "nor output; cupola.to_device(array) makes it one that every chunk can read"
+                "nor output; use cupola.to_device(array), which every chunk can read"
             )
         return value
 
@@ -271,9 +271,9 @@ class _Launches:
     def forms(
         self, pipeline: Pipeline, kernel: Kernel, arguments: list[object]
     ) -> tuple[list[tuple[Any, ...]], Any]:
-        """The different ones, and which of them each chunk has."""
+        """The distinct launches, and the index of each chunk's launch."""
         which = np.zeros(max(pipeline.chunk_count, 1), np.uint32)
-        if not pipeline.chunk_count:  # nothing to launch, but something to check
+        if not pipeline.chunk_count:  # nothing to launch, but check the arguments
             return [self._form(Chunk(0, 0, 0), kernel, arguments)], which
         every = any(map(_differs, (*arguments, self.grid, self.block, self.threads)))
         forms: list[tuple[Any, ...]] = []
@@ -288,7 +288,7 @@ class _Launches:
         return forms, which
 
     def on(self, device: int) -> tuple[Kernel, list[object]]:
-        """The kernel and its arguments there: what lies on another device is copied."""
+        """The kernel and its arguments on a device; arrays of other devices are copied."""
         kernel = self.kernel
         if kernel.device_index != device:
             kernel = kernel.module.on(device)[kernel.name]
@@ -343,7 +343,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _int(value: Any) -> int | None:
-    """None of what is no integer, as are truth values and arrays of several."""
+    """The value as an int; None where it is a bool or not an integer."""
     if isinstance(value, (bool, np.bool_)):
         return None
     try:
@@ -353,7 +353,7 @@ def _int(value: Any) -> int | None:
 
 
 def _lengths(kernel: Kernel, name: str, value: Any) -> int | tuple[int, ...]:
-    """A grid or a block; whether it can be of that size is seen when it is set."""
+    """A grid or block; its size is checked later."""
     several = isinstance(value, (tuple, list))
     lengths = [_int(each) for each in (value if several else (value,))]
     found = tuple(length for length in lengths if length is not None)
@@ -390,10 +390,10 @@ def _execute(pipeline: Pipeline, schedule: Callable[[Pipeline], object] | None) 
         if first != last:
             which = (
                 f"one of chunks {first.index} to {last.index} ({rows}), which the device had "
-                "under way; CUPOLA_SYNC=1 tells which one"
+                "in flight; run with CUPOLA_SYNC=1 to find the one"
             )
         what = str(error)
-        if not isinstance(error, Error):  # as Python shows it
+        if not isinstance(error, Error):  # formatted like Python's own traceback
             what = f"{type(error).__name__}: {error}" if what else type(error).__name__
         raise ChunkError(f"{which}: {what}", first, last) from error
     pipeline.finish(True)
@@ -417,76 +417,76 @@ def pipeline(
     schedule: Callable[[Pipeline], object] | None = None,
     progress: Any = None,
 ) -> Any:
-    """Run host arrays of any size through a kernel, copies and kernels overlapped.
+    """Process host arrays of any size with a kernel, with overlapped copies and launches.
 
-    The arrays are cut along their first axis. A chunk of the inputs is copied to a device, the
-    kernel runs over it, the chunk of the outputs is copied back; several chunks are under way at
-    a time, each in a slot: a stream with memory of its own.
+    The arrays are cut into chunks along their first axis. A chunk of the inputs is copied to a
+    device, the kernel runs on it, and the chunk of the outputs is copied back. Several chunks are
+    in flight, each in a slot: a stream with its own memory.
 
     Parameters
     ----------
     kernel : Kernel or callable
-        A kernel is launched once a chunk. Anything else is called once a chunk to queue the work:
-        ``kernel(chunk, stream, inputs, outputs)`` with a `Chunk`, the stream, which is also the
-        current one, and the chunk's arrays on the device; it must not keep these.
+        A kernel is launched once for each chunk. A function is called once for each chunk to queue
+        its work: ``kernel(chunk, stream, inputs, outputs)``. It gets a `Chunk`, the stream, which
+        is also the current one, and the chunk's device arrays, which it must not keep.
     inputs, outputs : array_like, or a list or tuple of them
-        Host arrays, all of one length along the first axis: NumPy arrays, memory-mapped files,
-        any buffer. Page-locked and contiguous ones are copied from and to directly, others by
-        way of page-locked memory. Given as input and output, an array is worked on in place;
-        elements of other outputs that the kernel leaves alone are undefined afterwards.
+        Host arrays with equal first axes: NumPy arrays, memory-mapped files, any buffer.
+        Contiguous page-locked arrays are copied directly, others through page-locked memory. An
+        array that is both input and output is processed in place. Elements of other outputs that
+        the kernel does not write are undefined afterwards.
     arguments : sequence, optional
-        The kernel's, as for a launch. Inputs and outputs (the same objects) stand for the chunk's
-        part of them, ``Chunk.length``, ``Chunk.start``, ``Chunk.stop`` and ``Chunk.index`` for
-        the chunk's own, a function is called with each `Chunk` beforehand; all else is the same
-        for every chunk: numbers, and arrays of a device, which are copied to the other devices.
-        By default the inputs, the outputs that are not among these, and, where the kernel takes
-        one more, how many elements of the first output (or input) the chunk has.
+        The kernel's arguments, as for a launch. Inputs and outputs (the same objects) stand for
+        the chunk's parts. ``Chunk.length``, ``Chunk.start``, ``Chunk.stop`` and ``Chunk.index``
+        stand for the chunk's values. A function is called with each `Chunk` beforehand. Other
+        arguments are the same for every chunk: numbers, and device arrays, which are copied to the
+        other devices. By default the inputs, then the outputs that are not inputs. Where the
+        kernel has one more parameter, it is the number of the first output's (or input's)
+        elements in the chunk.
     threads : int, or as an argument, optional
-        How many threads a chunk has at least; by default one for each element of the first
+        The minimum number of threads of a chunk; by default one for each element of the first
         output (or input).
     grid : int or tuple, or as an argument, optional
-        In place of `threads`: the grid of a chunk.
+        The grid of a chunk, instead of `threads`.
     block : int or tuple, optional
-        Threads a block; by default of highest occupancy.
+        Threads per block; by default the size of highest occupancy.
     shared : int
-        Bytes of dynamic shared memory a block.
+        Dynamic shared memory per block, in bytes.
     chunk : int, optional
-        Rows of a chunk; by default what makes at most 32 MiB to copy each way, and fits.
+        Rows of a chunk; by default at most 32 MiB in each direction, within `memory`.
     streams : int
-        Slots a device, as far as `memory` allows and there are chunks.
+        Slots per device, limited by `memory` and the number of chunks.
     devices : Device, int, or a list of them, optional
-        Where to work; by default the kernel's device, or the current one. The kernel's image is
-        loaded on each.
+        The devices to use; by default the kernel's device, or the current one. The kernel's image
+        is loaded on each.
     memory : int, optional
-        Bytes that may be kept on each device; by default a quarter of what is free there.
+        Maximum bytes on each device; by default a quarter of its free memory.
     staging : bool, optional
-        Whether memory that is not page-locked goes through page-locked memory; by default not on
-        the CPU device, where that would be one copy more. Arrays that are not in C order do
-        in any case.
+        Whether pageable memory is copied through page-locked memory. By default not on the CPU
+        device, where it would be an extra copy. Arrays that are not C-contiguous always are.
     schedule : callable, optional
-        In place of cupola's own order of work: called once with a `cupola.pipelines.Pipeline`,
-        it takes every chunk through the steps of a slot.
+        Replaces cupola's own schedule. It is called once with a `cupola.pipelines.Pipeline` and
+        must run all steps of every chunk.
     progress : callable or True, optional
-        Called with the rows that are done and the number of all, after each chunk; True shows a
-        bar, for which tqdm is needed.
+        Called after each chunk with the number of finished rows and the number of all rows. True
+        shows a progress bar, which needs tqdm.
 
     Returns
     -------
     array or tuple of arrays
-        The outputs, as they were given: complete.
+        The outputs that were passed, complete.
 
     Raises
     ------
     ChunkError
-        Where a chunk failed: nothing more is begun, what was under way has ended, and it names
-        the chunk. Outputs of chunks that were done are there.
+        Where a chunk failed; it names the chunk. No other chunk is started, and those in flight
+        have ended. Outputs of finished chunks are complete.
     ArgumentError
-        Where arrays, arguments or sizes don't fit together; nothing was begun.
+        Where arrays, arguments or sizes do not fit together; no work was started.
 
     Notes
     -----
-    Each slot's stream begins after this thread's current stream. Ctrl-C ends a pipeline as an
-    error does.
+    Each slot's stream waits for this thread's current stream first. Ctrl-C ends a pipeline like
+    an error.
     """
     hosts = _Hosts(_as_list(inputs), _as_list(outputs))
     if devices is None and isinstance(kernel, Kernel):
@@ -496,12 +496,11 @@ def pipeline(
         raise ArgumentValueError("devices= names a device twice")
     if schedule is not None and not callable(schedule):
         raise ArgumentTypeError(
-            f"schedule= is a function that takes a cupola.pipelines.Pipeline, got {schedule!r}"
+            f"schedule= must be a function that takes a cupola.pipelines.Pipeline, got {schedule!r}"
         )
     if any(Stream.current(index).capturing for index in indices):
         raise ArgumentValueError(
-            "a pipeline waits for what it queues, and can't become a part of the graph that is "
-            "being captured"
+            "a pipeline waits for its work and can't be part of the graph that is being captured"
         )
     launches = None
     if isinstance(kernel, Kernel):
@@ -510,8 +509,8 @@ def pipeline(
         raise ArgumentTypeError(f"a pipeline takes a kernel or a function, got {kernel!r}")
     elif not (arguments is threads is grid is block is None and shared == 0):
         raise ArgumentTypeError(
-            "arguments=, threads=, grid=, block= and shared= are for kernels; a function launches "
-            "as it likes"
+            "arguments=, threads=, grid=, block= and shared= are only for kernels; a function sets "
+            "its own launches"
         )
     if memory is None:
         memory = min(memory_info(index).free for index in indices) // SHARE
@@ -542,13 +541,13 @@ def pipeline(
                 locked += [memory for memory in pinned if memory is not None]
                 run.add_slot(stream, pinned)
             _set_work(run, launches, kernel)
-            for slot in run.slots:  # what is on its way there comes first
+            for slot in run.slots:  # wait for queued work first
                 slot.stream.wait(Stream.current(slot.stream.device_index))
             run.set_progress(report, 0.0 if report else 0.05)
             _execute(run, schedule)
         finally:
             with contextlib.suppress(Exception):
-                run.finish(False)  # after a failure: nothing is under way any more
+                run.finish(False)  # after a failure: waits until no work is in flight
             _locked.give_back(locked)
     return outputs
 

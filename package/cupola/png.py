@@ -1,4 +1,4 @@
-# cupola/png.py - writes a picture as PNG, by the standard library alone.
+# cupola/png.py - writes pictures as PNG, with only the standard library.
 """Pictures as PNG files."""
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ import struct
 import zlib
 from typing import Any
 
-RGB, PALETTE = 2, 3  # colour types of the PNG specification
-# Two colours each: of points outside the set, and inside.
+RGB, PALETTE = 2, 3  # color types of the PNG specification
+# Two colors each: for points outside and inside the set.
 COLORS: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
     "grey": ((255, 255, 255), (0, 0, 0)),
     "night": ((13, 17, 43), (247, 201, 92)),
@@ -26,14 +26,14 @@ def write(path: str | os.PathLike[str], mask: Any, color: str = "grey") -> None:
     ----------
     path : str or os.PathLike
     mask : (height, width) array
-        Which points have the second colour: those that are not 0. Row 0 is at the top.
+        Points that are not 0 get the second colour. Row 0 is at the top.
     color : str
         One of `COLORS`.
     """
     import numpy as np  # here, so that the command line's help does not wait for it
 
     chosen = np.asarray(mask) != 0
-    # A palette of two, a byte a point; each row starts with its filter, which is none.
+    # A palette of two colors, one byte for each point; each row starts with filter type 0.
     lines = np.zeros((chosen.shape[0], 1 + chosen.shape[1]), np.uint8)
     lines[:, 1:] = chosen
     palette = bytes(value for point in COLORS[color] for value in point)

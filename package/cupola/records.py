@@ -1,5 +1,5 @@
-# cupola/records.py - the named tuples which cupola answers with.
-"""The named tuples which cupola answers with."""
+# cupola/records.py - the named tuples that cupola's functions return.
+"""The named tuples that cupola's functions return."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
 
 
 class DriverInfo(NamedTuple):
-    """The driver in use, and why it was taken."""
+    """The driver in use, and why it was chosen."""
 
     kind: str
     """``"cuda"``: NVIDIA's library; ``"cpu"``: cupola's CPU device."""
     path: str
-    """The file that was loaded."""
+    """The loaded file."""
     version: int
     """The CUDA version it implements: 13000 is 13.0."""
     reason: str
-    """One line: why this one was taken."""
+    """One line: why this driver was chosen."""
     notice: str
-    """A warning about one that was passed over, or an empty text."""
+    """A warning about a rejected driver, or an empty text."""
 
 
 class Flags(NamedTuple):
-    """How an array's elements lie, as NumPy says it."""
+    """An array's memory layout, as in NumPy."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -40,24 +40,24 @@ class MemoryInfo(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """What is known about a kernel's parameter."""
+    """A kernel's parameter, as far as it is known."""
 
     name: str
-    """Empty where it is not known."""
+    """Empty where it is unknown."""
     kind: str
     """``"pointer"``, ``"integer"``, ``"float"`` or ``"struct"``, several with "or"."""
     type: str
-    """A pointer's element type, or a value's type, as C writes it; empty where not known."""
+    """The C type of a pointer's elements or of a value; empty where it is unknown."""
     offset: int
-    """Where it lies in the argument buffer, in bytes."""
+    """Its offset in the argument buffer, in bytes."""
     size: int
-    """Bytes."""
+    """Its size, in bytes."""
     dtype: np.dtype[Any] | None = None
-    """Of a value, or of what a pointer leads to; None where it is not known."""
+    """The dtype of a value, or of a pointer's target; None where it is unknown."""
     const: bool = False
     """A pointer's elements are only read."""
     restrict: bool = False
-    """They are reached by no other pointer of the launch that is written through."""
+    """No other pointer of the launch writes to them."""
 
     def __str__(self) -> str:
         shown = self.type or self.kind
@@ -67,25 +67,25 @@ class Parameter(NamedTuple):
 
 
 class KernelSignature(NamedTuple):
-    """What is known of a kernel's parameters, and from where; as text it is the declaration."""
+    """A kernel's known parameters, and their source; as text it is the declaration."""
 
     kernel: str
     parameters: tuple[Parameter, ...]
     known_by: str
-    """The best source there is: ``"manifest"``, ``"compiler"`` (the kernel's C++ name, or NVRTC),
-    ``"declaration"`` (`Kernel.declare`), or ``"image"``: sizes, and of PTX which are floats."""
+    """The best available source: ``"manifest"``, ``"compiler"`` (the C++ name, or NVRTC),
+    ``"declaration"`` (`Kernel.declare`), or ``"image"``: sizes, and from PTX the kinds."""
 
     def __str__(self) -> str:
         return f"{self.kernel}({', '.join(map(str, self.parameters))})"
 
 
 class KernelAttributes(NamedTuple):
-    """What the driver says of a kernel; bytes and counts.
+    """The driver's attributes of a kernel: bytes and counts.
 
-    ``registers``, ``local_bytes`` and ``const_bytes`` are those of a thread and of the image,
-    ``shared_bytes`` is the static shared memory of a block, ``max_shared_bytes`` the dynamic
-    shared memory that a launch may ask for now, ``ptx_version`` and ``binary_version`` are 10
-    times the major number plus the minor one.
+    ``registers`` and ``local_bytes`` are per thread, ``const_bytes`` is of the image.
+    ``shared_bytes`` is the static shared memory of a block. ``max_shared_bytes`` is the dynamic
+    shared memory that a launch may currently use. ``ptx_version`` and ``binary_version`` are 10
+    times the major number plus the minor number.
     """
 
     max_threads: int
@@ -99,27 +99,27 @@ class KernelAttributes(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What a profile tells of one call; times in seconds since the profile began."""
+    """A profile's record of one call; times are in seconds since the profile began."""
 
     kind: str
     """``"launch"``, ``"graph"``, ``"copy to the device"``, ``"copy to the host"``,
     ``"copy on the device"``, ``"fill"``; without a device ``"wait"``, ``"host"``, ``"range"``."""
     name: str
-    """A kernel's or a range's, or what was done."""
+    """The name of a kernel, a range, or an activity."""
     device: int | None
     stream: int
-    """The driver's handle; 0 and 1 are the default stream, 2 is each thread's own."""
+    """The driver's handle; 0 and 1 are the legacy default stream, 2 the per-thread one."""
     thread: int
-    """The system's number of the thread that called."""
+    """The system's number of the calling thread."""
     call_begin: float
     call_end: float
     begin: float | None
-    """On the device; None where nothing ran there, or its times are not known: it became part of
+    """On the device; None where no work ran there, or its times are unknown: it became part of
     a graph, or failed."""
     end: float | None
     bytes: int
-    """Of copies and fills."""
+    """Bytes of copies and fills."""
     grid: tuple[int, int, int] | None
     block: tuple[int, int, int] | None
     shared: int | None
-    """Bytes of dynamic shared memory; these three of launches."""
+    """Dynamic shared memory, in bytes; the last three fields are for launches."""

@@ -1,5 +1,5 @@
-# package/cupola/representation.py - an array's elements as text.
-"""How an array in a device's memory is shown: as NumPy shows one, of few elements copied."""
+# cupola/representation.py - formats an array's elements as text.
+"""Text of device arrays, formatted as by NumPy, with few elements copied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def elements(array: Array) -> str:
     """The elements as NumPy prints them.
 
-    Of many, which NumPy would print the first and last of along each axis, no more are copied.
+    For a large array, only the first and last elements that NumPy prints are copied.
     """
     options = np.get_printoptions()
     if array.size <= options["threshold"]:
@@ -24,7 +24,7 @@ def elements(array: Array) -> str:
 
 
 def _edges(array: Array, edge: int) -> np.ndarray:
-    """The array with the middle left out: one more along each axis than is printed."""
+    """The array without its middle: one element more along each axis than is printed."""
     for axis, length in enumerate(array.shape):
         if length > 2 * edge + 1:
             before = (slice(None),) * axis
@@ -37,7 +37,7 @@ def _edges(array: Array, edge: int) -> np.ndarray:
 
 
 def summary(array: Array) -> str:
-    """What ``repr`` gives: the elements, the dtype, and the shape where they don't tell it."""
+    """The text for ``repr``: elements, dtype, and the shape where the elements don't show it."""
     lead = "cupola.Array("
     text = elements(array).replace("\n", "\n" + " " * len(lead))
     shape = f", shape={array.shape}" if array.size > np.get_printoptions()["threshold"] else ""

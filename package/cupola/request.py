@@ -1,5 +1,5 @@
-# cupola/request.py - what is asked of a compiler: sources, options and target.
-"""Requests for compiling."""
+# cupola/request.py - a compilation's sources, options and target.
+"""Requests to compile."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from cupola.exceptions import (
 from cupola.nvjitlink import NvJitLink
 from cupola.nvrtc import Compiled, Nvrtc
 
-FORMAT = 2  # of what is cached
+FORMAT = 2  # of cached entries
 USUAL_NAME = "kernel.cu"
 ARCHITECTURE = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 _ARCHITECTURE_OPTION = re.compile(r"(?:-arch|--gpu-architecture)(?:=(.*))?")
 _INCLUDE_OPTION = re.compile(r"(?:-I|--include-path=?)(.*)")
 _PRE_INCLUDE_OPTION = re.compile(r"(?:-include|--pre-include)(?:=(.*))?")
-# They read or write files of their own.
+# These options read or write other files.
 WITH_FILES = re.compile(r"--?(?:(?:use-|create-)?pch|time|fdevice-time-trace|minimal-pch).*")
-# NVRTC searches the folder of a source's name first. That of a text, which is no file, shall not
-# be the current one; and never is there anything in this one.
+# NVRTC searches the folder of a source's name first. For a text that must not be the current
+# folder, so this folder is used, which is always empty.
 _NOWHERE = "/dev/null/"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is compiled for."""
+    """The target of a compilation."""
 
     architecture: str  # "sm_90", "compute_90a"
     machine_code: bool
@@ -46,33 +46,33 @@ class Target:
         return f"--gpu-architecture={self.architecture}"
 
 
-# By a kernel's name in the image: the mangled name of a template whose argument is its type, or
-# "", and the parameters' names, as far as they are known.
+# By a kernel's name in the image: the mangled name of a template whose argument is the kernel's
+# type, or "", and the parameters' names, where known.
 KernelTypes = dict[str, "tuple[str, list[str]]"]
 
 
 @dataclass
 class Built:
-    """An image, and what is known of it."""
+    """A compiled image with its metadata."""
 
     image: bytes
     names: dict[str, str] = field(default_factory=dict)
-    ptx: str = ""  # of the same source, where the image is machine code
+    ptx: str = ""  # of the same source, if the image is machine code
     log: str = ""
     types: KernelTypes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source as the compiler is given it."""
+    """A source for the compiler."""
 
     title: str  # in messages
     text: str
-    name: str  # as the compiler is given it
+    name: str  # passed to the compiler
 
     @property
     def program(self) -> str:
-        """The text as the compiler is given it."""
+        """The text passed to the compiler."""
         if self.name == self.title:
             return self.text
         quoted = self.title.replace("\\", "\\\\").replace('"', '\\"')
@@ -81,7 +81,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Request:
-    """All that determines what comes out."""
+    """All inputs that determine a compilation's result."""
 
     sources: tuple[Source, ...]
     target: Target
@@ -89,14 +89,14 @@ class Request:
     folders: tuple[str, ...]
     expressions: tuple[str, ...]
     headers: dict[str, str]
-    objects: tuple[tuple[str, bytes], ...] = ()  # what is linked to them: names and contents
-    linker: NvJitLink | None = None  # None: what is linked is PTX, by the driver
+    objects: tuple[tuple[str, bytes], ...] = ()  # inputs to link: names and contents
+    linker: NvJitLink | None = None  # None: the driver links PTX
     device: int = 0  # for the driver's linker
-    linked_as: Target | None = None  # what nvJitLink makes; None: the target
+    linked_as: Target | None = None  # the target of nvJitLink; None: `target`
 
     @property
     def linked(self) -> bool:
-        """Whether there is more than one source's own code."""
+        """Whether code has to be linked."""
         return len(self.sources) + len(self.objects) > 1
 
     @property
@@ -107,7 +107,7 @@ class Request:
         return [self.target.option, *self.options, *apart, *folders]
 
     def key(self, compiler: Nvrtc) -> str | None:
-        """What it is cached by; None where that can't be told."""
+        """The cache key; None where the inputs can't be determined."""
         if any(WITH_FILES.fullmatch(option) for option in self.options):
             return None
         found = _headers.digest(
@@ -143,7 +143,7 @@ class Request:
     def compile(
         self, compiler: Nvrtc, source: Source, words: Sequence[str], expressions: Sequence[str]
     ) -> Compiled:
-        """One of the sources."""
+        """Compile one of the sources."""
         return compiler.compile(
             source.program, source.name, source.title, words, self.headers, expressions
         )
@@ -195,7 +195,7 @@ def source_of(source: Any, name: str | None, usual: str) -> Source:
 
 def _text(text: str, what: str) -> str:
     if "\0" in text:
-        raise ArgumentValueError(f"{what} has a NUL character in it")
+        raise ArgumentValueError(f"{what} contains a NUL character")
     return text
 
 
@@ -261,7 +261,7 @@ def asked_architecture(
 
 
 def _values(pattern: re.Pattern[str], options: Sequence[str]) -> list[str]:
-    """What an option says, after its = or in the next word."""
+    """The values of an option, after its = or in the next word."""
     found = []
     for place, option in enumerate(options):
         read = pattern.fullmatch(option)

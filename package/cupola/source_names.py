@@ -1,8 +1,8 @@
 # cupola/source_names.py - finds kernels' declarations in CUDA C++: parameter names, namespaces.
-"""What a source's text tells of kernels and the compiler does not: names of parameters.
+"""The names of kernels' parameters from a source's text; the compiler does not provide them.
 
-The text is scanned, not compiled: macros are not expanded and headers are not read. Where it can
-be read in more than one way, nothing is said.
+The text is scanned, not compiled: macros are not expanded and headers are not read. Ambiguous text
+gives no names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-# What is not code: comments, raw and other strings, characters, directives.
+# Tokens that are not code: comments, raw and other strings, characters, directives.
 _IGNORED = re.compile(
     r"//(?:\\\r?\n|[^\n])*"
     r"|/\*.*?(?:\*/|\Z)"
@@ -40,12 +40,12 @@ class Declaration:
     """One declaration of a function."""
 
     namespace: str  # as in "outer::inner"; "" outside of any
-    names: tuple[str, ...]  # of the parameters; "" where one has none
+    names: tuple[str, ...]  # of the parameters; "" for one without a name
     defined: bool
 
 
 def declarations(text: str, wanted: Collection[str]) -> dict[str, list[Declaration]]:
-    """Where functions of these names are declared."""
+    """The declarations of functions of these names."""
     macros: set[str] = set()
 
     def ignore(found: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def declarations(text: str, wanted: Collection[str]) -> dict[str, list[Declarati
     tokens = _TOKEN.findall(_IGNORED.sub(ignore, text))
     pairs = _pairs(tokens)
     result: dict[str, list[Declaration]] = {}
-    scopes: list[tuple[int, str]] = []  # where a namespace ends, and its name
+    scopes: list[tuple[int, str]] = []  # the end of a namespace, and its name
     at = 0
     while at < len(tokens):
         while scopes and at >= scopes[-1][0]:
@@ -66,7 +66,7 @@ def declarations(text: str, wanted: Collection[str]) -> dict[str, list[Declarati
         if token == "{":
             kind, name = _scope(tokens, at)
             if kind == "other":
-                at = pairs.get(at, at)  # one without an end is a branch of #if: both are read
+                at = pairs.get(at, at)  # without an end it is in a branch of #if: read both
             else:
                 scopes.append((pairs.get(at, len(tokens)), name))
         elif token in wanted and at + 1 < len(tokens) and tokens[at + 1] == "(" and at:
@@ -82,7 +82,7 @@ def declarations(text: str, wanted: Collection[str]) -> dict[str, list[Declarati
 
 
 def parameter_names(found: Collection[Declaration], count: int) -> list[str]:
-    """The names, where there is one answer; none otherwise."""
+    """The names where all declarations agree; otherwise none."""
     fitting = [one for one in found if len(one.names) == count]
     defined = [one for one in fitting if one.defined] or fitting
     answers = {one.names for one in defined}
@@ -90,7 +90,7 @@ def parameter_names(found: Collection[Declaration], count: int) -> list[str]:
 
 
 def _pairs(tokens: list[str]) -> dict[int, int]:
-    """Where each bracket that has an end ends. Branches of #if may leave some without."""
+    """The end of each bracket. Branches of #if may leave brackets without an end."""
     opened: list[int] = []
     pairs = {}
     for at, token in enumerate(tokens):
@@ -107,7 +107,7 @@ def _pairs(tokens: list[str]) -> dict[int, int]:
 
 
 def _scope(tokens: list[str], at: int) -> tuple[str, str]:
-    """What a { opens: a namespace and its name, extern "C", or anything else."""
+    """The kind of block after a {: a namespace and its name, extern "C", or another."""
     back = at - 1
     while back >= 0 and (tokens[back] == "::" or _IDENTIFIER.fullmatch(tokens[back])):
         if tokens[back] == "namespace":
@@ -119,7 +119,7 @@ def _scope(tokens: list[str], at: int) -> tuple[str, str]:
 
 
 def _names(tokens: list[str], macros: Collection[str]) -> tuple[str, ...]:
-    """What the parameters of a list are called."""
+    """The names of a list of parameters."""
     if not tokens or tokens == ["void"]:
         return ()
     parts: list[list[str]] = [[]]
@@ -134,7 +134,7 @@ def _names(tokens: list[str], macros: Collection[str]) -> tuple[str, ...]:
 
 
 def _name(tokens: list[str], macros: Collection[str]) -> str:
-    """What one parameter is called: the last word, where a type comes before it."""
+    """The name of one parameter: the last word, if a type precedes it."""
     if "=" in tokens:
         tokens = tokens[: tokens.index("=")]
     if "(" in tokens:  # a pointer to a function or an array, or an attribute

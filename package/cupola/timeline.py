@@ -1,4 +1,4 @@
-# cupola/timeline.py - profiles: what ran when, as a trace and as a picture.
+# cupola/timeline.py - profiles of calls and device work, as traces and pictures.
 """Profiles: copies, launches and waits by stream and by thread."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cupola.device import Device
 from cupola.exceptions import ArgumentValueError
 from cupola.records import Operation
 
-# Colours of a picture, and what they mean; told apart in grey and by colour-blind eyes, too.
+# Colours of a picture by kind; distinguishable in grey and for colour-blind readers.
 _COLOURS = {
     "copy to the device": "#56b4e9",
     "launch": "#d55e00",
@@ -33,13 +33,13 @@ _PER_THREAD = 2  # the driver's handle of each thread's own default stream
 
 
 class Profile:
-    """What ran when, inside a ``with`` block; made by `cupola.profile`.
+    """A profile of a ``with`` block; made by `cupola.profile`.
 
     Attributes
     ----------
     operations : list of Operation
-        What was queued inside, in the order in which the calls returned; empty until the block
-        has ended.
+        The calls in the block, in the order in which they returned; empty until the block has
+        ended.
     """
 
     def __init__(self, path: Any = None, *, picture: Any = None, nvtx: bool = False) -> None:
@@ -48,11 +48,11 @@ class Profile:
         self._recording: profiler.Recording | None = None
         self._threads: dict[int, str] = {}
         if picture is not None:
-            _matplotlib()  # says what is missing before anything is recorded
+            _matplotlib()  # raises before recording if matplotlib is missing
 
     def __enter__(self) -> Profile:
         if self._recording is not None:
-            raise ArgumentValueError("a profile records one block; make another for the next")
+            raise ArgumentValueError("a profile can record only one block: make another one")
         self._recording = profiler.Recording(self._nvtx)
         return self
 
@@ -68,12 +68,12 @@ class Profile:
         except Exception as ours:
             if error is None:
                 raise
-            # The block's own comes first; without the rest of its profile.
+            # The block's own exception has priority; the profile stays incomplete.
             _note(error, f"its profile could not be finished: {type(ours).__name__}: {ours}")
 
     @contextlib.contextmanager
     def range(self, name: str) -> Iterator[None]:
-        """Name what a thread does inside a ``with`` block: it is shown among its calls.
+        """Name a thread's activity in a ``with`` block; it is shown with the thread's calls.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Profile:
         return {"displayTimeUnit": "ms", "traceEvents": [*tracks.names(), *events]}
 
     def save_png(self, path: Any, *, width: float = 12, dpi: int = 120) -> None:
-        """Draw the operations over time, a bar for each: a row a stream and a row a thread.
+        """Draw the operations over time as bars, with a row for each stream and each thread.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Profile:
         width : float
             In inches.
         dpi : int
-            Dots an inch.
+            Dots per inch.
         """
         _draw(self.operations, self._threads, width).savefig(
             path, dpi=dpi, format="png", facecolor="white"
@@ -148,39 +148,37 @@ class Profile:
 
 
 def profile(path: Any = None, *, picture: Any = None, nvtx: bool = False) -> Profile:
-    """Record what runs when: ``with cupola.profile("trace.json"):``.
+    """Record the times of calls and device work: ``with cupola.profile("trace.json"):``.
 
-    Inside the block each copy, fill, launch and launch of a graph that this process queues through
-    cupola, from any thread, is timed on its device by two events and on the host by the clock. At
-    its end what was queued is waited for, also after an exception. Profiles may be nested, and
-    overlap.
+    In the block, each copy, fill, launch and graph launch that this process queues through cupola,
+    from any thread, is timed. Two events measure the device, the clock measures the host. The end
+    of the block waits for the queued work, also after an exception. Profiles may nest and overlap.
 
     Parameters
     ----------
     path : path-like, optional
         A file in Chrome's trace format, for ``ui.perfetto.dev``.
     picture : path-like, optional
-        A PNG file of the same, drawn with matplotlib.
+        A PNG file of the profile, drawn with matplotlib.
     nvtx : bool
-        NVTX ranges around the calls, too, which NVIDIA's profilers show.
+        Whether calls are also NVTX ranges, which NVIDIA's profilers show.
 
     Returns
     -------
     Profile
-        Its `operations` are there when the block has ended.
+        Its `operations` are complete when the block has ended.
 
     Raises
     ------
     ImportError
-        Where a picture is asked for and matplotlib is not installed.
+        Where a picture is requested and matplotlib is not installed.
     ArgumentValueError
-        Where NVTX ranges are asked for which this cupola was built without.
+        Where NVTX ranges are requested and cupola was built without them.
 
     Notes
     -----
-    While a profile runs, a launch takes some microseconds more; without one, none. Work that is
-    captured into a graph is shown as calls of the host alone, and a graph's launch as one
-    operation.
+    While a profile runs, a launch takes some microseconds longer. Captured work is shown only as
+    calls of the host, and a graph's launch as one operation.
     """
     return Profile(path, picture=picture, nvtx=nvtx)
 
@@ -216,7 +214,7 @@ def _rate(operation: Operation) -> dict[str, float]:
 
 
 class _Tracks:
-    """Numbers and names of what has a row: streams below their device, threads below the host."""
+    """Numbers and names of rows: streams below their device, threads below the host."""
 
     def __init__(self, names_of_threads: dict[int, str]) -> None:
         self.names_of_threads = names_of_threads
@@ -266,16 +264,16 @@ def _matplotlib() -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
-            "a picture of a profile is drawn with matplotlib, which is not installed: "
+            "drawing a profile needs matplotlib, which is not installed: "
             "pip install matplotlib (or cupola[plot])"
         ) from error
     return Figure
 
 
 def _rows(operations: Iterable[Operation], tracks: _Tracks) -> dict[Any, list[Any]]:
-    """What each row shows: (begin, end, operation).
+    """The bars of each row: (begin, end, operation).
 
-    A thread's ranges enclose its calls, and so have a row for themselves.
+    A thread's ranges enclose its calls, so they have a separate row.
     """
     rows: dict[Any, list[Any]] = {}
     for operation in operations:
@@ -344,7 +342,7 @@ def _write_names(axes: Any, row: list[Any], place: int, scale: float, whole: flo
             continue
         share = (end - begin) / whole
         of_device = operation.kind in ("launch", "graph")
-        if share * 150 < len(operation.name) + 1:  # about what fits across the picture
+        if share * 150 < len(operation.name) + 1:  # about the number of characters that fit
             continue
         axes.text(
             scale * (begin + end) / 2, place, operation.name, ha="center", va="center",

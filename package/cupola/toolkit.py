@@ -1,5 +1,5 @@
 # cupola/toolkit.py - finds the libraries that compile and link at run time, and their headers.
-"""A CUDA toolkit's compiler libraries, NVRTC and nvJitLink: found when they are first needed."""
+"""A CUDA toolkit's compiler libraries, NVRTC and nvJitLink, found at first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cupola.exceptions import Error, MissingFileError
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 WHAT_FOR = {
     "nvrtc": "NVRTC, which compiles CUDA C++",
-    "nvJitLink": "nvJitLink, which links what was compiled",
+    "nvJitLink": "nvJitLink, which links compiled code",
 }
 
 
@@ -30,9 +30,9 @@ class Library:
     ----------
     path : str
     origin : str
-        Where it was looked for: cuda-pathfinder's own word, or a variable's name.
+        Where it was found: cuda-pathfinder's term, or a variable's name.
     library : ctypes.CDLL
-        Its calls let the GIL go.
+        Its calls release the GIL.
     """
 
     path: str
@@ -42,7 +42,7 @@ class Library:
     def calls(
         self, prototypes: Mapping[str, list[Any]], oldest: str
     ) -> dict[str, Callable[..., int]]:
-        """Its functions of these names, which take such arguments and give a status."""
+        """Its functions of these names, with these argument types and a status as result."""
         found = {}
         for name, arguments in prototypes.items():
             call = getattr(self.library, name, None)
@@ -54,13 +54,13 @@ class Library:
 
     @property
     def identity(self) -> str:
-        """What changes when another compiler takes its place: of a cache's keys."""
+        """A text for cache keys, which differs for every compiler."""
         real = os.path.realpath(self.path)
         there = os.stat(real)
         return f"{os.path.basename(real)} {there.st_size} {there.st_mtime_ns}"
 
     def headers(self) -> tuple[str, ...]:
-        """Folders of the headers that came with it: CUDA's and CCCL's."""
+        """Folders of its headers: CUDA's and CCCL's."""
         folder = os.path.dirname(self.path)
         roots = [os.path.dirname(folder), os.path.dirname(os.path.realpath(folder))]
         for root in roots:
@@ -82,12 +82,12 @@ _lock = threading.Lock()
 
 
 def load(name: str) -> Library:
-    """NVRTC ("nvrtc") or nvJitLink ("nvJitLink").
+    """Find and load NVRTC ("nvrtc") or nvJitLink ("nvJitLink").
 
     Raises
     ------
     MissingFileError
-        Names each place that was looked at, and both remedies.
+        Where it is not found; names each searched place, and both remedies.
     """
     with _lock:
         return _load(name)

@@ -1,2 +1,2 @@
-# package/cupola/version.py - cupola's version, the one place where it is written.
+# cupola/version.py - cupola's version.
 __version__ = "0.1.0"

@@ -1,22 +1,22 @@
-# cupola/_argument.pxd - how arguments get into a launch's buffer; internal: it needs cupola.h.
+# cupola/_argument.pxd - packs arguments into a launch's buffer; internal: it needs cupola.h.
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from cupola._abi cimport cupola_parameter
-from cupola._names cimport Names
+from cupola._names cimport KeywordBinder
 from cupola._send cimport Queue
 from cupola.element cimport Element
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.memory cimport Memory
 
-# What is left to do for an argument once it was packed.
+# Actions that remain for an argument after it was packed.
 cdef enum Remainder:
     NOTHING = 0
-    USE = 1  # after the launch: its memory belongs to another stream than an array before it
-    TRANSFER = 2  # before it: host memory is to be copied there
-    OTHER = 4  # everything: it was none of the usual ones
-    AWAIT = 8  # before it: the work of the stream that the queue names, `awaited`
+    USE = 1  # after the launch: its memory belongs to another stream than the first array's
+    TRANSFER = 2  # before the launch: host memory has to be copied
+    OTHER = 4  # it is of a rare type: put_other has to pack it
+    AWAIT = 8  # before the launch: wait for the queue's `awaited` stream
 
 cdef class Signature:
     cdef cupola_kernel* native
@@ -25,25 +25,25 @@ cdef class Signature:
     cdef readonly size_t count
     cdef readonly size_t nbytes
     cdef readonly int device_index
-    cdef Names names_  # None until somebody gives an argument by name
-    cdef list layouts  # dtypes of its parameters, as far as a manifest tells; None where none does
-    cdef object fitting  # dtypes of structs that were found to be of such a layout
+    cdef KeywordBinder names_  # None until an argument is given by name
+    cdef list layouts  # dtypes of its parameters, where a manifest has them; else None
+    cdef object fitting  # dtypes of structs whose layout was found to fit
 
-    cdef Names names(self)
-    # Writes arguments into the buffer; gives a set of Remainder, AWAIT by pack_array alone.
+    cdef KeywordBinder names(self)
+    # Writes arguments into the buffer; returns a set of Remainder. Only pack_array returns AWAIT.
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1
     cdef int pack_array(
         self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue) except -1
-    # The common ones; OTHER for the rest, for which put_other is there. `put` is both.
+    # put_usual packs common types, put_other the rest (OTHER). `put` does both.
     cdef int put_usual(
-        self, char* buffer, size_t index, object value, cupola_stream** home) except -1
+        self, char* buffer, size_t index, object value, cupola_stream** owning_stream) except -1
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1
     cdef int put_address(
         self, char* buffer, size_t index, uint64_t address, str came) except -1
     cdef int put_large(self, char* buffer, size_t index, object value, int sign) except -1
     cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1
-    # Other libraries' memory is waited for at once where `queue` is NULL, else with AWAIT, so that
-    # arrays which name one stream are waited for once.
+    # With a NULL `queue` it waits for other libraries' memory immediately. Else it returns AWAIT,
+    # so that arrays of one stream are waited for once.
     cdef int put_other(
         self, char* buffer, size_t index, object value, cupola_stream* stream, Queue* queue
     ) except -1
@@ -67,6 +67,6 @@ cdef class Signature:
     cdef int refuse_host(self, size_t index, object value) except -1
     cdef int refuse(self, size_t index, str came, int status=*) except -1
 
-# Where the stream is being captured, the graph holds another library's memory.
+# If the stream is being captured, the graph keeps another library's memory alive.
 cdef int hold_captured(object value, cupola_stream* stream) except -1
 cdef Signature signature_of(cupola_kernel* native)

@@ -1,8 +1,8 @@
-# cupola/_argument.pyx - Python's arguments become the bytes of a launch, each checked.
+# cupola/_argument.pyx - checks Python arguments and packs them for a launch.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 #
-# These run for every argument of every launch. What is common is told by its exact type and
-# makes no Python object; put_other takes the rest. The C side checks kinds, widths and ranges.
+# These run for every argument of every launch. Common arguments are recognized by their exact type
+# and create no Python object; put_other packs the rest. C++ checks kinds, widths and ranges.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.object cimport PyObject
@@ -28,8 +28,8 @@ from cupola._abi cimport (
     cupola_stream_synchronize, text,
 )
 from cupola._callback cimport drop
-from cupola._foreign cimport Foreign, look, remember
-from cupola._names cimport Names, names_of
+from cupola._foreign cimport Foreign, remember, try_read
+from cupola._names cimport KeywordBinder, binder_of
 from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
@@ -63,7 +63,7 @@ cdef extern from "Python.h":
 
 
 cdef dict scalar_codes():
-    """NumPy's scalar types: letter of the kind and size, in one number."""
+    """NumPy's scalar types, with kind letter and size packed in one number."""
     codes = {}
     for scalar in set(np.sctypeDict.values()):
         dtype = np.dtype(scalar)
@@ -73,7 +73,7 @@ cdef dict scalar_codes():
 
 
 cdef dict SCALARS = scalar_codes()
-cdef object _ctypes = None  # imported when it is first needed
+cdef object _ctypes = None  # imported at first use
 
 
 cdef enum Scalar:
@@ -126,7 +126,7 @@ cdef Signature signature_of(cupola_kernel* native):
 cdef inline bint store_float(
     const cupola_parameter* parameter, char* buffer, double number
 ) noexcept:
-    """The plainest ones: what needs another look is left to cupola_argument_float."""
+    """Pack the common cases; leave the rest to cupola_argument_float."""
     cdef float narrow
     if not parameter.kind & CUPOLA_FLOAT:
         return False
@@ -145,7 +145,7 @@ cdef inline bint store_float(
 cdef inline bint store_integer(
     const cupola_parameter* parameter, char* buffer, long long integer
 ) noexcept:
-    """The plainest ones: what needs another look is left to cupola_argument_int."""
+    """Pack the common cases; leave the rest to cupola_argument_int."""
     cdef uint32_t half
     if integer < 0 or not parameter.kind & (CUPOLA_INTEGER | CUPOLA_POINTER):
         return False
@@ -160,7 +160,7 @@ cdef inline bint store_integer(
 
 
 cdef int hold_captured(object value, cupola_stream* stream) except -1:
-    """Where the stream is being captured, the graph holds another library's memory."""
+    """If the stream is being captured, let the graph keep another library's memory alive."""
     cdef int held = 0, status
     Py_INCREF(value)
     status = cupola_capture_hold(stream, <PyObject*>value, drop, &held)
@@ -170,7 +170,7 @@ cdef int hold_captured(object value, cupola_stream* stream) except -1:
 
 
 cdef inline int use_memory(Memory memory, cupola_stream* stream) except -1:
-    """`Memory.use`, without a call for what is usual."""
+    """`Memory.use`, without a call in the common case."""
     if <uintptr_t>cupola_stream_handle(stream) == PER_THREAD or memory.native == NULL:
         return memory.use(stream)
     return check(cupola_memory_use(memory.native, stream))
@@ -185,9 +185,9 @@ cdef class Signature:
         free(self.elements)
         cupola_kernel_release(self.native)
 
-    cdef Names names(self):
+    cdef KeywordBinder names(self):
         if self.names_ is None:
-            self.names_ = names_of(self.native, self.parameters, self.count)
+            self.names_ = binder_of(self.native, self.parameters, self.count)
         return self.names_
 
     # csrc/runtime/launch/argument.cpp and module/parameter.cpp write the rest of the text.
@@ -197,37 +197,37 @@ cdef class Signature:
 
     cdef int pack(self, tuple arguments, char* buffer, cupola_stream* stream) except -1:
         cdef Queue queue
-        cdef int left
+        cdef int pending
         open_queue(&queue, None, self.device_index)
         queue.native = stream
-        left = self.pack_array(
+        pending = self.pack_array(
             tuple_items(arguments), PyTuple_GET_SIZE(arguments), buffer, &queue)
-        if left & AWAIT:
+        if pending & AWAIT:
             follow(stream, queue.awaited)
-        return left & ~AWAIT
+        return pending & ~AWAIT
 
     cdef int pack_array(
         self, PyObject** arguments, Py_ssize_t count, char* buffer, Queue* queue
     ) except -1:
         cdef size_t index
-        cdef int left = NOTHING, one
+        cdef int pending = NOTHING, one
         if <size_t>count != self.count:
             check(cupola_argument_count(self.native, count))
         for index in range(self.count):
-            one = self.put_usual(buffer, index, <object>arguments[index], &queue.home)
+            one = self.put_usual(buffer, index, <object>arguments[index], &queue.owning_stream)
             if one == OTHER:
                 hold_queue(queue)
                 one = self.put_other(buffer, index, <object>arguments[index], queue.native, queue)
-            left |= one
-        return left
+            pending |= one
+        return pending
 
     cdef int put(self, char* buffer, size_t index, object value, cupola_stream* stream) except -1:
-        cdef cupola_stream* home = NULL
-        cdef int left = self.put_usual(buffer, index, value, &home)
-        return self.put_other(buffer, index, value, stream, NULL) if left == OTHER else left
+        cdef cupola_stream* owning_stream = NULL
+        cdef int pending = self.put_usual(buffer, index, value, &owning_stream)
+        return self.put_other(buffer, index, value, stream, NULL) if pending == OTHER else pending
 
     cdef int put_usual(
-        self, char* buffer, size_t index, object value, cupola_stream** home
+        self, char* buffer, size_t index, object value, cupola_stream** owning_stream
     ) except -1:
         cdef int overflow = 0
         cdef long long integer
@@ -246,22 +246,22 @@ cdef class Signature:
                     "address as an int", CUPOLA_ERROR_VALUE)
             if not element_fits(self.elements[index], array.kind, array.itemsize):
                 self.refuse(
-                    index, f"a cupola.Array of {array.dtype}; its address as an int is taken "
-                    "whatever its elements are")
+                    index, f"a cupola.Array of {array.dtype}; to ignore the type, pass its "
+                    "address as an int")
             if array.device_index != self.device_index:
                 self.refuse(
                     index, f"a cupola.Array on device {array.device_index}; the kernel is loaded "
                     f"on device {self.device_index}", CUPOLA_ERROR_VALUE)
             if array.readonly:
                 self.refuse_readonly(index, value)
-            # That a pointer fits here was just found: nothing is left to check.
+            # The parameter was just found to be a pointer: no check remains.
             memcpy(buffer + self.parameters[index].offset, &array.start, sizeof(array.start))
             if array.memory is None:
                 return USE if array.owner is not None and cupola_captures() else NOTHING
             stream = array.memory.stream.native
-            if home[0] == NULL:
-                home[0] = stream
-            return NOTHING if home[0] == stream else USE
+            if owning_stream[0] == NULL:
+                owning_stream[0] = stream
+            return NOTHING if owning_stream[0] == stream else USE
         if type(value) is float:
             number = PyFloat_AS_DOUBLE(value)
             if not store_float(&self.parameters[index], buffer, number):
@@ -300,7 +300,7 @@ cdef class Signature:
         return 0
 
     cdef int put_scalar(self, char* buffer, size_t index, object value, int code) except -1:
-        """A NumPy scalar: as NumPy's same_kind rule has it, no kind becomes a lesser one."""
+        """A NumPy scalar, by NumPy's same_kind rule: for example, no float becomes an integer."""
         cdef PyObject* scalar = <PyObject*>value
         cdef int64_t integer
         cdef double number
@@ -338,7 +338,7 @@ cdef class Signature:
     ) except -1:
         cdef Foreign foreign
         if self.parameters[index].kind & CUPOLA_POINTER:
-            if look(value, self.device_index, stream, &foreign):
+            if try_read(value, self.device_index, stream, &foreign):
                 if element_fits(self.elements[index], foreign.kind, foreign.itemsize):
                     memcpy(
                         buffer + self.parameters[index].offset, &foreign.address,
@@ -360,7 +360,7 @@ cdef class Signature:
                 self.refuse(
                     index, f"cupola.{type(value).__name__} of a numpy.ndarray of "
                     f"{(<Transfer>value).array.dtype}")
-            # The address comes later; that a pointer is wanted at all is checked now.
+            # The address comes later; check now that the parameter is a pointer.
             self.put_address(buffer, index, 0, f"cupola.{type(value).__name__}")
             return TRANSFER
         code = SCALARS.get(type(value))
@@ -385,7 +385,7 @@ cdef class Signature:
                 self.put_buffer(buffer, index, value.tobytes())
             return NOTHING
         if isinstance(value, np.ndarray):
-            # Without axes it is a value, unless it could be meant for memory.
+            # An array without axes is a value, unless the parameter may be a pointer.
             if value.ndim == 0 and not self.parameters[index].kind & CUPOLA_POINTER:
                 return self.put(buffer, index, value[()], stream)
         elif not isinstance(value, str):
@@ -393,18 +393,18 @@ cdef class Signature:
         return self.refuse_host(index, value)
 
     cdef int order(self, cupola_stream* stream, uint64_t other, Queue* queue) except -1:
-        """The data is ready after the work of another stream."""
+        """Let the launch wait for another stream's work, which makes the data."""
         if queue == NULL:
             follow(stream, other)
             return NOTHING
-        # What that stream is given while later arguments are read comes before the launch, too.
+        # Reading later arguments may queue more work there, which also comes before the launch.
         if queue.awaited != other and queue.awaited != 0:
             follow(stream, queue.awaited)
         queue.awaited = other
         return AWAIT
 
     cdef int put_memory(self, char* buffer, size_t index, Memory memory) except -1:
-        """Raw memory, whatever the elements are meant to be."""
+        """Raw memory, which has no element type."""
         if memory.native == NULL:
             self.refuse(index, "a cupola.Memory that was freed", CUPOLA_ERROR_VALUE)
         if not memory.pinned and not memory.managed and memory.device_index != self.device_index:
@@ -419,7 +419,7 @@ cdef class Signature:
     cdef int put_foreign(
         self, char* buffer, size_t index, object value, cupola_stream* stream
     ) except -1:
-        """Device memory of other libraries, ctypes, and whatever is an integer."""
+        """Device memory of other libraries, ctypes objects, and objects with an integer value."""
         global _ctypes
         if _ctypes is None:
             import _ctypes
@@ -431,7 +431,7 @@ cdef class Signature:
             return self.put_buffer(buffer, index, value)
         if hasattr(value, "__cuda_array_interface__") or has_dlpack(value):
             return self.put_interface(buffer, index, value, stream)
-        # A host array of one integer has an index, too, which is no address.
+        # A host array of one integer has __index__ too, but its value is no address.
         if hasattr(value, "__index__") and not (
             self.parameters[index].kind & CUPOLA_POINTER and hasattr(value, "__dlpack__")
         ):
@@ -488,7 +488,7 @@ cdef class Signature:
         return self.refuse(index, f"the complex number {complex(real, imag)}")
 
     cdef int put_buffer(self, char* buffer, size_t index, object value) except -1:
-        """Bytes as they are, of exactly the parameter's size."""
+        """Raw bytes, of exactly the parameter's size."""
         cdef Py_buffer view
         cdef uint32_t kind = self.parameters[index].kind
         if kind & CUPOLA_POINTER and not kind & CUPOLA_STRUCT:
@@ -504,7 +504,7 @@ cdef class Signature:
         return 0
 
     cdef int check_layout(self, size_t index, object value) except -1:
-        """That a structured scalar's fields are where the kernel has them."""
+        """Check that a structured scalar's fields have the kernel's offsets."""
         layout = None if self.layouts is None else self.layouts[index]
         if layout is None or value.dtype.names is None:
             return 0
@@ -522,7 +522,7 @@ cdef class Signature:
 
     cdef int refuse_readonly(self, size_t index, object value) except -1:
         cdef const cupola_parameter* parameter = &self.parameters[index]
-        # Where the element type is known, so is whether it is const.
+        # Constness is known where the element type is known.
         if parameter.type[0] != 0 and not parameter.kind & CUPOLA_CONST:
             self.refuse(index, f"{type_text(value)} that is read-only", CUPOLA_ERROR_VALUE)
         return 0

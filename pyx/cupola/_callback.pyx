@@ -1,10 +1,10 @@
 # cupola/_callback.pyx - Python callables that the driver calls on threads of its own.
 # cython: language_level=3
 #
-# Such a thread takes Python's lock to run one. No thread may wait in the driver for a stream while
-# it holds that lock: see cupola_callbacks_pending. And none may ask for the lock once the
-# interpreter has begun to go, because Python ends threads that do, inside the driver: from then on
-# nothing is called, and the interpreter waits for what is running.
+# Such a thread takes the GIL to run one. No thread may wait in the driver for a stream while it
+# holds the GIL: see cupola_callbacks_pending. No thread may take the GIL after finalization has
+# begun: Python would end that thread inside the driver. So from then on no callable is called, and
+# finalization waits for those that are running.
 
 import atexit
 import os
@@ -47,7 +47,7 @@ cdef extern from "Python.h":
 
 cdef void* hold_call(object function, tuple arguments) except NULL:
     if not callable(function):
-        raise ArgumentTypeError(f"what is to be called must be callable, got {function!r}")
+        raise ArgumentTypeError(f"function must be callable, got {function!r}")
     cdef tuple pair = (function, arguments)
     Py_INCREF(pair)
     return <PyObject*>pair
@@ -70,7 +70,7 @@ cdef void run_call(void* data) noexcept nogil:
 
 
 cdef void drop(void* data) noexcept nogil:
-    if cupola_enter_python():  # at exit there is nobody left to care
+    if cupola_enter_python():  # at exit the callable is dropped
         with gil:
             Py_DECREF(<object>data)
         cupola_leave_python()
@@ -88,6 +88,6 @@ def forked():
 
 
 atexit.register(close)
-os.register_at_fork(after_in_child=forked)  # the threads that were inside are not there
+os.register_at_fork(after_in_child=forked)  # the child has none of the threads inside
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -1,4 +1,4 @@
-# cupola/_dimensions.pxd - grid and block out of Python's ints and tuples; internal.
+# cupola/_dimensions.pxd - converts grid and block from Python ints and tuples; internal.
 
 from libc.stdint cimport uint32_t
 
@@ -12,7 +12,7 @@ cdef int read_dimensions(
     str kernel, int device, object grid, object block, object shared,
     cupola_dimensions* out) except -1
 
-# What a launch asks for beside its dimensions; NULL where that is nothing, else `out`.
+# The attributes of a launch beside its dimensions: `out`, or NULL where there are none.
 cdef cupola_attributes* read_attributes(
     str kernel, int device, object cluster, object cooperative, object dependent_launch,
     object priority, object carveout, cupola_attributes* out) except? NULL

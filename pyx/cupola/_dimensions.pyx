@@ -1,8 +1,8 @@
-# cupola/_dimensions.pyx - grid and block out of Python's ints and tuples.
+# cupola/_dimensions.pyx - converts grid and block from Python ints and tuples.
 # cython: language_level=3
 #
-# What the device and the kernel allow, and that nothing is zero, is checked by libcupola; here is
-# what no number of the C ABI could say: negative, beyond 32 bits, no integer, too many axes.
+# libcupola checks for zeros and the limits of device and kernel. Here are the checks that the C ABI
+# cannot express: negative values, more than 32 bits, non-integers, too many axes.
 
 import operator
 
@@ -27,7 +27,7 @@ cdef int SHARED_OPTIN = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OP
 
 
 cdef str limit(int device, str what):
-    """What the device takes."""
+    """The device's limit, for messages."""
     if what.startswith("grid"):
         return f"this device takes at most {known_device(device).max_grid}"
     if what.startswith("block"):
@@ -40,7 +40,7 @@ cdef str limit(int device, str what):
 
 
 cdef str integer_text(object value):
-    """For messages: Python refuses to write very long ones."""
+    """An int for messages: Python refuses to print very long ones."""
     return str(value) if value.bit_length() <= 256 else f"{hex(value)[:20]}..."
 
 
@@ -95,7 +95,7 @@ cdef cupola_attributes* read_attributes(
     memset(out, 0, sizeof(cupola_attributes))
     if cluster is not None:
         read_axes(kernel, device, "cluster", cluster, out.cluster)
-        if out.cluster[0] == 0:  # what zero says to the C ABI is what None says here
+        if out.cluster[0] == 0:  # zero means None in the C ABI
             raise ArgumentValueError(f"{kernel}: cluster {cluster!r} has a zero dimension")
     if cooperative:
         out.flags |= CUPOLA_COOPERATIVE
@@ -105,7 +105,7 @@ cdef cupola_attributes* read_attributes(
         if isinstance(priority, bool) or not hasattr(priority, "__index__"):
             raise ArgumentTypeError(f"{kernel}: priority must be an int, got {priority!r}")
         out.flags |= CUPOLA_PRIORITY
-        # The driver takes what is beyond its range for the nearest; so do we beyond C's.
+        # The driver clamps to its own range; here the value is clamped to C's.
         out.priority = max(-(1 << 31), min(priority.__index__(), (1 << 31) - 1))
     if carveout is not None:
         out.flags |= CUPOLA_CARVEOUT

@@ -1,20 +1,20 @@
-# cupola/_foreign.pxd - quick looks at arrays of other libraries, for launches; internal.
+# cupola/_foreign.pxd - reads arrays of other libraries fast, for launches; internal.
 
 from libc.stdint cimport uint64_t
 
 from cupola.handles cimport cupola_stream
 
-# Device memory in C order that may be written, as a launch needs to know it.
+# Writable device memory in C order, described for a launch.
 cdef struct Foreign:
     uint64_t address
     char kind  # NumPy's letter for the kind of elements
     Py_ssize_t itemsize
-    bint ordered  # whether the data is ready only after the work of another stream
-    uint64_t stream  # the handle of that stream, which is not the launch's; never 0
+    bint ordered  # whether the data depends on the work of another stream
+    uint64_t stream  # the handle of that stream, never 0 and never the launch's own
 
-# Whether all of it could be learnt at a look; where not, for whatever reason, the object is to be
-# read by interface_of, which has the words for errors.
-cdef bint look(object value, int device, cupola_stream* stream, Foreign* out) except -1
+# Returns whether it could read the object. Where it could not, read the object with interface_of,
+# which raises the errors.
+cdef bint try_read(object value, int device, cupola_stream* stream, Foreign* out) except -1
 
-# Objects of this type were read before and are worth a look from now on.
+# Notes that objects of this type can be read this way.
 cdef int remember(type kind) except -1

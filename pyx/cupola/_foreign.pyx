@@ -1,5 +1,7 @@
-# cupola/_foreign.pyx - quick looks at arrays of other libraries, by the C functions which DLPack
-# 1.3 has types offer, by CuPy's attributes, or else by their __cuda_array_interface__.
+# cupola/_foreign.pyx - reads arrays of other libraries fast, for launches.
+#
+# It uses the C functions that types offer since DLPack 1.3, CuPy's attributes, or else
+# __cuda_array_interface__.
 # cython: language_level=3
 
 from cpython.exc cimport PyErr_Clear
@@ -20,7 +22,7 @@ from cupola.error cimport check
 
 cdef extern from *:
     """
-    /* DLPack's C exchange, as its specification lays it down. */
+    /* DLPack's C exchange API, by its specification. */
     struct CupolaTensor {
         void* data;
         int32_t device_type, device_id, ndim;
@@ -131,7 +133,7 @@ cdef int remember(type kind) except -1:
     return 0
 
 
-cdef bint look(object value, int device, cupola_stream* stream, Foreign* out) except -1:
+cdef bint try_read(object value, int device, cupola_stream* stream, Foreign* out) except -1:
     cdef int i
     cdef PyObject* kind = <PyObject*>Py_TYPE(value)
     if kind == CUPY:
@@ -185,7 +187,7 @@ cdef bint exchanged(
 cdef bint attributed(
     object value, int device, cupola_stream* stream, Foreign* out
 ) except -1:
-    """What CuPy's interface says, by the attributes that it is made of."""
+    """Read the values of CuPy's interface from the attributes behind it."""
     element = DTYPES.get(value.dtype)
     if element is None or value._c_contiguous is not True:
         return False
@@ -219,7 +221,7 @@ cdef bint described(
         return False
     if type(version) is not int or version < 2:
         return False
-    if version < 3 and hasattr(value, "__dlpack__"):  # which knows of an order, this does not
+    if version < 3 and hasattr(value, "__dlpack__"):  # DLPack provides an order, version 2 does not
         return False
     if item.get("strides") is not None or item.get("mask") is not None:
         return False

@@ -5,19 +5,19 @@ from cpython.object cimport PyObject
 from cupola._abi cimport cupola_parameter
 from cupola.handles cimport cupola_kernel
 
-cdef class Names:
+cdef class KeywordBinder:
     cdef str title
     cdef str listed  # what the kernel takes, for messages
     cdef list names  # of the parameters; None where there is none that tells one
     cdef dict places
     cdef set several  # names that more than one of them has
     cdef Py_ssize_t total
-    # Of the last call: a call's names are the same object each time it is made.
+    # From the last call: a repeated call passes the same object of names.
     cdef object recent
     cdef Py_ssize_t recent_count
-    cdef Py_ssize_t* order  # where each parameter's argument stood
+    cdef Py_ssize_t* order  # the position of each parameter's argument
 
-    # What a call was given, positional ones first, in the parameters' order.
+    # Puts a call's arguments, positional ones first, into the parameters' order.
     cdef int arrange(
         self, PyObject** arguments, Py_ssize_t count, PyObject* keywords, PyObject** ordered
     ) except -1
@@ -28,7 +28,8 @@ cdef class Names:
     cdef str at(self, Py_ssize_t index)
 
 # The parameters belong to the kernel, and are read once.
-cdef Names names_of(cupola_kernel* native, const cupola_parameter* parameters, size_t count)
+cdef KeywordBinder binder_of(
+    cupola_kernel* native, const cupola_parameter* parameters, size_t count)
 # "const float* x", as far as it is known.
 cdef str parameter_text(const cupola_parameter* parameter)
 cdef str kind_text(const cupola_parameter* parameter)

@@ -16,7 +16,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_GET_SIZE(PyObject* items)
     PyObject* PyTuple_GET_ITEM(PyObject* items, Py_ssize_t index)
 
-# What `Kernel.launch` and `prepare` keep for themselves.
+# Keywords that `Kernel.launch` and `prepare` use themselves.
 cdef frozenset OWN = frozenset(
     ("grid", "block", "stream", "shared", "cluster", "cooperative",
      "programmatic_dependent_launch", "pdl", "priority", "carveout"))
@@ -42,8 +42,10 @@ cdef str parameter_text(const cupola_parameter* parameter):
     return f"{shown or kind} {text(parameter.name)}".rstrip()
 
 
-cdef Names names_of(cupola_kernel* native, const cupola_parameter* parameters, size_t count):
-    cdef Names result = Names.__new__(Names)
+cdef KeywordBinder binder_of(
+    cupola_kernel* native, const cupola_parameter* parameters, size_t count
+):
+    cdef KeywordBinder result = KeywordBinder.__new__(KeywordBinder)
     cdef size_t index
     result.order = <Py_ssize_t*>calloc(count + 1, sizeof(Py_ssize_t))
     if result.order == NULL:
@@ -51,7 +53,7 @@ cdef Names names_of(cupola_kernel* native, const cupola_parameter* parameters, s
     result.title = text(cupola_kernel_title(native))
     result.total = count
     given = [text(parameters[index].name) for index in range(count)]
-    # Those of a parameter pack have the same name.
+    # Parameters of a pack share one name.
     result.several = {name for name in given if name and given.count(name) > 1}
     result.names = [name if name and name not in result.several else None for name in given]
     result.places = {name: i for i, name in enumerate(result.names) if name is not None}
@@ -60,7 +62,7 @@ cdef Names names_of(cupola_kernel* native, const cupola_parameter* parameters, s
 
 
 cdef inline bint same_objects(PyObject* one, PyObject* other) noexcept:
-    """Names are mostly the very same text objects, also in a tuple made anew for the call."""
+    """Names are usually identical text objects, even where each call makes a new tuple."""
     cdef Py_ssize_t index, length = PyTuple_GET_SIZE(one)
     if length != PyTuple_GET_SIZE(other):
         return False
@@ -70,7 +72,7 @@ cdef inline bint same_objects(PyObject* one, PyObject* other) noexcept:
     return True
 
 
-cdef class Names:
+cdef class KeywordBinder:
     def __cinit__(self):
         self.order = NULL
         self.recent_count = -1
@@ -120,7 +122,7 @@ cdef class Names:
             raise ArgumentTypeError(
                 f"{self.title}: missing {', '.join([self.at(index) for index in missing])}{hint}; "
                 f"it is {self.title}({self.listed})")
-        for index in range(self.total):  # from here on nothing fails, and no other thread runs
+        for index in range(self.total):  # nothing fails from here on, and no other thread runs
             self.order[index] = places[index]
         self.recent, self.recent_count = keywords, count
         return places
@@ -132,8 +134,8 @@ cdef class Names:
         if not self.places and self.total:
             raise ArgumentTypeError(
                 f"{self.title}: {name}=: the names of its parameters are not known, since the "
-                "image has no manifest that tells them: arguments are given by position, or "
-                "the parameters are declared: kernel.declare('float a, const float* x')")
+                "image has no manifest with them: pass arguments by position, or "
+                "declare the parameters: kernel.declare('float a, const float* x')")
         raise ArgumentTypeError(
             f"{self.title}: has no parameter {name}{self.nearest(name)}; it is "
             f"{self.title}({self.listed})")
@@ -141,7 +143,7 @@ cdef class Names:
     cdef str nearest(self, str name):
         import difflib
         if name in self.several:
-            return ", of which there are several: they are given by position"
+            return ", since several parameters share that name: pass them by position"
         close = difflib.get_close_matches(name, self.places, 1)
         return f", did you mean {close[0]}?" if close else ""
 

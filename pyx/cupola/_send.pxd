@@ -1,4 +1,4 @@
-# cupola/_send.pxd - from packed bytes to the driver; internal: it needs cupola.h.
+# cupola/_send.pxd - sends packed launches to the driver; internal: it needs cupola.h.
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
@@ -11,17 +11,17 @@ from cupola.error cimport check
 from cupola.handles cimport cupola_kernel, cupola_stream
 from cupola.stream cimport Stream
 
-# Where a launch goes, and whose its arrays are. This thread's current stream is left for the launch
-# itself to find, until somebody has to know it, or something runs that could change it.
+# A launch's stream and the streams of its arrays. The launch itself looks up this thread's current
+# stream, unless it is needed earlier or code runs that could change it.
 cdef struct Queue:
     cupola_stream* native  # NULL: the current one
-    cupola_stream* home  # of the memory of the arrays so far; NULL: there was none
-    uint64_t awaited  # a stream whose work the launch has to wait for, where arguments said AWAIT
+    cupola_stream* owning_stream  # of the first array's memory; NULL: no array yet
+    uint64_t awaited  # a stream that the launch has to wait for, after AWAIT
     int device
     bint held
 
 cdef inline void open_queue(Queue* queue, Stream stream, int device) noexcept:
-    queue.native = queue.home = NULL
+    queue.native = queue.owning_stream = NULL
     queue.awaited = 0
     if stream is not None:
         queue.native = stream.native
@@ -35,7 +35,7 @@ cdef inline int hold_queue(Queue* queue) except -1:
         queue.held = True
     return 0
 
-# Lets the launch wait for the work of another stream: either may be full.
+# Lets the launch wait for another stream's work. Either stream may be full, so this may block.
 cdef inline int follow(cupola_stream* stream, uint64_t other) except -1:
     cdef int status
     with nogil:
@@ -46,9 +46,9 @@ cdef inline void close_queue(Queue* queue) noexcept:
     if queue.held:
         cupola_stream_release(queue.native)
 
-# Launches what was checked, with the interpreter's lock held where that can't wait, else without
-# it. `shared` is how many bytes of the buffer other threads may change meanwhile: they are copied
-# before. `used` becomes the stream, which may be NULL for the current one.
+# Sends a checked launch. It keeps the GIL where the launch can't wait, and releases it otherwise.
+# Other threads may then change the first `shared` bytes of the buffer, so these are copied before.
+# `used` becomes the stream, which may be NULL for the current one.
 cdef inline int send(
     cupola_kernel* kernel, const cupola_dimensions* dimensions,
     const cupola_attributes* attributes, const char* buffer, size_t shared,
@@ -65,17 +65,17 @@ cdef int send_otherwise(
     const cupola_attributes* attributes, const char* buffer, size_t shared,
     cupola_stream* stream) except -1
 
-# Around a launch that may be traced, without the interpreter's lock in between: the line of Python.
+# Call before and after a launch that may be traced and runs without the GIL: sets its Python line.
 cdef int begin_traced() except -1
 cdef void end_traced() noexcept
 
-# Around a launch that is not sent from here: the Python line it comes from, where these are kept.
+# Call before and after a launch that other code sends: sets its Python line if lines are traced.
 cdef int note_line() except -1
 cdef void forget_line() noexcept
 
-# Python's fast way to call an object: without a tuple of the arguments. Every instance of the type
-# has to have its function at this offset, and the type no subclass yet. What a tuple holds has the
-# form of such arguments.
+# Enables vectorcall for a type: calls without a tuple of arguments. Every instance must store its
+# function at this offset, and the type must not have subclasses yet. A tuple's items can be passed
+# as vectorcall arguments.
 cdef extern from *:
     """
     static inline void cupola_set_vectorcall(PyTypeObject* type, Py_ssize_t offset) {
@@ -90,6 +90,6 @@ cdef extern from *:
     void cupola_set_vectorcall(type kind, Py_ssize_t offset)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
-# The call with a tuple and a dict that the fast one has no time for.
-cdef object call_slowly(
+# The general call, with a tuple and a dict of arguments.
+cdef object call_generic(
     object self, PyObject** arguments, Py_ssize_t count, PyObject* names, object method)

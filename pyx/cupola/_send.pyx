@@ -1,4 +1,4 @@
-# cupola/_send.pyx - sends a packed launch, and gives up the interpreter's lock where it might wait.
+# cupola/_send.pyx - sends packed launches, and releases the GIL where one may wait.
 # cython: language_level=3
 
 import os
@@ -22,10 +22,10 @@ cdef bint read_traceback() except -1:
     return value == "1"
 
 
-# Whether the Python line of each launch is kept, to be named when a kernel faults.
+# Whether the Python line of each launch is kept, for reports of kernel faults.
 cdef bint TRACEBACK = read_traceback()
 if TRACEBACK:
-    cupola_launch_origin(NULL)  # from now on all launches come by send_otherwise
+    cupola_launch_origin(NULL)  # from now on all launches use send_otherwise
 
 
 cdef int note_line() except -1:
@@ -72,7 +72,7 @@ cdef int send_otherwise(
     return check(status)
 
 
-cdef object call_slowly(
+cdef object call_generic(
     object self, PyObject** arguments, Py_ssize_t count, PyObject* names, object method
 ):
     given = {} if names == NULL else {

@@ -1,5 +1,5 @@
-# cupola/abi.pxd - what binds compiled modules to this cupola's library.
+# cupola/abi.pxd - binds compiled modules to this build of libcupola.so.
 
-# For cupola's own modules, each at its import: raises LibraryError unless the loaded
-# libcupola.so is of the build that the module was compiled in.
+# Each of cupola's own modules calls it at import: raises LibraryError unless the loaded
+# libcupola.so is from the same build.
 cdef int require(str module, int abi_version, const char* build_id) except -1

@@ -1,5 +1,4 @@
-# cupola/abi.pyx - checks that what was compiled fits: the loaded libcupola.so and cupola's own
-# modules, and modules of others, which cimport these.
+# cupola/abi.pyx - checks that compiled modules fit the loaded libcupola.so.
 # cython: language_level=3
 
 import re
@@ -18,7 +17,7 @@ cdef extern from "declarations.h":
 
 
 def __getattr__(str name):
-    """What modules that cimport cupola's ask for; see cupola/build/declarations.py."""
+    """Markers that modules which cimport cupola import; see cupola/build/declarations.py."""
     asked = re.fullmatch(r"(\w+)_([0-9a-f]{8})_(\d+)_([0-9a-f]{8})", name)
     if asked is None:
         raise AttributeError(f"module 'cupola.abi' has no attribute {name!r}")
@@ -33,16 +32,16 @@ def __getattr__(str name):
             return object
         break
     raise LibraryError(
-        "the module that is being imported, or one that it imports, was compiled with other "
+        "the module being imported, or one that it imports, was compiled with other "
         f"declarations of cupola's {title.rpartition('_')[2]} than those of cupola {version()} at "
-        f"{path()}: build it again with this cupola",
+        f"{path()}: rebuild it with this cupola",
         name="cupola",
     )
 
 
 cdef int require(str module, int abi_version, const char* build_id) except -1:
     cdef int loaded = cupola_abi_version()
-    if loaded != abi_version:  # nothing but that function can be relied on
+    if loaded != abi_version:  # only that function is reliable
         raise LibraryError(
             f"{module} was built for version {abi_version} of libcupola's ABI, but the "
             f"libcupola.so that is loaded ({library.path()}) has version {loaded}",
@@ -52,24 +51,24 @@ cdef int require(str module, int abi_version, const char* build_id) except -1:
         raise LibraryError(
             f"{module} is of build {text(build_id)}, but the libcupola.so that is loaded "
             f"({path()}) is of build {text(cupola_build_id())}; build and install cupola "
-            "again, or take CUPOLA_LIBRARY back",
+            "again, or unset CUPOLA_LIBRARY",
             name="cupola",
         )
     return 0
 
 
 def path():
-    """Path of the libcupola.so that is loaded."""
+    """Path of the loaded libcupola.so."""
     return text(cupola_library_path())
 
 
 def version():
-    """Version of the libcupola.so that is loaded, as in ``"0.1.0"``."""
+    """Version of the loaded libcupola.so, as in ``"0.1.0"``."""
     return text(cupola_version())
 
 
 def build_id():
-    """Build id which libcupola.so and the compiled modules share."""
+    """Build id that libcupola.so and the compiled modules share."""
     return text(cupola_build_id())
 
 

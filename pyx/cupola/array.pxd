@@ -7,8 +7,8 @@ from cupola.reductions cimport Reductions
 from cupola.stream cimport Stream
 
 cdef class Array(Reductions):
-    cdef Memory memory  # None where the memory is somebody else's
-    cdef object owner  # that somebody
+    cdef Memory memory  # None where other code owns the memory
+    cdef object owner  # the owner of such memory
     cdef uint64_t start
     cdef readonly tuple shape
     cdef readonly object dtype
@@ -18,7 +18,7 @@ cdef class Array(Reductions):
     cdef readonly int device_index
     cdef tuple steps  # strides in bytes; None: C order
     cdef char kind  # NumPy's letter for the kind of elements
-    cdef int element  # its code in elementwise.h, 0 where nobody has asked
+    cdef int element  # its code in elementwise.h, 0 until it is looked up
     cdef bint contiguous  # C order
     cdef bint readonly
     cdef bint live  # until free(); see Memory.native for the views of an array that was freed
@@ -26,7 +26,7 @@ cdef class Array(Reductions):
     cdef int require_live(self) except -1
     cdef int require_writable(self) except -1
 
-    cdef uint64_t get_address(self) except? 0  # raises once the array was freed
+    cdef uint64_t get_address(self) except? 0  # raises if the array was freed
     cdef tuple get_strides(self)
     cdef str described(self)
     cdef object text(self, object form)
@@ -35,14 +35,14 @@ cdef class Array(Reductions):
 
 # A new array in C order; dtype is a numpy.dtype.
 cdef Array new_array(tuple shape, object dtype, int device, Stream stream)
-# An array's description over memory that is there; strides of None are those of C order.
+# An array over existing memory; strides of None mean C order.
 cdef Array lay(
     tuple shape, tuple strides, object dtype, Memory memory, object owner, uint64_t start,
     int device)
-# An array over memory of another library, as it is; this thread's current stream waits for it.
+# An array over another library's memory; this thread's current stream waits for its data.
 cdef Array foreign_array(object source)
 cdef bint is_foreign(object source)
 
-# Where a NumPy array's elements begin, and whether that is page-locked memory.
+# The address of a NumPy array's elements, and whether it is page-locked memory.
 cdef uint64_t host_address(object host) except? 0
 cdef bint is_pinned(uint64_t address) except -1

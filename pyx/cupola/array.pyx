@@ -52,7 +52,7 @@ cdef Array lay(
     if strides is not None:
         for step in strides:
             if not -MOST_STRIDE <= step <= MOST_STRIDE:
-                raise ArgumentValueError(f"strides of {strides} bytes are beyond any memory")
+                raise ArgumentValueError(f"strides of {strides} bytes exceed the address space")
     array.itemsize = dtype.itemsize
     array.nbytes = bytes_of(shape, array.itemsize)
     array.memory = memory
@@ -91,7 +91,7 @@ cdef Array foreign_array(object source):
         check(cupola_address_device(interface.address, &device))
         if device < 0:
             raise ArgumentValueError(
-                f"no driver knows the address {interface.address:#x} of this "
+                f"the driver does not know the address {interface.address:#x} of this "
                 f"{type(source).__name__}")
     interface.wait_for_data(current_stream(device).native)
     cdef Array array = lay(
@@ -102,15 +102,15 @@ cdef Array foreign_array(object source):
 
 
 cdef class Array(Reductions):
-    """An array in a device's memory, of any NumPy dtype but objects.
+    """An array in a device's memory, of any NumPy dtype except objects.
 
-    Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and their like. Kernels take
-    it where they want a pointer, as long as its elements follow each other in C order; so does
-    every library that reads ``__cuda_array_interface__`` or ``__dlpack__``.
+    Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and similar functions. Kernels
+    accept it for a pointer parameter if it is C-contiguous. So does every library that reads
+    ``__cuda_array_interface__`` or ``__dlpack__``.
 
     Indexing by ints, slices, ``...`` and None, `reshape`, `transpose` and `view` give views of
-    the same memory, as in NumPy. Memory is released when the last view is gone, after the work
-    that was queued with it.
+    the same memory, as in NumPy. The memory is freed when the last view is gone, after the queued
+    work that uses it.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ cdef class Array(Reductions):
     size : int
         Elements.
     itemsize, nbytes : int
-        Bytes of an element, and of all.
+        Bytes of one element, and of all elements.
     """
 
     def __init__(self):
@@ -129,7 +129,7 @@ cdef class Array(Reductions):
     def from_address(
         pointer, shape, dtype=float, *, strides=None, owner=None, device=None, readonly=False
     ):
-        """An array over memory that is there.
+        """An array over existing memory.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ cdef class Array(Reductions):
         owner : object, optional
             Kept alive by the array. Without one, the caller keeps the memory.
         device : Device or int, optional
-            Whose memory it is; by default the driver is asked.
+            The device that owns the memory; by default the driver's answer.
         readonly : bool
             Refuse to write to it.
 
@@ -153,7 +153,7 @@ cdef class Array(Reductions):
         Raises
         ------
         ArgumentValueError
-            Where no driver knows the address, and no device was given.
+            Where the driver does not know the address and no device was given.
         """
         cdef tuple axes = as_shape(shape), steps = None
         cdef int index = device_index(device)
@@ -175,7 +175,7 @@ cdef class Array(Reductions):
             check(cupola_address_device(address, &index))
             if index < 0:
                 raise ArgumentValueError(
-                    f"no driver knows the address {address:#x}; pass device= to vouch for it")
+                    f"the driver does not know the address {address:#x}: pass device= to use it")
         cdef Array array = lay(axes, steps, kind, None, owner, address, index)
         if not address and array.nbytes:
             raise ArgumentValueError(f"{array.nbytes} bytes at the null address")
@@ -183,8 +183,8 @@ cdef class Array(Reductions):
         return array
 
     cdef int require_live(self) except -1:
-        if self.shape is None:  # made by __new__ alone
-            raise ArgumentTypeError("this cupola.Array was never initialised")
+        if self.shape is None:  # made by __new__ without __init__
+            raise ArgumentTypeError("this cupola.Array was never initialized")
         if not self.live or (self.memory is not None and self.memory.native == NULL):
             raise ArgumentValueError(
                 f"this cupola.Array of shape {self.shape} was freed: its memory is gone")
@@ -208,7 +208,7 @@ cdef class Array(Reductions):
     cdef int used_on(self, Stream stream) except -1:
         if self.memory is None:
             if self.owner is not None:
-                captures(stream, self.owner)  # then the graph uses it, each time it is launched
+                captures(stream, self.owner)  # each launch of the graph uses it
         elif self.memory.stream.native != stream.native:
             self.memory.use(stream.native)
         return 0
@@ -223,7 +223,7 @@ cdef class Array(Reductions):
 
     @property
     def address(self):
-        """Where its first element lies in the device's memory, as an int; 0 for no elements."""
+        """The first element's address in the device's memory, as an int; 0 for no elements."""
         return self.get_address()
 
     @property
@@ -233,12 +233,12 @@ cdef class Array(Reductions):
 
     @property
     def ndim(self):
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def strides(self):
-        """Bytes from one element to the next, along each axis."""
+        """Bytes from one element to the next along each axis, as a tuple of int."""
         self.require_live()
         return self.get_strides()
 
@@ -253,7 +253,7 @@ cdef class Array(Reductions):
 
     @property
     def device(self):
-        """The device whose memory it lies in."""
+        """The device that owns its memory, as a `Device`."""
         return known_device(self.device_index)
 
     def get(self, out=None, stream=None):
@@ -262,21 +262,21 @@ cdef class Array(Reductions):
         Parameters
         ----------
         out : numpy.ndarray, optional
-            Where to, of the same shape and dtype, whatever its strides.
+            The destination, of the same shape and dtype, with any strides.
         stream : Stream, optional
-            What the copy is queued on; by default the current one.
+            The stream of the copy; by default the current one.
 
         Returns
         -------
         numpy.ndarray
-            `out`, or a new array, in Fortran's order where this one is. It is complete, unless
-            `out` is C-contiguous in page-locked memory (`cupola.empty_pinned`) and a stream was
-            given: then it is once the stream is done, and must stay alive till then.
+            `out`, or a new array, in Fortran order where this one is. It is complete, with one
+            exception. Where `out` is C-contiguous page-locked memory (`cupola.empty_pinned`) and a
+            stream was given, it is complete when the stream is done; keep it alive until then.
 
         Notes
         -----
-        While the stream is being captured the array that is given back is written by each launch
-        of the graph, which holds it.
+        While the stream is being captured, each launch of the graph writes the returned array. The
+        graph keeps it alive.
 
         Raises
         ------
@@ -305,9 +305,9 @@ cdef class Array(Reductions):
             Of the same shape and dtype: on the host, or on a device (a `cupola.Array`, anything
             with ``__cuda_array_interface__`` or ``__dlpack__``).
         stream : Stream, optional
-            What the copy is queued on; by default the current one. From page-locked memory the
-            copy runs by itself where a stream is given: keep `source` till it is done. Else
-            `source` may change as soon as this returns.
+            The stream of the copy; by default the current one. From page-locked memory, where a
+            stream is given, the copy is asynchronous: keep `source` unchanged until it is done.
+            Otherwise `source` may change as soon as this returns.
 
         Raises
         ------
@@ -337,15 +337,15 @@ cdef class Array(Reductions):
         Parameters
         ----------
         value : scalar
-            What NumPy converts to the dtype without leaving its kind: no float to an integer.
+            A value that NumPy's same_kind rule converts to the dtype: no float to an integer.
         stream : Stream, optional
-            What the fill is queued on; by default the current one.
+            The stream of the fill; by default the current one.
         """
         self.require_writable()
         cdef Stream queue = as_stream(stream, self.device_index)
         element = elements_of(value, self.dtype)
         if element.ndim:
-            raise ArgumentValueError(f"a fill takes one element, got {element.shape}")
+            raise ArgumentValueError(f"fill() takes one value, got shape {element.shape}")
         fill(self, element, queue)
 
     def copy(self, order="C", stream=None):
@@ -354,9 +354,9 @@ cdef class Array(Reductions):
         Parameters
         ----------
         order : {"C", "F", "A", "K"}
-            Of the copy: rows or columns together; "A" and "K": columns where they are here.
+            The copy's memory order. "A" and "K": Fortran order where this array has it, else C.
         stream : Stream, optional
-            What the copy is queued on; by default the current one.
+            The stream of the copy; by default the current one.
 
         Returns
         -------
@@ -372,10 +372,10 @@ cdef class Array(Reductions):
         return compact(self, order, as_stream(stream, self.device_index))
 
     def free(self):
-        """Release the memory now, after the work that was queued with it.
+        """Free the memory now, after the queued work that uses it.
 
-        Using the array, or a view of it, is an error from then on. Memory of another library is
-        not released, only no longer held by this array.
+        Later uses of the array or a view of it raise an error. Memory of another library is not
+        freed; the array only releases its reference.
         """
         self.live = False
         note_free()
@@ -389,7 +389,7 @@ cdef class Array(Reductions):
         Returns
         -------
         Array
-            A view where the strides allow it, else a copy, made on the current stream.
+            A view where the strides allow it, else a copy, queued on the current stream.
 
         Raises
         ------
@@ -406,7 +406,7 @@ cdef class Array(Reductions):
         return compact(self, "C", current_stream(self.device_index)).view_as(wanted, None, 0)
 
     def ravel(self):
-        """All elements along one axis, as `reshape` makes it."""
+        """The elements along one axis: a view or a copy, as from `reshape`."""
         return self.reshape(-1)
 
     def transpose(self, *axes):
@@ -415,7 +415,7 @@ cdef class Array(Reductions):
         Parameters
         ----------
         *axes : int
-            Or one sequence of them: which axis of this array each axis of the view is.
+            The axis of this array for each axis of the view; or one sequence of these.
         """
         self.require_live()
         cdef Py_ssize_t ndim = len(self.shape)
@@ -443,12 +443,12 @@ cdef class Array(Reductions):
     def view(self, dtype):
         """The same bytes as elements of another dtype.
 
-        Where its size differs, the last axis becomes longer or shorter, and has to be contiguous.
+        If the element size differs, the last axis changes its length and must be contiguous.
 
         Raises
         ------
         ArgumentValueError
-            Where the bytes can't be divided so.
+            Where the bytes can't be divided into such elements.
         """
         self.require_live()
         kind = as_dtype(dtype)
@@ -479,7 +479,7 @@ cdef class Array(Reductions):
         """A view of one field of a structured dtype, the same as ``array[name]``."""
         self.require_live()
         if self.dtype.fields is None:
-            raise ArgumentTypeError(f"elements of {self.dtype} have no fields, nor {name!r}")
+            raise ArgumentTypeError(f"elements of {self.dtype} have no fields, got {name!r}")
         if name not in self.dtype.fields:
             raise ArgumentValueError(f"{self.dtype} has no field {name!r}")
         kind, offset = self.dtype.fields[name][:2]
@@ -504,7 +504,7 @@ cdef class Array(Reductions):
             and captures(queue, None)
         ):
             raise ArgumentTypeError(
-                f"what a graph copies from the host is not converted: the array is of "
+                f"a graph does not convert host arrays that it copies from: the array is of "
                 f"{value.dtype}, the target of {target.dtype}, and the stream is being captured; "
                 f"pass array.astype(numpy.{target.dtype}) for its values now")
         if elements.ndim == 0:
@@ -519,39 +519,39 @@ cdef class Array(Reductions):
 
     @property
     def host(self):
-        """A NumPy array of the same elements, where the host reaches them: in managed memory.
+        """A NumPy array over the same elements, for managed memory.
 
-        Wait for what was queued on them, before they are read or written.
+        Wait for the queued work that uses them before you read or write them.
 
         Raises
         ------
         ArgumentTypeError
-            Where the memory is a device's alone: `get` copies it.
+            Where the memory is device memory: use `get` to copy it.
         """
         self.require_live()
         if self.memory is None or not self.memory.managed:
             if self.nbytes == 0:
                 return np.empty(self.shape, self.dtype)
             raise ArgumentTypeError(
-                "the host reaches managed memory alone (cupola.managed); copy this with get()")
+                "the host can access only managed memory (cupola.managed); use get() to copy")
         return np.ndarray(
             self.shape, self.dtype, self.memory, self.start - self.memory.address,
             self.get_strides())
 
     def prefetch(self, device=None, stream=None):
-        """Bring managed memory to a device, queued on a stream.
+        """Queue a move of managed memory to a device.
 
         Parameters
         ----------
         device : Device, int or "host", optional
-            Where to; by default the device it was allocated with.
+            The destination; by default the device it was allocated with.
         stream : Stream, optional
             By default the current one.
 
         Raises
         ------
         DriverError
-            Where the device can't (``CUDA_ERROR_NOT_SUPPORTED``).
+            Where the device does not support it (``CUDA_ERROR_NOT_SUPPORTED``).
         """
         cdef Stream queue = as_stream(stream, self.device_index)
         cdef int where = place_of(self, device)
@@ -566,11 +566,11 @@ cdef class Array(Reductions):
         Parameters
         ----------
         advice : {"read_mostly", "preferred_location", "accessed_by"}
-            Copies where it is read; stay on the device; keep a mapping for it.
+            Copy to each device that reads; stay on the device; keep a mapping for the device.
         device : Device, int or "host", optional
             By default the device it was allocated with.
         give : bool
-            False takes the advice back.
+            False withdraws the advice.
         """
         if advice not in ADVICE:
             raise ArgumentValueError(f"advice is one of {sorted(ADVICE)}, got {advice!r}")
@@ -579,7 +579,7 @@ cdef class Array(Reductions):
 
     @property
     def __cuda_array_interface__(self):
-        """Version 3; whoever takes it waits for this thread's current stream."""
+        """The interface, version 3; consumers wait for this thread's current stream."""
         self.require_live()
         cdef Stream stream = current_stream(self.device_index)
         interface = {
@@ -595,37 +595,37 @@ cdef class Array(Reductions):
         return interface
 
     def __reduce__(self):
-        """By its elements: another process has a copy, on the device of the same number."""
+        """Pickle the elements: another process gets a copy, on the device of the same number."""
         from cupola.creation import take_array
         return take_array, (self.get(), self.device_index)
 
     def __dlpack_device__(self):
-        """DLPack's numbers of the kind of memory, and of the device."""
+        """DLPack's device type and device number."""
         self.require_live()
         kind = device_type_of(self.start, self.device_index)
         return kind, 0 if kind == 1 else self.device_index
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """A capsule by DLPack, which another library turns into an array of its own.
+        """A DLPack capsule, from which another library makes an array.
 
         Parameters
         ----------
         stream : int, optional
-            The consumer's stream, which waits for this thread's current one: 1, None: the legacy
-            default stream, 2: the thread's own, -1: it needs not wait. On the CPU device the
-            memory is the host's, there is none to name, and this waits itself.
+            The consumer's stream, which will wait for this thread's current one. 1 or None: the
+            legacy default stream; 2: the per-thread default stream; -1: no wait. On the CPU device
+            memory is host memory, so there is no such stream, and this call waits.
         max_version : tuple of int, optional
-            The newest version that the consumer takes: 1.0 can say that memory is read-only.
+            The newest version that the consumer supports. Read-only memory needs 1.0.
         dl_device : tuple of int, optional
-            Where the consumer wants it: on the array's own device.
+            The device that the consumer requests; only the array's own is supported.
         copy : bool, optional
             True: a copy. False and None share the memory.
 
         Raises
         ------
         ExchangeError
-            Also a BufferError: DLPack has no word for the dtype, the memory is read-only, or a
-            stride is no multiple of the element.
+            Also a BufferError. DLPack has no such dtype, the memory is read-only, or a stride is
+            not a multiple of the element size.
         """
         cdef Array array = self
         self.require_live()
@@ -644,9 +644,9 @@ cdef class Array(Reductions):
     def __array_ufunc__(self, ufunc, str method not None, *inputs, **options):
         """NumPy's ufuncs on a device: ``numpy.sin(array)``, also with ``out=`` and ``dtype=``.
 
-        The work is queued on the current stream of the arrays' device. Types of results, shapes
-        and, where those are exactly defined, bits are NumPy's; functions are within a few units of
-        the last place. docs/how-to/arrays.md has the list, and what is refused.
+        The work is queued on the current stream of the arrays' device. Types and shapes of results
+        are NumPy's, and bits too where they are exactly defined. Functions are within a few units
+        of the last place. docs/how-to/arrays.md lists the functions and unsupported cases.
         """
         return call_ufunc(ufunc, method, inputs, options)
 
@@ -658,11 +658,11 @@ cdef class Array(Reductions):
         dtype : data-type
             Bool, an integer, float16 to float64, complex64 or complex128.
         order : {"K"}
-            The axes stay in their order in memory.
+            Keep the memory order of the axes.
         casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
             Which conversions are allowed, as in NumPy.
         copy : bool
-            False: give this array itself where the dtype is its own.
+            False: return this array itself where the dtype is unchanged.
 
         Returns
         -------
@@ -675,13 +675,13 @@ cdef class Array(Reductions):
 
         Notes
         -----
-        As NumPy converts. What a float beyond an integer's range becomes is not specified, there
-        as here. Of complex numbers reals keep the real part.
+        Conversions are NumPy's. The result for a float outside of an integer's range is
+        unspecified, as in NumPy. Complex to real keeps the real part.
         """
         self.require_live()
         kind = as_dtype(dtype)
         if order != "K":
-            raise ArgumentValueError(f"astype keeps the order of axes ('K'), got {order!r}")
+            raise ArgumentValueError(f"astype supports only order='K', got {order!r}")
         if not np.can_cast(self.dtype, kind, casting):
             raise ArgumentTypeError(
                 f"elements of {self.dtype} can't be cast to {kind} by the rule {casting!r}")
@@ -691,19 +691,19 @@ cdef class Array(Reductions):
 
     def __array__(self, dtype=None, copy=None):
         raise ArgumentTypeError(
-            "a cupola.Array lies in a device's memory and is not copied silently: use get(), or "
+            "a cupola.Array is in device memory and is not copied implicitly: use get(), or "
             "CuPy or PyTorch through DLPack: cupy.from_dlpack(array)")
 
     def item(self):
-        """The only element, as Python's number; waits for it.
+        """The only element, as a Python number. Waits for it.
 
         Raises
         ------
         ArgumentValueError
-            Where there are none, or several.
+            Where the array does not have exactly one element.
         """
         if self.size != 1:
-            raise ArgumentValueError(f"an array of {self.size} elements is no single number")
+            raise ArgumentValueError(f"item() needs an array of 1 element, got {self.size}")
         return self.get().item()
 
     def __bool__(self):
@@ -729,14 +729,14 @@ cdef class Array(Reductions):
         return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
 
     cdef object text(self, object form):
-        """Waits for the elements; without them where they can't be had."""
+        """The text with the elements, which it waits for; without them where that fails."""
         if not self.live or (self.memory is not None and self.memory.native == NULL) or captures(
             current_stream(self.device_index), None
         ):
             return self.described()
         try:
             return form(self)
-        except DriverError as error:  # of a kernel that failed, say
+        except DriverError as error:  # for example of a failed kernel
             return f"{self.described()[:-1]}, unreadable: {error}>"
 
     def __repr__(self):
@@ -756,10 +756,10 @@ cdef dict ADVICE = {
 
 
 cdef int place_of(Array array, object device) except -2:
-    """Whose memory a device= argument of a managed array means; -1 is the host."""
+    """The device for a device= argument of a managed array; -1 is the host."""
     array.require_live()
     if array.memory is None or not array.memory.managed:
-        raise ArgumentTypeError("this is no managed memory: cupola.managed makes that")
+        raise ArgumentTypeError("this is not managed memory: make the array with cupola.managed")
     if device is None:
         return array.device_index
     if isinstance(device, str):
@@ -770,7 +770,7 @@ cdef int place_of(Array array, object device) except -2:
 
 
 cdef int check_host(object host, Array array, str name) except -1:
-    """Whether a host array can be copied to or from the array."""
+    """Check that a host array can be copied to or from the array."""
     if not isinstance(host, np.ndarray):
         raise ArgumentTypeError(f"{name} must be a numpy.ndarray, got {type(host).__name__}")
     if host.shape != array.shape:

@@ -1,4 +1,4 @@
-# cupola/capture.pxd - a stream's work on its way to become a graph.
+# cupola/capture.pxd - captures of a stream's work as a graph.
 
 from cupola.graph cimport Graph
 from cupola.stream cimport Stream

@@ -1,4 +1,4 @@
-# cupola/capture.pyx - a stream's work becomes a graph.
+# cupola/capture.pyx - captures a stream's work as a graph.
 # cython: language_level=3
 """Captures."""
 
@@ -21,7 +21,7 @@ cdef dict MODES = {
 
 
 cdef class Capture:
-    """A stream's work on its way to become a graph; made by `Stream.capture`."""
+    """A capture of a stream's work as a graph; made by `Stream.capture`."""
 
     def __init__(self, Stream stream not None, mode="thread_local"):
         if mode not in MODES:
@@ -34,7 +34,7 @@ cdef class Capture:
     def __enter__(self):
         cdef cupola_stream* native = self.stream.native
         if self.state != 0:
-            raise ArgumentValueError("a capture is used once: call Stream.capture again")
+            raise ArgumentValueError("a capture can be used only once: call Stream.capture again")
         with nogil:
             check(cupola_capture_begin(native, self.mode))
         self.state = 1
@@ -50,7 +50,7 @@ cdef class Capture:
         finally:
             with nogil:
                 status = cupola_capture_end(native, &self.graph.native)
-            if kind is None:  # else what was raised in the block tells more
+            if kind is None:  # else the block's own exception is more useful
                 check(status)
             elif status == 0:
                 cupola_graph_release(self.graph.native)

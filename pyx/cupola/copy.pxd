@@ -3,21 +3,21 @@
 from cupola.array cimport Array
 from cupola.stream cimport Stream
 
-# The source, of the same dtype and a shape that broadcasts, into the target. Overlap is allowed.
+# Copies the source, of the same dtype and a shape that broadcasts, to the target. They may overlap.
 cdef int copy_on_device(Array target, Array source, Stream queue) except -1
 
-# A NumPy array of the same dtype and a shape that broadcasts, into the target. Unless `by_itself`,
-# or where the memory is pageable, it has been read when this returns.
+# Copies a NumPy array of the same dtype and a shape that broadcasts to the target. When this
+# returns, the source was read, unless `by_itself` is set and its memory is page-locked.
 cdef int upload(Array target, object host, Stream queue, bint by_itself) except -1
 
-# The array into a NumPy array of the same dtype and shape. It is complete when this returns,
-# unless `by_itself` and page-locked.
+# Copies the array to a NumPy array of the same dtype and shape. The result is complete when this
+# returns, unless `by_itself` is set and its memory is page-locked.
 cdef int download(Array source, object host, Stream queue, bint by_itself) except -1
 
-# One element, a NumPy array without axes, to every place.
+# Sets every element to one value, a NumPy array without axes.
 cdef int fill(Array target, object element, Stream queue) except -1
 
-# A copy in an order, "C" or "F", on the same device.
+# A copy on the same device, in order "C" or "F".
 cdef Array compact(Array source, str order, Stream queue)
 
 # Whether the bytes between their first and last ones overlap.

@@ -43,7 +43,7 @@ cdef bint moved(
     uint64_t to, tuple to_strides, uint64_t source, tuple from_strides, tuple shape,
     Py_ssize_t itemsize, int direction, Stream queue
 ) except -1:
-    """Queue the copy; False where host memory has to be made contiguous first."""
+    """Queue the copy; False where the host memory must be made contiguous first."""
     cdef Axes axes
     cdef cupola_strided there, here
     cdef int done = 0
@@ -69,7 +69,7 @@ cdef Array compact(Array source, str order, Stream queue):
         copy = lay(
             source.shape, f_strides(source.shape, source.itemsize), source.dtype, copy.memory,
             None, copy.start, copy.device_index)
-    source.used_on(queue)  # before: of several copies the last may fail
+    source.used_on(queue)  # first: one of several copies may fail
     moved(
         copy.start, copy.get_strides(), source.get_address(), source.get_strides(), source.shape,
         source.itemsize, CUPOLA_ON_DEVICE, queue)
@@ -77,7 +77,7 @@ cdef Array compact(Array source, str order, Stream queue):
 
 
 cdef Array across(Array source, Stream queue):
-    """A copy on the queue's device of an array on another one."""
+    """A copy of another device's array, on the queue's device."""
     cdef Array copy
     if not source.contiguous:
         source = compact(source, "C", current_stream(source.device_index))
@@ -124,9 +124,9 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
         return 0
     source = host_address(host)
     pinned = is_pinned(source)
-    captured = captures(queue, host)  # then each launch of the graph reads it
+    captured = captures(queue, host)  # each launch of the graph reads it
     if host.shape != target.shape:
-        if captured and host.flags.c_contiguous:  # repeated on the device: nothing is copied here
+        if captured and host.flags.c_contiguous:  # the device repeats it: no copy here
             aside = new_array(host.shape, target.dtype, target.device_index, queue)
             upload(aside, host, queue, by_itself)
             return copy_on_device(target, aside, queue)
@@ -143,7 +143,7 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
         to, target.get_strides(), source, host.strides, target.shape, target.itemsize,
         CUPOLA_TO_DEVICE, queue
     ):
-        # How a pageable source is read is promised for linear copies alone.
+        # Only linear copies guarantee when a pageable source was read.
         if not (pinned and by_itself) and not captured:
             with nogil:
                 queue.wait_done()
@@ -151,7 +151,7 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
     if not host.flags.c_contiguous:
         if captured:
             raise ArgumentValueError(
-                "what a graph copies from the host has to be C-contiguous there, since each launch "
+                "a host array that a graph copies from must be C-contiguous, since each launch "
                 f"reads it: the stream is being captured, and the array has shape {host.shape} and "
                 f"strides {host.strides}; pass numpy.ascontiguousarray(array) for its values now")
         return upload(target, np.ascontiguousarray(host), queue, False)
@@ -167,7 +167,7 @@ cdef int download(Array source, object host, Stream queue, bint by_itself) excep
     if source.size == 0:
         return 0
     to = host_address(host)
-    captured = captures(queue, host)  # then each launch of the graph writes it
+    captured = captures(queue, host)  # each launch of the graph writes it
     wait = not (by_itself and is_pinned(to)) and not captured
     source.used_on(queue)
     if source.contiguous and host.flags.c_contiguous:
@@ -189,10 +189,10 @@ cdef int download(Array source, object host, Stream queue, bint by_itself) excep
         source = compact(source, "C", queue)
         if host.flags.c_contiguous:
             return download(source, host, queue, by_itself)
-    # Strided host memory is written by the host.
+    # The host itself writes strided host memory.
     if captured:
         raise ArgumentValueError(
-            "what a graph copies to the host has to be C-contiguous there: the stream is being "
+            "a host array that a graph copies to must be C-contiguous: the stream is being "
             "captured")
     aside = np.empty(source.shape, source.dtype)
     download(source, aside, queue, False)

@@ -1,4 +1,4 @@
-# cupola/creation.pyx - the ways to make an array.
+# cupola/creation.pyx - functions that make arrays.
 # cython: language_level=3
 """Making arrays."""
 
@@ -18,7 +18,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 cdef tuple what_of(object shape, object dtype):
-    """Shape and dtype, elements that are arrays themselves taken apart, as NumPy does."""
+    """Shape and dtype, with subarray dtypes expanded as in NumPy."""
     axes, kind = as_shape(shape), as_dtype(dtype)
     if kind.subdtype is not None:
         axes, kind = axes + kind.shape, kind.base
@@ -40,20 +40,20 @@ cdef Array made(object shape, object dtype, object order, object device, object 
 
 
 def empty(shape, dtype=float, *, order="C", device=None, stream=None):
-    """An array in a device's memory, its elements not set.
+    """An array in a device's memory, with uninitialized elements.
 
     Parameters
     ----------
     shape : int or sequence of int
     dtype : data-type
-        Any NumPy dtype but objects; by default float64, as in NumPy.
+        Any NumPy dtype except objects; by default float64, as in NumPy.
     order : {"C", "F"}
-        Which axis' elements follow each other: the last one, or the first.
+        The contiguous axis: the last one ("C") or the first ("F").
     device : Device or int, optional
         By default the current one.
     stream : Stream, optional
-        The one that uses it first; others wait for that one before they use it. By default the
-        current one.
+        The stream that uses it first; other streams must wait for it before they use the array. By
+        default the current one.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def empty(shape, dtype=float, *, order="C", device=None, stream=None):
     Raises
     ------
     OutOfMemoryError
-        Where the device has not enough memory.
+        Where the device does not have enough memory.
     """
     return made(shape, dtype, order, device, stream)
 
@@ -97,7 +97,7 @@ def full(shape, value, dtype=None, *, order="C", device=None, stream=None):
     shape : int or sequence of int
     value : scalar
     dtype : data-type, optional
-        By default the value's, as NumPy has it.
+        By default the value's, as in NumPy.
     order, device, stream : optional
         As for `empty`.
 
@@ -138,21 +138,21 @@ cdef Array made_like(
 
 
 def empty_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
-    """An array in a device's memory like another one, its elements not set.
+    """An array in a device's memory like another one, with uninitialized elements.
 
     Parameters
     ----------
     prototype : Array, numpy.ndarray, or anything with ``shape`` and ``dtype``
     dtype : data-type, optional
-        In place of the prototype's.
+        By default the prototype's.
     order : {"C", "F", "A", "K"}
-        "A" and "K": Fortran's order where the prototype is in that, else C's.
+        "A" and "K": Fortran order where the prototype has it, else C order.
     shape : int or sequence of int, optional
-        In place of the prototype's.
+        By default the prototype's.
     device : Device or int, optional
-        By default the prototype's, or else the current one.
+        By default the prototype's, else the current one.
     stream : Stream, optional
-        The one that uses it first; by default the current one.
+        The stream that uses it first; by default the current one.
 
     Returns
     -------
@@ -211,8 +211,8 @@ def to_device(source, dtype=None, *, device=None, stream=None):
     device : Device or int, optional
         By default the current one.
     stream : Stream, optional
-        What the copy is queued on; by default the current one. From page-locked memory the copy
-        runs by itself where a stream is given: keep `source` till it is done.
+        The stream of the copy; by default the current one. From page-locked memory, where a stream
+        is given, the copy is asynchronous: keep `source` unchanged until it is done.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def to_device(source, dtype=None, *, device=None, stream=None):
     Raises
     ------
     ArgumentTypeError
-        Where the elements would be Python objects.
+        Where the elements are Python objects.
     """
     cdef int index = device_index(device)
     cdef Stream queue = as_stream(stream, index)
@@ -319,15 +319,15 @@ def asarray(source, dtype=None):
     ----------
     source : Array, device memory of another library, or array_like
         An object with ``__cuda_array_interface__`` or ``__dlpack__`` is kept alive by the array.
-        This thread's current stream waits for its data where the object says on which stream
-        that is made. Anything else is copied as by `to_device`.
+        If it names the stream that makes its data, this thread's current stream waits for it.
+        Anything else is copied as by `to_device`.
     dtype : data-type, optional
         Device memory of another dtype is copied on the device, as by `Array.astype`.
 
     Returns
     -------
     Array
-        Of device memory with the same strides, and read-only where the object says so.
+        With the same strides as device memory has, and read-only where the object is.
 
     Raises
     ------
@@ -345,28 +345,28 @@ def asarray(source, dtype=None):
 
 
 def take_array(host, device):
-    """An array as it comes out of a pickle."""
+    """Make an array from its pickled contents."""
     return to_device(host, device=device)
 
 
 def managed(shape, dtype=float, *, device=None):
-    """An array that host and devices reach: `Array.host` is a NumPy array of the same elements.
+    """An array in managed memory: `Array.host` is a NumPy array of the same elements.
 
-    Wait for what was queued on it before the host reads or writes it; before it has been waited
-    for, some devices let the host touch none of it.
+    Wait for the queued work that uses it before the host reads or writes it. Until then, some
+    devices do not let the host access it at all.
 
     Parameters
     ----------
     shape : int or sequence of int
     dtype : data-type
-        Any NumPy dtype but objects; by default float64.
+        Any NumPy dtype except objects; by default float64.
     device : Device or int, optional
-        The one that uses it first; by default the current one.
+        The device that uses it first; by default the current one.
 
     Returns
     -------
     Array
-        Its elements are not set. It comes from no pool: making and freeing it waits for the
+        Its elements are uninitialized. It is not from a pool: making and freeing it waits for the
         device.
     """
     cdef int index = device_index(device)
@@ -386,7 +386,7 @@ def empty_pinned(shape, dtype=float, *, device=None, write_combined=False):
     ----------
     shape : int or sequence of int
     dtype : data-type
-        Any NumPy dtype but objects; by default float64.
+        Any NumPy dtype except objects; by default float64.
     device : Device or int, optional
         The device whose driver context allocates it; it can be used with every one.
     write_combined : bool

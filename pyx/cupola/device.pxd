@@ -3,8 +3,8 @@
 cdef class Device:
     cdef readonly int index
 
-# The device of that index, without asking the driver whether there is one.
+# The device of that index, without a check that it exists.
 cdef Device known_device(int index)
 
-# The index which a device= argument means: a Device, an int, or None for the current one.
+# The index for a device= argument: a Device, an int, or None for the current device.
 cdef int device_index(object device) except -1

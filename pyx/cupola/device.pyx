@@ -1,4 +1,4 @@
-# cupola/device.pyx - a device: its name, its properties, and which one is current.
+# cupola/device.pyx - devices, their properties, and the current device.
 # cython: language_level=3
 """Devices."""
 
@@ -53,13 +53,13 @@ cdef int device_index(object device) except -1:
 cdef class Device:
     """A device: ``Device(0)`` is the first one, ``Device()`` the current one.
 
-    ``with Device(1):`` makes it the current device of this thread, for everything that is made
-    without saying where. Devices compare equal by index.
+    ``with Device(1):`` makes it this thread's current device, which functions use by default.
+    Devices compare equal by index.
 
     Parameters
     ----------
     index : int, optional
-        Which one, as the driver counts them.
+        The driver's number of the device; by default the current device.
 
     Raises
     ------
@@ -89,7 +89,7 @@ cdef class Device:
 
     @property
     def name(self):
-        """The name which the driver gives it."""
+        """The driver's name of it."""
         cdef char name[256]
         name[0] = 0
         check(cupola_device_name(self.index, name, sizeof(name)))
@@ -103,7 +103,7 @@ cdef class Device:
 
     @property
     def compute_capability(self):
-        """Major and minor number: (9, 0)."""
+        """Major and minor number, as in (9, 0)."""
         return (
             self.attribute(COMPUTE_CAPABILITY_MAJOR), self.attribute(COMPUTE_CAPABILITY_MINOR))
 
@@ -123,12 +123,12 @@ cdef class Device:
 
     @property
     def warp_size(self):
-        """Threads a warp."""
+        """Threads of a warp."""
         return self.attribute(WARP_SIZE)
 
     @property
     def max_threads_per_block(self):
-        """How many threads a block may have, in all."""
+        """The maximum number of threads of a block."""
         return self.attribute(MAX_THREADS_PER_BLOCK)
 
     @property
@@ -147,7 +147,7 @@ cdef class Device:
 
     @property
     def shared_bytes_per_block(self):
-        """Shared memory which a block may have, in bytes."""
+        """Maximum shared memory of a block without opt-in, in bytes."""
         return self.attribute(MAX_SHARED_MEMORY_PER_BLOCK)
 
     @property
@@ -161,12 +161,12 @@ cdef class Device:
 
     @property
     def pool(self):
-        """`cupola.Pool`: what its memory comes from."""
+        """The `cupola.Pool` that its memory comes from."""
         from cupola.pool import Pool
         return Pool(self)
 
     def can_access(self, peer):
-        """Whether its kernels could reach memory of another device directly.
+        """Whether its kernels can be enabled to access another device's memory directly.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ cdef class Device:
         return possible != 0
 
     def enable_peer_access(self, peer):
-        """Let its kernels reach memory of another device directly, that of the pool, too.
+        """Let its kernels access another device's memory directly, including pool memory.
 
         Copies between devices work without it, and are faster with it.
 
@@ -188,7 +188,7 @@ cdef class Device:
         Raises
         ------
         DriverError
-            Where it can't (`can_access`).
+            Where access is not possible (see `can_access`).
         """
         check(cupola_peer_enable(self.index, device_index(peer), True))
 
@@ -202,7 +202,7 @@ cdef class Device:
         Raises
         ------
         DriverError
-            Where something of it failed.
+            Where queued work failed.
         """
         with nogil:
             check(cupola_device_synchronize(self.index))

@@ -1,12 +1,12 @@
-# cupola/dlpack.pxd - tensors by DLPack, taken and given; internal.
+# cupola/dlpack.pxd - imports and exports tensors by DLPack; internal.
 
 from libc.stdint cimport uint64_t
 
-# A tensor of another library, which is told when nobody needs it any more.
+# A tensor of another library; its deleter is called when it is no longer needed.
 cdef class Tensor:
     cdef void* managed
     cdef bint versioned
-    cdef object source  # what gave it
+    cdef object source  # the object that exported it
     cdef uint64_t address
     cdef tuple shape
     cdef tuple strides  # in bytes; None: C order
@@ -15,15 +15,15 @@ cdef class Tensor:
     cdef int device_type
     cdef int device
 
-# Whether it is a tensor that could lie in a device's memory.
+# Whether it is a tensor that may be in device memory.
 cdef bint has_dlpack(object value)
-# The tensor, its data in order with this thread's current stream of its device; `copy` as in the
-# protocol.
+# Imports the tensor; this thread's current stream of its device waits for the data. `copy` is as in
+# the protocol.
 cdef Tensor tensor_of(object value, object copy=*)
 
-# DLPack's number of the kind of memory at an address of ours.
+# DLPack's device type for an address of cupola's.
 cdef int device_type_of(uint64_t address, int device) except -1
-# A capsule for another library; strides are in bytes.
+# Exports a capsule for another library; strides are in bytes.
 cdef object capsule_of(
     object owner, uint64_t address, tuple shape, tuple strides, object dtype, int device_type,
     int device, bint readonly, bint copied, bint versioned, object wanted)

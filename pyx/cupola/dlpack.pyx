@@ -1,4 +1,4 @@
-# cupola/dlpack.pyx - tensors by DLPack, taken from other libraries and given to them.
+# cupola/dlpack.pyx - imports tensors of other libraries by DLPack, and exports arrays.
 # cython: language_level=3
 """Interchange of arrays by DLPack, versions 0.x and 1.x."""
 
@@ -41,7 +41,7 @@ cdef enum:
 # DLPack's type codes by NumPy's letter.
 cdef dict CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 cdef dict LETTERS = {code: letter for letter, code in CODES.items()}
-# What ml_dtypes adds to NumPy, by DLPack's code.
+# Types that ml_dtypes adds to NumPy, by DLPack's code.
 cdef dict NAMES = {
     4: "bfloat16", 7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz",
     10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz",
@@ -56,7 +56,7 @@ cdef bint on_cpu_device() except -1:
     return strcmp(info.kind, b"cpu") == 0
 
 
-# -- taking ---------------------------------------------------------------------------------------
+# -- import ---------------------------------------------------------------------------------------
 
 
 cdef bint has_dlpack(object value):
@@ -65,7 +65,7 @@ cdef bint has_dlpack(object value):
     try:
         kind = value.__dlpack_device__()[0]
     except Exception:
-        return True  # what is wrong with it is said when it is asked for
+        return True  # the error is raised when it is imported
     return kind != CPU or isinstance(value, Array) or not hasattr(value, "__array__")
 
 
@@ -83,7 +83,7 @@ cdef object dtype_of(int code, int bits):
             import ml_dtypes
         except ImportError:
             raise ExchangeError(
-                f"a DLPack tensor of {NAMES[code]}: NumPy knows it where ml_dtypes is installed"
+                f"a DLPack tensor of {NAMES[code]}: install ml_dtypes, which adds the type to NumPy"
             ) from None
         if hasattr(ml_dtypes, NAMES[code]):
             return np.dtype(getattr(ml_dtypes, NAMES[code]))
@@ -95,12 +95,12 @@ cdef class Tensor:
         self.managed = NULL
 
     def __dealloc__(self):
-        # Its producer's code runs here, which expects the GIL and no pending exception.
+        # The deleter is the producer's code: it expects the GIL and no pending exception.
         cupola_tensor_delete(self.managed, self.versioned)
 
 
 cdef Tensor unpack(object capsule):
-    """Take a capsule's tensor over, once it was found sound."""
+    """Check a capsule's tensor and take ownership of it."""
     cdef cupola_tensor found
     cdef Tensor tensor = Tensor.__new__(Tensor)
     cdef const char* name
@@ -130,24 +130,24 @@ cdef Tensor unpack(object capsule):
     tensor.readonly = found.read_only
     tensor.device_type = found.device_type
     tensor.device = found.device
-    # From here on it is ours to delete.
+    # From here on this module must delete it.
     if PyCapsule_SetName(
         capsule, b"used_dltensor_versioned" if tensor.versioned else b"used_dltensor"
     ) != 0:
-        raise ExchangeError("a DLPack capsule that can't be marked as taken")
+        raise ExchangeError("a DLPack capsule can't be renamed to mark it as used")
     tensor.managed = managed
     return tensor
 
 
 cdef object ask(object value, dict asked):
-    """Its capsule: the newest that it makes."""
+    """Request a capsule, of the newest version that the producer supports."""
     try:
         return value.__dlpack__(max_version=(1, 0), **asked)
     except TypeError:  # a producer older than DLPack 1.0
         if asked.get("copy") is not None:
             raise ExchangeError(
-                f"a {type(value).__name__} of a library older than DLPack 1.0 can't be asked to "
-                "copy, or not to") from None
+                f"a {type(value).__name__} is older than DLPack 1.0 and does not support copy=: "
+                "leave it out, or update that library") from None
         asked.pop("copy", None)
         return value.__dlpack__(**asked)
 
@@ -169,7 +169,7 @@ cdef Tensor tensor_of(object value, object copy=None):
             "device's; cupola.to_device copies host arrays")
     if kind != CPU:
         number = device_index(number if kind != CUDA_HOST else None)
-        # 0 means no stream there: the legacy default stream is 1.
+        # DLPack's 0 is no stream; the legacy default stream is 1.
         handle = <uintptr_t>current_stream(number).get_handle()
         asked["stream"] = handle or 1
     if copy is not None:
@@ -189,9 +189,9 @@ def from_dlpack(source, *, copy=None):
     Parameters
     ----------
     source : object with ``__dlpack__`` and ``__dlpack_device__``
-        Its memory is kept as long as the array or a view of it lives. This thread's current
-        stream waits for its data. On the CPU device, where device memory is host memory, it may
-        be a NumPy array, too, whose memory is page-locked as long.
+        Its memory is kept alive by the array and its views. This thread's current stream waits for
+        its data. On the CPU device it may also be a NumPy array, whose memory is page-locked as
+        long, since device memory is host memory there.
     copy : bool, optional
         True: the producer copies; False: an error where it would have to.
 
@@ -203,9 +203,9 @@ def from_dlpack(source, *, copy=None):
     Raises
     ------
     ExchangeError
-        Where it is no device memory, or there is no such dtype in NumPy.
+        Where it is not device memory, or NumPy has no such dtype.
     ArgumentError
-        Where its tensor contradicts itself.
+        Where its tensor is inconsistent.
     """
     cdef Tensor tensor
     cdef Array array
@@ -224,9 +224,9 @@ def from_dlpack(source, *, copy=None):
 
 
 cdef object lock_host(Tensor tensor, int device):
-    """The CPU device's kernels reach what its driver knows: let it know host memory, too.
+    """Register host memory with the CPU device's driver, so that its kernels can access it.
 
-    What is returned keeps both the tensor and that.
+    The result keeps the tensor and the registration alive.
     """
     cdef int first = -1, last = -1
     if 0 in tensor.shape:
@@ -246,7 +246,7 @@ cdef object lock_host(Tensor tensor, int device):
     return register_memory(device, begin, end - begin, tensor, tensor.readonly)
 
 
-# -- giving ---------------------------------------------------------------------------------------
+# -- export ---------------------------------------------------------------------------------------
 
 
 cdef int device_type_of(uint64_t address, int device) except -1:
@@ -258,7 +258,7 @@ cdef int device_type_of(uint64_t address, int device) except -1:
 
 
 cdef void end_capsule(object capsule) noexcept:
-    """Nobody took it."""
+    """Delete the tensor of a capsule that no consumer took."""
     cdef const char* name = PyCapsule_GetName(capsule)
     if name != NULL and strcmp(name, b"dltensor") == 0:
         cupola_tensor_delete(PyCapsule_GetPointer(capsule, name), False)
@@ -282,16 +282,16 @@ cdef object capsule_of(
             f"{tuple(wanted)}: use get() for the host")
     code = NAMED.get(dtype.name, CODES.get(dtype.kind))
     if code is None or not dtype.isnative:
-        raise ExchangeError(f"DLPack has no word for elements of {dtype}: use view()")
+        raise ExchangeError(f"DLPack has no type for elements of {dtype}: use view()")
     if readonly and not versioned:
         raise ExchangeError(
-            "the array is read-only, which DLPack can say since 1.0: ask for max_version=(1, 0)")
+            "the array is read-only, which DLPack supports since 1.0: pass max_version=(1, 0)")
     for axis in range(len(shape)):
         lengths[axis] = shape[axis]
         if strides[axis] % itemsize and shape[axis] > 1:
             raise ExchangeError(
-                f"a stride of {strides[axis]} bytes is no multiple of the {itemsize} bytes of an "
-                "element, as DLPack has it: use copy()")
+                f"a stride of {strides[axis]} bytes is not a multiple of the element's {itemsize} "
+                "bytes, as DLPack requires: use copy()")
         steps[axis] = strides[axis] // itemsize
     tensor.address = address
     tensor.device_type = device_type

@@ -1,4 +1,4 @@
-# cupola/driver.pxd - the CUDA driver in use, and its functions, for those who call it themselves:
+# cupola/driver.pxd - the functions of the loaded CUDA driver, for Cython modules that call them:
 #
 #     from cupola.driver cimport CUdeviceptr, check_result, cuMemAlloc
 #
@@ -6,21 +6,21 @@
 #     with nogil:
 #         check_result(cuMemAlloc(&address, 1024), "cuMemAlloc")
 #
-# Nothing has to be linked or included. The functions are those that cupola calls, each with the
-# signature of the CUDA version that csrc/runtime/driver/symbols.hpp names. The first call of any
-# of them loads and initialises the driver; ensure() does that, too, and raises what is in the way,
-# where they return CUDA_ERROR_NOT_INITIALIZED. What an old driver does not have gives
+# No library or header is needed. The functions are those that cupola calls, each with the signature
+# of the CUDA version in csrc/runtime/driver/symbols.hpp. The first call loads and initializes the
+# driver. Where that fails, the functions return CUDA_ERROR_NOT_INITIALIZED; ensure() loads the
+# driver too, and raises the reason. Functions that the driver lacks return
 # CUDA_ERROR_NOT_SUPPORTED. Handles of cupola's objects come from get_handle() of Stream, Event and
-# Kernel; a context is made current as ever, or by `with cupola.Device(0):`.
+# Kernel. Make a context current with the driver's functions or with `with cupola.Device(0):`.
 
-# Loads the driver where that has not happened yet, and gives its warning once.
+# Loads the driver if needed, and issues its warning once.
 cdef int ensure() except -1
 
-# Raises what a driver's code means, for `call`.
+# Raises the error of a driver's result code; `call` is the function's name.
 cdef int fail_result(int code, const char* call) except -1 nogil
 
-# Returns 0 where a function of the driver succeeded, else raises what its code (a CUresult) means;
-# `call` is the function's name for the text.
+# Returns 0 for a successful result (a CUresult), else raises its error; `call` is the function's
+# name for the message.
 cdef inline int check_result(int code, const char* call) except -1 nogil:
     return 0 if code == 0 else fail_result(code, call)
 
@@ -93,7 +93,7 @@ ctypedef int CUresult
 ctypedef int CUstreamCaptureMode
 ctypedef int CUstreamCaptureStatus
 
-# cuda.h's structs, of which only addresses are passed.
+# cuda.h's structs, which are passed only by address.
 ctypedef void CUDA_HOST_NODE_PARAMS
 ctypedef void CUDA_KERNEL_NODE_PARAMS
 ctypedef void CUDA_MEMCPY2D

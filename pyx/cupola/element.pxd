@@ -1,15 +1,15 @@
-# cupola/element.pxd - elements: their types, and how values become some; internal.
+# cupola/element.pxd - element types, and conversion of values to elements; internal.
 
 cdef struct Element:
-    char kind  # NumPy's letter; 0: not known, anything goes; 'x': bytes, of any kind
+    char kind  # NumPy's letter; 0: unknown, any kind fits; 'x': bytes of any kind
     Py_ssize_t size
 
-# What "float" or "const unsigned int" is.
+# The type of a C name such as "float" or "const unsigned int".
 cdef Element element_of(str type)
 
-# A NumPy array of the dtype, or an error.
+# The value as a NumPy array of the dtype; raises where that fails.
 cdef object converted(object value, object dtype)
-# The same, by NumPy's same_kind rule: no kind becomes a lesser one.
+# The same, by NumPy's same_kind rule: for example, no float becomes an integer.
 cdef object elements_of(object value, object dtype)
 
 cdef inline bint element_fits(Element wanted, char kind, Py_ssize_t size) noexcept nogil:

@@ -1,5 +1,4 @@
-# cupola/element.pyx - elements: their types as C names them against NumPy's, and how values become
-# elements.
+# cupola/element.pyx - maps C type names to NumPy's, and converts values to elements.
 # cython: language_level=3
 
 import numpy as np
@@ -42,7 +41,7 @@ cdef Element element_of(str type):
         letter, result.size = BY_NAME[name]
         result.kind = letter[0]
     elif words and set(words) <= INTEGER_WORDS:
-        if "char" in words:  # any bytes: char has no sign of its own
+        if "char" in words:  # any bytes: the sign of char is undefined
             result.kind, result.size = c"x", 1
         else:
             result.kind = c"u" if "unsigned" in words else c"i"
@@ -50,7 +49,7 @@ cdef Element element_of(str type):
     return result
 
 
-# Python's numbers have no width: they take that of the array, of these kinds.
+# Python numbers have no width: they take the array's, in these kinds.
 cdef dict WEAK = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
 
 

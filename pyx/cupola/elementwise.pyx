@@ -1,8 +1,8 @@
-# cupola/elementwise.pyx - operations on the elements of arrays: operators and NumPy's ufuncs.
+# cupola/elementwise.pyx - elementwise operations: Python's operators and NumPy's ufuncs.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 #
-# What is common takes a short way: arrays of one type and shape in C order, or one of them and a
-# number. Everything else goes through apply().
+# Common operands have fast paths: C-contiguous arrays of one type and shape, or such an array and a
+# number. apply() handles all others.
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -130,7 +130,7 @@ cdef dict SCALARS = {
 
 
 cdef int kind_of_scalar(object value):
-    """A code of promotion.pxd; 0 for what is no number."""
+    """A code of promotion.pxd; 0 where it is not a number."""
     if type(value) is float:
         return WEAK_FLOAT
     if type(value) is int:
@@ -144,12 +144,12 @@ cdef int kind_of_scalar(object value):
         return code
     if isinstance(value, GENERIC):
         return element_of(value.dtype)
-    # Of Python's numbers only its own types are weak, as NumPy has it.
+    # As in NumPy, only Python's own number types are weak, not subclasses.
     return element_of(np.asarray(value).dtype) if isinstance(value, (int, float, complex)) else 0
 
 
 cdef int put_scalar(cupola_scalar* scalar, object value, int element) except -1:
-    """1 where the value is an integer below all of the type, 2 above all of it."""
+    """Returns 1 where an integer is below the type's range, 2 above it, else 0."""
     cdef complex number
     if CUPOLA_FLOAT16 <= element <= CUPOLA_FLOAT64:
         scalar.parts[0] = value
@@ -179,8 +179,8 @@ cdef bint is_comparison(int number) noexcept:
         or number == OPERATORS.greater_equal)
 
 
-cdef object beyond(int number, object value, int element, int side, bint first):
-    """What every element's comparison with a number beyond its type gives."""
+cdef object compare_out_of_range(int number, object value, int element, int side, bint first):
+    """The result of comparing any element with an integer outside of its type's range."""
     if not is_comparison(number):
         raise OverflowError(
             f"Python integer {value} out of bounds for {dtype_of(element)}")
@@ -196,11 +196,11 @@ cdef object beyond(int number, object value, int element, int side, bint first):
     return here > there
 
 
-# -- the short ways ---------------------------------------------------------------------------
+# -- fast paths ------------------------------------------------------------------------------
 
 
 cdef inline bint is_same(tuple one, tuple other) except -1:
-    """Whether two shapes are the same; short lengths are one object each."""
+    """Whether two shapes are equal; small ints are shared objects."""
     cdef Py_ssize_t axis, ndim = len(one)
     if one is other:
         return True
@@ -218,7 +218,7 @@ cdef inline bint is_plain(Array x) noexcept:
 
 
 cdef inline bint is_aside(Array x, Array out) noexcept:
-    """Whether no element is written over before it was read."""
+    """Whether no element is overwritten before it was read."""
     return (
         x.start + x.nbytes <= out.start or out.start + out.nbytes <= x.start
         or (x.start == out.start and x.itemsize == out.itemsize))
@@ -251,7 +251,7 @@ cdef Array run(
 
 
 cdef object binary_to(int number, object left, object right, Array out):
-    """With results in `out`, where that is one."""
+    """Compute into `out`, or a new array where it is None."""
     cdef Array x, y
     cdef const Plan* plan
     if type(left) is Array:
@@ -317,14 +317,14 @@ cdef object unary(int number, object x):
 
 
 cdef inline bint is_refused(int number, const Plan* plan, object value, bint first) except -1:
-    """A negative power of integers, as far as it is known here."""
+    """Whether it is an integer to a negative power, where the exponent is known here."""
     return (
         number == OPERATORS.power and not first and plan.element < CUPOLA_FLOAT16 and value < 0)
 
 
 cdef object power(object base, object exponent):
     cdef Array x = base
-    # As NumPy has it: these exponents are operations of their own, which round once.
+    # As in NumPy, these exponents are separate operations, which round once.
     if type(exponent) is int or type(exponent) is float:
         if exponent == 2:
             if type(exponent) is int or x.kind in b"fc":
@@ -337,10 +337,10 @@ cdef object power(object base, object exponent):
     return binary(OPERATORS.power, x, exponent)
 
 
-# -- all others -------------------------------------------------------------------------------
+# -- general path -------------------------------------------------------------------------------
 
 
-cdef object ABSENT = object()  # in place of a second operand: None is one, and refused
+cdef object ABSENT = object()  # no second operand; None would be an invalid operand
 
 
 cdef object operand_of(object value):
@@ -353,14 +353,14 @@ cdef object operand_of(object value):
             return operand_of(value[()])
         raise ArgumentTypeError(
             f"a numpy.ndarray of shape {value.shape} is in host memory, and is not copied to a "
-            "device silently: use cupola.to_device(it), or get() to compute on the host")
+            "device implicitly: use cupola.to_device(it), or get() to compute on the host")
     if kind_of_scalar(value):
         return value
     return foreign_array(value) if is_foreign(value) else NotImplemented
 
 
 cdef object apply(int number, object left, object right, object out, object dtype):
-    """Any operands; `right` is ABSENT for operations of one."""
+    """Compute with any operands; `right` is ABSENT for unary operations."""
     cdef const Plan* plan
     cdef Plan* own = NULL
     cdef int first, second = 0
@@ -375,8 +375,8 @@ cdef object apply(int number, object left, object right, object out, object dtyp
         second = element_code(<Array>right) if isinstance(right, Array) else kind_of_scalar(right)
     if not isinstance(left, Array) and not isinstance(right, Array):
         raise ArgumentTypeError(
-            f"none of the operands of {name_of(number)} is an array on a device, as out is; "
-            "compute on the host and set() it")
+            f"out is an array on a device, but no operand of {name_of(number)} is; "
+            "compute on the host and use out.set()")
     if dtype is not None:
         own = plan_with(number, first, second, dtype)
         plan = own
@@ -410,12 +410,12 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
             value = bool(value)
         side = put_scalar(&scalar, value, plan.element)
         if side:
-            target.fill(beyond(number, value, plan.element, side, x is None))
+            target.fill(compare_out_of_range(number, value, plan.element, side, x is None))
             return target
     if plan.function:
         return run_function(plan, target, x, y, &scalar, queue)
     if out is not None and size_of(plan.result) < 4 and element_code(target) != plan.result:
-        # What is computed in a wider type is wrapped or rounded to its own before it is cast.
+        # A result of a wider type is wrapped or rounded to its own type before the cast.
         made = shaped_like(target, dtype_of(plan.result), queue)
         run_any(plan.operation, plan.element, made, x, y, &scalar, queue, True)
         convert(made, target, queue, False)
@@ -427,7 +427,7 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
 cdef Array run_function(
     const Plan* plan, Array target, Array x, Array y, const cupola_scalar* scalar, Stream queue
 ):
-    """With what is of other types cast before and after."""
+    """Compute with casts of operands before and of the result after."""
     cdef Array made = target
     if x is not None and x.element != plan.element:
         x = cast(x, dtype_of(plan.element), queue)
@@ -442,20 +442,20 @@ cdef Array run_function(
 
 
 cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queue):
-    """`out`, once it was checked, or a new array."""
+    """The checked `out`, or a new array."""
     cdef tuple shape = joint_shape(x, y)
     cdef Array like = y if x is None else x, target
     cdef Py_ssize_t size = 1
     result = dtype_of(plan.result)
     if out is None:
-        # The axes stay in their order in memory where that is one for all operands.
+        # Keep the memory order of axes where all operands share one.
         if len(shape) > 1 and not like.contiguous and (
             x is None or y is None or (x.shape == y.shape and x.get_strides() == y.get_strides())
         ):
             return shaped_like(like, result, queue)
         for length in shape:
             size *= length
-        bytes_of(shape, size_of(plan.result))  # raises where that is too much
+        bytes_of(shape, size_of(plan.result))  # raises where the result is too large
         return result_of(shape, size, plan.result, queue.device_index, queue)
     if not isinstance(out, Array):
         raise ArgumentTypeError(
@@ -471,8 +471,8 @@ cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queu
         broadcast(shape, (0,) * len(shape), target.shape)  # raises where it doesn't fit
     if not np.can_cast(result, target.dtype, "same_kind"):
         raise ArgumentTypeError(
-            f"results of {result} are not put into an array of {target.dtype}: that is no cast of "
-            "the same kind; use astype() if that is meant")
+            f"results of {result} can't be stored in {target.dtype}: the cast is not of "
+            "the same kind; use astype() to convert them")
     return target
 
 
@@ -499,7 +499,7 @@ cdef tuple joint_shape(Array x, Array y):
 
 
 cdef Array shaped_like(Array like, object dtype, Stream queue):
-    """Of the same shape and another type, with the axes in the same order in memory."""
+    """A new array of the same shape and memory order, of another type."""
     cdef Array made = new_array(like.shape, dtype, queue.device_index, queue)
     cdef Py_ssize_t axis, step
     if like.contiguous:
@@ -516,8 +516,8 @@ cdef Array shaped_like(Array like, object dtype, Stream queue):
         like.shape, tuple(steps), dtype, made.memory, None, made.start, made.device_index)
 
 
-cdef Array apart(Array x, Array target, Stream queue):
-    """The operand, or a copy of it where it would be written over before it was read."""
+cdef Array copy_if_overlapping(Array x, Array target, Stream queue):
+    """The operand, or a copy where it would be overwritten before it was read."""
     if x is None or not overlap(x, target):
         return x
     if x.start == target.start and x.itemsize == target.itemsize and (
@@ -528,7 +528,7 @@ cdef Array apart(Array x, Array target, Stream queue):
 
 
 cdef bint is_aligned(Array x) except -1:
-    """Whether each element lies at a multiple of its size, as a device loads and stores it."""
+    """Whether each element is aligned to its size, as device loads and stores require."""
     cdef uint64_t all = x.start
     if x.steps is not None:
         for step in x.steps:
@@ -548,7 +548,7 @@ cdef struct Layout:
 
 
 cdef int lay_out(cupola_operand* operand, int64_t* strides, Array array, tuple shape) except -1:
-    """Its bytes from one element to the next along the axes of a shape it broadcasts to."""
+    """Set its strides, in bytes, for a shape that it broadcasts to."""
     cdef Py_ssize_t new, axis
     cdef int64_t step
     operand.address = 0
@@ -580,7 +580,7 @@ cdef int run_any(
     int operation, int element, Array target, Array x, Array y, const cupola_scalar* scalar,
     Stream queue, bint fresh
 ) except -1:
-    """`fresh`: nothing else is in the memory of the target, whose shape all broadcast to."""
+    """All operands broadcast to the target's shape; `fresh`: no operand shares its memory."""
     cdef Layout layout
     cdef Array aside
     cdef cupola_operand out, first, second
@@ -588,7 +588,7 @@ cdef int run_any(
     if target.size == 0:
         return 0
     if not fresh:
-        x, y = apart(x, target, queue), apart(y, target, queue)
+        x, y = copy_if_overlapping(x, target, queue), copy_if_overlapping(y, target, queue)
     x, y = aligned(x, queue), aligned(y, queue)
     if not is_aligned(target):
         aside = shaped_like(target, target.dtype, queue)
@@ -599,7 +599,7 @@ cdef int run_any(
     lay_out(&out, layout.out, target, target.shape)
     lay_out(&first, layout.x, x, target.shape)
     lay_out(&second, layout.y, y, target.shape)
-    # Before the launches: of several the last may fail.
+    # Before the launches, since one of several may fail.
     use(target, queue)
     if x is not None:
         use(x, queue)
@@ -628,7 +628,7 @@ cdef Array cast(Array source, object dtype, Stream queue):
 
 
 cdef int convert(Array source, Array target, Stream queue, bint fresh) except -1:
-    """Each element of an array into another one, of any type and the same shape."""
+    """Convert each element of an array into another array, of any type and the same shape."""
     cdef cupola_scalar zero
     cdef const Plan* plan
     cdef int origin = element_code(source), element = element_code(target)
@@ -637,7 +637,7 @@ cdef int convert(Array source, Array target, Stream queue, bint fresh) except -1
         plan = plan_of(OPERATORS.not_equal, origin, origin)
         return run_any(plan.operation, origin, target, source, None, &zero, queue, fresh)
     if element == CUPOLA_FLOAT16 and size_of(origin) >= 8 and origin >= CUPOLA_FLOAT16:
-        element = CUPOLA_FLOAT64  # the one that is rounded once
+        element = CUPOLA_FLOAT64  # rounds once
     plan = plan_of(OPERATORS.positive, CUPOLA_FLOAT64, 0)
     return run_any(plan.operation, element, target, source, None, &zero, queue, fresh)
 
@@ -661,17 +661,17 @@ cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
         del options["order"]
     if method != "__call__":
         raise ArgumentTypeError(
-            f"numpy.{ufunc.__name__}.{method} is not done on a device; copy the array with get()")
+            f"numpy.{ufunc.__name__}.{method} is not supported on a device; use get() to copy")
     if number < 0:
         raise ArgumentTypeError(
             f"numpy.{ufunc.__name__} has no kernel in cupola; copy the array with get()")
     if where is not True:
         raise ArgumentTypeError(
-            f"numpy.{ufunc.__name__}: where= is not done on a device; multiply by the mask, or "
+            f"numpy.{ufunc.__name__}: where= is not supported on a device; multiply by the mask or "
             "copy the array with get()")
     if options:
         raise ArgumentTypeError(
-            f"numpy.{ufunc.__name__}: {', '.join(options)}= is not taken for arrays on a device")
+            f"numpy.{ufunc.__name__}: {', '.join(options)}= is not supported on a device")
     if type(out) is tuple:
         out = out[0]
     if dtype is not None:

@@ -1,6 +1,6 @@
-# cupola/error.pxd - a status of libcupola.so becomes an exception.
+# cupola/error.pxd - converts a status of libcupola.so to an exception.
 
-# Raises what this thread's last failure was.
+# Raises this thread's last failure.
 cdef int fail(int status) except -1 nogil
 
 # Returns 0 for success, else raises.

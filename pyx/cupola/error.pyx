@@ -1,4 +1,4 @@
-# cupola/error.pyx - the one place where a status of libcupola.so becomes an exception.
+# cupola/error.pyx - converts a status of libcupola.so to an exception.
 # cython: language_level=3
 
 from cupola._abi cimport (
@@ -22,8 +22,8 @@ cdef int fail(int status) except -1 nogil:
 
 cdef object failure(int status):
     cdef cupola_error_info info
-    # The strings live until this thread's next failure: they are copied before anything else
-    # runs, since a collected object's release could be that.
+    # The strings are valid until this thread's next failure. Copy them first: other code here may
+    # trigger garbage collection, and a release may fail.
     cupola_last_error_info(&info)
     cdef str what = text(info.text)
     cdef str name = text(info.name)

@@ -9,10 +9,10 @@ cdef class Event:
 
     cdef void* get_handle(self) noexcept nogil  # the driver's CUevent
     cdef int record_on(self, Stream stream) except -1 nogil
-    # Until all before it is done. Never with Python's lock, nor seconds_since: a Python function
-    # that a stream calls wants it.
+    # Waits until all work before it is done. Never call this or seconds_since with the GIL held: a
+    # Python function that a stream calls needs it.
     cdef int wait_done(self) except -1 nogil
     cdef int is_done(self) except -1 nogil  # 0 or 1
     cdef int hold_up(self, Stream stream) except -1 nogil  # the stream waits for it, not the caller
-    # Seconds from the other one, which was recorded before; waits for this one.
+    # Seconds from the other event, which was recorded earlier; waits for this one.
     cdef double seconds_since(self, Event start) except? -1 nogil

@@ -1,4 +1,4 @@
-# cupola/event.pyx - an event: a mark in a stream, to wait for or to measure between.
+# cupola/event.pyx - events, which mark a point in a stream's work.
 # cython: language_level=3
 """Events."""
 
@@ -19,22 +19,22 @@ from cupola.exceptions import ArgumentValueError, DriverError
 
 
 def opened(handle, device):
-    """An event of another process, out of its pickle."""
+    """Open an event of another process from its pickled handle."""
     return Event.from_ipc_handle(handle, device=device)
 
 
 cdef class Event:
-    """An event: once recorded in a stream it is done when all that was queued before it is.
+    """An event: after it is recorded in a stream, it is done when all earlier work there is.
 
     Parameters
     ----------
     timing : bool
-        Whether times can be taken; an event without is a little cheaper.
+        Whether times can be measured; an event without timing is a little cheaper.
     blocking : bool
         Whether `synchronize` sleeps rather than spins.
     ipc : bool
-        Whether other processes may use it (see `ipc_handle`), without timing. It can be pickled,
-        for processes that are started while it is here.
+        Whether other processes may use it (see `ipc_handle`); such an event has no timing. It can
+        be pickled for processes that are started while it exists.
     device : Device or int, optional
         By default the current one.
     """
@@ -49,7 +49,7 @@ cdef class Event:
         if blocking:
             flags |= CUPOLA_EVENT_BLOCKING
         if ipc and timing:
-            raise ArgumentValueError("an event for other processes has no timing")
+            raise ArgumentValueError("an event with ipc=True has no timing: pass timing=False")
         if timing is not None and not timing:
             flags |= CUPOLA_EVENT_NO_TIMING
         if ipc:
@@ -67,9 +67,9 @@ cdef class Event:
         Parameters
         ----------
         handle : bytes
-            What `ipc_handle` gave there.
+            The value of `ipc_handle` in that process.
         device : Device or int, optional
-            The one it belongs to; by default the current one.
+            The device it belongs to; by default the current one.
 
         Returns
         -------
@@ -86,17 +86,17 @@ cdef class Event:
         return event
 
     def ipc_handle(self):
-        """What another process opens the event by: see `from_ipc_handle`.
+        """A handle by which another process opens the event: see `from_ipc_handle`.
 
         Returns
         -------
         bytes
-            64 of them, good as long as this event is here.
+            64 bytes, valid as long as this event exists.
 
         Raises
         ------
         DriverError
-            Where it was not made with ``ipc=True``, or the driver has no such events.
+            Where it was made without ``ipc=True``, or the driver has no such events.
         """
         cdef unsigned char handle[64]
         with nogil:
@@ -108,7 +108,7 @@ cdef class Event:
             return opened, (self.ipc_handle(), self.device_index)
         except DriverError as error:
             raise TypeError(
-                "only an event that was made with ipc=True goes to other processes") from error
+                "only an event made with ipc=True can be shared with other processes") from error
 
     def __dealloc__(self):
         with nogil:
@@ -139,7 +139,7 @@ cdef class Event:
         return seconds
 
     def record(self, stream=None):
-        """Record the event after all that is queued on the stream.
+        """Record the event after all work queued on the stream.
 
         Parameters
         ----------
@@ -161,14 +161,14 @@ cdef class Event:
 
     @property
     def done(self):
-        """Whether all before the event is done; true before it was recorded."""
+        """Whether all work before the event is done; true before it is recorded."""
         cdef int done
         with nogil:
             done = self.is_done()
         return done != 0
 
     def elapsed_since(self, Event start not None):
-        """Seconds from another event to this one, which is waited for.
+        """Seconds from another event to this one. Waits for this one.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-# cupola/graph.pxd - graphs: work that is described once and launched many times.
+# cupola/graph.pxd - graphs of work that is launched many times.
 
 from cupola.handles cimport cupola_graph
 from cupola.kernel cimport Kernel
@@ -8,7 +8,7 @@ cdef class Node
 cdef class Graph:
     cdef cupola_graph* native  # NULL while it is being captured
     cdef readonly int device_index
-    cdef dict kernels  # by node: what it launches
+    cdef dict kernels  # the kernel of each kernel node
 
     cdef int require_made(self) except -1
     cdef hold_for(self, void* node, object what)

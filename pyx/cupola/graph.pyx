@@ -40,7 +40,7 @@ cdef Node new_node(Graph graph, void* native):
 
 @cython.final
 cdef class After:
-    """What an ``after=`` argument names, as the driver wants it."""
+    """The nodes of an ``after=`` argument, as an array for the driver."""
 
     cdef cupola_node* nodes
     cdef size_t count
@@ -83,8 +83,8 @@ cdef bytearray pack(Kernel kernel, tuple args):
     cdef Signature signature = <Signature>kernel.packer
     packed = bytearray(signature.nbytes + 1)
     cdef char* buffer = packed
-    left = signature.pack(args, buffer, current_stream(kernel.device_index).native)
-    if left & TRANSFER:
+    pending = signature.pack(args, buffer, current_stream(kernel.device_index).native)
+    if pending & TRANSFER:
         raise ArgumentTypeError(
             f"{kernel.title}: cupola.In, Out and InOut copy around one call and can't be part of "
             "a graph; use cupola.to_device(array), and Graph.add_copy")
@@ -95,11 +95,11 @@ cdef bytearray pack(Kernel kernel, tuple args):
 cdef class Graph:
     """Work that is described once and launched many times, at little cost.
 
-    Made by ``with stream.capture() as graph:``, or node by node. Each ``add_...`` gives the node
-    that it added; ``after=`` names one or several that it has to run after. The graph holds what
-    its nodes use: kernels, memory of cupola, the arguments that nodes were given.
+    Made by ``with stream.capture() as graph:``, or node by node. Each ``add_...`` returns the added
+    node; ``after=`` names the nodes that it runs after. The graph keeps alive what its nodes use:
+    kernels, cupola's memory, and the arguments of nodes.
 
-    A graph is not to be changed by several threads at a time.
+    Only one thread at a time may change a graph.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ cdef class Graph:
     def __init__(self, *, device=None):
         cdef int index = device_index(device)
         if self.native != NULL:
-            raise TypeError("a Graph is initialised once")
+            raise TypeError("a Graph is initialized only once")
         with nogil:
             check(cupola_graph_create(index, &self.native))
         self.device_index = index
@@ -126,11 +126,11 @@ cdef class Graph:
     cdef int require_made(self) except -1:
         if self.native == NULL:
             raise ArgumentValueError(
-                "this graph is not there: its capture has not ended, or has failed")
+                "this graph does not exist: its capture has not ended, or has failed")
         return 0
 
     cdef Node added(self, void* native, object held):
-        """The node that the driver has added, which keeps what it was given."""
+        """Wrap a node that the driver has added; `held` stays alive with it."""
         if held is not None:
             self.hold_for(native, held)
         return new_node(self, native)
@@ -143,8 +143,8 @@ cdef class Graph:
         kernel : Kernel
             Of the graph's device.
         grid, block, *args, shared
-            As for `Kernel.launch`; but `In`, `Out` and `InOut` copy around one call, and are
-            refused. The arguments are copied here.
+            As for `Kernel.launch`, but without `In`, `Out` and `InOut`, which copy around one call.
+            The arguments are copied here.
         after : Node or sequence of Node, optional
 
         Returns
@@ -170,8 +170,8 @@ cdef class Graph:
         Parameters
         ----------
         target, source : Array or numpy.ndarray
-            C-contiguous and of the same number of bytes. Of host arrays those in page-locked
-            memory (`cupola.empty_pinned`) are fast; each launch copies what is there then.
+            C-contiguous, with the same number of bytes. Host arrays in page-locked memory
+            (`cupola.empty_pinned`) are fast. Each launch copies the contents at that time.
         after : Node or sequence of Node, optional
 
         Returns
@@ -192,14 +192,14 @@ cdef class Graph:
         return self.added(node, (target, source))
 
     def add_fill(self, Array target not None, value, *, after=None):
-        """Add setting every element of an array.
+        """Add a fill of every element of an array.
 
         Parameters
         ----------
         target : Array
         value : scalar
-            Converted to the array's dtype. A value of more than four bytes is possible where all
-            its words are the same, as zero's are.
+            Converted to the array's dtype. A value of more than four bytes is possible where all of
+            its four-byte words are equal, as for zero.
         after : Node or sequence of Node, optional
 
         Returns
@@ -275,7 +275,7 @@ cdef class Graph:
         return new_node(self, node)
 
     def add_empty(self, *, after=None):
-        """Add a node that does nothing: what runs after it runs after all that it runs after.
+        """Add a node that does nothing: it joins the nodes that it runs after.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ cdef class Graph:
         return new_node(self, node)
 
     def add_edge(self, Node first not None, Node second not None):
-        """Let a node run after another one that is there.
+        """Let an existing node run after another one.
 
         Parameters
         ----------
@@ -305,11 +305,11 @@ cdef class Graph:
         check(cupola_graph_add_edge(self.native, first.native, second.native))
 
     def hold(self, *objects):
-        """Keep objects alive as long as the graph and what is instantiated from it.
+        """Keep objects alive as long as the graph and graphs instantiated from it.
 
-        Memory of cupola that nodes use is held without being named here, and so are arrays of
-        other libraries that launches, copies and fills of a capture were given. What a bare
-        address means is somebody else's to keep.
+        The graph keeps cupola's memory that nodes use without this call. It also keeps arrays of
+        other libraries that captured launches, copies and fills use. Memory that is passed as a
+        bare address must be kept alive by the caller, for example here.
         """
         self.require_made()
         self.hold_for(NULL, objects)
@@ -370,7 +370,7 @@ cdef class Graph:
             free(found)
 
     def instantiate(self):
-        """Make the graph, as it is now, ready to launch.
+        """Make an executable graph from the graph as it is now.
 
         Returns
         -------
@@ -379,14 +379,14 @@ cdef class Graph:
         Raises
         ------
         DriverError
-            Where its nodes wait for each other in a circle.
+            Where its nodes depend on each other in a cycle.
         """
         from cupola.graph_exec import instantiate
         self.require_made()
         return instantiate(self)
 
     def to_dot(self):
-        """The graph as text for Graphviz: its nodes, what they do, and their order.
+        """The graph as text for Graphviz: nodes with labels, and edges.
 
         Returns
         -------
@@ -395,7 +395,7 @@ cdef class Graph:
         return "digraph cupola {\n  node [shape=box];\n" + self.dot_body("", "  ") + "}\n"
 
     def dot_body(self, prefix, indent):
-        """The nodes and edges of `to_dot`, each name with the prefix."""
+        """The nodes and edges for `to_dot`, with a prefix before each name."""
         names, lines = {}, []
         for number, node in enumerate(self.nodes):
             name = names[node] = f"n{prefix}{number}"
@@ -410,12 +410,12 @@ cdef class Graph:
         return "".join(line + "\n" for line in lines if line)
 
     def to_png(self, path):
-        """Draw the graph by Graphviz's ``dot``.
+        """Draw the graph with Graphviz's ``dot``.
 
         Parameters
         ----------
         path : path
-            Of the picture, which is written or replaced.
+            The picture's file, which is written or replaced.
 
         Raises
         ------
@@ -428,7 +428,7 @@ cdef class Graph:
         program = shutil.which("dot")
         if program is None:
             raise MissingFileError(
-                "a graph is drawn by Graphviz's program `dot`, which is not on PATH: install "
+                "drawing a graph needs Graphviz's program `dot`, which is not on PATH: install "
                 "Graphviz (apt install graphviz, dnf install graphviz, conda install graphviz, "
                 "brew install graphviz), or draw Graph.to_dot()'s text elsewhere")
         done = subprocess.run(
@@ -458,7 +458,7 @@ cdef class Graph:
 
 
 cdef uint64_t place_of(object array, str name, bint written) except? 0:
-    """Where an array's bytes begin."""
+    """The address of an array's bytes."""
     if isinstance(array, Array):
         if written and (<Array>array).readonly:
             raise ArgumentValueError(f"the {name} is read-only")
@@ -479,13 +479,13 @@ cdef uint64_t place_of(object array, str name, bint written) except? 0:
 cdef cupola_node_info node_info(Node node) except *:
     cdef cupola_node_info info
     if node.graph is None:
-        raise ArgumentTypeError("this cupola.graph.Node was never initialised")
+        raise ArgumentTypeError("this cupola.graph.Node was never initialized")
     check(cupola_node_get(node.graph.native, node.native, &info))
     return info
 
 
 cdef class Node:
-    """A piece of a graph's work. Nodes of one graph compare equal by what they are.
+    """A node of a graph. Two objects for the same node compare equal.
 
     Attributes
     ----------
@@ -493,17 +493,17 @@ cdef class Node:
     """
 
     def __init__(self):
-        raise TypeError("nodes are made by Graph.add_kernel and the like, or by a capture")
+        raise TypeError("nodes are made by Graph.add_kernel and similar methods, or by a capture")
 
     @property
     def kind(self):
-        """``"kernel"``, ``"copy"``, ``"fill"``, ``"host"``, ``"graph"``, ``"empty"``, or else."""
+        """``"kernel"``, ``"copy"``, ``"fill"``, ``"host"``, ``"graph"``, ``"empty"`` or other."""
         cdef int type = node_info(self).type
         return KINDS[type] if type < len(KINDS) else f"type {type}"
 
     @property
     def title(self):
-        """The kernel's name as C++ writes it; empty where it is no kernel, or not known."""
+        """The kernel's C++ name; empty for other nodes, and where it is unknown."""
         cdef cupola_node_info info = node_info(self)
         cdef Kernel kernel = self.graph.kernels.get(<uintptr_t>self.native)
         return text(info.title) if kernel is None else kernel.title
@@ -516,13 +516,13 @@ cdef class Node:
 
     @property
     def block(self):
-        """A kernel's threads a block in x, y and z."""
+        """A kernel's threads per block in x, y and z."""
         cdef cupola_node_info info = node_info(self)
         return info.dimensions.block[0], info.dimensions.block[1], info.dimensions.block[2]
 
     @property
     def shared(self):
-        """A kernel's bytes of dynamic shared memory a block."""
+        """A kernel's dynamic shared memory per block, in bytes."""
         return node_info(self).dimensions.shared
 
     @property
@@ -532,7 +532,7 @@ cdef class Node:
 
     @property
     def child(self):
-        """The graph inside the node, to look at and to update its nodes: a `Graph`."""
+        """The node's child graph, a `Graph`: to read, and to update its nodes."""
         cdef Graph graph = Graph.__new__(Graph)
         self.kind  # noqa: B018 - checks the node
         check(cupola_node_child(self.graph.native, self.native, &graph.native))
@@ -541,7 +541,7 @@ cdef class Node:
 
     @property
     def label(self):
-        """What it is, in a line or two."""
+        """A label of one or two lines."""
         kind = self.kind
         if kind == "kernel":
             shared = f"\n{self.shared} bytes shared" if self.shared else ""

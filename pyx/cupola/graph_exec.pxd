@@ -1,4 +1,4 @@
-# cupola/graph_exec.pxd - graphs made ready to launch.
+# cupola/graph_exec.pxd - executable graphs.
 
 from cupola.graph cimport Graph, Node
 from cupola.handles cimport cupola_graph_exec

@@ -1,6 +1,6 @@
-# cupola/graph_exec.pyx - graphs made ready to launch.
+# cupola/graph_exec.pyx - executable graphs.
 # cython: language_level=3
-"""Graphs that are ready to launch."""
+"""Executable graphs."""
 
 cimport cython
 from cpython.ref cimport Py_INCREF, PyObject
@@ -15,7 +15,7 @@ from cupola._abi cimport (
 from cupola._callback cimport drop
 from cupola._dimensions cimport read_dimensions
 from cupola._send cimport (
-    PyVectorcall_NARGS, begin_traced, call_slowly, cupola_set_vectorcall, end_traced,
+    PyVectorcall_NARGS, begin_traced, call_generic, cupola_set_vectorcall, end_traced,
 )
 from cupola.abi cimport require
 from cupola.device cimport known_device
@@ -29,7 +29,7 @@ from cupola.exceptions import ArgumentTypeError
 
 
 def instantiate(Graph graph not None):
-    """A graph, as it is now, ready to launch; what `Graph.instantiate` calls."""
+    """Make an executable graph; `Graph.instantiate` calls this."""
     cdef GraphExec exec = GraphExec.__new__(GraphExec)
     with nogil:
         check(cupola_graph_instantiate(graph.native, &exec.native))
@@ -40,17 +40,17 @@ def instantiate(Graph graph not None):
 
 cdef object call_graph(object self, PyObject** arguments, size_t nargsf, PyObject* names):
     if PyVectorcall_NARGS(nargsf) or names != NULL:
-        return call_slowly(self, arguments, PyVectorcall_NARGS(nargsf), names, GraphExec.__call__)
+        return call_generic(self, arguments, PyVectorcall_NARGS(nargsf), names, GraphExec.__call__)
     (<GraphExec>self).launch_on(None)
 
 
 @cython.no_gc_clear
 cdef class GraphExec:
-    """A graph that is ready to launch: ``run()`` queues all its work at once.
+    """An executable graph: ``run()`` queues all its work with one call.
 
-    Made by `Graph.instantiate`; later changes of the graph do not touch it. It holds what it
-    uses, also when the graph is gone. Launches of one `GraphExec` run one after another,
-    whichever streams they are queued on.
+    Made by `Graph.instantiate`; later changes of the graph do not affect it. It keeps alive what it
+    uses, also after the graph is gone. Launches of one `GraphExec` run one after another, also on
+    different streams.
     """
 
     def __init__(self):
@@ -70,11 +70,11 @@ cdef class GraphExec:
         if stream is not None:
             native = stream.native
         if self.native == NULL:
-            raise TypeError("this cupola.GraphExec was never initialised")
+            raise TypeError("this cupola.GraphExec was never initialized")
         status = cupola_graph_exec_launch_at_once(self.native, native)
         if status != CUPOLA_WOULD_WAIT:
             return check(status)
-        # It may call functions that take Python's lock: others may no longer wait with it.
+        # It may call functions that take the GIL: no other thread may wait while it holds the GIL.
         begin_traced()
         cupola_callbacks_hold()
         with nogil:
@@ -89,8 +89,8 @@ cdef class GraphExec:
         Parameters
         ----------
         stream : Stream or an object with ``__cuda_stream__``, optional
-            By default this thread's current one. All of the work is in its order. While it is
-            being captured, the work becomes a part of that graph.
+            By default this thread's current one. All of the work runs in its order. While it is
+            being captured, the work becomes part of the captured graph.
         """
         if stream is None:
             self.launch_on(None)
@@ -110,7 +110,7 @@ cdef class GraphExec:
         self(stream)
 
     def upload(self, stream=None):
-        """Send the graph to the device ahead of its first launch, which is then faster.
+        """Upload the graph to the device, which makes its first launch faster.
 
         Parameters
         ----------
@@ -122,35 +122,34 @@ cdef class GraphExec:
             check(cupola_graph_exec_upload(self.native, native))
 
     def update(self, what, *args, kernel=None, grid=None, block=None, shared=None):
-        """Change what later launches do, in place. What was launched is not touched.
+        """Change later launches, in place. Earlier launches are not affected.
 
         Parameters
         ----------
         what : Node or Graph
-            A kernel's node of the graph that this was made of (or of a child graph in it), to
-            get new arguments; or a graph of the same nodes and edges, to be done from now on.
+            A kernel node of the original graph (or of a child graph), which gets new arguments;
+            or a graph of the same nodes and edges, which replaces all of them.
         *args
             All of the kernel's arguments.
         kernel : Kernel, optional
-            By default the one that the node was added with. Has to be named for nodes that were
-            captured.
+            By default the one that the node was added with. Required for captured nodes.
         grid, block, shared : optional
-            By default what the node was made with.
+            By default the node's own values.
 
         Raises
         ------
         ArgumentError
-            Where the arguments are not what the kernel takes.
+            Where the arguments do not fit the kernel.
         DriverError
-            Where the node is none of that graph, or the graphs differ in more than what their
-            nodes are given.
+            Where the node is not of that graph, or the graphs differ in more than the parameters
+            of their nodes.
         """
         cdef Graph graph
         if self.native == NULL:
-            raise TypeError("this cupola.GraphExec was never initialised")
+            raise TypeError("this cupola.GraphExec was never initialized")
         if isinstance(what, Graph):
             if args or kernel is not None or grid is not None or block is not None:
-                raise ArgumentTypeError("a whole graph is taken as it is, without arguments")
+                raise ArgumentTypeError("an update by a graph takes no arguments")
             graph = <Graph>what
             graph.require_made()
             with nogil:
@@ -158,7 +157,7 @@ cdef class GraphExec:
             return
         if not isinstance(what, Node):
             raise ArgumentTypeError(
-                f"what is updated is a Node or a Graph, got {type(what).__name__}")
+                f"update() takes a Node or a Graph, got {type(what).__name__}")
         self.update_node(<Node>what, args, kernel, grid, block, shared)
 
     cdef update_node(self, Node node, tuple args, object given, object grid, object block,

@@ -1,5 +1,5 @@
-# cupola/handles.pxd - the handles of libcupola.so as opaque types: no header is needed for them.
-# Types alone: there is nothing here to link, and nothing to import when a program runs.
+# cupola/handles.pxd - opaque handle types of libcupola.so; they need no header.
+# It declares only types: no library to link and no module to import at run time.
 
 cdef extern from *:
     """

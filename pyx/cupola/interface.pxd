@@ -1,4 +1,4 @@
-# cupola/interface.pxd - memory of other libraries; internal.
+# cupola/interface.pxd - describes memory of other libraries; internal.
 
 from libc.stdint cimport uint64_t
 
@@ -13,12 +13,12 @@ cdef class Interface:
     cdef Py_ssize_t itemsize
     cdef bint readonly
     cdef bint contiguous
-    cdef bint ordered  # whether the data is to be waited for
+    cdef bint ordered  # whether the data has to be waited for
     cdef uint64_t stream  # on this stream
-    cdef object owner  # what keeps the memory
+    cdef object owner  # the object that owns the memory
 
-    # Let what is queued on the stream from now on wait for the data.
+    # Makes later work of the stream wait for the data.
     cdef int wait_for_data(self, cupola_stream* stream) except -1
 
-# What __cuda_array_interface__, or else __dlpack__, says; None where the object has neither.
+# Reads __cuda_array_interface__, else __dlpack__; None where the object has neither.
 cdef Interface interface_of(object value)

@@ -1,5 +1,6 @@
-# cupola/interface.pyx - reads what other libraries say of their device memory: the
-# __cuda_array_interface__ (versions 2 and 3), or else DLPack.
+# cupola/interface.pyx - reads other libraries' device memory.
+#
+# It uses __cuda_array_interface__ (versions 2 and 3), or else DLPack.
 # cython: language_level=3
 
 from libc.stdint cimport uintptr_t
@@ -45,9 +46,9 @@ cdef Interface interface_of(object value):
 
 
 cdef int order(Interface interface, object value) except -1:
-    """Version 2 says nothing of streams, as PyTorch's and JAX's do; their DLPack does.
+    """Order the data by DLPack, since version 2 (PyTorch, JAX) names no stream.
 
-    Where that can't be had the order is the caller's business, as version 2 has it.
+    Without DLPack the caller is responsible for the order, as version 2 specifies.
     """
     cdef int device = -1
     if not hasattr(value, "__dlpack__"):
@@ -68,14 +69,14 @@ cdef int order(Interface interface, object value) except -1:
 cdef class Interface:
     def read(self, dict found not None):
         if found["version"] < 2:
-            raise ValueError(f"version {found['version']}; cupola takes 2 and 3")
+            raise ValueError(f"version {found['version']}; expected 2 or 3")
         if found.get("mask") is not None:
             raise ValueError("masked arrays are not supported")
         self.shape = tuple([axis.__index__() for axis in found["shape"]])
         if min(self.shape, default=0) < 0:
             raise ValueError(f"shape {self.shape}")
         self.dtype = np.dtype(found["typestr"])
-        if self.dtype.hasobject:  # its bytes would be taken for addresses of objects
+        if self.dtype.hasobject:  # its bytes would be read as addresses of objects
             raise ValueError("a device can't hold Python objects")
         if self.dtype.kind == "V" and found.get("descr"):
             described = np.lib.format.descr_to_dtype(found["descr"])
@@ -96,7 +97,7 @@ cdef class Interface:
         self.stream = stream or 0
 
     def take(self, Tensor tensor not None):
-        """What DLPack said: the current stream of its device is where the data is ready."""
+        """Take over DLPack's description; its data is ready on the device's current stream."""
         cdef int device = -1
         self.owner = tensor
         self.shape = tensor.shape
@@ -109,7 +110,7 @@ cdef class Interface:
             check(cupola_address_device(self.address, &device))
             if device < 0:
                 raise ValueError(
-                    "it lies in host memory that no driver knows; cupola.to_device copies it, "
+                    "it is host memory that the driver does not know; cupola.to_device copies it, "
                     "cupola.from_dlpack shares it with the CPU device")
             self.ordered = True
             self.stream = <uintptr_t>current_stream(device).get_handle()
@@ -122,7 +123,7 @@ cdef class Interface:
     cdef int wait_for_data(self, cupola_stream* stream) except -1:
         if not self.ordered:
             return 0
-        with nogil:  # either stream may be full
+        with nogil:  # may block: either stream may be full
             return check(cupola_stream_follow(stream, <void*><uintptr_t>self.stream))
 
 

@@ -1,4 +1,4 @@
-# cupola/kernel.pxd - a kernel, and how to launch it without a Python object.
+# cupola/kernel.pxd - kernels, and launches without Python objects.
 #
 # From Cython: put each argument into a buffer of buffer_bytes() bytes, then launch_packed():
 #
@@ -10,11 +10,11 @@
 #     with nogil:
 #         kernel.launch_packed(grid, block, buffer, stream, 0)
 #
-# launch_packed may wait, where the stream is full or the kernel's code is loaded: never call it
-# with Python's lock, which a Python function that a stream calls wants.
+# launch_packed may wait where the stream is full or the kernel's code has to be loaded. Never call
+# it with the GIL held: a Python function that a stream calls needs the GIL.
 #
-# Every one checks, and raises cupola's exceptions. Memory that such a launch uses has to be kept
-# alive, and told of the stream (Array.used_on) where it was allocated on another one.
+# Each function checks its arguments and raises cupola's exceptions. Keep the memory that such a
+# launch uses alive, and call Array.used_on where it was allocated on another stream.
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -23,12 +23,12 @@ from cupola.stream cimport Stream
 
 cdef class Kernel:
     cdef cupola_kernel* native
-    cdef object packer  # how its arguments are packed and checked
+    cdef object packer  # packs and checks its arguments
     cdef object recent_grid, recent_block  # of the last kernel[grid, block]
-    cdef unsigned recent[7]  # and its dimensions, as cupola.h has them
+    cdef unsigned recent[7]  # and its cupola_dimensions
     cdef object parameters
     cdef int suggested
-    cdef object image  # what its module is made of: the module itself holds its kernels
+    cdef object image  # its module's image; a reference to the module would be a cycle
     cdef readonly int device_index
     cdef readonly str name
     cdef readonly str demangled
@@ -47,5 +47,5 @@ cdef class Kernel:
         self, const unsigned* grid, const unsigned* block, const void* buffer, Stream stream,
         unsigned shared) except -1 nogil
 
-# Takes over a reference to a kernel of the cupola.module.Image.
+# Wraps a kernel of the cupola.module.Image and takes over the caller's reference.
 cdef Kernel adopt(cupola_kernel* native, object image)

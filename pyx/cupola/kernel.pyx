@@ -1,4 +1,4 @@
-# cupola/kernel.pyx - a kernel: what is known of it, and the ways to launch it.
+# cupola/kernel.pyx - kernels: their parameters, attributes and launches.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Kernels."""
 
@@ -28,7 +28,7 @@ from cupola._argument cimport AWAIT, TRANSFER, USE, Signature, signature_of
 from cupola.device cimport known_device
 from cupola._dimensions cimport dependent, read_attributes, read_dimensions, read_number
 from cupola.error cimport check
-from cupola._names cimport Names, kind_text, parameter_text
+from cupola._names cimport KeywordBinder, kind_text, parameter_text
 from cupola.handles cimport cupola_stream
 from cupola.stream cimport as_stream
 
@@ -72,8 +72,8 @@ cdef Kernel adopt(cupola_kernel* native, object image):
 
 
 cdef Signature signature_in(Kernel kernel):
-    if kernel is None or kernel.packer is None:  # made by __new__ alone
-        raise ArgumentTypeError("this kernel was never initialised")
+    if kernel is None or kernel.packer is None:  # made by __new__ without __init__
+        raise ArgumentTypeError("this kernel was never initialized")
     return <Signature>kernel.packer
 
 
@@ -81,32 +81,32 @@ cdef int run(
     Kernel kernel, const cupola_dimensions* dimensions, const cupola_attributes* attributes,
     Stream stream, PyObject** arguments, Py_ssize_t count
 ) except -1:
-    """Pack, launch what was checked, and see to what is left to do."""
+    """Pack the arguments, launch, and do the pending actions."""
     cdef Signature signature = signature_in(kernel)
     cdef char usual[512]
     cdef char* buffer = usual
     cdef Queue queue
     cdef cupola_stream* used = NULL
     cdef list begun = None
-    cdef int left
+    cdef int pending
     open_queue(&queue, stream, kernel.device_index)
     if signature.nbytes > sizeof(usual):
         buffer = <char*>malloc(signature.nbytes)
         if buffer == NULL:
             raise MemoryError
     try:
-        memset(buffer, 0, signature.nbytes)  # of padding, nothing of this stack is sent
-        left = signature.pack_array(arguments, count, buffer, &queue)
-        if left & (TRANSFER | AWAIT):
+        memset(buffer, 0, signature.nbytes)  # padding must not leak stack contents
+        pending = signature.pack_array(arguments, count, buffer, &queue)
+        if pending & (TRANSFER | AWAIT):
             hold_queue(&queue)
-            if left & AWAIT:
+            if pending & AWAIT:
                 follow(queue.native, queue.awaited)
-            if left & TRANSFER:
+            if pending & TRANSFER:
                 begun = signature.begin(arguments, buffer, queue.native)
         send(kernel.native, dimensions, attributes, buffer, 0, queue.native, &used)
-        if left & USE or (queue.home != used and queue.home != NULL):
+        if pending & USE or (queue.owning_stream != used and queue.owning_stream != NULL):
             signature.use(arguments, used)
-        if left & TRANSFER:
+        if pending & TRANSFER:
             signature.end(begun, used)
     finally:
         close_queue(&queue)
@@ -118,7 +118,7 @@ cdef int run(
 cdef object call_by_name(
     Configured configured, PyObject** arguments, Py_ssize_t count, PyObject* keywords
 ):
-    cdef Names names = signature_in(configured.kernel).names()
+    cdef KeywordBinder names = signature_in(configured.kernel).names()
     cdef PyObject* usual[32]
     cdef PyObject** ordered = usual
     if names.total > 32:
@@ -149,7 +149,7 @@ cdef object call_configured(
 
 @cython.final
 @cython.freelist(8)
-@cython.no_gc  # nothing that it holds can lead back to it
+@cython.no_gc  # its references can't form a cycle
 cdef class Configured:
     """A kernel with its grid and block: calling it launches. Made by ``kernel[grid, block]``."""
 
@@ -157,7 +157,7 @@ cdef class Configured:
     cdef readonly Kernel kernel
     cdef readonly Stream stream
     cdef cupola_dimensions dimensions
-    cdef bint nothing  # no element to work on: arguments are checked, nothing is launched
+    cdef bint nothing  # no elements: check the arguments, launch nothing
 
     def __cinit__(self):
         self.vectorcall = <void*>call_configured
@@ -172,12 +172,12 @@ cdef class Configured:
 
     @property
     def block(self):
-        """Threads a block in x, y and z."""
+        """Threads per block in x, y and z."""
         return tuple([self.dimensions.block[i] for i in range(3)])
 
     @property
     def shared(self):
-        """Bytes of dynamic shared memory a block."""
+        """Dynamic shared memory per block, in bytes."""
         return self.dimensions.shared
 
     def __call__(self, *arguments, **named):
@@ -187,7 +187,7 @@ cdef class Configured:
 
     @property
     def __signature__(self):
-        """The kernel's, for `inspect.signature`."""
+        """The kernel's signature, for `inspect.signature`."""
         return self.kernel.__signature__
 
     def __repr__(self):
@@ -221,7 +221,7 @@ cdef Configured new_configured(Kernel kernel, const cupola_dimensions* dimension
 
 
 cdef inline Stream stream_in(Kernel kernel, object stream):
-    """What is given in the brackets; None: the current one."""
+    """The stream given in the brackets; None is the current one."""
     if (
         type(stream) is Stream and (<Stream>stream).native != NULL
         and (<Stream>stream).device_index == kernel.device_index
@@ -238,7 +238,7 @@ cdef Configured configure(Kernel kernel, const cupola_dimensions* dimensions, ob
 
 
 cdef bint never_changes(object value):
-    """Whether grid or block mean the same as long as they are the same object."""
+    """Whether the value of grid or block is immutable, so that identity implies equality."""
     if type(value) is tuple:
         for axis in <tuple>value:
             if type(axis) is not int:
@@ -248,7 +248,7 @@ cdef bint never_changes(object value):
 
 
 def take_kernel(module, name):
-    """A kernel as it comes out of a pickle."""
+    """Make a kernel from its pickled contents."""
     return module[name]
 
 
@@ -261,25 +261,24 @@ cdef class Kernel:
     bytes of dynamic shared memory; a stream of None is this thread's current one. A launch
     returns as soon as it is queued, unless an argument is `Out` or `InOut`.
 
-    What arguments may be:
+    Accepted arguments:
 
-    - where the kernel takes a number: int, float, bool, complex, NumPy and ctypes scalars. Ints
-      are checked against the parameter's range, floats go to its width, and no float becomes an
-      integer;
-    - where it takes a pointer: a `cupola.Array` or `Memory`, anything with
+    - for a number: int, float, bool, complex, NumPy and ctypes scalars. Ints must fit the
+      parameter's range, floats are rounded to its width, and no float becomes an integer;
+    - for a pointer: a `cupola.Array` or `Memory`, anything with
       ``__cuda_array_interface__`` or DLPack, `cupola.In`, `Out` or `InOut` around a host array,
       None (null), or an address as an int;
-    - where it takes a struct: a structured NumPy scalar (of `params`' dtype, where that is known),
-      a ctypes structure, or bytes, of exactly the size.
+    - for a struct: a structured NumPy scalar (of the dtype in `params`, where known), a ctypes
+      structure, or bytes, each of exactly the parameter's size.
 
-    Where the parameters' names are known, as a manifest, the compiler or `declare` tells them,
-    arguments may be given by name: ``kernel[grid, block](2.0, x, out=out, n=n)``. How much is
-    checked depends on what is known: see `signature`.
+    Where a manifest, the compiler or `declare` provides the parameters' names, arguments may be
+    given by name: ``kernel[grid, block](2.0, x, out=out, n=n)``. The checks depend on the known
+    types: see `signature`.
 
     Attributes
     ----------
     name, demangled, title : str
-        As the image has it, as C++ writes it, and the latter without parameters.
+        The image's name, the C++ name, and the C++ name without parameters.
     """
 
     def __init__(self):
@@ -360,38 +359,38 @@ cdef class Kernel:
         Parameters
         ----------
         grid, block : int or tuple of int
-            Blocks, and threads a block.
+            Blocks, and threads per block.
         *args, **named
-            The kernel's arguments; see the class. A parameter that has one of the names here is
-            given by position.
+            The kernel's arguments; see the class. A parameter with the name of a keyword below must
+            be given by position.
         stream : Stream or an object with ``__cuda_stream__``, optional
             By default this thread's current one.
         shared : int
-            Bytes of dynamic shared memory a block. What a kernel needs to be allowed more than
-            48 KB is done by the way.
+            Dynamic shared memory per block, in bytes. More than 48 KB is enabled automatically
+            where the device supports it.
         cluster : int or tuple of int, optional
-            Blocks of a thread-block cluster, which divide the grid (compute capability 9.0 and
+            Blocks of a thread-block cluster, which must divide the grid (compute capability 9.0 and
             newer).
         cooperative : bool
-            All blocks are resident at a time, so that they can wait for each other
-            (``cooperative_groups::grid_group::sync``). The most there can be are
-            `occupancy` times the device's multiprocessors.
+            All blocks are resident at the same time and can wait for each other
+            (``cooperative_groups::grid_group::sync``). The grid can have at most `occupancy` times
+            the device's multiprocessors.
         programmatic_dependent_launch : bool
             The kernel may start before the one in front of it on the stream is done, and waits
-            by itself (``cudaGridDependencySynchronize``; compute capability 9.0 and newer).
+            in its own code (``cudaGridDependencySynchronize``; compute capability 9.0 and newer).
             `pdl` is its old name.
         priority : int, optional
-            In place of the stream's; smaller goes first.
+            Replaces the stream's priority; a smaller number is a higher priority.
         carveout : int, optional
-            Percent of a multiprocessor's memory which is to be shared memory, a hint.
+            A hint: the percentage of a multiprocessor's L1 memory to use as shared memory.
 
         Raises
         ------
         ArgumentError
-            Where arguments, grid, block or shared memory are not what kernel and device take.
+            Where arguments, grid, block or shared memory do not fit the kernel and device.
         DriverError
-            Where the driver refuses. A fault of the kernel itself comes later: from the call
-            that waits for it.
+            Where the driver refuses the launch. A fault of the kernel itself is raised later, by a
+            call that waits for it.
         """
         cdef cupola_dimensions dimensions
         cdef cupola_attributes room
@@ -409,21 +408,21 @@ cdef class Kernel:
             tuple_items(args), len(args))
 
     def forall(self, n, stream=None, shared=0):
-        """The kernel over `n` elements: a block of best occupancy, as many blocks as it takes.
+        """Configure the kernel for `n` elements: blocks of best occupancy, and enough of them.
 
         Parameters
         ----------
         n : int
-            Threads there shall be at least; for 0 the call checks its arguments and does nothing.
+            The minimum number of threads; with 0 the call checks its arguments and does nothing.
         stream : Stream, optional
             By default this thread's current one.
         shared : int
-            Bytes of dynamic shared memory a block.
+            Dynamic shared memory per block, in bytes.
 
         Returns
         -------
         Configured
-            To be called with the kernel's arguments.
+            Call it with the kernel's arguments.
         """
         cdef cupola_dimensions dimensions
         cdef Configured result
@@ -445,7 +444,7 @@ cdef class Kernel:
         Parameters
         ----------
         shared : int
-            Bytes of dynamic shared memory a block.
+            Dynamic shared memory per block, in bytes.
 
         Returns
         -------
@@ -473,7 +472,7 @@ cdef class Kernel:
         self, grid, block, *args, stream=None, shared=0, cluster=None, cooperative=False,
         programmatic_dependent_launch=False, priority=None, carveout=None, pdl=None, **named
     ):
-        """Pack and check a launch once, to send it many times.
+        """Check and pack a launch once, to send it many times.
 
         Parameters
         ----------
@@ -494,7 +493,7 @@ cdef class Kernel:
             priority=priority, carveout=carveout)
 
     def __call__(self, *args, **named):
-        """A kernel is launched with a grid and a block: this raises an error that says so."""
+        """Raises an error: a launch needs a grid and a block."""
         signature_in(self)
         raise ArgumentTypeError(
             f"{self.title} is launched with a grid and a block: {self.title}[grid, block](...), or "
@@ -507,22 +506,21 @@ cdef class Kernel:
         return GenericAlias(cls, parameters)
 
     def declare(self, str parameters not None):
-        """Say what the parameters are, where neither a manifest nor the compiler does.
+        """Declare the parameters, where neither a manifest nor the compiler provides them.
 
         ::
 
             kernel = cupola.load("axpy.cubin")["axpy"]
             kernel.declare("float a, const float* x, float* y, size_t n")
 
-        From then on arguments are checked against these types, and may be given by name.
+        Later launches check arguments against these types and accept them by name.
 
         Parameters
         ----------
         parameters : str
-            The list as C declares it. Types are C's numbers, those of ``<stdint.h>``, CUDA's
-            vectors, ``half``, ``nv_bfloat16``, and pointers to them; ``void*`` for elements of
-            any type. Of a type of one's own ``struct Pair p`` or ``enum Mode m`` says what it is,
-            and the image its size.
+            A C parameter list. Types are C's numbers, those of ``<stdint.h>``, CUDA's vectors,
+            ``half``, ``nv_bfloat16``, and pointers to them; ``void*`` for elements of any type.
+            Write your own types as ``struct Pair p`` or ``enum Mode m``; the image has their sizes.
 
         Returns
         -------
@@ -532,12 +530,12 @@ cdef class Kernel:
         Raises
         ------
         ArgumentValueError
-            Where the text can't be read, or number, sizes, offsets or kinds are not those of the
-            image. Then all stays as it was.
+            Where the text can't be parsed, or number, sizes, offsets or kinds differ from the
+            image. The kernel is then unchanged.
         """
         cdef Signature before = signature_in(self), after
         if "\0" in parameters:
-            raise ArgumentValueError(f"{self.title}: the declaration has a NUL character in it")
+            raise ArgumentValueError(f"{self.title}: the declaration contains a NUL character")
         encoded = parameters.encode(errors="replace")
         check(cupola_kernel_declare_text(self.native, encoded))
         after = signature_of(self.native)
@@ -548,7 +546,7 @@ cdef class Kernel:
 
     @property
     def signature(self):
-        """What is known of the parameters, and from where.
+        """The known parameters, and their source.
 
         Returns
         -------
@@ -561,13 +559,13 @@ cdef class Kernel:
 
     @property
     def __signature__(self):
-        """What a launch takes, for `inspect.signature`."""
+        """The parameters, for `inspect.signature`."""
         from cupola.parameters import signature
         return signature(self.params)
 
     @property
     def __doc__(self):
-        """What a launch takes, for `help`."""
+        """The parameters and their source, for `help`."""
         from cupola.parameters import about
         return about(self.title, self.params)
 
@@ -591,13 +589,13 @@ cdef class Kernel:
 
     @property
     def params(self):
-        """What is known of the parameters.
+        """The known parameters.
 
         Returns
         -------
         tuple of Parameter
-            Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes), `dtype` (of a
-            struct, what a structured scalar for it is made of), `const` and `restrict`.
+            Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes), `dtype` (for a
+            struct, the dtype of a structured scalar), `const` and `restrict`.
         """
         from cupola.records import Parameter
         cdef Signature signature = signature_in(self)
@@ -628,7 +626,7 @@ cdef class Kernel:
 
     @property
     def attributes(self):
-        """What the driver says of it.
+        """The driver's attributes of the kernel.
 
         Returns
         -------
@@ -648,33 +646,33 @@ cdef class Kernel:
 
     @property
     def registers(self):
-        """Registers a thread."""
+        """Registers per thread."""
         return self.attribute(NUM_REGS)
 
     @property
     def shared_bytes(self):
-        """Static shared memory a block, in bytes."""
+        """Static shared memory per block, in bytes."""
         return self.attribute(SHARED_SIZE_BYTES)
 
     @property
     def local_bytes(self):
-        """Local memory a thread, in bytes."""
+        """Local memory per thread, in bytes."""
         return self.attribute(LOCAL_SIZE_BYTES)
 
     @property
     def max_threads(self):
-        """How many threads a block of this kernel may have."""
+        """The maximum number of threads of a block of this kernel."""
         return self.attribute(MAX_THREADS_PER_BLOCK)
 
     def occupancy(self, block, shared=0):
-        """How many blocks fit on one multiprocessor at a time.
+        """The number of blocks that fit on one multiprocessor at the same time.
 
         Parameters
         ----------
         block : int
-            Threads a block.
+            Threads per block.
         shared : int
-            Bytes of dynamic shared memory a block.
+            Dynamic shared memory per block, in bytes.
         """
         cdef int blocks = 0
         cdef uint32_t threads = read_number(self.title, self.device_index, "block", block)

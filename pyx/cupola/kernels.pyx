@@ -1,6 +1,6 @@
-# cupola/kernels.pyx - the shipped kernels as functions on NumPy and on device arrays.
+# cupola/kernels.pyx - functions that run the shipped kernels on NumPy and device arrays.
 # cython: language_level=3
-"""The kernels that come with cupola, as functions."""
+"""Functions that run cupola's shipped kernels."""
 
 from libc.math cimport isfinite, isinf
 
@@ -30,7 +30,7 @@ cdef dict modules = {}
 
 
 def shipped_kernels(device=None):
-    """The kernels that come with cupola, as a module: ``cupola.shipped_kernels()["saxpy"]``.
+    """The shipped kernels as a module: ``cupola.shipped_kernels()["saxpy"]``.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ cdef bint on_device(object value):
     return isinstance(value, Array) or hasattr(value, "__cuda_array_interface__")
 
 
-cdef class Place:
-    """Where the arrays of one call are, and the stream it works on."""
+cdef class CallContext:
+    """The device and stream of one call, checked against its arrays."""
 
     cdef str function
     cdef object dtype
@@ -67,7 +67,7 @@ cdef class Place:
     cdef Stream stream
 
     cdef object operand(self, str name, object value):
-        """An array of the function's dtype, NumPy's or cupola's, and nothing else."""
+        """Check an operand: an array of the function's dtype, of NumPy or on a device."""
         if on_device(value):
             value = asarray(value)  # raises where it was freed
         elif not isinstance(value, np.ndarray):
@@ -83,7 +83,7 @@ cdef class Place:
         return value
 
     cdef object settle(self, dict operands, object stream):
-        """All on the host, or all on one device; the operands in order."""
+        """Check that all operands are on the host or on one device; returns them in order."""
         values = [
             None if value is None and name == "out" else self.operand(name, value)
             for name, value in operands.items()]
@@ -94,7 +94,7 @@ cdef class Place:
         if len(set(places.values())) > 1:
             listed = ", ".join([f"{name} is {place}" for name, place in places.items()])
             raise ArgumentTypeError(
-                f"{self.function}: its arrays must be in one place, but {listed}; "
+                f"{self.function}: its arrays must be on the host or on one device, but {listed}; "
                 "cupola.to_device copies there, get() back")
         self.host = not isinstance(values[0], Array)
         self.device = device_index(None) if self.host else (<Array>values[0]).device_index
@@ -107,7 +107,7 @@ cdef class Place:
         return to_device(value, device=self.device, stream=self.stream)
 
     cdef Array outward(self, object out, tuple shape):
-        """Device memory for the result."""
+        """A device array for the result."""
         if out is not None:
             if out.shape != shape:
                 raise ArgumentValueError(
@@ -122,7 +122,7 @@ cdef class Place:
         return new_array(shape, self.dtype, self.device, self.stream)
 
     cdef int refuse_overlap(self, str name, Array source, Array made, bint same) except -1:
-        """Of what is still being read; `same`: but exactly over each other they may lie."""
+        """Refuse an output that overlaps a source; `same`: it may be exactly the same memory."""
         if source.nbytes and source.start < made.start + made.nbytes \
                 and made.start < source.start + source.nbytes \
                 and not (same and source.start == made.start):
@@ -131,7 +131,7 @@ cdef class Place:
         return 0
 
     cdef object answer(self, Array made, object out, list arrays):
-        """The result, where the operands are."""
+        """The result, on the side of the operands."""
         for array in arrays:
             (<Array>array).used_on(self.stream)
         made.used_on(self.stream)
@@ -143,8 +143,8 @@ cdef class Place:
         return result
 
 
-cdef Place place_of(str function, object dtype=FLOAT32):
-    cdef Place place = Place.__new__(Place)
+cdef CallContext context_of(str function, object dtype=FLOAT32):
+    cdef CallContext place = CallContext.__new__(CallContext)
     place.function = function
     place.dtype = dtype
     return place
@@ -176,7 +176,7 @@ cdef float number(str function, str name, object value) except? -1:
     else:
         fits = not (isinf(<float>wide) and not isinf(wide))
     if not fits:
-        raise ArgumentValueError(f"{function}: {name} is beyond the range of float32")
+        raise ArgumentValueError(f"{function}: {name} is outside of the range of float32")
     return <float>wide
 
 
@@ -196,29 +196,29 @@ def mandelbrot(
     lo, hi : float
         First and last coordinate of the lattice, along both axes.
     iterations : int
-        Steps; after none every point is bounded.
+        The number of steps; with 0 every point is bounded.
     bound : float
-        Largest absolute value, from 0 on.
+        Largest absolute value, at least 0.
     lattice : (size,) float32 array, optional
-        The coordinates themselves, in any order, in place of `size`, `lo` and `hi`: of NumPy, or
-        of a device (a `cupola.Array` or anything with ``__cuda_array_interface__``).
+        The coordinates, in any order, instead of `size`, `lo` and `hi`. A NumPy array or a device
+        array (a `cupola.Array` or anything with ``__cuda_array_interface__``).
     out : (size, size) float32 array, optional
-        Where the result goes; in the same place as `lattice`.
+        The output, on the same side (host or device) as `lattice`.
     stream : Stream, optional
         By default this thread's current one.
 
     Returns
     -------
     numpy.ndarray or Array
-        (size, size) float32. With a lattice, or an `out`, on a device it is a `cupola.Array`,
-        which is complete when the stream gets there.
+        (size, size) float32. With `lattice` or `out` on a device it is a `cupola.Array`, which is
+        complete when the stream has done the work.
 
     Raises
     ------
     ArgumentError
         For wrong sizes, shapes and dtypes.
     """
-    cdef Place place = place_of("mandelbrot")
+    cdef CallContext place = context_of("mandelbrot")
     cdef Array points, made
     cdef int steps = whole("mandelbrot", "iterations", iterations)
     cdef float most = number("mandelbrot", "bound", bound)
@@ -292,7 +292,7 @@ def mandelbrot_image(
         For sizes, numbers and shapes out of range.
     """
     cdef str name = "mandelbrot_image"
-    cdef Place place = place_of(name, UINT8)
+    cdef CallContext place = context_of(name, UINT8)
     cdef Array made
     cdef int columns = whole(name, "width", width), rows = whole(name, "height", height)
     cdef int steps = whole(name, "iterations", iterations)
@@ -331,10 +331,10 @@ def saxpy(a, x, y, out=None, stream=None):
     ----------
     a : float
     x, y : float32 array
-        Of the same shape: both of NumPy, or both of a device (a `cupola.Array` or anything with
-        ``__cuda_array_interface__``).
+        Of the same shape; both NumPy arrays, or both device arrays (a `cupola.Array` or anything
+        with ``__cuda_array_interface__``).
     out : float32 array, optional
-        Where the result goes, in the same place as `x`; it may be `x` or `y`, but not overlap
+        The output, on the same side (host or device) as `x`. It may be `x` or `y`, but not overlap
         them otherwise.
     stream : Stream, optional
         By default this thread's current one.
@@ -352,7 +352,7 @@ def saxpy(a, x, y, out=None, stream=None):
     ArgumentValueError
         For shapes that differ.
     """
-    cdef Place place = place_of("saxpy")
+    cdef CallContext place = context_of("saxpy")
     cdef Array first, second, made
     cdef float factor = number("saxpy", "a", a)
     x, y, out = place.settle({"x": x, "y": y, "out": out}, stream)
@@ -376,12 +376,12 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     image : (height, width) or (height, width, channels) float32 array
         Of NumPy, or of a device (a `cupola.Array` or anything with ``__cuda_array_interface__``).
     filter : (odd, odd) float32 array
-        In the same place; its middle lies on the point that is computed. Each channel is
+        On the same side (host or device); its middle is at the computed point. Each channel is
         filtered by itself.
     border : {"zero", "clamp"}
-        What lies outside of the image: zeros, or the nearest point of it.
+        Values outside of the image: zeros, or the nearest point's.
     out : float32 array, optional
-        Where the result goes, in the same place; it overlaps neither image nor filter.
+        The output, on the same side; it must not overlap image or filter.
     stream : Stream, optional
         By default this thread's current one.
 
@@ -398,7 +398,7 @@ def convolve(image, filter, border="zero", out=None, stream=None):
     ArgumentValueError
         For wrong shapes and borders.
     """
-    cdef Place place = place_of("convolve")
+    cdef CallContext place = context_of("convolve")
     cdef Array source, weights, made
     cdef int height, width, channels, rows, columns, edge
     if not isinstance(border, str) or border not in BORDERS:
@@ -427,14 +427,14 @@ def convolve(image, filter, border="zero", out=None, stream=None):
 
 
 def hello(blocks=1, threads=1):
-    """Print ``Hello World From GPU!`` once a thread, and wait for it.
+    """Print ``Hello World From GPU!`` once for each thread, and wait for it.
 
     Parameters
     ----------
     blocks : int
         Blocks of the grid.
     threads : int
-        Threads a block.
+        Threads per block.
     """
     cdef unsigned grid = whole("hello", "blocks", blocks)
     cdef unsigned block = whole("hello", "threads", threads)

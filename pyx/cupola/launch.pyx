@@ -1,4 +1,4 @@
-# cupola/launch.pyx - a launch that was packed once, to be sent many times.
+# cupola/launch.pyx - prepared launches: packed once, sent many times.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Prepared launches."""
 
@@ -19,7 +19,7 @@ from cupola._abi cimport (
 )
 from cupola._launch cimport cupola_launch_point, cupola_launch_pointed
 from cupola._send cimport (
-    PyVectorcall_NARGS, call_slowly, cupola_set_vectorcall, send as send_packed,
+    PyVectorcall_NARGS, call_generic, cupola_set_vectorcall, send as send_packed,
 )
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature, hold_captured
@@ -38,17 +38,16 @@ cdef class Launch:
     """A kernel with grid, block and packed arguments: ``launch()`` only sends it.
 
     ``launch[i] = value`` and ``launch["name"] = value`` replace an argument. Each call sends the
-    arguments as they are at that moment. They are kept alive as long as the launch, and until the
-    last that was sent is done where they are cupola's. Made by `Kernel.prepare`.
+    arguments as they are at that time. The launch keeps them alive; cupola's memory also stays
+    until the last sent launch is done. Made by `Kernel.prepare`.
 
-    Memory of other libraries is waited for, on the stream that its interface names, when it is
-    packed; not again by each call.
+    The launch's stream waits for memory of other libraries only once, when it is packed.
 
     Attributes
     ----------
     kernel : Kernel
     stream : Stream or None
-        What it was prepared for; None is this thread's current stream when it is sent.
+        The stream it was prepared for; None is this thread's current stream at each call.
     """
 
     def __cinit__(self):
@@ -66,7 +65,7 @@ cdef class Launch:
         cdef cupola_dimensions* dimensions = <cupola_dimensions*>self.dimensions
         cdef cupola_attributes* attributes
         if self.buffer != NULL:
-            raise TypeError("a PreparedLaunch is initialised once")
+            raise TypeError("a PreparedLaunch is initialized only once")
         read_dimensions(kernel.title, kernel.device_index, grid, block, shared, dimensions)
         attributes = read_attributes(
             kernel.title, kernel.device_index, cluster, cooperative,
@@ -76,15 +75,15 @@ cdef class Launch:
         check(cupola_launch_check(kernel.native, dimensions, attributes))
         self.kernel = kernel
         self.stream = None if stream is None else as_stream(stream, kernel.device_index)
-        cdef size_t pointers = signature.count + signature.count % 2  # what follows is aligned
+        cdef size_t pointers = signature.count + signature.count % 2  # aligns the buffer
         self.pointers = <void**>calloc(pointers * sizeof(void*) + signature.nbytes + 1, 1)
         if self.pointers == NULL:
             raise MemoryError
         self.buffer = <char*>(self.pointers + pointers)
         check(cupola_launch_point(kernel.native, self.buffer, self.pointers))
-        left = signature.pack(
+        pending = signature.pack(
             args, self.buffer, as_stream(self.stream, kernel.device_index).native)
-        if left & TRANSFER:
+        if pending & TRANSFER:
             refuse_transfer(kernel)
         self.native, self.nbytes = kernel.native, signature.nbytes
         if self.stream is not None:
@@ -96,7 +95,7 @@ cdef class Launch:
         free(self.pointers)
 
     cdef int note_arrays(self) except -1:
-        """Remember which of the arguments can be freed, or have to be told of a stream."""
+        """Note the arguments that can be freed or have to be notified of a stream."""
         self.arrays = [value for value in self.held if isinstance(value, (Array, Memory))]
         self.listed = len(self.arrays) > 0
         self.foreign = any([is_foreign(value) for value in self.held])
@@ -105,7 +104,7 @@ cdef class Launch:
         return 0
 
     cdef int look(self) except -1:
-        """Something was freed since the last look."""
+        """Check that all arrays are live: memory was freed since the last check."""
         cdef unsigned long long now = freed
         for array in self.arrays:
             if not is_live(array):
@@ -132,9 +131,9 @@ cdef class Launch:
             self.nbytes, native, &native)
         if self.foreign and cupola_captures():
             hold_captured(tuple(self.held), native)
-        # An array that was told of a stream keeps it: no other can come to have its address.
+        # A notified array keeps the stream alive, so its address can't be reused.
         if native != self.told or arrays is not self.arrays:
-            tell(arrays, native)
+            notify(arrays, native)
             if arrays is self.arrays:
                 self.told = native
         return 0
@@ -174,7 +173,7 @@ cdef class Launch:
         if (
             self.listed and (native != self.told or self.seen != freed)
             or self.foreign and cupola_captures()
-            or cupola_callbacks_pending()  # which the caller may hold the lock from
+            or cupola_callbacks_pending()  # the caller may hold the GIL that they need
         ):
             with gil:
                 return self.send(stream)
@@ -189,7 +188,7 @@ cdef class Launch:
         Parameters
         ----------
         stream : Stream or an object with ``__cuda_stream__``, optional
-            In place of the one it was prepared for.
+            Replaces the stream it was prepared for.
         """
         require_ready(self)
         self.send(None if stream is None else as_stream(stream, self.kernel.device_index))
@@ -209,12 +208,12 @@ cdef class Launch:
         if not 0 <= place < <Py_ssize_t>signature.count:
             raise IndexError(
                 f"{self.kernel.title} takes {signature.count} arguments, got [{index}]")
-        # Packed aside first: what is refused leaves everything as it was.
+        # Pack into a copy first: a refused value changes nothing.
         packed = bytearray(signature.nbytes + 1)
         cdef char* fresh = packed
-        left = signature.put(
+        pending = signature.put(
             fresh, place, value, as_stream(self.stream, self.kernel.device_index).native)
-        if left & TRANSFER:
+        if pending & TRANSFER:
             refuse_transfer(self.kernel)
         memcpy(
             self.buffer + signature.parameters[place].offset,
@@ -223,17 +222,17 @@ cdef class Launch:
         self.note_arrays()
 
     def __reduce__(self):
-        """By its kernel's image and its arguments; cupola's arrays by their elements."""
+        """Pickle the kernel's image and the arguments; arrays by their elements."""
         require_held(self)
         if self.stream is not None:
             raise ArgumentTypeError(
                 f"{self.kernel.title}: a launch that was prepared for a stream can't be pickled, "
-                "since the stream is this process's own")
+                "since a stream is valid only in its own process")
         for parameter, value in zip(self.kernel.params, self.held, strict=True):
             if parameter.kind == "pointer" and hasattr(value, "__index__") and value != 0:
                 raise ArgumentTypeError(
                     f"{self.kernel.title}: a launch with an address ({value!r}) can't be pickled, "
-                    "since the address is this process's own; use a cupola.Array")
+                    "since an address is valid only in its own process; use a cupola.Array")
         return take_launch, (
             self.kernel, self.grid, self.block, tuple(self.held), self.shared,
             attributes_of(self))
@@ -270,7 +269,7 @@ cdef class Launch:
 cdef object call_launch(object self, PyObject** arguments, size_t nargsf, PyObject* names):
     cdef Launch launch = <Launch>self
     if PyVectorcall_NARGS(nargsf) or names != NULL:
-        return call_slowly(launch, arguments, PyVectorcall_NARGS(nargsf), names, Launch.__call__)
+        return call_generic(launch, arguments, PyVectorcall_NARGS(nargsf), names, Launch.__call__)
     launch.send(None)
 
 
@@ -298,8 +297,8 @@ cdef bint is_live(object argument) except -1:
     return memory is None or memory.native != NULL
 
 
-cdef int tell(list arrays, cupola_stream* stream) except -1:
-    """Memory of other streams learns that this one uses it."""
+cdef int notify(list arrays, cupola_stream* stream) except -1:
+    """Notify memory of other streams that this stream uses it."""
     cdef Memory memory
     for array in arrays:
         memory = memory_of(array)
@@ -311,7 +310,7 @@ cdef int tell(list arrays, cupola_stream* stream) except -1:
 
 
 cdef dict attributes_of(Launch launch):
-    """The keywords which it was prepared with, beside stream and shared."""
+    """The keywords it was prepared with, except stream and shared."""
     cdef cupola_attributes* attributes = <cupola_attributes*>launch.attributes
     found = {}
     if launch.attributed:
@@ -329,13 +328,13 @@ cdef dict attributes_of(Launch launch):
 
 
 def take_launch(kernel, grid, block, arguments, shared, attributes):
-    """A launch as it comes out of a pickle."""
+    """Make a launch from its pickled contents."""
     return Launch(kernel, grid, block, arguments, shared=shared, **attributes)
 
 
 cdef int require_ready(Launch launch) except -1:
-    if launch.buffer == NULL:  # made by __new__ alone
-        raise TypeError("this cupola.PreparedLaunch was never initialised")
+    if launch.buffer == NULL:  # made by __new__ without __init__
+        raise TypeError("this cupola.PreparedLaunch was never initialized")
     return 0
 
 
@@ -350,8 +349,8 @@ cdef int require_held(Launch launch) except -1:
     require_ready(launch)
     if launch.replaced:
         raise ArgumentTypeError(
-            f"{launch.kernel.title}: arguments of this launch were replaced by compiled code, as "
-            "bytes: they can't be shown or pickled as what they were")
+            f"{launch.kernel.title}: compiled code replaced arguments of this launch by "
+            "bytes: their Python values are lost, so they can't be shown or pickled")
     return 0
 
 

@@ -1,9 +1,9 @@
-# cupola/layout.pxd - shapes and strides: where an array's elements lie; internal.
+# cupola/layout.pxd - shapes and strides of arrays; internal.
 
-# What a shape= or dtype= argument means.
+# Converts a shape= or dtype= argument.
 cdef tuple as_shape(object shape)
 cdef object as_dtype(object dtype)
-# Bytes of so many elements; an error where that is more than any memory.
+# The bytes of an array; raises where they exceed the address space.
 cdef Py_ssize_t bytes_of(tuple shape, Py_ssize_t itemsize) except -1
 
 # Strides in bytes.
@@ -14,11 +14,11 @@ cdef bint is_f_contiguous(tuple shape, tuple strides, Py_ssize_t itemsize) excep
 
 # Shape, strides and offset in bytes of array[key].
 cdef tuple indexed(tuple shape, tuple strides, object key)
-# The shape that reshape(wanted) means; one size may be -1.
+# The shape for reshape(wanted); one size may be -1.
 cdef tuple resolved(tuple shape, Py_ssize_t size, tuple wanted)
-# Strides of the same elements in another shape, None where that needs a copy.
+# Strides of the same elements in another shape; None where that needs a copy.
 cdef tuple reshaped(tuple shape, tuple strides, tuple wanted)
-# Strides with which the shape looks like another one, repeating elements.
+# Strides that broadcast the shape to another one.
 cdef tuple broadcast(tuple shape, tuple strides, tuple wanted)
 # Bytes from the first element's address to the lowest byte, and to the one after the highest.
 cdef tuple extent(tuple shape, tuple strides, Py_ssize_t itemsize)

@@ -1,4 +1,4 @@
-# cupola/layout.pyx - shapes and strides, by NumPy's rules: no memory is touched here.
+# cupola/layout.pyx - shapes and strides, by NumPy's rules; accesses no memory.
 # cython: language_level=3
 
 import math
@@ -13,11 +13,11 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 cdef object DTYPE = np.dtype
 cdef object LARGEST = (1 << 63) - 1
 cdef enum:
-    MOST_AXES = 64  # as many as NumPy has
+    MAX_AXES = 64  # NumPy's limit
 
 
 cdef tuple as_shape(object shape):
-    if type(shape) is tuple and len(<tuple>shape) <= MOST_AXES:
+    if type(shape) is tuple and len(<tuple>shape) <= MAX_AXES:
         for axis in <tuple>shape:
             if type(axis) is not int or axis < 0:
                 break
@@ -30,11 +30,11 @@ cdef tuple as_shape(object shape):
     except (AttributeError, TypeError):
         raise ArgumentTypeError(
             f"a shape is an int or a sequence of ints, got {shape!r}") from None
-    if len(axes) > MOST_AXES:
-        raise ArgumentValueError(f"a shape has up to {MOST_AXES} axes, got {len(axes)}")
+    if len(axes) > MAX_AXES:
+        raise ArgumentValueError(f"a shape has at most {MAX_AXES} axes, got {len(axes)}")
     for axis in axes:
         if axis < 0:
-            raise ArgumentValueError(f"a shape has no negative sizes, got {axes}")
+            raise ArgumentValueError(f"a shape can't have negative sizes, got {axes}")
     return axes
 
 
@@ -64,7 +64,7 @@ cdef tuple c_strides(tuple shape, Py_ssize_t itemsize):
     step = itemsize
     for length in reversed(shape):
         steps.append(step)
-        step *= length or 1  # as NumPy has it
+        step *= length or 1  # as in NumPy
     steps.reverse()
     return tuple(steps)
 
@@ -115,7 +115,7 @@ cdef tuple indexed(tuple shape, tuple strides, object key):
     for each in keys:
         if each is Ellipsis:
             if open:
-                raise IndexError("an index has one ellipsis ('...') at most")
+                raise IndexError("an index can have only one ellipsis ('...')")
             open = True
         elif each is not None:
             taken += 1
@@ -134,7 +134,7 @@ cdef tuple indexed(tuple shape, tuple strides, object key):
             try:
                 start, stop, step = each.indices(shape[axis])
             except TypeError as error:
-                raise ArgumentTypeError(f"{each} is no slice of an array: {error}") from None
+                raise ArgumentTypeError(f"{each} is not a valid slice: {error}") from None
             number = len(range(start, stop, step))
             if number:
                 offset += start * strides[axis]
@@ -180,8 +180,8 @@ cdef tuple as_sequence(object axes):
 
 
 cdef tuple reshaped(tuple shape, tuple strides, tuple wanted):
-    # Both shapes are walked in groups of axes with equally many elements. The old axes of a group
-    # have to be one run of elements, which the new axes divide anew.
+    # Process both shapes in groups of axes with equal numbers of elements. The old axes of a group
+    # must be one evenly spaced run of elements, which the new axes divide.
     cdef list old = [
         (length, stride) for length, stride in zip(shape, strides, strict=True) if length != 1]
     cdef list steps = [0] * len(wanted)
@@ -209,7 +209,7 @@ cdef tuple reshaped(tuple shape, tuple strides, tuple wanted):
             step *= wanted[axis]
         before += 1
         after += 1
-        # What is left of length 1 belongs to no element.
+        # Remaining axes of length 1 have no influence.
     return tuple(steps)
 
 

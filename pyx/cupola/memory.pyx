@@ -1,6 +1,6 @@
-# cupola/memory.pyx - a piece of memory, released when nothing refers to it any more.
+# cupola/memory.pyx - memory that is freed with its last reference.
 # cython: language_level=3
-"""Memory: what arrays lie in, and raw pieces of it."""
+"""Memory of arrays, and raw memory."""
 
 cimport cython
 from cpython.buffer cimport (
@@ -42,7 +42,7 @@ cdef Memory hold(cupola_memory* native, int device, Stream stream):
 
 
 cdef enum:
-    MOST_AT_ONCE = 64 << 20  # bytes; the pool may have to take more from the device first
+    MAX_HELD_BYTES = 64 << 20  # for more the pool may have to reserve device memory
 
 
 cdef unsigned long long freed = 0
@@ -57,9 +57,9 @@ cdef Memory allocate(int device, size_t nbytes, Stream stream):
     cdef Memory memory
     cdef cupola_memory* native = NULL
     cdef int status
-    # To give Python's lock up and take it again costs more than the pool does. It is kept where
-    # nothing is waited for that may want it.
-    if nbytes <= MOST_AT_ONCE and cupola_callbacks_pending() == 0:
+    # To release and take the GIL costs more than the pool does. It is kept where the call waits for
+    # nothing that may need it.
+    if nbytes <= MAX_HELD_BYTES and cupola_callbacks_pending() == 0:
         status = cupola_memory_allocate(device, nbytes, stream.native, &native)
     else:
         with nogil:
@@ -114,21 +114,20 @@ cdef Memory register_memory(
     return memory
 
 
-# The owner of registered memory outlives the registration, whatever the collector does.
+# Without this, garbage collection could free the owner of registered memory first.
 @cython.no_gc_clear
 @cython.freelist(64)
 cdef class Memory:
     """A piece of memory: of a device, page-locked on the host, or managed.
 
-    `cupola.alloc` makes one of a device, and so do arrays; ``address + offset`` is where a part
-    of it lies. Copies are queued on a stream, in the order of what else is queued there. The
-    host reaches page-locked and managed memory as a buffer. It is released when nothing refers
-    to it any more, after the work that was queued with it.
+    `cupola.alloc` and arrays make device memory; ``address + offset`` is the address of a part.
+    Copies are queued on a stream, in stream order. The host accesses page-locked and managed
+    memory as a buffer. Memory is freed with its last reference, after the queued work that uses it.
 
     Attributes
     ----------
     address : int
-        0 where it has no bytes, or was freed.
+        0 where it has 0 bytes, or was freed.
     nbytes : int
     device_index : int
     pinned, managed : bool
@@ -141,7 +140,7 @@ cdef class Memory:
         raise TypeError("memory is made by cupola.alloc, empty, to_device or empty_pinned")
 
     def __dealloc__(self):
-        # The library frees in the order of the streams that used it, so work may be in flight.
+        # The library frees in stream order, so work may be in flight.
         if self.native != NULL:
             let_go(self.native, self.quick)
         if self.kept != NULL:
@@ -151,7 +150,7 @@ cdef class Memory:
     cdef int use(self, cupola_stream* stream) except -1:
         if self.native != NULL:
             check(cupola_memory_use(self.native, stream))
-            # Freeing it then waits for all of the device.
+            # Freeing it waits for all work of the device.
             self.quick = self.quick and <uintptr_t>cupola_stream_handle(stream) != PER_THREAD
         return 0
 
@@ -170,9 +169,9 @@ cdef class Memory:
         return 0
 
     def release(self):
-        """Free it now, after the work that was queued with it; using it is an error then.
+        """Free it now, after the queued work that uses it. Later uses raise an error.
 
-        What the host was lent as a buffer stays until that is gone.
+        Memory that is exported as a buffer stays until the buffer is released.
         """
         self.free()
 
@@ -182,20 +181,20 @@ cdef class Memory:
         Parameters
         ----------
         source : buffer object, Memory or int
-            Contiguous bytes of the host, other memory from its begin on, or an address of this
-            device's or page-locked memory, which wants `nbytes`.
+            Contiguous host bytes, other memory, or an address of device or page-locked memory.
+            An address needs `nbytes`.
         offset : int
-            Where to, in bytes from the begin of this memory.
+            The destination's offset in this memory, in bytes.
         nbytes : int, optional
-            How many; by default all that `source` has.
+            Bytes to copy; by default all of `source`.
         stream : Stream, optional
-            What the copy is queued on; by default the current one. From page-locked memory the
-            copy runs by itself where a stream is given.
+            The stream of the copy; by default the current one. From page-locked memory, where a
+            stream is given, the copy is asynchronous.
 
         Raises
         ------
         ArgumentValueError
-            Where the bytes are not in there, or there is no room for them.
+            Where the bytes exceed either memory.
         """
         cdef Stream queue = as_stream(stream, self.device_index)
         if isinstance(source, (Memory, int)):
@@ -210,19 +209,19 @@ cdef class Memory:
         Parameters
         ----------
         target : writable buffer object, Memory or int
-            As the source of `copy_from`.
+            Like the source of `copy_from`.
         offset : int
-            Where from, in bytes from the begin of this memory.
+            The source's offset in this memory, in bytes.
         nbytes : int, optional
-            How many; by default all that `target` has room for.
+            Bytes to copy; by default the size of `target`.
         stream : Stream, optional
-            What the copy is queued on; by default the current one. To the host it is complete
-            when this returns, unless `target` is page-locked and a stream was given.
+            The stream of the copy; by default the current one. A copy to the host is complete when
+            this returns, unless `target` is page-locked and a stream was given.
 
         Raises
         ------
         ArgumentValueError
-            Where the bytes are not in there, or there is no room for them.
+            Where the bytes exceed either memory.
         """
         cdef Stream queue = as_stream(stream, self.device_index)
         if isinstance(target, (Memory, int)):
@@ -234,7 +233,7 @@ cdef class Memory:
     cdef int copy_host(
         self, object host, object offset, object nbytes, Stream queue, bint complete, bint out
     ) except -1:
-        """From or to a buffer of the host; `complete`: whether no stream was asked for."""
+        """Copy from or to a host buffer; `complete`: no stream was given, so wait where needed."""
         cdef Py_buffer view
         cdef bint wait, pinned
         cdef uint64_t here
@@ -246,11 +245,11 @@ cdef class Memory:
                 "the target" if out else "the source")
             here = self.part(offset, length)
             pinned = is_pinned(<uintptr_t>view.buf)
-            # From pageable memory the driver returns when it has been read.
+            # The driver returns after it has read pageable memory.
             wait = complete or not pinned if out else complete and pinned
             if cupola_captures() and captures(queue, memoryview(host)):
                 wait = False  # each launch of the graph copies
-            self.used(queue)  # before: the wait may fail
+            self.used(queue)  # first: the wait may fail
             with nogil:
                 if out:
                     check(cupola_copy_to_host(view.buf, here, length, queue.native))
@@ -263,10 +262,10 @@ cdef class Memory:
         return 0
 
     def fill(self, value=0, offset=0, nbytes=None, *, stream=None):
-        """Set bytes to a value from 0 to 255: all, or `nbytes` from `offset` on."""
+        """Set bytes to a value from 0 to 255: all, or `nbytes` bytes at `offset`."""
         cdef Stream queue = as_stream(stream, self.device_index)
         if not 0 <= value.__index__() <= 255:
-            raise ArgumentValueError(f"a byte is 0 to 255, got {value}")
+            raise ArgumentValueError(f"the value must be 0 to 255, got {value}")
         size = max(self.nbytes - offset, 0) if nbytes is None else nbytes
         cdef uint64_t to = self.part(offset, size)
         cdef size_t count = size
@@ -276,13 +275,13 @@ cdef class Memory:
             check(cupola_fill(to, byte, 1, count, queue.native))
 
     def part(self, offset, nbytes):
-        """The address of `nbytes` bytes from `offset` on, which have to be in here."""
+        """The address of `nbytes` bytes at `offset`; raises where they exceed this memory."""
         if self.native == NULL:
             raise ArgumentValueError("this memory was freed")
         bounded(nbytes, self.nbytes, "the memory")
         if not 0 <= offset.__index__() <= self.nbytes - nbytes:
             raise ArgumentValueError(
-                f"{nbytes} bytes from {offset} on are not within {self.nbytes} bytes of memory")
+                f"{nbytes} bytes at offset {offset} exceed the memory's {self.nbytes} bytes")
         return self.address + offset
 
     cdef int used(self, Stream queue) except -1:
@@ -291,7 +290,7 @@ cdef class Memory:
         return 0
 
     def ipc_handle(self):
-        """Bytes with which another process opens the same memory: `from_ipc_handle`.
+        """A handle by which another process opens this memory: see `from_ipc_handle`.
 
         Keep the memory until that process has closed it.
 
@@ -300,7 +299,7 @@ cdef class Memory:
         ArgumentValueError
             Unless it was made by ``cupola.alloc(nbytes, exportable=True)``.
         DriverError
-            Where the driver, or the system, shares no memory.
+            Where the driver or the system does not support it.
         """
         cdef char handle[CUPOLA_IPC_HANDLE_SIZE]
         if self.native == NULL:
@@ -310,18 +309,18 @@ cdef class Memory:
 
     @staticmethod
     def from_ipc_handle(handle, *, device=None):
-        """The memory of another process, by what its `ipc_handle` gave.
+        """Open another process's memory by its `ipc_handle`.
 
         Parameters
         ----------
         handle : bytes
         device : Device or int, optional
-            Whose memory it is; by default the current one.
+            The device of the memory; by default the current one.
 
         Returns
         -------
         Memory
-            It stays open as long as this lives.
+            The memory stays open as long as this object.
         """
         cdef int index = device_index(device)
         cdef bytes data = bytes(handle)
@@ -370,7 +369,7 @@ cdef object far_bytes(object other, object nbytes):
     if isinstance(other, Memory):
         return bounded(other.nbytes if nbytes is None else nbytes, other.nbytes, "the other memory")
     if nbytes is None:
-        raise ArgumentTypeError("for an address nbytes= has to say how many bytes lie there")
+        raise ArgumentTypeError("an address needs nbytes=, the number of bytes to copy")
     return nbytes
 
 
@@ -407,7 +406,7 @@ cdef uint64_t far_address(object other) except? 0:
 cdef int across(
     uint64_t to, object target, uint64_t origin, object source, size_t nbytes, Stream queue
 ) except -1:
-    """Queue a copy between two pieces of memory, and say so to both."""
+    """Queue a copy between two memories, and note its stream in both."""
     cdef int there = target.device_index if isinstance(target, Memory) else queue.device_index
     cdef int here = source.device_index if isinstance(source, Memory) else queue.device_index
     if isinstance(target, Memory):
@@ -428,7 +427,7 @@ cdef int get_buffer(object value, Py_buffer* view, bint writable) except -1:
             value, view, PyBUF_ANY_CONTIGUOUS | (PyBUF_WRITABLE if writable else 0))
     except (BufferError, TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            f"a {type(value).__name__} shows no {'writable, ' if writable else ''}contiguous "
+            f"a {type(value).__name__} has no {'writable, ' if writable else ''}contiguous "
             f"bytes: {error}") from None
     return 0
 
@@ -437,20 +436,20 @@ cdef object LARGEST = 1 << 63
 
 
 def alloc(nbytes, *, device=None, stream=None, exportable=False):
-    """Memory of a device, as raw bytes.
+    """Allocate device memory as raw bytes.
 
     Parameters
     ----------
     nbytes : int
-        How many; none give a null address.
+        0 gives a null address.
     device : Device or int, optional
         By default the current one.
     stream : Stream, optional
-        The one that uses it first; others wait for that one before they use it. By default the
-        current one.
+        The stream that uses it first; other streams must wait for it before they use the memory. By
+        default the current one.
     exportable : bool
-        For other processes, too: see `Memory.ipc_handle`. It comes from no pool, so making and
-        freeing it takes long and waits for the device.
+        Whether other processes can open it: see `Memory.ipc_handle`. It is not from a pool, so
+        allocating and freeing it is slow and waits for the device.
 
     Returns
     -------
@@ -459,7 +458,7 @@ def alloc(nbytes, *, device=None, stream=None, exportable=False):
     Raises
     ------
     OutOfMemoryError
-        Where the device has not enough memory.
+        Where the device does not have enough memory.
     """
     cdef int index = device_index(device)
     cdef cupola_memory* native = NULL
@@ -479,7 +478,7 @@ def alloc(nbytes, *, device=None, stream=None, exportable=False):
 
 
 def register_host(array, *, device=None):
-    """Page-lock a host array where it lies, so that copies from and to it are fast.
+    """Page-lock an existing host array, so that copies from and to it are fast.
 
     ::
 
@@ -489,21 +488,21 @@ def register_host(array, *, device=None):
     Parameters
     ----------
     array : buffer object
-        Contiguous; read-only ones are registered as such where the device can. Kept alive as
-        long as the registration.
+        Contiguous. A read-only array is registered as read-only where the device supports it. The
+        registration keeps the array alive.
     device : Device or int, optional
         The device whose driver context registers it; it can be used with every one.
 
     Returns
     -------
     Memory
-        The array's bytes. They are page-locked as long as this lives, or until `release` or the
-        end of a ``with`` block, which wait for the device.
+        The array's bytes. They are page-locked until the last reference, `release`, or the end of a
+        ``with`` block. These wait for the device.
 
     Raises
     ------
     DriverError
-        Where a part of it is registered already, or the system refuses to lock so much.
+        Where a part of it is registered already, or the system can't lock so much memory.
     """
     cdef int index = device_index(device)
     cdef Py_buffer view

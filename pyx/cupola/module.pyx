@@ -1,4 +1,4 @@
-# cupola/module.pyx - a loaded image: its kernels and variables by name.
+# cupola/module.pyx - loaded images, with kernels and variables by name.
 # cython: language_level=3
 """Modules."""
 
@@ -56,7 +56,7 @@ cdef Module adopt(cupola_module* native, str name, object manifest):
 
 
 cdef class Image:
-    """A loaded image and what is known of it; internal to modules and kernels."""
+    """A loaded image with its metadata; internal to modules and kernels."""
 
     def __cinit__(self):
         self.native = NULL
@@ -72,7 +72,7 @@ cdef class Image:
         return self.content if type(self.content) is bytes else self.content.read()
 
     def module(self):
-        """The module of this image; a new one where nobody holds it any more."""
+        """The module of this image; a new object where none exists any longer."""
         cdef Module module
         if self.known is not None:
             found = self.known()
@@ -86,7 +86,7 @@ cdef class Image:
 
 
 cdef int declare(cupola_kernel* kernel, object parameters) except -1:
-    """Hand on what a manifest tells; its texts are copied."""
+    """Declare parameters from a manifest; the texts are copied."""
     cdef size_t count = len(parameters), i
     cdef cupola_parameter* list_ = <cupola_parameter*>calloc(count + 1, sizeof(cupola_parameter))
     kept = []
@@ -108,7 +108,7 @@ cdef int declare(cupola_kernel* kernel, object parameters) except -1:
 
 
 cdef int describe(cupola_kernel* kernel, str type_name, object names) except -1:
-    """Hand on what a compiler told; its texts are copied."""
+    """Describe parameters from a compiler; the texts are copied."""
     cdef size_t count = len(names), i
     cdef const char** list_ = <const char**>calloc(count + 1, sizeof(char*))
     cdef list kept = [name.encode(errors="replace") for name in names]
@@ -142,9 +142,9 @@ def declare_all(Module module not None, signatures):
 cdef class Module:
     """A loaded image of kernels: ``module["saxpy"]`` is one of them.
 
-    Made by `cupola.load`. Names are found as the image has them, as C++ writes them
-    (``"scale(float*, int)"``), or by the base name alone where only one kernel has it. Iterating
-    gives the names.
+    Made by `cupola.load`. A kernel is found by the image's name, the C++ name
+    (``"scale(float*, int)"``), or the base name where only one kernel has it. Iterating gives the
+    names.
 
     Parameters
     ----------
@@ -153,31 +153,31 @@ cdef class Module:
     name : str
         For messages.
     manifest : cupola.manifest.Manifest, optional
-        What is known of the kernels' parameters.
+        Descriptions of the kernels' parameters.
     device : Device or int, optional
-        The one to load it on; by default the current one.
+        The device to load it on; by default the current one.
     names : dict of str to str, optional
-        Other names of kernels and variables, and what the image calls them.
+        Alternative names of kernels and variables, with their names in the image.
     ptx : str
-        PTX text of the same source, which tells the kernels' parameters where the image is
-        machine code alone.
+        PTX text of the same source, for the kernels' parameters where the image is only machine
+        code.
     log : str
-        What the compiler said.
+        The compiler's output.
     types : dict of str to (str, list of str), optional
-        By the kernels' names as the image has them: the mangled name of a function template whose
-        argument is the type of a pointer to the kernel, or an empty text, and the parameters'
-        names. `cupola.compile` has them from the compiler.
+        For each kernel, by its name in the image: a mangled name and the parameters' names. The
+        mangled name is "" or that of a function template whose argument is the type of a pointer to
+        the kernel. `cupola.compile` gets them from the compiler.
     signatures : dict of str to str, optional
-        By the kernels' names: what is handed to `Kernel.declare`.
+        For each kernel, by its name: the argument of `Kernel.declare`.
 
     Raises
     ------
     ImageError
-        Where the image is broken or has no code for the device; `log` tells of PTX.
+        Where the image is invalid or has no code for the device; `log` is the PTX compiler's log.
 
-    A module, its kernels and prepared launches can be pickled. The image travels with them and is
-    loaded again, on the device of the same number; memory of its variables does not travel. A
-    process that is sent the same image more than once loads it once.
+    A module, its kernels and prepared launches can be pickled. The pickle contains the image, but
+    not the contents of its variables. The image is loaded on the device of the same number, and
+    only once in each process.
     """
 
     def __cinit__(self):
@@ -191,7 +191,7 @@ cdef class Module:
         cdef Py_buffer view
         cdef Image made
         if self.native != NULL:
-            raise TypeError("a Module is initialised once")
+            raise TypeError("a Module is initialized only once")
         mapped = image.map() if isinstance(image, FileImage) else image
         try:
             PyObject_GetBuffer(mapped, &view, PyBUF_SIMPLE)
@@ -229,8 +229,8 @@ cdef class Module:
             declare_all(self, signatures)
 
     cdef int require_ready(self) except -1:
-        if self.native == NULL:  # made by __new__ alone
-            raise ArgumentTypeError("this cupola.Module was never initialised")
+        if self.native == NULL:  # made by __new__ without __init__
+            raise ArgumentTypeError("this cupola.Module was never initialized")
         return 0
 
     cdef Kernel find(self, str name):
@@ -246,7 +246,7 @@ cdef class Module:
         with nogil:
             check(cupola_module_kernel(self.native, wanted, &native))
         exact = text(cupola_kernel_name(native))
-        # One object a kernel, by whatever name it was found; another thread may have been first.
+        # One object for each kernel, for all of its names; another thread may have been first.
         kernel = self.found.get(exact)
         if kernel is None:
             kernel = self.found.setdefault(exact, self.described(native, exact))
@@ -283,7 +283,7 @@ cdef class Module:
         Parameters
         ----------
         name : str
-            As the image has it, as C++ writes it, or the base name where only one has it.
+            The image's name, the C++ name, or the base name where only one kernel has it.
 
         Returns
         -------
@@ -292,13 +292,13 @@ cdef class Module:
         Raises
         ------
         NotFoundError
-            Also a KeyError; names the nearest, or those that share the base name.
+            Also a KeyError. Its text has similar names, or those with the same base name.
         """
         return self.find(name)
 
     @property
     def kernels(self):
-        """The kernels' names as the image has them.
+        """The kernels' names, as in the image.
 
         Returns
         -------
@@ -328,7 +328,7 @@ cdef class Module:
 
     @property
     def name(self):
-        """What it is called in messages: the file it came from."""
+        """Its name in messages: the file it came from."""
         self.require_ready()
         return self.image_.name
 
@@ -345,7 +345,7 @@ cdef class Module:
 
     @property
     def log(self):
-        """What the compiler said: warnings; empty where it compiled nothing."""
+        """The compiler's output, such as warnings; empty where nothing was compiled."""
         self.require_ready()
         return self.image_.log
 
@@ -366,10 +366,10 @@ cdef class Module:
         return cupola_module_loaded(self.native) != 0
 
     def unload(self):
-        """Unload the image now; without this it is when module and kernels are let go.
+        """Unload the image now, instead of with the last reference to module and kernels.
 
-        Waits for all work of the device. From then on every use of the module, its kernels and
-        variables is an error; no other thread may be about to launch one of the kernels.
+        Waits for all work of the device. Later uses of the module, its kernels and variables raise
+        an error. No other thread may launch one of the kernels at the same time.
 
         Raises
         ------
@@ -379,7 +379,7 @@ cdef class Module:
         """
         self.require_ready()
         if self.image_.content is None:
-            raise ArgumentValueError(f"{self.name} stay loaded: cupola's functions use them")
+            raise ArgumentValueError(f"{self.name} can't be unloaded: cupola's functions use them")
         lent = ", ".join(sorted({place.name for place in self.image_.lent}))
         if lent:
             raise ArgumentValueError(
@@ -389,7 +389,7 @@ cdef class Module:
             check(cupola_module_unload(self.native))
 
     def on(self, device):
-        """The same image on another device: loaded there once, as long as this is in use.
+        """The same image on another device, loaded there once as long as this module is in use.
 
         Parameters
         ----------
@@ -398,7 +398,7 @@ cdef class Module:
         Returns
         -------
         Module
-            This one, where it is the device's.
+            This module itself where it is on that device.
         """
         cdef int index = device_index(device)
         if index == self.device_index:
@@ -452,14 +452,14 @@ cdef void keep_image(void* owner, const void* image, size_t size) noexcept nogil
 
 
 def link_images(list inputs, device):
-    """One image of several, by the driver's linker.
+    """Link several images to one with the driver's linker.
 
     Parameters
     ----------
     inputs : list of (str, bytes)
         A name for messages, and PTX text, a fatbin or a cubin.
     device : Device or int
-        The one to link for.
+        The target device.
     """
     cdef int index = device_index(device)
     cdef size_t count = len(inputs), i
@@ -482,12 +482,12 @@ def link_images(list inputs, device):
     return made[0]
 
 
-# Those that came out of pickles, so that each image is loaded once.
+# Unpickled modules, so that each image is loaded once.
 taken = weakref.WeakValueDictionary()
 
 
 def take_module(bytes content, str name, int device, tuple about):
-    """A module as it comes out of a pickle."""
+    """Make a module from its pickled contents."""
     import hashlib
     manifest, names, ptx, log, types, declared = about
     mark = hashlib.sha256(content).digest(), name, device, repr(about)

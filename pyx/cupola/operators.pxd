@@ -7,8 +7,8 @@ cdef struct Numbers:
     int equal, not_equal, less, less_equal, greater, greater_equal
     int bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift
 
-# What does them: elementwise.pyx, which knows of arrays. It sets these two, for a base class can't
-# import what imports the class itself.
+# elementwise.pyx implements the operators and sets these two pointers: it imports the array class,
+# so this base class can't import it.
 cdef struct Doers:
     object (*binary)(int number, object left, object right)
     object (*inplace)(int number, object left, object right)

@@ -1,4 +1,4 @@
-# cupola/operators.pyx - Python's operators, as a class that arrays inherit from.
+# cupola/operators.pyx - the base class of arrays with Python's operators.
 # cython: language_level=3
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
@@ -13,7 +13,7 @@ cdef class Operators:
     """
 
     def __init__(self):
-        raise TypeError("arrays are made by cupola.empty, cupola.to_device and their like")
+        raise TypeError("arrays are made by cupola.empty, cupola.to_device and similar functions")
 
     def __add__(self, other):
         return DO.binary(OPERATORS.add, self, other)

@@ -1,4 +1,4 @@
-# cupola/pipelines.pxd - a pipeline's chunks and slots, for a schedule without Python's lock:
+# cupola/pipelines.pxd - a pipeline's chunks and slots, for schedules without the GIL:
 #
 #     cdef int work(Pipeline pipeline) except -1 nogil:
 #         cdef int64_t chunk
@@ -13,7 +13,7 @@
 #             pipeline.download(slot)
 #         ...
 #
-# Every step raises what cupola's own schedule would.
+# Each step raises the same errors as in cupola's own schedule.
 
 from libc.stdint cimport int64_t
 
@@ -35,10 +35,10 @@ cdef class Slot:
     cdef readonly Pipeline pipeline
     cdef readonly size_t index
     cdef readonly Stream stream
-    cdef tuple arrays  # of the device, one for each host array
+    cdef tuple arrays  # on the device, one for each host array
     cdef tuple pinned  # page-locked memory for each, or None
 
-    cdef tuple cut(self, tuple which)  # those arrays, as long as the chunk
+    cdef tuple cut(self, tuple which)  # these arrays, cut to the chunk's length
 
 cdef class Pipeline:
     cdef cupola_pipeline* native
@@ -48,11 +48,11 @@ cdef class Pipeline:
     cdef readonly int64_t length  # rows of a chunk
     cdef readonly tuple slots
     cdef readonly tuple hosts  # the host arrays
-    cdef tuple inputs, outputs  # which of them
-    cdef object function  # what queues the work, where that is no kernel
+    cdef tuple inputs, outputs  # their indices
+    cdef object function  # the function that queues the work, where it is not a kernel
     cdef object progress
-    cdef list caught  # what these two raised
-    cdef list kept  # what the slots' kernels use
+    cdef list caught  # exceptions of these two
+    cdef list kept  # objects that the slots' kernels use
 
     # The steps of a chunk; see csrc/include/cupola/pipeline.h.
     cdef int fill(self, size_t slot, int64_t chunk) except -1 nogil

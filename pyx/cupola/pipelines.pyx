@@ -1,6 +1,6 @@
-# cupola/pipelines.pyx - a pipeline's chunks and slots, and the steps that a schedule takes.
+# cupola/pipelines.pyx - a pipeline's chunks and slots, and the steps of a schedule.
 # cython: language_level=3, nonecheck=True
-"""What a schedule works with: the chunks and the slots of a pipeline."""
+"""The chunks and slots of a pipeline, for schedules."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint32_t
@@ -32,7 +32,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 def page_locked(device, nbytes):
-    """Page-locked memory, as a `Memory`."""
+    """Allocate page-locked memory, as a `Memory`."""
     return allocate_pinned(device, nbytes, False)
 
 
@@ -43,10 +43,10 @@ def is_page_locked(host):
 
 
 cdef class Chunk:
-    """Rows of the host arrays that go through a device together.
+    """Rows of the host arrays that a device processes together.
 
-    In the arguments of a pipeline's kernel ``Chunk.length``, ``Chunk.start``, ``Chunk.stop`` and
-    ``Chunk.index`` stand for those of the chunk in hand.
+    In the arguments of a pipeline's kernel, ``Chunk.length``, ``Chunk.start``, ``Chunk.stop`` and
+    ``Chunk.index`` are placeholders for the values of the current chunk.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ cdef class Chunk:
 
     @property
     def length(self):
-        """How many rows."""
+        """The number of rows."""
         return self.stop - self.start
 
     @property
     def rows(self):
-        """As a slice: ``array[chunk.rows]``."""
+        """The rows as a slice: ``array[chunk.rows]``."""
         return slice(self.start, self.stop)
 
     def __eq__(self, other):
@@ -87,15 +87,15 @@ cdef class Chunk:
 cdef class Slot:
     """A stream with memory for one chunk at a time; made by `cupola.pipeline`.
 
-    A chunk goes through it in five steps, each of them a method: `fill`, `upload`, `launch`,
-    `download`, `drain`. Different threads may work on different slots; a step is refused while
-    another thread is in one of the same slot, and once the pipeline is over.
+    A chunk is processed in five steps, each a method: `fill`, `upload`, `launch`, `download`,
+    `drain`. Different threads may work on different slots. A step raises an error while another
+    thread is in a step of the same slot, and after the pipeline has ended.
 
     Attributes
     ----------
     index : int
     stream : Stream
-        What its work is queued on.
+        The stream of its work.
     pipeline : Pipeline
     """
 
@@ -109,23 +109,23 @@ cdef class Slot:
 
     @property
     def chunk(self):
-        """The `Chunk` that is in it, or None."""
+        """The current `Chunk`, or None."""
         cdef int64_t index = self.pipeline.chunk_in(self.index)
         return None if index < 0 else self.pipeline.chunk(index)
 
     @property
     def inputs(self):
-        """Arrays of the device, as long as the chunk that is in it."""
+        """Device arrays, cut to the length of the current chunk."""
         return self.cut(self.pipeline.inputs)
 
     @property
     def outputs(self):
-        """Arrays of the device, as long as the chunk that is in it."""
+        """Device arrays, cut to the length of the current chunk."""
         return self.cut(self.pipeline.outputs)
 
     @property
     def staging(self):
-        """For each host array its page-locked memory, or None where it needs none."""
+        """The page-locked memory for each host array, or None where it needs none."""
         return self.pinned
 
     cdef tuple cut(self, tuple which):
@@ -141,12 +141,12 @@ cdef class Slot:
         return tuple(found)
 
     def fill(self, chunk):
-        """Copy a chunk of the inputs to page-locked memory, where they are not there already.
+        """Copy a chunk of the inputs to page-locked memory, unless they are page-locked.
 
         Parameters
         ----------
         chunk : Chunk or int
-            Each goes through once.
+            Each chunk is processed once.
         """
         cdef int64_t index = chunk.index if isinstance(chunk, Chunk) else chunk
         with nogil:
@@ -168,16 +168,16 @@ cdef class Slot:
             self.pipeline.download(self.index)
 
     def drain(self):
-        """Wait for what was queued, and copy to the outputs where these are not page-locked.
+        """Wait for the queued work, and copy to the outputs unless these are page-locked.
 
-        The slot is free for another chunk then.
+        The slot is then free for another chunk.
         """
         with nogil:
             self.pipeline.drain(self.index)
 
     @property
     def ready(self):
-        """Whether the device is done with the chunk, so that `drain` need not wait for it."""
+        """Whether the device is done with the chunk, so that `drain` would not wait."""
         cdef int ready
         with nogil:
             ready = self.pipeline.is_ready(self.index)
@@ -188,9 +188,9 @@ cdef class Slot:
 
 
 cdef class Pipeline:
-    """What a schedule is called with: chunks, and the slots which they go through.
+    """The chunks and slots that a schedule is called with.
 
-    Made by `cupola.pipeline`; over when the schedule returns.
+    Made by `cupola.pipeline`; it ends when the schedule returns.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ cdef class Pipeline:
         cdef cupola_pipeline_array* arrays
         cdef size_t count = len(hosts), i
         if self.native != NULL:
-            raise TypeError("a Pipeline is initialised once")
+            raise TypeError("a Pipeline is initialized only once")
         self.hosts, self.inputs, self.outputs = hosts, inputs, outputs
         self.rows, self.length = len(hosts[0]), length
         self.slots, self.caught, self.kept = (), [], []
@@ -239,7 +239,7 @@ cdef class Pipeline:
             cupola_pipeline_release(self.native)
 
     def add_slot(self, Stream stream not None, tuple pinned not None):
-        """Make a slot; `pinned` is page-locked `Memory` for each array, or None."""
+        """Add a slot; `pinned` has page-locked `Memory` or None for each array."""
         cdef Slot slot = Slot.__new__(Slot)
         cdef size_t count = len(self.hosts), i
         cdef cupola_memory** device = <cupola_memory**>calloc(2 * count, sizeof(cupola_memory*))
@@ -264,15 +264,15 @@ cdef class Pipeline:
         self.slot_count = len(self.slots)
 
     def set_kernel(self, size_t index, Kernel kernel not None, list forms, which):
-        """What a slot launches.
+        """Set a slot's launch.
 
         Parameters
         ----------
         forms : list of (grid, block, shared, arguments)
-            A `Place` among the arguments is that host array's memory; a grid of 0 launches
-            nothing.
+            A `HostArgument` among the arguments stands for a host array's device memory; a grid of
+            0 launches nothing.
         which : numpy.ndarray of uint32
-            Which of the forms each chunk has.
+            The index of each chunk's form.
         """
         cdef Slot slot = self.slots[index]
         cdef Signature signature = <Signature>kernel.packer
@@ -288,8 +288,8 @@ cdef class Pipeline:
             for i in range(count):
                 grid, block, shared, arguments = forms[i]
                 values = tuple([
-                    slot.arrays[(<Place>value).index] if isinstance(value, Place) else value
-                    for value in arguments])
+                    slot.arrays[(<HostArgument>value).index] if isinstance(value, HostArgument) else
+                    value for value in arguments])
                 read_dimensions(
                     kernel.title, kernel.device_index, 1 if grid == 0 else grid, block, shared,
                     &dimensions[i])
@@ -300,7 +300,7 @@ cdef class Pipeline:
                 ) & TRANSFER:
                     raise ArgumentTypeError(
                         f"{kernel.title}: In, Out and InOut copy around one call; a pipeline's "
-                        "host arrays are its inputs and outputs, all else is on the device: "
+                        "host arrays are its inputs and outputs; put other arrays on the device: "
                         "cupola.to_device(array)")
                 self.kept.append(values)
             self.outcome(cupola_pipeline_set_kernel(
@@ -311,18 +311,18 @@ cdef class Pipeline:
             free(buffers)
 
     def set_function(self, function):
-        """What is called to queue a chunk's work: ``function(chunk, stream, inputs, outputs)``."""
+        """Set the function that queues a chunk: ``function(chunk, stream, inputs, outputs)``."""
         self.function = function
         self.outcome(cupola_pipeline_set_call(self.native, call_function, <void*>self))
 
     def set_progress(self, progress, double interval):
-        """What is called with the rows that are done, and how many seconds there are between."""
+        """Set the function called with the number of finished rows, and its interval in seconds."""
         self.progress = progress
         self.outcome(
             cupola_pipeline_set_report(self.native, call_progress, <void*>self, interval))
 
     def chunk(self, int64_t index):
-        """The chunk of that number."""
+        """The chunk at an index."""
         if not 0 <= index < self.chunk_count:
             raise IndexError(f"there is no chunk {index}: the pipeline has {self.chunk_count}")
         start = index * self.length
@@ -334,23 +334,23 @@ cdef class Pipeline:
         return [self.chunk(index) for index in range(self.chunk_count)]
 
     def run(self):
-        """Cupola's own schedule: the chunks in order, each into the next slot in turn."""
+        """Run the default schedule: chunks in order, slots in round-robin order."""
         with nogil:
             self.run_all()
 
     def finish(self, bint succeeded):
-        """End it: wait until no thread is in a step and no device touches any of its memory.
+        """End the pipeline: wait until no thread is in a step and no device uses its memory.
 
         Parameters
         ----------
         succeeded : bool
-            Whether all chunks should have gone through.
+            Whether all chunks must have been processed.
 
         Raises
         ------
         DriverError, ArgumentValueError
-            Where it `succeeded`, and work has failed or a chunk was left out; from within one of
-            its own steps, in any case.
+            Where it `succeeded` but work failed or a chunk is missing. Always within one of the
+            pipeline's own steps.
         """
         cdef int status
         try:
@@ -358,13 +358,13 @@ cdef class Pipeline:
                 status = cupola_pipeline_finish(self.native, succeeded)
             self.outcome(status)
         finally:
-            if cupola_pipeline_slots(self.native) == 0:  # it is over, however it ended
+            if cupola_pipeline_slots(self.native) == 0:  # the pipeline has ended
                 for slot in self.slots:
                     (<Slot>slot).arrays = (<Slot>slot).pinned = ()
                 self.slots, self.kept, self.function, self.progress = (), [], None, None
 
     def failed(self):
-        """The chunk in whose step the first failure was: as the first and the last that it may be.
+        """The first and last chunk that the first failure may belong to.
 
         Returns
         -------
@@ -414,8 +414,8 @@ cdef class Pipeline:
             f"{self.slot_count} slots>")
 
 
-cdef class Place:
-    """Stands for the memory of a host array, by its number, among a kernel's arguments."""
+cdef class HostArgument:
+    """A placeholder in a kernel's arguments for the device memory of a host array."""
 
     cdef readonly size_t index
 

@@ -1,4 +1,4 @@
-# cupola/pool.pyx - the pool that a device's memory comes from.
+# cupola/pool.pyx - the stream-ordered memory pool of a device.
 # cython: language_level=3
 """Memory pools."""
 
@@ -14,10 +14,10 @@ from cupola.exceptions import ArgumentValueError
 
 
 cdef class Pool:
-    """The stream-ordered pool which a device's arrays come from: ``device.pool``.
+    """The stream-ordered pool of a device's arrays: ``device.pool``.
 
-    Memory that is freed stays in it for the next allocation. What lies unused above
-    `release_threshold` goes back to the device when something is synchronised.
+    Freed memory stays in it for later allocations. Unused memory above `release_threshold` is
+    returned to the device at the next synchronization.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ cdef class Pool:
     Raises
     ------
     DriverError
-        From each of its members, where the driver has no pools.
+        From each member where the driver has no pools.
     """
 
     cdef readonly int device_index
@@ -42,32 +42,32 @@ cdef class Pool:
 
     @property
     def device(self):
-        """The device whose memory it is."""
+        """The device that owns the memory."""
         return known_device(self.device_index)
 
     @property
     def used(self):
-        """Bytes that are handed out."""
+        """Bytes in use."""
         return self.info().used
 
     @property
     def used_high(self):
-        """The most bytes that were handed out at once, since the last `reset_high`."""
+        """The maximum of `used` since the last `reset_high`, in bytes."""
         return self.info().used_high
 
     @property
     def reserved(self):
-        """Bytes that it has taken from the device, handed out or not."""
+        """Bytes reserved on the device, in use or not."""
         return self.info().reserved
 
     @property
     def reserved_high(self):
-        """The most bytes that it had taken at once, since the last `reset_high`."""
+        """The maximum of `reserved` since the last `reset_high`, in bytes."""
         return self.info().reserved_high
 
     @property
     def release_threshold(self):
-        """How many bytes it keeps; may be set. By default a quarter of the device's memory."""
+        """Unused bytes that it keeps; can be set. By default a quarter of the device's memory."""
         return self.info().release_threshold
 
     @release_threshold.setter
@@ -75,13 +75,13 @@ cdef class Pool:
         check(cupola_pool_set_release_threshold(self.device_index, as_bytes(nbytes)))
 
     def reset_high(self):
-        """Begin anew with `used_high` and `reserved_high`, at what is used and reserved now."""
+        """Reset `used_high` and `reserved_high` to the current values."""
         check(cupola_pool_reset_high(self.device_index))
 
     def trim(self, keep=0):
-        """Give unused memory back to the device, until only `keep` bytes are reserved.
+        """Return unused memory to the device until at most `keep` bytes are reserved.
 
-        Memory whose free has not been reached yet by its stream is in use still.
+        Memory is in use until its stream has reached the free.
         """
         cdef unsigned long long most = as_bytes(keep)
         with nogil:

@@ -1,6 +1,6 @@
-# cupola/profiler.pyx - what is queued while a recording runs, and when.
+# cupola/profiler.pyx - recordings of calls and device work, for profiles.
 # cython: language_level=3
-"""Recordings: what profiles are made of."""
+"""Recordings, from which profiles are made."""
 
 from libc.math cimport isnan
 
@@ -37,12 +37,12 @@ cdef object known(double time):
 
 
 cdef class Recording:
-    """All that this process queues, from its making to `stop`.
+    """A recording of all work that this process queues, from construction to `stop`.
 
     Parameters
     ----------
     ranges : bool
-        NVTX ranges around the calls, too.
+        Whether calls are also NVTX ranges.
     """
 
     cdef cupola_profile* native
@@ -52,7 +52,7 @@ cdef class Recording:
 
     def __init__(self, bint ranges=False):
         if self.native != NULL:
-            raise TypeError("a Recording is initialised once")
+            raise TypeError("a Recording is initialized only once")
         with nogil:
             check(cupola_profile_start(ranges, &self.native))
 
@@ -61,7 +61,7 @@ cdef class Recording:
             cupola_profile_release(self.native)
 
     def stop(self):
-        """Wait for what was queued meanwhile, and tell of it.
+        """Wait for the recorded work and return its operations.
 
         Returns
         -------
@@ -89,13 +89,13 @@ cdef class Recording:
 
 
 def begin(str name not None):
-    """A range of this thread begins that is called so; it ends with `end`."""
+    """Begin a named range of this thread; `end` ends it."""
     encoded = name.encode()
     check(cupola_profile_begin(encoded))
 
 
 def end():
-    """The range that this thread began last ends."""
+    """End the range that this thread began last."""
     check(cupola_profile_end())
 
 

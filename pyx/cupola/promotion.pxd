@@ -1,8 +1,8 @@
-# cupola/promotion.pxd - in which type an operation is done, and what it gives; internal.
+# cupola/promotion.pxd - computed and result types of operations; internal.
 
 from cupola.array cimport Array
 
-# What stands beside the codes of elements: Python's numbers, which have no width of their own.
+# Codes beside those of elements, for Python numbers, which have no width.
 cdef enum Weak:
     WEAK_INT = 15
     WEAK_FLOAT = 16
@@ -11,27 +11,27 @@ cdef enum Weak:
 
 cdef struct Plan:
     int operation  # as elementwise.h numbers them
-    int element  # in which it is done
-    int result  # what it gives
-    bint flat  # arrays of that type give it, so the kernels for what lies in order do it
-    bint truth  # of a number it takes alone whether that is true
-    bint function  # its kernel takes that type alone, and gives its own: the rest is cast
+    int element  # the computed type
+    int result  # the result type
+    bint flat  # operands have the computed type, so flat kernels can be used
+    bint truth  # a scalar is replaced by its truth value
+    bint function  # its kernel has exactly these types: others are cast
     bint known
 
-# The code of a dtype that arrays compute with, 0 of others.
+# The code of a dtype that arithmetic supports; 0 for others.
 cdef int element_of(object dtype)
 cdef int element_code(Array array) except -1  # raises for the others
 cdef object dtype_of(int element)
 cdef Py_ssize_t size_of(int element) noexcept
-cdef char letter_of(int element) noexcept  # of its kind, NumPy's
+cdef char letter_of(int element) noexcept  # NumPy's letter of its kind
 
-# What NumPy's ufunc is here: its number, -1 where there is none.
+# The number of a NumPy ufunc; -1 where it has no kernel.
 cdef int number_of(object ufunc) except -2
 cdef str name_of(int number)
 
-# Of one operand `second` is 0.
+# For unary operations `second` is 0.
 cdef const Plan* plan_of(int number, int first, int second) except NULL
 
-# One made for dtype= alone, to be freed.
+# A plan for one use of dtype=; the caller frees it.
 cdef Plan* plan_with(int number, int first, int second, object dtype) except NULL
 cdef void free_plan(Plan* plan) noexcept

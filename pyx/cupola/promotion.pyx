@@ -1,4 +1,4 @@
-# cupola/promotion.pyx - in which type an operation is done, and what it gives: NumPy tells, once.
+# cupola/promotion.pyx - computed and result types of operations, cached from NumPy.
 # cython: language_level=3, boundscheck=False, wraparound=False
 
 from libc.stdlib cimport calloc, free
@@ -19,7 +19,7 @@ from cupola.exceptions import ArgumentTypeError, Error
 cdef list DTYPES = [None] + [np.dtype(name) for name in (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "float32", "float64", "complex64", "complex128")]
-# longlong is int64 by another number, and equal to it: a dict finds it.
+# longlong has its own type number, but equals int64: a dict lookup finds it.
 cdef dict CODES = {dtype: code for code, dtype in enumerate(DTYPES) if code}
 cdef list WEAK_TYPES = [int, float, complex]
 cdef int[15] SIZES
@@ -38,8 +38,8 @@ cdef int element_code(Array array) except -1:
         array.element = element_of(array.dtype)
         if array.element == 0:
             raise ArgumentTypeError(
-                f"arrays of {array.dtype} are not computed with; of bool, integers, float16 to "
-                "float64 and complex64 or complex128 they are")
+                f"arithmetic on {array.dtype} is not supported; use bool, integers, float16 to "
+                "float64, complex64 or complex128")
     return array.element
 
 
@@ -65,14 +65,14 @@ cdef list names_of_operations():
     return names
 
 
-# The ufuncs that have kernels, as the library lists them, and those that are done as others are.
+# The ufuncs that have kernels, as the library lists them, and ufuncs that use another's kernel.
 cdef dict ALIASES = {
     np.fabs: "absolute", np.degrees: "rad2deg", np.radians: "deg2rad", np.float_power: "power"}
 cdef list UFUNCS = [getattr(np, name) for name in dict.fromkeys(names_of_operations())]
 UFUNCS += list(ALIASES)
 cdef list NAMES = [ALIASES.get(ufunc, ufunc.__name__).encode() for ufunc in UFUNCS]
 cdef dict NUMBERS = {ufunc: number for number, ufunc in enumerate(UFUNCS)}
-cdef Plan* PLANS[512]  # of each ufunc, KINDS_OF_OPERAND squared, made when the first is asked for
+cdef Plan* PLANS[512]  # for each ufunc, KINDS_OF_OPERAND squared; made at its first use
 
 for _number in range(512):
     PLANS[_number] = NULL
@@ -130,17 +130,17 @@ cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) 
     wanted = {} if dtype is None else {"signature": (None,) * len(kinds) + (dtype,)}
     if not hasattr(ufunc, "resolve_dtypes"):
         raise Error(
-            "arrays compute with NumPy 1.25 and newer, which tells the types of results; this is "
+            "arithmetic on arrays needs NumPy 1.25 or newer, which provides result types; this is "
             f"NumPy {np.__version__}")
     # Raises as NumPy does.
     *loop, result = ufunc.resolve_dtypes((*kinds, None), **wanted)
     plan.element = CODES.get(loop[0], 0)
     plan.result = CODES.get(result, 0)
     if len(loop) == 2 and loop[0] != loop[1]:
-        # Comparisons alone have loops of two types: int64 and uint64, which no type holds both.
+        # Only comparisons have loops of two types: no type can hold both int64 and uint64.
         plan.element = CUPOLA_UINT64
     if plan.element == CUPOLA_BOOL and {first, second} - {0, CUPOLA_BOOL}:
-        # Whether something is true is seen in a type that holds what it is.
+        # A truth value is computed in a type that holds the operand.
         plan.element = CODES.get(np.result_type(
             *[np.bool_ if isinstance(kind, type) else kind for kind in kinds]), 0)
         plan.truth = True
@@ -150,7 +150,7 @@ cdef int make_plan(Plan* plan, int number, int first, int second, object dtype) 
             ["Python's " + kind.__name__ if isinstance(kind, type) else str(kind)
              for kind in kinds])
         raise ArgumentTypeError(
-            f"{ufunc.__name__} of {told} is done in {loop[0]}, for which cupola has no kernel")
+            f"{ufunc.__name__} of {told} computes in {loop[0]}, for which cupola has no kernel")
     plan.flat = plan.result == cupola_operation_result(plan.operation, plan.element)
     plan.function = cupola_operation_is_function(plan.operation)
     plan.known = True

@@ -1,6 +1,6 @@
-# cupola/reduce.pxd - arrays reduced along axes; internal.
+# cupola/reduce.pxd - reductions of arrays along axes; internal.
 
-# ufunc.reduce of NumPy's, for an array.
+# NumPy's ufunc.reduce, for an array.
 cdef object reduce_ufunc(object ufunc, tuple inputs, dict options)
 # numpy.matmul, the operator @.
 cdef object matmul(object x, object y)

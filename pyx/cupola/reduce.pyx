@@ -1,4 +1,4 @@
-# cupola/reduce.pyx - arrays reduced along axes: which axes, of what types, into what.
+# cupola/reduce.pyx - axes, types and outputs of reductions.
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 
 from libc.stdint cimport int64_t, uint64_t
@@ -36,7 +36,7 @@ cdef list UFUNCS = [
 cdef list NAMES = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax", "dot"]
 cdef dict REDUCTIONS = {ufunc: number for number, ufunc in enumerate(UFUNCS)}
 cdef tuple EMPTY = ()
-# What a reduction of a type gives where nothing else is said; 0: not asked yet.
+# The default result type of a reduction of a type; 0: not looked up yet.
 cdef int[10][ELEMENTS] RESULTS
 
 BY.reduce = reduce
@@ -52,13 +52,13 @@ cdef inline bint is_index(int reduction) noexcept:
 
 
 cdef int result_of(int reduction, int element) except -1:
-    """What it gives by default, which is also what it is done in."""
+    """The default result type, which is also the computed type."""
     if RESULTS[reduction][element] == 0:
         RESULTS[reduction][element] = resolved(reduction, dtype_of(element), None, None)
     return RESULTS[reduction][element]
 
 
-# The common type of two, as NumPy has it; 0: not asked yet.
+# NumPy's common type of two types; 0: not looked up yet.
 cdef int[ELEMENTS][ELEMENTS] COMMON
 
 
@@ -86,7 +86,7 @@ cdef Array single(int element, int device, Stream queue):
 
 
 cdef int resolved(int reduction, object kind, object dtype, object out) except -1:
-    """As NumPy resolves it; `kind` is what is reduced, `out` the type of an array for it."""
+    """The computed type by NumPy's rules, for elements of `kind` and an output of type `out`."""
     if is_index(reduction):
         return CUPOLA_INT64
     if reduction == CUPOLA_MEAN:
@@ -95,10 +95,10 @@ cdef int resolved(int reduction, object kind, object dtype, object out) except -
         elif dtype.kind in "fc" or element_of(dtype) == 0:
             result = dtype
         else:
-            raise ArgumentTypeError(f"a mean is of a float or complex type, not of {dtype}")
+            raise ArgumentTypeError(f"a mean needs a float or complex dtype, got {dtype}")
     else:
         wanted = {} if dtype is None else {"signature": (dtype, None, None)}
-        # Raises as NumPy does. Elements become any type that is asked for.
+        # Raises as NumPy does. Elements may be cast to any requested type.
         result = UFUNCS[reduction].resolve_dtypes(
             (out, kind, None), reduction=True, casting="unsafe", **wanted)[2]
     if element_of(result) == 0:
@@ -108,7 +108,7 @@ cdef int resolved(int reduction, object kind, object dtype, object out) except -
 
 
 cdef int of_truth(int reduction):
-    """The same reduction of truth values."""
+    """The corresponding reduction of truth values."""
     if reduction == CUPOLA_SUM or reduction == CUPOLA_MAXIMUM:
         return CUPOLA_ANY
     if reduction == CUPOLA_PRODUCT or reduction == CUPOLA_MINIMUM:
@@ -129,14 +129,14 @@ cdef uint64_t axes_of(object axis, Py_ssize_t ndim, bint one) except? 0:
         place = axis
         return <uint64_t>1 << (place + ndim if place < 0 else place)
     if one and isinstance(axis, tuple):
-        raise ArgumentTypeError(f"an index is found along one axis, or None; got {axis!r}")
+        raise ArgumentTypeError(f"argmin and argmax take one axis or None, got {axis!r}")
     for each in axis if isinstance(axis, tuple) else (axis,):
         if not hasattr(each, "__index__"):
             raise ArgumentTypeError(
                 f"an axis is an int, a tuple of ints or None, got {axis!r}")
         place = each.__index__()
         if ndim == 0 and not isinstance(axis, tuple) and -1 <= place <= 0:
-            return 0  # as NumPy has it
+            return 0  # as in NumPy
         if not -ndim <= place < ndim:
             raise ArgumentValueError(
                 f"axis {place} is out of bounds for an array of {ndim} axes")
@@ -198,13 +198,13 @@ cdef object reduce(
     x.require_live()
     if initial is not None or where is not True:
         raise ArgumentTypeError(
-            f"{NAMES[reduction]}: initial= and where= are not done on a device; copy the array "
+            f"{NAMES[reduction]}: initial= and where= are not supported; copy the array "
             "with get()")
     element_code(x)
     if axis is None and dtype is None and out is None and not keepdims and x.contiguous and (
         x.size > 0 and not x.start & (x.itemsize - 1)
     ):
-        # The short way: all elements, in the order in which they lie.
+        # The fast path: all elements, in memory order.
         result = result_of(reduction, x.element)
         queue = current_stream(x.device_index)
         target = single(result, x.device_index, queue)
@@ -248,7 +248,7 @@ cdef object reduce(
 
 
 cdef Array target_of(int reduction, tuple shape, int result, object out, Stream queue):
-    """`out`, once it was checked, or a new array."""
+    """The checked `out`, or a new array."""
     cdef Array target
     if out is None and not shape:
         return single(result, queue.device_index, queue)
@@ -264,20 +264,20 @@ cdef Array target_of(int reduction, tuple shape, int result, object out, Stream 
     if target.shape != shape:
         raise ArgumentValueError(f"out has shape {target.shape}, the result {shape}")
     if is_index(reduction) and target.element != CUPOLA_INT64:
-        raise ArgumentTypeError(f"indices are put into an array of int64, not {target.dtype}")
+        raise ArgumentTypeError(f"out must be of int64 for indices, got {target.dtype}")
     if reduction == CUPOLA_DOT and target.element != result:
         raise ArgumentTypeError(
-            f"products of {dtype_of(result)} are put into an array of that type, not of "
+            f"out must have the type of the products, {dtype_of(result)}, not "
             f"{target.dtype}")
     if not np.can_cast(dtype_of(result), target.dtype, "same_kind"):
         raise ArgumentTypeError(
-            f"results of {dtype_of(result)} are not put into an array of {target.dtype}: that is "
-            "no cast of the same kind")
+            f"results of {dtype_of(result)} can't be stored in {target.dtype}: the cast is "
+            "not of the same kind")
     return target
 
 
 cdef Array fill_empty(int reduction, Array target, Stream queue):
-    """What a reduction of no elements gives, where that is defined."""
+    """Fill in the result of a reduction of no elements, where it is defined."""
     if reduction == CUPOLA_MEAN:
         nan = float("nan")
         target.fill(complex(nan, nan) if target.kind == c"c" else nan, queue)
@@ -290,7 +290,7 @@ cdef Array fill_empty(int reduction, Array target, Stream queue):
 cdef Array reduce_into(
     int reduction, Array target, Array x, int result, uint64_t axes, bint fresh, Stream queue
 ):
-    """`fresh`: nothing else is in the memory of the target, which is of the result's type."""
+    """The target has the result type; `fresh`: no operand shares its memory."""
     cdef Layout layout
     cdef cupola_operand to, source
     cdef Array made = target
@@ -323,7 +323,7 @@ cdef Array reduce_into(
             place += 1
     to.address, to.element, to.strides = made.start, element_code(made), layout.out
     source.address, source.element, source.strides = x.start, x.element, layout.x
-    # Before the launches: of several the last may fail.
+    # Before the launches, since one of several may fail.
     x.used_on(queue)
     made.used_on(queue)
     run(reduction, element, &to, &source, NULL, layout.shape, ndim, axes, queue)
@@ -338,14 +338,14 @@ cdef Array reduce_into(
 
 
 cdef object factor_of(object value):
-    """An array, or a number as it is."""
+    """An array, or a number unchanged."""
     if isinstance(value, Array):
         (<Array>value).require_live()
         return value
     if isinstance(value, np.ndarray) and value.ndim:
         raise ArgumentTypeError(
             f"a numpy.ndarray of shape {value.shape} is in host memory, and is not copied to a "
-            "device silently: use cupola.to_device(it)")
+            "device implicitly: use cupola.to_device(it)")
     return foreign_array(value) if is_foreign(value) else value
 
 
@@ -388,8 +388,8 @@ cdef Array product_of(Array x, Array y, object out):
     cdef Py_ssize_t at = len(x.shape) - 1, other = max(len(y.shape) - 2, 0)
     if len(x.shape) > 1 and len(y.shape) > 1:
         raise ArgumentValueError(
-            f"products of arrays of shapes {x.shape} and {y.shape} have no kernel: one of them "
-            "has to have a single axis")
+            f"products of shapes {x.shape} and {y.shape} are not supported: one of the arrays "
+            "must have a single axis")
     if x.shape[at] != y.shape[other]:
         raise ArgumentValueError(
             f"shapes {x.shape} and {y.shape} don't fit: {x.shape[at]} (axis {at}) elements by "
@@ -402,7 +402,7 @@ cdef Array product_of(Array x, Array y, object out):
     element_code(y)
     result = common_of(x.element, y.element)
     last = <int>at
-    if len(y.shape) > 1:  # products commute, and the library wants the one with several axes first
+    if len(y.shape) > 1:  # products commute; the library expects the array with several axes first
         x, y, last = y, x, <int>other
     ndim = <int>len(x.shape)
     queue = current_stream(x.device_index)

@@ -1,8 +1,8 @@
-# cupola/reductions.pxd - the class that gives arrays their sums, extremes and products.
+# cupola/reductions.pxd - the base class of arrays with reductions and products.
 
 from cupola.operators cimport Operators
 
-# What does them: reduce.pyx, which knows of arrays and sets these; see operators.pxd.
+# reduce.pyx implements them and sets these pointers; see operators.pxd.
 cdef struct Reducers:
     object (*reduce)(
         int reduction, object x, object axis, object dtype, object out, object keepdims,

@@ -1,4 +1,4 @@
-# cupola/reductions.pyx - sums, extremes and products of arrays, as a class that they inherit from.
+# cupola/reductions.pyx - the base class of arrays with reductions and products.
 # cython: language_level=3
 
 import numpy as np
@@ -14,47 +14,46 @@ from cupola.operators cimport Operators
 from cupola.exceptions import ArgumentTypeError
 
 cdef object DOT = np.dot
-# NumPy's functions that take every error for a no.
+# NumPy functions that return False on any error.
 cdef tuple UNTOLD = (np.array_equal, np.array_equiv)
 cdef object NDARRAY = np.ndarray
 
 
 cdef class Reductions(Operators):
-    """Arrays reduced along axes, by NumPy's rules.
+    """Reductions of arrays along axes, by NumPy's rules.
 
-    ``x.sum()`` and ``numpy.sum(x)`` are the same, so are ``numpy.add.reduce(x)``,
-    ``numpy.dot(x, y)`` and their like. All of them are queued on the current stream, wait for
-    nothing, and give a `cupola.Array`, also of a single element: ``x.sum().item()``,
-    ``float(x.sum())`` and ``if x.any():`` wait for it.
+    ``x.sum()`` and ``numpy.sum(x)`` are equivalent; ``numpy.add.reduce(x)``, ``numpy.dot(x, y)``
+    and similar calls work too. All are queued on the current stream, do not wait, and return a
+    `cupola.Array`, also for one element. ``x.sum().item()``, ``float(x.sum())`` and ``if x.any():``
+    wait for it.
 
-    Parameters they share:
+    Common parameters:
 
     axis : None, int or tuple of int
-        Along which to reduce; negative ones count from the end, None is all of them.
+        The axes to reduce; negative ones count from the end, None is all axes.
     dtype : data-type, optional
-        What it is done in, and of what the result is. By default as NumPy has it: sums and
-        products of integers and bool are of int64 or uint64.
+        The computed and result type. By default NumPy's: sums and products of integers and bool
+        are of int64 or uint64.
     out : Array, optional
-        Where to put the result: of its shape, and of a type of the same kind.
+        The output, of the result's shape and a type of the same kind.
     keepdims : bool
-        Leave the axes that were reduced in, with a length of 1.
+        Keep the reduced axes, with a length of 1.
 
-    ``initial=`` and ``where=`` are refused with an error.
+    ``initial=`` and ``where=`` raise an error.
 
-    Integers are NumPy's, bit for bit; they wrap. What is added to what in a sum of floats is
-    decided by the array's shape alone, so it has the same bits in each run and on each device. Its
-    rounding error is at most ``34 * eps * sum(abs(x))`` for 2^28 float32 that follow each other
-    (NumPy's pairwise sum: 39), and grows with the logarithm of their number, nearly; along other
-    axes than the last, where NumPy adds row after row, it is far less than there. float16 is added
-    in float32.
+    Integers have NumPy's bits; they wrap. The order of additions of floats depends only on the
+    array's shape, so the bits are the same in each run and on each device. The rounding error of
+    2^28 contiguous float32 is at most ``34 * eps * sum(abs(x))`` (NumPy's pairwise sum: 39). It
+    grows about with the logarithm of the number of elements. Along axes other than the last, where
+    NumPy adds row by row, it is much smaller than NumPy's. float16 is added in float32.
 
     Raises
     ------
     ArgumentValueError
-        Where there is no such axis, `out` has another shape, or, of `min`, `max`, `argmin` and
-        `argmax`, there are results without elements.
+        Where there is no such axis, `out` has another shape, or `min`, `max`, `argmin` or `argmax`
+        has a result without elements.
     ArgumentTypeError
-        Where the elements, `dtype` or `out` are of a type for which there is no kernel.
+        Where the elements, `dtype` or `out` have a type without a kernel.
     """
 
     def sum(self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
@@ -66,19 +65,19 @@ cdef class Reductions(Operators):
         return BY.reduce(CUPOLA_PRODUCT, self, axis, dtype, out, keepdims, initial, where)
 
     def min(self, axis=None, out=None, keepdims=False, initial=None, where=True):
-        """The least element, NaN where there is one; see `Reductions`."""
+        """The least element, or NaN if any element is NaN; see `Reductions`."""
         return BY.reduce(CUPOLA_MINIMUM, self, axis, None, out, keepdims, initial, where)
 
     def max(self, axis=None, out=None, keepdims=False, initial=None, where=True):
-        """The greatest element, NaN where there is one; see `Reductions`."""
+        """The greatest element, or NaN if any element is NaN; see `Reductions`."""
         return BY.reduce(CUPOLA_MAXIMUM, self, axis, None, out, keepdims, initial, where)
 
     def any(self, axis=None, out=None, keepdims=False, *, where=True):
-        """Whether an element is true, as bool; NaN is. See `Reductions`."""
+        """Whether any element is true, as bool; NaN is true. See `Reductions`."""
         return BY.reduce(CUPOLA_ANY, self, axis, None, out, keepdims, None, where)
 
     def all(self, axis=None, out=None, keepdims=False, *, where=True):
-        """Whether all elements are true, as bool; NaN is. See `Reductions`."""
+        """Whether all elements are true, as bool; NaN is true. See `Reductions`."""
         return BY.reduce(CUPOLA_ALL, self, axis, None, out, keepdims, None, where)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
@@ -89,25 +88,25 @@ cdef class Reductions(Operators):
         return BY.reduce(CUPOLA_MEAN, self, axis, dtype, out, keepdims, None, where)
 
     def argmin(self, axis=None, out=None, *, keepdims=False):
-        """Where the least element is, the first of equals or of NaN, as int64.
+        """The index of the first least element, or of the first NaN, as int64.
 
-        Along one axis, or, with None, in the flattened array. See `Reductions`.
+        Along one axis, or in the flattened array with None. See `Reductions`.
         """
         return BY.reduce(CUPOLA_INDEX_OF_MINIMUM, self, axis, None, out, keepdims, None, True)
 
     def argmax(self, axis=None, out=None, *, keepdims=False):
-        """Where the greatest element is, the first of equals or of NaN, as int64.
+        """The index of the first greatest element, or of the first NaN, as int64.
 
-        Along one axis, or, with None, in the flattened array. See `Reductions`.
+        Along one axis, or in the flattened array with None. See `Reductions`.
         """
         return BY.reduce(CUPOLA_INDEX_OF_MAXIMUM, self, axis, None, out, keepdims, None, True)
 
     def dot(self, other, out=None):
-        """The sum of products over the last axis of this array and the one axis of `other`.
+        """The sum of products over the last axis of this array and the only axis of `other`.
 
-        Either may be the one of a single axis; of a number, or arrays without axes, it is their
-        product. The result is of NumPy's common type, queued on the current stream. Products of
-        floats and their sums are fused, in an order that the shapes decide.
+        Either of the two may be the array with a single axis. For a number or an array without axes
+        it is the product. The result has NumPy's common type; the work is queued on the current
+        stream. Products and sums of floats are fused, in an order that depends on the shapes.
 
         Parameters
         ----------
@@ -122,8 +121,8 @@ cdef class Reductions(Operators):
         Raises
         ------
         ArgumentValueError
-            Where the axes differ in length, or both arrays have several: products of matrices
-            have no kernel.
+            Where the axes differ in length, or both arrays have several axes: there is no kernel
+            for products of matrices.
         """
         return BY.dot(self, other, out)
 
@@ -134,20 +133,20 @@ cdef class Reductions(Operators):
         return BY.matmul(other, self)
 
     def __array_function__(self, function, types, args, kwargs):
-        """``numpy.dot``; NumPy's other functions do what they do with any object.
+        """Implements ``numpy.dot``; other functions of NumPy use their default implementation.
 
-        Of those some call a method of the array, as ``numpy.sum`` does, and all others end in the
-        error that an array is not copied to the host silently.
+        Some of these call a method of the array, as ``numpy.sum`` does. The others raise an error,
+        since an array is not copied to the host implicitly.
         """
         for kind in types:
             if not issubclass(kind, (Reductions, NDARRAY)):
                 return NotImplemented
         if function is DOT:
             return dot_of(*args, **kwargs)
-        if function in UNTOLD:  # they take the error for a no
+        if function in UNTOLD:  # they would return False for the error
             raise ArgumentTypeError(
-                f"numpy.{function.__name__} computes on the host, where no array is copied to "
-                "silently: use (x == y).all(), or copy the arrays with get()")
+                f"numpy.{function.__name__} computes on the host, and arrays are not copied there "
+                "implicitly: use (x == y).all(), or copy the arrays with get()")
         return function._implementation(*args, **kwargs)
 
 

@@ -1,4 +1,4 @@
-# cupola/stream.pyx - a stream: a queue of work on a device, ours or somebody else's.
+# cupola/stream.pyx - streams: queues of work on a device.
 # cython: language_level=3
 """Streams."""
 
@@ -37,8 +37,8 @@ cdef Stream adopt(cupola_stream* native):
 cdef enum:
     MOST_DEVICES = 64
 
-# The legacy default stream of each device, what is current nearly always: as the library knows it,
-# and the object that stands for it.
+# The legacy default stream of each device, which is usually the current one: the library's handle
+# and the Python object.
 cdef cupola_stream* KNOWN[MOST_DEVICES]
 cdef PyObject* DEFAULTS[MOST_DEVICES]
 
@@ -63,7 +63,7 @@ cdef Stream other_stream(int device):
         device < MOST_DEVICES and KNOWN[device] == NULL
         and <uintptr_t>cupola_stream_handle(native) <= 1
     ):
-        Py_INCREF(stream)  # for good
+        Py_INCREF(stream)  # never freed
         DEFAULTS[device] = <PyObject*>stream
         KNOWN[device] = native
     return stream
@@ -88,11 +88,11 @@ cdef Stream as_stream(object stream, int device):
         return current_stream(device)
     if isinstance(stream, Stream):
         if (<Stream>stream).native == NULL:
-            raise ArgumentTypeError("this cupola.Stream was never initialised")
+            raise ArgumentTypeError("this cupola.Stream was never initialized")
         if (<Stream>stream).device_index != device:
             raise ArgumentValueError(
-                f"the stream is of device {(<Stream>stream).device_index}; what is to be queued on "
-                f"it belongs to device {device}")
+                f"the stream is of device {(<Stream>stream).device_index}; the work for "
+                f"it is of device {device}")
         return <Stream>stream
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is None:
@@ -104,7 +104,7 @@ cdef Stream as_stream(object stream, int device):
         version, handle = answer
         if version != 0:
             raise ArgumentTypeError(
-                f"{type(stream).__name__}.__cuda_stream__ has version {version}; cupola knows "
+                f"{type(stream).__name__}.__cuda_stream__ has version {version}; cupola supports "
                 "version 0")
         return wrap_handle(<void*><uintptr_t>handle, stream, device)
     except (TypeError, ValueError, OverflowError) as error:
@@ -132,25 +132,24 @@ cdef bint captures(Stream stream, object needed) except -1:
 
 
 cdef class Stream:
-    """A stream: what is queued on it runs in order; different streams run side by side.
+    """A stream: its work runs in order; different streams run concurrently.
 
-    ``with stream:`` makes it the current stream of this thread: the one which everything uses
-    that isn't told another. Outside of such a block that is the legacy default stream.
+    ``with stream:`` makes it the current stream of this thread, which functions use by default.
+    Outside of such a block the current stream is the legacy default stream.
 
     Parameters
     ----------
     non_blocking : bool
-        Whether it runs beside the legacy default stream rather than in turn with it.
+        Whether it runs concurrently with the legacy default stream, without mutual waits.
     priority : int
-        Smaller numbers go first; the range is the device's.
+        A smaller number is a higher priority; see `priorities` for the range.
     device : Device or int, optional
         By default the current one.
 
     Notes
     -----
-    A stream may be released while work is queued on it: the work is done all the same. Streams
-    of other libraries that offer ``__cuda_stream__`` go wherever cupola takes a stream, and
-    cupola's go there.
+    A stream may be released while work is queued on it: the work still runs. cupola accepts streams
+    of other libraries that offer ``__cuda_stream__``, and its own streams offer it too.
     """
 
     def __cinit__(self):
@@ -159,13 +158,13 @@ cdef class Stream:
     def __init__(self, *, bint non_blocking=False, priority=0, device=None):
         if isinstance(priority, bool) or not hasattr(priority, "__index__"):
             raise ArgumentTypeError(f"a stream's priority is an int, got {priority!r}")
-        # The driver takes what is beyond its range for the nearest; so do we beyond C's.
+        # The driver clamps to its own range; here the value is clamped to C's.
         priority = max(-(1 << 31), min(priority.__index__(), (1 << 31) - 1))
         cdef int index = device_index(device), level = priority
         cdef unsigned flags = CUPOLA_STREAM_NON_BLOCKING if non_blocking else 0
         cdef cupola_stream* native = NULL
-        if self.native != NULL:  # memory that was allocated on it goes by what it is
-            raise TypeError("a Stream is initialised once")
+        if self.native != NULL:  # memory allocated on it depends on the native stream
+            raise TypeError("a Stream is initialized only once")
         with nogil:
             check(cupola_stream_create(index, flags, level, &native))
         self.native = native
@@ -192,7 +191,7 @@ cdef class Stream:
 
     @staticmethod
     def from_handle(handle, *, owner=None, device=None):
-        """A stream that somebody else made and destroys.
+        """Wrap a stream that other code creates and destroys.
 
         Parameters
         ----------
@@ -200,10 +199,10 @@ cdef class Stream:
             Its ``CUstream`` (or ``cudaStream_t``); 0 or 1 is the legacy default stream, 2 the
             default stream of each thread.
         owner : object, optional
-            Kept alive as long as cupola needs the stream. Where there is none, the stream has to
-            stay as long as memory that was used on it: that is given back in its order.
+            Kept alive as long as cupola needs the stream. Without an owner, keep the stream as long
+            as memory that was used on it, since the memory is freed in its order.
         device : Device or int, optional
-            The one it belongs to; by default the current one.
+            The device it belongs to; by default the current one.
 
         Returns
         -------
@@ -226,7 +225,7 @@ cdef class Stream:
 
     @staticmethod
     def legacy(device=None):
-        """The legacy default stream, which takes turns with every blocking stream.
+        """The legacy default stream, which blocking streams wait for, and which waits for them.
 
         Parameters
         ----------
@@ -241,8 +240,7 @@ cdef class Stream:
 
     @staticmethod
     def per_thread(device=None):
-        """The default stream which each thread has for itself; what it means depends on the
-        thread that uses it.
+        """The per-thread default stream; it means the stream of the thread that uses it.
 
         Parameters
         ----------
@@ -267,7 +265,7 @@ cdef class Stream:
         Returns
         -------
         tuple of int
-            The least, which goes last, and the greatest, which is the smaller number.
+            The lowest and the highest priority; the highest is the smaller number.
         """
         cdef int least = 0, greatest = 0
         cdef int index = device_index(device)
@@ -276,7 +274,7 @@ cdef class Stream:
 
     @property
     def priority(self):
-        """Its priority: smaller numbers go first."""
+        """Its priority; a smaller number is a higher priority."""
         cdef int priority = 0
         cdef unsigned flags = 0
         with nogil:
@@ -285,7 +283,7 @@ cdef class Stream:
 
     @property
     def non_blocking(self):
-        """Whether it runs beside the legacy default stream rather than in turn with it."""
+        """Whether it runs concurrently with the legacy default stream, without mutual waits."""
         cdef int priority = 0
         cdef unsigned flags = 0
         with nogil:
@@ -307,31 +305,31 @@ cdef class Stream:
         return 0, self.handle
 
     def synchronize(self):
-        """Wait until all that was queued is done.
+        """Wait until all queued work is done.
 
         Raises
         ------
         DriverError
-            Where something of it failed.
+            Where queued work failed.
         """
         with nogil:
             self.wait_done()
 
     @property
     def done(self):
-        """Whether all that was queued is done."""
+        """Whether all queued work is done."""
         cdef int done
         with nogil:
             done = self.is_done()
         return done != 0
 
     def wait(self, what):
-        """Let what is queued from now on wait, on the device, for other work.
+        """Make later work wait for other work, on the device.
 
         Parameters
         ----------
         what : Event, Stream, or an object with ``__cuda_stream__``
-            An event, or a stream of which all that was queued so far is waited for.
+            An event, or a stream, whose work queued so far is waited for.
         """
         cdef Event event
         if isinstance(what, Event):
@@ -344,7 +342,7 @@ cdef class Stream:
             check(cupola_stream_wait(self.native, event.native))
 
     def record(self):
-        """An event after all that was queued so far.
+        """Record a new event after all work queued so far.
 
         Returns
         -------
@@ -355,43 +353,44 @@ cdef class Stream:
         return event
 
     def capture(self, mode="thread_local"):
-        """Make a graph of what is queued: ``with stream.capture() as graph:``.
+        """Capture queued work as a graph: ``with stream.capture() as graph:``.
 
-        Inside the block the stream is the current one, and nothing runs: launches, copies and
-        fills on it, and on streams that wait for it, become nodes. At the end of the block the
-        graph is there. Memory that is allocated inside is there at once. An error in the block
-        ends the capture, and so does what can't be captured, as waiting for the stream.
+        Inside the block the stream is the current one, and no work runs: launches, copies and fills
+        on it, and on streams that wait for it, become nodes. The graph is complete at the end of
+        the block. Memory allocated inside is usable immediately. An error in the block ends the
+        capture, and so does a call that can't be captured, such as waiting for the stream.
 
         Parameters
         ----------
         mode : str
-            Who may do nothing meanwhile that might wait for the device: ``"thread_local"``: the
-            thread that captures; ``"global"``: none; ``"relaxed"``: all may.
+            The threads that must not make calls that may wait for the device during the capture.
+            ``"thread_local"``: the capturing thread; ``"global"``: all threads; ``"relaxed"``:
+            none.
 
         Returns
         -------
         context manager
-            Which gives the `Graph`.
+            Its value is the `Graph`.
         """
         from cupola.capture import Capture
         return Capture(self, mode)
 
     @property
     def capturing(self):
-        """Whether cupola is making a graph of what is queued on it."""
+        """Whether cupola is capturing the stream."""
         return captures(self, None)
 
     def launch_host_func(self, function, *args):
-        """Queue a call of a Python function: in the order of the stream, on a driver's thread.
+        """Queue a call of a Python function, in stream order, on a thread of the driver.
 
-        What is queued later waits for it. The function must not use the device: no launch, no
-        copy, no waiting for a stream. It and its arguments are held until it has run; where work
-        before it fails it never runs, and where the interpreter exits before its turn neither.
+        Later work waits for it. The function must not use the device: no launch, no copy, no wait
+        for a stream. It and its arguments are kept alive until it has run. It never runs where
+        earlier work fails, or where Python exits first.
 
         Parameters
         ----------
         function : callable
-            What it returns is dropped; what it raises goes to `sys.unraisablehook`.
+            Its result is ignored; its exceptions go to `sys.unraisablehook`.
         *args
             Its arguments.
 
@@ -402,7 +401,7 @@ cdef class Stream:
         """
         cdef void* data = hold_call(function, args)
         cdef int status
-        # Before Python's lock is let go: no other thread may now wait in the driver with it.
+        # Before the GIL is released: other threads must no longer wait in the driver with it.
         cupola_callbacks_hold()
         with nogil:
             status = cupola_stream_call(self.native, run_call, data, drop)

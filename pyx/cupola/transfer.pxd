@@ -1,4 +1,4 @@
-# cupola/transfer.pxd - a host array as a kernel's argument; internal.
+# cupola/transfer.pxd - host arrays as kernel arguments; internal.
 
 from cupola.memory cimport Memory
 from cupola.stream cimport Stream

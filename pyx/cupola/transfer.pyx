@@ -19,7 +19,7 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
 cdef class Transfer:
-    """What `In`, `Out` and `InOut` have in common.
+    """The base class of `In`, `Out` and `InOut`.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ cdef class Transfer:
             with nogil:
                 check(cupola_copy_to_host(
                     <void*>target, memory.address, memory.nbytes, stream.native))
-        # Page-locked memory is read and written in its own time: the call has to wait.
+        # Copies of page-locked memory are asynchronous: the call has to wait.
         return self.outward or is_pinned(host_address(self.array))
 
     def __repr__(self):
@@ -69,7 +69,7 @@ cdef int hold(Transfer self, object array) except -1:
 
 
 cdef object writable(Transfer self, object array):
-    """The array itself, since what a kernel writes must arrive there."""
+    """Check that a kernel's results can be written to the array itself."""
     name = f"cupola.{type(self).__name__}"
     if not isinstance(array, np.ndarray):
         try:
@@ -93,7 +93,7 @@ cdef class In(Transfer):
     Parameters
     ----------
     array : array_like
-        Read when the kernel is called; what is not C-contiguous is copied here.
+        Read when the kernel is called. An array that is not C-contiguous is copied here.
     """
 
     def __init__(self, array):
@@ -104,7 +104,7 @@ cdef class In(Transfer):
 cdef class Out(Transfer):
     """A host array that a kernel fills: copied from the device after the call, which waits.
 
-    Elements that the kernel leaves alone are undefined afterwards; see `InOut`.
+    Elements that the kernel does not write are undefined afterwards; see `InOut`.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ cdef class Out(Transfer):
 
 
 cdef class InOut(Transfer):
-    """A host array that a kernel changes: copied there before and back after the call, which waits.
+    """A host array that a kernel changes: copied before and after the call, which waits.
 
     Parameters
     ----------

@@ -22,13 +22,13 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError, UnknownName
 
 
 cdef class Variable:
-    """A ``__device__`` or ``__constant__`` variable; `set` and `get` copy it whole.
+    """A ``__device__`` or ``__constant__`` variable; `set` and `get` copy all of it.
 
     Attributes
     ----------
     name : str
     address : int
-        Where it lies in the device's memory.
+        Its address in the device's memory.
     nbytes : int
     module : Module
     """
@@ -51,7 +51,7 @@ cdef class Variable:
 
     @property
     def device(self):
-        """The device whose memory it lies in."""
+        """The device that owns its memory."""
         return known_device(self.device_index)
 
     def set(self, value, stream=None):
@@ -60,9 +60,9 @@ cdef class Variable:
         Parameters
         ----------
         value : array_like or bytes
-            On the host, of exactly the variable's bytes.
+            On the host, with exactly as many bytes as the variable.
         stream : Stream, optional
-            What the copy is queued on; by default the current one.
+            The stream of the copy; by default the current one.
 
         Raises
         ------
@@ -88,14 +88,14 @@ cdef class Variable:
                 queue.wait_done()
 
     def get(self, dtype=None, stream=None):
-        """Copy the value to the host; this waits for the stream.
+        """Copy the value to the host. Waits for the stream.
 
         Parameters
         ----------
         dtype : data-type, optional
-            Of the elements.
+            The element type.
         stream : Stream, optional
-            What the copy is queued on; by default the current one.
+            The stream of the copy; by default the current one.
 
         Returns
         -------
@@ -106,7 +106,7 @@ cdef class Variable:
         kind = np.dtype(np.uint8 if dtype is None else dtype)
         if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
             raise ArgumentValueError(
-                f"{self.name} has {self.nbytes} bytes: these are no elements of {kind}")
+                f"{self.name} has {self.nbytes} bytes, not a multiple of {kind}")
         host = np.empty(self.nbytes // <size_t>kind.itemsize, kind)
         cdef uint64_t target = host_address(host)
         with nogil:
@@ -115,49 +115,49 @@ cdef class Variable:
         return host.tobytes() if dtype is None else host
 
     def array(self, dtype, shape=None):
-        """The variable as an array: its own memory, without a copy.
+        """The variable as an array over its own memory, without a copy.
 
         Parameters
         ----------
         dtype : data-type
-            Of the elements; the image does not tell it.
+            The element type, which the image does not contain.
         shape : int or sequence of int, optional
-            By default one axis with as many elements as there are.
+            By default one axis with all elements.
 
         Returns
         -------
         Array
-            It keeps the module loaded. What kernels read from a ``__constant__`` variable must
-            not be written while they run.
+            It keeps the module loaded. Do not write a ``__constant__`` variable while kernels that
+            read it run.
 
         Raises
         ------
         ArgumentValueError
-            Where elements and shape do not make up the variable's bytes.
+            Where shape and dtype do not have exactly the variable's bytes.
         """
-        cdef Lent lent
+        cdef Exported exported
         require_loaded(self)
         kind = np.dtype(dtype)
         if kind.hasobject or kind.itemsize == 0 or self.nbytes % <size_t>kind.itemsize:
             raise ArgumentValueError(
-                f"{self.name} has {self.nbytes} bytes: these are no elements of {kind}")
+                f"{self.name} has {self.nbytes} bytes, not a multiple of {kind}")
         count = self.nbytes // <size_t>kind.itemsize
         axes = (count,) if shape is None else as_shape(shape)
         if math.prod(axes) != count:
             raise ArgumentValueError(
-                f"{self.name} has {count} elements of {kind}, and not the shape {axes}")
-        lent = Lent.__new__(Lent)
-        lent.variable = self
-        lent.name = self.name
-        (<Module>self.module).image_.lent.add(lent)
-        return lay(axes, None, kind, None, lent, self.address, self.device_index)
+                f"{self.name} has {count} elements of {kind}, which do not fit the shape {axes}")
+        exported = Exported.__new__(Exported)
+        exported.variable = self
+        exported.name = self.name
+        (<Module>self.module).image_.lent.add(exported)
+        return lay(axes, None, kind, None, exported, self.address, self.device_index)
 
     def __repr__(self):
         return f"<cupola.variable.Variable {self.name}: {self.nbytes} bytes at {self.address:#x}>"
 
 
-cdef class Lent:
-    """What the arrays over a variable hold: the module, which sees that they are in use."""
+cdef class Exported:
+    """The owner of arrays over a variable: keeps the module, and shows it that they are in use."""
 
     cdef object __weakref__
     cdef readonly Variable variable
@@ -173,7 +173,7 @@ cdef int require_loaded(Variable variable) except -1:
 cdef class Variables:
     """A module's variables by name: ``module.globals["table"].set(values)``.
 
-    Iterating gives the names as the image has them; ``list(module.globals)``.
+    Iterating gives the image's names: ``list(module.globals)``.
     """
 
     cdef Module module
@@ -185,12 +185,12 @@ cdef class Variables:
         return Variable(self.module, name)
 
     def __iter__(self):
-        """The names, as the image has them; an error where the image can't be read."""
+        """The image's names; raises where the image can't be read."""
         cdef size_t count = 0, i
         cdef const char* name = NULL
         names = []
         if self.module is None:
-            raise TypeError("these variables were never initialised: use module.globals")
+            raise TypeError("these variables were never initialized: use module.globals")
         self.module.require_ready()
         check(cupola_module_variable_count(self.module.native, &count))
         for i in range(count):

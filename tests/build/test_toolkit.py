@@ -106,7 +106,7 @@ def test_a_program_that_is_no_compiler(fake, bare):
     for text in ("#!/bin/sh\necho hello\n", "#!/bin/sh\nexit 3\n", "no program\n"):
         (home / "bin" / "nvcc").write_text(text)
         toolkit._examine.cache_clear()
-        with pytest.raises(BuildError, match="no CUDA compiler"):
+        with pytest.raises(BuildError, match="no suitable CUDA compiler"):
             toolkit.find({"CUDA_HOME": str(home)})
 
 

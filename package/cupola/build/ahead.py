@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def possible(*, asked: bool = False) -> bool:
-    """Whether there is a C++ compiler; an error where not, and it or the code was asked for."""
+    """Whether there is a C++ compiler; raises if not, where CXX or the caller requires one."""
     from .error import BuildError
     from .native import Compiler
 
@@ -33,10 +33,10 @@ def possible(*, asked: bool = False) -> bool:
 
 
 def steps(image: Path, manifest: Path, levels: Sequence[str], *, title: str) -> list[Step]:
-    """Steps that make, beside the image, a library for each level."""
+    """Steps that make a library beside the image for each level."""
     if not levels:
         return []
-    from cupola import paths  # which is there whole, where packages are built
+    from cupola import paths  # only packages are built here, so cupola is complete
 
     driver = Path(paths.cpu_driver())
     return [
@@ -55,7 +55,7 @@ def step(
     title: str,
     kernels: Sequence[str] = (),
 ) -> Step:
-    """The step that makes one library: of all kernels, or of those that are named."""
+    """The step that makes one library, of all kernels or of the named ones."""
     from .native import Compiler
     from .step import Step
 
@@ -74,7 +74,7 @@ def step(
 
 
 class Driver:
-    """The CPU device by itself: nothing of cupola is imported, for a build may be making it."""
+    """The CPU device's library. Nothing of cupola is imported: the build may be making it."""
 
     def __init__(self, path: str) -> None:
         for name in [name for name in os.environ if name.startswith("CUPOLA_CPU_")]:
@@ -92,7 +92,7 @@ class Driver:
                 raise SystemExit(f"{path} does not start: error {code}")
 
     def functions(self, image: bytes, names: Sequence[str]) -> list[ctypes.c_void_p]:
-        """Those which the device can run; of the others it is said why not."""
+        """The kernels that the device can run; prints the reason for each other one."""
         module, found = ctypes.c_void_p(), []
         if self.library.cuModuleLoadData(ctypes.byref(module), image):
             return self._without("the image")
@@ -110,7 +110,7 @@ class Driver:
         return []
 
     def make(self, functions: list[ctypes.c_void_p], level: str, target: str) -> None:
-        """Compile them, but those that would take long."""
+        """Compile them, except those that would take long."""
         listed = (ctypes.c_void_p * len(functions))(*functions)
         said = ctypes.c_char_p()
         code = self.library.cupola_cpu_make_ahead(

@@ -1,5 +1,5 @@
-# package/cupola/build/architectures.py - for which devices an image is built.
-"""Which architectures a build makes code for."""
+# package/cupola/build/architectures.py - chooses the architectures that an image is built for.
+"""The architectures that a build makes code for."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from .error import BuildError
 
 ALL = (75, 80, 86, 89, 90, 100, 120)
-PTX = 75  # the oldest: newer devices and the CPU device start from it
+PTX = 75  # the oldest: newer devices and the CPU device compile it
 VARIABLE = "CUPOLA_ARCHITECTURES"
 
-CPU = "cpu"  # in a list: machine code for hosts, too
+CPU = "cpu"  # in a list: also machine code for hosts
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
 
@@ -26,7 +26,7 @@ class Architectures:
 
     cubins: tuple[int, ...]
     ptx: int = PTX
-    note: str = ""  # what was left out and why, for people
+    note: str = ""  # a message about omitted architectures
 
     def options(self) -> list[str]:
         """nvcc's -gencode options."""
@@ -46,12 +46,12 @@ def choose(
     otherwise: str = "native",
     ptx: int = PTX,
 ) -> Architectures:
-    """What CUPOLA_ARCHITECTURES asks for, out of those that the compiler supports.
+    """The architectures that CUPOLA_ARCHITECTURES selects from those that the compiler supports.
 
-    ``all`` is the full list; ``native`` the devices that are present; ``75,90`` these two; with
-    no value ``otherwise`` is meant.  PTX is always made, of what ``ptx`` says, and no code for
-    what is older: of the environment, which is for all that is built, that is left out.
-    ``devices`` stands in for asking the driver.
+    ``all`` is the full list; ``native`` the present devices; ``75,90`` these two; without a value
+    ``otherwise`` is used.  PTX is always made, for ``ptx``. No code is made for older
+    architectures: the environment's list is for all packages, so they are left out of it.
+    ``devices`` replaces a query of the driver.
     """
     supported = set(supported)
     text = (os.environ if environment is None else environment).get(VARIABLE, "").strip().lower()
@@ -95,7 +95,7 @@ def hosts(environment: Mapping[str, str] | None = None, *, otherwise: str = "nat
 
 
 def asks_for_all(environment: Mapping[str, str] | None = None) -> bool:
-    """Whether the build is to be quick on every machine, as wheels are."""
+    """Whether the build must be fast on every machine, as for wheels."""
     return (os.environ if environment is None else environment).get(VARIABLE, "") == "all"
 
 

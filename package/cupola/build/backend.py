@@ -1,5 +1,5 @@
-# package/cupola/build/backend.py - the PEP 517 backend: setuptools', plus nvcc where it lacks.
-"""setuptools' backend, which asks for NVIDIA's compiler wheels only where they are needed.
+# package/cupola/build/backend.py - the PEP 517 backend: setuptools', plus nvcc if it is missing.
+"""setuptools' backend, which requires NVIDIA's compiler wheels only where they are needed.
 
 A package that ships kernels names it in its pyproject.toml::
 
@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from setuptools import build_meta
-from setuptools.build_meta import *  # noqa: F403 - the hooks that stay as they are
+from setuptools.build_meta import *  # noqa: F403 - the unchanged hooks
 
 
 def _toolkit() -> ModuleType:
@@ -40,7 +40,7 @@ def _toolkit() -> ModuleType:
 
 
 def compiler_requirements() -> list[str]:
-    """The wheels that bring nvcc in; none where the machine has one that suits."""
+    """The wheels that contain nvcc; none where the machine has a suitable one."""
     toolkit = _toolkit()
     try:
         toolkit.find(wheels=False)
@@ -59,5 +59,5 @@ def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
     return [*build_meta.get_requires_for_build_editable(config_settings), *compiler_requirements()]
 
 
-if __name__ == "__main__":  # for those who build without isolation: what to install first
+if __name__ == "__main__":  # prints the requirements for builds without isolation
     print("\n".join(compiler_requirements()))

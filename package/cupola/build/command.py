@@ -25,31 +25,31 @@ class BuildKernels(Command):
 
     description = "compile CUDA kernels with their manifests"
     user_options: ClassVar[list[tuple[str, str | None, str]]] = [
-        ("build-lib=", "d", "folder for what is made"),
-        ("inplace", "i", "put what is made into the packages' own folders"),
-        ("dry-run", "n", "show what would be done, and do nothing"),
+        ("build-lib=", "d", "folder for the products"),
+        ("inplace", "i", "put the products into the packages' own folders"),
+        ("dry-run", "n", "show the steps without running them"),
     ]
     boolean_options: ClassVar[list[str]] = ["inplace", "dry-run"]
     editable_mode = False
 
     def initialize_options(self) -> None:
-        """What setuptools calls first."""
+        """Set the defaults; setuptools calls it first."""
         self.build_lib: Any = None
         self.build_base: Any = None
         self.inplace = False
         self.dry_run = False
 
     def finalize_options(self) -> None:
-        """What setuptools calls before `run`."""
+        """Complete the options; setuptools calls it before `run`."""
         self.set_undefined_options(
             "build", ("build_lib", "build_lib"), ("build_base", "build_base")
         )
 
     def run(self) -> None:
-        """Make what is stale, and put it in its place."""
+        """Make stale products and put them in place."""
         try:
             self._run()
-        except BuildError as error:  # the compiler's own words, without Python's
+        except BuildError as error:  # the compiler's message, without a traceback
             raise SystemExit(str(error)) from None
 
     @property
@@ -91,7 +91,7 @@ class BuildKernels(Command):
             raise kernels.wrong("library", kernels.library, f"there is no package {folder}")
         other = library.in_the_way(kernels, folder)
         if other is not None:
-            text = f"{other} has that name, and was not made by cupola.build: move one of them"
+            text = f"{other} exists and was not made by cupola.build: move one of them"
             raise kernels.wrong("library", kernels.library, text)
         if kernels.library in self._extensions():
             text = "there is an extension module of that name"
@@ -119,7 +119,7 @@ class BuildKernels(Command):
         return kernels.architectures or ("all" if wheel else "native")
 
     def _levels(self, kernels: Kernels) -> tuple[str, ...]:
-        """For which hosts there is machine code, for the CPU device."""
+        """The host levels to make machine code for, for the CPU device."""
         hosts = architectures.hosts(otherwise=self._otherwise(kernels))
         if not hosts or not ahead.possible(asked=hosts == architectures.CPU):
             return ()
@@ -152,7 +152,7 @@ class BuildKernels(Command):
         return self.root / found
 
     def _products(self) -> Iterator[tuple[Path, Path, Path]]:
-        """(what is made, where a build has it, where it is beside the sources)."""
+        """(product, its place in a build, its place beside the sources)."""
         for kernels in self.libraries:
             built = Path(self.build_lib, *kernels.package.split("."))
             levels = self._levels(kernels)
@@ -160,24 +160,24 @@ class BuildKernels(Command):
                 yield made, built / made.name, self._package_folder(kernels) / made.name
 
     def get_outputs(self) -> list[str]:
-        """What is installed."""
+        """The installed files."""
         return [str(output) for _, output, _ in self._products()]
 
     def get_output_mapping(self) -> dict[str, str]:
-        """Of an editable build: what is installed, and what stands in for it."""
+        """For an editable build: each installed file and the file that replaces it."""
         if not (self.inplace or self.editable_mode):
             return {}
         return {str(output): str(source) for _, output, source in self._products()}
 
     def beside_sources(self) -> Iterator[Path]:
-        """What builds have put into the packages' own folders."""
+        """The products that builds have put into the packages' own folders."""
         for kernels in self.libraries:
             folder = self._package_folder(kernels)
             if library.made_here(kernels, folder):
                 yield from library.products(kernels, folder, processors.NAMES)
 
     def get_source_files(self) -> list[str]:
-        """What a source distribution has to hold."""
+        """The files that a source distribution must contain."""
         found = []
         for kernels in self.libraries:
             found += [*kernels.sources, *kernels.headers(self.root)]
@@ -190,7 +190,7 @@ def known(distribution: Distribution) -> list[Kernels]:
 
 
 def add(distribution: Distribution, given: Iterable[Kernels]) -> None:
-    """Have a project build kernel libraries."""
+    """Add kernel libraries to a project's build."""
     known(distribution).extend(given)
     if NAME in distribution.cmdclass:
         return
@@ -205,14 +205,14 @@ def add(distribution: Distribution, given: Iterable[Kernels]) -> None:
 
 
 def _with_kernels(base: type[Any]) -> type[Any]:
-    # A list of its own: that of the class is for all projects of this process.
+    # A separate list: the class's is shared by all projects of this process.
     parts = list(base.sub_commands)
-    # Before build_ext, whose extensions may take an image in.
+    # Before build_ext: an extension may contain an image.
     at = next((i for i, (name, _) in enumerate(parts) if name == "build_ext"), len(parts))
     parts.insert(at, (NAME, lambda build: bool(known(build.distribution))))
 
     class Build(base):  # type: ignore[misc]
-        """``build``, kernels too."""
+        """``build``, with kernels."""
 
         sub_commands = parts
 
@@ -222,7 +222,7 @@ def _with_kernels(base: type[Any]) -> type[Any]:
 
 def _in_place(base: type[Any]) -> type[Any]:
     class BuildExt(base):  # type: ignore[misc]
-        """``build_ext --inplace``, which is no part of ``build``: kernels, too."""
+        """``build_ext --inplace``, which is not part of ``build``, with kernels."""
 
         def run(self) -> None:
             if self.inplace:
@@ -237,7 +237,7 @@ def _in_place(base: type[Any]) -> type[Any]:
 
 def _installed(base: type[Any]) -> type[Any]:
     class InstallLib(base):  # type: ignore[misc]
-        """What setuptools before 80 makes an egg of is not what ``build`` made."""
+        """setuptools before 80 does not make an egg from the output of ``build``."""
 
         def build(self) -> None:
             super().build()

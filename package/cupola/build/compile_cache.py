@@ -1,10 +1,10 @@
-# package/cupola/build/compile_cache.py - what a compiler made of the same text before.
+# package/cupola/build/compile_cache.py - reuses earlier results of compilers.
 """A cache of compilations, in the folder of `cupola.cache` (CUPOLA_CACHE_DIR).
 
 An entry under the hash of the source, the options and the compilers' versions lists the headers
-that were read, with their hashes; where these are what they were, another entry has what was made.
-So a checkout, an isolated build or a wheel of the next version finds what others compiled.  Only
-packages that are built with an installed cupola have it: cupola itself is built before it is there.
+that were read, with their hashes. If these are unchanged, another entry has the result. So a
+checkout, an isolated build or a wheel of the next version reuses earlier compilations.  Only
+packages that are built with an installed cupola use the cache, not cupola itself.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from .step import Step
 
 _VERSION = "compilation 2"
-_VARIANTS = 16  # sets of headers that are remembered for one source
-# What nvcc names by the folder that it runs in, kernels of anonymous namespaces among it.
+_VARIANTS = 16  # the maximum number of header sets for one source
+# nvcc puts its working folder into some names, such as kernels of anonymous namespaces.
 _OF_THE_FOLDER = b"_GLOBAL__N__"
 _LINES = {"-lineinfo", "--generate-line-info"}
 
 
 def key(step: Step, root: Path) -> str | None:
-    """Of what a step is about to make; None: there is no cache."""
+    """The key of a step's result; None without a cache."""
     cache = _cache()
     if cache is None:
         return None
@@ -40,7 +40,7 @@ def key(step: Step, root: Path) -> str | None:
 
 
 def fetch(key: str, step: Step, root: Path) -> str | None:
-    """Put what was made before into its places, and return what the compiler said; None: no."""
+    """Restore an earlier result and return the compiler's output; None where there is none."""
     cache = _cache()
     if cache is None:
         return None
@@ -59,14 +59,14 @@ def fetch(key: str, step: Step, root: Path) -> str | None:
             (root / path).write_bytes(content[start : start + size])
             start += size
         assert step.depfile is not None
-        # The compiler's own may name folders that are gone.
+        # The compiler's dependency file may name folders that no longer exist.
         write_rule(root / step.depfile, step.target, variant["headers"])
         return about["output"]
     return None
 
 
 def unchanged(path: Path, began: int) -> bool:
-    """Whether a file is there and was, as it is, before that time (ns)."""
+    """Whether a file exists and is unchanged since before that time (ns)."""
     try:
         found = path.stat()
     except OSError:
@@ -75,8 +75,8 @@ def unchanged(path: Path, began: int) -> bool:
 
 
 def keep(key: str, step: Step, root: Path, headers: Iterable[str], output: str, began: int) -> None:
-    """Remember what a step made whose key was computed after that time (ns), and which headers
-    it read.
+    """Store a step's result and the headers that it read; its key was computed after that time
+    (ns).
     """
     cache = _cache()
     if cache is None:
@@ -101,14 +101,14 @@ def keep(key: str, step: Step, root: Path, headers: Iterable[str], output: str, 
 
 
 def recall(parts: list[Any]) -> dict[str, Any] | None:
-    """What `remember` was told with the same parts; None: nothing."""
+    """The description that `remember` stored for the same parts, or None."""
     cache = _cache()
     found = None if cache is None else cache.read(cache.key_of([_VERSION, parts]))
     return None if found is None else found[0]
 
 
 def remember(parts: list[Any], about: dict[str, Any]) -> None:
-    """Keep what is known of something, as JSON can write it."""
+    """Store a description, a JSON value, for these parts."""
     cache = _cache()
     if cache is not None:
         _write(cache, cache.key_of([_VERSION, parts]), about, b"")

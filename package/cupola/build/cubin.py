@@ -1,8 +1,7 @@
 # package/cupola/build/cubin.py - read kernels' layouts out of cubins, and cubins out of fatbins.
 """Bounded readers of fatbins and of CUDA's ELF files.
 
-Every offset and size is checked against the bytes that are there; what does not fit raises
-BuildError.
+Every offset and size is checked against the data; one that does not fit raises BuildError.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ STO_CUDA_ENTRY = 0x10  # in a symbol's st_other: a kernel, not a device function
 # Attributes in .nv.info sections.
 REGISTER_COUNT = 0x2F
 FRAME_SIZE = 0x11
-STACK_SIZE = 0x12  # of it and all that it calls, where the linker knows
+STACK_SIZE = 0x12  # of the function and all that it calls, where the linker knows it
 PARAMETER = 0x17
 
-# Since sm_90 a kernel's shared memory starts with what the system keeps for itself; a section of
-# that name tells. The driver and ptxas count without it.
+# Since sm_90 a kernel's shared memory starts with bytes reserved by the system; a section of this
+# name has their size. The driver and ptxas do not count them.
 RESERVED_SHARED = 1024
 
 
@@ -51,7 +50,7 @@ def _text(data: memoryview, offset: int, what: str) -> str:
 class Entry:
     """One piece of code in a fatbin."""
 
-    kind: str  # "ptx" or "cubin"; else its number
+    kind: str  # "ptx" or "cubin", else the number
     architecture: int
     payload: bytes
     compressed: bool = False
@@ -60,7 +59,7 @@ class Entry:
 def read_fatbin(image: bytes | memoryview, *, everything: bool = False) -> list[Entry]:
     """The entries of a fatbin, in their order.
 
-    What is compressed, or neither PTX nor a cubin, is an error, unless ``everything`` is asked for.
+    Compressed entries, and those of other kinds, are an error unless ``everything`` is set.
     """
     data = memoryview(image)
     magic, version, header, size = _unpack("<IHHQ", data, 0, "fatbin header")
@@ -94,7 +93,7 @@ def read_fatbin(image: bytes | memoryview, *, everything: bool = False) -> list[
 
 @dataclass(frozen=True)
 class Section:
-    """An ELF section; ``data`` is empty where it takes no room in the file."""
+    """An ELF section; ``data`` is empty where the file has no bytes for it."""
 
     name: str
     kind: int
@@ -105,7 +104,7 @@ class Section:
 
 @dataclass
 class Parameter:
-    """Where a parameter lies, in bytes."""
+    """A parameter's offset and size, in bytes."""
 
     offset: int
     size: int
@@ -113,21 +112,21 @@ class Parameter:
 
 @dataclass
 class Kernel:
-    """What a cubin tells of a kernel, in bytes but for registers."""
+    """A kernel's data in a cubin, in bytes except for registers."""
 
     name: str
     parameters: list[Parameter] = field(default_factory=list)
     registers: int = 0
     shared: int = 0
-    local: int = 0  # a thread's stack: its own frame, and those of the functions that it calls
+    local: int = 0  # a thread's stack: the kernel's frame and those of called functions
     constant: int = 0
 
 
 def architecture_of(image: bytes) -> int:
-    """For which architecture a cubin is: 90 is sm_90."""
+    """The architecture of a cubin: 90 is sm_90."""
     if len(image) < 64 or image[:4] != b"\x7fELF":
         raise BuildError("not a cubin: no 64-bit little-endian ELF header")
-    # In the flags, one byte higher since toolkit 13 (ABI version 8).
+    # In the flags; one byte higher since toolkit 13 (ABI version 8).
     flags = int.from_bytes(image[48:52], "little")
     return flags >> 8 & 0xFF if image[8] >= 8 else flags & 0xFF
 
@@ -208,7 +207,7 @@ def _attributes(section: Section) -> Iterator[tuple[int, memoryview]]:
         if form == 4:
             yield attribute, _slice(data, offset + 4, value, section.name)
             offset += value
-        elif form not in (1, 2, 3):  # the value is in the word itself
+        elif form not in (1, 2, 3):  # the word itself is the value
             raise BuildError(f"{section.name}: unknown form {form} at offset {offset}")
         offset += 4
 

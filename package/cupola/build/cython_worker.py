@@ -1,4 +1,4 @@
-# package/cupola/build/cython_worker.py - Cython as a process that stays; see translator.py.
+# package/cupola/build/cython_worker.py - a persistent Cython process; see translator.py.
 """Reads one list of Cython's arguments a line (JSON), and answers each with a line.
 
 Nothing of the package is imported: this file runs by its path.
@@ -16,7 +16,7 @@ import traceback
 
 
 def translate(arguments: list[str]) -> tuple[int, str]:
-    """Cython's command line in this process: its status, and what it wrote."""
+    """Run Cython's command line in this process; returns its status and output."""
     from Cython.Compiler.Main import setuptools_main
 
     written = io.StringIO()

@@ -1,18 +1,16 @@
-# package/cupola/build/declarations.py - what a module that cimports cupola was compiled with, as
-# names that it asks for when it is imported.
+# package/cupola/build/declarations.py - ABI checks of modules that cimport cupola.
 """The ABI of .pxd files: a digest of each class and struct, and the class that carries it.
 
-A module that cimports a class calls its methods by their place in a table and reads its fields by
-their offsets; when it is imported Cython checks the size of an instance and nothing else.  So each
-installed .pxd declares, beside its own, a class of ``cupola.abi`` whose name has the digests in
-it.  Cython imports every class of a .pxd that is cimported, also by way of another, used or not;
-``cupola.abi`` gives what it is asked for where that fits the declarations it was built with, else
-an error that says what to do.  Functions need none of this: Cython finds them by their names and
-compares their signatures.
+A module that cimports a class calls its methods by their index in a table and reads its fields by
+their offsets. At import, Cython checks only the size of an instance.  So each installed .pxd also
+declares a class of ``cupola.abi`` whose name contains the digests.  Cython imports every class of
+a .pxd that is cimported, directly or indirectly, used or not. ``cupola.abi`` returns the class if
+the digests fit the declarations that it was built with, and otherwise raises an error.  Functions
+do not need this: Cython finds them by name and compares their signatures.
 
-Methods have a digest after each of them, so that methods added at the end of a class change
-nothing for modules that were compiled before.  (But for those that derive a class from it: their
-methods come behind the ones they know.)
+There is a digest after each method. So methods added at the end of a class are compatible with
+modules that were compiled before.  (Except for modules with derived classes: their own methods
+follow the base's in the table.)
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ METHOD = re.compile(r"(?:cdef|cpdef)\s[^(]*?(\w+)\((?!\*)")
 
 @dataclass(frozen=True)
 class Declared:
-    """A class or struct: its layout's digest, and one of its methods up to each of them."""
+    """A class or struct: the digest of its layout, and one digest up to each method."""
 
     module: str
     name: str
@@ -46,7 +44,7 @@ class Declared:
 
     @property
     def marker(self) -> str:
-        """The name which says all of it: title, layout, number of methods, their digest."""
+        """The name with all of it: title, layout, number of methods, their digest."""
         last = self.methods[-1] if self.methods else digest("")
         return f"{self.title}_{self.layout}_{len(self.methods)}_{last}"
 
@@ -59,7 +57,7 @@ def digest(text: str) -> str:
 def read(path: Path) -> list[Declared]:
     """The classes, structs, unions and enums of a public .pxd file."""
     found: list[Declared] = []
-    if path.name.startswith("_"):  # cupola's own alone
+    if path.name.startswith("_"):  # internal to cupola
         return found
     for head, body in _blocks(_statements(path.read_text())):
         kind, name = BLOCK.match(head).groups()
@@ -86,22 +84,22 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
             indent = len(code) - len(code.lstrip())
         kept = f"{kept} {code.strip()}".strip()
         if kept.count("(") == kept.count(")") and not kept.endswith("\\"):
-            # Spaces mean nothing but between words.
+            # Spaces matter only between words.
             yield indent, re.sub(r"\s*([(),*\[\]])\s*", r"\1", re.sub(r"\s+", " ", kept))
             kept = ""
 
 
 def _blocks(statements: Iterator[tuple[int, str]]) -> list[tuple[str, list[str]]]:
-    """(head, statements in it); what is declared `extern` counts where it has fields."""
+    """(head, statements in it); `extern` declarations count only if they have fields."""
     blocks: list[tuple[str, list[str]]] = []
-    level = -1  # of the block that is being read
+    level = -1  # of the current block
     for indent, line in statements:
         if level >= 0 and indent > level:
             if line != "pass":
                 blocks[-1][1].append(line)
             continue
         level = -1
-        # Of a struct that is only named ahead there is nothing to compare.
+        # A forward declaration of a struct has no layout to compare.
         if BLOCK.match(line) and ":" in line:
             level = indent
             blocks.append((line, []))
@@ -109,7 +107,7 @@ def _blocks(statements: Iterator[tuple[int, str]]) -> list[tuple[str, list[str]]
 
 
 def installed(path: Path) -> str:
-    """The text of a .pxd as it is installed: with the classes that carry the digests."""
+    """The text of an installed .pxd, with the classes that carry the digests."""
     text = path.read_text()
     markers = [
         f"    ctypedef class cupola.abi.{one.marker} [object PyObject, check_size ignore]:\n"
@@ -142,8 +140,8 @@ SYMBOL = re.compile(r"cdef CUresult (cu\w+)\((.*)\)noexcept nogil")
 
 
 def wrappers(path: Path) -> str:
-    """Cython for driver.pyx: each function of the driver that driver.pxd declares, as a call
-    through the library's table, which has them in the same order.
+    """Cython code for driver.pyx: each function of driver.pxd, as a call through the library's
+    table, which has the same order.
     """
     made = ["# Written by the build, from driver.pxd."]
     for _, line in _statements(path.read_text()):

@@ -1,5 +1,5 @@
-# package/cupola/build/depfile.py - dependency files in the form of make: read, and written.
-"""What compilers tell of the files that they read."""
+# package/cupola/build/depfile.py - reads and writes dependency files in make's format.
+"""Dependency files, which list the files that a compiler read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITTEN = re.compile(r"\\([ #])|\$(\$)")
 
 
 def dependencies(depfile: Path) -> list[str]:
-    """The files that a rule in the form of make names after its colon."""
+    """The files after the colon of a rule in make's format."""
     try:
         text = depfile.read_text(errors="surrogateescape")
     except OSError as error:

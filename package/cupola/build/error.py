@@ -1,4 +1,4 @@
-# package/cupola/build/error.py - what a build that cannot go on raises.
+# package/cupola/build/error.py - the exception of cupola.build.
 """The one exception of ``cupola.build``."""
 
 

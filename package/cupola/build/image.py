@@ -1,4 +1,4 @@
-# package/cupola/build/image.py - steps that make one device image of CUDA sources.
+# package/cupola/build/image.py - steps that compile CUDA sources to one device image.
 """.cu sources to one uncompressed fatbin, with its manifest."""
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def steps(
 ) -> list[Step]:
     """Steps that make ``image`` (a fatbin) and ``manifest`` (JSON) of the sources.
 
-    An image holds one module an architecture, so several sources are compiled as one, or, where
-    they are ``relocatable``, each for itself and linked.  Two more compilations for the oldest
-    architecture tell what is known about the kernels: one as shipped (sizes, offsets,
-    registers), one with debug information (names, types).
+    An image has one module for each architecture. So several sources are compiled as one, or, if
+    ``relocatable``, separately and then linked.  Two more compilations for the oldest
+    architecture describe the kernels: one as shipped (sizes, offsets, registers), one with debug
+    information (names, types).
     """
     standard = [] if _names_standard(options) else ["-std=c++17"]
     code = [*standard, *STANDARD[1:], *options, *(f"-I{folder}" for folder in include)]
@@ -49,7 +49,7 @@ def steps(
         if len(sources) > 1:
             source = image.with_suffix(".cu")
             joining = [_join(sources, source, root)]
-            code += ["-I."]  # where the sources' names start from
+            code += ["-I."]  # sources' names are relative to it
         reference, debug = image.with_suffix(".cubin"), image.with_suffix(".debug.cubin")
         described = [(debug, kept(debug, source))]
         made = [
@@ -68,13 +68,13 @@ def steps(
                 toolkit, source, debug, code, architectures.ptx, quiet=bool(title)
             ),
         ]  # fmt: skip
-        folders = tuple({path.parent for path in sources})  # one that joins them has its own
+        folders = tuple({path.parent for path in sources})  # the joined source has another folder
         made = [replace(one, searched=(*one.searched, *folders)) for one in made]
 
     debugged = [debug for debug, _ in described]
 
     def write() -> None:
-        from .manifest import write_manifest  # wants pyelftools, which nothing else needs
+        from .manifest import write_manifest  # only this needs pyelftools
 
         write_manifest(
             root / manifest,
@@ -89,7 +89,7 @@ def steps(
     made.append(
         Step(
             target=manifest,
-            # With whatever reads them: another version may read more.
+            # Includes the readers: another version may read more.
             inputs=(image, reference, *debugged, *sorted(Path(__file__).parent.glob("*.py"))),
             action=write,
             key=("manifest", toolkit.release, package),
@@ -105,7 +105,7 @@ def _names_standard(options: Sequence[str]) -> bool:
 
 
 def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[str]) -> Step:
-    """A step that makes PTX for the oldest architecture."""
+    """A step that compiles to PTX for the oldest architecture."""
     return compile_source(
         toolkit, source, target, [*options, "-I.", "-ptx", f"-arch=compute_{PTX}"]
     )
@@ -114,8 +114,8 @@ def compile_ptx(toolkit: Toolkit, source: Path, target: Path, options: Sequence[
 def compile_code(
     toolkit: Toolkit, source: Path, target: Path, options: Sequence[str], cubins: Sequence[int]
 ) -> Step:
-    """A step that makes a fatbin of machine code alone, compressed: kernels of one template are
-    much alike, so it takes half of what a wheel's own compression leaves.
+    """A step that makes a compressed fatbin of only machine code. Kernels of one template are
+    similar, so it has half the size that a wheel's own compression reaches.
     """
     code = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in cubins]
     arguments = [*options, "-I.", "-fatbin", "--compress-mode=size", *code]
@@ -123,7 +123,7 @@ def compile_code(
 
 
 def _join(sources: Sequence[Path], target: Path, root: Path) -> Step:
-    """A step that makes one source of several, which includes them."""
+    """A step that makes one source that includes several."""
     text = "".join(f'#include "{source.as_posix()}"\n' for source in sources)
 
     def write() -> None:

@@ -1,9 +1,9 @@
-# package/cupola/build/intermediate.py - kernels' parameters as the compiler's front end wrote them.
+# package/cupola/build/intermediate.py - reads kernels' parameters from nvcc's intermediate files.
 """Kernels' declarations out of nvcc's intermediate files.
 
-``nvcc --keep`` leaves ``NAME.cudafe1.gpu``: the device code as C, templates made and names
-mangled, with the name of every parameter, used or not. Debug information knows types better, and
-leaves some parameters out; `cupola.build.manifest` checks one against the other.
+``nvcc --keep`` leaves ``NAME.cudafe1.gpu``: the device code as C, with instantiated templates,
+mangled names, and the name of every parameter. Debug information has better types, but omits some
+parameters; `cupola.build.manifest` checks one against the other.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from .error import BuildError
 _KERNEL = re.compile(r"(?<![\w$])__global__(?![\w$])")
 _TEXT = re.compile(r'"(?:\\.|[^"\\])*"')
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_$][\w$]*|\d[\w.]*|\S')
-_MARKER = re.compile(r"^#.*$", re.MULTILINE)  # which line of which file follows
+_MARKER = re.compile(r"^#.*$", re.MULTILINE)  # a line marker
 _WORD = re.compile(r"[A-Za-z_$][\w$]*\Z")
 _ATTRIBUTES = {"__launch_bounds__", "__attribute__", "__cluster_dims__", "__maxnreg__",
                "__block_size__", "__align__"}  # fmt: skip
 _QUALIFIERS = {"const", "volatile", "__restrict__", "register", "struct", "union", "enum", "class"}
 _UNNAMED = re.compile(r"__T\d+\Z")
 _PACK = re.compile(r"__\d+_\d+_\d+_(.+)")  # one of a parameter pack: "__2_40994_72_rest"
-_VALUE = "__val_param"  # of what is copied when the kernel begins: "struct Box __val_param(box)"
+_VALUE = "__val_param"  # a copy made at the kernel's begin: "struct Box __val_param(box)"
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A parameter: its name, None where the source gives none, and its type as C has it."""
+    """A parameter: its name, None if the source has none, and its C type."""
 
     name: str | None
-    type: str  # without qualifiers; of a pointer, what it points to, "" where that has no name
+    type: str  # without qualifiers; for a pointer its target's, "" if unnamed
     pointer: bool = False
     restrict: bool = False
-    const: bool = False  # the type itself, or what is pointed to
+    const: bool = False  # of the type, or of the pointer's target
 
 
 def read_declarations(text: str) -> dict[str, list[Declaration]]:
@@ -44,7 +44,7 @@ def read_declarations(text: str) -> dict[str, list[Declaration]]:
     Raises
     ------
     BuildError
-        It has another form than that of the compilers that are known.
+        The file's format is not that of a known compiler.
     """
     found = {}
     types = _Types(text)
@@ -59,14 +59,14 @@ def read_declarations(text: str) -> dict[str, list[Declaration]]:
 
 
 def _within_text(text: str, at: int) -> bool:
-    """Whether that place is inside of a string, none of which goes over a line's end."""
+    """Whether the position is inside a string; no string spans lines."""
     begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     line = text[begin : end if end >= 0 else len(text)]
     return any(one.start() < at - begin < one.end() for one in _TEXT.finditer(line))
 
 
 def _tokens(text: str, at: int) -> Iterator[str]:
-    """From there on, line by line: what follows a kernel's header is never looked at."""
+    """Tokens from a position, line by line, so that text after a kernel's header is not scanned."""
     end = text.find("\n", at)
     while at < len(text):
         end = len(text) if end < 0 else end
@@ -89,7 +89,7 @@ def _header(tokens: Iterator[str]) -> tuple[str, list[list[str]]]:
 
 
 def _list(tokens: Iterator[str]) -> list[list[str]]:
-    """What stands between commas, up to the bracket's end."""
+    """The parts between commas, up to the closing bracket."""
     parts: list[list[str]] = [[]]
     depth = 0
     for token in tokens:
@@ -107,7 +107,7 @@ def _list(tokens: Iterator[str]) -> list[list[str]]:
 
 
 class _Types:
-    """Names of types, typedefs followed."""
+    """Names of types, with typedefs resolved."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -122,7 +122,7 @@ class _Types:
         )
 
     def resolved(self, tokens: list[str], depth: int = 0) -> tuple[str, int, bool]:
-        """The type without qualifiers, how many pointers lead to it, whether it is const."""
+        """The type without qualifiers, the number of pointers to it, and whether it is const."""
         words = [token for token in tokens if token not in _QUALIFIERS and _WORD.match(token)]
         pointers = tokens.count("*") + tokens.count("&")
         first = tokens.index("*") if "*" in tokens else len(tokens)
@@ -136,7 +136,7 @@ class _Types:
         return " ".join(words), pointers, const
 
     def meant(self, name: str) -> list[str] | None:
-        """What a typedef says of the name, where there is one that is no function's."""
+        """The type that a typedef gives the name, unless it is a function; else None."""
         if name not in self.known:
             found = re.search(rf"^typedef (.*[\s*]){re.escape(name)};", self.text, re.MULTILINE)
             self.known[name] = _TOKEN.findall(found[1]) if found else None
@@ -149,7 +149,7 @@ def _name(tokens: list[str]) -> tuple[str | None, list[str]]:
         at = tokens.index(_VALUE)
         return _spelled("".join(tokens[at + 2 : tokens.index(")", at)])), tokens[:at]
     end = len(tokens)
-    if "(" in tokens:  # of a function, or of an array: the name stands in the first brackets
+    if "(" in tokens:  # a function or an array: the name is in the first brackets
         end = tokens.index(")")
     at = max((i for i in range(end) if _WORD.match(tokens[i])), default=-1)
     if at < 0:
@@ -158,7 +158,7 @@ def _name(tokens: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _spelled(name: str) -> str | None:
-    """As the source has it."""
+    """The name in the source."""
     if _UNNAMED.match(name):
         return None
     pack = _PACK.match(name)

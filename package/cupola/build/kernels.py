@@ -1,5 +1,5 @@
-# package/cupola/build/kernels.py - what a package says of a kernel library that it ships.
-"""`Kernels`: a kernel library of a package, and how it is written in pyproject.toml."""
+# package/cupola/build/kernels.py - the description of a package's kernel library.
+"""`Kernels`: a kernel library of a package, and its form in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from .error import BuildError
 from .step import HEADERS
 
-# What the build itself decides, by the first word of nvcc's option, and what to write instead.
+# nvcc's options that the build itself sets, and the alternative for each.
 _DECIDED = {
     **dict.fromkeys(
         ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code"),
@@ -44,29 +44,29 @@ class Kernels:
     Parameters
     ----------
     library : str
-        The module that it becomes, ``"heat.kernels"``: beside ``heat/__init__.py`` come
-        ``kernels.fatbin``, its manifest ``kernels.json``, and ``kernels.py``.
+        The module's name, such as ``"heat.kernels"``. The build puts ``kernels.fatbin``, its
+        manifest ``kernels.json``, and ``kernels.py`` beside ``heat/__init__.py``.
     sources : sequence of str
         ``.cu`` files, relative to the project's folder; ``*`` and ``**`` are patterns.
     include : sequence of str
         Folders of headers, relative to the project's folder.
     options : sequence of str
-        More for nvcc, as ``"--use_fast_math"``; C++17 is meant where no ``-std`` is given.
+        Further options of nvcc, such as ``"--use_fast_math"``; without ``-std`` C++17 is used.
     architectures : str, or sequence of str or int, optional
-        ``"all"``, ``"native"`` (PTX and the devices present), or a list as ``["75", "90"]``; by
-        default ``"all"`` in a wheel and ``"native"`` otherwise. The environment's
-        CUPOLA_ARCHITECTURES goes first. PTX is always made; ``"cpu"`` in a list, and both words,
-        mean machine code for the CPU device, too.
+        ``"all"``, ``"native"`` (PTX and the present devices), or a list such as ``["75", "90"]``.
+        By default ``"all"`` in a wheel and ``"native"`` otherwise. The environment's
+        CUPOLA_ARCHITECTURES overrides it. PTX is always made. ``"all"``, ``"native"``, and
+        ``"cpu"`` in a list also make machine code for the CPU device.
     ptx : str or int
-        The oldest architecture that the sources compile for, which PTX is made of.
+        The oldest architecture that the sources support; PTX is made for it.
     relocatable : bool, optional
-        Whether each source is compiled for itself and all are linked (``-rdc=true``). By default
-        where there are several; false: several are compiled as one.
+        Whether sources are compiled separately and linked (``-rdc=true``). By default true for
+        several sources; if false, several are compiled as one.
 
     Raises
     ------
     BuildError
-        Where one of these is not as said.
+        Where one of these is invalid.
     """
 
     library: str
@@ -112,7 +112,7 @@ class Kernels:
             raise self.wrong("relocatable", self.relocatable, "true or false is wanted")
 
     def wrong(self, name: str, value: Any, text: str) -> BuildError:
-        """The error for what one of the fields was given."""
+        """The error for the value of a field."""
         return BuildError(f"kernels {self.library}: {name} = {value!r}: {text}")
 
     def _look_at_options(self) -> None:
@@ -159,11 +159,11 @@ class Kernels:
 
     @property
     def links(self) -> bool:
-        """Whether sources are compiled each for itself."""
+        """Whether sources are compiled separately."""
         return len(self.sources) > 1 if self.relocatable is None else bool(self.relocatable)
 
     def expand(self, root: Path) -> Kernels:
-        """The same with the files that patterns mean; every one has to be there."""
+        """A copy with patterns replaced by files; each must match at least one."""
         found: list[str] = []
         for pattern in self.sources:
             matches = [pattern]
@@ -180,8 +180,8 @@ class Kernels:
         return Kernels(**{**values, "sources": found})
 
     def headers(self, root: Path) -> list[str]:
-        """What the sources may include, for source distributions: it is not known what they do
-        before they are compiled. Of the project's own folder this is what lies there itself.
+        """The headers that the sources may include, for source distributions: the real includes are
+        unknown before the compilation. In the project's own folder, subfolders are not searched.
         """
         found = set()
         for folder in {*(Path(source).parent for source in self.sources), *map(Path, self.include)}:
@@ -195,11 +195,11 @@ class Kernels:
 
 
 def from_tables(tables: Any) -> list[Kernels]:
-    """What ``[[tool.cupola.kernels]]`` says."""
+    """The libraries in ``[[tool.cupola.kernels]]``."""
     if isinstance(tables, Mapping):
-        raise BuildError("[tool.cupola.kernels] is one of a list: write [[tool.cupola.kernels]]")
+        raise BuildError("[tool.cupola.kernels] must be a list: write [[tool.cupola.kernels]]")
     if not isinstance(tables, list):
-        raise BuildError("tool.cupola.kernels: write tables [[tool.cupola.kernels]]")
+        raise BuildError("tool.cupola.kernels must be a list: write tables [[tool.cupola.kernels]]")
     known = [one.name for one in fields(Kernels)]
     found = []
     for table in tables:
@@ -216,7 +216,7 @@ def from_tables(tables: Any) -> list[Kernels]:
 
 
 def from_keyword(name: str, value: Any) -> list[Kernels]:
-    """What ``setup(cuda_kernels=...)`` was given."""
+    """The libraries in ``setup(cuda_kernels=...)``."""
     given = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     for one in given:
         if not isinstance(one, Kernels):

@@ -1,11 +1,11 @@
-# package/cupola/build/layout.py - how values lie in memory, in terms of NumPy's dtypes.
-"""dtypes of what debug information describes, in the form that JSON holds.
+# package/cupola/build/layout.py - memory layouts of values as NumPy dtypes in JSON.
+"""dtypes of the types in debug information, as JSON values.
 
-- ``"<f4"`` is a dtype as NumPy spells it, ``"|V8"`` bytes that are told no more of;
+- ``"<f4"`` is a dtype as NumPy spells it, ``"|V8"`` bytes without a description;
 - ``["<f4", [2, 3]]`` an array of these;
 - ``{"names": [...], "formats": [...], "offsets": [...], "itemsize": 40}`` a struct.
 
-`cupola.manifest.dtype_of` makes NumPy's own of it.
+`cupola.manifest.dtype_of` converts them to NumPy dtypes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 Description = dict[str, Any]
-Spec = Any  # str, list or dict: what JSON holds
+Spec = Any  # a JSON value: str, list or dict
 
 _FLOATS = {"half": "<f2", "float": "<f4", "double": "<f8"}
 
 
 def dtype(description: Description) -> Spec:
-    """Of a value, or of a field with its ``shape``; pointers are addresses."""
+    """The dtype of a value, or of a field with its ``shape``; pointers are addresses."""
     inner = _scalar(description)
     shape = description.get("shape")
     return [inner, list(shape)] if shape else inner
@@ -57,7 +57,7 @@ def _struct(fields: Sequence[Description], size: int) -> Spec:
 
 
 def _merged(fields: Sequence[Description]) -> Iterator[Description]:
-    """Fields, bit fields that share bytes as one; what takes no room is left out."""
+    """Fields, with bit fields that share bytes merged, without fields of size 0."""
     waiting: list[Description] = []
     for field in fields:
         if "bits" in field:
@@ -77,7 +77,7 @@ def _merged(fields: Sequence[Description]) -> Iterator[Description]:
 
 
 def _bytes(field: Description) -> tuple[int, int]:
-    """The first byte that a bit field is in, and the one behind its last."""
+    """The first byte of a bit field, and the one after its last."""
     first, width = field["bits"]
     return field["offset"] + first // 8, field["offset"] + (first + width + 7) // 8
 
@@ -90,7 +90,7 @@ def _shared(fields: Sequence[Description]) -> Description:
 
 
 def notes(description: Description, where: str = "") -> list[str]:
-    """What a dtype can't say of a value."""
+    """Notes on a value that a dtype can't express."""
     if description["kind"] == "float" and description["type"] == "bfloat16":
         return [f"{where or 'this'} is a bfloat16, by its bits"]
     if description["kind"] != "struct":

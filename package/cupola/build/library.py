@@ -16,7 +16,7 @@ from .step import Step
 from .stub import attributes, stub
 from .toolkit import Toolkit
 
-# The module first: it has the mark by which the next build knows the others.
+# The module first: its mark tells the next build that it owns these files.
 SUFFIXES = (".py", ".fatbin", ".json", ".pyi")
 _MARK = "# Made by cupola.build of "
 _MODULE = '''\
@@ -48,8 +48,8 @@ def steps(
 ) -> list[Step]:
     """Steps which make, in the folder ``work``, the library's files; ``products`` names them.
 
-    ``package`` is what the manifest names: the distribution and its version. ``levels``: for which
-    hosts machine code for the CPU device is made.
+    ``package`` is the distribution and its version, for the manifest. ``levels`` are the host
+    levels of the CPU device's machine code.
     """
     made = {path.suffix: path for path in products(kernels, work)}
     manifest = made[".json"]
@@ -97,7 +97,7 @@ def products(kernels: Kernels, folder: Path, levels: Sequence[str] = ()) -> list
 
 
 def in_the_way(kernels: Kernels, folder: Path) -> Path | None:
-    """What has the library's name in the package's folder, and is somebody's own."""
+    """A file in the package's folder with the library's name that no build made, or None."""
     others = [folder / kernels.name, folder / f"{kernels.name}.pyx"]
     if not made_here(kernels, folder):
         others += products(kernels, folder)
@@ -105,13 +105,13 @@ def in_the_way(kernels: Kernels, folder: Path) -> Path | None:
 
 
 def made_here(kernels: Kernels, folder: Path) -> bool:
-    """Whether a build has put its products into the package's folder: the module has its mark."""
+    """Whether a build put its products into the package's folder: the module has its mark."""
     module = folder / f"{kernels.name}.py"
     return module.is_file() and module.read_text(errors="replace").startswith(_MARK)
 
 
 def module_text(kernels: Kernels, manifest: dict[str, Any]) -> str:
-    """The module which stands for the library in Python."""
+    """The text of the library's Python module."""
     known = dict(sorted(attributes(manifest).items()))
     return _MODULE.format(
         mark=_MARK,

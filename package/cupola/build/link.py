@@ -1,8 +1,8 @@
-# package/cupola/build/link.py - steps that compile sources each for itself, and link them.
+# package/cupola/build/link.py - steps that compile sources separately and link them.
 """Separate compilation of device code, and its linking.
 
-Machine code is linked by nvlink.  What nvlink can't link is PTX: the sources' texts are joined
-(`cupola.build.ptx.join`), and ptxas has to accept the outcome, as a newer GPU's driver will.
+nvlink links machine code, but not PTX.  So the sources' PTX texts are joined
+(`cupola.build.ptx.join`), and ptxas must accept the result, as a newer GPU's driver will.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def steps(
     every = Architectures(tuple(numbers), oldest)
     objects, described, made = [], [], []
     for source in sources:
-        # Folders too: sources of two folders may share a name.
+        # Keep folders: sources in two folders may have the same name.
         inside = source.relative_to(source.anchor).with_suffix(".fatbin")
         target = image.parent / "objects" / inside
         code = ["-rdc=true", *options]
@@ -123,7 +123,7 @@ def _ptx(path: Path) -> str:
     texts = [entry.payload for entry in read_fatbin(path.read_bytes()) if entry.kind == "ptx"]
     if len(texts) != 1:
         raise BuildError(
-            f"{path} holds {len(texts)} PTX texts where one is wanted: options for nvcc that "
+            f"{path} holds {len(texts)} PTX texts, expected one: options for nvcc that "
             "choose architectures don't go together with those of the build"
         )
     return texts[0].decode()

@@ -1,4 +1,4 @@
-# package/cupola/build/manifest.py - what is known about an image's kernels, as JSON beside it.
+# package/cupola/build/manifest.py - writes the manifest of an image: its kernels, as JSON.
 """The manifest of a device image.
 
 ``format`` 1::
@@ -13,15 +13,15 @@
                   "resources": {"sm_75": {"registers": 10, "shared": 0, "local": 0,
                                           "constant": 0}}}]}
 
-``kind`` is pointer, integer (with ``signed``; null where that is not known), float or struct (with
-``fields``, each with ``name``, ``offset`` and ``count``). What is no pointer has a ``dtype``
-(`cupola.build.layout`), and so has what a pointer leads to, where that is known; ``notes`` say
-what a dtype can't. ``name`` is null where the source gives none.
+``kind`` is pointer, integer (with ``signed``; null if unknown), float or struct (with ``fields``,
+each with ``name``, ``offset`` and ``count``). Values have a ``dtype`` (`cupola.build.layout`), and
+so have the targets of pointers, if known. ``notes`` describe properties that a dtype can't express.
+``name`` is null where the source has none.
 
-Number, sizes and offsets of parameters come from the machine code, names and whether a pointer is
-``restrict`` from the compiler's intermediate files, types from debug information. Where these
-are not at one the build stops. Without intermediate files a parameter which its kernel never uses
-may lack: then ``kind`` is unknown and ``name`` null. All sizes and offsets are bytes.
+Number, sizes and offsets of parameters come from the machine code. Names and ``restrict`` come from
+the compiler's intermediate files, types from debug information. If these disagree, the build
+stops. Without intermediate files a parameter that its kernel never uses may be missing: then
+``kind`` is unknown and ``name`` null. All sizes and offsets are bytes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def write_manifest(
 
 
 def written(manifest: dict[str, Any]) -> str:
-    """As JSON, a line for each kernel: so one can be read without the others."""
+    """The JSON text, with one line for each kernel, so that one can be read without the others."""
     lines = [f"{json.dumps(name)}: {json.dumps(manifest[name])}" for name in manifest
              if name != "kernels"]  # fmt: skip
     kernels = ",\n".join(json.dumps(kernel) for kernel in manifest["kernels"])
@@ -81,7 +81,7 @@ def describe(
     package: str,
     declarations: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The manifest, as what JSON holds.
+    """The manifest, as a JSON value.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def describe(
     reference : bytes
         All its kernels as a cubin of one architecture, linked where there were several sources.
     debug : list of bytes
-        The same with debug information; a cubin for each source.
+        The same kernels with debug information; one cubin for each source.
     declarations : list of str
-        What ``nvcc --keep`` left of each source in a ``.cudafe1.gpu``.
+        The ``.cudafe1.gpu`` text that ``nvcc --keep`` left for each source.
     """
     entries = read_fatbin(image)
     kernels = read_cubin(reference)
@@ -128,8 +128,8 @@ def describe(
 def _compared(
     kernels: Iterable[Kernel], described: int, cubins: Mapping[int, Sequence[Kernel]]
 ) -> dict[str, dict[str, Any]]:
-    """Resources of each kernel by architecture, all of which have the kernels that were compiled
-    to describe them, for the architecture ``described``.
+    """Resources of each kernel by architecture. Each architecture must have the same kernels as
+    the compilation that describes them, for the architecture ``described``.
     """
     resources: dict[str, dict[str, Any]] = {kernel.name: {} for kernel in kernels}
     layouts = {kernel.name: kernel.parameters for kernel in kernels}

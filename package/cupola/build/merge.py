@@ -1,5 +1,5 @@
-# package/cupola/build/merge.py - what several sources tell of a kernel's parameters, as one.
-"""Parameters as the machine code, the compiler's front end and debug information have them."""
+# package/cupola/build/merge.py - merges the sources of information on kernels' parameters.
+"""Merges parameters from machine code, the compiler's front end and debug information."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .error import BuildError
 from .intermediate import Declaration
 from .signature import Debug, Description, demangle
 
-_INTEGERS = {  # size, and whether they have a sign
+_INTEGERS = {  # size, and whether they are signed
     "char": (1, True),
     "signed char": (1, True),
     "short": (2, True),
@@ -35,9 +35,9 @@ def merge(
     declared: Sequence[Declaration] | None = None,
     debug: Debug | None = None,
 ) -> list[dict[str, Any]]:
-    """Layout, names and types together; where they contradict each other the build stops.
+    """Merge layout, names and types; the build stops if they contradict each other.
 
-    ``described`` is what debug information says of the parameters, ``debug`` of types.
+    ``described`` are the parameters in debug information, ``debug`` has the types.
     """
     layout = kernel.parameters
     placed = _by_size(layout, described) if declared is None else _by_name(declared, described)
@@ -69,12 +69,12 @@ def _told(declared: Sequence[Declaration]) -> list[str]:
 def _by_size(
     layout: Sequence[Parameter], described: Sequence[Description]
 ) -> list[Description | None] | None:
-    """Which description belongs to which parameter, in order and of the same size.
+    """Match descriptions to parameters, by order and size.
 
-    Where descriptions are missing, and more than one way fits, a parameter on which the ways
-    differ stays without.
+    If descriptions are missing and several matches are possible, a parameter on which they differ
+    gets none.
     """
-    if len(layout) - len(described) > 8:  # none that is used is ever missing: not worth a search
+    if len(layout) - len(described) > 8:  # too many unused parameters to search
         return [None] * len(layout)
     agreed: list[Description | None] | None = None
     for chosen in combinations(range(len(layout)), len(described)):
@@ -95,7 +95,7 @@ def _by_size(
 def _by_name(
     declared: Sequence[Declaration], described: Sequence[Description]
 ) -> list[Description | None] | None:
-    """The same by names, which the front end has all of; None where one is not its own."""
+    """Match by the front end's names, which are complete; None if a name is not among them."""
     placed: list[Description | None] = [None] * len(declared)
     at = 0
     for description in described:
@@ -111,7 +111,7 @@ def _by_name(
 def _declared(
     front: Declaration | None, parameter: Parameter, debug: Debug | None
 ) -> dict[str, Any]:
-    """A parameter that debug information leaves out, as the front end has it."""
+    """A parameter that debug information omits, from the front end."""
     if front is None:
         return {"name": None, "kind": "unknown", "type": None}
     found = _value(front.type, debug)
@@ -127,7 +127,7 @@ def _declared(
 
 
 def _qualify(known: dict[str, Any], front: Declaration) -> None:
-    """Of a type in a namespace, debug information has the last part of the name alone."""
+    """Qualify a type's name: debug information has only its last part."""
     if not front.type.startswith("_Z"):
         return
     name = demangle(front.type)
@@ -152,7 +152,7 @@ def _value(name: str, debug: Debug | None) -> dict[str, Any] | None:
 def _agree(
     kernel: Kernel, i: int, front: Declaration, known: dict[str, Any], parameter: Parameter
 ) -> None:
-    """What each tells of the same parameter has to be the same."""
+    """Check that the sources agree on a parameter."""
     kind, size = known["kind"], known.get("size", parameter.size)
     expected = None
     if front.pointer:

@@ -27,7 +27,7 @@ class Compiler:
     version: str
     flags: tuple[str, ...]
     link_flags: tuple[str, ...]
-    variant: str  # names the folder of what is made with it: "release", "address-undefined"
+    variant: str  # the folder of its products: "release", "address-undefined"
 
     @classmethod
     def find(cls, environment: Mapping[str, str] | None = None) -> Compiler:
@@ -48,9 +48,9 @@ class Compiler:
         link = ["-pthread"]
         if sanitize:
             option = f"-fsanitize={','.join(sanitize)}"
-            # Reports name functions and lines: variables' names take a quarter of the time.
+            # Reports need functions and lines; names of variables would take a quarter of the time.
             flags += [option, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1"]
-            if "thread" in sanitize:  # that fences say nothing to it, says GCC
+            if "thread" in sanitize:  # GCC warns that fences are not supported
                 flags += ["-Wno-tsan", "-Wno-unknown-warning-option"]
             link.append(option)
         return cls(
@@ -72,7 +72,7 @@ class Compiler:
         key: Sequence[str] | None = None,
         weight: float = 1,
     ) -> Step:
-        """Compile one source; ``-MMD`` tells which headers it read."""
+        """Compile one source; ``-MMD`` lists the headers that it reads."""
         depfile = target.with_suffix(".d")
         arguments = (*self.flags, *flags, "-MMD", "-MF", str(depfile))
         tail = ("-c", str(source), "-o", str(target))
@@ -105,7 +105,7 @@ class Compiler:
             command.append(f"-Wl,-soname,{soname}")
         if version_script is not None:
             command.append(f"-Wl,--version-script={version_script}")
-        # Sanitizers leave their own symbols to the program that loads the library.
+        # The program that loads the library defines the sanitizers' symbols.
         command += ["-Wl,-z,defs"] if complete and self.variant == "release" else []
         command += [*map(str, objects), *flags]
         scripts = [version_script] if version_script is not None else []
@@ -130,7 +130,7 @@ def _sanitizers(text: str) -> list[str]:
 
 @cache
 def version(path: str) -> str:
-    """The first line of what a compiler says that it is."""
+    """The first line of a compiler's version text."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -141,8 +141,8 @@ def version(path: str) -> str:
 def uses(source: Path, macro: str) -> bool:
     """Whether a source's own text names a macro.
 
-    A value that changes often (a build id) goes to the few sources which use it, so that its
-    change does not make all the others again.
+    A value that changes often (a build id) is passed only to the sources that use it, so that a
+    change does not recompile the others.
     """
     return macro in source.read_text(errors="replace")
 
@@ -153,9 +153,9 @@ def define(name: str, value: str) -> str:
 
 
 def place(source: Path, target: Path) -> bool:
-    """Copy a finished file, unless it is there already.
+    """Copy a finished file, unless the target is equal.
 
-    The old file is replaced, never written over: a process that has it mapped goes on with it.
+    The old file is replaced, not overwritten: a process may have it mapped.
     """
     now = source.stat()
     with_same = target.exists() and target.stat()

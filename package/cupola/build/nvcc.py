@@ -29,13 +29,13 @@ def compile_source(
     quiet: bool = False,
     threads: int = 1,
 ) -> Step:
-    """A step of nvcc, which is made again when a header changes."""
+    """A step that runs nvcc; it is stale when a header changes."""
     depfile = target.with_name(target.name + ".d")
-    # -MMD would leave out what -isystem finds.
+    # -MMD would omit headers found by -isystem.
     arguments = [*options, "-MD", "-MF", str(depfile), "-o", str(target), str(source)]
     settings = [f"{name}={os.environ[name]}" for name in _SETTINGS if name in os.environ]
     host = _host_compiler(options)
-    at_once = [f"--threads={threads}"] if threads > 1 else []  # not in the key: it makes the same
+    at_once = [f"--threads={threads}"] if threads > 1 else []  # not in the key: same result
     folders = {source.parent, *map(Path, _values(options, _INCLUDE))}
     return Step(
         target=target,
@@ -43,7 +43,7 @@ def compile_source(
         command=(str(toolkit.nvcc), *at_once, *arguments),
         key=("nvcc", toolkit.release, toolkit.headers(), *host, *settings, *arguments),
         depfile=depfile,
-        # The key has its release; the folder itself may be gone after an isolated build.
+        # The key has the release; an isolated build's folder may no longer exist.
         ignored=toolkit.include,
         label=label or f"compile {source} to {target.name}",
         quiet=quiet,
@@ -61,9 +61,9 @@ def describe_source(
     *,
     quiet: bool = False,
 ) -> Step:
-    """A step that makes a cubin with debug information, and keeps what `kept` names."""
+    """A step that makes a cubin with debug information, and keeps the file of `kept`."""
     folder = target.with_suffix(".kept")
-    # Line numbers are a part of debug information.
+    # Debug information contains line numbers.
     code = [one for one in options if one not in ("-lineinfo", "--generate-line-info")]
     keep = ["--keep", "--keep-dir", str(folder)]
     step = compile_source(
@@ -82,7 +82,7 @@ def kept(target: Path, source: Path) -> Path:
 
 
 def _host_compiler(options: Sequence[str]) -> list[str]:
-    """What tells host compilers apart; empty: none is found, as nvcc will say."""
+    """Texts that identify the host compiler; empty if none is found: nvcc reports that."""
     before, after = (os.environ.get(f"NVCC_{when}_FLAGS", "") for when in ("PREPEND", "APPEND"))
     named = list(_values([*before.split(), *options, *after.split()], _COMPILER))
     name = named[-1] if named else os.environ.get("NVCC_CCBIN") or "gcc"
@@ -93,7 +93,7 @@ def _host_compiler(options: Sequence[str]) -> list[str]:
 
 
 def _values(options: Sequence[str], names: Sequence[str]) -> Iterator[str]:
-    """What follows options of these names, as nvcc takes it: joined by =, or as the next word."""
+    """The values of options of these names: after =, or in the next word."""
     words = iter(options)
     for word in words:
         name, joined, value = word.partition("=")

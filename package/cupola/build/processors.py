@@ -1,5 +1,5 @@
-# package/cupola/build/processors.py - for which processors the CPU device's code is compiled.
-"""Levels of the host's instruction set, and which of them a build makes."""
+# package/cupola/build/processors.py - chooses processors to compile the CPU device's code for.
+"""Levels of the host's instruction set that a build makes code for."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-# Each level of the instruction set as -march calls it, and by what it is known: as in
+# Each level by its -march name, with the features that identify it; as in
 # csrc/cpu/exec/processor.hpp.
 AVX2 = {"avx2", "fma", "bmi1", "bmi2", "abm", "f16c", "movbe"}
 AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 X86_LEVELS = {"x86-64-v2": set(), "x86-64-v3": AVX2, "x86-64-v4": AVX2 | AVX512}
 
 X86 = ("x86_64", "amd64")
-# By which kernels' own code is named: NAME.LEVEL.so.
+# The level in the file name of kernels' machine code, NAME.LEVEL.so.
 NAMES = (*X86_LEVELS, "aarch64", "generic")
 
 
 def levels(which: str) -> tuple[str, ...]:
-    """Levels that machine code of kernels is made for: of `architectures.hosts`, ``native`` means
-    the best that this machine runs.
+    """Levels that kernels' machine code is made for. For `architectures.hosts`, ``native`` is the
+    best level that this machine supports.
     """
     if not which:
         return ()
@@ -34,10 +34,10 @@ def levels(which: str) -> tuple[str, ...]:
 
 
 def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    """Names (CUPOLA_ISA), compiler flags and whether it is to be quick, the oldest processor first.
+    """Names (CUPOLA_ISA), compiler flags and whether speed matters, oldest processor first.
 
-    Each takes a good part of a build. So what is not to be quick `everywhere` has this machine's
-    own, and the oldest, so that it runs everywhere.
+    Each takes a large part of a build. So a build that need not be fast `everywhere` has only this
+    machine's own set, and the oldest, with which it runs everywhere.
     """
     if platform.machine().lower() not in X86:
         yield "generic", (), True
@@ -50,7 +50,7 @@ def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...], b
 
 
 def processor_features() -> set[str]:
-    """What Linux says that this processor can do."""
+    """The processor's features, as Linux lists them."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

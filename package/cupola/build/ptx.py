@@ -1,5 +1,5 @@
-# package/cupola/build/ptx.py - cut the PTX of many kernels into one text for each; join texts.
-"""PTX texts of one kernel each, out of a text of many; one text out of those of many sources."""
+# package/cupola/build/ptx.py - splits PTX by kernel, and joins PTX of several sources.
+"""Splits a PTX text into one text for each kernel, and joins texts of several sources."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NUMBERED = re.compile(r"(%[a-z]+|\$L__BB)(\d+(?:_\d+)?)\b")
 
 
 def cut(text: str) -> dict[str, str]:
-    """The text of each kernel by its name, with what it refers to and nothing else.
+    """The text of each kernel by name, with only the definitions that it refers to.
 
-    A driver that compiles PTX, and the CPU device which interprets it, read a module as a whole:
-    of small ones the first launch does not wait for kernels that are never launched.
+    A driver that compiles PTX, and the CPU device that interprets it, process a whole module. With
+    small modules, a first launch does not wait for other kernels.
     """
     items = [(_name(item), item) for item in _items(_COMMENT.sub("", text))]
     words: dict[str, set[str]] = {}
     for name, item in items:
-        if name is not None:  # of functions, also their declarations
+        if name is not None:  # includes declarations of functions
             words.setdefault(name, set()).update(_WORD.findall(item))
     kernels = [name for name, item in items if name and _ENTRY.search(item.partition("{")[0])]
     if not kernels:
@@ -46,10 +46,9 @@ def cut(text: str) -> dict[str, str]:
 
 
 def _alike(name: str | None, item: str) -> str:
-    """The same with less space, and registers, labels and parameters numbered as they come.
+    """The text with less space, and with registers, labels and parameters renumbered in order.
 
-    What kernels of one template have in common is then the same text: compressed, it is a tenth
-    less.
+    Common parts of a template's kernels then have equal text, which compresses a tenth better.
     """
     text = re.sub(r"[ \t]+", " ", re.sub(r"\s*\n\s*", "\n", item)).replace(", ", ",")
     prefixes = {f"%{prefix}" for prefix in _REGISTERS.findall(text)} | {"$L__BB"}
@@ -66,11 +65,11 @@ def _alike(name: str | None, item: str) -> str:
 
 @dataclass(frozen=True)
 class _Part:
-    """What a text defines or declares."""
+    """A definition or declaration of a text."""
 
     source: str
     name: str
-    linkage: str  # "" for what is the text's own
+    linkage: str  # "" for a local symbol
     text: str
 
     @property
@@ -83,10 +82,10 @@ class _Part:
 
 
 def join(texts: Mapping[str, str]) -> str:
-    """One text of those of several sources, by their names, compiled with -rdc=true.
+    """Join the PTX of several sources, by name, which were compiled with -rdc=true.
 
-    As a linker would: what is a source's own keeps apart, of what is weak the first stays, and
-    what is declared in one source may be defined in another.  Line numbers are left out.
+    It works like a linker: local symbols stay separate, the first weak definition is kept, and one
+    source may define the declarations of another.  Line numbers are removed.
     """
     heads, parts = [], []
     for source, text in texts.items():
@@ -111,7 +110,7 @@ def _part(source: str, item: str) -> _Part:
 
 
 def _kept_apart(parts: list[list[_Part]]) -> list[list[_Part]]:
-    """With other names for what is a source's own, where another source has its name."""
+    """Rename local symbols whose name another source uses, too."""
     names = [{part.name for part in of_one} for of_one in parts]
     apart = []
     for i, of_one in enumerate(parts):
@@ -133,10 +132,10 @@ def _kept_apart(parts: list[list[_Part]]) -> list[list[_Part]]:
 
 
 def _ordered(parts: list[_Part]) -> list[str]:
-    """Functions' declarations, then variables, each behind those that it names, then code.
+    """Functions' declarations, then variables, each after those that it names, then code.
 
-    Of what is defined somewhere, functions are declared as they are defined, and variables are
-    not declared at all: ptxas takes nothing else.
+    Defined functions are declared as they are defined, and defined variables are not declared:
+    ptxas accepts no other form.
     """
     definitions = _definitions(parts)
     declared: dict[str, None] = {}
@@ -149,17 +148,17 @@ def _ordered(parts: list[_Part]) -> list[str]:
             text = _LINKAGE.sub(linkage, part.text, count=1) if part.linkage else part.text
             declared.setdefault(text)
         elif part.linkage and part.defines and part is not chosen:
-            pass  # weak, and there is another
+            pass  # a weak definition that another one replaces
         elif part.function or _ENTRY.search(part.text.partition("{")[0]):
             code.append(part.text)
         elif chosen is None or part is chosen:
-            # Shared memory whose size a launch tells: all names of it are the same place.
+            # Dynamic shared memory: all of its names are the same address.
             variables[part.name] = max(variables.get(part.name, part), part, key=_alignment)
     texts: dict[str, str] = {}
 
     def place(part: _Part) -> None:
         if part.name not in texts:
-            texts[part.name] = ""  # one that names itself
+            texts[part.name] = ""  # it refers to itself
             for word in _WORD.findall(part.text.partition("=")[2]):
                 if word in variables:
                     place(variables[word])
@@ -195,7 +194,7 @@ def _version(line: str) -> tuple[int, ...]:
 
 
 def _reached(kernel: str, words: dict[str, set[str]]) -> set[str]:
-    """The names of all that a kernel refers to, and of what that refers to."""
+    """All names that a kernel refers to, directly or indirectly."""
     wanted, waiting = {kernel}, [kernel]
     while waiting:
         found = words[waiting.pop()] & (words.keys() - wanted)
@@ -205,7 +204,7 @@ def _reached(kernel: str, words: dict[str, set[str]]) -> set[str]:
 
 
 def _items(text: str) -> list[str]:
-    """What stands side by side: directives up to their line's end, all else up to ; or }."""
+    """The top-level items: directives end at the line's end, other items at ; or }."""
     items: list[str] = []
     start = depth = 0
     for found in re.finditer(r"[{};\n]", text):
@@ -226,7 +225,7 @@ def _items(text: str) -> list[str]:
 
 
 def _name(item: str) -> str | None:
-    """What an item defines or declares; None for what belongs to the whole text."""
+    """The name that an item defines or declares; None if it applies to the whole text."""
     head = re.split(r"[{=]", item, maxsplit=1)[0]
     if _HEADER.match(head):
         return None

@@ -1,4 +1,4 @@
-# package/cupola/build/schedule.py - in which order steps run: after their needs, long ones first.
+# package/cupola/build/schedule.py - the order of build steps: after their inputs, long ones first.
 """The order of build steps."""
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Schedule:
-    """Gives out steps whose inputs are made; of these first the one that most work waits for.
+    """Returns steps whose inputs are made, first the one that most work depends on.
 
-    So the processors that there are come to their end at about the same time.
+    So all processors finish at about the same time.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -44,11 +44,11 @@ class Schedule:
         return len(self._by_target)
 
     def take(self) -> Step | None:
-        """The next step, or None while all that are left wait for others."""
+        """The next step, or None while all remaining steps wait for others."""
         return self._by_target[heapq.heappop(self._ready)[2]] if self._ready else None
 
     def made(self, step: Step) -> None:
-        """What waited for this step alone may be taken."""
+        """Note that a step is done; steps that waited only for it become available."""
         for user in self._users[step.target]:
             self._waits[user].discard(step.target)
             if not self._waits[user]:
@@ -58,7 +58,7 @@ class Schedule:
         heapq.heappush(self._ready, (-self._urgency[target], self._order[target], target))
 
     def _sorted(self) -> Iterator[Path]:
-        """Targets, each after those that it is made from."""
+        """Targets, each after its inputs."""
         left = {target: len(needed) for target, needed in self._waits.items()}
         found = [target for target, count in left.items() if not count]
         while found:

@@ -1,5 +1,5 @@
-# package/cupola/build/signature.py - names and types of kernels' parameters, from DWARF.
-"""What debug information tells of kernels: the names and types of their parameters."""
+# package/cupola/build/signature.py - reads kernels' parameters from debug information (DWARF).
+"""Names and types of kernels' parameters, from debug information."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ _POINTERS = {"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_refe
 _SIGNED = {0x05, 0x06, 0x0D}  # DW_ATE_signed, signed_char, signed_fixed
 _FLOAT = 0x04  # DW_ATE_float
 _SCOPES = {"DW_TAG_namespace", *_STRUCTS}
-_BASE = "__b_"  # how nvcc names the part of a struct that is its base class
+_BASE = "__b_"  # nvcc's prefix for the base class in a struct
 _LIBRARY_FLOATS = {"__half": "half", "__nv_bfloat16": "bfloat16"}
 
 Description = dict[str, Any]
 
 
-REQUIREMENT = "pyelftools>=0.31"  # of builds alone
+REQUIREMENT = "pyelftools>=0.31"  # needed only by builds
 
 
 @dataclass
 class Debug:
-    """What debug information tells."""
+    """The contents of debug information."""
 
     kernels: dict[str, list[Description]]  # parameters, by the linkage name
     entries: dict[str, Any]  # of types, by name
 
     def type(self, name: str) -> Description | None:
-        """A type by its name, or its linkage name; None where nothing is told of it."""
+        """A type by its name or linkage name; None if it is not described."""
         entry = self.entries.get(name)
         return None if entry is None else _describe(entry)
 
 
 def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
-    """Of these kernels, from a cubin compiled with -G.
+    """Read the parameters of these kernels from a cubin compiled with -G.
 
-    A parameter which a kernel never uses can be missing.
+    A parameter that a kernel never uses can be missing.
     """
     try:
         from elftools.common.exceptions import DWARFError, ELFError
@@ -53,7 +53,7 @@ def read_debug(image: bytes, kernels: Collection[str]) -> Debug:
         raise BuildError("the manifest needs pyelftools: pip install 'cupola[build]'") from error
     found = Debug({}, {})
     try:
-        # Relocations are of a kind that pyelftools does not know, and only concern addresses.
+        # pyelftools does not support these relocations, which only concern addresses.
         dwarf = ELFFile(io.BytesIO(image)).get_dwarf_info(relocate_dwarf_sections=False)
         for unit in dwarf.iter_CUs():
             for entry in unit.iter_DIEs():
@@ -86,7 +86,7 @@ def _name(entry: Any) -> str:
 
 
 def _qualified(entry: Any) -> str:
-    """A type's name, with the namespaces and classes that it is in."""
+    """A type's name, with its namespaces and classes."""
     name = demangle(_name(entry))
     around = entry.get_parent()
     while around is not None and around.tag in _SCOPES and "::" not in name.partition("<")[0]:
@@ -117,9 +117,9 @@ def _is_void(entry: Any) -> bool:
 
 
 def _describe(declared: Any, depth: int = 2) -> Description:
-    """kind, type, size, and what else belongs to the kind.
+    """kind, type, size, and the further fields of the kind.
 
-    Structs' fields are told ``depth`` pointers deep: a list's node points to its like.
+    Fields of structs are described up to ``depth`` pointers deep, since structs may be recursive.
     """
     entry, _ = _unqualified(declared)
     if _is_void(entry):
@@ -189,7 +189,7 @@ def _fields(struct: Any, depth: int) -> list[Description]:
 
 
 def _bits(field: Any, size: int) -> list[int]:
-    """The first bit, counted from the lowest of the field's first byte, and how many."""
+    """The first bit, from the lowest one of the field's first byte, and the number of bits."""
     width = field.attributes["DW_AT_bit_size"].value
     if "DW_AT_data_bit_offset" in field.attributes:
         return [field.attributes["DW_AT_data_bit_offset"].value, width]
@@ -220,7 +220,7 @@ def _offset(location: Any) -> int:
 
 
 def spelled(entry: Any) -> str:
-    """A type as C++ writes it."""
+    """A type's C++ text."""
     if _is_void(entry):
         return "void"
     if entry.tag == "DW_TAG_const_type":
@@ -242,7 +242,7 @@ def spelled(entry: Any) -> str:
 
 
 def demangle(name: str) -> str:
-    """A linkage name as C++ writes it; what is no C++ name stays as it is."""
+    """The C++ name for a linkage name; other names are returned unchanged."""
     if not name.startswith("_Z"):
         return name
     try:

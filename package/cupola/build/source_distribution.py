@@ -1,5 +1,5 @@
-# package/cupola/build/source_distribution.py - what of kernel libraries a source distribution has.
-"""A project's source distribution: without what builds made, and with all that they read."""
+# package/cupola/build/source_distribution.py - kernel libraries in source distributions.
+"""Source distributions: without the products of builds, with all files that builds read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from . import step
 
 
 def without_products(base: type[Any], kernels_command: str) -> type[Any]:
-    """``sdist`` that leaves out what the command has put beside the sources."""
+    """``sdist`` without the products that the command has put beside the sources."""
 
     class Sdist(base):  # type: ignore[misc]
-        """Kernels are built anew of a source distribution."""
+        """``sdist`` without built kernels: they are built from the source distribution."""
 
         def make_distribution(self) -> None:
             command = self.get_finalized_command(kernels_command)
@@ -34,10 +34,10 @@ def without_products(base: type[Any], kernels_command: str) -> type[Any]:
 def lacking(
     steps: Iterable[step.Step], root: Path, work: Path, shipped: Iterable[str]
 ) -> list[str]:
-    """Which of the project's files the compiler has read, though only this folder has them.
+    """The project's files that the compiler read but a source distribution lacks.
 
-    Known are those that are ``shipped``, and those that MANIFEST.in or version control names;
-    what lies in the folder ``work`` was made there.
+    A source distribution has the ``shipped`` files and those that MANIFEST.in or version control
+    names. Files in the folder ``work`` are products.
     """
     read = set()
     for one in steps:
@@ -51,7 +51,7 @@ def lacking(
 
 
 def _named(root: Path) -> set[str]:
-    """What a project itself names for its source distribution."""
+    """The files that a project names for its source distribution."""
     files = FileList()
     template = root / "MANIFEST.in"
     text = template.read_text() if template.is_file() else ""

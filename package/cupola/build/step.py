@@ -1,4 +1,4 @@
-# package/cupola/build/step.py - files made from files: what is stale is made again, in parallel.
+# package/cupola/build/step.py - incremental build steps, which run in parallel.
 """Incremental, parallel build steps."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", 
 class Step:
     """A target made from inputs by a command, or by a function of this process.
 
-    Where the function had others work for it, it returns their seconds of a processor, a float.
+    A function that used other processes returns their processor time in seconds, a float.
     """
 
     target: Path
@@ -41,50 +41,50 @@ class Step:
     command: tuple[str, ...] = ()
     action: Callable[[], object] | None = None
     label: str = ""
-    depfile: Path | None = None  # written by the command, in the form of make: further inputs
-    # Told apart by this instead of by the command, where that names a folder which changes from
-    # build to build though its content does not (a compiler in an isolated environment).
+    depfile: Path | None = None  # in make's format, written by the command: further inputs
+    # Identifies the step instead of the command, if that names a folder that changes in each build
+    # without a change of its content (a compiler in an isolated environment).
     key: tuple[str, ...] = field(default=())
-    ignored: tuple[Path, ...] = ()  # folders whose files the dependency file names for nothing
-    weight: float = 1  # about how many seconds of a processor it takes: long ones begin first
-    quiet: bool = False  # not worth a line
-    folders: tuple[Path, ...] = ()  # which the command wants, besides that of its target
-    extras: tuple[Path, ...] = ()  # what the command makes besides its target
-    cached: bool = False  # whether what was made of the same files elsewhere will do
-    searched: tuple[Path, ...] = ()  # where the command looks for headers, new ones among them
+    ignored: tuple[Path, ...] = ()  # folders whose files in the dependency file are ignored
+    weight: float = 1  # estimated processor time in seconds: long steps begin first
+    quiet: bool = False  # prints no line
+    folders: tuple[Path, ...] = ()  # folders that the command needs, besides its target's
+    extras: tuple[Path, ...] = ()  # further products of the command
+    cached: bool = False  # whether a cached result of the same files may be used
+    searched: tuple[Path, ...] = ()  # folders that the command searches for headers
 
     @property
     def record(self) -> Path:
-        """Beside the target: how and from what it was made."""
+        """The file beside the target that records its command and inputs."""
         return self.target.with_name(self.target.name + ".made")
 
     def identity(self, root: Path) -> list[str]:
-        """What was asked for: another one is another target, though no input changed."""
-        # What is installed elsewhere is not searched for new files.
+        """The command's identity: if it changes, the target is stale."""
+        # Installed folders are not searched for new files.
         folders = [folder for folder in self.searched if not folder.is_absolute()]
         names = set().union(*(_headers(root, folder) for folder in folders))
         return [*(self.key or self.command), *sorted(names)]
 
     @property
     def name(self) -> str:
-        """What people are told."""
+        """The name in messages."""
         return self.label or self.target.name
 
 
 def jobs() -> int:
-    """How many steps run at once: CUPOLA_BUILD_JOBS, else the processors this process may use."""
+    """The number of parallel steps: CUPOLA_BUILD_JOBS, else this process's processors."""
     text = os.environ.get("CUPOLA_BUILD_JOBS", "")
     if not text:
         return max(1, len(os.sched_getaffinity(0)))
     if not re.fullmatch(r"[1-9]\d{0,3}", text):
-        raise BuildError(f"CUPOLA_BUILD_JOBS={text}: a number from 1 is wanted")
+        raise BuildError(f"CUPOLA_BUILD_JOBS={text}: expected a number, at least 1")
     return int(text)
 
 
 class Progress:
-    """A line for each step; on a terminal one line, rewritten; elsewhere a few of many steps."""
+    """One line for each step. A terminal shows one line, a file a few of many steps."""
 
-    # A log shows each of so many steps, and of more steps the first one of each eighth.
+    # A file gets each of up to EACH steps, and of more steps the first one of each part.
     EACH, PARTS = 24, 8
 
     def __init__(self) -> None:
@@ -108,12 +108,12 @@ class Progress:
             self._part = part
 
     def say(self, text: str) -> None:
-        """Show a text of its own, below what is there."""
+        """Print a text on a separate line."""
         self.close()
         print(text, flush=True)
 
     def close(self) -> None:
-        """End the line that is being written over."""
+        """End the line that is overwritten."""
         if self._open:
             print("\r\033[K", end="", flush=True)
             self._open = False
@@ -121,7 +121,7 @@ class Progress:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep two builds in one folder apart: the second waits."""
+    """Lock a folder: a second build in it waits."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         try:
@@ -133,11 +133,11 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def run(steps: Sequence[Step], root: Path) -> int:
-    """Make what is stale, and return how many steps were run.
+    """Make stale targets, and return the number of steps that ran.
 
-    Commands run in ``root``, which relative paths start from.  A step waits for those whose
-    targets are its inputs.  The first failure stops the build once the steps that are under way
-    have ended; with CUPOLA_BUILD_KEEP_GOING=1 once all that does not depend on it is made.
+    Commands run in ``root``, and paths are relative to it.  A step waits for the steps that make
+    its inputs.  After the first failure the build stops when the running steps have ended; with
+    CUPOLA_BUILD_KEEP_GOING=1, when all independent targets are made.
     """
     keep_going = os.environ.get("CUPOLA_BUILD_KEEP_GOING") == "1"
     schedule, timings, progress = Schedule(steps), Timings(), Progress()
@@ -157,7 +157,7 @@ def run(steps: Sequence[Step], root: Path) -> int:
                         progress.start(step.name)
                     pending[pool.submit(_make, step, root, progress, timings)] = step
                 progress.done += not step.quiet
-            if not pending:  # all is made, or what is left depends on something that failed
+            if not pending:  # all is made, or the rest depends on a failed step
                 break
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 step = pending.pop(future)
@@ -169,14 +169,14 @@ def run(steps: Sequence[Step], root: Path) -> int:
     progress.close()
     timings.report()
     if failures:
-        # Two steps that compile one source fail alike.
+        # Two steps that compile one source fail with the same text.
         told = {str(failure).partition("\n")[0]: str(failure) for failure in reversed(failures)}
         raise BuildError("\n\n".join(reversed(told.values())))
     return len(timings)
 
 
 def stale(steps: Sequence[Step], root: Path) -> list[Step]:
-    """What `run` would make, in an order in which it could be made; makes nothing."""
+    """The steps that `run` would run, in a possible order; runs none."""
     schedule, found = Schedule(steps), []
     while (step := schedule.take()) is not None:
         if any(path == other.target for path in step.inputs for other in found) or not is_fresh(
@@ -188,7 +188,7 @@ def stale(steps: Sequence[Step], root: Path) -> list[Step]:
 
 
 def is_fresh(step: Step, root: Path) -> bool:
-    """Whether the target is there and was made by this command from these very files."""
+    """Whether the target exists and was made by this command from the current files."""
     if not all((root / path).is_file() for path in (step.target, *step.extras)):
         return False
     try:
@@ -196,28 +196,28 @@ def is_fresh(step: Step, root: Path) -> bool:
         if record["key"] != step.identity(root):
             return False
         inputs, own = record["inputs"], {str(path) for path in step.inputs}
-        # Of one with a dependency file, what the command no longer names is in its identity.
+        # With a dependency file, inputs that the command no longer names change its identity.
         if not (own <= inputs.keys() if step.depfile is not None else own == inputs.keys()):
             return False
         return all(_same(root / path, stamp) for path, stamp in inputs.items())
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        return False  # no record, or one of another form
+        return False  # no record, or one of another format
 
 
 def _headers(root: Path, folder: Path) -> set[str]:
-    """Headers there and below, by their names from the root: one that is new may come before
-    another, or be asked for with __has_include.  Of the root itself, what lies in it alone.
+    """Headers in a folder and its subfolders, relative to the root. A new header may hide another
+    one, or change __has_include.  In the root itself, subfolders are not searched.
     """
     inside = (root / folder).rglob("*") if folder.parts else root.glob("*")
     return {
         path.relative_to(root).as_posix()
         for path in inside
-        if path.suffix in HEADERS and not path.name.startswith(".")  # as editors' are
+        if path.suffix in HEADERS and not path.name.startswith(".")  # editors' temporary files
     }
 
 
 def _stamp(path: Path) -> list[int | str] | None:
-    """Time, size and content of a file; None where there is none."""
+    """Time, size and content hash of a file; None if it does not exist."""
     try:
         found = path.stat()
         return [found.st_mtime_ns, found.st_size, _digest(path, found.st_mtime_ns, found.st_size)]
@@ -226,7 +226,7 @@ def _stamp(path: Path) -> list[int | str] | None:
 
 
 def _same(path: Path, stamp: list[int | str] | None) -> bool:
-    """Whether a file is what it was: by its time where that is the same, else by its content.
+    """Whether a file is unchanged: by its time if equal, else by its content.
 
     A checkout or an unpacked archive gives new times to old files.
     """
@@ -246,7 +246,7 @@ def _same(path: Path, stamp: list[int | str] | None) -> bool:
 
 @cache
 def _digest(path: Path, modified: int, size: int) -> str:
-    del modified, size  # they are there for the cache
+    del modified, size  # only the cache uses them
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
@@ -264,7 +264,7 @@ def _make(step: Step, root: Path, progress: Progress, timings: Timings) -> None:
     timings.add(step.name, str(step.target.parent), processor, time.monotonic() - start)
     if step.depfile is not None:
         for path in read_files(step, root):
-            # A file that changed while it was being read counts as not known: made again later.
+            # A file that changed during the step counts as unknown, so the step runs again later.
             if path not in inputs:
                 still = compile_cache.unchanged(root / path, began)
                 inputs[path] = _stamp(root / path) if still else None
@@ -275,12 +275,12 @@ def _make(step: Step, root: Path, progress: Progress, timings: Timings) -> None:
 def _act(step: Step) -> float:
     began = time.thread_time()
     assert step.action is not None
-    others = step.action()  # of a lambda it may be anything
+    others = step.action()  # a lambda may return any value
     return time.thread_time() - began + (others if isinstance(others, float) else 0)
 
 
 def _execute(step: Step, root: Path, progress: Progress) -> float:
-    """Run the command, and return how many seconds of a processor it and its children took."""
+    """Run the command; returns the processor time of it and its children, in seconds."""
     began = time.time_ns()
     key = compile_cache.key(step, root) if step.cached else None
     said = compile_cache.fetch(key, step, root) if key is not None else None
@@ -316,16 +316,16 @@ def _execute(step: Step, root: Path, progress: Progress) -> float:
 
 
 def failure_text(step: Step, output: str, code: int) -> str:
-    """File and line of the first error, what the compiler wrote, and the command."""
+    """File and line of the first error, the compiler's output, and the command."""
     first = re.search(r"^.*?[:(]\d+[:)].*\berror\b.*$", output, re.MULTILINE) or re.search(
         r"^\S+\.p(?:yx|xd):\d+:\d+: .*$", output, re.MULTILINE
-    )  # Cython's errors don't say that they are
+    )  # Cython's errors lack the word "error"
     headline = first[0].strip() if first else f"{step.name}: exit status {code}"
     return f"{headline}\n\n{output.rstrip()}\n\nfailed: {shlex.join(step.command)}"
 
 
 def read_files(step: Step, root: Path) -> list[str]:
-    """What the dependency file names, without what is in the ignored folders."""
+    """The files in the dependency file, without those in the ignored folders."""
     assert step.depfile is not None
     found = []
     for path in dependencies(root / step.depfile):

@@ -1,8 +1,8 @@
-# package/cupola/build/stub.py - the .pyi of a kernel library, made of its manifest.
+# package/cupola/build/stub.py - makes a kernel library's .pyi from its manifest.
 """Text of a ``.pyi`` file: each kernel an attribute, with its parameters' names and types.
 
-In it a kernel is a function which a decorator makes a ``Kernel`` of these parameters, so type
-checkers look at what is given to ``library.kernel[grid, block](...)``, and editors show it.
+In it a kernel is a function that a decorator turns into a ``Kernel`` of these parameters. So type
+checkers check the arguments of ``library.kernel[grid, block](...)``, and editors show them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-# Annotations of cupola.arguments by a parameter's kind; of what is not known, nothing is checked.
+# Annotations of cupola.arguments by a parameter's kind; unknown kinds are not checked.
 _ANNOTATIONS = {"pointer": "Pointer", "integer": "Integer", "float": "Float", "struct": "Struct"}
 _WIDTH = 100
-# What a library has beside its kernels.
+# Attributes of a library beside its kernels.
 RESERVED = {"load"}
 _LOAD = """
 def load(device: _Device | _SupportsIndex | None = None) -> _Module:
@@ -29,7 +29,7 @@ def stub(manifest: dict[str, Any]) -> str:
     Parameters
     ----------
     manifest : dict
-        What a manifest's JSON holds (`cupola.build.manifest`).
+        A manifest's JSON value (`cupola.build.manifest`).
     """
     kernels = {kernel["name"]: kernel for kernel in manifest["kernels"]}
     named = attributes(manifest)
@@ -62,13 +62,13 @@ def _imports(text: str) -> list[str]:
 
 
 def attributes(manifest: dict[str, Any]) -> dict[str, str]:
-    """By which attribute of a library each kernel is found: symbols by attribute.
+    """The kernels' symbols by attribute of the library.
 
-    That is the base name, where one kernel alone has it. Instances of a template, and namesakes of
-    different namespaces, go by their whole name, with ``_`` for what is no letter or digit:
-    ``scale<float, 3>`` is ``scale_float_3``. Python's keywords, and ``load``, have a ``_`` behind
-    them. What has no such name of its own, or one with ``_`` in front, is found by
-    ``library.load()[name]`` alone.
+    That is the base name, if only one kernel has it. Template instances and equal names in
+    different namespaces use the whole name, with ``_`` for each run of other characters:
+    ``scale<float, 3>`` is ``scale_float_3``. Python's keywords and ``load`` get a trailing ``_``.
+    A kernel without a unique name of this kind, or with a leading ``_``, is found only by
+    ``library.load()[name]``.
     """
     waiting = {kernel["name"]: title(kernel["demangled"]) for kernel in manifest["kernels"]}
     found: dict[str, str] = {}
@@ -84,7 +84,7 @@ def attributes(manifest: dict[str, Any]) -> dict[str, str]:
 
 
 def title(demangled: str) -> str:
-    """A C++ name without its parameters, and without the type that templates give."""
+    """A C++ name without its parameters and without the return type of templates."""
     depth, end = 0, len(demangled)
     for i, letter in enumerate(demangled):
         depth += (letter == "<") - (letter == ">")
@@ -108,7 +108,7 @@ def _python(name: str) -> str:
 
 
 def keywords(names: Sequence[str]) -> list[str | None]:
-    """How a signature in Python calls each parameter; None where its name is none in Python."""
+    """Each parameter's name in a Python signature; None if it is not valid in Python."""
     return [
         name if name.isidentifier() and not keyword.iskeyword(name) and names.count(name) == 1
         else None for name in names
@@ -116,7 +116,7 @@ def keywords(names: Sequence[str]) -> list[str | None]:
 
 
 def stand_in(position: int, names: Sequence[str]) -> str:
-    """What a signature calls a parameter which has none of `keywords`."""
+    """The name in a signature for a parameter without one from `keywords`."""
     name = f"argument{position}"
     while name in names:
         name += "_"
@@ -124,7 +124,7 @@ def stand_in(position: int, names: Sequence[str]) -> str:
 
 
 def spelled(parameter: dict[str, Any]) -> str:
-    """A parameter's type as C++ writes it, as far as it is known."""
+    """A parameter's C++ type, as far as it is known."""
     return parameter["type"] or f"{parameter['size']} bytes"
 
 
@@ -132,7 +132,7 @@ def _function(attribute: str, kernel: dict[str, Any]) -> str:
     parameters = kernel["parameters"]
     given = [one["name"] or "" for one in parameters]
     names = keywords(given)
-    # Python can give names only to what follows all that has none.
+    # In Python, a positional-only parameter can't follow a named one.
     positional = max((i for i, name in enumerate(names) if name is None), default=-1)
     listed = []
     for i, (name, one) in enumerate(zip(names, parameters, strict=True)):
@@ -168,5 +168,5 @@ def _about(kernel: dict[str, Any]) -> str:
 
 
 def _line(text: str) -> str:
-    """What may stand in a docstring, on one line."""
+    """The text on one line, made valid for a docstring."""
     return re.sub(r"\s+", " ", text).replace("\\", "/").replace('"""', "'''")

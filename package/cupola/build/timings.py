@@ -1,5 +1,5 @@
-# package/cupola/build/timings.py - how much time of a processor each step of a build took.
-"""Where the time of a build goes."""
+# package/cupola/build/timings.py - the processor time of each build step.
+"""Times of build steps."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ VARIABLE = "CUPOLA_BUILD_TIMINGS"
 
 @dataclass(frozen=True)
 class Time:
-    """Seconds of one step, all its processes together."""
+    """The time of one step in seconds, of all its processes together."""
 
     name: str
-    group: str  # the kind of step: the folder of what it makes
+    group: str  # the kind of step: its target's folder
     processor: float
     elapsed: float
 
 
 @dataclass
 class Timings:
-    """What the steps of one build took."""
+    """The times of one build's steps."""
 
     times: list[Time] = field(default_factory=list)
 
@@ -35,7 +35,7 @@ class Timings:
         self.times.append(Time(name, group, processor, elapsed))
 
     def table(self, longest: int = 15) -> str:
-        """Seconds of a processor by kind of step, and the steps that took longest."""
+        """Processor time by kind of step, in seconds, and the longest steps."""
         groups: dict[str, list[float]] = {}
         for time in self.times:
             groups.setdefault(time.group, []).append(time.processor)
@@ -49,7 +49,7 @@ class Timings:
         return "\n".join(lines)
 
     def report(self) -> None:
-        """As CUPOLA_BUILD_TIMINGS says: ``1`` prints the table, a path takes all as JSON."""
+        """Report as CUPOLA_BUILD_TIMINGS sets: ``1`` prints the table, a path gets JSON."""
         wanted = os.environ.get(VARIABLE, "")
         if not wanted or not self.times:
             return

@@ -1,4 +1,4 @@
-# package/cupola/build/toolkit.py - find a CUDA compiler that suits, and say why others do not.
+# package/cupola/build/toolkit.py - finds a suitable CUDA compiler and explains rejected ones.
 """CUDA toolkits: the machine's, or the one in NVIDIA's wheels."""
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from . import compile_cache
 from .error import BuildError
 
-# PTX newer than the driver is refused by it, so the compiler is an old one on purpose: code of
-# PTX 9.0 loads on every driver of CUDA 13.0 and newer.  Below 12.8 there is no sm_100 or sm_120.
+# A driver refuses PTX newer than itself, so an older compiler is used on purpose: PTX 9.0 loads on
+# every driver of CUDA 13.0 and newer.  Compilers before 12.8 lack sm_100 and sm_120.
 OLDEST = (12, 8)
 NEWEST_PTX = (9, 0)
 REQUIREMENT = "cuda-toolkit[nvcc,cudart,cccl,nvtx]==13.0.*"
@@ -39,7 +39,7 @@ class Toolkit:
     nvcc: Path
     release: str  # "13.0.88"
     ptx: tuple[int, int]  # newest PTX version that it writes
-    include: tuple[Path, ...]  # for host code: folders of cuda.h and the headers beside it
+    include: tuple[Path, ...]  # for host code: folders of cuda.h and its other headers
     origin: str  # where it was found: "CUDA_HOME", "PATH", "wheel nvidia-cuda-nvcc 13.0.88"
 
     @property
@@ -63,8 +63,8 @@ class Toolkit:
         )
 
     def headers(self) -> str:
-        """A digest of which headers lie in its folders, and of their versions: those that come
-        with the compiler's release may be another's, as CCCL has releases of its own.
+        """A digest of the headers in its folders, and of their versions. They may be of another
+        release than the compiler, since CCCL has its own releases.
         """
         return _headers(self.include)
 
@@ -75,7 +75,7 @@ class Toolkit:
 
 @dataclass(frozen=True)
 class Place:
-    """A place that was looked at, and what came of it."""
+    """A searched place, with the result."""
 
     origin: str
     path: str
@@ -87,7 +87,7 @@ class Place:
 
 
 def find(environment: Mapping[str, str] | None = None, *, wheels: bool = True) -> Toolkit:
-    """The first toolkit that suits: the machine's (CUDA_HOME, CUDA_PATH, CUDA_ROOT, PATH), then
+    """The first suitable toolkit: the machine's (CUDA_HOME, CUDA_PATH, CUDA_ROOT, PATH), then
     NVIDIA's wheels.  Raises BuildError, which names every place and both remedies.
     """
     tried = []
@@ -96,7 +96,7 @@ def find(environment: Mapping[str, str] | None = None, *, wheels: bool = True) -
             return place.toolkit
         tried.append(f"  {place}")
     raise BuildError(
-        "no CUDA compiler (nvcc) that suits was found:\n"
+        "no suitable CUDA compiler (nvcc) was found:\n"
         + "\n".join(tried)
         + "\nEither install a CUDA toolkit (13.0, or 12.8 and newer whose PTX is not newer than "
         "9.0) and set CUDA_HOME to its folder,\nor install the compiler's wheels: "
@@ -105,7 +105,7 @@ def find(environment: Mapping[str, str] | None = None, *, wheels: bool = True) -
 
 
 def places(environment: Mapping[str, str], *, wheels: bool = True) -> Iterator[Place]:
-    """Each place in the order of search, looked at as it is asked for."""
+    """Each place in search order, examined lazily."""
     for variable in VARIABLES:
         folder = environment.get(variable)
         if not folder:
@@ -156,8 +156,8 @@ def unsuitable(toolkit: Toolkit) -> str:
 
 
 def _wheel_compilers() -> Iterator[tuple[Path, str]]:
-    # The metadata of installed distributions, not site-packages: under build isolation the wheel
-    # lies in a folder which only sys.path knows.
+    # Use the metadata of installed distributions, not site-packages: under build isolation the
+    # wheel's folder is only on sys.path.
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"] or ""
         if not re.fullmatch(r"nvidia[-_]cuda[-_]nvcc([-_]cu\d+)?", name, re.IGNORECASE):
@@ -186,7 +186,7 @@ def _examine(path: Path, origin: str) -> Toolkit:
     release = re.search(r"\bV(\d+\.\d+\.\d+)\b", text)
     if release is None:
         raise BuildError(f"its --version is not that of nvcc: {text.strip()[:80]!r}")
-    # Too old ones stop here: the questions below are in words that they may not know.
+    # Stop for old versions here: they may not know the options below.
     version = tuple(int(part) for part in release[1].split(".")[:2])
     if version < OLDEST:
         return Toolkit(path, release[1], (0, 0), (), origin)
@@ -195,7 +195,7 @@ def _examine(path: Path, origin: str) -> Toolkit:
 
 
 def _asked(path: Path, version: str) -> tuple[tuple[int, int], tuple[Path, ...]]:
-    """The PTX version that it writes, and where its headers are: it has to compile to tell."""
+    """The PTX version that it writes, and its header folders, from a compilation."""
     file = path.stat()
     parts = ["toolkit", str(path), file.st_size, file.st_mtime_ns, version]
     known = compile_cache.recall(parts)
@@ -217,14 +217,14 @@ def _asked(path: Path, version: str) -> tuple[tuple[int, int], tuple[Path, ...]]
 
 
 def _includes(plan: str) -> tuple[Path, ...]:
-    # nvcc's own account of where its headers are, so that wrappers and split installations work.
+    # Ask nvcc for its header folders, so that wrappers and split installations work.
     folders = []
     for line in re.findall(r"^#\$ (?:SYSTEM_)?INCLUDES=(.*)$", plan, re.MULTILINE):
         for word in shlex.split(line):
             word = word.removeprefix("-I")
             if word != "-isystem" and word:
                 folders.append(Path(word).resolve())
-    folders.append(Path("/usr/include"))  # a distribution's own package adds no folder
+    folders.append(Path("/usr/include"))  # a Linux distribution's package adds no folder
     headers = next((folder for folder in folders if (folder / "cuda.h").is_file()), None)
     return () if headers is None else (headers,)
 

@@ -1,5 +1,5 @@
-# package/cupola/build/translator.py - .pyx to C++, by Cython processes that stay for a whole build.
-"""Cython, started once for many modules: its start takes longer than most modules do."""
+# package/cupola/build/translator.py - translates .pyx to C++ with persistent Cython processes.
+"""Cython, started once for many modules: its start takes longer than most translations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORKER = Path(__file__).with_name("cython_worker.py")
 
 
 class Translator:
-    """Processes that translate, as many as are asked at the same time; a context manager."""
+    """A pool of translating processes, one for each concurrent request; a context manager."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -45,8 +45,9 @@ class Translator:
         inputs: Sequence[Path] = (),
         ignored: tuple[Path, ...] = (),
     ) -> Step:
-        """A step that makes C++ of a .pyx file and tells what it read; without a source, of what
-        Cython's modules can share.
+        """A step that translates a .pyx file to C++ and lists the files it read.
+
+        Without a source, the step makes the code that Cython's modules share.
         """
         import Cython
 

@@ -1,5 +1,5 @@
-# cupola/cmake/kernels.py - what cupola_add_kernels runs: CUDA sources to a C++ source.
-"""NAME.fatbin, NAME.json, and NAME.image.cpp, which takes the image into a C++ program."""
+# cupola/cmake/kernels.py - the program of cupola_add_kernels: CUDA sources to a C++ source.
+"""Makes NAME.fatbin, NAME.json, and NAME.image.cpp, which embeds the image in a C++ program."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ std::size_t {name}::size() noexcept {{
 
 
 def main() -> None:
-    """Make what is stale."""
+    """Make stale files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources", nargs="+", type=Path)
     parser.add_argument("--name", required=True)
@@ -74,12 +74,12 @@ def main() -> None:
     build = load_build()
     try:
         make(build, options)
-    except build.BuildError as error:  # the compiler's own words, without Python's
+    except build.BuildError as error:  # the compiler's message, without a traceback
         raise SystemExit(str(error)) from None
 
 
 def load_build() -> ModuleType:
-    """cupola.build without cupola itself, which needs its library, and more than this does."""
+    """Load cupola.build without cupola itself, which needs its library and more packages."""
     places = [str(BUILD)]
     spec = importlib.util.spec_from_file_location(
         "_cupola_build", BUILD / "__init__.py", submodule_search_locations=places
@@ -92,7 +92,7 @@ def load_build() -> ModuleType:
 
 
 def make(build: ModuleType, options: argparse.Namespace) -> None:
-    """Image, manifest and C++."""
+    """Make the image, the manifest and the C++ source."""
     from _cupola_build import architectures, depfile, image, step, toolkit
 
     compiler = toolkit.find()
@@ -120,7 +120,7 @@ def make(build: ModuleType, options: argparse.Namespace) -> None:
         made.with_suffix(".image.cpp").write_text(SOURCE.format(name=options.name, image=made))
     read = [path for one in steps if one.depfile for path in depfile.dependencies(one.depfile)]
     depfile.write_rule(options.depfile, made, sorted(set(read)))
-    for path in (made, manifest):  # so that make finds them newer than what they were made of
+    for path in (made, manifest):  # so that make finds them newer than their inputs
         path.touch()
 
 

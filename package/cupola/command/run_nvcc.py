@@ -1,8 +1,8 @@
 # cupola/command/run_nvcc.py - an nvcc for programs that `cupola run` runs on the CPU device.
-"""Makes PTX where machine code is asked for, under the name that the caller will look for.
+"""Makes PTX instead of machine code, under the file name that the caller expects.
 
 Machine code for a GPU can't run on a processor. A program that asks nvcc for a cubin hands it to
-the driver as it is, and a driver takes PTX in its place.
+the driver unchanged, and a driver also accepts PTX.
 """
 
 import os

@@ -1,9 +1,8 @@
 # cupola/command/run_site.py - sitecustomize of programs that `cupola run` runs on the CPU device.
 """Changes what cuda.pathfinder finds, by which NVIDIA's own packages load libraries.
 
-nvJitLink is not found: it links machine code, and without it programs link through the driver.
-NVRTC is the one that gives PTX in the place of a cubin. Whatever sitecustomize there was before is
-run as well.
+nvJitLink is hidden: it links machine code, and without it programs link through the driver. NVRTC
+is replaced by one that returns PTX instead of a cubin. An existing sitecustomize also runs.
 """
 
 import contextlib

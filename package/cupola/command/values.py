@@ -1,4 +1,4 @@
-# cupola/command/values.py - what options' values are, and the errors where they are not.
+# cupola/command/values.py - checks the values of command-line options.
 """Types of options, for argparse."""
 
 from __future__ import annotations
