@@ -75,7 +75,7 @@ int cupola_launch(cupola_kernel* kernel, const cupola_dimensions* dimensions,
         Stream& s = stream_or_current(unwrap(stream), k.context);
         if (used) *used = wrap(&s);
         waits = launch_may_wait(k, s);
-        if (!waits) k.launch_checked(*dimensions, attributes, buffer, s);
+        if (!waits) k.launch(*dimensions, attributes, buffer, s);
     });
     return waits ? CUPOLA_WOULD_WAIT : status;
 }

@@ -12,6 +12,7 @@
 #include "runtime/base/half.hpp"
 #include "runtime/context/stream.hpp"
 #include "runtime/copy/loop_nest.hpp"
+#include "runtime/launch/launch.hpp"
 
 namespace cupola {
 namespace {

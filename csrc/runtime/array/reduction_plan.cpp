@@ -11,6 +11,7 @@
 
 #include "runtime/array/operation.hpp"
 #include "runtime/copy/loop_nest.hpp"
+#include "runtime/launch/launch.hpp"
 
 namespace cupola::reducing {
 namespace {

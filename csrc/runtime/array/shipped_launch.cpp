@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/launch/launch.hpp"
 #include "runtime/module/shipped.hpp"
 
 namespace cupola {

@@ -10,6 +10,7 @@
 #include "runtime/context/capture.hpp"
 #include "runtime/copy/copy.hpp"
 #include "runtime/copy/loop_nest.hpp"
+#include "runtime/launch/launch.hpp"
 #include "runtime/memory/memory.hpp"
 #include "runtime/module/shipped.hpp"
 

@@ -122,9 +122,4 @@ void Kernel::launch_instrumented(const cupola_dimensions& d, const cupola_attrib
     if (driver.synchronous && !stream.flight.capturing()) synchronize(stream);
 }
 
-void Kernel::launch(const cupola_dimensions& d, const cupola_attributes* attributes,
-                    const void* buffer, Stream& stream) {
-    launch_checked(d, attributes, buffer, stream);
-}
-
 }  // namespace cupola

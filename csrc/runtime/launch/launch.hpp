@@ -38,9 +38,9 @@ namespace cupola {
     stream.flight.add(interned_title_, d, [&] { return null_arguments(pointers); });
 }
 
-[[gnu::always_inline]] inline void Kernel::launch_checked(const cupola_dimensions& d,
-                                                          const cupola_attributes* attributes,
-                                                          const void* buffer, Stream& stream) {
+[[gnu::always_inline]] inline void Kernel::launch(const cupola_dimensions& d,
+                                                  const cupola_attributes* attributes,
+                                                  const void* buffer, Stream& stream) {
     constexpr std::size_t usual = 32;
     void* few[usual];
     const std::size_t count = offsets_.size();

@@ -37,14 +37,10 @@ class Kernel : public Object {
         if (__builtin_expect(dynamic > allowed_shared_.load(std::memory_order_relaxed), 0))
             raise_shared(dynamic);
     }
-    // Expects checked values.
-    void launch(const cupola_dimensions& dimensions, const cupola_attributes* attributes,
-                const void* buffer, Stream& stream);
-    // The same, inline (launch.hpp).
-    inline void launch_checked(const cupola_dimensions& dimensions,
-                               const cupola_attributes* attributes, const void* buffer,
-                               Stream& stream);
-    // With the addresses of arguments, from `argument_pointers`.
+    // Expects checked values. Defined in launch.hpp.
+    inline void launch(const cupola_dimensions& dimensions, const cupola_attributes* attributes,
+                       const void* buffer, Stream& stream);
+    // The same, with the addresses of arguments from `argument_pointers`.
     inline void launch_with_pointers(const cupola_dimensions& dimensions,
                                      const cupola_attributes* attributes, void** pointers,
                                      Stream& stream);

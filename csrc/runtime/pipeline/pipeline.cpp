@@ -7,6 +7,7 @@
 
 #include "runtime/base/thread_pool.hpp"
 #include "runtime/copy/copy.hpp"
+#include "runtime/launch/launch.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/staging.hpp"
 #include "runtime/profile/profile.hpp"
