@@ -248,8 +248,13 @@ std::vector<std::string> variables(std::string_view bytes) {
     return names;
 }
 
+bool runs_on(const Entry& entry, int capability) {
+    return entry.architecture <= capability &&
+           (entry.kind == Kind::ptx || entry.architecture / 10 == capability / 10);
+}
+
 std::size_t size_of(const void* data) {
-    // Reads only bytes that the first bytes of each kind guarantee.
+    // The size is not known yet: read no further than the magic number proves that bytes exist.
     std::uint32_t magic = 0;
     if (std::strlen(static_cast<const char*>(data)) < 4) {
         // A binary image has no NUL in its first three bytes; a text may be shorter.

@@ -35,6 +35,10 @@ struct Entry {
     std::uint64_t unpacked = 0;  // size after decompression, from the entry's header
 };
 
+// Whether a device of that compute capability (90 for 9.0) runs the entry. A cubin needs the same
+// major version and at least its minor version, PTX a device that is not older.
+bool runs_on(const Entry& entry, int capability);
+
 // Decompresses an entry's payload. Throws Error if it is damaged or if its header gives an
 // impossible size, and Unsupported if it is zstd and libzstd.so.1, loaded at the first use, is not
 // found.

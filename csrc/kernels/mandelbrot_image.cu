@@ -8,8 +8,8 @@ constexpr float image_bound = 0x1p16f;  // of |z|^2; a large one makes the colou
 constexpr float cycles = 0.385f;        // colour cycles for each doubling of the escape time
 constexpr float first_hue = -0.766f;    // the whole set is surrounded by dark blue
 
-// How many steps leave |z|^2 above the bound, as a real number: continuous where the whole number
-// jumps. 0 where none of `iterations` steps does. An orbit that is out of the bound stays out, so
+// The number of the first step that takes |z|^2 above the bound, smoothed to a real number; 0 where
+// none of `iterations` steps does. An orbit that is out of the bound stays out, so
 // one comparison in eight is enough; the last eight steps are then repeated one by one.
 __device__ float escape_time(float c_real, float c_imag, int iterations) {
     if (known(c_real, c_imag)) return 0;

@@ -1,5 +1,5 @@
-// csrc/ptx/element.cpp - array elements as operands, and variable + constant as a register operand.
-// The parser inserts instructions that compute both before the current one.
+// csrc/ptx/element.cpp - operands such as a[i] and a + 4 where an instruction takes only registers.
+// The parser inserts instructions that compute the operand in front of the current one.
 #include "ptx/parser.hpp"
 
 namespace cupola::ptx {

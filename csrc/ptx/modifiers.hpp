@@ -119,7 +119,7 @@ struct ModifierSlot {
     };
     Field field;
     bool optional;
-    bool fixed;     // a template argument of the semantics; otherwise read when the code is decoded
+    bool fixed;     // a template argument of the row's handler; otherwise read at decoding
     bool trailing;  // written after the types
     Choice choices[32];
     std::uint8_t count;

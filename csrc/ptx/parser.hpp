@@ -265,7 +265,8 @@ class Parser {
     std::unordered_map<std::uint32_t, std::uint32_t>
         aliases_;                          // function, by the index of its alias
     std::deque<std::string> range_names_;  // names that the text does not contain
-    std::uint64_t open_bytes_ = 0;         // the longest argument that is passed to an open array
+    // Bytes of the longest argument that a call passes to a parameter array without a size.
+    std::uint64_t open_bytes_ = 0;
 };
 
 }  // namespace cupola::ptx

@@ -1,7 +1,7 @@
 // csrc/kernels/array/mixed.cuh - operations on strided elements of any types.
 #pragma once
 
-#include "held.cuh"
+#include "raw_pack.cuh"
 
 namespace cupola::arrays {
 

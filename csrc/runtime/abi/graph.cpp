@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/name_suggestions.hpp"
+#include "runtime/base/demangle.hpp"
 #include "runtime/context/device.hpp"
 #include "runtime/graph/graph.hpp"
 

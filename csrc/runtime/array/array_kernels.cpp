@@ -53,9 +53,7 @@ const Named& find(const std::string& name) {
 bool has_code(const Piece& group, const Context& context) {
     if (driver().cpu || !group.size) return false;
     for (const image::Entry& entry : image::read(cupola_arrays_begin + group.offset, group.size))
-        if (entry.kind == image::Kind::cubin &&
-            entry.architecture / 10 == context.capability / 10 &&
-            entry.architecture <= context.capability)
+        if (entry.kind == image::Kind::cubin && image::runs_on(entry, context.capability))
             return true;
     return false;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/base/name_suggestions.hpp"
 
 namespace cupola {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "runtime/base/intern.hpp"
-#include "runtime/base/name_suggestions.hpp"
+#include "runtime/base/demangle.hpp"
 #include "runtime/graph/graph.hpp"
 #include "runtime/launch/may_wait.hpp"
 #include "runtime/memory/memory.hpp"

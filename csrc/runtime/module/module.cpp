@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "image/image.hpp"
+#include "runtime/base/demangle.hpp"
 #include "runtime/base/name_suggestions.hpp"
 #include "runtime/lifetime/capture_scope.hpp"
 #include "runtime/memory/memory.hpp"
@@ -39,12 +40,10 @@ std::string list(const std::vector<image::Entry>& entries) {
     return text.empty() ? "nothing" : text;
 }
 
-// A cubin runs on devices of its major version with at least its minor version. PTX runs on every
-// device that is not older. The CPU device runs only PTX.
+// The CPU device runs only PTX.
 bool runs(const image::Entry& entry, const Context& context) {
-    if (entry.kind == image::Kind::ptx) return entry.architecture <= context.capability;
-    return !driver().cpu && entry.architecture / 10 == context.capability / 10 &&
-           entry.architecture <= context.capability;
+    return image::runs_on(entry, context.capability) &&
+           (entry.kind == image::Kind::ptx || !driver().cpu);
 }
 
 // Lists the image's entries and describes the device.

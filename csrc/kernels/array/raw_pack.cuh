@@ -1,4 +1,5 @@
-// csrc/kernels/array/held.cuh - packs of contiguous elements of any type.
+// csrc/kernels/array/raw_pack.cuh - loads and stores contiguous elements as bytes, whatever their
+// type.
 #pragma once
 
 #include "flat.cuh"
