@@ -44,8 +44,8 @@ help:
 	@echo "make gpu        run everything that needs a GPU, without network"
 	@echo "make clean      remove what was built"
 
-# An environment with what the build, the demo and the tests need. What brings nvcc and the
-# run-time compiler in is asked for only where the machine has none that suits.
+# An environment for the build, the demo and the tests. The wheels of nvcc and the run-time compiler
+# are installed only where the machine has no suitable ones.
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=...")'
 	@test -x $(BIN)/python || { $(call step,setting up $(VENV): 1 of 4 (an environment for $$($(PYTHON) --version)),$(PYTHON) -m venv $(VENV)); }
@@ -154,7 +154,7 @@ sanitize: build
 	@$(BIN)/python tools/sanitize.py -- $(PYTEST)
 	@CUPOLA_SOAK=full $(BIN)/python -m pytest --driver=cpu tests/sanitizer -k threads
 
-# What takes minutes: millions of calls that must leave nothing behind, on this machine's driver,
+# Tests that take minutes: millions of calls that must leave nothing behind, on this machine's driver,
 # random programs as machine code, and all declarations of PTX against ptxas.
 sweep: build
 	@CUPOLA_TEST_DECLARATIONS=all $(BIN)/python -m pytest --driver=cpu \

@@ -1,5 +1,5 @@
-// benchmarks/bare.cpp - a Python callable that does nothing but a driver call: the least that any
-// launch from Python costs. Compiled by floor.py.
+// benchmarks/bare.cpp - a Python callable that only calls the driver: the least that any launch
+// from Python costs. Compiled by floor.py.
 #include <Python.h>
 
 #include <memory>

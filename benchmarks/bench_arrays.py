@@ -16,7 +16,7 @@ import cupola
 
 
 class Foreign:
-    """What offers device memory in the least way there is."""
+    """An object that offers device memory through ``__cuda_array_interface__`` alone."""
 
     def __init__(self, array, stream=None):
         self.array, self.stream = array, stream

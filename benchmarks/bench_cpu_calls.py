@@ -62,8 +62,9 @@ class Device:
 
 
 def launches(device):
-    """Microseconds of a call, of a launch with others before it, of one that is waited for; and of
-    a call that does next to nothing, as ctypes makes it.
+    """Microseconds of a call, of a launch behind others, and of a launch with a synchronization.
+
+    The last figure is the floor: an almost empty driver function called by ctypes.
     """
     function = ctypes.c_void_p()
     module, _ = device.load(EMPTY)

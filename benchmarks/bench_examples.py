@@ -1,4 +1,4 @@
-"""What the examples print of their own times
+"""Times that the examples print
 
 python benchmarks/bench_examples.py [--out FOLDER] [--pictures FOLDER]
 
@@ -19,7 +19,7 @@ BY_HAND = "ptx_by_hand"
 
 
 def printed(path, *arguments):
-    """What an example prints."""
+    """An example's output."""
     command = [sys.executable, EXAMPLES / path, *map(str, arguments)]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 

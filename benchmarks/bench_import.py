@@ -1,4 +1,4 @@
-"""What `import cupola` adds to `import numpy`
+"""Time that `import cupola` adds to `import numpy`
 
 python benchmarks/bench_import.py [--out FOLDER]
 """

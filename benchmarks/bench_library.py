@@ -1,4 +1,4 @@
-"""What a library of 500 kernels costs a program that launches one of them
+"""Cost of a library of 500 kernels for a program that launches one of them
 
 python benchmarks/bench_library.py [--out FOLDER]
 
@@ -40,7 +40,7 @@ import cupola
 cupola.saxpy(2.0, np.ones(4, np.float32), np.ones(4, np.float32))
 x, out = cupola.ones(32, np.float32), cupola.zeros(32, np.float32)
 x.get()
-if sys.argv[3] == "driver":  # nothing but its own calls, on bytes that are there already
+if sys.argv[3] == "driver":  # only driver calls, on bytes already in memory
     data, module, kernel = open(sys.argv[1], "rb").read(), ctypes.c_void_p(), ctypes.c_void_p()
     driver, name = ctypes.CDLL(cupola.driver.info().path), sys.argv[2].encode()
     start = time.perf_counter()

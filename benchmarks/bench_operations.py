@@ -52,7 +52,7 @@ PAIRS += ["float16 float32", "int16 float32"]
 
 
 def result_of(name, dtype):
-    """What it gives of that type, where it is done in just that; else None."""
+    """The result's dtype for operands of that dtype if it is computed in that dtype, else None."""
     if dtype.kind == "f" and name in MANY:
         return None
     ufunc = getattr(np, name)

@@ -20,7 +20,7 @@ from pathlib import Path
 import records
 
 ROOT = Path(__file__).resolve().parent.parent
-# What is edited, and in which comment style; the build has to be right again after each.
+# The edited files and their comment style. Each edit must be followed by a correct build.
 EDITED = {"csrc/runtime/context/stream.cpp": "//", "pyx/cupola/stream.pyx": "#"}
 
 

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-# benchmarks/extension.pyx - launches from a module of somebody else, for bench_extension.py.
+# benchmarks/extension.pyx - launches from a module of another project, for bench_extension.py.
 from libc.stdint cimport uint64_t
 
 from cupola.driver cimport CUfunction, CUstream, cuLaunchKernel

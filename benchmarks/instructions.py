@@ -2,10 +2,10 @@
 
 python benchmarks/instructions.py [--out FOLDER] [--functions WAY]
 
-Each way is called N and 2 N times; the difference, divided by N, is a call. Counted is the calling
-thread, and of it what is spent in calls into the driver (libcuda.so.1) is told apart, so that the
-figure of cupola itself does not depend on what the driver does; of a launch up to a hundred are
-told to the driver too many, as the C++ loop's row shows. Wants valgrind and its headers.
+Each way is called N and 2 N times. The difference, divided by N, is the cost of a call. Only the
+calling thread counts. Instructions in calls into the driver (libcuda.so.1) are subtracted, so the
+figure does not depend on the driver. For a launch, up to a hundred instructions too many are
+subtracted, as the row of the C++ loop shows. Needs valgrind and its headers.
 """
 
 import argparse

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "benchmarks" / "results"
-# What a record may measure: these folders and files, of which only sources count.
+# Folders and files that a record may measure; only sources count.
 RUNTIME = ("csrc/runtime", "csrc/include", "pyx/cupola", "package/cupola")
 KERNELS = ("csrc/kernels",)
 CPU_DEVICE = ("csrc/cpu", "csrc/ptx")
@@ -171,7 +171,7 @@ def cupola_device():
 
 
 def parser(doc):
-    """What each command takes: --out FOLDER."""
+    """The parser of each command, with --out FOLDER."""
     made = argparse.ArgumentParser(description=doc.splitlines()[0])
     made.add_argument("--out", type=Path, help="folder for the record")
     return made

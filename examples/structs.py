@@ -51,8 +51,8 @@ double_array[1, 32](structs.address + DEVICE_ARRAY.itemsize)  # the structs begi
 print("doubled the second only:", first.get(), second.get())
 assert first.get().tolist() == [2, 4, 6] and second.get().tolist() == [0, 16]
 
-# The way back: what a struct on the device points to, as an array, although nobody here made it.
-# from_address believes what it is told; `owner` is what has to stay alive.
+# The way back: an array over the memory that a struct on the device points to. from_address checks
+# no size or type; it keeps `owner` alive.
 both = cupola.Array.from_address(structs.address, 2, DEVICE_ARRAY, owner=structs).get()
 seen = [
     cupola.Array.from_address(int(one["ptr"]), int(one["length"]), np.float32, owner=whose)

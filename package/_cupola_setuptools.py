@@ -1,9 +1,10 @@
-# _cupola_setuptools.py - what setuptools calls in every project that is built where cupola is.
+# _cupola_setuptools.py - entry points that setuptools calls in every project, where cupola is
+# installed.
 """Entry points of setuptools: kernels in pyproject.toml and in setup().
 
-A module of its own at the top level, because setuptools calls it for projects that have nothing
-to do with cupola, and for cupola itself while its libraries are not made yet: cupola is imported
-only where a project names kernels.
+This is a separate module at the top level. setuptools also calls it for projects without kernels,
+and for cupola itself before its libraries are built. So it imports cupola only where a project
+names kernels.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ def _add(distribution: Distribution, reader: str, *given: Any) -> None:
 
 
 def _require(distribution: Distribution, requirement: str) -> None:
-    """What only builds want is asked for as ``setup_requires`` are: while pip, which isolates a
-    build, has setuptools tell what it takes.
+    """Add a requirement of the build to ``setup_requires``, from which setuptools reports it to pip.
+
+    pip needs it there because it isolates builds.
     """
     from setuptools import build_meta
 

@@ -40,7 +40,7 @@ HEAD = """\
 def entry_points(folder: Path) -> list[tuple[str, str, int, str]]:
     """(kind, name, version, symbol), in order."""
     text = "".join((folder / header).read_text() for header in HEADERS)
-    # What Windows alone has (cuWGL...) is left out.
+    # Functions of Windows alone (cuWGL...) are left out.
     found = set(re.findall(r"\*PFN_(cu(?!WGL)\w+?)_v(\d+)(?:_(ptsz|ptds))?\)", text))
     plain: dict[str, list[int]] = {}
     for name, version, own in found:

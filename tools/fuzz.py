@@ -1,10 +1,10 @@
 # tools/fuzz.py - run each fuzzer of tests/fuzz for a while; `make fuzz`, and a slice in the tests.
 """Fuzzers (tests/fuzz/*.cpp, each with LLVMFuzzerTestOneInput) against the CPU device's code.
 
-They are linked with what reads untrusted bytes, under libFuzzer, AddressSanitizer and UBSan, and
-start from tests/fuzz/seeds/NAME and tests/fuzz/corpus/NAME.  What they find that is new stays in
-build/fuzz/NAME; an input that broke something is named in the output, and the exit status is 1. How
-many inputs ran is added to benchmarks/results/fuzz.json.
+They are linked with the code that reads untrusted bytes, under libFuzzer, AddressSanitizer and
+UBSan. They start from tests/fuzz/seeds/NAME and tests/fuzz/corpus/NAME. New inputs stay in
+build/fuzz/NAME. If an input fails, the output names it and the exit status is 1. The number of
+inputs is added to benchmarks/results/fuzz.json.
 
 With ``--slice``, for a machine without libFuzzer: by the C++ compiler of the build, under the same
 sanitizers, with seeds that are mutated the same way every time (tests/fuzz/standalone).
@@ -159,7 +159,7 @@ def places(program: Path) -> list[str]:
 
 
 def run(program: Path, seconds: int) -> bool:
-    """One fuzzer, for so many seconds; whether it found nothing. What it did is recorded."""
+    """Run one fuzzer for so many seconds and record it; False where it found a fault."""
     corpus = ROOT / "build" / "fuzz" / program.name
     corpus.mkdir(parents=True, exist_ok=True)
     command = [

@@ -18,7 +18,7 @@ ALL = "PTX, all fuzzers"
 
 
 def add(name: str, inputs: int, edges: int) -> None:
-    """What one fuzzer has run: inputs are added to those before, coverage is the last run's."""
+    """Add a fuzzer's inputs to those recorded; its coverage replaces the last run's."""
     rows = {row.what: row for row in (records.read(RECORD).rows if RECORD.exists() else [])}
 
     def count(what: str, goal: str | None = None) -> None:

@@ -17,8 +17,8 @@ if [ -z "$device" ]; then
 fi
 echo "device $device, revision $revision, results in $results"
 
-# part NAME COMMAND...: run it, keep what it prints, say how it went. What hangs is ended, so that
-# the other parts still run.
+# part NAME COMMAND...: run it, keep its output, print how it ended. A part that hangs is ended, so
+# that the other parts still run.
 part() {
     local name=$1 file=$results/$1-$device-$revision.txt
     shift
@@ -48,7 +48,7 @@ part build "$python" -m pip install --no-build-isolation --no-deps --no-index --
 export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} CUPOLA_OFFLINE=1
 
 # The CPU device has NVIDIA's soname, so a process that loaded it has no other: its own tests run
-# apart, here as contracts that NVIDIA's driver is held to. (On the CPU device CI runs them all.)
+# apart, here as contracts for NVIDIA's driver. (On the CPU device CI runs them all.)
 pytest=("$python" -m pytest -p no:cacheprovider)
 CUPOLA_REQUIRE_PEERS=1 part tests "${pytest[@]}" --driver=cuda --ignore=tests/cpu --ignore=tests/ptx --ignore=tests/fuzz &
 CUPOLA_TEST_DRIVER=libcuda.so.1 part tests-abi "${pytest[@]}" --driver=cuda tests/cpu tests/ptx &
@@ -78,7 +78,7 @@ for tool in "memcheck --report-api-errors no" racecheck synccheck; do
 done
 finish
 
-# Minutes, so only where it is asked for.
+# Takes minutes, so it runs only on request.
 if [ -n "${CUPOLA_GPU_SOAK:-}" ]; then
     CUPOLA_SOAK=full part soak "${pytest[@]}" --driver=cuda tests/soak
 fi

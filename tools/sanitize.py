@@ -3,7 +3,7 @@
 
 Both libraries are built in a folder of their own, and pytest runs with them in place of the
 package's (CUPOLA_LIBRARY) and with the sanitizers' run time preloaded into Python.  The Cython
-modules are the package's own.  What is found ends the process that it is found in, with a report.
+modules are the package's own.  An error ends its process with a report.
 Leaks are reported when a process exits, except those that tests/sanitizer/leaks.txt suppresses.
 
 With ``--slice`` the lane functions, which take longest to build, are those of the package. With
@@ -27,8 +27,8 @@ from types import ModuleType
 
 from fuzz import FLAGS, ROOT, only_runs, reads, setup_module
 
-# A driver's caller may pass any int where the ABI has an enum, and is told that it is wrong; an
-# enum without -fstrict-enums holds every value of its type. Compiling takes longer than the tests,
+# A driver's caller may pass any int where the ABI has an enum, and gets an error code. An enum
+# without -fstrict-enums holds every value of its type. Compiling takes longer than the tests,
 # and checks of pointers take much of it: a null pointer faults without them, too.
 CODE = (*FLAGS, "-O0", "-fno-sanitize=enum,null,alignment,object-size,vptr")
 # A child that is forked while another thread allocates waits for AddressSanitizer's own lock for

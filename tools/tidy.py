@@ -21,7 +21,7 @@ from pathlib import Path
 from fuzz import ROOT, setup_module
 
 PASSED = ROOT / "build" / "tidy"
-# What misc-unused-alias-decls and misc-unused-using-decls look for in a first source alone.
+# misc-unused-alias-decls and misc-unused-using-decls check these only in the first source.
 ALIAS = re.compile(r"^\s*(?:using\s+(?:typename\s+)?[\w:]*?(\w+);|namespace\s+(\w+)\s*=)", re.M)
 
 
@@ -96,7 +96,7 @@ def main() -> int:
             (PASSED / source.replace("/", "_")).write_text(marks[source])
         return passed
 
-    # What takes longest comes last in the order of names.
+    # Sources that take longest come last in the order of names.
     ordered = sorted(groups(stale, flags), key=lambda group: "/exec/" not in group[0])
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return 0 if all(list(pool.map(passes, ordered))) else 1

@@ -1,9 +1,9 @@
 # tools/wheel.py - make a wheel that other machines take, and look into it; `make wheel`.
 """``wheel.py WHEEL... --out FOLDER``: the platform tag, what is linked, and how large it is.
 
-auditwheel finds the oldest C library that a wheel loads on, and names the wheel after it. What it
-does not look for is checked here: that no library of CUDA is linked, that nothing was moved or
-taken in from this machine, and that the tag is as low as it was.
+auditwheel finds the oldest C library that a wheel loads on, and names the wheel after it. Three
+more properties are checked here. No library of CUDA is linked. Nothing was copied from this
+machine. The tag is as low as before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from elftools.elf.elffile import ELFFile
 
 # glibc 2.24 and GCC 6's C++ library: what std::string's present form and threads need.
 OLDEST = "manylinux_2_24"
-# What every Linux has, and the wheel's own.
+# Libraries that every Linux has, and the wheel's own.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6"}
 SYSTEM |= {"libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 OWN = {"cupola/lib/cpu/libcuda.so": {"libcuda.so.1"}}  # the CPU device, which lies beside it
@@ -35,7 +35,7 @@ PARTS = {
     "Cython modules": (".so",),
     "declarations and headers": (".pxd", ".h", ".hpp"),
     "Python": (".py", ".pyi"),
-    "all else": ("",),
+    "everything else": ("",),
 }
 
 
@@ -72,7 +72,7 @@ def repaired(wheel: Path, out: Path) -> Path:
 
 
 def problems(raw: Path, wheel: Path) -> list[str]:
-    """What is wrong with a wheel that auditwheel has made of another."""
+    """Faults of a wheel that auditwheel repaired."""
     found = []
     if OLDEST not in wheel.name:
         found.append(f"it is not for {OLDEST}: `auditwheel show {raw}` says what it binds to")

@@ -13,7 +13,7 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 cuda = ctypes.CDLL("libcuda.so")
 
 # A device address is a number, not a pointer of this process: c_uint64. Handles (contexts, modules,
-# functions, streams) are opaque pointers: c_void_p. What is filled in is passed by reference.
+# functions, streams) are opaque pointers: c_void_p. Results are passed by reference.
 PROTOTYPES = {
     "cuInit": [c_uint],
     "cuDeviceGetCount": [c_void_p],
