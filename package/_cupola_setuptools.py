@@ -55,7 +55,7 @@ def _add(distribution: Distribution, reader: str, *given: Any) -> None:
 
 
 def _require(distribution: Distribution, requirement: str) -> None:
-    """Add a requirement of the build to ``setup_requires``, from which setuptools reports it to pip.
+    """Add a build requirement to ``setup_requires``, which setuptools reports to pip.
 
     pip needs it there because it isolates builds.
     """

@@ -1,5 +1,6 @@
-// csrc/nvml/nvml.cpp - libnvidia-ml.so.1 for the CPU device: which devices there are, their names,
-// addresses and memory. What a processor has no counterpart of is NVML_ERROR_NOT_SUPPORTED.
+// csrc/nvml/nvml.cpp - libnvidia-ml.so.1 for the CPU device: the number of devices, their names,
+// addresses and memory. Queries without a counterpart on a processor return
+// NVML_ERROR_NOT_SUPPORTED.
 //
 // The types are those of nvml.h, which no package that cupola needs has.
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
 // csrc/platform/oldest.cpp - the oldest version of each system function that a library binds to.
 //
-// A linker takes the newest version of a symbol that this machine's C library has, and the library
-// then loads nowhere where that version is missing: glibc 2.34 gave a new one to all of libpthread
-// and libdl, though nothing about them had changed. Here stands, for each such function that is
-// called, the version that has always been there; what is called by its plain name comes by here.
-// A library for older systems also needs libpthread and libdl by name, where these functions were.
+// A linker takes the newest version of a symbol that this machine's C library has. The library then
+// loads only where that version exists. glibc 2.34 gave new versions to all of libpthread and libdl,
+// although the functions did not change. This file binds each such function that is called to its
+// first version. A library for older systems also needs libpthread and libdl by name, where these
+// functions were.
 #include <features.h>
 
 #if defined(__GLIBC__) && defined(__x86_64__)
@@ -99,7 +99,7 @@ extern "C" {
 char single_threaded = 0;
 }
 
-// What the library's headers call since GCC 11 where an array's size overflows.
+// The standard headers call this since GCC 11 where an array's size overflows.
 [[noreturn, gnu::visibility("hidden")]] void fail_length() __asm__(
     "_ZSt28__throw_bad_array_new_lengthv");
 void fail_length() { throw std::bad_array_new_length(); }
