@@ -65,8 +65,9 @@ extern "C" __global__ void mandelbrot_full(const float* lattice, float* graph, i
 // Whether two steps, z0 to z1 to z2, map a disk around z0 into itself. Then the orbit never leaves
 // it. A disk of radius r around z goes into one of radius 2|z| r + r^2 around z^2 + c.
 // With k = 4 |z0| |z1| and C >= 2 |z1| + 4 |z0|^2 + 2, two steps leave k r + C r^2 at most.
-// With r = (1 - k) / 2C the disk holds the orbit if 4 C (|z2 - z0| + roundings) <= (1 - k)^2. Roots are spared by
-// 2 |z1| <= 1 + |z1|^2 and k <= (1 + k^2) / 2. The roundings of two steps are below 2^-17 here.
+// With r = (1 - k) / 2C the disk holds the orbit if 4 C (|z2 - z0| + roundings) <= (1 - k)^2. Roots
+// are spared by 2 |z1| <= 1 + |z1|^2 and k <= (1 + k^2) / 2. The roundings of two steps are below
+// 2^-17 here.
 struct Trap : Follow {
     static __device__ bool trapped(const Orbit& z0, float norm1, const Orbit& z2) {
         const float norm0 = z0.norm();
