@@ -1,10 +1,10 @@
 // csrc/platform/oldest.cpp - the oldest version of each system function that a library binds to.
 //
 // A linker takes the newest version of a symbol that this machine's C library has. The library then
-// loads only where that version exists. glibc 2.34 gave new versions to all of libpthread and libdl,
-// although the functions did not change. This file binds each such function that is called to its
-// first version. A library for older systems also needs libpthread and libdl by name, where these
-// functions were.
+// loads only where that version exists. glibc 2.34 gave new versions to all of libpthread and
+// libdl, although the functions did not change. This file binds each such function that is called
+// to its first version. A library for older systems also needs libpthread and libdl by name, where
+// these functions were.
 #include <features.h>
 
 #if defined(__GLIBC__) && defined(__x86_64__)
