@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "runtime/base/intern.hpp"
 #include "runtime/base/demangle.hpp"
+#include "runtime/base/intern.hpp"
 #include "runtime/graph/graph.hpp"
 #include "runtime/launch/may_wait.hpp"
 #include "runtime/memory/memory.hpp"

@@ -52,8 +52,8 @@ std::size_t Pipeline::bytes_of(const Array& array, std::int64_t chunk) const {
     return static_cast<std::size_t>(rows_of(chunk)) * array.host.row_bytes();
 }
 
-// A thread's step in a slot. While the guard lives, no other step of the slot runs, and the pipeline
-// can't be ended. With `alone` false, for reads, other threads may use the slot too.
+// A thread's step in a slot. While the guard lives, no other step of the slot runs, and the
+// pipeline can't be ended. With `alone` false, for reads, other threads may use the slot too.
 class Pipeline::StepGuard {
   public:
     StepGuard(Pipeline& pipeline, std::size_t index, Step before, const char* step, bool alone)
