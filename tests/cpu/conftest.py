@@ -6,14 +6,13 @@ import subprocess
 import sys
 import textwrap
 
+import driver_abi
 import pytest
-
-from . import abi
 
 
 @pytest.fixture(scope="session")
 def started():
-    driver = abi.Driver()
+    driver = driver_abi.Driver()
     driver.start()
     return driver
 
@@ -60,15 +59,14 @@ def events(cuda):
 @pytest.fixture
 def script():
     """Runs text in a new Python with `cuda` started; returns the finished process."""
-    root = pathlib.Path(__file__).parents[2]
 
     def run(text, start=True, timeout=300, **environment):
-        head = "from tests.cpu.abi import *\nimport os, sys, threading, time\ncuda = Driver()\n"
+        head = "from driver_abi import *\nimport os, sys, threading, time\ncuda = Driver()\n"
         if start:
             head += "context = cuda.start()\n"
         return subprocess.run(
             [sys.executable, "-c", head + textwrap.dedent(text)],
-            cwd=root,
+            cwd=pathlib.Path(__file__).parents[1],
             # from 3.12 on Python itself warns of fork() in a process with threads
             env={**os.environ, "PYTHONWARNINGS": "ignore::DeprecationWarning", **environment},
             capture_output=True,
@@ -94,5 +92,5 @@ def passes(script):
 @pytest.fixture
 def own(cuda):
     """For what only cupola's library promises."""
-    if cuda.nvidia:
+    if cuda.on_hardware:
         pytest.skip("a contract of cupola's own library")

@@ -5,8 +5,8 @@ from ctypes import byref, c_size_t, c_uint, c_void_p
 
 import numpy as np
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .texture import (
     ARRAY,
     CUBEMAP,
@@ -28,7 +28,7 @@ FLOAT = 0x20
 
 @pytest.fixture
 def make(cuda):
-    made = Textures(lambda name, *a: getattr(cuda, name)(*a))
+    made = Textures(cuda)
     yield made
     made.close()
 

@@ -6,8 +6,7 @@ from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 import numpy as np
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 POINTER, ARRAY, STREAM_ORDER, HOST, DEVICE = 1, 2, 1, 2, 1
 UINT32 = 3
@@ -105,7 +104,7 @@ def test_boxes_that_are_wrong(cuda, copies, stream):
     assert copies(box(memory(a, 7), memory(b), 8, 2, 2)) == INVALID_VALUE
     assert copies(box(memory(a), memory(b), 8, 2, 2, order=0)) == INVALID_VALUE
     assert copies(box(memory(0), memory(b), 8, 2, 2)) == INVALID_VALUE
-    if not cuda.nvidia:  # the first form, of CUDA 12.8
+    if not cuda.on_hardware:  # the first form, of CUDA 12.8
         failed, data = c_size_t(9), box(memory(a), memory(b), 8) + box(memory(0), memory(b), 8)
         code = cuda.code("cuMemcpy3DBatchAsync", 2, data, byref(failed), 0, stream)
         assert (code, failed.value) == (INVALID_VALUE, 1)

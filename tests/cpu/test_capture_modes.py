@@ -9,8 +9,8 @@ import threading
 from ctypes import Structure, byref, c_int, c_size_t, c_ubyte, c_uint64, c_ushort, c_void_p
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .test_graph_capture import ACTIVE, GLOBAL, RELAXED, THREAD_LOCAL, UNSUPPORTED, end, status
 
 SIZE = 1 << 16

@@ -21,7 +21,8 @@ PROGRAM = """
 import ctypes, os, sys
 from ctypes import byref, c_size_t, c_uint, c_uint64, c_void_p
 import numpy as np
-from tests.ptx.driver import Driver, DriverError
+from driver_abi import DriverError
+from ptx.driver import Driver
 
 driver = Driver()
 library = driver.library
@@ -32,7 +33,7 @@ BYTES = 1024
 
 def memory(call="cuMemAlloc_v2", *more):
     at = c_uint64()
-    driver(call, byref(at), c_size_t(BYTES), *more)
+    driver.call(call, byref(at), c_size_t(BYTES), *more)
     return at
 
 for case in sys.argv[2:]:
@@ -40,11 +41,11 @@ for case in sys.argv[2:]:
     x, y, fresh, freed = (memory() for _ in range(4))
     pooled = memory("cuMemAllocAsync", c_void_p())
     numbers = np.arange(256, dtype=np.int32)
-    driver("cuMemcpyHtoD_v2", x, c_void_p(numbers.ctypes.data), c_size_t(BYTES))
-    driver("cuMemsetD32_v2", y, c_uint(0), c_size_t(128))
-    driver("cuMemFree_v2", freed)
-    driver("cuMemFreeAsync", pooled, c_void_p())
-    driver("cuCtxSynchronize")
+    driver.cuMemcpyHtoD_v2(x, c_void_p(numbers.ctypes.data), c_size_t(BYTES))
+    driver.cuMemsetD32_v2(y, c_uint(0), c_size_t(128))
+    driver.cuMemFree_v2(freed)
+    driver.cuMemFreeAsync(pooled, c_void_p())
+    driver.cuCtxSynchronize()
     before = library.cupola_cpu_findings()
     os.write(2, f"@@ {name}\\n".encode())
     code = 0
@@ -58,7 +59,7 @@ for case in sys.argv[2:]:
         module = driver.load(text)
     else:
         for each in (x, y, fresh):
-            driver("cuMemFree_v2", each)
+            driver.cuMemFree_v2(each)
 os.write(2, b"@@ end\\n")
 """
 
@@ -100,7 +101,7 @@ def reports():
         )
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, ptx, *(c.shape for c in cases(check).values())],
-            cwd=ROOT,
+            cwd=ROOT / "tests",
             env={**os.environ, "CUPOLA_CPU_CHECK": setting, "CUPOLA_CPU_TIMEOUT": "20"},
             capture_output=True,
             text=True,

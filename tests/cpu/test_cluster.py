@@ -7,8 +7,8 @@ from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 import images
 import numpy as np
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .extended import *
 from .test_graph import kernel_params
 
@@ -144,7 +144,7 @@ def test_shapes_that_do_not_suit(cuda, function, memory):
     wrong = INVALID_VALUE, INVALID_CLUSTER_SIZE
     for grid, shape in (((3,), (2,)), ((4, 3), (2, 2)), ((4, 4, 3), (1, 1, 2)), ((9,), (9,))):
         assert launch_ex(cuda, kernel, grid, 32, arguments, cluster(*shape)) in wrong
-    if not cuda.nvidia:
+    if not cuda.on_hardware:
         assert launch_ex(cuda, kernel, 3, 32, arguments, cluster(2)) == INVALID_CLUSTER_SIZE
         code = launch_ex(cuda, kernel, 8, 32, arguments, cluster(2**31, 2**31, 2**31))
         assert code == INVALID_CLUSTER_SIZE
@@ -164,7 +164,7 @@ def test_a_bound_of_the_kernel(cuda, function, memory):
     kernel, arguments = function("bounded"), (c_uint64(memory),)
     assert launch_ex(cuda, kernel, 8, 32, arguments, cluster(4)) == SUCCESS
     assert cuda.read(memory, 8) == [4] * 8
-    if not cuda.nvidia:
+    if not cuda.on_hardware:
         assert launch_ex(cuda, kernel, 8, 32, arguments, cluster(8)) == INVALID_CLUSTER_SIZE
 
 
@@ -258,7 +258,7 @@ def test_how_large_a_cluster_may_be(cuda, function):
     assert potential(cuda, ring, 16, 64) == 8
     assert potential(cuda, function("pairs"), 16, 64) == 8  # whatever its own shape
     # Whether the driver heeds a kernel's .maxclusterrank here, nothing says.
-    assert potential(cuda, function("bounded"), 16, 64) in ((4, 8) if cuda.nvidia else (4,))
+    assert potential(cuda, function("bounded"), 16, 64) in ((4, 8) if cuda.on_hardware else (4,))
     cuda.cuFuncSetAttribute(ring, 14, 1)
     assert potential(cuda, ring, 16, 64) == 16
     cuda.cuFuncSetAttribute(ring, 14, 0)
@@ -282,7 +282,7 @@ def test_occupancy_numbers(cuda, function, own):
 def test_an_older_device_has_none(passes, own):
     passes(
         """
-        from tests.cpu.extended import *
+        from cpu.extended import *
         value, module = c_int(), cuda.module()
         cuda.cuDeviceGetAttribute(byref(value), 120, 0)
         assert value.value == 0

@@ -6,8 +6,7 @@ import subprocess
 from ctypes import byref, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 SOURCE = """
 extern "C" __global__ void tenfold(int* x) { x[threadIdx.x] *= 10; }

@@ -2,7 +2,7 @@
 
 from ctypes import byref, c_int, c_size_t
 
-from .abi import *
+from driver_abi import *
 
 
 def current(cuda):

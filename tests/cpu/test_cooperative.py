@@ -5,8 +5,8 @@ from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import images
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .extended import *
 from .test_graph import kernel_params
 
@@ -75,7 +75,7 @@ def test_one_worker_runs_them_all(passes, function):
     text = images.compiled("groups.75.ptx", SOURCE, "-ptx", "-arch=compute_75")
     passes(
         f"""
-        from tests.cpu.test_cooperative import cooperative, resident, sums
+        from cpu.test_cooperative import cooperative, resident, sums
         rounds = cuda.function(cuda.module(open({str(text)!r}, "rb").read() + b"\\0"), "rounds")
         at, blocks = cuda.alloc(1 << 20), min(resident(cuda, rounds, 64), 100)
         cuda.cuMemsetD8_v2(at, 0, 1 << 20)
@@ -100,7 +100,7 @@ def test_the_grid_knows(cuda, function, memory):
     valid, out = function("valid"), c_uint64(memory)
     # is_valid() looks at registers that PTX leaves to the driver. In a grid that is not cooperative
     # NVIDIA's may hold anything.
-    plain = ([1], [2]) if cuda.nvidia else ([1],)
+    plain = ([1], [2]) if cuda.on_hardware else ([1],)
     cuda.launch(valid, 1, 1, out)
     assert cuda.read(memory, 1) in plain
     assert cooperative(cuda, valid, 1, 1, out) == SUCCESS
@@ -170,7 +170,7 @@ def test_wrong_shapes(cuda, function, memory):
 
 def test_a_fault_ends_the_others(passes, own):
     passes(f"""
-        from tests.cpu.test_launch_attributes import launch_ex, attribute
+        from cpu.test_launch_attributes import launch_ex, attribute
         module, flag = cuda.module(), cuda.pinned(4)
         code = launch_ex(cuda, cuda.function(module, "wild"), 16, 64, (), attribute(2, 1))
         assert code == SUCCESS
@@ -181,7 +181,7 @@ def test_a_fault_ends_the_others(passes, own):
 def test_time_limit(passes, own):
     passes(
         """
-        from tests.cpu.test_launch_attributes import launch_ex, attribute
+        from cpu.test_launch_attributes import launch_ex, attribute
         spin = cuda.function(cuda.module(), "spin")
         assert launch_ex(cuda, spin, 16, 64, (), attribute(2, 1)) == SUCCESS
         assert cuda.code("cuCtxSynchronize") == LAUNCH_TIMEOUT

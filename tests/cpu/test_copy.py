@@ -5,8 +5,8 @@ import threading
 from ctypes import byref, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .texture import Copy2D, Copy3D
 
 HOST, DEVICE, ARRAY, UNIFIED = 1, 2, 3, 4

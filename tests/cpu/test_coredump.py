@@ -5,8 +5,7 @@ import struct
 from ctypes import byref, c_size_t
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 (ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT, USER_TRIGGER, FILE, PIPE, FLAGS) = range(1, 8)
 SIZES = {
@@ -58,7 +57,7 @@ def test_what_is_set_is_told_again(passes):
     """In a process of its own: it is the process's for good."""
     passes(
         """
-        from tests.cpu.test_coredump import *
+        from cpu.test_coredump import *
         for of in ("", "Global"):
             for attribute, value in [
                 (LIGHTWEIGHT, b"\\1"), (TRIGGER_HOST, b"\\0"), (FLAGS, struct.pack("I", 6)),
@@ -88,7 +87,7 @@ def test_who_may_ask(passes):
     """Of the process, before it has begun; of a context, when there is one."""
     passes(
         """
-        from tests.cpu.test_coredump import *
+        from cpu.test_coredump import *
         for name in ("cuCoredumpGetAttribute", "cuCoredumpSetAttribute"):
             assert cuda.code(name, LIGHTWEIGHT, ctypes.create_string_buffer(1),
                              byref(c_size_t(1))) == NOT_INITIALIZED

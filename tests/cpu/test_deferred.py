@@ -3,8 +3,7 @@
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 INVALID_PTX, EAGER, LAZY = 218, 1, 2
 HEAD = """
@@ -139,7 +138,7 @@ HEADS = {
 
 @pytest.mark.parametrize("head", HEADS)
 def test_heads_of_each_form(cuda, mode, head):
-    if cuda.nvidia and head == "none":
+    if cuda.on_hardware and head == "none":
         pytest.skip("without .visible a name is not seen outside of its module")
     own = KERNEL.format(n=COUNT)
     usual = f".visible .entry kernel_{COUNT}"
@@ -159,14 +158,14 @@ def test_handles_end_with_the_module(cuda, mode):
     cuda.cuModuleUnload(module)
     out = c_void_p()
     assert cuda.code("cuModuleGetFunction", byref(out), module, b"kernel_4") != SUCCESS
-    if not cuda.nvidia:  # there a stale handle is anybody's guess
+    if not cuda.on_hardware:  # there a stale handle is anybody's guess
         assert cuda.code("cuFuncGetAttribute", byref(value), 0, function) != SUCCESS
 
 
 def test_the_mode_is_told(cuda, mode):
     found = c_int()
     cuda.cuModuleGetLoadingMode(byref(found))
-    if not cuda.nvidia:  # which reads the variable once, when it is initialised
+    if not cuda.on_hardware:  # which reads the variable once, when it is initialised
         assert found.value == (EAGER if mode == "EAGER" else LAZY)
 
 
@@ -178,7 +177,7 @@ BAD = ".visible .entry bad() {\n    frobnicate.u32 %r1;\n    ret;\n}\n"
 
 
 def test_an_error_in_one_kernel_is_found_with_it(cuda, mode):
-    if cuda.nvidia:
+    if cuda.on_hardware:
         pytest.skip("its compiler reads all PTX at once")
     if mode == "EAGER":
         assert load_code(cuda, text(more=BAD)) == INVALID_PTX
@@ -239,7 +238,7 @@ def test_attributes_of_a_kernel_reach_a_function_that_is_made_later(cuda, mode, 
     cuda.cuLibraryGetModule(byref(module), loaded)
     cuda.cuLibraryGetKernel(byref(kernel), loaded, b"kernel_8")
     cuda.cuKernelSetAttribute(8, limit, kernel, 0)
-    if not cuda.nvidia:  # whose modules of libraries are empty to their caller
+    if not cuda.on_hardware:  # whose modules of libraries are empty to their caller
         cuda.cuModuleGetFunction(byref(function), module, b"kernel_8")
         cuda.cuFuncGetAttribute(byref(value), 8, function)
         assert value.value == limit
@@ -249,7 +248,7 @@ def test_attributes_of_a_kernel_reach_a_function_that_is_made_later(cuda, mode, 
 
 
 def test_an_error_in_a_library_s_kernel_is_found_with_it(cuda, mode, library):
-    if cuda.nvidia:
+    if cuda.on_hardware:
         pytest.skip("its compiler reads all PTX at once")
     wrong, kernel, function = text(more=BAD), c_void_p(), c_void_p()
     if mode == "EAGER":
@@ -337,7 +336,7 @@ def test_a_kernel_s_own_variable_is_kept_between_launches(cuda, mode):
     ret;
 }
 """
-    if cuda.nvidia:
+    if cuda.on_hardware:
         pytest.skip("its compiler takes no variables in a kernel")
     module, out = cuda.module(text(more=own)), cuda.alloc(4)
     for expected in (40, 41):

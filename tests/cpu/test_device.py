@@ -4,8 +4,7 @@ import re
 from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_ubyte
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 
 def attribute(cuda, number, device=0):

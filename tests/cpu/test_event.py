@@ -4,8 +4,8 @@ import time
 from ctypes import byref, c_float, c_uint, c_uint64
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .test_stream import block, flag, streams
 
 __all__ = ["flag", "streams"]

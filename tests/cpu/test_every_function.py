@@ -8,8 +8,8 @@ from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import numpy as np
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .test_graph import FillParams, Graph, HostParams, kernel_params, line
 from .test_texture_reference import TEXT
 from .texture import ArrayShape, ResourceDesc, Textures, ViewDesc
@@ -319,7 +319,7 @@ def test_texture_references_tell_what_was_set(cuda):
 
 @pytest.fixture
 def make(cuda):
-    made = Textures(lambda name, *arguments: getattr(cuda, name)(*arguments))
+    made = Textures(cuda)
     yield made
     cuda.cuCtxSynchronize()
     made.close()
@@ -331,7 +331,7 @@ def test_texture_references_of_memory_and_levels(cuda, make):
     cuda.cuModuleGetTexRef(byref(image), module, b"image")
     # NVIDIA's driver takes no reference of a module for sm_50 and newer here.
     code = cuda.code("cuParamSetTexRef", cuda.function(module, "fetch"), -1, image)
-    assert code == (INVALID_VALUE if cuda.nvidia else SUCCESS)
+    assert code == (INVALID_VALUE if cuda.on_hardware else SUCCESS)
     memory, out = make.memory(np.arange(256, dtype="f4")), cuda.alloc(16)
     shape = ArrayShape(4, 2, 0x20, 1)
     cuda.cuTexRefSetAddress2D_v3(image, byref(shape), memory, 512)

@@ -7,8 +7,8 @@ import struct
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .test_graph_nodes import CHILD, HOST, Graph, params
 
 CONDITIONAL, IF, WHILE, SWITCH, ASSIGN = 13, 0, 1, 2, 1
@@ -50,7 +50,7 @@ TEXT = """
 
 def linked(cuda):
     """On NVIDIA's driver the function is in CUDA's device library."""
-    if not cuda.nvidia:
+    if not cuda.on_hardware:
         return TEXT.encode() + b"\0"
     home = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     library = next(home.glob("**/libcudadevrt.a"), None)
@@ -338,7 +338,7 @@ def test_a_picture(graph, tmp_path):
 
 
 ENDS = """
-from tests.cpu.test_graph_conditional import *
+from cpu.test_graph_conditional import *
 module, numbers = cuda.module(TEXT.encode() + b"\\0"), cuda.alloc(64)
 cuda.cuMemsetD32_v2(numbers, 0, 1)
 graph = Conditions(cuda, module, numbers)

@@ -5,8 +5,8 @@ import struct
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .test_graph import kernel_params
 
 KERNEL, COPY, FILL, HOST, CHILD, EMPTY, WAIT, RECORD = range(8)

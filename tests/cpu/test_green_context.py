@@ -4,8 +4,7 @@ import ctypes
 from ctypes import byref, c_int, c_uint, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 SM, INVALID_RESOURCE_TYPE, INVALID_RESOURCE_CONFIGURATION = 1, 914, 915
 DEFAULT_STREAM, IGNORE_COSCHEDULING, LARGE_CLUSTERS = 1, 1, 2
@@ -173,7 +172,7 @@ def test_numbers_of_green_contexts(cuda, green):
 def test_a_green_context_holds_the_primary_one(passes):
     passes(
         """
-        from tests.cpu.test_green_context import *
+        from cpu.test_green_context import *
         description, green, flags, active = c_void_p(), c_void_p(), c_uint(), c_int()
         cuda.cuDevResourceGenerateDesc(byref(description), byref(whole(cuda)), 1)
         cuda.cuGreenCtxCreate(byref(green), description, 0, DEFAULT_STREAM)

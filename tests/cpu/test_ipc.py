@@ -13,8 +13,8 @@ import time
 from ctypes import byref, c_bool, c_int, c_uint, c_uint64, c_void_p
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .test_stream import block, flag, streams
 
 __all__ = ["flag", "streams"]
@@ -37,8 +37,8 @@ class Handle(ctypes.Structure):
 HEAD = """
 import ctypes, os, sys, threading, time
 from ctypes import byref, c_size_t, c_uint64
-from tests.cpu.abi import *
-from tests.cpu.test_ipc import DISABLE_TIMING, INTERPROCESS, Handle, opened, opened_event
+from driver_abi import *
+from cpu.test_ipc import DISABLE_TIMING, INTERPROCESS, Handle, opened, opened_event
 cuda = Driver()
 context = cuda.start()
 handle = Handle.of(bytes.fromhex(sys.argv[1])) if len(sys.argv) > 1 else None
@@ -56,7 +56,7 @@ class Other:
         argument = [] if handle is None else [bytes(handle).hex()]
         self.process = subprocess.Popen(
             [sys.executable, "-c", HEAD + textwrap.dedent(text), *argument],
-            cwd=pathlib.Path(__file__).parents[2],
+            cwd=pathlib.Path(__file__).parents[1],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -98,7 +98,10 @@ def shared(cuda):
     def make(size):
         made.append(cuda.alloc(size))
         handle = Handle()
-        if cuda.code("cuIpcGetMemHandle", byref(handle), made[-1]) == NOT_SUPPORTED and cuda.nvidia:
+        if (
+            cuda.code("cuIpcGetMemHandle", byref(handle), made[-1]) == NOT_SUPPORTED
+            and cuda.on_hardware
+        ):
             pytest.skip("this system shares no device memory")
         cuda.cuIpcGetMemHandle(byref(handle), made[-1])
         return made[-1], handle
@@ -166,7 +169,7 @@ def test_what_is_there_when_it_is_shared_stays(cuda, shared, kernel):
     pointer = cuda.alloc(1 << 16)
     cuda.cuMemcpyHtoD_v2(pointer, (c_uint * 3)(1, 2, 3), 12)
     first, second = Handle(), Handle()
-    if cuda.code("cuIpcGetMemHandle", byref(first), pointer) == NOT_SUPPORTED and cuda.nvidia:
+    if cuda.code("cuIpcGetMemHandle", byref(first), pointer) == NOT_SUPPORTED and cuda.on_hardware:
         pytest.skip("this system shares no device memory")
     cuda.cuIpcGetMemHandle(byref(first), pointer)
     cuda.cuIpcGetMemHandle(byref(second), pointer)

@@ -5,8 +5,7 @@ import random
 from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 REGISTERS, THREADS_PER_BLOCK = 0, 1
 INFO, INFO_SIZE, ERRORS, ERRORS_SIZE, WALL_TIME, COUNT = 3, 4, 5, 6, 2, 35

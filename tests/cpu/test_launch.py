@@ -4,8 +4,7 @@ import ctypes
 from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 
 @pytest.fixture

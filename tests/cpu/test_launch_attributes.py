@@ -3,8 +3,8 @@
 from ctypes import byref, c_int, c_uint, c_uint64, c_void_p
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .extended import *
 
 FLOAT_HALF, FLOAT_TWO = 0x3F000000, 0x40000000

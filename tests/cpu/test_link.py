@@ -4,8 +4,7 @@ import ctypes
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 HEAD = ".version 7.0\n.target sm_52\n.address_size 64\n"
 # `run` stores helper() + twice(shared_value) + hidden; helper and hidden are each text's own.
@@ -217,7 +216,7 @@ def test_common_variables_become_one(cuda, defined):
 
 def refused(cuda, link, code, text):
     """The log names what is wrong; NVIDIA's linker may begin with the function."""
-    if cuda.nvidia:
+    if cuda.on_hardware:
         assert code != SUCCESS
         assert b"twice" in link.log.value or b"shared_value" in link.log.value
     else:
@@ -236,10 +235,10 @@ def test_what_two_define(cuda):
         codes = [link.add(CALLER), link.add(CALLED), link.add(CALLED)]
         assert codes[:2] == [SUCCESS, SUCCESS]
         # NVIDIA's driver gave this code, and UNKNOWN after other links in the process.
-        assert codes[2] == INVALID_SOURCE or (cuda.nvidia and codes[2] == UNKNOWN)
-        text = b"shared_value" if cuda.nvidia else b"'shared_value' is defined more than once"
+        assert codes[2] == INVALID_SOURCE or (cuda.on_hardware and codes[2] == UNKNOWN)
+        text = b"shared_value" if cuda.on_hardware else b"'shared_value' is defined more than once"
         assert text in link.log.value
-        if not cuda.nvidia:  # which says no more after such an error
+        if not cuda.on_hardware:  # which says no more after such an error
             code, image = link.complete()
             assert code == SUCCESS and result(cuda, image) == 1000 + 40 + 7
 
@@ -247,7 +246,7 @@ def test_what_two_define(cuda):
 def test_wrong_ptx(cuda):
     with Link(cuda) as link:
         assert link.add(CALLED.replace("add.u32", "odd.u32")) == INVALID_PTX
-        assert b"line 8" in link.log.value and (cuda.nvidia or b"'odd.u32'" in link.log.value)
+        assert b"line 8" in link.log.value and (cuda.on_hardware or b"'odd.u32'" in link.log.value)
 
 
 @pytest.mark.parametrize("text", [b"\0", b"hello\0", b".version\0", b".version 7.0\n.target\0",

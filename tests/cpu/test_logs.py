@@ -6,8 +6,7 @@ import time
 from ctypes import byref, c_size_t, c_uint, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 LogCallback = ctypes.CFUNCTYPE(None, c_void_p, ctypes.c_int, c_void_p, c_size_t)
 BAD = b".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k() { %s; ret; }\0"
@@ -141,7 +140,7 @@ def test_callbacks_that_remove_each_other(passes, own):
     """Each is in its own callback, and neither waits for the other to leave."""
     passes(
         """
-from tests.cpu.test_logs import LogCallback, refused
+from cpu.test_logs import LogCallback, refused
 handles, meeting = [c_void_p(), c_void_p()], threading.Barrier(2)
 
 def callback(mine):
@@ -175,7 +174,7 @@ def test_an_exception_of_a_callback_goes_nowhere(passes, own):
     """Nor does it change the result of the call, or keep a line from other callbacks."""
     passes(
         """
-from tests.cpu.test_logs import BAD, LogCallback
+from cpu.test_logs import BAD, LogCallback
 throws = ctypes.CDLL("libstdc++.so.6")._ZSt17__throw_bad_allocv
 heard, handles = [], [c_void_p() for _ in range(3)]
 listen = LogCallback(lambda *_: heard.append(1))
@@ -198,7 +197,7 @@ time.sleep(0.2)  # a stream's thread has told it
 def test_a_fault_is_told_to_one_who_waits_for_the_stream(passes, own):
     passes(
         """
-from tests.cpu.test_logs import LogCallback
+from cpu.test_logs import LogCallback
 told = threading.Event()
 @LogCallback
 def listen(data, level, message, length):

@@ -4,8 +4,7 @@ import ctypes
 from ctypes import byref, c_int, c_uint64
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 CONCURRENT_MANAGED_ACCESS = 89
 HOST = -1  # CU_DEVICE_CPU

@@ -8,8 +8,7 @@ import time
 from ctypes import byref, c_uint, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 GEQ, EQ, AND, NOR = range(4)
 WAIT_32, WRITE_32, WAIT_64, WRITE_64, BARRIER = 1, 2, 4, 5, 6
@@ -255,7 +254,7 @@ def test_a_wait_that_is_given_up_ends_its_batch(passes, own):
     """What comes after the wait does not happen: the condition was never met."""
     passes(
         """
-        from tests.cpu.test_memory_operation import EQ, WAIT_32, WRITE_32, operations
+        from cpu.test_memory_operation import EQ, WAIT_32, WRITE_32, operations
         stream, words = cuda.stream(NON_BLOCKING), cuda.pinned(64)
         rows = operations((WAIT_32, words, 1, EQ), (WRITE_32, words + 4, 1, 0))
         cuda.cuStreamBatchMemOp_v2(stream, 2, rows, 0)

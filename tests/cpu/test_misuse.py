@@ -30,12 +30,12 @@ def test_answers_are_nvidias(found, started):
     wrong = {}
     for case, there in json.loads(RECORD.read_text()).items():
         here = found[case]
-        if started.nvidia and lone(case):
+        if started.on_hardware and lone(case):
             right = here != 0  # it depends on what lies where the object was
         elif there == "crash":
-            right = started.nvidia or (isinstance(here, int) and here != 0)
+            right = started.on_hardware or (isinstance(here, int) and here != 0)
         else:
-            right = here == there or (case in OTHERWISE and not started.nvidia)
+            right = here == there or (case in OTHERWISE and not started.on_hardware)
         if not right:
             wrong[case] = {"NVIDIA's": there, "this one": here}
     assert wrong == {}
@@ -43,7 +43,7 @@ def test_answers_are_nvidias(found, started):
 
 def test_what_is_otherwise_is_so(found, started):
     """No reason is kept for what agrees by now."""
-    if started.nvidia:
+    if started.on_hardware:
         pytest.skip("it is about the CPU device")
     record = json.loads(RECORD.read_text())
     assert [case for case in OTHERWISE if found[case] == record[case]] == []

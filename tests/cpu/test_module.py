@@ -5,8 +5,7 @@ import struct
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 NAMES = {
     "empty",
@@ -155,7 +154,7 @@ def test_unloading_while_a_kernel_is_queued(cuda):
     module, other = cuda.module(), cuda.module()
     cuda.launch(cuda.function(other, "wait_flag"), 1, 1, c_uint64(flag), stream=stream)
     cuda.launch(cuda.function(module, "store"), 8, 128, c_uint64(pointer), c_uint(6), stream=stream)
-    word(flag).value = 1 if cuda.nvidia else 0  # hardware waits in the unload
+    word(flag).value = 1 if cuda.on_hardware else 0  # hardware waits in the unload
     cuda.cuModuleUnload(module)
     word(flag).value = 1
     cuda.cuStreamSynchronize(stream)

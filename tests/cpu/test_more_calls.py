@@ -4,8 +4,8 @@ import struct
 from ctypes import addressof, byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .test_virtual_memory import buffer
 
 READ_MOSTLY, PREFERRED, ACCESSED_BY, PREFETCHED = 1, 2, 3, 4

@@ -5,8 +5,7 @@ import threading
 from ctypes import byref, c_int, c_uint, c_uint64, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 
 @pytest.fixture
@@ -138,7 +137,7 @@ def test_what_a_stream_knows(cuda, streams):
     cuda.cuStreamGetCtx(stream, byref(context))
     cuda.cuCtxGetCurrent(byref(current))
     assert flags.value == 1 and context.value == current.value
-    if not cuda.nvidia:
+    if not cuda.on_hardware:
         cuda.cuStreamGetDevice(stream, byref(device))
         assert device.value == 0
     first, second = c_uint64(), c_uint64()

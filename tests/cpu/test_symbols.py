@@ -7,10 +7,9 @@ import subprocess
 import sys
 from ctypes import byref, c_int, c_uint64, c_void_p
 
+import driver_abi
 import pytest
-
-from . import abi
-from .abi import *
+from driver_abi import *
 
 TABLE = pathlib.Path(__file__).parents[2] / "csrc" / "cpu" / "symbols.def"
 FOUND, MISSING, TOO_OLD = 0, 1, 2
@@ -123,7 +122,10 @@ OWN = {
 
 def exported():
     text = subprocess.run(
-        ["nm", "-D", "--defined-only", abi.path()], check=True, capture_output=True, text=True
+        ["nm", "-D", "--defined-only", driver_abi.library_path()],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     return {line.split()[-1] for line in text.splitlines()}
 
@@ -199,7 +201,7 @@ def test_tables_of_nvidias_own_are_not_there(cuda, own):
 
 def test_soname(cuda, own):
     text = subprocess.run(
-        ["readelf", "-d", abi.path()], check=True, capture_output=True, text=True
+        ["readelf", "-d", driver_abi.library_path()], check=True, capture_output=True, text=True
     ).stdout
     assert "soname: [libcuda.so.1]" in text
 

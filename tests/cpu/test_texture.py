@@ -6,8 +6,8 @@ from ctypes import byref, c_int, c_uint64, c_void_p
 import images
 import numpy as np
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .texture import *
 
 SOURCE = pathlib.Path(__file__).with_name("texture.cu")
@@ -15,7 +15,7 @@ SOURCE = pathlib.Path(__file__).with_name("texture.cu")
 
 @pytest.fixture
 def make(cuda):
-    made = Textures(lambda name, *a: getattr(cuda, name)(*a))
+    made = Textures(cuda)
     yield made
     cuda.cuCtxSynchronize()
     made.close()
@@ -250,8 +250,8 @@ def test_null_where_something_is_wanted(cuda, make):
 
 FAULT = """
     import numpy as np
-    from tests.cpu.texture import *
-    made = Textures(lambda name, *a: getattr(cuda, name)(*a))
+    from cpu.texture import *
+    made = Textures(cuda)
     array = made.array(np.zeros((16, 1), np.float32), SURFACE)
     handle = {handle}
     module = cuda.module(b'''.version 8.6

@@ -4,8 +4,8 @@ from ctypes import byref, c_float, c_int, c_size_t, c_uint64, c_void_p
 
 import numpy as np
 import pytest
+from driver_abi import *
 
-from .abi import *
 from .texture import *
 
 TEXT = b"""
@@ -33,7 +33,7 @@ add.f32 %f, %f, %f; mov.b32 %r, %f; sust.b.1d.b32.trap [canvas, {%s}], {%r}; ret
 
 @pytest.fixture
 def make(cuda):
-    made = Textures(lambda name, *a: getattr(cuda, name)(*a))
+    made = Textures(cuda)
     yield made
     cuda.cuCtxSynchronize()
     made.close()
@@ -152,7 +152,7 @@ def test_a_module_takes_its_references_along(cuda, own):
 def test_nothing_bound_is_a_fault(passes, own):
     out = passes(
         """
-        from tests.cpu.test_texture_reference import TEXT
+        from cpu.test_texture_reference import TEXT
         module, out = cuda.module(TEXT), cuda.alloc(64)
         cuda.launch(cuda.function(module, "read"), 1, 8, c_uint64(out))
         print(cuda.code("cuCtxSynchronize"))

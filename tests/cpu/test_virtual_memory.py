@@ -6,8 +6,7 @@ import struct
 from ctypes import byref, c_int, c_size_t, c_uint64, c_ulonglong, c_void_p
 
 import pytest
-
-from .abi import *
+from driver_abi import *
 
 POSIX_DESCRIPTOR, NONE, READ, READ_WRITE = 1, 0, 1, 3
 
@@ -163,7 +162,7 @@ def test_access_as_it_was_set(cuda, space):
 def test_a_device_without_access(passes, own):
     passes(
         """
-        from tests.cpu.test_virtual_memory import Space, READ
+        from cpu.test_virtual_memory import Space, READ
         space = Space(cuda)
         room = space.reserve(1)
         space.map(room, space.piece(), flags=READ)
@@ -178,7 +177,7 @@ def test_a_device_without_access(passes, own):
 def test_what_is_not_there_any_more(passes, own, step):
     passes(
         f"""
-        from tests.cpu.test_virtual_memory import Space, NONE, access
+        from cpu.test_virtual_memory import Space, NONE, access
         space = Space(cuda)
         room = space.reserve(1)
         space.map(room, space.piece())
@@ -200,7 +199,7 @@ def test_unmapped_under_a_running_kernel(passes, own):
     """The kernel comes to an end, one way or another, and the process survives it."""
     passes(
         """
-        from tests.cpu.test_virtual_memory import Space
+        from cpu.test_virtual_memory import Space
         space = Space(cuda)
         room, aside, second = space.reserve(1), space.reserve(1), space.piece()
         space.map(room, space.piece())
@@ -222,7 +221,7 @@ def test_unmapped_before_it_is(passes, own, work):
     """Work that is queued finds nothing there; CUDA promises nothing for it."""
     passes(
         f"""
-        from tests.cpu.test_virtual_memory import Space
+        from cpu.test_virtual_memory import Space
         space, stream, held = Space(cuda), cuda.stream(NON_BLOCKING), cuda.pinned(64)
         room, other = space.reserve(1), cuda.alloc(space.grain)
         space.map(room, space.piece())
@@ -296,7 +295,7 @@ def test_what_is_known_of_the_pointer(cuda, space):
 
 
 GIVE = """
-from tests.cpu.test_virtual_memory import *
+from cpu.test_virtual_memory import *
 space = Space(cuda)
 room = space.reserve(1)
 piece = space.piece(1, POSIX_DESCRIPTOR)
@@ -314,7 +313,7 @@ os.close(descriptor.value)
 
 TAKE = """
 import sys
-from tests.cpu.test_virtual_memory import *
+from cpu.test_virtual_memory import *
 cuda = Driver()
 cuda.start()
 space = Space(cuda)

@@ -176,17 +176,14 @@ def format_of(dtype):
 
 
 class Textures:
-    """Makes arrays, textures and surfaces with a driver, and destroys them in ``close``.
+    """Makes arrays, textures and surfaces with a driver, and destroys them in ``close``."""
 
-    ``call(name, *arguments)`` must raise where the driver returns an error.
-    """
-
-    def __init__(self, call):
-        self.call, self._undo = call, []
+    def __init__(self, driver):
+        self.driver, self._undo = driver, []
 
     def close(self):
         for name, handle in reversed(self._undo):
-            self.call(name, handle)
+            self.driver.call(name, handle)
         self._undo = []
 
     def array(self, texels, flags=0, dims=None):
@@ -196,7 +193,7 @@ class Textures:
         dims = dims or (*sizes, 0, 0)[:3]
         handle = c_void_p()
         shape = Array3DShape(*dims, format_of(texels.dtype), texels.shape[-1], flags)
-        self.call("cuArray3DCreate_v2", ctypes.byref(handle), ctypes.byref(shape))
+        self.driver.cuArray3DCreate_v2(ctypes.byref(handle), ctypes.byref(shape))
         self._undo.append(("cuArrayDestroy", handle))
         self.fill(handle, texels, dims)
         return handle
@@ -207,7 +204,7 @@ class Textures:
         copy = Copy3D(width=row, height=dims[1] or 1, depth=dims[2] or 1)
         copy.srcType, copy.srcHost, copy.srcPitch = HOST, texels.ctypes.data, row
         copy.srcHeight, copy.dstType, copy.dstArray = copy.height, ARRAY, array
-        self.call("cuMemcpy3D_v2", ctypes.byref(copy))
+        self.driver.cuMemcpy3D_v2(ctypes.byref(copy))
 
     def read(self, array, like, dims=None):
         """What an array holds, in the shape and type of ``like``."""
@@ -217,7 +214,7 @@ class Textures:
         copy = Copy3D(width=row, height=dims[1] or 1, depth=dims[2] or 1)
         copy.srcType, copy.srcArray, copy.dstType = ARRAY, array, HOST
         copy.dstHost, copy.dstPitch, copy.dstHeight = out.ctypes.data, row, copy.height
-        self.call("cuMemcpy3D_v2", ctypes.byref(copy))
+        self.driver.cuMemcpy3D_v2(ctypes.byref(copy))
         return out
 
     def mipmapped(self, levels, flags=0, dims=None):
@@ -225,28 +222,27 @@ class Textures:
         dims = dims or (*first.shape[-2::-1], 0, 0)[:3]
         handle = c_void_p()
         shape = Array3DShape(*dims, format_of(first.dtype), first.shape[-1], flags)
-        self.call(
-            "cuMipmappedArrayCreate", ctypes.byref(handle), ctypes.byref(shape), c_uint(len(levels))
+        self.driver.cuMipmappedArrayCreate(
+            ctypes.byref(handle), ctypes.byref(shape), c_uint(len(levels))
         )
         self._undo.append(("cuMipmappedArrayDestroy", handle))
         for n, texels in enumerate(levels):
             level = c_void_p()
-            self.call("cuMipmappedArrayGetLevel", ctypes.byref(level), handle, c_uint(n))
+            self.driver.cuMipmappedArrayGetLevel(ctypes.byref(level), handle, c_uint(n))
             self.fill(level, texels, (*texels.shape[-2::-1], 0, 0)[:3])
         return handle
 
     def memory(self, data):
         data = np.ascontiguousarray(data)
         pointer = c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(pointer), c_size_t(data.nbytes))
+        self.driver.cuMemAlloc_v2(ctypes.byref(pointer), c_size_t(data.nbytes))
         self._undo.append(("cuMemFree_v2", pointer))
-        self.call("cuMemcpyHtoD_v2", pointer, c_void_p(data.ctypes.data), c_size_t(data.nbytes))
+        self.driver.cuMemcpyHtoD_v2(pointer, c_void_p(data.ctypes.data), c_size_t(data.nbytes))
         return pointer.value
 
     def texture(self, resource, description=None, view=None):
         handle = c_uint64()
-        self.call(
-            "cuTexObjectCreate",
+        self.driver.cuTexObjectCreate(
             ctypes.byref(handle),
             ctypes.byref(resource),
             ctypes.byref(description or TextureDesc.of()),
@@ -258,6 +254,6 @@ class Textures:
     def surface(self, array):
         handle = c_uint64()
         resource = ResourceDesc.array(array.value)
-        self.call("cuSurfObjectCreate", ctypes.byref(handle), ctypes.byref(resource))
+        self.driver.cuSurfObjectCreate(ctypes.byref(handle), ctypes.byref(resource))
         self._undo.append(("cuSurfObjectDestroy", handle))
         return handle

@@ -9,7 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-from ptx.driver import Driver, DriverError
+from driver_abi import DriverError
+from ptx.driver import Driver
 
 # More arguments, and larger ones, than any of the kernels has parameters.
 ARGUMENTS, BYTES = 32, 32768
@@ -20,7 +21,7 @@ def run(driver, text):
     module = driver.load(text)
     for name in re.findall(r"\.entry\s+([\w$]+)", text):
         memory = ctypes.c_uint64()
-        driver("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(4096))
+        driver.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096))
         argument = (ctypes.c_ubyte * BYTES).from_buffer_copy(bytes(memory).ljust(BYTES, b"\0"))
         try:
             module.launch(name, 1, 40, [argument] * ARGUMENTS, shared=64)
@@ -28,7 +29,7 @@ def run(driver, text):
             driver.reset()
             module = driver.load(text)
         else:
-            driver("cuMemFree_v2", memory)
+            driver.cuMemFree_v2(memory)
 
 
 def main():

@@ -100,13 +100,13 @@ def memory(driver):
 
     def place(a):
         at = c_uint64()
-        driver("cuMemAlloc_v2", ctypes.byref(at), c_size_t(a.nbytes))
+        driver.cuMemAlloc_v2(ctypes.byref(at), c_size_t(a.nbytes))
         taken.append(at)
-        driver("cuMemcpyHtoD_v2", at, c_void_p(a.ctypes.data), c_size_t(a.nbytes))
+        driver.cuMemcpyHtoD_v2(at, c_void_p(a.ctypes.data), c_size_t(a.nbytes))
 
         def read():
             back = np.empty_like(a)
-            driver("cuMemcpyDtoH_v2", c_void_p(back.ctypes.data), at, c_size_t(a.nbytes))
+            driver.cuMemcpyDtoH_v2(c_void_p(back.ctypes.data), at, c_size_t(a.nbytes))
             return back
 
         return at.value, read

@@ -1,7 +1,4 @@
-"""Loads PTX and runs its kernels through the driver ABI, by ctypes.
-
-The library is cupola's CPU device, or the one that CUPOLA_TEST_DRIVER names.
-"""
+"""Loads PTX and runs its kernels; records each call of a test (recording.py)."""
 
 import ctypes
 import os
@@ -10,46 +7,23 @@ import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
+import driver_abi
 import numpy as np
-
-INVALID_PTX, UNSUPPORTED_VERSION = 218, 222
-ILLEGAL_ADDRESS, MISALIGNED_ADDRESS, LAUNCH_FAILED, ASSERT = 700, 716, 719, 710
-INVALID_ADDRESS_SPACE = 717
+from driver_abi import DriverError
 
 
-class DriverError(Exception):
-    def __init__(self, call, code, log=""):
-        super().__init__(f"{call} returned {code}\n{log}")
-        self.code, self.log = code, log
+class Driver(driver_abi.Driver):
+    """The initialised driver, the primary context of device 0 current."""
 
-
-def _path():
-    named = os.environ.get("CUPOLA_TEST_DRIVER")
-    if named:
-        return named
-    import cupola.paths
-
-    return os.fspath(cupola.paths.cpu_driver())
-
-
-class Driver:
     def __init__(self):
-        self.library = ctypes.CDLL(_path())
-        self.seen = None  # a recording.Seen while a test goes on
-        self.on_hardware = not hasattr(self.library, "cupola_cpu_device")
-        self("cuInit", c_uint(0))
-        self.device = c_int()
-        self("cuDeviceGet", byref(self.device), c_int(0))
-        self.context = c_void_p()
-        self("cuDevicePrimaryCtxRetain", byref(self.context), self.device)
-        self.make_current()
+        super().__init__()
+        self.seen = None  # the running test's recording.Seen
+        self.device, self.context = c_int(0), self.start()
 
-    def __call__(self, name, *arguments):
+    def call(self, name, *arguments):
         if self.seen is not None:
             self.seen.trace.call(name, arguments)
-        code = getattr(self.library, name)(*arguments)
-        if code:
-            raise DriverError(name, code)
+        super().call(name, *arguments)
         if self.seen is not None:
             self.seen.trace.made(name, arguments)
             if name == "cuMemcpyDtoH_v2":
@@ -59,7 +33,7 @@ class Driver:
     def name(self):
         """What the device calls itself."""
         text = ctypes.create_string_buffer(100)
-        self("cuDeviceGetName", text, c_int(100), self.device)
+        self.cuDeviceGetName(text, c_int(100), self.device)
         return text.value.decode()
 
     def version(self):
@@ -68,7 +42,7 @@ class Driver:
         if self.on_hardware and loaded.exists():
             return loaded.read_text().strip()
         number = c_int()
-        self("cuDriverGetVersion", byref(number))
+        self.cuDriverGetVersion(byref(number))
         return f"CUDA {number.value // 1000}.{number.value % 1000 // 10}"
 
     def skip_on_hardware(self, reason):
@@ -86,12 +60,12 @@ class Driver:
         return data
 
     def make_current(self):
-        self("cuCtxSetCurrent", self.context)
+        self.cuCtxSetCurrent(self.context)
 
     def reset(self):
         """After a fault: the context is lost."""
         self.library.cuDevicePrimaryCtxReset_v2(self.device)
-        self("cuDevicePrimaryCtxRetain", byref(self.context), self.device)
+        self.cuDevicePrimaryCtxRetain(byref(self.context), self.device)
         self.make_current()
 
     def load(self, text, level=4):
@@ -113,11 +87,11 @@ class Module:
         self.driver, self.handle, self.text = driver, handle, text
 
     def unload(self):
-        self.driver("cuModuleUnload", self.handle)
+        self.driver.cuModuleUnload(self.handle)
 
     def function(self, name):
         function = c_void_p()
-        self.driver("cuModuleGetFunction", byref(function), self.handle, name.encode())
+        self.driver.cuModuleGetFunction(byref(function), self.handle, name.encode())
         if self.driver.seen is not None:
             self.driver.seen.launches(self.text, name)
         return function
@@ -136,15 +110,14 @@ class Module:
         if self.driver.seen is not None:
             for a in arguments:
                 self.driver.seen.trace.parameter(a)
-        self.driver(
-            "cuLaunchKernel",
+        self.driver.cuLaunchKernel(
             function,
             *map(c_uint, (*grid, *block, shared)),
             c_void_p(),
             pointers,
             c_void_p(),
         )
-        self.driver("cuCtxSynchronize")
+        self.driver.cuCtxSynchronize()
 
     def run(self, name, grid, block, arguments, shared=0):
         """As launch; NumPy arrays go to the device and come back, changed in place."""
@@ -155,13 +128,13 @@ class Module:
                     passed.append(a)
                     continue
                 at = c_uint64()
-                self.driver("cuMemAlloc_v2", byref(at), c_size_t(max(a.nbytes, 1)))
+                self.driver.cuMemAlloc_v2(byref(at), c_size_t(max(a.nbytes, 1)))
                 memory.append((at, a))
-                self.driver("cuMemcpyHtoD_v2", at, c_void_p(a.ctypes.data), c_size_t(a.nbytes))
+                self.driver.cuMemcpyHtoD_v2(at, c_void_p(a.ctypes.data), c_size_t(a.nbytes))
                 passed.append(at)
             self.launch(name, grid, block, passed, shared)
             for at, a in memory:
-                self.driver("cuMemcpyDtoH_v2", c_void_p(a.ctypes.data), at, c_size_t(a.nbytes))
+                self.driver.cuMemcpyDtoH_v2(c_void_p(a.ctypes.data), at, c_size_t(a.nbytes))
         finally:
             for at, _ in memory:
                 self.driver.library.cuMemFree_v2(at)
@@ -169,7 +142,8 @@ class Module:
 
 CHILD = """
 import sys, numpy as np
-from ptx.driver import Driver, DriverError
+from driver_abi import DriverError
+from ptx.driver import Driver
 module = Driver().load(sys.stdin.read())
 try:
     {call}

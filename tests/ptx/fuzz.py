@@ -26,8 +26,9 @@ import tempfile
 import time
 
 import numpy as np
+from driver_abi import DriverError
 
-from .driver import Driver, DriverError
+from .driver import Driver
 from .generate import batch, kept
 from .generate import minimise as small
 

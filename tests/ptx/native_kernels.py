@@ -11,9 +11,10 @@ import random
 import re
 
 import numpy as np
+from driver_abi import DriverError
 
 from . import test_rows
-from .driver import Driver, DriverError
+from .driver import Driver
 
 HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
 

@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """Asynchronous copies: cp.async, bulk copies, stores and reductions that report to an mbarrier."""
 
+import driver_abi
 import numpy as np
 import pytest
 
@@ -359,9 +360,9 @@ def test_what_is_said_to_caches(load):
 # -- what is wrong -----------------------------------------------------------------------------
 
 FAULTS = {
-    "cp.async.ca.shared.global [%r2], [%rd2+1], 4;": ptx.MISALIGNED_ADDRESS,
-    "cp.async.cg.shared.global [%r2+8], [%rd0], 16;": ptx.MISALIGNED_ADDRESS,
-    "mov.u64 %rd2, 16; cp.async.ca.shared.global [%r2], [%rd2], 8;": ptx.ILLEGAL_ADDRESS,
+    "cp.async.ca.shared.global [%r2], [%rd2+1], 4;": driver_abi.MISALIGNED_ADDRESS,
+    "cp.async.cg.shared.global [%r2+8], [%rd0], 16;": driver_abi.MISALIGNED_ADDRESS,
+    "mov.u64 %rd2, 16; cp.async.ca.shared.global [%r2], [%rd2], 8;": driver_abi.ILLEGAL_ADDRESS,
 }
 
 
@@ -381,10 +382,10 @@ def test_what_hardware_leaves_open_is_a_fault(body, driver, load):
     """PTX defines none of these; the CPU device tells."""
     driver.skip_on_hardware("undefined there")
     module = load(text_of(body))
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         module.run("k", 1, 1, [np.zeros(64), np.zeros(64)])
     driver.reset()
-    assert error.value.code in (ptx.ILLEGAL_ADDRESS, ptx.MISALIGNED_ADDRESS, 715)
+    assert error.value.code in (driver_abi.ILLEGAL_ADDRESS, driver_abi.MISALIGNED_ADDRESS, 715)
 
 
 @pytest.mark.parametrize("text", [
@@ -393,9 +394,9 @@ def test_what_hardware_leaves_open_is_a_fault(body, driver, load):
     "cp.async.ca.shared.global.L2::cache_hint [%r2], [%rd0], 4;",
 ])  # fmt: skip
 def test_refused(text, driver):
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(text_of(text))
-    assert error.value.code in (ptx.INVALID_PTX, ptx.UNSUPPORTED_VERSION)
+    assert error.value.code in (driver_abi.INVALID_PTX, driver_abi.UNSUPPORTED_PTX_VERSION)
 
 
 @pytest.mark.parametrize("kind", ["", ".multicast::cluster"])
@@ -408,4 +409,6 @@ def test_a_bulk_copy_of_no_bytes_to_nowhere(kind, driver):
     .visible .entry k() .reqnctapercluster 2, 1, 1 {{ .reg .b64 %rd<4>; .reg .b32 %r<4>; mov.u64 %rd0, 0; mov.u32 %r0, 0; mov.u64 %rd2, 0x7fffffffffffff00;
     cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{kind} [%rd2], [%rd0], %r0, [%rd2]{mask}; ret; }}"""
     done = ptx.in_child(text, "module.launch('k', 2, 40, [])")
-    assert done.stdout == f"code {ptx.ILLEGAL_ADDRESS}\n", done.stderr  # there is no mbarrier
+    assert done.stdout == f"code {driver_abi.ILLEGAL_ADDRESS}\n", (
+        done.stderr
+    )  # there is no mbarrier

@@ -3,6 +3,7 @@
 
 import subprocess
 
+import driver_abi
 import numpy as np
 import pytest
 
@@ -89,9 +90,9 @@ def test_another_name_of_a_function(order, driver, load):
 def test_other_names_that_are_refused(text, driver):
     if text.rstrip().endswith("}"):
         driver.skip_on_hardware("NVIDIA's compiler takes a definition behind the name's alias")
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(TOP + text + "\n.visible .entry k() { ret; }\n")
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
 
 
 def test_lanes_meet_behind_the_call(load):
@@ -135,16 +136,16 @@ def test_calls_of_what_is_no_such_function(driver, body):
 ])  # fmt: skip
 def test_wrong_calls_are_refused(old, new, message, driver, load):
     driver.skip_on_hardware("ptxas has words of its own")
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(FUNCTIONS + ENTRY + CALL.replace(old, new) + TAIL)
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     assert message in error.value.log
 
 
 def test_the_address_of_a_function_that_is_nowhere(driver, load):
     driver.skip_on_hardware("ptxas has words of its own")
     text = ".extern .func gone(); .global .align 8 .u64 t = gone;"
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(text)
     assert "'gone' is not defined" in error.value.log
 
@@ -204,9 +205,9 @@ def test_targets_of_a_call(what, driver, load):
 
 @pytest.mark.parametrize("what", [w for w, (_, _, wrong) in NAMED.items() if wrong])
 def test_targets_that_are_refused(what, driver, load):
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(named(what))
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     assert driver.on_hardware or NAMED[what][2] in error.value.log
 
 
@@ -341,4 +342,4 @@ def test_the_heaps_size_is_a_limit_of_the_context(program, driver):
 def test_free_of_what_malloc_did_not_give(program, driver):
     driver.skip_on_hardware("hardware may not notice")
     done = ptx.in_child(program, "module.launch('twice_freed', 1, 1, [])")
-    assert done.stdout == f"code {ptx.ILLEGAL_ADDRESS}\n", done.stderr
+    assert done.stdout == f"code {driver_abi.ILLEGAL_ADDRESS}\n", done.stderr

@@ -2,11 +2,11 @@
 
 import re
 
+import driver_abi
 import numpy as np
 import pytest
 
 from . import chapters
-from . import driver as ptx
 from .assembler import Assembler
 
 TITLES = dict(
@@ -31,7 +31,7 @@ def test_the_form_is_taken_or_refused(section, driver):
     if not form.refused:
         driver.load(form.text()).unload()
         return
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(form.text())
     assert driver.on_hardware or form.refused in error.value.log, error.value.log
 

@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """Clusters: the barrier, addresses of each other's shared memory in each form, special registers."""
 
+import driver_abi
 import numpy as np
 import pytest
 
@@ -260,7 +261,7 @@ def test_faults(body, driver):
     done = ptx.in_child(
         HEAD + SYNC + body + TAIL, "module.run('k', 4, 64, [np.zeros(256, np.uint32)])"
     )
-    assert done.stdout == f"code {ptx.ILLEGAL_ADDRESS}\n", done.stderr
+    assert done.stdout == f"code {driver_abi.ILLEGAL_ADDRESS}\n", done.stderr
 
 
 def test_a_barrier_that_is_never_complete(driver):
@@ -275,7 +276,7 @@ def test_a_barrier_that_is_never_complete(driver):
 ])  # fmt: skip
 def test_directives_that_are_refused(head, message, driver, load):
     driver.skip_on_hardware("ptxas has words of its own")
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(f".visible .entry k() {head} {{ ret; }}")
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     assert message in error.value.log

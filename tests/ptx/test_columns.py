@@ -202,7 +202,7 @@ def fault_of(rank, make, start):
 
 def zeros(driver, shape):
     a, at = np.zeros(shape, np.uint32), c_uint64()
-    driver("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(a.nbytes))
+    driver.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(a.nbytes))
     return at.value, a
 
 

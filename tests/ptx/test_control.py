@@ -3,6 +3,7 @@
 
 import subprocess
 
+import driver_abi
 import numpy as np
 import pytest
 
@@ -141,7 +142,7 @@ def test_brkpt(driver, load):
     driver.skip_on_hardware("a debugger may be there to stop")
     done = ptx.in_child(HEAD + ENTRY + "brkpt; mov.u32 %r2, 0;" + TAIL,
                         "module.run('k', 1, 64, [np.zeros(64, np.uint32)])")  # fmt: skip
-    assert done.stdout == f"code {ptx.LAUNCH_FAILED}\n", done.stderr
+    assert done.stdout == f"code {driver_abi.LAUNCH_FAILED}\n", done.stderr
 
 
 def test_endless_recursion_is_an_error(driver):
@@ -157,7 +158,7 @@ def test_endless_recursion_is_an_error(driver):
 def test_trap(body):
     text = HEAD + ENTRY + "mov.u32 %r2, 0; " + body + TAIL
     done = ptx.in_child(text, "module.run('k', 1, 64, [np.zeros(64, np.uint32)])")
-    assert done.stdout == f"code {ptx.LAUNCH_FAILED}\n", done.stderr
+    assert done.stdout == f"code {driver_abi.LAUNCH_FAILED}\n", done.stderr
 
 
 def test_guarded_exit_and_ret(load):
@@ -166,25 +167,25 @@ def test_guarded_exit_and_ret(load):
 
 
 @pytest.mark.parametrize(("text", "line", "code", "message"), [
-    ("frobnicate.u32 %r1, %r2;", 8, ptx.INVALID_PTX, "frobnicate"),
-    ("add.q32 %r1, %r2, %r3;", 8, ptx.INVALID_PTX, "add.q32"),
-    ("add.u32 %r1, %r2;", 8, ptx.INVALID_PTX, "operands"),
-    ("add.u32 %r1, %r2, %r99;", 8, ptx.INVALID_PTX, "%r99"),
-    ("add.u32 %r1, %rd2, %r3;", 8, ptx.INVALID_PTX, ".b64"),
-    ("bra NOWHERE;", 8, ptx.INVALID_PTX, "NOWHERE"),
-    ("A: A: ret;", 8, ptx.INVALID_PTX, "twice"),
-    ("A.b: ret;", 8, ptx.INVALID_PTX, "label"),
-    (".reg .b32 x.y;", 8, ptx.INVALID_PTX, "register's name"),
-    (".local .b32 x::y;", 8, ptx.INVALID_PTX, "name"),
-    (".reg .b32 %x;\n.reg .b32 %x;", 9, ptx.INVALID_PTX, "twice"),
-    ("ld.global.u32 %r1, [%p0];", 8, ptx.INVALID_PTX, "address"),
-    ("call nothing;", 8, ptx.INVALID_PTX, "nothing"),
-    ("mov.u32 %r1, \x01;", 8, ptx.INVALID_PTX, "byte"),
-    ("mov.u32 %r1, 5", 10, ptx.INVALID_PTX, "';'"),
+    ("frobnicate.u32 %r1, %r2;", 8, driver_abi.INVALID_PTX, "frobnicate"),
+    ("add.q32 %r1, %r2, %r3;", 8, driver_abi.INVALID_PTX, "add.q32"),
+    ("add.u32 %r1, %r2;", 8, driver_abi.INVALID_PTX, "operands"),
+    ("add.u32 %r1, %r2, %r99;", 8, driver_abi.INVALID_PTX, "%r99"),
+    ("add.u32 %r1, %rd2, %r3;", 8, driver_abi.INVALID_PTX, ".b64"),
+    ("bra NOWHERE;", 8, driver_abi.INVALID_PTX, "NOWHERE"),
+    ("A: A: ret;", 8, driver_abi.INVALID_PTX, "twice"),
+    ("A.b: ret;", 8, driver_abi.INVALID_PTX, "label"),
+    (".reg .b32 x.y;", 8, driver_abi.INVALID_PTX, "register's name"),
+    (".local .b32 x::y;", 8, driver_abi.INVALID_PTX, "name"),
+    (".reg .b32 %x;\n.reg .b32 %x;", 9, driver_abi.INVALID_PTX, "twice"),
+    ("ld.global.u32 %r1, [%p0];", 8, driver_abi.INVALID_PTX, "address"),
+    ("call nothing;", 8, driver_abi.INVALID_PTX, "nothing"),
+    ("mov.u32 %r1, \x01;", 8, driver_abi.INVALID_PTX, "byte"),
+    ("mov.u32 %r1, 5", 10, driver_abi.INVALID_PTX, "';'"),
 ])  # fmt: skip
 def test_errors_name_their_line(text, line, code, message, driver, load):
     driver.skip_on_hardware("ptxas has words of its own")
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(HEAD + ENTRY + "\n" + text + "\n" + TAIL)
     assert error.value.code == code
     assert f"line {line}" in error.value.log
@@ -192,9 +193,9 @@ def test_errors_name_their_line(text, line, code, message, driver, load):
 
 
 def test_unknown_version(load):
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(".version 42.0\n.target sm_75\n.address_size 64\n")
-    assert error.value.code == ptx.UNSUPPORTED_VERSION
+    assert error.value.code == driver_abi.UNSUPPORTED_PTX_VERSION
 
 
 PROGRAM = """
@@ -230,7 +231,7 @@ def test_printf(compiled):
 
 def test_assert(compiled):
     done = ptx.in_child(compiled(PROGRAM), "module.launch('check', 1, 64, [np.int32(40)])")
-    assert done.stdout.endswith(f"code {ptx.ASSERT}\n"), done.stderr
+    assert done.stdout.endswith(f"code {driver_abi.ASSERT}\n"), done.stderr
 
 
 KERNELS = """

@@ -8,10 +8,10 @@ for each value, each pair of values and thousands of mixtures.
 import os
 import re
 
+import driver_abi
 import pytest
 import rotation
 
-from . import driver as ptx
 from .assembler import HEAD, Assembler
 from .generate import declarations
 
@@ -65,8 +65,8 @@ def verdicts(ptxas, started, tmp_path_factory):
         try:
             started.load(HEAD + line + KERNEL).unload()
             device.append(None)
-        except ptx.DriverError as error:
-            assert error.code == ptx.INVALID_PTX, line
+        except driver_abi.DriverError as error:
+            assert error.code == driver_abi.INVALID_PTX, line
             device.append(error.log)
     assembler = Assembler(ptxas, tmp_path_factory.mktemp("declarations"))
     answers = [None] * len(lines)

@@ -39,8 +39,8 @@ def test_a_grid_synchronises(sync, driver, load, memory):
     out, read = memory(np.zeros((threads, 4), np.uint32))
     values = [c_uint64(count), c_uint64(out)]
     pointers = (c_void_p * 2)(*(ctypes.addressof(v) for v in values))
-    driver("cuLaunchCooperativeKernel", module.function("k"), *map(c_uint, (*grid, *block, 0)), c_void_p(), pointers)  # fmt: skip
-    driver("cuCtxSynchronize")
+    driver.cuLaunchCooperativeKernel(module.function("k"), *map(c_uint, (*grid, *block, 0)), c_void_p(), pointers)  # fmt: skip
+    driver.cuCtxSynchronize()
     expected = [[threads + 1, threads, 2 * threads, n] for n in range(threads)]
     assert read().tolist() == expected
 

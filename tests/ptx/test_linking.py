@@ -7,10 +7,9 @@ import subprocess
 from ctypes import byref, c_size_t, c_uint, c_void_p
 from pathlib import Path
 
+import driver_abi
 import numpy as np
 import pytest
-
-from . import driver as ptx
 
 TOP = ".version 8.8\n.target sm_90\n.address_size 64\n"
 KERNEL = ".visible .entry k(.param .u64 p) {{ .reg .b32 r, s; .reg .b64 d, e; ld.param.u64 d, [p]; mov.u32 r, 0; {0} st.global.u32 [d], r; ret; }}\n"
@@ -95,15 +94,17 @@ def link(driver, texts):
     options = (ctypes.c_int * 2)(5, 6)
     values = (c_void_p * 2)(ctypes.addressof(log), 8192)
     state, image, size = c_void_p(), c_void_p(), c_size_t()
-    driver("cuLinkCreate_v2", c_uint(2), options, values, byref(state))
+    driver.cuLinkCreate_v2(c_uint(2), options, values, byref(state))
     try:
         for text in texts:
             data = ctypes.create_string_buffer((TOP + text + "\n").encode())
-            driver("cuLinkAddData_v2", state, c_uint(1), data, c_size_t(len(data)), None, c_uint(0), None, None)  # fmt: skip
-        driver("cuLinkComplete", state, byref(image), byref(size))
+            driver.cuLinkAddData_v2(state, c_uint(1), data, c_size_t(len(data)), None, c_uint(0), None, None)  # fmt: skip
+        driver.cuLinkComplete(state, byref(image), byref(size))
         return ctypes.string_at(image, size.value)
-    except ptx.DriverError as error:
-        raise ptx.DriverError("link", error.code, log.value.decode(errors="replace")) from None
+    except driver_abi.DriverError as error:
+        raise driver_abi.DriverError(
+            "link", error.code, log.value.decode(errors="replace")
+        ) from None
     finally:
         driver.library.cuLinkDestroy(state)
 
@@ -122,7 +123,7 @@ def test_linking(what, order, driver):
     first, second, left = LINKED[what]
     texts = [first, second] if order == "user first" else [second, first]
     if isinstance(left, str):
-        with pytest.raises(ptx.DriverError) as error:
+        with pytest.raises(driver_abi.DriverError) as error:
             link(driver, texts)
         if not driver.on_hardware and order == "user first":
             assert left in error.value.log

@@ -4,9 +4,9 @@
 import re
 import subprocess
 
+import driver_abi
 import pytest
 
-from . import driver as ptx
 from . import manual, table
 
 TOP = ".version 9.0\n.target sm_90a\n.address_size 64\n"
@@ -71,7 +71,7 @@ def test_forms(load):
 
 @pytest.mark.parametrize("form", manual.NEWER)
 def test_newer_forms_are_refused(form, driver):
-    with pytest.raises(ptx.DriverError):
+    with pytest.raises(driver_abi.DriverError):
         driver.load(text_of(form))
 
 

@@ -1,5 +1,6 @@
 """Products of matrices as programs have them: CUDA C++ that nvcc compiles, against NumPy."""
 
+import driver_abi
 import numpy as np
 import pytest
 from images import compiled, folder
@@ -313,9 +314,9 @@ REFUSED = [
 
 @pytest.mark.parametrize(("line", "message"), REFUSED)
 def test_refused(line, message, driver, load):
-    with pytest.raises(ptx_driver.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(matrix.header() + REGISTERS + line + "\nret; }\n")
-    assert error.value.code == ptx_driver.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     if not driver.on_hardware:
         assert message in error.value.log
 
@@ -339,9 +340,9 @@ def test_faults(line, code, driver):
         driver.skip_on_hardware("the code for a bad shared address depends on the device")
     text = matrix.header() + REGISTERS + line + "\nst.global.u32 [%b], %r1;\nret; }\n"
     done = ptx_driver.in_child(text, "module.run('k', 1, 32, [np.zeros(4), np.zeros(32)])")
-    wanted = ptx_driver.MISALIGNED_ADDRESS if code == "mis" else ptx_driver.ILLEGAL_ADDRESS
+    wanted = driver_abi.MISALIGNED_ADDRESS if code == "mis" else driver_abi.ILLEGAL_ADDRESS
     # An H200 calls these addresses wrong ones for the space, a code that others don't give.
-    accepted = {wanted, ptx_driver.INVALID_ADDRESS_SPACE} if driver.on_hardware else {wanted}
+    accepted = {wanted, driver_abi.INVALID_ADDRESS_SPACE} if driver.on_hardware else {wanted}
     assert done.stdout in {f"code {c}\n" for c in accepted}, done.stderr
 
 

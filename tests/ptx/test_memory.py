@@ -5,6 +5,7 @@ import ctypes
 import re
 import subprocess
 
+import driver_abi
 import numpy as np
 import pytest
 
@@ -126,9 +127,9 @@ def test_names_without_a_space_are_taken(where, driver, load):
 
 @pytest.mark.parametrize("statement", NOT_SO)
 def test_names_of_other_spaces_are_refused(statement, driver):
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(TOP + BARE + HEAD + OWN + statement + "\nret; }\n")
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
 
 
 def test_ptxas_takes_the_same_names(tmp_path, ptxas):
@@ -304,7 +305,7 @@ def test_vectors_of_eight_are_aligned_as_a_whole(bits, driver):
     done = ptx.in_child(
         head + EIGHT + body + " ret; }", "module.run('k', 1, 1, [np.zeros(1), np.zeros(1)])"
     )
-    assert f"code {ptx.MISALIGNED_ADDRESS}" in done.stdout, done.stderr
+    assert f"code {driver_abi.MISALIGNED_ADDRESS}" in done.stdout, done.stderr
 
 
 WIDER = {  # instruction, register: what it holds after a load, or what is stored of it
@@ -433,7 +434,7 @@ def test_vectors_of_atomics_are_aligned_as_a_whole(driver, load):
     text = ".version 8.6\n.target sm_90\n.address_size 64\n" + HEAD
     text += "red.global.add.v4.f32 [%rd1+8], {%f0, %f1, %f2, %f3}; ret; }\n"
     done = ptx.in_child(text, "module.run('k', 1, 32, [np.zeros(8), np.zeros(8)])")
-    assert done.stdout == f"code {ptx.MISALIGNED_ADDRESS}\n", done.stderr
+    assert done.stdout == f"code {driver_abi.MISALIGNED_ADDRESS}\n", done.stderr
 
 
 def test_atomics_across_blocks(load):
@@ -444,12 +445,12 @@ def test_atomics_across_blocks(load):
 
 
 @pytest.mark.parametrize(("body", "code"), [
-    ("mov.u64 %rd2, 64; ld.global.u32 %r1, [%rd2]; st.global.u32 [%rd1], %r1;", ptx.ILLEGAL_ADDRESS),
-    ("mov.u64 %rd2, 0; st.global.u32 [%rd2], %r0;", ptx.ILLEGAL_ADDRESS),
-    ("add.u64 %rd2, %rd1, 2; st.global.u32 [%rd2], %r0;", ptx.MISALIGNED_ADDRESS),
-    ("mov.u64 %rd2, 0x7fffffff000; atom.global.add.u32 %r1, [%rd2], 1;", ptx.ILLEGAL_ADDRESS),
-    ("mov.u64 %rd2, 72; mov.u32 %r2, 0x100000; st.shared.u32 [%r2], %r0;", ptx.ILLEGAL_ADDRESS),
-    ("trap;", ptx.LAUNCH_FAILED),
+    ("mov.u64 %rd2, 64; ld.global.u32 %r1, [%rd2]; st.global.u32 [%rd1], %r1;", driver_abi.ILLEGAL_ADDRESS),
+    ("mov.u64 %rd2, 0; st.global.u32 [%rd2], %r0;", driver_abi.ILLEGAL_ADDRESS),
+    ("add.u64 %rd2, %rd1, 2; st.global.u32 [%rd2], %r0;", driver_abi.MISALIGNED_ADDRESS),
+    ("mov.u64 %rd2, 0x7fffffff000; atom.global.add.u32 %r1, [%rd2], 1;", driver_abi.ILLEGAL_ADDRESS),
+    ("mov.u64 %rd2, 72; mov.u32 %r2, 0x100000; st.shared.u32 [%r2], %r0;", driver_abi.ILLEGAL_ADDRESS),
+    ("trap;", driver_abi.LAUNCH_FAILED),
 ])  # fmt: skip
 def test_faults(body, code, driver):
     if "shared" in body:
@@ -480,12 +481,12 @@ def test_initialisers(load):
 
     def read(name, dtype, count):
         at, size = ctypes.c_uint64(), ctypes.c_size_t()
-        module.driver(
-            "cuModuleGetGlobal_v2", ctypes.byref(at), ctypes.byref(size), module.handle, name
+        module.driver.cuModuleGetGlobal_v2(
+            ctypes.byref(at), ctypes.byref(size), module.handle, name
         )
         out = np.zeros(count, dtype)
         assert size.value == out.nbytes
-        module.driver("cuMemcpyDtoH_v2", ctypes.c_void_p(out.ctypes.data), at, size)
+        module.driver.cuMemcpyDtoH_v2(ctypes.c_void_p(out.ctypes.data), at, size)
         return list(out)
 
     assert bytes(read(b"text", np.uint8, 6)) == b"hello\0"

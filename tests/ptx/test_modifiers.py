@@ -3,9 +3,8 @@
 import itertools
 import subprocess
 
+import driver_abi
 import pytest
-
-from . import driver as ptx
 
 HEAD = """.version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {
 .reg .b64 %rd<4>; .reg .b32 %r<6>; .reg .f32 %f<6>; .reg .b16 %h<4>; .reg .pred %p<2>;
@@ -91,9 +90,9 @@ def test_volatile_accesses_of_local_memory(statement, load):
 
 @pytest.mark.parametrize("statement", WRONG + REFUSED)
 def test_what_is_no_order_of_them(statement, driver):
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(HEAD + statement + "\nret; }\n")
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
 
 
 def test_ptxas_takes_the_same(tmp_path, ptxas):

@@ -4,6 +4,7 @@ with memory of one device do what an H200 was seen to do: it stores and reduces,
 and stops at a load.
 """
 
+import driver_abi
 import numpy as np
 import pytest
 
@@ -78,9 +79,9 @@ def test_all_forms_load(load):
      "red.add.s64 [%d0], %d1;", "red.add.noftz.f16x2 [%d0], %r1;"],
 )  # fmt: skip
 def test_other_forms_are_refused(form, driver):
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(HEAD + "\n" + ENTRY % "" + "\nmultimem." + form + " ret; }\n")
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     assert driver.on_hardware or "line 8:" in error.value.log
 
 
@@ -104,7 +105,11 @@ PLACES = {
     "shared": "mov.u64 %d0, room; cvta.shared.u64 %d0, %d0;",
     "local": ".local .align 16 .b8 own[64]; mov.u64 %d0, own; cvta.local.u64 %d0, %d0;",
 }
-NOWHERE, ODD, ELSEWHERE = ptx.ILLEGAL_ADDRESS, ptx.MISALIGNED_ADDRESS, ptx.INVALID_ADDRESS_SPACE
+NOWHERE, ODD, ELSEWHERE = (
+    driver_abi.ILLEGAL_ADDRESS,
+    driver_abi.MISALIGNED_ADDRESS,
+    driver_abi.INVALID_ADDRESS_SPACE,
+)
 FAULTS = [
     *((access, place, NOWHERE) for access in LOADS for place in ("memory", "nothing")),
     *((access, place, ELSEWHERE) for access in LOADS + REDUCTIONS for place in ("shared", "local")),

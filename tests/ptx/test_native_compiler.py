@@ -24,7 +24,8 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 PROLOGUE = """
 import ctypes, os, signal, sys, threading, time
 import numpy as np
-from ptx.driver import Driver, DriverError
+from driver_abi import DriverError
+from ptx.driver import Driver
 from ptx.native_kernels import execution, text_of
 TEXT = text_of({"endure": "mov.u32 %r5, 0; ON: add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, %r0;"
                           "@%p0 bra ON; st.global.u32 [%rd5], %r5;"})

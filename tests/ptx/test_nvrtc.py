@@ -141,7 +141,7 @@ def test_calls(module):
 
 def test_speak(text, driver):
     done = ptx.in_child(
-        text, "module.launch('speak', 3, 32, [np.int32(3)]); module.driver('cuCtxSynchronize')"
+        text, "module.launch('speak', 3, 32, [np.int32(3)]); module.driver.cuCtxSynchronize()"
     )
     lines = sorted(f"block {b} of 3: 1.500 done" for b in range(3))
     assert sorted(done.stdout.splitlines()) == lines, done.stderr

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import driver_abi
 import numpy as np
 import pytest
 
@@ -269,9 +270,9 @@ def test_what_is_refused(body, driver):
     if body in DRIVER_580:
         driver.skip_on_hardware(f"NVIDIA's driver {DRIVER_580[body]}")
     before = ".func (.reg .u32 s) g(.reg .u32 x) { mov.u32 s, x; ret; }\n"
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(text_of(body, before))
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     assert driver.on_hardware or REFUSED[body] in error.value.log
 
 

@@ -1,10 +1,9 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
 """Memory that a thread takes as it runs: alloca, stacksave, stackrestore; and registers given up."""
 
+import driver_abi
 import numpy as np
 import pytest
-
-from . import driver as ptx
 
 COVERED = """alloca.u32 stacksave.u32 stackrestore.u32 setmaxnreg.inc.sync.aligned.u32
 setmaxnreg.dec.sync.aligned.u32"""
@@ -61,7 +60,7 @@ def test_restoring_makes_room_again(load):
 def test_too_much_is_an_error(driver, load):
     driver.skip_on_hardware("what lies behind a thread's stack depends on the device")
     module = load(TOP + HEAD + "alloca.u64 %rd4, 100000000; st.global.u64 [%rd1], %rd4; ret; }")
-    with pytest.raises(ptx.DriverError):
+    with pytest.raises(driver_abi.DriverError):
         module.run("k", 1, 32, [np.zeros(32)])
     driver.reset()
 
@@ -74,6 +73,6 @@ def test_in_a_function_that_calls_itself_it_is_refused(driver):
     setp.eq.u32 %p0, %r0, 0; @%p0 ret; sub.u32 %r1, %r0, 1; { .param .u32 p; st.param.u32 [p], %r1; call f, (p); } ret; }
     .visible .entry k() { { .param .u32 p; st.param.u32 [p], 3; call f, (p); } ret; }"""
     )
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(text)
-    assert error.value.code == ptx.INVALID_PTX and "alloca" in error.value.log
+    assert error.value.code == driver_abi.INVALID_PTX and "alloca" in error.value.log

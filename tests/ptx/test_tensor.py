@@ -4,10 +4,9 @@
 import ctypes
 from ctypes import c_uint32, c_uint64, c_void_p
 
+import driver_abi
 import numpy as np
 import pytest
-
-from . import driver as ptx
 
 COVERED = """
 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes
@@ -98,19 +97,19 @@ def test_tiles(case, to, load, driver):
     size = int(np.prod(counts)) * a.itemsize
     both, loads = load(kernel(a.ndim, size, to)), load(kernel(a.ndim, size, to, stores=False))
     memory = c_uint64()
-    driver("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(a.nbytes))
+    driver.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(a.nbytes))
     try:
         code, tensor = encoded(driver, memory.value, a, box, **more)
         assert code == 0
         for corner in corners:
             stored = min(corner) >= 0  # else it may be loaded alone
-            driver("cuMemcpyHtoD_v2", memory, c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
+            driver.cuMemcpyHtoD_v2(memory, c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
             out = np.zeros(size, np.uint8)
             (both if stored else loads).run(
                 "k", 1, 64, [Map.from_buffer_copy(tensor), np.array([*corner, 0], np.int32), out]
             )
             back = np.empty_like(a)
-            driver("cuMemcpyDtoH_v2", c_void_p(back.ctypes.data), memory, ctypes.c_size_t(a.nbytes))
+            driver.cuMemcpyDtoH_v2(c_void_p(back.ctypes.data), memory, ctypes.c_size_t(a.nbytes))
             # What the tile should hold, in C order: outermost axis first.
             tile = np.zeros(counts[::-1], a.dtype)
             if more.get("fill"):
@@ -150,8 +149,8 @@ def test_sent_to_several_blocks(load, driver):
     DONE: ld.shared.u32 %r7, [%r5]; mad.lo.u32 %r4, %r1, 128, %r0; mul.wide.u32 %rd3, %r4, 4; add.u64 %rd3, %rd2, %rd3; st.global.u32 [%rd3], %r7;
     barrier.cluster.arrive; barrier.cluster.wait; ret; }"""
     memory = c_uint64()
-    driver("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(a.nbytes))
-    driver("cuMemcpyHtoD_v2", memory, c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
+    driver.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(a.nbytes))
+    driver.cuMemcpyHtoD_v2(memory, c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
     code, tensor = encoded(driver, memory.value, a, (16, 8))
     assert code == 0
     out = np.zeros((4, 128), np.uint32)
@@ -178,7 +177,7 @@ def test_descriptions_that_are_wrong(driver):
 def test_what_is_no_map_is_an_error(load, driver):
     driver.skip_on_hardware("a fault there is the end of the process's context")
     module = load(kernel(2, 128))
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         module.run("k", 1, 64, [Map(), np.zeros(3, np.int32), np.zeros(128, np.uint8)])
     driver.reset()
     assert error.value.code == 715
@@ -194,7 +193,7 @@ def test_places_that_a_tile_does_not_begin_at(kind, corner, stores, load, driver
     driver.skip_on_hardware("a fault there is the end of the process's context")
     a = np.zeros((8, 64), kind)
     _, tensor = encoded(driver, memory(a)[0], a, (16 // a.itemsize, 4))
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(kernel(2, 64, stores=stores)).run("k", 1, 64, [Map.from_buffer_copy(tensor), np.array([*corner, 0], np.int32), np.zeros(64, np.uint8)])  # fmt: skip
     driver.reset()
     assert error.value.code == 715
@@ -229,10 +228,10 @@ def test_a_box_of_more_bytes_than_32_bits_count(load, driver, memory):
         "mov.b64 %rd0, map; cvta.param.u64 %rd0, %rd0;", f"ld.param.u64 %rd0, [map]; {change}"
     )
     assert change in text
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(text).run("k", 1, 64, [c_uint64(at), np.zeros(6, np.int32), np.zeros(4096, np.uint8)])
     driver.reset()
-    assert error.value.code == ptx.ILLEGAL_ADDRESS
+    assert error.value.code == driver_abi.ILLEGAL_ADDRESS
 
 
 def test_a_swizzled_box_at_the_end_of_shared_memory(load, driver, memory):
@@ -244,7 +243,7 @@ def test_a_swizzled_box_at_the_end_of_shared_memory(load, driver, memory):
     text = kernel(2, 16, stores=False)
     text = text.replace(".shared .align 1024 .b8 box[16];", "")
     text = text.replace(".visible .entry", ".extern .shared .align 128 .b8 box[];\n.visible .entry")
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(text).run("k", 1, 64, [Map.from_buffer_copy(tensor), np.zeros(3, np.int32), np.zeros(16, np.uint8)], shared=16)  # fmt: skip
     driver.reset()
-    assert error.value.code == ptx.ILLEGAL_ADDRESS
+    assert error.value.code == driver_abi.ILLEGAL_ADDRESS

@@ -3,10 +3,10 @@
 
 from ctypes import c_uint64
 
+import driver_abi
 import numpy as np
 import pytest
 
-from . import driver as ptx
 from .test_tensor import Map, encoded
 
 COVERED = """
@@ -70,7 +70,7 @@ def test_what_has_no_reduction(op, kind, load, driver, memory):
     driver.skip_on_hardware("a fault there is the end of the process's context")
     a = np.zeros((8, 16), kind)
     _, tensor = encoded(driver, memory(a)[0], a, (32 // a.itemsize, 8))
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(reduction(op, 256)).run("k", 1, 64, [Map.from_buffer_copy(tensor), np.zeros(256, np.uint8)])  # fmt: skip
     driver.reset()
     assert error.value.code == 715
@@ -163,9 +163,9 @@ def test_a_map_changed_in_global_memory(load, driver, memory):
 ])  # fmt: skip
 def test_changes_that_are_refused(text, driver):
     kernel = f".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {{ .reg .b64 %rd<4>; .reg .b32 %r<4>; {text} ret; }}\n"
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         driver.load(kernel)
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
 
 
 @pytest.mark.parametrize("wrong", [
@@ -180,7 +180,7 @@ def test_maps_that_are_wrong_are_found_when_used(wrong, load, driver, memory):
     map_at, _ = memory(np.frombuffer(tensor, np.uint8))
     to_at, _ = memory(np.zeros(128, np.uint8))
     module = load(changing("\n".join(change(*c) for c in wrong), 2, 128))
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         module.run("k", 1, 32, [c_uint64(map_at), c_uint64(to_at), c_uint64(at), np.zeros(32, np.uint32)])  # fmt: skip
     driver.reset()
     assert error.value.code == 715

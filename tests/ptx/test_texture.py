@@ -3,6 +3,7 @@
 
 import ctypes
 
+import driver_abi
 import numpy as np
 import pytest
 from cpu.texture import SURFACE, ResourceDesc, TextureDesc, Textures
@@ -38,7 +39,7 @@ class Read(Textures):
 
     def read(self, *arguments):
         out = super().read(*arguments)
-        self.call.seen.reads(out.tobytes())
+        self.driver.seen.reads(out.tobytes())
         return out
 
 
@@ -190,11 +191,11 @@ d = module.driver
 made = Textures(d)
 at = made.memory(np.zeros(1 << 20, np.uint8))
 t = made.texture(ResourceDesc.linear(at))
-d("cuMemFree_v2", ctypes.c_uint64(at))
+d.cuMemFree_v2(ctypes.c_uint64(at))
 module.run("k0", 1, 1, [t, np.zeros(12, np.uint32), np.zeros(4, np.uint32), ctypes.c_uint32(1)])
 """.strip().replace("\n", "\n    ")
     done = ptx.in_child(text, call)
-    assert f"code {ptx.ILLEGAL_ADDRESS}" in done.stdout, done.stderr
+    assert f"code {driver_abi.ILLEGAL_ADDRESS}" in done.stdout, done.stderr
 
 
 # ---- one thread, one surface or texture ------------------------------------------------------
@@ -441,6 +442,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_refused(load, make, what):
-    with pytest.raises(ptx.DriverError) as refused:
+    with pytest.raises(driver_abi.DriverError) as refused:
         one(load, make, ctypes.c_uint64(0), REFUSED[what])
-    assert refused.value.code in (ptx.INVALID_PTX, ptx.UNSUPPORTED_VERSION, 209)
+    assert refused.value.code in (driver_abi.INVALID_PTX, driver_abi.UNSUPPORTED_PTX_VERSION, 209)

@@ -4,9 +4,8 @@
 import re
 import subprocess
 
+import driver_abi
 import pytest
-
-from . import driver as ptx
 
 NOT_FOUND, NOT_SUPPORTED = 500, 801
 HEAD = ".version 8.6\n.target sm_75%s\n.address_size 64\n.global .texref t;\n"
@@ -32,15 +31,15 @@ def test_texturing_modes(load, driver, what):
     text = HEAD % target + declared + "\n" + FETCH % body
     if refused is None:
         if driver.on_hardware and declared:  # assembled, but NVIDIA's driver loads no sampler
-            with pytest.raises(ptx.DriverError) as error:
+            with pytest.raises(driver_abi.DriverError) as error:
                 load(text)
             assert error.value.code == NOT_FOUND
         else:
             load(text)
         return
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(text)
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     line, said = refused
     if not driver.on_hardware:
         assert f"line {line}:" in error.value.log and said in error.value.log
@@ -50,9 +49,9 @@ def test_texturing_modes(load, driver, what):
 def test_fetches_with_samplers_of_their_own_are_refused(load, driver, body):
     """No call of the driver binds one; NVIDIA's assembler takes them."""
     driver.skip_on_hardware("a limit of cupola's own")
-    with pytest.raises(ptx.DriverError) as error:
+    with pytest.raises(driver_abi.DriverError) as error:
         load(HEAD % ", texmode_independent" + ".global .samplerref s;\n" + FETCH % body)
-    assert error.value.code == ptx.INVALID_PTX
+    assert error.value.code == driver_abi.INVALID_PTX
     assert "line 6: separate samplers (texmode_independent) are not supported" in error.value.log
 
 
@@ -95,18 +94,18 @@ def test_what_is_asked_of_textures_samplers_and_surfaces(load, driver, mode, ope
         if taken and driver.on_hardware and operand != "s":
             try:
                 load(text)
-            except ptx.DriverError as error:  # of some queries, which its assembler takes
+            except driver_abi.DriverError as error:  # of some queries, which its assembler takes
                 assert error.code == NOT_SUPPORTED, text
             continue
         if taken and not driver.on_hardware and not apart:
             load(text)
             continue
-        with pytest.raises(ptx.DriverError) as error:
+        with pytest.raises(driver_abi.DriverError) as error:
             load(text)
         if driver.on_hardware:
-            assert error.value.code == (NOT_FOUND if taken else ptx.INVALID_PTX), text
+            assert error.value.code == (NOT_FOUND if taken else driver_abi.INVALID_PTX), text
             continue
-        assert error.value.code == ptx.INVALID_PTX
+        assert error.value.code == driver_abi.INVALID_PTX
         assert "line 8:" in error.value.log
         assert ("separate samplers" in error.value.log) == (apart and taken)
 

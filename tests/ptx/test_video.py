@@ -268,7 +268,7 @@ def test_forms_that_nvidias_compiler_departs_from(driver, load):
     "add.u32 %r3, %r0.b1, %r1;", "add.u32 %r3, -%r0, %r1;", "vmad.u32.u32.u32.po %r3, -%r0, %r1, %r2;", "vadd2.u32.u32.u32.sat.add %r3, %r0, %r1, %r2;",
 ])  # fmt: skip
 def test_refused(code, driver):
-    from .driver import INVALID_PTX, DriverError
+    from driver_abi import INVALID_PTX, DriverError
 
     if code.startswith("vadd.u32.u32.u32 %r3, %r0, %r1, %r2"):
         driver.skip_on_hardware("what the manual has not, NVIDIA's compiler takes")

@@ -1,7 +1,7 @@
 """Misuse of the driver, case by case, and what the driver at hand answers.
 
 Each case is a call (or a few) that a program should not make. What NVIDIA's driver answered is
-kept in ``h200.json``; ``python -m tests.cpu.misuse FILE`` asks the driver that CUPOLA_TEST_DRIVER
+kept in ``h200.json``; ``python -m cpu.misuse FILE`` asks the driver that CUPOLA_TEST_DRIVER
 names. Cases run one after the other, in groups: one that ends its process (NVIDIA's driver follows
 some handles without a look) is recorded as "crash", and the next process goes on behind it.
 """
@@ -13,11 +13,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ..abi import *
+from driver_abi import *
+
 from . import devices, graphs, handles, mapping, memory, modules, streams  # noqa: F401
 from .world import CASES, NULL, World, out
 
-ROOT = Path(__file__).parents[3]
+TESTS = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("h200.json")
 
 # Asked in a process that has not called cuInit.
@@ -58,7 +59,7 @@ def answer(names):
         else:
             try:
                 code = CASES[name](world)
-            except (Failed, AttributeError) as error:  # on the way there
+            except (DriverError, AttributeError) as error:  # on the way there
                 code = str(error)
         print(code, flush=True)
         if not early and world.code("cuCtxSynchronize") != SUCCESS:
@@ -71,9 +72,9 @@ def answers(names):
     """Case to code, to "crash", or to what failed on the way."""
     found, left = {}, list(names)
     while left:
-        command = [sys.executable, "-m", "tests.cpu.misuse", "--each", json.dumps(left)]
+        command = [sys.executable, "-m", "cpu.misuse", "--each", json.dumps(left)]
         try:
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=20)
+            done = subprocess.run(command, cwd=TESTS, capture_output=True, timeout=20)
             lines, otherwise = done.stdout, "crash"
         except subprocess.TimeoutExpired as late:
             lines, otherwise = late.stdout, "hang"

@@ -1,4 +1,4 @@
-"""Asks the driver at hand all cases: ``python -m tests.cpu.misuse FILE``."""
+"""Asks the driver at hand all cases: ``python -m cpu.misuse FILE``."""
 
 import json
 import sys

@@ -3,7 +3,8 @@
 import os
 from ctypes import byref, c_uint64
 
-from ..abi import *
+from driver_abi import *
+
 from .world import NULL, cases, out
 
 cases(

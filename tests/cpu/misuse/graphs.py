@@ -3,7 +3,8 @@
 import ctypes
 from ctypes import byref, c_void_p
 
-from ..abi import *
+from driver_abi import *
+
 from .world import NULL, cases, out, packed
 
 

@@ -1,6 +1,7 @@
 """Misuse of handles of what is gone, or never was."""
 
-from ..abi import *
+from driver_abi import *
+
 from .world import cases, out
 
 # Handles of what is gone, or never was. A driver that follows them may not survive it.

@@ -3,7 +3,8 @@
 import os
 from ctypes import c_uint64, c_void_p
 
-from ..abi import *
+from driver_abi import *
+
 from .world import NULL, cases, out, packed
 
 cases(

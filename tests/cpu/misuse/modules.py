@@ -2,7 +2,8 @@
 
 from ctypes import byref, c_int, c_size_t, c_void_p
 
-from ..abi import *
+from driver_abi import *
+
 from .world import NULL, cases, out
 
 cases(

@@ -2,7 +2,8 @@
 
 from ctypes import byref, c_int
 
-from ..abi import *
+from driver_abi import *
+
 from .world import NULL, cases, out, packed
 
 cases(

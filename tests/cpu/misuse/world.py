@@ -7,7 +7,7 @@ import functools
 import struct
 from collections.abc import Callable
 
-from ..abi import *
+from driver_abi import *
 
 NULL = c_void_p()
 CASES: dict[str, Callable[[World], int]] = {}

@@ -80,23 +80,22 @@ def run(driver, text, programs):
     table_at, at = c_uint64(), c_uint64()
     try:
         for address, data in ((table_at, TABLE), (at, memory)):
-            driver("cuMemAlloc_v2", byref(address), c_size_t(data.nbytes))
-            driver("cuMemcpyHtoD_v2", address, c_void_p(data.ctypes.data), c_size_t(data.nbytes))
+            driver.cuMemAlloc_v2(byref(address), c_size_t(data.nbytes))
+            driver.cuMemcpyHtoD_v2(address, c_void_p(data.ctypes.data), c_size_t(data.nbytes))
         for n, program in enumerate(programs):
             start = at.value + n * WORDS * 8
             values = [table_at, c_uint64(start), c_uint64(start + THREADS * RECORD)]
             pointers = (c_void_p * 3)(*[ctypes.addressof(v) for v in values])
             block = (*program.block_shape, 1, 1)[:3]
-            driver(
-                "cuLaunchKernel",
+            driver.cuLaunchKernel(
                 module.function(program.name),
                 *map(c_uint, (program.grid, 1, 1, *block, 0)),
                 c_void_p(),
                 pointers,
                 c_void_p(),
             )
-        driver("cuCtxSynchronize")
-        driver("cuMemcpyDtoH_v2", c_void_p(memory.ctypes.data), at, c_size_t(memory.nbytes))
+        driver.cuCtxSynchronize()
+        driver.cuMemcpyDtoH_v2(c_void_p(memory.ctypes.data), at, c_size_t(memory.nbytes))
     finally:
         for address in (table_at, at):
             driver.library.cuMemFree_v2(address)

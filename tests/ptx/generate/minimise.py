@@ -5,8 +5,9 @@ import multiprocessing
 import os
 
 import numpy as np
+from driver_abi import DriverError
 
-from ..driver import Driver, DriverError
+from ..driver import Driver
 from . import batch
 from .program import Program
 from .tree import Context

@@ -1,25 +1,27 @@
-"""The driver ABI by ctypes, as the tests use it: every call typed, every unexpected result named.
+"""Calls the driver ABI through ctypes and raises DriverError for an unexpected result.
 
-The library is cupola's own, or the one that CUPOLA_TEST_DRIVER names, so that the same contracts
-can be held against NVIDIA's (``CUPOLA_TEST_DRIVER=libcuda.so.1``).
+The library is cupola's CPU device, or the one that CUPOLA_TEST_DRIVER names. The same tests run on
+NVIDIA's driver with ``CUPOLA_TEST_DRIVER=libcuda.so.1``.
 """
 
 import ctypes
+import functools
 import os
 import pathlib
 import time
 from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
-PTX = (pathlib.Path(__file__).parent / "kernels.ptx").read_bytes() + b"\0"
+PTX = (pathlib.Path(__file__).parent / "cpu" / "kernels.ptx").read_bytes() + b"\0"
 
 SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED = 0, 1, 2, 3
 INVALID_DEVICE, INVALID_IMAGE, INVALID_CONTEXT, NO_BINARY_FOR_GPU = 101, 200, 201, 209
 INVALID_PTX, UNSUPPORTED_PTX_VERSION, INVALID_HANDLE = 218, 222, 400
 INVALID_SOURCE, FILE_NOT_FOUND = 300, 301
 NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS, LAUNCH_OUT_OF_RESOURCES = 500, 600, 700, 701
-LAUNCH_TIMEOUT, CONTEXT_IS_DESTROYED, ALREADY_REGISTERED, NOT_REGISTERED = 702, 709, 712, 713
-MISALIGNED_ADDRESS, LAUNCH_FAILED, NOT_PERMITTED, NOT_SUPPORTED = 716, 719, 800, 801
-UNKNOWN = 999
+LAUNCH_TIMEOUT, CONTEXT_IS_DESTROYED, ASSERT = 702, 709, 710
+ALREADY_REGISTERED, NOT_REGISTERED = 712, 713
+MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, LAUNCH_FAILED = 716, 717, 719
+NOT_PERMITTED, NOT_SUPPORTED, UNKNOWN = 800, 801, 999
 
 LEGACY, PER_THREAD = 1, 2  # stream handles
 NON_BLOCKING = 1
@@ -28,54 +30,53 @@ HostFunction = ctypes.CFUNCTYPE(None, c_void_p)
 Callback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_void_p)
 
 
-def path():
+def library_path():
     named = os.environ.get("CUPOLA_TEST_DRIVER")
     if named:
         return named
-    import cupola.paths
+    import cupola.paths  # recording on a GPU works without cupola
 
     return os.fspath(cupola.paths.cpu_driver())
 
 
-class Failed(AssertionError):
-    """A driver call returned what no test expected of it."""
+class DriverError(AssertionError):
+    """A driver call returned an error that the test did not expect."""
+
+    def __init__(self, call, code, log=""):
+        super().__init__(f"{call} returned {code}" + (f"\n{log}" if log else ""))
+        self.code, self.log = code, log
 
 
 class Driver:
-    """``driver.cuFoo(...)`` must succeed; ``driver.code("cuFoo", ...)`` gives the result.
+    """``driver.cuFoo(...)`` must succeed; ``driver.code("cuFoo", ...)`` returns the result code.
 
-    Integers are passed as 64 bits: right for sizes and handles, and for int parameters the upper
-    half is ignored by the calling conventions in use.
+    Integers are passed as 64 bits. That is right for sizes and handles; for an int parameter the
+    calling convention ignores the upper half.
     """
 
     def __init__(self):
-        self.library = ctypes.CDLL(path())
-        self.functions = {}
+        self.library = ctypes.CDLL(library_path())
 
     def code(self, name, *arguments):
-        function = self.functions.get(name)
-        if function is None:
-            function = self.functions[name] = getattr(self.library, name)
-        return function(
+        return getattr(self.library, name)(
             *(c_uint64(a & (2**64 - 1)) if isinstance(a, int) else a for a in arguments)
         )
+
+    def call(self, name, *arguments):
+        code = self.code(name, *arguments)
+        if code != SUCCESS:
+            raise DriverError(name, code)
 
     def __getattr__(self, name):
         if not name.startswith("cu"):
             raise AttributeError(name)
-
-        def call(*arguments):
-            code = self.code(name, *arguments)
-            if code != SUCCESS:
-                raise Failed(f"{name} returned {code}")
-
-        return call
+        return functools.partial(self.call, name)
 
     @property
-    def nvidia(self):
+    def on_hardware(self):
         return not hasattr(self.library, "cupola_cpu_device")
 
-    # -- the nouns, created ---------------------------------------------------------------
+    # -- creating objects -----------------------------------------------------------------
 
     def start(self, device=0):
         self.cuInit(0)
@@ -140,7 +141,7 @@ class Driver:
     def launch(self, *arguments, **keywords):
         code = self.launch_code(*arguments, **keywords)
         if code != SUCCESS:
-            raise Failed(f"cuLaunchKernel returned {code}")
+            raise DriverError("cuLaunchKernel", code)
 
     def read(self, pointer, count, kind=c_uint):
         values = (kind * count)()
@@ -149,7 +150,7 @@ class Driver:
 
 
 def word(address):
-    """A 32-bit word of host memory, to look at and to set."""
+    """A 32-bit word of host memory, to read and to set."""
     return c_uint.from_address(address)
 
 
