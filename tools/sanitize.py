@@ -42,6 +42,7 @@ LEFT_OUT = [
 LEFT_OUT_OF_THREADS = [
     "tests/cpu/test_lifetime.py",
     "tests/cpu/test_ipc.py",
+    "tests/cpu/test_ipc_events.py",
 ]
 # Frames of each allocation: the allocator and its caller. LeakSanitizer compares a suppression with
 # every frame, and Python calls libcupola.so: of more frames, one would be Python's.

@@ -11,7 +11,7 @@ from ctypes import Structure, byref, c_int, c_size_t, c_ubyte, c_uint64, c_ushor
 import pytest
 from driver_abi import *
 
-from .test_graph_capture import ACTIVE, GLOBAL, RELAXED, THREAD_LOCAL, UNSUPPORTED, end, status
+from .captures import ACTIVE, GLOBAL, RELAXED, THREAD_LOCAL, UNSUPPORTED, end, status
 
 SIZE = 1 << 16
 

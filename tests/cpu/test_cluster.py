@@ -10,7 +10,7 @@ import pytest
 from driver_abi import *
 
 from .extended import *
-from .test_graph import kernel_params
+from .graphs import kernel_params
 
 SOURCE = pathlib.Path(__file__).with_name("groups.cu")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from driver_abi import *
 
-from .test_graph import FillParams, Graph, HostParams, kernel_params, line
+from .graphs import FillParams, Graph, HostParams, kernel_params, line
 from .test_texture_reference import TEXT
 from .texture import ArrayShape, ResourceDesc, Textures, ViewDesc
 
@@ -193,7 +193,7 @@ def test_events_of_nodes(cuda, graph, events, kind):
 
 
 def test_a_node_by_the_first_form(cuda, graph, memory):
-    from .test_graph_nodes import params
+    from .node_params import params
 
     given, node, kind = params(5), c_void_p(), c_int()
     cuda.cuGraphAddNode(byref(node), graph.handle, None, 0, byref(given))

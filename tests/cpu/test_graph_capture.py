@@ -1,77 +1,40 @@
 """Stream capture: what becomes a node, forks and joins, and what spoils it."""
 
 import threading
-from ctypes import byref, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
 from driver_abi import *
 
-from .test_graph import CHILD, COPY, FILL, HOST, KERNEL
+from .captures import (
+    ACTIVE,
+    CAPTURED_EVENT,
+    GLOBAL,
+    ILLEGAL_STATE,
+    IMPLICIT,
+    INVALIDATED,
+    ISOLATION,
+    MERGE,
+    NONE,
+    RELAXED,
+    SET_DEPENDENCIES,
+    SPOILED,
+    THREAD_LOCAL,
+    UNJOINED,
+    UNMATCHED,
+    UNSUPPORTED,
+    WRONG_THREAD,
+    end,
+    launch,
+    memory,
+    nodes,
+    status,
+    streams,
+    types,
+)
+from .graphs import CHILD, COPY, FILL, HOST, KERNEL
 
-GLOBAL, THREAD_LOCAL, RELAXED = range(3)
-NONE, ACTIVE, INVALIDATED = range(3)
-ILLEGAL_STATE, UNSUPPORTED, SPOILED, MERGE, UNMATCHED, UNJOINED = 401, 900, 901, 902, 903, 904
-ISOLATION, IMPLICIT, CAPTURED_EVENT, WRONG_THREAD = 905, 906, 907, 908
-SET_DEPENDENCIES = 1
-
-
-@pytest.fixture
-def streams(cuda):
-    made = []
-
-    def make(flags=NON_BLOCKING):
-        made.append(cuda.stream(flags))
-        return made[-1]
-
-    yield make
-    for stream in made:
-        cuda.code("cuStreamEndCapture", stream, byref(c_void_p()))
-        cuda.cuStreamDestroy_v2(stream)
-
-
-@pytest.fixture
-def memory(cuda):
-    pointer = cuda.alloc(4096)
-    cuda.cuMemsetD32_v2(pointer, 0, 1024)
-    cuda.cuCtxSynchronize()
-    yield pointer
-    cuda.cuMemFree_v2(pointer)
-
-
-def end(cuda, stream):
-    graph = c_void_p()
-    return cuda.code("cuStreamEndCapture", stream, byref(graph)), graph.value
-
-
-def status(cuda, stream):
-    now = c_int(-1)
-    cuda.cuStreamIsCapturing(stream, byref(now))
-    return now.value
-
-
-def nodes(cuda, graph):
-    count = c_size_t()
-    cuda.cuGraphGetNodes(graph, c_void_p(), byref(count))
-    found = (c_void_p * count.value)()
-    cuda.cuGraphGetNodes(graph, found, byref(count))
-    return list(found)
-
-
-def types(cuda, graph):
-    kind, found = c_int(), []
-    for node in nodes(cuda, graph):
-        cuda.cuGraphNodeGetType(node, byref(kind))
-        found.append(kind.value)
-    return found
-
-
-def launch(cuda, graph, stream, times=1):
-    ready = c_void_p()
-    cuda.cuGraphInstantiateWithFlags(byref(ready), graph, 0)
-    for _ in range(times):
-        cuda.cuGraphLaunch(ready, stream)
-    cuda.cuStreamSynchronize(stream)
-    cuda.cuGraphExecDestroy(ready)
+__all__ = ["memory", "streams"]
 
 
 def test_what_is_captured_runs_when_it_is_launched(cuda, kernel, streams, memory):
@@ -267,32 +230,6 @@ def test_a_relaxed_thread_may_allocate(cuda, streams):
     cuda.cuMemFree_v2(pointer)
 
 
-def test_info_and_own_dependencies(cuda, kernel, streams):
-    stream, now, number = streams(), c_int(), c_uint64()
-    graph, before, count = c_void_p(), c_void_p(), c_size_t(9)
-    cuda.cuStreamBeginCapture_v2(stream, THREAD_LOCAL)
-    cuda.launch(kernel("empty"), 1, 1, stream=stream)
-    ask = lambda: cuda.cuStreamGetCaptureInfo_v2(
-        stream, byref(now), byref(number), byref(graph), byref(before), byref(count)
-    )
-    ask()
-    assert (now.value, count.value) == (ACTIVE, 1) and number.value and graph.value
-    node = c_void_p.from_address(before.value).value
-    assert nodes(cuda, graph) == [node]
-    none = (c_void_p * 1)()
-    cuda.cuStreamUpdateCaptureDependencies(stream, none, 0, 1)  # from here on after nothing
-    ask()
-    assert count.value == 0
-    cuda.launch(kernel("empty"), 1, 2, stream=stream)
-    one = (c_void_p * 1)(node)
-    cuda.cuStreamUpdateCaptureDependencies(stream, one, 1, 0)
-    ask()
-    assert count.value == 2
-    code, made = end(cuda, stream)
-    assert code == SUCCESS and made == graph.value
-    cuda.cuGraphDestroy(made)
-
-
 def test_what_is_ready_is_no_part_of_a_capture(cuda, kernel, streams, memory):
     """Its graph is, by the two calls that every driver has for it."""
     stream, ready, now, number = streams(), c_void_p(), c_int(), c_uint64()
@@ -347,64 +284,6 @@ def test_nodes_stay_while_a_capture_goes_on(cuda, own, kernel, streams, memory):
     launch(cuda, graph, stream)
     assert cuda.read(memory, 32) == [1] * 32
     cuda.cuGraphDestroy(graph)
-
-
-def capture_info(cuda, stream, edges=True):
-    """What version 3 of the call says: status, nodes, and the bytes of each edge."""
-    now, graph, nodes, data, count = c_int(-1), c_void_p(), c_void_p(), c_void_p(), c_size_t()
-    cuda.cuStreamGetCaptureInfo_v3(
-        stream, byref(now), None, byref(graph), byref(nodes), byref(data) if edges else None,
-        byref(count),
-    )  # fmt: skip
-    found = list((c_void_p * count.value).from_address(nodes.value)) if count.value else []
-    size = 8 * count.value
-    properties = bytes((c_ubyte * size).from_address(data.value)) if size and edges else b""
-    return now.value, found, [properties[at : at + 8] for at in range(0, len(properties), 8)]
-
-
-@pytest.mark.parametrize("suffix", ["", "_ptsz"])
-def test_dependencies_come_with_their_edges(cuda, kernel, streams, suffix):
-    """Each has eight bytes, of zeros: the edges of a full dependency."""
-    first, others, fork, join = streams(), [streams() for _ in range(3)], cuda.event(2), []
-    cuda.cuStreamBeginCapture_v2(first, RELAXED)
-    assert capture_info(cuda, first) == (ACTIVE, [], [])
-    cuda.launch(kernel("empty"), 1, 1, stream=first)
-    status, nodes, edges = capture_info(cuda, first)
-    assert (status, len(nodes), edges) == (ACTIVE, 1, [bytes(8)])
-    cuda.cuEventRecord(fork, first)
-    for other in others:
-        cuda.cuStreamWaitEvent(other, fork, 0)
-        assert capture_info(cuda, other) == (ACTIVE, nodes, edges)
-        cuda.launch(kernel("empty"), 1, 1, stream=other)
-        join += capture_info(cuda, other)[1]
-        event = cuda.event(2)
-        cuda.cuEventRecord(event, other)
-        cuda.cuStreamWaitEvent(first, event, 0)
-        cuda.cuEventDestroy_v2(event)
-    assert capture_info(cuda, first) == (ACTIVE, nodes + join, [bytes(8)] * 4)
-    assert capture_info(cuda, first, edges=False) == (ACTIVE, nodes + join, [])
-    handles = (c_void_p * 4)(*nodes, *join)
-    update = f"cuStreamUpdateCaptureDependencies_v2{suffix}"
-    cuda.code(update, first, handles, (c_uint64 * 4)(), 4, SET_DEPENDENCIES)
-    assert capture_info(cuda, first)[1] == nodes + join
-    cuda.launch(kernel("empty"), 1, 1, stream=first)
-    assert len(capture_info(cuda, first)[1]) == 1
-    count, graph = c_size_t(16), end(cuda, first)[1]
-    start, finish, data = (c_void_p * 16)(), (c_void_p * 16)(), (c_uint64 * 16)(*[7] * 16)
-    cuda.cuGraphGetEdges_v2(graph, start, finish, data, byref(count))
-    assert count.value == 7 and list(data[:7]) == [0] * 7
-    cuda.cuGraphDestroy(graph)
-    cuda.cuEventDestroy_v2(fork)
-
-
-def test_edges_are_not_told_without_their_nodes(cuda, streams):
-    stream, data, count = streams(), c_void_p(7), c_size_t(7)
-    cuda.cuStreamBeginCapture_v2(stream, RELAXED)
-    assert cuda.code(
-        "cuStreamGetCaptureInfo_v3", stream, byref(c_int()), None, None, None, byref(data),
-        byref(count),
-    ) == INVALID_VALUE  # fmt: skip
-    assert (data.value, count.value) == (7, 7)
 
 
 @pytest.mark.parametrize(

@@ -1,137 +1,31 @@
-"""Memory and events of other processes: what is shared, how it ends, what bytes can't do."""
+"""Memory of other processes: what is shared, how it ends, and which bytes are refused."""
 
-import ctypes
 import os
 import pathlib
 import random
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
-from ctypes import byref, c_bool, c_int, c_uint, c_uint64, c_void_p
+from ctypes import byref, c_bool, c_uint, c_uint64, c_void_p
 
 import pytest
 from driver_abi import *
 
-from .test_stream import block, flag, streams
+from .processes import (
+    DISABLE_TIMING,
+    INTERPROCESS,
+    LAZY_PEER,
+    LEGACY_IPC_CAPABLE,
+    OWNER,
+    Handle,
+    opened,
+    opened_event,
+    other,
+    shared,
+    shared_event,
+)
+from .test_stream import flag, streams
 
-__all__ = ["flag", "streams"]
-INTERPROCESS, DISABLE_TIMING = 4, 2
-LAZY_PEER = 1
-LEGACY_IPC_CAPABLE, IPC_EVENT_SUPPORTED = 10, 125
-EXTERNAL_DEVICE = 911
-
-
-class Handle(ctypes.Structure):
-    """CUipcMemHandle or CUipcEventHandle, which are passed by value."""
-
-    _fields_ = (("bytes", ctypes.c_ubyte * 64),)
-
-    @classmethod
-    def of(cls, data):
-        return cls.from_buffer_copy(data)
-
-
-HEAD = """
-import ctypes, os, sys, threading, time
-from ctypes import byref, c_size_t, c_uint64
-from driver_abi import *
-from cpu.test_ipc import DISABLE_TIMING, INTERPROCESS, Handle, opened, opened_event
-cuda = Driver()
-context = cuda.start()
-handle = Handle.of(bytes.fromhex(sys.argv[1])) if len(sys.argv) > 1 else None
-def say(*words):
-    print(*words, flush=True)
-def hear():
-    return sys.stdin.readline().strip()
-"""
-
-
-class Other:
-    """Another process, to talk to by lines."""
-
-    def __init__(self, text, handle=None):
-        argument = [] if handle is None else [bytes(handle).hex()]
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", HEAD + textwrap.dedent(text), *argument],
-            cwd=pathlib.Path(__file__).parents[1],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def hear(self):
-        return self.process.stdout.readline().strip()
-
-    def say(self, word="go"):
-        self.process.stdin.write(word + "\n")
-        self.process.stdin.flush()
-
-    def end(self, timeout=60):
-        rest, _ = self.process.communicate(timeout=timeout)
-        assert self.process.returncode == 0
-        return rest.strip()
-
-
-@pytest.fixture
-def other(cuda):
-    made = []
-
-    def start(text, handle=None):
-        made.append(Other(text, handle))
-        return made[-1]
-
-    yield start
-    for one in made:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.communicate()
-
-
-@pytest.fixture
-def shared(cuda):
-    """A function: memory of so many bytes and its handle; skips where the system shares none."""
-    made = []
-
-    def make(size):
-        made.append(cuda.alloc(size))
-        handle = Handle()
-        if (
-            cuda.code("cuIpcGetMemHandle", byref(handle), made[-1]) == NOT_SUPPORTED
-            and cuda.on_hardware
-        ):
-            pytest.skip("this system shares no device memory")
-        cuda.cuIpcGetMemHandle(byref(handle), made[-1])
-        return made[-1], handle
-
-    yield make
-    for pointer in made:
-        cuda.cuMemFree_v2(pointer)
-
-
-def opened(cuda, handle, code=SUCCESS):
-    pointer = c_uint64()
-    assert cuda.code("cuIpcOpenMemHandle_v2", byref(pointer), handle, LAZY_PEER) == code
-    return pointer.value
-
-
-def shared_event(cuda, events):
-    value = c_int()
-    cuda.cuDeviceGetAttribute(byref(value), IPC_EVENT_SUPPORTED, 0)
-    if not value.value:
-        pytest.skip("the device has no events for other processes")
-    event = events(INTERPROCESS | DISABLE_TIMING)
-    handle = Handle()
-    cuda.cuIpcGetEventHandle(byref(handle), event)
-    return event, handle
-
-
-def opened_event(cuda, handle):
-    event = c_void_p()
-    cuda.cuIpcOpenEventHandle(byref(event), handle)
-    return event.value
+__all__ = ["flag", "other", "shared", "streams"]
 
 
 # ---- memory ---------------------------------------------------------------------------------
@@ -280,21 +174,6 @@ def test_misuse(cuda, own, shared, events):
     assert cuda.code("cuIpcGetEventHandle", byref(handle), 16) == CONTEXT_IS_DESTROYED
 
 
-OWNER = """
-pointer, handle = cuda.alloc(5000), Handle()
-cuda.cuMemsetD8_v2(pointer, 3, 5000)
-cuda.cuCtxSynchronize()  # which a memset does not wait for
-cuda.cuIpcGetMemHandle(byref(handle), pointer)
-event, mark = cuda.event(INTERPROCESS | DISABLE_TIMING), Handle()
-cuda.cuIpcGetEventHandle(byref(mark), event)
-say(bytes(handle).hex())
-say(bytes(mark).hex())
-while word := hear():
-    eval(word)
-    say("done")
-"""
-
-
 def test_what_was_opened_stays_and_what_is_gone_is_an_error(cuda, own, other):
     owner = other(OWNER)
     handle, mark = (Handle.of(bytes.fromhex(owner.hear())) for _ in range(2))
@@ -376,122 +255,3 @@ def test_nothing_is_left_behind(cuda, own):
         cuda.cuMemFree_v2(pointer)
     assert len(os.listdir("/proc/self/fd")) <= before
     assert len(pathlib.Path("/proc/self/maps").read_text().splitlines()) <= maps + 5
-
-
-# ---- events ---------------------------------------------------------------------------------
-
-
-def test_an_event_goes_from_one_process_to_another(cuda, events, other, kernel, flag, streams):
-    event, handle = shared_event(cuda, events)
-    child = other(
-        """
-        event, stream = opened_event(cuda, handle), cuda.stream(NON_BLOCKING)
-        say(cuda.code("cuEventQuery", event))
-        say(hear())
-        say(cuda.code("cuEventQuery", event))
-        cuda.cuStreamWaitEvent(stream, event, 0)
-        say(cuda.code("cuStreamQuery", stream))
-        hear()
-        cuda.cuEventSynchronize(event)
-        cuda.cuStreamSynchronize(stream)
-        say(cuda.code("cuEventQuery", event))
-        cuda.cuEventDestroy_v2(event)
-        """,
-        handle,
-    )
-    stream = streams(NON_BLOCKING)
-    assert child.hear() == "0"  # never recorded
-    block(cuda, kernel, flag, stream)
-    cuda.cuEventRecord(event, stream)
-    child.say("recorded")
-    assert [child.hear() for _ in range(3)] == ["recorded", str(NOT_READY), str(NOT_READY)]
-    word(flag).value = 1
-    child.say()
-    assert child.end() == "0"
-    cuda.cuEventQuery(event)
-
-
-def test_the_other_process_records(cuda, events, other, streams):
-    event, handle = shared_event(cuda, events)
-    child = other(
-        """
-        event, stream = opened_event(cuda, handle), cuda.stream(NON_BLOCKING)
-        function, flag = cuda.function(cuda.module(), "wait_flag"), cuda.pinned(4)
-        cuda.launch(function, 1, 1, c_uint64(flag), stream=stream)
-        cuda.cuEventRecord(event, stream)
-        say("recorded")
-        hear()
-        word(flag).value = 1
-        hear()
-        """,
-        handle,
-    )
-    assert child.hear() == "recorded"
-    stream = streams(NON_BLOCKING)
-    assert cuda.code("cuEventQuery", event) == NOT_READY
-    cuda.cuStreamWaitEvent(stream, event, 0)
-    assert cuda.code("cuStreamQuery", stream) == NOT_READY
-    child.say()
-    cuda.cuEventSynchronize(event)
-    cuda.cuStreamSynchronize(stream)
-    cuda.cuEventRecord(event, stream)  # and this one again
-    cuda.cuEventSynchronize(event)
-    child.say()
-    child.end()
-
-
-def test_many_records(cuda, events, streams):
-    event, _ = shared_event(cuda, events)
-    first, second = streams(NON_BLOCKING), streams(NON_BLOCKING)
-    for _ in range(300):
-        cuda.cuEventRecord(event, first)
-        cuda.cuStreamWaitEvent(second, event, 0)
-        cuda.cuEventRecord(event, second)
-        cuda.cuStreamWaitEvent(first, event, 0)
-    cuda.cuEventSynchronize(event)
-    cuda.cuStreamSynchronize(first)
-    cuda.cuEventQuery(event)
-
-
-LOST = """
-event, stream = opened_event(cuda, handle), cuda.stream(NON_BLOCKING)
-assert cuda.code("cuEventQuery", event) == NOT_READY
-cuda.cuStreamWaitEvent(stream, event, 0)
-say("waits")
-code = cuda.code("cuStreamSynchronize", stream)
-say(code, cuda.code("cuEventQuery", event), cuda.code("cuCtxSynchronize"))
-"""
-
-
-def test_a_process_that_is_killed_makes_nobody_wait(cuda, own, other):
-    owner = other(OWNER)
-    owner.hear()
-    mark = Handle.of(bytes.fromhex(owner.hear()))
-    owner.say(
-        "[cuda.launch(cuda.function(cuda.module(), 'wait_flag'), 1, 1, "
-        "c_uint64(cuda.pinned(4))), cuda.cuEventRecord(event, 0)]"
-    )
-    assert owner.hear() == "done"
-    child = other(LOST, mark)
-    assert child.hear() == "waits"
-    os.kill(owner.process.pid, signal.SIGKILL)  # and nobody reaps it
-    assert child.end() == f"{EXTERNAL_DEVICE} {EXTERNAL_DEVICE} {EXTERNAL_DEVICE}"
-
-
-def test_a_graph_waits_for_another_process(cuda, own, events, streams):
-    event, _ = shared_event(cuda, events)
-    stream, graph, run = streams(NON_BLOCKING), c_void_p(), c_void_p()
-    pointer, copy = cuda.alloc(4), c_int(0)
-    cuda.cuStreamBeginCapture_v2(stream, 2)
-    cuda.code("cuStreamWaitEvent", stream, event, 1)
-    cuda.cuMemsetD32Async(pointer, 5, 1, stream)
-    cuda.code("cuEventRecordWithFlags", event, stream, 1)
-    cuda.cuStreamEndCapture(stream, byref(graph))
-    cuda.cuGraphInstantiateWithFlags(byref(run), graph, 0)
-    for _ in range(3):
-        cuda.cuGraphLaunch(run, stream)
-    cuda.cuEventSynchronize(event)
-    assert cuda.read(pointer, 1) == [5] and copy.value == 0
-    cuda.cuGraphExecDestroy(run)
-    cuda.cuGraphDestroy(graph)
-    cuda.cuMemFree_v2(pointer)

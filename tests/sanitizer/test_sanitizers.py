@@ -63,8 +63,9 @@ long = pytest.mark.skipif(
 @long
 def test_the_drivers_threads_are_clean():
     """What streams, events, graphs and memory do beside each other; not what kernels do."""
-    names = ("stream", "event", "graph", "graph_capture", "graph_nodes", "memory_operation")
-    more = ("more_calls", "virtual_memory", "launch", "copy", "cluster", "cooperative", "context")
+    names = ("stream", "event", "graph", "graph_capture", "graph_nodes", "graph_memory")
+    names += ("capture_dependencies", "memory_operation", "more_calls")
+    more = ("virtual_memory", "launch", "copy", "cluster", "cooperative", "context")
     tests = [f"tests/cpu/test_{name}.py" for name in (*names, *more)]
     answer = sanitized(*tests, how="--thread")
     assert answer.returncode == 0, answer.stdout[-6000:]
@@ -74,8 +75,10 @@ def test_the_drivers_threads_are_clean():
 
 @long
 def test_all_of_the_runtimes_threads_are_clean():
-    names = ("threads", "pipeline", "stream", "event", "graph", "graph_holds", "callback")
-    answer = sanitized("-n0", *(f"tests/test_{name}.py" for name in names), how=RUNTIME)
+    names = ("threads", "pipeline", "pipeline_arrays", "stream", "event", "callback")
+    graphs = ("graph", "graph_capture", "graph_update", "graph_threads", "graph_holds")
+    tests = [f"tests/test_{name}.py" for name in (*names, *graphs)]
+    answer = sanitized("-n0", *tests, how=RUNTIME)
     assert answer.returncode == 0, answer.stdout[-6000:]
     assert "sanitizers: 0 processes reported" in answer.stdout
     assert int(re.search(r"(\d+) passed", answer.stdout)[1]) > 200
