@@ -8,8 +8,8 @@ import threading
 
 import numpy as np
 import pytest
+from graphs import ints, kernel
 from test_driver import good
-from test_graph import ints, kernel
 
 import cupola
 

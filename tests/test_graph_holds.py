@@ -7,7 +7,7 @@ import images
 import numpy as np
 import pytest
 from gate import Gate
-from test_graph import everything_is_done, ints, kernel, stream
+from graphs import everything_is_done, ints, kernel, stream
 
 import cupola
 

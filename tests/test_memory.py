@@ -1,12 +1,10 @@
-"""Raw memory: of a device, managed, page-locked, registered, of other processes."""
+"""Memory of a device: copies, ranges, managed memory, the pool, and handles of other processes."""
 
 import gc
-import os
 import subprocess
 import sys
 import textwrap
 
-import images
 import numpy as np
 import pytest
 from test_driver import good
@@ -185,51 +183,6 @@ def test_managed_advice(driver):
             wrong()
 
 
-@pytest.mark.parametrize("write_combined", [False, True])
-def test_pinned(driver, write_combined):
-    pinned = cupola.empty_pinned((2, 3), np.int16, write_combined=write_combined)
-    pinned[:] = [[1, 2, 3], [4, 5, 6]]
-    there = cupola.empty((2, 3), np.int16)
-    stream = cupola.Stream()
-    there.set(pinned, stream=stream)
-    stream.synchronize()
-    np.testing.assert_array_equal(there.get(), [[1, 2, 3], [4, 5, 6]])
-
-
-def test_registered(driver):
-    host = np.arange(10_000, dtype=np.int32)
-    there = cupola.empty_like(host)
-    with cupola.register_host(host) as registered:
-        assert registered.pinned and registered.nbytes == host.nbytes
-        assert registered.address == host.ctypes.data
-        stream = cupola.Stream()
-        there.set(host, stream=stream)
-        there.get(out=host, stream=stream)
-        stream.synchronize()
-        with cupola.register_host(host[100:200]):  # a part of it
-            pass
-        there.set(host)
-    np.testing.assert_array_equal(there.get(), np.arange(10_000))
-    with cupola.register_host(host):  # once more
-        pass
-    with cupola.register_host(bytearray(100)):
-        pass
-    with refused(cupola.ArgumentError, TypeError, saying="contiguous"):
-        cupola.register_host(host[::2])
-    with refused(cupola.ArgumentError, TypeError):
-        cupola.register_host(5)
-    first = cupola.register_host(host[1000:2000])
-    with refused(cupola.DriverError, saying="ALREADY_REGISTERED"):
-        cupola.register_host(host[1500:2500])
-    first.release()
-
-
-def test_registered_memory_keeps_its_owner(driver):
-    registered = cupola.register_host(np.full(1000, 7, np.uint8))
-    gc.collect()
-    assert bytes(registered) == b"\7" * 1000
-
-
 def test_handles_of_other_processes(driver):
     pooled = cupola.alloc(64)
     with refused(cupola.ArgumentError, ValueError, saying="exportable"):
@@ -271,69 +224,6 @@ def test_handles_of_other_processes(driver):
             cupola.Memory.from_ipc_handle(wrong)
 
 
-def in_own_stream(nbytes):
-    with cupola.Stream.per_thread():  # not from the pool
-        cupola.empty(nbytes, np.uint8)
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        cupola.alloc,
-        lambda nbytes: cupola.alloc(nbytes, exportable=True),
-        lambda nbytes: cupola.empty((2, nbytes // 2), np.uint8),
-        lambda nbytes: cupola.zeros(nbytes // 4, np.float32),
-        lambda nbytes: cupola.full(nbytes // 8, 1.0),
-        in_own_stream,
-    ],
-    ids=["alloc", "exportable", "empty", "zeros", "full", "per-thread stream"],
-)
-def test_more_memory_than_there_is(driver, ask):
-    info = cupola.memory_info()
-    before = cupola.to_device(np.arange(5))
-    with refused(cupola.OutOfMemoryError, MemoryError, saying=("requested", "free:")) as caught:
-        ask(2 * info.total)
-    assert str(2 * info.total) in str(caught.value) and str(info.total) in str(caught.value)
-    assert caught.value.code == 2
-    np.testing.assert_array_equal(before.get(), np.arange(5))
-
-
-@pytest.mark.parametrize("place", ["managed", "page-locked", "write-combined"])
-def test_more_memory_than_any_machine_has(driver, place):
-    """Managed memory may be more than the device has."""
-    nbytes, kept = 1 << 50, cupola.empty_pinned(5, np.int32)
-    kept[:] = 7
-    with refused(cupola.OutOfMemoryError, MemoryError, saying=("requested", "free:")) as caught:
-        if place == "managed":
-            cupola.managed(nbytes, np.uint8)
-        else:
-            cupola.empty_pinned(nbytes, np.uint8, write_combined=place == "write-combined")
-    assert str(nbytes) in str(caught.value) and caught.value.code == 2
-    assert ("on the host" in str(caught.value)) == (place != "managed")
-    assert (kept == 7).all()
-
-
-@pytest.mark.cpu_only(reason="a compiler for GPUs may refuse so large a variable in its own way")
-def test_an_image_with_more_variables_than_there_is_memory(driver):
-    total = cupola.memory_info().total
-    text = images.SCALE.read_bytes() + b"\n.visible .global .align 4 .b8 big[%d];\n" % (2 * total)
-    with refused(cupola.OutOfMemoryError, MemoryError, saying=("free:", total)):
-        cupola.load(text)
-
-
-def test_too_much_in_a_capture_leaves_the_capture_well(driver):
-    x, stream = cupola.zeros(4, np.int32), cupola.Stream()
-    total = cupola.memory_info().total
-    cupola.Device().synchronize()
-    with stream.capture() as graph:
-        x.fill(1)
-        with pytest.raises(cupola.OutOfMemoryError, match="free:"):
-            cupola.empty(2 * total, np.uint8)
-        x[2:].fill(2)
-    graph.instantiate()(stream)
-    assert x.get(stream=stream).tolist() == [1, 1, 2, 2]
-
-
 def test_the_pool(driver):
     pool = cupola.Device().pool
     assert pool.device == cupola.Device() and isinstance(pool, cupola.Pool)
@@ -364,143 +254,6 @@ def test_the_pool(driver):
         pool.trim(-1)
     with refused(cupola.NotFoundError):
         cupola.Pool(99)
-
-
-PEERS = """
-import numpy as np, cupola
-first, second = cupola.devices()[:2]
-host = np.arange(1000, dtype=np.float32).reshape(10, 100)
-with second:
-    there = cupola.to_device(host)
-assert there.device == second
-np.testing.assert_array_equal(cupola.to_device(there, device=0).get(), host)
-here = cupola.zeros((10, 100), np.float32)
-here[...] = there
-np.testing.assert_array_equal(here.get(), host)
-here[::2, ::-1] = there.T[50:55].T.reshape(5, 10)[:, :1]
-expected = host.copy()
-expected[::2, ::-1] = host.T[50:55].T.reshape(5, 10)[:, :1]
-np.testing.assert_array_equal(here.get(), expected)
-a, b = cupola.alloc(100, device=0), cupola.alloc(100, device=1)
-a.fill(7)
-first.synchronize()
-b.copy_from(a)
-out = bytearray(100)
-b.copy_to(out)
-assert out == b"\\7" * 100
-assert first.can_access(first)
-if first.can_access(second):
-    for _ in range(2):
-        first.enable_peer_access(second)
-    kernel = cupola.shipped_kernels()["saxpy"]
-    kernel[4, 256](2.0, there.address, there.address, here.address, 1000)
-    np.testing.assert_array_equal(here.get(), 3 * host)
-    for _ in range(2):
-        first.disable_peer_access(second)
-print("done")
-"""
-
-
-BETWEEN_DEFAULT_STREAMS = """
-import threading
-import numpy as np, cupola
-gate, host = threading.Event(), np.arange(1 << 16, dtype=np.float32)
-source = cupola.to_device(host, device=0)
-target = cupola.zeros(host.size, np.float32, device=1)
-cupola.Device(0).synchronize()
-with cupola.Device(1):
-    cupola.Stream.current().launch_host_func(gate.wait)
-    target.set(source)  # waits for the gate
-del source
-another = cupola.full(host.size, 7, np.float32, device=0)  # may get the same memory, but not yet
-gate.set()
-assert (target.get() == host).all() and (another.get() == 7).all()
-print("done")
-"""
-
-
-def test_memory_outlives_its_use_on_another_devices_default_stream(driver):
-    """The default streams of all devices have one handle, and are not one stream."""
-    if driver == "cuda" and len(cupola.devices()) < 2:
-        pytest.skip("there is one GPU")
-    variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
-    answer = subprocess.run(
-        [sys.executable, "-c", BETWEEN_DEFAULT_STREAMS],
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (answer.stdout, answer.stderr) == ("done\n", "")
-
-
-def test_two_devices(driver):
-    if driver == "cuda" and len(cupola.devices()) < 2:
-        pytest.skip("there is one GPU")
-    variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
-    answer = subprocess.run(
-        [sys.executable, "-c", PEERS], env=variables, capture_output=True, text=True
-    )
-    assert (answer.stdout, answer.stderr) == ("done\n", "")
-
-
-STAGED = """
-import threading
-import numpy as np, cupola
-rng = np.random.default_rng(1)
-for size in (1 << 20, (1 << 20) + 1, (5 << 20) + 77, 33 << 20):
-    host = rng.integers(0, 256, size, np.uint8)
-    there = cupola.to_device(host)
-    expected = host.copy()
-    host[:] = 0  # a pageable source has been read
-    assert (there.get() == expected).all()
-streams = [cupola.Stream() for _ in range(6)]
-arrays = [rng.integers(0, 256, (3 << 20) + i, np.uint8) for i in range(6)]
-failures = []
-def work(stream, array):
-    for _ in range(3):
-        there = cupola.to_device(array, stream=stream)
-        if not (there.get(stream=stream) == array).all():
-            failures.append(stream)
-threads = [threading.Thread(target=work, args=pair) for pair in zip(streams, arrays)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-assert not failures
-from cupola import In, InOut, Out
-x = rng.random(1 << 20, np.float32)
-out = np.empty_like(x)
-cupola.shipped_kernels()["saxpy"].forall(x.size)(2.0, In(x), In(x), Out(out), x.size)
-assert (out == np.float32(2) * x + x).all()
-
-# A copy whose stream is held up keeps no other stream's copies from running.
-held, free, go = cupola.Stream(), cupola.Stream(), threading.Event()
-target, large = cupola.empty(40 << 20, np.uint8), np.ones(40 << 20, np.uint8)
-held.launch_host_func(go.wait)
-waiting = threading.Thread(target=lambda: target.set(large, stream=held))
-waiting.start()
-for array in arrays:
-    assert (cupola.to_device(array, stream=free).get(stream=free) == array).all()
-assert not go.is_set()
-go.set()
-waiting.join()
-held.synchronize()
-assert (target.get() == 1).all()
-print("done")
-"""
-
-
-@pytest.mark.parametrize("threads", ["1", "5"])
-def test_pageable_memory_through_page_locked_chunks(driver, threads):
-    variables = {
-        **os.environ,
-        "CUPOLA_STAGING_BYTES": str(1 << 20),
-        "CUPOLA_STAGING_THREADS": threads,
-        "CUPOLA_DRIVER": driver,
-    }
-    answer = subprocess.run(
-        [sys.executable, "-c", STAGED], env=variables, capture_output=True, text=True, timeout=120
-    )
-    assert (answer.stdout, answer.stderr) == ("done\n", "")
 
 
 def test_memory_that_is_lent_and_freed_twice_goes_in_the_end():

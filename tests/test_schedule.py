@@ -11,22 +11,14 @@ import time
 import images
 import numpy as np
 import pytest
-from test_pipeline import SOURCE, numbers
+from pipeline_kernels import add, module, numbers
 from working import assert_works, refused
 
 import cupola
 from cupola import Chunk
 from cupola.pipelines import Pipeline
 
-
-@pytest.fixture(scope="module")
-def module(driver):
-    return cupola.load(images.compiled("pipeline.ptx", SOURCE, "-ptx", "-arch=compute_75"))
-
-
-@pytest.fixture
-def add(module):
-    return module["add"]
+__all__ = ["add", "module"]
 
 
 # -- errors on the way ------------------------------------------------------------------------
