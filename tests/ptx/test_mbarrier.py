@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from .test_async import text_of
+from .async_text import text_of
 
 
 class Object:

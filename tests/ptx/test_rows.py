@@ -206,7 +206,7 @@ def test_row(row, load, driver):
     rng = random.Random(f"{row.mnemonic}{row.types}{row.types2}")
     cases = []
     for opcode, named, t, t2 in row.opcodes():
-        if t == "b128":  # in test_memory
+        if t == "b128":  # in test_memory and test_atomics
             continue
         for constant in (0x1B, 0xE8, 0x96) if "imm" in row.shapes else (None,):
             kernel = Kernel(len(cases), row, opcode, t, t2, constant)
@@ -253,6 +253,8 @@ def test_row(row, load, driver):
 def test_every_row_has_a_test():
     from . import (
         test_async,
+        test_async_cluster,
+        test_atomics,
         test_cluster,
         test_columns,
         test_control,
@@ -261,6 +263,7 @@ def test_every_row_has_a_test():
         test_multimem,
         test_registers,
         test_stack,
+        test_surface,
         test_tensor,
         test_tensor_changes,
         test_texture,
@@ -268,10 +271,11 @@ def test_every_row_has_a_test():
         test_warp,
     )
 
-    modules = (test_async, test_cluster, test_control, test_matrix, test_memory, test_stack)
+    modules = (test_async, test_async_cluster, test_cluster, test_control, test_matrix)
+    memory = (test_atomics, test_memory, test_stack, test_surface, test_texture)
     tensors = (test_columns, test_tensor, test_tensor_changes)
-    chapters = (*tensors, test_multimem, test_registers, test_texture, test_video, test_warp)
-    texts = "".join(m.COVERED for m in (*modules, *chapters))
+    chapters = (*tensors, test_multimem, test_registers, test_video, test_warp)
+    texts = "".join(m.COVERED for m in (*modules, *memory, *chapters))
     missing = [
         f"{r.chapter}:{r.line} {r.mnemonic}"
         for r in ROWS

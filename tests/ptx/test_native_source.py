@@ -1,0 +1,100 @@
+"""The C++ source that kernels become: its size, its operands, and the machine code of masks."""
+
+import re
+
+import pytest
+
+from . import test_native
+from .compiler_process import real_compiler, run, script
+
+pytestmark = test_native.pytestmark
+
+
+def test_printing_ends_for_whatever_control_flow(tmp_path):
+    count = 3000
+    calls = "".join(
+        f"call f{n % 3}; add.u32 %r{n}, %r{n}, %r{(n * 7) % count};" for n in range(count)
+    )
+    functions = "".join(f".func f{n}() {{ bar.warp.sync -1; ret; }}\n" for n in range(3))
+    sums = "".join(f"add.u32 %r0, %r0, %r{n};" for n in range(count))
+    text = f"""
+        .version 8.0\n.target sm_90\n.address_size 64\n{functions}
+        .visible .entry many(.param .u64 out) {{
+        .reg .b32 %r<{count}>; .reg .b64 %rd; .reg .pred %p;
+        AGAIN: {calls} setp.ne.u32 %p, %r1, 0; @%p bra AGAIN; {sums}
+        ld.param.u64 %rd, [out]; st.global.u32 [%rd], %r0; ret; }}
+    """
+    (tmp_path / "many.ptx").write_text(text)
+    program = """
+        module = driver.load(open(os.environ["CUPOLA_CACHE_DIR"] + "/many.ptx").read())
+        driver.library.cupola_cpu_printed.restype = ctypes.c_char_p
+        began = time.monotonic()
+        printed = driver.library.cupola_cpu_printed(module.function("many")).decode()
+        print(time.monotonic() - began)
+        print(len(printed), printed[:100])
+    """
+    took, printed = run(program, "interpret", tmp_path)[:2]
+    assert float(took) < 20
+    # As one function it would be a multiple of 16 MiB: each call returns to where all is alive.
+    assert int(printed.split()[0]) < 1 << 22, printed
+
+
+@pytest.mark.parametrize("guard", ["", "@%p "])
+def test_an_index_of_blocks_is_there_for_instructions_of_unknown_operands(tmp_path, guard):
+    """The size of a copy, here: machine code has the index in no variable."""
+    text = f"""
+        .version 8.0\n.target sm_90\n.address_size 64
+        .visible .entry copies(.param .u64 in, .param .u64 out) {{
+        .reg .b32 %r<4>; .reg .b64 %rd<3>; .reg .pred %p; .shared .align 4 .b8 word[4];
+        ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, word;
+        mov.u32 %r2, %nctaid.x; setp.ne.u32 %p, %r2, 0;
+        {guard}cp.async.ca.shared.global [%r1], [%rd1], 4, %ctaid.x; cp.async.wait_all;
+        ld.shared.u32 %r3, [%r1]; red.global.add.u32 [%rd2], %r3; ret; }}
+    """
+    (tmp_path / "copies.ptx").write_text(text)
+    program = """
+        module = driver.load(open(os.environ["CUPOLA_CACHE_DIR"] + "/copies.ptx").read())
+        out = np.zeros(1, np.uint32)
+        module.run("copies", 4, 1, [np.array([0x01010101], np.uint32), out])
+        print(hex(out[0]))
+    """
+    # A block copies as many bytes as it has blocks before it.
+    for mode in ("interpret", "compile"):
+        assert run(program, mode, tmp_path) == [hex(0x1 + 0x101 + 0x10101)], mode
+
+
+def wider_reads(assembly):
+    """Reads of more bytes than anything writes there: of places of the stack that masks have."""
+    narrow = {"kmovb", "kmovw"}
+    moves = re.findall(r"^\t(\w+)\t(.*?\)|[^,\n]+), (.*)$", assembly, re.MULTILINE)
+    written, read = {}, {}
+    for name, source, target in moves:
+        for place, uses in (target, written), (source, read):
+            if place.endswith(("(%rsp)", "(%rbp)")):
+                uses.setdefault(place, set()).add(name)
+    masks = [place for place, names in written.items() if names <= narrow]
+    return {p: read[p] for p in masks if read.get(p, set()) & {"movl", "movq", "kmovd", "kmovq"}}
+
+
+def test_masks_come_back_from_the_stack_as_they_went(tmp_path):
+    """GCC 12 and 13 kept 16 bits of a comparison and fetched 32 (isa/intrinsics.hpp)."""
+    real = real_compiler()
+    keeping = script(
+        tmp_path / "c++",
+        f"""for each; do [ "$last" = -o ] && made=$each; last=$each; done
+        {real} "$@" -S && mv "$made" {tmp_path}/$$.s
+        exec {real} "$@"
+        """,
+    )
+    program = """
+        from ptx.native_kernels import BODIES
+        names = "same_in_all_lanes", "divergent", "overlapping", "lasting", "meeting"
+        TEXT = text_of({"endure": "", **{name: BODIES[name] for name in names}})
+        print(refusal())
+    """
+    settings = {"CUPOLA_CPU_THREADS": 1, "CXX": keeping}
+    assert run(program, "compile", tmp_path / "cache", **settings) == ["compiled"]
+    (assembly,) = (file.read_text() for file in tmp_path.glob("*.s"))
+    if "\tkmov" not in assembly:
+        pytest.skip("this CPU has no mask registers")
+    assert not wider_reads(assembly)
