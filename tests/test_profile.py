@@ -1,34 +1,20 @@
-"""Profiles: what ran, where and when; shown as a trace and as a picture."""
+"""Profiles: what ran, where and when, over threads, exceptions, graphs and pipelines."""
 
 import contextlib
 import itertools
-import json
-import os
-import shutil
-import subprocess
-import sys
-import textwrap
 import threading
-from pathlib import Path
 
 import images
 import numpy as np
 import pytest
 from gate import Gate
+from profiles import MATCH, SLACK, N, increment, run
 from working import assert_works, refused
 
 import cupola
 from cupola import profiler
 
-N = 1 << 16
-# Seconds: an event's resolution; and how well the clocks of device and host are matched.
-SLACK = 5e-6
-MATCH = 1e-4
-
-
-@pytest.fixture
-def increment(driver):
-    return images.module()["increment"]
+__all__ = ["increment"]
 
 
 def kinds(operations):
@@ -292,103 +278,6 @@ def test_pipelines(driver):
     assert len({o.stream for o in p.operations if o.kind == "launch"}) == 3
 
 
-# -- the trace --------------------------------------------------------------------------------
-
-
-def test_the_trace_is_in_chromes_format(increment, tmp_path):
-    stream = cupola.Stream(non_blocking=True)
-    array = cupola.zeros(N, np.int32)
-    cupola.Device().synchronize()
-    with cupola.profile(tmp_path / "trace.json") as p, p.range("work"):
-        increment[N // 256, 256, stream](array, N)
-        array.get(stream=stream)
-        array.fill(3)
-    trace = json.loads((tmp_path / "trace.json").read_text())
-    assert trace == json.loads(json.dumps(p.trace()))
-    events = trace["traceEvents"]
-    assert {event["ph"] for event in events} == {"M", "X"}
-    names = {
-        (event["name"], event["pid"], event["tid"]): event["args"]["name"]
-        for event in events
-        if event["ph"] == "M"
-    }
-    host, device = names["process_name", 0, 0], names["process_name", 1, 0]
-    assert str(os.getpid()) in host and cupola.Device().name in device
-    assert names["thread_name", 0, threading.get_native_id()] == "MainThread"
-    streams = sorted(
-        name for (what, pid, _), name in names.items() if pid == 1 and "thread" in what
-    )
-    assert streams == ["default stream", f"stream 0 ({stream.handle:#x})"]
-    complete = [event for event in events if event["ph"] == "X"]
-    assert all(event["ts"] >= 0 and event["dur"] >= 0 for event in complete)
-    assert all((event["pid"], event["tid"]) in {key[1:] for key in names} for event in complete)
-    call, work = [event for event in complete if event["name"] == "increment"]
-    assert (call["pid"], work["pid"]) == (0, 1) and call["cat"] == work["cat"] == "launch"
-    assert call["args"]["number"] == work["args"]["number"]
-    assert work["args"]["grid"] == [N // 256, 1, 1] and work["args"]["block"] == [256, 1, 1]
-    assert work["ts"] >= call["ts"] - 1e6 * SLACK
-    copies = [event for event in complete if event["cat"] == "copy to the host"]
-    assert {event["args"]["bytes"] for event in copies} == {4 * N}
-    rate = 4 * N / copies[1]["dur"] * 1e-3  # bytes a microsecond
-    # It is printed to three places: of a slow copy, that is less than a hundredth.
-    assert copies[1]["args"]["GB/s"] == pytest.approx(rate, rel=0.01, abs=0.0005)
-
-
-def test_the_default_streams_of_threads_have_tracks_of_their_own(increment):
-    def work():
-        with cupola.Stream.per_thread() as stream:
-            array = cupola.zeros(4, np.int32)
-            increment[1, 4](array, 4)
-            stream.synchronize()
-
-    with cupola.profile() as p:
-        threads = [threading.Thread(target=work) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    names = [e["args"]["name"] for e in p.trace()["traceEvents"] if e["name"] == "thread_name"]
-    assert len([name for name in names if name.startswith("default stream of ")]) == 2
-
-
-# -- the picture ------------------------------------------------------------------------------
-
-
-def test_a_picture(increment, tmp_path):
-    pytest.importorskip("matplotlib")
-    image = pytest.importorskip("PIL.Image")
-    streams = [cupola.Stream(non_blocking=True) for _ in range(3)]
-    with cupola.profile(picture=tmp_path / "p.png") as p, p.range("all"):
-        for stream in streams:
-            with stream:
-                array = cupola.to_device(np.zeros(N, np.int32))
-                for _ in range(5):
-                    increment.forall(N)(array, N)
-                array.get(stream=stream)
-    picture = np.asarray(image.open(tmp_path / "p.png").convert("RGB"))
-    height, width, _ = picture.shape
-    assert width == 12 * 120 and height > 200
-
-    def rows_of(colour):
-        found = (np.abs(picture.astype(int) - colour) < 8).all(axis=2)
-        found[:60] = False  # the legend
-        return np.count_nonzero(np.diff(found.any(axis=1).astype(int)) == 1)
-
-    assert rows_of((0xD5, 0x5E, 0x00)) >= 3  # a row of launches for each stream
-    assert rows_of((0xE6, 0x9F, 0x00)) >= 1  # the range
-    p.save_png(tmp_path / "small.png", width=6, dpi=50)
-    assert image.open(tmp_path / "small.png").width == 300
-    with cupola.profile(picture=tmp_path / "empty.png"):
-        pass
-    assert (tmp_path / "empty.png").exists()
-
-
-def test_a_picture_needs_matplotlib(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match="pip install matplotlib"):
-        cupola.profile(picture=tmp_path / "p.png")
-
-
 # -- in processes of their own ----------------------------------------------------------------
 
 
@@ -409,76 +298,3 @@ print(len(json.load(open({str(tmp_path / "trace.json")!r}))["traceEvents"]) > 0)
 """
     answer = run(code, driver)
     assert (answer.stdout, answer.returncode) == ("True\n", 0), answer.stderr
-
-
-def run(code, driver, **variables):
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env={**os.environ, "CUPOLA_DRIVER": driver, **variables},
-        capture_output=True,
-        text=True,
-    )
-
-
-RANGES = """
-import numpy as np, cupola
-x = cupola.zeros(1000, np.float32)
-with cupola.profile():
-    x.fill(1)  # nobody asked for ranges here
-with cupola.profile(nvtx=True) as p:
-    with p.range("mine"):
-        cupola.saxpy(2.0, x, x)
-        x.get()
-x.fill(1)
-"""
-
-
-def test_nvtx_ranges(driver, tmp_path):
-    """Seen by what a profiler would inject, written here."""
-    header = Path(images.nvcc().nvcc).parent.parent / "include"
-    if not (header / "nvtx3/nvToolsExt.h").exists():
-        pytest.skip("no nvtx3/nvToolsExt.h beside nvcc")
-    library = tmp_path / "injection.so"
-    command = ["cc", "-shared", "-fPIC", f"-I{header}", "-o", library]
-    source = Path(__file__).with_name("injection.c")
-    subprocess.run([*command, source], check=True)
-    answer = run(
-        RANGES, driver, NVTX_INJECTION64_PATH=str(library), RANGES=str(tmp_path / "ranges")
-    )
-    assert answer.returncode == 0, answer.stderr
-    lines = (tmp_path / "ranges").read_text().splitlines()
-    assert lines[0] == "push mine" and lines[-1] == "pop"
-    inside = [line.removeprefix("push ") for line in lines[1:-1] if line.startswith("push ")]
-    assert any("saxpy" in name for name in inside) and "copy to the host" in inside
-    assert "fill" not in inside
-    assert lines.count("pop") == len(inside) + 1
-
-
-def test_nsys_shows_the_ranges(driver, tmp_path):
-    nsys = shutil.which("nsys")
-    if nsys is None:
-        pytest.skip("nsys is not installed")
-    report = tmp_path / "report.nsys-rep"
-    for command in (
-        [nsys, "profile", "--trace=nvtx", f"--output={report}", sys.executable, "-c", RANGES],
-        [nsys, "stats", "--report=nvtx_sum", report],
-    ):
-        answer = subprocess.run(command, capture_output=True, text=True)
-        if answer.returncode:
-            pytest.skip(f"nsys does not work here: {answer.stderr.strip()[-200:]}")
-    assert "mine" in answer.stdout and "saxpy" in answer.stdout
-
-
-@pytest.mark.cuda_only("Nsight Compute profiles NVIDIA's driver")
-def test_ncu_shows_the_ranges(driver):
-    ncu = shutil.which("ncu")
-    if ncu is None:
-        pytest.skip("ncu is not installed")
-    command = [ncu, "--nvtx", "--nvtx-include", "mine/", "--section", "LaunchStats"]
-    answer = subprocess.run(
-        [*command, sys.executable, "-c", RANGES], capture_output=True, text=True
-    )
-    if "ERR_NVGPUCTRPERM" in answer.stdout:
-        pytest.skip("this user may not read the GPU's counters")
-    # Not by its status: on an H200 the process found a launch failure behind the profiled kernel.
-    assert "<0,mine>" in answer.stdout and "<1,saxpy>" in answer.stdout, answer.stdout

@@ -1,77 +1,26 @@
 """Arrays reduced along axes, against NumPy: every reduction in every type, shape and order."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reductions import (
+    ALL,
+    EXACT,
+    ROUNDING,
+    SHAPES,
+    TYPES,
+    axes_of,
+    check,
+    filled,
+    layouts,
+    near,
+    same,
+)
 
 import cupola
-
-NAMES = """bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64
-complex64 complex128"""
-TYPES = [np.dtype(name) for name in NAMES.split()]
-INTEGERS = [dtype for dtype in TYPES if dtype.kind in "biu"]
-ROUNDING = [dtype for dtype in TYPES if dtype.kind in "fc"]
-ALL = ["sum", "prod", "min", "max", "any", "all", "mean", "argmin", "argmax"]
-EXACT = ["min", "max", "any", "all", "argmin", "argmax"]
-
-
-def filled(dtype, shape, seed=0):
-    """Elements all over a type's range, of floats in [-2, 2]."""
-    random = np.random.default_rng(seed)
-    if dtype.kind == "b":
-        return random.random(shape) < 0.5
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return random.integers(info.min, info.max, shape, dtype, endpoint=True)
-    real = (random.random(shape) * 4 - 2).astype(dtype)
-    return real + (1j * random.random(shape)).astype(dtype) if dtype.kind == "c" else real
-
-
-def same(there, here):
-    assert isinstance(there, cupola.Array)
-    got = there.get()
-    assert (got.dtype, got.shape) == (here.dtype, here.shape)
-    np.testing.assert_array_equal(got, here)
-
-
-def near(there, array, axis=None, keepdims=False, factor=1.0):
-    """A sum within its rounding error, which is that of a tree."""
-    wide = np.complex128 if array.dtype.kind == "c" else np.float64
-    if array.dtype == wide:
-        wide = np.clongdouble if array.dtype.kind == "c" else np.longdouble
-    exact = array.astype(wide).sum(axis, keepdims=keepdims) * factor
-    sizes = np.abs(array.astype(wide)).sum(axis, keepdims=keepdims) * factor
-    got = there.get()
-    assert got.dtype == array.dtype
-    assert got.shape == exact.shape
-    assert np.all(np.abs(got - exact) <= 40 * np.finfo(array.dtype).eps * sizes)
-
-
-def axes_of(ndim):
-    yield None
-    yield from range(-ndim, ndim)
-    if ndim > 1:
-        yield ()
-        yield (0, -1)
-    if ndim > 2:
-        yield from ((0, 1), (1, 2), (2, 0, 1))
-
-
-def layouts(array):
-    """Views of the same kind of elements, in several orders."""
-    yield array
-    yield array.T
-    if array.ndim:
-        yield array[::-1]
-        yield array[..., ::2]
-        yield array[1:]
-
-
-SHAPES = [(), (1,), (7,), (65,), (3, 5), (130, 3), (3, 130), (4, 5, 6), (2, 40, 3), (9, 1, 17)]
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
@@ -84,32 +33,6 @@ def test_every_type_along_every_axis(driver, name, dtype):
                 if name.startswith("arg") and isinstance(axis, tuple):
                     continue
                 check(name, view, base, axis)
-
-
-def check(name, there, here, axis):
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # means of no elements
-            expected = getattr(here, name)(axis=axis)
-    except ValueError:
-        with pytest.raises(ValueError):
-            getattr(there, name)(axis=axis)
-        return
-    result = getattr(there, name)(axis=axis)
-    expected = np.asarray(expected)
-    if here.dtype.kind in "biu" and name == "mean":
-        got = result.get()
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(got, expected, rtol=1e-12)
-    elif here.dtype.kind in "biu" or name in EXACT:
-        same(result, expected)
-    elif name == "sum":
-        near(result, here, axis)
-    else:
-        got = result.get()
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        tolerance = 200 * np.finfo(here.dtype).eps
-        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
@@ -248,175 +171,6 @@ def test_sums_are_as_near_as_numpys(driver, n):
     for column, result in zip(here.reshape(-1, 10).T, columns, strict=True):
         exact = math.fsum(column.tolist())
         assert abs(result - exact) <= 30 * 6e-8 * exact
-
-
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
-@pytest.mark.parametrize("wanted", ["bool", "int8", "uint32", "int64", "float32", "float64"])
-def test_a_type_to_reduce_in(driver, dtype, wanted):
-    random = np.random.default_rng(0)
-    here = random.integers(0, 3, (6, 50)).astype(dtype)
-    there = cupola.to_device(here)
-    for axis in (None, 0, 1):
-        for name in ("sum", "prod"):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # imaginary parts are left out
-                expected = np.asarray(getattr(here, name)(axis, dtype=wanted))
-            same(getattr(there, name)(axis, dtype=wanted), expected)
-    if wanted.startswith("float"):
-        result = there.mean(1, dtype=wanted)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            expected = here.mean(1, dtype=wanted)
-        assert result.dtype == expected.dtype
-        np.testing.assert_allclose(result.get(), expected, rtol=1e-6)
-
-
-def test_a_mean_of_an_integer_type_is_refused(driver):
-    with pytest.raises(TypeError, match="a mean needs a float"):
-        cupola.ones(3).mean(dtype=np.int32)
-
-
-def test_shapes_of_results(driver):
-    here = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
-    there = cupola.to_device(here)
-    for axis in (None, 0, -1, (0, 2), ()):
-        for keepdims in (False, True):
-            same(there.sum(axis, keepdims=keepdims), np.asarray(here.sum(axis, keepdims=keepdims)))
-    same(there.argmax(1, keepdims=True), here.argmax(1, keepdims=True))
-    same(there.argmax(keepdims=True), here.argmax(keepdims=True))
-    scalar = cupola.to_device(np.array(5.0))
-    same(scalar.sum(), np.asarray(5.0))
-    same(scalar.sum(axis=0), np.asarray(5.0))
-    same(scalar.max(axis=-1), np.asarray(5.0))
-
-
-def test_where_results_are_put(driver):
-    here = np.arange(12, dtype=np.int32).reshape(3, 4)
-    there = cupola.to_device(here)
-    out = cupola.zeros((8,), np.float64)
-    assert there.sum(0, out=out[::2]).address == out.address
-    np.testing.assert_array_equal(out.get(), np.insert(here.sum(0), [1, 2, 3, 4], 0))
-    narrow = cupola.empty((), np.int8)
-    there.sum(out=narrow)
-    assert narrow.item() == 66
-    truth = cupola.empty((3,), np.int32)
-    there.any(1, out=truth)
-    np.testing.assert_array_equal(truth.get(), [1, 1, 1])
-    place = cupola.empty((4,), np.int64)
-    assert there.argmax(0, out=place) is place
-    np.testing.assert_array_equal(place.get(), here.argmax(0))
-    there.sum(0, out=there[1], dtype=np.int32)  # over what is read
-    np.testing.assert_array_equal(there.get()[1], here.sum(0))
-
-
-def test_no_elements(driver):
-    for shape in ((0,), (0, 3), (3, 0), (2, 0, 4), (0, 0)):
-        here = np.zeros(shape, np.float32)
-        there = cupola.to_device(here)
-        for axis in (None, *range(len(shape))):
-            for name in ("sum", "prod", "any", "all"):
-                same(getattr(there, name)(axis), np.asarray(getattr(here, name)(axis)))
-            for name in ("min", "max", "argmin", "argmax"):
-                check(name, there, here, axis)
-        assert np.isnan(there.mean().item())
-    for dtype in (np.complex64, np.complex128):
-        same(cupola.zeros((0, 2), dtype).mean(0), np.full(2, complex(np.nan, np.nan), dtype))
-    same(cupola.zeros((0,), np.int8).dot(cupola.zeros((0,), np.int8)), np.zeros((), np.int8))
-
-
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_dot_products(driver, dtype):
-    for n in (1, 5, 100, 5000, 150_000):
-        x, y = filled(dtype, n, 1), filled(dtype, n, 2)
-        there, other = cupola.to_device(x), cupola.to_device(y)
-        products = x.astype(np.complex128 if dtype.kind == "c" else np.float64) * y
-        for result in (there.dot(other), there @ other, np.dot(there[::-1], other[::-1])):
-            if dtype.kind in "biu":
-                same(result, np.asarray(np.dot(x, y)))
-                continue
-            assert result.dtype == dtype
-            bound = 40 * np.finfo(dtype).eps * np.abs(products).sum()
-            assert abs(result.item() - products.sum()) <= bound
-
-
-def test_products_of_matrix_and_vector(driver):
-    a, v = filled(np.dtype(np.int32), (17, 90)), filled(np.dtype(np.int32), 90, 2)
-    there, vector = cupola.to_device(a), cupola.to_device(v)
-    same(there @ vector, a @ v)
-    same(np.matmul(there, vector), a @ v)
-    same(vector @ there.T, v @ a.T)
-    same(there.reshape(1, 17, 90).dot(vector), a.reshape(1, 17, 90).dot(v))
-    out = cupola.empty((17,), np.int32)
-    with pytest.raises(TypeError, match="must have the type of the products, int32"):
-        there.dot(vector, out=cupola.empty((17,), np.int64))
-    np.dot(there, vector, out=out)
-    np.testing.assert_array_equal(out.get(), a @ v)
-    same(there.dot(cupola.to_device(v.astype(np.int8))), a.dot(v.astype(np.int8)))
-    same(vector.dot(3), v * 3)
-    for second in (there, there.T):
-        with pytest.raises(ValueError, match="are not supported"):
-            there @ second
-    with pytest.raises(ValueError, match=r"don't fit: 90 \(axis 1\) elements by 17"):
-        there @ vector[:17]
-    with pytest.raises(ValueError, match="takes arrays with axes"):
-        there @ cupola.ones(())
-    with pytest.raises(TypeError):
-        there @ 3
-    with pytest.raises(TypeError, match="to_device"):
-        there.dot(v)
-
-
-def test_numpys_functions(driver):
-    here = filled(np.dtype(np.float64), (30, 40))
-    there = cupola.to_device(here)
-    for name in ("sum", "prod", "min", "max", "amin", "any", "all", "mean", "argmin", "argmax"):
-        function = getattr(np, name)
-        result = function(there, axis=1)
-        assert isinstance(result, cupola.Array)
-        np.testing.assert_allclose(result.get(), function(here, axis=1), rtol=1e-13)
-    for ufunc in (np.add, np.multiply, np.minimum, np.maximum, np.logical_or, np.logical_and):
-        np.testing.assert_allclose(ufunc.reduce(there).get(), ufunc.reduce(here), rtol=1e-12)
-        kept = ufunc.reduce(there, axis=(0, 1), keepdims=True)
-        np.testing.assert_allclose(
-            kept.get(), ufunc.reduce(here, axis=(0, 1), keepdims=True), rtol=1e-12
-        )
-    out = cupola.empty((40,), np.float64)
-    assert np.add.reduce(there, axis=0, out=out) is out
-    assert np.sum(there, axis=0, keepdims=True).shape == (1, 40)
-    assert np.sum(there, dtype=np.float32).dtype == np.float32
-    assert np.shape(there) == (30, 40)
-    assert np.ndim(there) == 2
-
-
-def test_what_is_refused(driver):
-    there = cupola.ones((3, 4))
-    for call, message in [
-        (lambda: there.sum(axis=2), "axis 2 is out of bounds for an array of 2 axes"),
-        (lambda: there.sum(axis=(0, -2)), "stands twice"),
-        (lambda: there.sum(out=cupola.empty((3,))), r"out has shape \(3,\), the result \(\)"),
-        (lambda: cupola.empty((0,)).max(), "max of no elements"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            call()
-    for call, message in [
-        (lambda: there.sum(axis=1.5), "an axis is an int"),
-        (lambda: there.argmax(axis=(0, 1)), "take one axis"),
-        (lambda: there.sum(out=np.empty(())), "out must be a cupola.Array"),
-        (lambda: there.sum(out=cupola.empty((), np.int32)), "not of the same kind"),
-        (lambda: there.argmin(out=cupola.empty((), np.int32)), "of int64 for indices"),
-        (lambda: there.sum(initial=3), "initial= and where="),
-        (lambda: np.max(there, where=np.ones((3, 4), bool)), "initial= and where="),
-        (lambda: np.subtract.reduce(there), "has no kernel"),
-        (lambda: np.add.accumulate(there), "not supported on a device"),
-        (lambda: np.median(there), "implicitly"),
-        (lambda: np.concatenate([there, there]), "implicitly"),
-        (lambda: cupola.empty(3, "S4").max(), "arithmetic on"),
-    ]:
-        with pytest.raises(TypeError, match=message):
-            call()
-    with pytest.raises(ValueError):
-        there.free()
-        there.sum()
 
 
 def test_elements_at_odd_addresses(driver):

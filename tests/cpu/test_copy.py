@@ -1,7 +1,6 @@
 """Copies and fills: every form, and every range checked."""
 
 import ctypes
-import threading
 from ctypes import byref, c_ubyte, c_uint, c_uint64, c_ushort, c_void_p
 
 import pytest
@@ -321,81 +320,3 @@ def test_memory_of_a_pool_that_is_freed_behind_its_use(cuda):
     cuda.cuStreamDestroy_v2(stream)
     cuda.cuMemFreeHost(c_void_p(held))
     cuda.cuMemFreeHost(c_void_p(out))
-
-
-FILLS = {
-    "cuMemsetD8_v2": (3, 64),
-    "cuMemsetD16_v2": (3, 32),
-    "cuMemsetD32_v2": (3, 16),
-    "cuMemsetD2D8_v2": (32, 3, 16, 4),
-    "cuMemsetD2D16_v2": (32, 3, 8, 4),
-    "cuMemsetD2D32_v2": (32, 3, 4, 4),
-}
-
-
-@pytest.fixture
-def readable(cuda):
-    """A way to have memory of a kind, by its name."""
-    taken, host, managed = cuda.alloc(4096), cuda.pinned(4096), c_uint64()
-    pages = ctypes.create_string_buffer(3 * 4096)
-    registered = (ctypes.addressof(pages) + 4095) & ~4095
-    cuda.cuMemAllocManaged(byref(managed), 4096, 1)
-    cuda.cuMemHostRegister_v2(c_void_p(registered), 4096, 0)
-    yield {"device": taken, "pinned": host, "registered": registered, "managed": managed.value}
-    cuda.cuCtxSynchronize()
-    cuda.cuMemFree_v2(taken)
-    cuda.cuMemFree_v2(managed)
-    cuda.cuMemFreeHost(c_void_p(host))
-    cuda.cuMemHostUnregister(c_void_p(registered))
-
-
-def returns_before_it_is_done(cuda, call):
-    """Whether a call that is in the legacy stream's order comes back while the stream is held."""
-    held, returned = cuda.pinned(64), []
-    blocking = cuda.stream()
-    cuda.cuStreamWaitValue32_v2(blocking, held, 1, 1)
-    context = c_void_p()
-    cuda.cuCtxGetCurrent(byref(context))
-
-    def run():
-        cuda.cuCtxSetCurrent(context)
-        call()
-        returned.append(True)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(0.1)
-    early = bool(returned)
-    word(held).value = 1
-    thread.join()
-    cuda.cuStreamDestroy_v2(blocking)
-    cuda.cuMemFreeHost(c_void_p(held))
-    return early
-
-
-@pytest.mark.parametrize("kind", ["device", "pinned", "registered", "managed"])
-@pytest.mark.parametrize("name", FILLS)
-def test_a_fill_of_what_the_host_reads_is_done_when_it_returns(cuda, readable, kind, name):
-    early = returns_before_it_is_done(
-        cuda, lambda: getattr(cuda, name)(readable[kind], *FILLS[name])
-    )
-    assert early == (kind == "device")
-    if not early:
-        assert ctypes.string_at(readable[kind], 1) == b"\x03"
-
-
-def test_an_asynchronous_fill_of_what_the_host_reads(cuda, readable):
-    for kind in readable:
-        assert returns_before_it_is_done(
-            cuda, lambda kind=kind: cuda.cuMemsetD8Async(readable[kind], 3, 64, LEGACY)
-        )
-
-
-@pytest.mark.parametrize("kind", ["device", "pinned", "registered", "managed"])
-def test_a_copy_to_what_the_host_reads_is_done_when_it_returns(cuda, readable, kind):
-    source = cuda.alloc(64)
-    early = returns_before_it_is_done(
-        cuda, lambda: cuda.cuMemcpyDtoD_v2(readable[kind], source, 64)
-    )
-    assert early == (kind == "device")
-    cuda.cuMemFree_v2(source)

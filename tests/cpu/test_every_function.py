@@ -6,13 +6,10 @@ import re
 import struct
 from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
-import numpy as np
 import pytest
 from driver_abi import *
 
 from .graphs import FillParams, Graph, HostParams, kernel_params, line
-from .test_texture_reference import TEXT
-from .texture import ArrayShape, ResourceDesc, Textures, ViewDesc
 
 TESTS = pathlib.Path(__file__).parents[1]
 SOURCE = "".join(
@@ -286,72 +283,6 @@ def test_capture_info_by_the_first_form(cuda):
     assert state.value == 1 and number.value
     cuda.cuStreamEndCapture(stream, None)
     cuda.cuStreamDestroy_v2(stream)
-
-
-def test_texture_references_tell_what_was_set(cuda):
-    module, image = cuda.module(TEXT), c_void_p()
-    cuda.cuModuleGetTexRef(byref(image), module, b"image")
-    for name, value in (("MipmapFilterMode", 1), ("MaxAnisotropy", 8)):
-        told = c_uint()
-        setter = {
-            "MipmapFilterMode": "cuTexRefSetMipmapFilterMode",
-            "MaxAnisotropy": "cuTexRefSetMaxAnisotropy",
-        }[name]
-        getattr(cuda, setter)(image, value)
-        getattr(cuda, f"cuTexRefGet{name}")(byref(told), image)
-        assert told.value == value
-    library, bias, least, most = cuda.library, c_float(), c_float(), c_float()
-    assert library.cuTexRefSetMipmapLevelBias(image, c_float(0.5)) == SUCCESS
-    cuda.cuTexRefGetMipmapLevelBias(byref(bias), image)
-    assert library.cuTexRefSetMipmapLevelClamp(image, c_float(1), c_float(3)) == SUCCESS
-    cuda.cuTexRefGetMipmapLevelClamp(byref(least), byref(most), image)
-    assert (bias.value, least.value, most.value) == (0.5, 1, 3)
-    border, told = (c_float * 4)(0.25, 0.5, 0.75, 1), (c_float * 4)()
-    cuda.cuTexRefSetBorderColor(image, border)
-    cuda.cuTexRefGetBorderColor(told, image)
-    assert list(told) == list(border)
-    texels, channels = c_uint(), c_int()
-    cuda.cuTexRefSetFormat(image, 2, 2)
-    cuda.cuTexRefGetFormat(byref(texels), byref(channels), image)
-    assert (texels.value, channels.value) == (2, 2)
-    cuda.cuModuleUnload(module)
-
-
-@pytest.fixture
-def make(cuda):
-    made = Textures(cuda)
-    yield made
-    cuda.cuCtxSynchronize()
-    made.close()
-
-
-def test_texture_references_of_memory_and_levels(cuda, make):
-    """A pitched rectangle, an array of levels, and a function's own reference."""
-    module, image, found = cuda.module(TEXT), c_void_p(), c_void_p()
-    cuda.cuModuleGetTexRef(byref(image), module, b"image")
-    # NVIDIA's driver takes no reference of a module for sm_50 and newer here.
-    code = cuda.code("cuParamSetTexRef", cuda.function(module, "fetch"), -1, image)
-    assert code == (INVALID_VALUE if cuda.on_hardware else SUCCESS)
-    memory, out = make.memory(np.arange(256, dtype="f4")), cuda.alloc(16)
-    shape = ArrayShape(4, 2, 0x20, 1)
-    cuda.cuTexRefSetAddress2D_v3(image, byref(shape), memory, 512)
-    cuda.cuTexRefGetAddress_v2(byref(found), image)
-    assert found.value == memory
-    assert cuda.code("cuTexRefSetAddress2D_v3", image, None, memory, 512) == INVALID_VALUE
-    levels = make.mipmapped([np.full((n, 1), n, "f4") for n in (8, 4)])
-    cuda.cuTexRefSetMipmappedArray(image, levels, 1)
-    cuda.cuTexRefGetMipmappedArray(byref(found), image)
-    assert found.value == levels.value
-    cuda.cuMemFree_v2(out)
-    cuda.cuModuleUnload(module)
-
-
-def test_the_view_of_a_texture(cuda, make):
-    levels = make.mipmapped([np.full((n, 1), n, "f4") for n in (8, 4)])
-    view, told = ViewDesc(0x16, 8, last_level=1), ViewDesc()  # one float
-    texture = make.texture(ResourceDesc.mipmapped(levels.value), None, view)
-    cuda.cuTexObjectGetResourceViewDesc(byref(told), texture)
-    assert bytes(told) == bytes(view)
 
 
 def test_a_tensor_map_elsewhere(cuda, memory):

@@ -282,3 +282,11 @@ STORE = "sust.b.1d.b32.trap [%t, {%r1}], {%r1};"
 def test_faults(passes, own, handle, instruction, x):
     out = passes(FAULT.format(handle=handle, instruction=instruction, x=x))
     assert int(out) in (ILLEGAL_ADDRESS, MISALIGNED_ADDRESS, LAUNCH_FAILED)
+
+
+def test_the_view_of_a_texture(cuda, make):
+    levels = make.mipmapped([np.full((n, 1), n, "f4") for n in (8, 4)])
+    view, told = ViewDesc(0x16, 8, last_level=1), ViewDesc()  # one float
+    texture = make.texture(ResourceDesc.mipmapped(levels.value), None, view)
+    cuda.cuTexObjectGetResourceViewDesc(byref(told), texture)
+    assert bytes(told) == bytes(view)

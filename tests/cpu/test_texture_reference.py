@@ -182,3 +182,53 @@ def test_a_declaration_that_says_nothing(cuda):
 def test_declarations_that_are_refused(cuda, said):
     text = TEXT.replace(b"texref image;", b"texref image = " + said + b";")
     assert cuda.code("cuModuleLoadData", byref(c_void_p()), text) == INVALID_PTX
+
+
+def test_texture_references_tell_what_was_set(cuda):
+    module, image = cuda.module(TEXT), c_void_p()
+    cuda.cuModuleGetTexRef(byref(image), module, b"image")
+    for name, value in (("MipmapFilterMode", 1), ("MaxAnisotropy", 8)):
+        told = c_uint()
+        setter = {
+            "MipmapFilterMode": "cuTexRefSetMipmapFilterMode",
+            "MaxAnisotropy": "cuTexRefSetMaxAnisotropy",
+        }[name]
+        getattr(cuda, setter)(image, value)
+        getattr(cuda, f"cuTexRefGet{name}")(byref(told), image)
+        assert told.value == value
+    library, bias, least, most = cuda.library, c_float(), c_float(), c_float()
+    assert library.cuTexRefSetMipmapLevelBias(image, c_float(0.5)) == SUCCESS
+    cuda.cuTexRefGetMipmapLevelBias(byref(bias), image)
+    assert library.cuTexRefSetMipmapLevelClamp(image, c_float(1), c_float(3)) == SUCCESS
+    cuda.cuTexRefGetMipmapLevelClamp(byref(least), byref(most), image)
+    assert (bias.value, least.value, most.value) == (0.5, 1, 3)
+    border, told = (c_float * 4)(0.25, 0.5, 0.75, 1), (c_float * 4)()
+    cuda.cuTexRefSetBorderColor(image, border)
+    cuda.cuTexRefGetBorderColor(told, image)
+    assert list(told) == list(border)
+    texels, channels = c_uint(), c_int()
+    cuda.cuTexRefSetFormat(image, 2, 2)
+    cuda.cuTexRefGetFormat(byref(texels), byref(channels), image)
+    assert (texels.value, channels.value) == (2, 2)
+    cuda.cuModuleUnload(module)
+
+
+def test_texture_references_of_memory_and_levels(cuda, make):
+    """A pitched rectangle, an array of levels, and a function's own reference."""
+    module, image, found = cuda.module(TEXT), c_void_p(), c_void_p()
+    cuda.cuModuleGetTexRef(byref(image), module, b"image")
+    # NVIDIA's driver takes no reference of a module for sm_50 and newer here.
+    code = cuda.code("cuParamSetTexRef", cuda.function(module, "fetch"), -1, image)
+    assert code == (INVALID_VALUE if cuda.on_hardware else SUCCESS)
+    memory, out = make.memory(np.arange(256, dtype="f4")), cuda.alloc(16)
+    shape = ArrayShape(4, 2, 0x20, 1)
+    cuda.cuTexRefSetAddress2D_v3(image, byref(shape), memory, 512)
+    cuda.cuTexRefGetAddress_v2(byref(found), image)
+    assert found.value == memory
+    assert cuda.code("cuTexRefSetAddress2D_v3", image, None, memory, 512) == INVALID_VALUE
+    levels = make.mipmapped([np.full((n, 1), n, "f4") for n in (8, 4)])
+    cuda.cuTexRefSetMipmappedArray(image, levels, 1)
+    cuda.cuTexRefGetMipmappedArray(byref(found), image)
+    assert found.value == levels.value
+    cuda.cuMemFree_v2(out)
+    cuda.cuModuleUnload(module)

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS = [
     "tests/cpu",
     "tests/test_shipped.py",
+    "tests/test_convolve.py",
     "tests/test_schedule.py",
     # It runs tests of tests/cpu again, under the checks of the CPU device: left to `make sanitize`.
     "--deselect=tests/cpu/test_check.py::test_nothing_is_reported_of_the_tests_own_kernels",
@@ -63,10 +64,10 @@ long = pytest.mark.skipif(
 @long
 def test_the_drivers_threads_are_clean():
     """What streams, events, graphs and memory do beside each other; not what kernels do."""
-    names = ("stream", "event", "graph", "graph_capture", "graph_nodes", "graph_memory")
-    names += ("capture_dependencies", "memory_operation", "more_calls")
-    more = ("virtual_memory", "launch", "copy", "cluster", "cooperative", "context")
-    tests = [f"tests/cpu/test_{name}.py" for name in (*names, *more)]
+    graphs = ("graph", "graph_capture", "capture_dependencies", "graph_nodes", "graph_memory")
+    names = ("stream", "event", "memory_operation", "more_calls", "virtual_memory", "launch")
+    more = ("copy", "synchronous_copy", "cluster", "cooperative", "context")
+    tests = [f"tests/cpu/test_{name}.py" for name in (*graphs, *names, *more)]
     answer = sanitized(*tests, how="--thread")
     assert answer.returncode == 0, answer.stdout[-6000:]
     assert "sanitizers: 0 processes reported" in answer.stdout
