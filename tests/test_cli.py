@@ -55,13 +55,13 @@ def test_without_a_command_it_prints_its_help():
     assert "\ncommands:" in answer.stdout
 
 
-def test_info(driver):
+def test_info_names_version_and_compute_capability(driver):
     answer = cli("info")
     assert answer.returncode == 0, answer.stderr
     assert "cupola 0.1.0" in answer.stdout and "compute capability" in answer.stdout.lower()
 
 
-def test_paths():
+def test_paths_are_those_of_the_package():
     for flag, function in [
         ("--library", paths.library),
         ("--include", paths.include),
@@ -94,7 +94,7 @@ def test_mandelbrot_writes_the_picture(tmp_path, driver):
     assert not np.array_equal(inside[0], outside[0])
 
 
-def test_mandelbrot_region_and_colour(tmp_path, driver):
+def test_mandelbrot_takes_a_region_and_colours(tmp_path, driver):
     plain, other = tmp_path / "a.png", tmp_path / "b.png"
     assert cli("mandelbrot", "-o", plain, "--size", 32).returncode == 0
     colour = cli("mandelbrot", "--help").stdout
@@ -127,7 +127,7 @@ def test_demo_draws_the_picture_and_says_what_to_try_next(tmp_path, driver, monk
     assert suggested[2].split("#")[0].split()[1:] == ["-m", "cupola", "bench"]
 
 
-def test_demo_of_a_region(tmp_path, driver):
+def test_demo_takes_a_region(tmp_path, driver):
     from cupola import kernels
 
     out = tmp_path / "d.png"
@@ -179,7 +179,7 @@ def test_no_driver_is_one_readable_error():
     assert "Traceback" not in answer.stderr and "/nowhere/libcuda.so.1" in answer.stderr
 
 
-def test_closed_pipe_is_no_traceback():
+def test_a_closed_pipe_gives_no_traceback():
     for arguments in ("paths", f"inspect {paths.library()}"):
         command = f"{sys.executable} -m cupola {arguments} | true"
         answer = subprocess.run(command, shell=True, capture_output=True, text=True)
@@ -238,7 +238,7 @@ def test_each_command_has_help(name):
     assert answer.returncode == 0 and f"usage: cupola {name}" in answer.stdout
 
 
-def test_options_wait_for_no_import():
+def test_options_are_parsed_without_imports():
     code = "import sys; from cupola.__main__ import parser; parser(); print(*sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr

@@ -78,7 +78,7 @@ def test_compile_to_a_cubin(source, nvrtc):
     assert row[2] == "128" and row[3] == "0" and 0 < int(row[1]) < 256  # plain comes first
 
 
-def test_machine_code_is_for_the_device_that_is_there(source, driver, nvrtc):
+def test_compile_is_for_the_present_device(source, driver, nvrtc):
     code = "from cupola.build.architectures import present_devices; print(*present_devices())"
     asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     target = source.with_name("k.cubin")
@@ -122,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(1024) spilling(const float* a, floa
 """
 
 
-def test_inspect_tells_spills_by_ptxas(tmp_path, nvrtc):
+def test_inspect_reports_spills_by_ptxas(tmp_path, nvrtc):
     import json
 
     import images
@@ -164,8 +164,8 @@ extern "C" __global__ void indexed(int* out, int n) {
 """
 
 
-def test_inspect_tells_stack_from_spills(tmp_path):
-    """An array on the stack is no spill, which machine code alone can't tell."""
+def test_inspect_distinguishes_stack_from_spills(tmp_path):
+    """An array on the stack is no spill; machine code alone does not show the difference."""
     import images
 
     path = tmp_path / "indexed.cu"
@@ -188,7 +188,7 @@ def wheel(path, members):
     return path
 
 
-def test_inspect_of_a_wheel(tmp_path):
+def test_inspect_reads_a_wheel(tmp_path):
     import json
 
     import images
@@ -211,7 +211,7 @@ def test_inspect_of_a_wheel(tmp_path):
     assert [len(one["kernels"]) for one in found["images"]] == [1, 0]
 
 
-def test_inspect_of_archives_without_images(tmp_path):
+def test_inspect_refuses_archives_without_images(tmp_path):
     import gzip
 
     good = wheel(tmp_path / "good.whl", {"a.ptx": Path(__file__).read_bytes() * 50}).read_bytes()
@@ -230,7 +230,7 @@ def test_inspect_of_archives_without_images(tmp_path):
         assert "Traceback" not in answer.stderr and says in answer.stderr, answer.stderr
 
 
-def test_inspect_says_what_is_compressed():
+def test_inspect_names_compressed_images():
     import images
 
     text = inspected(images.fatbin(compress=True))
@@ -248,7 +248,7 @@ def test_inspect_says_what_is_compressed():
     ],
     ids=["empty", "an ELF header", "a magic number", "a cut fatbin", "C"],
 )
-def test_inspect_of_what_is_no_image(tmp_path, content, says):
+def test_inspect_refuses_a_file_that_is_no_image(tmp_path, content, says):
     path = tmp_path / "file"
     path.write_bytes(content)
     answer = cli("inspect", path)

@@ -53,7 +53,7 @@ def test_convolve_in_strips_of_any_launch(driver, size, rows, grid, block):
 
 
 @pytest.mark.parametrize(("off_image", "off_out"), [(0, 1), (1, 0), (3, 3)])
-def test_convolve_of_arrays_that_do_not_begin_at_16_bytes(driver, off_image, off_out):
+def test_convolve_of_arrays_that_are_not_aligned_to_16_bytes(driver, off_image, off_out):
     image = rng.standard_normal((20, 32)).astype(np.float32)
     weights = rng.standard_normal((5, 5)).astype(np.float32)
     source, out = (cupola.to_device(np.zeros(644, np.float32)) for _ in range(2))
@@ -66,7 +66,7 @@ def test_convolve_of_arrays_that_do_not_begin_at_16_bytes(driver, off_image, off
     np.testing.assert_array_equal(out.get(), expected)
 
 
-def test_convolve_multiplies_what_lies_outside(driver):
+def test_convolve_multiplies_the_border_too(driver):
     weights = np.zeros((3, 3), np.float32)
     weights[0, 0] = np.inf  # of a border of zeros makes NaN, as it does in NumPy
     image = np.ones((5, 8), np.float32)
@@ -91,6 +91,6 @@ def test_convolve_border_is_zero_by_default_and_the_filter_is_not_flipped(driver
         ((4, 4), (3,), "zero"),
     ],
 )
-def test_convolve_of_nonsense(driver, shape, size, border):
+def test_convolve_refuses_wrong_arguments(driver, shape, size, border):
     with pytest.raises(cupola.ArgumentError):
         cupola.convolve(np.zeros(shape, np.float32), np.zeros(size, np.float32), border)

@@ -15,7 +15,7 @@ __all__ = ["array"]
 
 
 @pytest.mark.parametrize("make", [Producer, Old, lambda a: Producer(a, versioned=True)])
-def test_taking(driver, array, make):
+def test_a_tensor_becomes_an_array(driver, array, make):
     producer = make(array)
     taken = cupola.from_dlpack(producer)
     assert (taken.address, taken.shape, taken.dtype) == (array.address, (4, 6), np.float32)
@@ -33,7 +33,7 @@ def test_taking(driver, array, make):
     assert producer.deleted == 1
 
 
-def test_the_current_stream_is_named(driver, array):
+def test_the_producer_receives_the_current_stream(driver, array):
     producer = Producer(array)
     stream = cupola.Stream()
     with stream:
@@ -52,8 +52,8 @@ class Both(Producer):
         self.__cuda_array_interface__ = found
 
 
-def test_an_interface_that_names_no_stream(driver, array):
-    """Version 2 has no word of streams; then DLPack is asked when the data is ready."""
+def test_dlpack_synchronises_where_the_array_interface_has_no_stream(driver, array):
+    """Version 2 of the interface has no stream; __dlpack__ makes the data ready."""
     kernel, out = cupola.shipped_kernels()["saxpy"], cupola.empty_like(array)
     for use in (cupola.asarray, lambda one: kernel[1, 32](2.0, one, one, out, 24)):
         producer, named = Both(array, 2, data=(array.address, True)), Both(array, 3)
@@ -79,7 +79,7 @@ def test_an_interface_that_names_no_stream(driver, array):
     assert cupola.asarray(Refusing(array, 2)).address == array.address
 
 
-def test_strides_offset_and_flags(driver, array):
+def test_strides_offsets_and_flags_are_read(driver, array):
     columns = cupola.from_dlpack(Producer(array, shape=(6, 4), strides=(1, 6)))
     np.testing.assert_array_equal(columns.get(), array.get().T)
     implied = cupola.from_dlpack(Producer(array, strides=None))
@@ -116,7 +116,7 @@ def test_kernels_take_tensors(driver, array):
         kernel[1, 32](2.0, array, array, frozen, 24)
 
 
-def test_giving_and_taking_back(driver, array):
+def test_an_array_returns_with_the_same_address(driver, array):
     for view in (array, array[1:, ::2], array.T, array[::-1], array[0, 0], array[:0]):
         again = cupola.from_dlpack(view)
         assert (again.shape, again.dtype) == (view.shape, view.dtype)
@@ -131,7 +131,7 @@ def test_giving_and_taking_back(driver, array):
 
 
 @pytest.mark.parametrize("dtype", "?bBhHiIlLqQefdFD")
-def test_every_dtype_of_dlpack(driver, dtype):
+def test_every_dtype_of_dlpack_is_exchanged(driver, dtype):
     host = np.arange(6).astype(dtype)
     again = cupola.from_dlpack(cupola.to_device(host))
     assert again.dtype == host.dtype
@@ -146,7 +146,7 @@ def test_a_capsule_keeps_the_memory(driver):
     owner.memory, gone = memory, weakref.ref(owner)
     array = cupola.Array.from_address(memory.address, 4, np.float64, owner=owner)
     for versioned in (None, (1, 0)):
-        array.__dlpack__(max_version=versioned)  # nobody takes it
+        array.__dlpack__(max_version=versioned)  # no consumer takes it
         taken = cupola.from_dlpack(array)
     del owner, array
     gc.collect()
@@ -156,7 +156,7 @@ def test_a_capsule_keeps_the_memory(driver):
     assert gone() is None
 
 
-def test_what_can_not_be_given(driver):
+def test_arrays_without_a_dlpack_form_are_refused(driver):
     for dtype in ("S3", "M8[s]", "i4,f8", "V4"):
         with refused(cupola.ExchangeError, BufferError, saying="no type for"):
             cupola.zeros(3, dtype).__dlpack__()
@@ -181,7 +181,7 @@ def test_what_can_not_be_given(driver):
 
 
 def test_the_consumers_stream_waits(driver, array):
-    """What is queued on the consumer's stream comes after what the current one has."""
+    """Work of the consumer's stream runs after work of the current stream."""
     if driver == "cpu":
         with refused(cupola.ArgumentError, ValueError, saying="no stream"):
             array.__dlpack__(stream=1)
@@ -201,7 +201,7 @@ def test_the_consumers_stream_waits(driver, array):
     assert out[0] == 20 and capsule is not None
 
 
-def test_managed_and_pinned_memory_have_kinds_of_their_own(driver):
+def test_managed_and_pinned_memory_have_their_own_device_types(driver):
     managed = cupola.managed(4, np.float32)
     pinned = cupola.empty_pinned(4, np.float32)
     over = cupola.Array.from_address(pinned.ctypes.data, 4, np.float32, owner=pinned)
@@ -286,8 +286,8 @@ int finish(void) {
 """
 
 
-def test_a_thread_that_deletes_a_tensor_while_the_interpreter_goes(driver, tmp_path):
-    """Python ends, or stops for ever, a thread that waits for the GIL by then."""
+def test_a_thread_may_delete_a_tensor_while_the_interpreter_exits(driver, tmp_path):
+    """Python ends or blocks a thread that waits for the GIL at that time."""
     library = compile_library(tmp_path, "libdeleting.so", DELETING, "-pthread")
     code = f"""
     import atexit, ctypes, os, sys, time

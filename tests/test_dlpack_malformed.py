@@ -43,7 +43,7 @@ LIES = [
 
 
 @pytest.mark.parametrize(("lie", "words"), LIES, ids=lambda value: str(value))
-def test_lies_are_refused(driver, array, lie, words):
+def test_a_malformed_tensor_is_refused(driver, array, lie, words):
     producer = Producer(array, **lie)
     with refused(cupola.ArgumentError, ValueError, saying=words):
         cupola.from_dlpack(producer)
@@ -53,7 +53,7 @@ def test_lies_are_refused(driver, array, lie, words):
         kernel[1, 32](1.0, Producer(array, **lie), array, array, 1)
 
 
-def test_null_shape(driver, array):
+def test_a_null_shape_is_refused(driver, array):
     producer = Producer(array)
     producer.managed.tensor.shape = None
     with refused(cupola.ArgumentError, ValueError, saying="no shape"):
@@ -61,7 +61,7 @@ def test_null_shape(driver, array):
 
 
 @pytest.mark.parametrize("returned", [None, 5, "dltensor", object()])
-def test_what_is_no_capsule(driver, array, returned):
+def test_an_object_that_is_no_capsule_is_refused(driver, array, returned):
     class Wrong:
         def __dlpack_device__(self):
             return array.__dlpack_device__()
@@ -74,14 +74,14 @@ def test_what_is_no_capsule(driver, array, returned):
 
 
 @pytest.mark.parametrize("said", [None, 5, (1,), ("a", 0), (1, None)])
-def test_what_is_no_device(driver, array, said):
+def test_a_malformed_device_is_refused(driver, array, said):
     producer = Producer(array)
     producer.device = said
     with refused(cupola.ExchangeError, saying="__dlpack_device__"):
         cupola.from_dlpack(producer)
 
 
-def test_a_capsule_is_taken_once(driver, array):
+def test_a_used_capsule_is_refused(driver, array):
     producer = Producer(array)
     capsule = producer.__dlpack__()
     producer.__class__ = type("Same", (Producer,), {"__dlpack__": lambda self, **_: capsule})
@@ -91,7 +91,7 @@ def test_a_capsule_is_taken_once(driver, array):
     np.testing.assert_array_equal(first.get(), array.get())
 
 
-def test_no_tensors(driver):
+def test_an_object_without_dlpack_is_refused(driver):
     for wrong in (5, None, [1.0], object()):
         with refused(cupola.ArgumentError, TypeError, saying="__dlpack__"):
             cupola.from_dlpack(wrong)
@@ -113,8 +113,8 @@ class Read(ctypes.Structure):
 
 
 @pytest.mark.parametrize("kind", [Managed, Versioned])
-def test_random_tensors(kind):
-    """Structures of random bytes: refused, or sound in every number."""
+def test_a_random_tensor_is_refused_or_sound(kind):
+    """An accepted structure of random bytes has sound numbers."""
     library = ctypes.CDLL(cupola.paths.library())
     rng = np.random.default_rng(11)
     edges = [0, 1, 2, 3, 64, 65, -1, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**63)]

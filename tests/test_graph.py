@@ -49,7 +49,7 @@ def test_launches_are_in_the_order_of_their_stream(stream):
     assert x.get() == congruential(3, 40)
 
 
-def test_the_current_stream_is_what_a_launch_goes_to(stream):
+def test_a_launch_without_a_stream_goes_to_the_current_stream(stream):
     x = ints(0)
     graph = cupola.Graph()
     graph.add_kernel(kernel(), 1, 1, x, 1)
@@ -62,7 +62,7 @@ def test_the_current_stream_is_what_a_launch_goes_to(stream):
     assert x.get() == 2
 
 
-def test_child_graphs(stream):
+def test_child_graphs_run_and_are_updated(stream):
     x, seen = ints(0), []
     inner = cupola.Graph()
     first = inner.add_kernel(kernel(), 1, 1, x, 1)
@@ -86,7 +86,7 @@ def test_child_graphs(stream):
     assert (x.get(), y.get()) == (5, 1)
 
 
-def test_host_nodes_hold_and_report(stream, monkeypatch):
+def test_host_nodes_keep_their_callable_and_report_its_error(stream, monkeypatch):
     import sys
 
     reports, seen = [], []
@@ -114,7 +114,7 @@ def test_host_nodes_hold_and_report(stream, monkeypatch):
     assert gone() is None
 
 
-def test_fills(stream):
+def test_a_fill_writes_values_of_each_type(stream):
     for dtype, value in [
         (np.uint8, 200), (np.int16, -3), (np.float32, 1.5), (np.float64, 0), (np.int64, -1),
         (np.complex64, 0), (np.float16, 0.5), (np.bool_, True),
@@ -130,7 +130,7 @@ def test_fills(stream):
         cupola.Graph().add_fill(cupola.zeros(2, np.float64), 1.1)
 
 
-def test_misuse(stream):
+def test_misuse_of_a_graph_is_refused(stream):
     graph, other, x = cupola.Graph(), cupola.Graph(), ints(1, 2)
     foreign = other.add_empty()
     with refused(cupola.ArgumentError, ValueError, saying="another"):
@@ -161,7 +161,7 @@ def test_misuse(stream):
         other.instantiate().update(5)
 
 
-def test_what_it_says_of_itself(stream):
+def test_nodes_and_graphs_describe_themselves(stream):
     x = ints(1, 2)
     graph = cupola.Graph()
     one = graph.add_kernel(kernel(), (2, 3), (4, 1, 2), x, 2, shared=64)
@@ -180,7 +180,7 @@ def test_what_it_says_of_itself(stream):
     assert run.device == cupola.Device() and run.handle
 
 
-def test_dot():
+def test_to_dot_names_kernels_and_edges():
     x = ints(1)
     inner = cupola.Graph()
     inner.add_kernel(kernel(), 7, 32, x, 1)
@@ -194,7 +194,7 @@ def test_dot():
         assert words in dot
 
 
-def test_png(tmp_path, monkeypatch):
+def test_to_png_runs_graphviz(tmp_path, monkeypatch):
     graph = cupola.Graph()
     graph.add_empty(after=graph.add_empty())
     target = tmp_path / "graph.png"

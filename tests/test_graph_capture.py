@@ -52,7 +52,7 @@ def test_a_captured_pipeline_equals_the_direct_run(stream):
     np.testing.assert_array_equal(direct, out)
 
 
-def test_a_launch_in_a_capture_becomes_a_part(stream):
+def test_a_launch_in_a_capture_becomes_a_child_graph(stream):
     x, seen = ints(0), []
     with stream.capture() as inner:
         kernel()[1, 1](x, 1)
@@ -70,7 +70,7 @@ def test_a_launch_in_a_capture_becomes_a_part(stream):
     assert x.get() == 2 and seen == [1, 1]
 
 
-def test_a_launch_in_a_capture_is_of_what_was_updated(stream):
+def test_a_launch_in_a_capture_has_the_updated_arguments(stream):
     x, y, z = ints(0), ints(0), ints(0)
     graph = cupola.Graph()
     node = graph.add_kernel(kernel(), 1, 1, x, 1)
@@ -98,7 +98,7 @@ def test_a_launch_in_a_capture_is_of_what_was_updated(stream):
 
 
 def test_a_launch_in_another_librarys_capture_is_refused(stream):
-    """And what ends in it is none of its matters."""
+    """Objects that are destroyed during that capture do not disturb it."""
     x, graph, seen = ints(0), cupola.Graph(), ctypes.c_void_p()
     graph.add_kernel(kernel(), 1, 1, x, 1)
     run = graph.instantiate()
@@ -118,8 +118,8 @@ def test_a_launch_in_another_librarys_capture_is_refused(stream):
     assert x.get() == 1
 
 
-def test_another_librarys_graph_shares_no_memory_with_what_comes_later(stream):
-    """Nobody tells cupola how long that graph uses what an expression in it has let go."""
+def test_memory_in_another_librarys_graph_is_not_reused(stream):
+    """cupola cannot know how long that graph uses memory that an expression released."""
     native = ctypes.CDLL(cupola.driver.info().path)
     handle, graph, run = ctypes.c_void_p(stream.handle), ctypes.c_void_p(), ctypes.c_void_p()
     with stream:
@@ -140,7 +140,7 @@ def test_another_librarys_graph_shares_no_memory_with_what_comes_later(stream):
     assert native.cuGraphExecDestroy(run) == native.cuGraphDestroy(graph) == 0
 
 
-def test_an_updated_graph_within_is_no_part_of_a_capture(stream):
+def test_a_launch_with_an_updated_child_graph_is_refused_in_a_capture(stream):
     x, inner, outer = ints(0), cupola.Graph(), cupola.Graph()
     inner.add_kernel(kernel(), 1, 1, x, 1)
     part = outer.add_child(inner)
@@ -156,7 +156,7 @@ def test_an_updated_graph_within_is_no_part_of_a_capture(stream):
     assert x.get() == 1
 
 
-def test_fork_and_join_over_streams(stream):
+def test_a_fork_and_a_join_become_edges(stream):
     other, x, y = cupola.Stream(non_blocking=True), ints(1), ints(1)
     total = ints(0)
     with stream.capture() as graph:
@@ -177,8 +177,8 @@ def test_fork_and_join_over_streams(stream):
     assert total.get() == 3 + 2
 
 
-def test_what_can_not_be_captured_is_refused_and_goes_no_further(stream):
-    """cupola says so itself, and the capture goes on."""
+def test_a_refused_call_leaves_the_capture_valid(stream):
+    """cupola refuses the call before the driver sees it."""
     x = ints(0)
     with stream.capture() as graph:
         kernel()[1, 1](x, 1)
@@ -194,7 +194,7 @@ def test_what_can_not_be_captured_is_refused_and_goes_no_further(stream):
     assert x.get() == 1
 
 
-def test_a_spoilt_capture_is_reported(stream):
+def test_an_invalidated_capture_is_reported(stream):
     with refused(cupola.DriverError, saying="capture"):  # noqa: SIM117
         with stream.capture() as graph:
             with pytest.raises(cupola.DriverError):
@@ -220,7 +220,7 @@ def test_an_error_in_the_block_ends_the_capture(stream):
     assert x.get() == 1
 
 
-def test_a_stream_that_is_not_joined(stream):
+def test_a_fork_without_a_join_is_an_error(stream):
     other, x = cupola.Stream(non_blocking=True), ints(0)
     with refused(cupola.DriverError, saying=["UNJOINED", "wait"]), stream.capture():
         kernel()[1, 1](x, 1)
@@ -228,7 +228,7 @@ def test_a_stream_that_is_not_joined(stream):
         kernel()[1, 1, other](x, 1)
 
 
-def test_captures_that_can_not_begin(stream):
+def test_a_capture_that_can_not_begin_is_refused(stream):
     with refused(cupola.ArgumentError, ValueError, saying="legacy"):
         cupola.Stream.legacy().capture().__enter__()
     with refused(cupola.ArgumentError, ValueError, saying="thread_local"):

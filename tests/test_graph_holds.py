@@ -1,4 +1,4 @@
-"""What a graph uses stays as long as the graph, and goes with it, whoever made it."""
+"""Objects that a graph uses live as long as the graph."""
 
 import gc
 import weakref

@@ -10,8 +10,8 @@ import cupola
 __all__ = ["everything_is_done", "stream"]
 
 
-def test_threads_capture_side_by_side():
-    """Each its own stream, its own allocations, its own modules' kernels; and plain work beside."""
+def test_threads_capture_at_the_same_time():
+    """Each thread has its own stream and allocations; another thread works without a capture."""
     results = {}
 
     def capture(number):
@@ -50,7 +50,7 @@ def test_threads_capture_side_by_side():
     }
 
 
-def test_threads_launch_one_graph():
+def test_threads_launch_the_same_graph():
     x = ints(0)
     graph = cupola.Graph()
     last = None
@@ -72,8 +72,8 @@ def test_threads_launch_one_graph():
     assert x.get() == 4 * 50 * 3
 
 
-def test_threads_of_graphs_with_host_nodes_do_not_stand_still():
-    """Launches with and without Python's lock, and callables that want it."""
+def test_graphs_with_host_nodes_cause_no_deadlock():
+    """Some launches hold the GIL, others do not; the callables need it."""
     counts = [0] * 4
 
     def work(number):

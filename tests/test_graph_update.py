@@ -12,7 +12,7 @@ import cupola
 __all__ = ["everything_is_done", "stream"]
 
 
-def test_one_argument_after_another_is_updated(stream):
+def test_an_update_of_one_node_changes_later_launches(stream):
     x, y, total = ints(1, 1, 1, 1), ints(10, 10, 10, 10), ints(0, 0, 0, 0)
     graph = cupola.Graph()
     first = graph.add_kernel(kernel("accumulate"), 1, 4, x, total, 4)
@@ -35,8 +35,8 @@ def test_one_argument_after_another_is_updated(stream):
     np.testing.assert_array_equal(total.get(), [2] * 4)
 
 
-def test_updates_do_not_touch_what_was_launched(stream):
-    """Each launch has the arguments of its time, whether or not it has begun."""
+def test_an_update_does_not_change_earlier_launches(stream):
+    """Each launch keeps its arguments, even if it has not begun."""
     values, out = [ints(n) for n in range(20)], ints(0)
     graph = cupola.Graph()
     node = graph.add_kernel(kernel("accumulate"), 1, 1, values[0], out, 1)
@@ -51,7 +51,7 @@ def test_updates_do_not_touch_what_was_launched(stream):
     assert out.get() == sum(range(20))
 
 
-def test_a_captured_node_is_updated_with_its_kernel_named(stream):
+def test_an_update_of_a_captured_node_needs_its_kernel(stream):
     x = ints(0, 0)
     with stream.capture() as graph:
         kernel()[1, 2](x, 1)
@@ -65,7 +65,7 @@ def test_a_captured_node_is_updated_with_its_kernel_named(stream):
     assert x.get().tolist() == [1, 1]
 
 
-def test_update_by_another_graph(stream):
+def test_another_graph_of_the_same_topology_updates_a_graph(stream):
     x, y = ints(0), ints(0)
 
     def build(target, times):

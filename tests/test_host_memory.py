@@ -13,7 +13,7 @@ import cupola
 
 
 @pytest.mark.parametrize("write_combined", [False, True])
-def test_pinned(driver, write_combined):
+def test_pinned_arrays_are_page_locked(driver, write_combined):
     pinned = cupola.empty_pinned((2, 3), np.int16, write_combined=write_combined)
     pinned[:] = [[1, 2, 3], [4, 5, 6]]
     there = cupola.empty((2, 3), np.int16)
@@ -23,7 +23,7 @@ def test_pinned(driver, write_combined):
     np.testing.assert_array_equal(there.get(), [[1, 2, 3], [4, 5, 6]])
 
 
-def test_registered(driver):
+def test_registered_arrays_are_page_locked(driver):
     host = np.arange(10_000, dtype=np.int32)
     there = cupola.empty_like(host)
     with cupola.register_host(host) as registered:
@@ -103,7 +103,7 @@ print("done")
 
 
 @pytest.mark.parametrize("threads", ["1", "5"])
-def test_pageable_memory_through_page_locked_chunks(driver, threads):
+def test_pageable_memory_is_copied_through_page_locked_chunks(driver, threads):
     variables = {
         **os.environ,
         "CUPOLA_STAGING_BYTES": str(1 << 20),

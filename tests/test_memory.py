@@ -13,7 +13,7 @@ from working import refused
 import cupola
 
 
-def test_bytes_in_and_out(driver):
+def test_bytes_are_copied_in_and_out(driver):
     memory = cupola.alloc(100)
     assert memory.nbytes == 100 and memory.address and memory.device_index == 0
     assert not memory.pinned and not memory.managed
@@ -37,7 +37,7 @@ def test_bytes_in_and_out(driver):
     assert out[:2] == b"\0\0" and out[97:] == b"\xab\1\1"
 
 
-def test_between_memories_and_addresses(driver):
+def test_copies_take_memories_and_addresses(driver):
     a, b = cupola.alloc(16), cupola.alloc(32)
     a.copy_from(bytes(range(16)))
     b.fill(9)
@@ -89,7 +89,7 @@ def test_ranges_are_checked(driver):
         memoryview(memory)
 
 
-def test_nothing_and_released(driver):
+def test_empty_memory_is_usable_and_freed_memory_is_refused(driver):
     nothing = cupola.alloc(0)
     assert nothing.address == 0
     nothing.copy_from(b"")
@@ -109,7 +109,7 @@ def test_nothing_and_released(driver):
             use()
 
 
-def test_array_from_address(driver):
+def test_an_array_views_memory_by_its_address(driver):
     memory = cupola.alloc(48)
     memory.copy_from(np.arange(12, dtype=np.int32))
     array = cupola.Array.from_address(memory.address + 16, (2, 2), np.int32, owner=memory)
@@ -142,7 +142,7 @@ def test_array_from_address(driver):
             wrong()
 
 
-def test_managed(driver):
+def test_host_and_device_share_managed_memory(driver):
     array = cupola.managed((3, 4), np.float32)
     array.fill(2)
     cupola.Device().synchronize()
@@ -165,7 +165,7 @@ def test_managed(driver):
             wrong.prefetch()
 
 
-def test_managed_advice(driver):
+def test_managed_memory_takes_advice(driver):
     if not cupola.Device().attribute(89):  # CONCURRENT_MANAGED_ACCESS
         pytest.skip("the device has no concurrent managed access")
     array = cupola.managed(1 << 16, np.uint8)
@@ -183,7 +183,7 @@ def test_managed_advice(driver):
             wrong()
 
 
-def test_handles_of_other_processes(driver):
+def test_another_process_opens_a_handle(driver):
     pooled = cupola.alloc(64)
     with refused(cupola.ArgumentError, ValueError, saying="exportable"):
         pooled.ipc_handle()
@@ -218,13 +218,13 @@ def test_handles_of_other_processes(driver):
     out = bytearray(9)
     memory.copy_to(out)
     assert out == b"\7\7\7answer"
-    # Its own, and nobody's; NVIDIA's driver is not asked what it makes of bytes that it never gave.
+    # Its own handle, and one of zeros, which NVIDIA's driver does not have to refuse.
     for wrong in [memory.ipc_handle(), bytes(64)][: 2 if driver == "cpu" else 1]:
         with refused(cupola.DriverError, saying="another process"):
             cupola.Memory.from_ipc_handle(wrong)
 
 
-def test_the_pool(driver):
+def test_a_pool_counts_used_and_reserved_memory(driver):
     pool = cupola.Device().pool
     assert pool.device == cupola.Device() and isinstance(pool, cupola.Pool)
     gc.collect()
@@ -256,7 +256,7 @@ def test_the_pool(driver):
         cupola.Pool(99)
 
 
-def test_memory_that_is_lent_and_freed_twice_goes_in_the_end():
+def test_page_locked_memory_with_a_view_is_freed_once():
     code = """
     import gc
     from cupola.pipelines import page_locked

@@ -25,7 +25,7 @@ def in_own_stream(nbytes):
     ],
     ids=["alloc", "exportable", "empty", "zeros", "full", "per-thread stream"],
 )
-def test_more_memory_than_there_is(driver, ask):
+def test_a_request_beyond_the_device_is_refused(driver, ask):
     info = cupola.memory_info()
     before = cupola.to_device(np.arange(5))
     with refused(cupola.OutOfMemoryError, MemoryError, saying=("requested", "free:")) as caught:
@@ -36,8 +36,8 @@ def test_more_memory_than_there_is(driver, ask):
 
 
 @pytest.mark.parametrize("place", ["managed", "page-locked", "write-combined"])
-def test_more_memory_than_any_machine_has(driver, place):
-    """Managed memory may be more than the device has."""
+def test_a_request_beyond_any_machine_is_refused(driver, place):
+    """Managed memory may exceed the memory of the device."""
     nbytes, kept = 1 << 50, cupola.empty_pinned(5, np.int32)
     kept[:] = 7
     with refused(cupola.OutOfMemoryError, MemoryError, saying=("requested", "free:")) as caught:
@@ -51,14 +51,14 @@ def test_more_memory_than_any_machine_has(driver, place):
 
 
 @pytest.mark.cpu_only(reason="a compiler for GPUs may refuse so large a variable in its own way")
-def test_an_image_with_more_variables_than_there_is_memory(driver):
+def test_an_image_with_too_large_variables_is_refused(driver):
     total = cupola.memory_info().total
     text = images.SCALE.read_bytes() + b"\n.visible .global .align 4 .b8 big[%d];\n" % (2 * total)
     with refused(cupola.OutOfMemoryError, MemoryError, saying=("free:", total)):
         cupola.load(text)
 
 
-def test_too_much_in_a_capture_leaves_the_capture_well(driver):
+def test_a_refused_request_leaves_the_capture_valid(driver):
     x, stream = cupola.zeros(4, np.int32), cupola.Stream()
     total = cupola.memory_info().total
     cupola.Device().synchronize()

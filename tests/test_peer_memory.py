@@ -60,7 +60,7 @@ print("done")
 
 
 def test_memory_outlives_its_use_on_another_devices_default_stream(driver):
-    """The default streams of all devices have one handle, and are not one stream."""
+    """The default streams of all devices have the same handle but are different streams."""
     if driver == "cuda" and len(cupola.devices()) < 2:
         pytest.skip("there is one GPU")
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}
@@ -74,7 +74,7 @@ def test_memory_outlives_its_use_on_another_devices_default_stream(driver):
     assert (answer.stdout, answer.stderr) == ("done\n", "")
 
 
-def test_two_devices(driver):
+def test_two_devices_copy_from_each_other(driver):
     if driver == "cuda" and len(cupola.devices()) < 2:
         pytest.skip("there is one GPU")
     variables = {**os.environ, "CUPOLA_CPU_DEVICES": "2", "CUPOLA_DRIVER": driver}

@@ -36,7 +36,7 @@ def test_every_chunk_goes_through(add, rows, chunk, streams, staging):
     np.testing.assert_array_equal(out, x + 1)
 
 
-def test_more_than_the_default_chunk(add):
+def test_a_large_array_is_cut_into_default_chunks(add):
     x = numbers(6_000_001)
     out = np.zeros_like(x)
     seen = []
@@ -46,15 +46,15 @@ def test_more_than_the_default_chunk(add):
     assert seen == sorted(seen)
 
 
-def test_empty(add):
+def test_an_empty_array_runs_no_chunk(add):
     x, out = numbers(0), np.zeros(0, np.int32)
     assert cupola.pipeline(add, x, out) is out
     with refused(cupola.ArgumentError, TypeError, saying="argument"):
         cupola.pipeline(add, x, out, arguments=(x, out, 1.5))
 
 
-def test_several_pipelines_at_once(add):
-    """The threads that fill and drain are shared by all."""
+def test_several_pipelines_run_at_the_same_time(add):
+    """They share the threads that fill and drain."""
     from concurrent.futures import ThreadPoolExecutor
 
     def one(seed):
@@ -67,8 +67,8 @@ def test_several_pipelines_at_once(add):
         assert all(threads.map(one, range(12)))
 
 
-def test_helpers_of_several_copies(driver):
-    """Four helpers, whatever the machine has: copies of pipelines and of arrays in between."""
+def test_staging_threads_serve_pipelines_and_arrays(driver):
+    """Four staging threads on any machine copy for pipelines and for arrays."""
     code = """
 import threading
 import numpy as np, cupola
@@ -124,7 +124,7 @@ def test_a_function_queues_the_work(add):
     assert x[seen[2].rows].shape == (64, 3)
 
 
-def test_outputs_alone_and_inputs_alone(module):
+def test_a_pipeline_may_lack_inputs_or_outputs(module):
     out = np.ones(100, np.int32)
     cupola.pipeline(
         lambda chunk, stream, inputs, outputs: outputs[0].fill(chunk.index), (), out, chunk=30
@@ -141,7 +141,7 @@ def test_outputs_alone_and_inputs_alone(module):
         cupola.pipeline(keep)
 
 
-def test_functions_of_the_chunk_and_grids(module):
+def test_arguments_and_grids_may_be_functions_of_the_chunk(module):
     x, out = numbers(1000), np.zeros(1000, np.int32)
     calls = []
 
@@ -162,7 +162,7 @@ def test_functions_of_the_chunk_and_grids(module):
     assert calls == [Chunk(0, 0, 300), Chunk(1, 300, 600), Chunk(2, 600, 900), Chunk(3, 900, 1000)]
 
 
-def test_fewer_threads_than_elements(module):
+def test_a_pipeline_launches_as_many_threads_as_given(module):
     x, add = numbers(1000), module["add_in_place"]
     before = x.copy()
     cupola.pipeline(add, x, x, threads=0, chunk=100)  # launches nothing
@@ -172,8 +172,8 @@ def test_fewer_threads_than_elements(module):
     np.testing.assert_array_equal(x, before)
 
 
-def test_constants_that_are_on_their_way(module):
-    """What the current stream makes is there before the first chunk."""
+def test_chunks_wait_for_the_current_stream(module):
+    """Work of the current stream ends before the first chunk."""
     from gate import Gate
 
     stream = cupola.Stream(non_blocking=True)
@@ -207,7 +207,7 @@ def _later(call):
 # -- sizes ------------------------------------------------------------------------------------
 
 
-def test_memory_is_kept_to(add):
+def test_a_pipeline_stays_within_its_memory(add):
     x, out = numbers(100_000, 3), np.zeros((100_000, 3), np.int32)
     for memory in (24, 1000, 1 << 16, 1 << 20):
         sizes = []
@@ -227,7 +227,7 @@ def test_memory_is_kept_to(add):
         cupola.pipeline(add, x, out, memory=1000, chunk=100)
 
 
-def test_chunks_are_neither_small_nor_few(add):
+def test_default_chunks_are_neither_small_nor_few(add):
     sizes = []
 
     def schedule(pipeline):
@@ -243,7 +243,7 @@ def test_chunks_are_neither_small_nor_few(add):
 # -- what is refused --------------------------------------------------------------------------
 
 
-def test_arrays_that_do_not_fit(add):
+def test_wrong_arrays_are_refused(add):
     x, out = numbers(10), np.zeros(10, np.int32)
     frozen = out.copy()
     frozen.flags.writeable = False
@@ -259,7 +259,7 @@ def test_arrays_that_do_not_fit(add):
             cupola.pipeline(add, inputs, outputs)
 
 
-def test_arguments_that_do_not_fit(add):
+def test_wrong_arguments_are_refused(add):
     x, out = numbers(10), np.zeros(10, np.int32)
     other = numbers(10)
     for arguments, words in (
@@ -310,7 +310,7 @@ def test_arguments_that_do_not_fit(add):
         cupola.pipeline(add, x, out, devices=[99])
 
 
-def test_not_in_a_capture(add):
+def test_a_pipeline_is_refused_in_a_capture(add):
     x, out = numbers(10), np.zeros(10, np.int32)
     there = cupola.zeros(4, np.int32)
     cupola.Stream.current().synchronize()  # else the zeros may come after what `stream` writes
@@ -358,7 +358,7 @@ def test_progress_can_stop(add):
     assert_works()
 
 
-def test_a_bar(add, capsys):
+def test_progress_may_be_a_bar(add, capsys):
     pytest.importorskip("tqdm")
     x, out = numbers(1000), np.zeros(1000, np.int32)
     cupola.pipeline(add, x, out, chunk=100, progress=True)
@@ -372,8 +372,8 @@ def test_a_bar_needs_tqdm(add, monkeypatch):
         cupola.pipeline(add, x, out, progress=True)
 
 
-def test_what_pipelines_leave(add):
-    """Page-locked memory is kept for the next one, device memory is given back."""
+def test_a_pipeline_keeps_page_locked_memory_and_frees_device_memory(add):
+    """The next pipeline uses the page-locked memory."""
     x, out = numbers(100_000), np.zeros(100_000, np.int32)
     for _ in range(3):
         cupola.pipeline(add, x, out, chunk=1000, staging=True)

@@ -15,7 +15,7 @@ __all__ = ["add", "module"]
 
 
 @pytest.mark.parametrize("chunk", [1, 16, 37, 500])
-def test_rows_of_several_types_and_shapes(module, chunk):
+def test_rows_may_have_several_types_and_shapes(module, chunk):
     n, width = 333, 11
     rng = np.random.default_rng(1)
     x = rng.normal(size=(n, width)).astype(np.float32)
@@ -55,7 +55,7 @@ STRIDED = {
 
 @pytest.mark.parametrize("how", STRIDED)
 @pytest.mark.parametrize("chunk", [1, 3, 64])
-def test_arrays_that_are_not_contiguous(add, how, chunk):
+def test_arrays_may_be_strided(add, how, chunk):
     base = numbers(100, 20)
     x = STRIDED[how](base)
     there = np.full((100, 20), 7, np.int32)
@@ -80,8 +80,8 @@ def some_view(base, rng):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_strides(driver, seed):
-    """There and back: what arrives is what was sent, and nothing beside it is touched."""
+def test_random_strides_are_copied_both_ways(driver, seed):
+    """The output equals the input, and memory beside it is unchanged."""
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 12, rng.integers(1, 5))
     dtype = rng.choice(["u1", "i2", "f4", "f8", "c16", "S3", "S70"])
@@ -103,7 +103,7 @@ def test_any_strides(driver, seed):
     assert not room.any()
 
 
-def test_large_rows_are_shared_out_among_threads(add):
+def test_large_rows_are_divided_among_threads(add):
     base = numbers(3, 700_000, 2)
     for x in (base[:, :, 0], base[:, ::-1], base.transpose(1, 0, 2)):
         out = np.zeros(x.shape, np.int32)
@@ -111,14 +111,14 @@ def test_large_rows_are_shared_out_among_threads(add):
         np.testing.assert_array_equal(out, x + 1)
 
 
-def test_repeated_rows(add):
+def test_rows_may_be_broadcast(add):
     x = np.broadcast_to(numbers(30), (50, 30))
     out = np.zeros((50, 30), np.int32)
     cupola.pipeline(add, x, out, chunk=7)
     np.testing.assert_array_equal(out, x + 1)
 
 
-def test_files(add, tmp_path):
+def test_arrays_may_be_mapped_files(add, tmp_path):
     x = numbers(10_001)
     x.tofile(tmp_path / "x")
     source = np.memmap(tmp_path / "x", np.int32, "r")
@@ -128,7 +128,7 @@ def test_files(add, tmp_path):
     np.testing.assert_array_equal(np.fromfile(tmp_path / "out", np.int32), x + 1)
 
 
-def test_other_buffers(add):
+def test_arrays_may_be_other_buffers(add):
     x, out = array.array("i", range(100)), array.array("i", [0] * 100)
     cupola.pipeline(add, x, out, chunk=9)
     assert list(out) == list(range(1, 101))
@@ -159,7 +159,7 @@ def staged(**given):
     return found
 
 
-def test_page_locked_memory_is_used_as_it_is(add):
+def test_page_locked_memory_is_not_staged(add):
     x, out, pageable = numbers(500), np.zeros(500, np.int32), np.zeros(500, np.int32)
     pinned = cupola.empty_pinned(500, np.int32)
     pinned[:] = x
@@ -176,7 +176,7 @@ def test_page_locked_memory_is_used_as_it_is(add):
     np.testing.assert_array_equal(half, x + 1)
 
 
-def test_in_place(module):
+def test_a_pipeline_may_work_in_place(module):
     x = numbers(1003)
     for given in (x, x[:], x[::-1]):
         before = given.copy()
@@ -187,7 +187,7 @@ def test_in_place(module):
     np.testing.assert_array_equal(x, before + 1)
 
 
-def test_arrays_that_overlap(add):
+def test_overlapping_arrays_are_refused(add):
     x = numbers(1000)
     for source, target in ((x[1:], x[:-1]), (x, x[::-1]), (x[:600], x[400:])):
         with refused(cupola.ArgumentValueError, saying="shares memory"):

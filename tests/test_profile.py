@@ -21,7 +21,7 @@ def kinds(operations):
     return [operation.kind for operation in operations if operation.kind != "wait"]
 
 
-def test_what_is_queued_is_told(increment):
+def test_queued_operations_are_reported(increment):
     stream = cupola.Stream(non_blocking=True)
     host = cupola.empty_pinned(N, np.int32)
     host[:] = 1
@@ -52,7 +52,7 @@ def test_what_is_queued_is_told(increment):
         assert before.call_end <= after.call_begin
 
 
-def test_nothing_is_told_outside(increment):
+def test_operations_outside_a_profile_are_not_reported(increment):
     array = cupola.zeros(N, np.int32)
     increment.forall(N)(array, N)
     with cupola.profile() as p:
@@ -64,8 +64,8 @@ def test_nothing_is_told_outside(increment):
     assert kinds(p.operations) == ["fill"]
 
 
-def test_time_on_the_device_is_not_that_of_the_call(increment):
-    """A kernel that waits for the host: its call returns long before it ends."""
+def test_device_time_differs_from_call_time(increment):
+    """The kernel waits for the host, so its call returns long before it ends."""
     stream = cupola.Stream(non_blocking=True)
     array = cupola.zeros(4, np.int32)
     increment[1, 4](array, 4)  # the first launch may load code, which waits for a kernel that runs
@@ -83,7 +83,7 @@ def test_time_on_the_device_is_not_that_of_the_call(increment):
 
 
 @pytest.mark.parametrize("nbytes", [1000, 8 << 20])
-def test_every_kind_of_copy(driver, nbytes):
+def test_each_kind_of_copy_is_reported(driver, nbytes):
     host = np.zeros((nbytes // 8, 2), np.int32)
     array = cupola.to_device(host)
     other = cupola.empty_like(array)
@@ -124,7 +124,7 @@ def test_profiles_nest_and_overlap(increment):
         first.__enter__()
 
 
-def test_threads(increment):
+def test_operations_of_all_threads_are_reported(increment):
     def work():
         with cupola.Stream(non_blocking=True) as stream:
             array = cupola.zeros(4, np.int32)
@@ -149,8 +149,8 @@ def test_threads(increment):
         assert all(a.end <= b.begin + SLACK for a, b in itertools.pairwise(mine))
 
 
-def test_a_profile_that_stops_while_others_work(increment):
-    """Threads that launch all the time, and profiles that come and go."""
+def test_a_profile_stops_while_other_threads_work(increment):
+    """Threads launch all the time while profiles start and stop."""
     stop = threading.Event()
     errors = []
 
@@ -178,7 +178,7 @@ def test_a_profile_that_stops_while_others_work(increment):
     assert not errors
 
 
-def test_more_than_is_kept_waiting(increment):
+def test_a_profile_reports_more_operations_than_its_queue_holds(increment):
     array = cupola.zeros(4, np.int32)
     launch = increment.prepare(1, 4, array, 4)
     with cupola.profile() as p:
@@ -191,7 +191,7 @@ def test_more_than_is_kept_waiting(increment):
     assert all(a.end <= b.begin + SLACK for a, b in itertools.pairwise(launches))
 
 
-def test_after_an_exception(increment, tmp_path):
+def test_a_profile_ends_after_an_exception(increment, tmp_path):
     array = cupola.zeros(4, np.int32)
     with (
         pytest.raises(ZeroDivisionError),
@@ -245,7 +245,7 @@ def test_ranges_nest(increment):
         profiler.end()
 
 
-def test_graphs(increment):
+def test_a_graph_is_one_operation(increment):
     stream, array = cupola.Stream(non_blocking=True), cupola.zeros(4, np.int32)
     cupola.Device().synchronize()
     with cupola.profile() as p:
@@ -263,7 +263,7 @@ def test_graphs(increment):
     assert "2 nodes" in launched.name
 
 
-def test_pipelines(driver):
+def test_operations_of_a_pipeline_are_reported(driver):
     x, out = np.ones(100_000, np.float32), np.zeros(100_000, np.float32)
     with cupola.profile() as p:
         cupola.pipeline(
@@ -281,7 +281,7 @@ def test_pipelines(driver):
 # -- in processes of their own ----------------------------------------------------------------
 
 
-def test_after_a_fault(driver, tmp_path):
+def test_a_profile_is_written_after_a_fault(driver, tmp_path):
     images.ptx()
     code = f"""
 import json, numpy as np, cupola

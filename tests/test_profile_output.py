@@ -55,7 +55,7 @@ def test_the_trace_is_in_chromes_format(increment, tmp_path):
     assert copies[1]["args"]["GB/s"] == pytest.approx(rate, rel=0.01, abs=0.0005)
 
 
-def test_the_default_streams_of_threads_have_tracks_of_their_own(increment):
+def test_default_streams_of_threads_have_their_own_tracks(increment):
     def work():
         with cupola.Stream.per_thread() as stream:
             array = cupola.zeros(4, np.int32)
@@ -75,7 +75,7 @@ def test_the_default_streams_of_threads_have_tracks_of_their_own(increment):
 # -- the picture ------------------------------------------------------------------------------
 
 
-def test_a_picture(increment, tmp_path):
+def test_a_picture_shows_streams_and_ranges(increment, tmp_path):
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")
     streams = [cupola.Stream(non_blocking=True) for _ in range(3)]

@@ -59,7 +59,7 @@ def test_long_and_short_rows_and_columns(driver, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_few_are_true_or_false(driver, dtype):
+def test_any_and_all_find_one_element(driver, dtype):
     many = 200_000 if dtype in (np.int8, np.float32) else 20_000  # in pieces, and in one
     for n in (1, 3, 70, 5000, many):
         here = np.zeros((n, 2), dtype)
@@ -96,7 +96,7 @@ def test_more_results_than_a_launch_has_blocks(driver):
 
 
 @pytest.mark.parametrize("dtype", ROUNDING, ids=str)
-def test_nan_is_handed_on(driver, dtype):
+def test_nan_is_propagated(driver, dtype):
     here = filled(dtype, (40, 700))
     here[3, 650] = here[3, 651] = here[17, 0] = np.nan
     there = cupola.to_device(here)
@@ -123,7 +123,7 @@ def test_infinities_and_signed_zeros(driver, dtype):
     assert there[1, ::2].any().item() is False
 
 
-def test_of_equals_the_first(driver):
+def test_argmax_returns_the_first_of_equal_elements(driver):
     here = np.tile(np.array([3, 1, 3, 1], np.int8), 30000)
     there = cupola.to_device(here)
     assert (there.argmax().item(), there.argmin().item()) == (0, 1)
@@ -131,7 +131,7 @@ def test_of_equals_the_first(driver):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "float16"])
-def test_the_same_bits_however_elements_lie(driver, dtype):
+def test_a_sum_has_the_same_bits_at_each_alignment(driver, dtype):
     here = filled(np.dtype(dtype), 100003)
     aligned = cupola.to_device(here[1:])
     shifted = cupola.to_device(here)[1:]  # of another alignment
@@ -163,7 +163,7 @@ def test_the_bits_of_a_sum_are_those_of_its_tree(driver):
 
 
 @pytest.mark.parametrize("n", [1000, 100_000, 2_000_000])
-def test_sums_are_as_near_as_numpys(driver, n):
+def test_sums_are_as_accurate_as_numpys(driver, n):
     here = np.random.default_rng(3).random(n).astype(np.float32)
     exact = math.fsum(here.tolist())
     assert abs(cupola.to_device(here).sum().item() - exact) <= 20 * 6e-8 * exact
@@ -206,7 +206,7 @@ def test_a_graph_reduces_again(driver):
     assert all((other.get() == 7).all() for other in others)
 
 
-def test_results_wait_for_nothing_but_their_stream(driver):
+def test_a_result_waits_only_for_its_stream(driver):
     x = cupola.to_device(np.full(200_000, 2, np.int32))
     totals = []
     for _ in range(4):

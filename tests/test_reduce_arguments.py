@@ -11,7 +11,7 @@ import cupola
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("wanted", ["bool", "int8", "uint32", "int64", "float32", "float64"])
-def test_a_type_to_reduce_in(driver, dtype, wanted):
+def test_a_reduction_takes_a_type(driver, dtype, wanted):
     random = np.random.default_rng(0)
     here = random.integers(0, 3, (6, 50)).astype(dtype)
     there = cupola.to_device(here)
@@ -35,7 +35,7 @@ def test_a_mean_of_an_integer_type_is_refused(driver):
         cupola.ones(3).mean(dtype=np.int32)
 
 
-def test_shapes_of_results(driver):
+def test_results_have_numpys_shapes(driver):
     here = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     there = cupola.to_device(here)
     for axis in (None, 0, -1, (0, 2), ()):
@@ -49,7 +49,7 @@ def test_shapes_of_results(driver):
     same(scalar.max(axis=-1), np.asarray(5.0))
 
 
-def test_where_results_are_put(driver):
+def test_results_are_written_into_out(driver):
     here = np.arange(12, dtype=np.int32).reshape(3, 4)
     there = cupola.to_device(here)
     out = cupola.zeros((8,), np.float64)
@@ -68,7 +68,7 @@ def test_where_results_are_put(driver):
     np.testing.assert_array_equal(there.get()[1], here.sum(0))
 
 
-def test_no_elements(driver):
+def test_reductions_of_no_elements_equal_numpys(driver):
     for shape in ((0,), (0, 3), (3, 0), (2, 0, 4), (0, 0)):
         here = np.zeros(shape, np.float32)
         there = cupola.to_device(here)
@@ -83,7 +83,7 @@ def test_no_elements(driver):
     same(cupola.zeros((0,), np.int8).dot(cupola.zeros((0,), np.int8)), np.zeros((), np.int8))
 
 
-def test_numpys_functions(driver):
+def test_numpys_functions_reduce_arrays(driver):
     here = filled(np.dtype(np.float64), (30, 40))
     there = cupola.to_device(here)
     for name in ("sum", "prod", "min", "max", "amin", "any", "all", "mean", "argmin", "argmax"):
@@ -105,7 +105,7 @@ def test_numpys_functions(driver):
     assert np.ndim(there) == 2
 
 
-def test_what_is_refused(driver):
+def test_wrong_arguments_are_refused(driver):
     there = cupola.ones((3, 4))
     for call, message in [
         (lambda: there.sum(axis=2), "axis 2 is out of bounds for an array of 2 axes"),

@@ -130,7 +130,7 @@ def test_mandelbrot_on_the_device(driver):
     [dict(size=-1), dict(iterations=-1), dict(bound=-2), dict(bound=float("nan")), dict(size=2.5)],
     ids=str,
 )
-def test_mandelbrot_of_nonsense(driver, arguments):
+def test_mandelbrot_refuses_wrong_arguments(driver, arguments):
     with pytest.raises(cupola.ArgumentError):
         cupola.mandelbrot(**arguments)
 
@@ -181,7 +181,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
 def test_mandelbrot_image_has_the_colours_of_numpy(driver, view):
-    """At most one of 255 levels apart: counts are exact, logarithms and sines are rounded."""
+    """At most one of 255 levels differs: counts are exact, logarithms and sines are rounded."""
     picture = kernels.mandelbrot_image(**view)
     assert picture.dtype == np.uint8 and picture.shape == (view["height"], view["width"], 3)
     points = {name: view[name] for name in ("width", "height", "center", "span", "samples")}
@@ -195,7 +195,7 @@ def test_mandelbrot_image_has_the_colours_of_numpy(driver, view):
 
 @pytest.mark.parametrize("iterations", [*range(20), 50, 101])
 def test_mandelbrot_image_counts_exactly(driver, iterations):
-    """Black are the points that have not left the bound: so each number of steps tells counts."""
+    """Black points have not left the bound, so each number of steps shows the counts."""
     view = dict(width=48, height=32, center=(-0.7, 0.1), span=3, samples=1)
     picture = kernels.mandelbrot_image(iterations=iterations, **view)
     count, norm = escape(*picture_points(**view), iterations)
@@ -214,7 +214,7 @@ def test_mandelbrot_image_of_any_launch(driver, grid, block):
     np.testing.assert_array_equal(out.get(), expected)
 
 
-def test_mandelbrot_image_where_it_is_wanted(driver):
+def test_mandelbrot_image_is_written_into_out(driver):
     expected = kernels.mandelbrot_image(30, 20)
     out, stream = np.empty((20, 30, 3), np.uint8), cupola.Stream()
     assert kernels.mandelbrot_image(30, 20, out=out) is out
@@ -243,7 +243,7 @@ def test_mandelbrot_image_where_it_is_wanted(driver):
         (dict(out=np.empty((8, 12, 3), np.float32)), cupola.ArgumentTypeError, "uint8"),
     ],
 )
-def test_mandelbrot_image_of_nonsense(driver, arguments, error, says):
+def test_mandelbrot_image_refuses_wrong_arguments(driver, arguments, error, says):
     with pytest.raises(error, match=says):
         kernels.mandelbrot_image(**{"width": 12, "height": 8, **arguments})
 

@@ -1,4 +1,4 @@
-"""Fixtures: the driver with its primary context current, and scripts in processes of their own."""
+"""Fixtures: the driver with its primary context current, and scripts in new processes."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ def started():
 
 @pytest.fixture
 def cuda(started):
-    """The driver, the primary context of device 0 current, no work in flight before or after."""
+    """The driver with the primary context of device 0 current and no work in flight."""
     started.primary()
     yield started
     started.cuCtxSynchronize()
@@ -28,8 +28,10 @@ def cuda(started):
 
 @pytest.fixture(scope="session")
 def module(started):
-    """With all its functions loaded: NVIDIA's driver would load each at its first launch, which
-    waits for what is under way, as for a kernel that only the one being launched lets end.
+    """The module of kernels.ptx with all functions loaded.
+
+    NVIDIA's driver would load each at its first launch, which waits for running kernels. That is
+    a deadlock where a running kernel waits for the one being launched.
     """
     module = started.module()
     for function in started.kernels(module):
@@ -44,7 +46,7 @@ def kernel(cuda, module):
 
 @pytest.fixture
 def events(cuda):
-    """Makes events, which end with the test."""
+    """Makes events that are destroyed after the test."""
     made = []
 
     def make(flags=0):
@@ -58,7 +60,7 @@ def events(cuda):
 
 @pytest.fixture
 def script():
-    """Runs text in a new Python with `cuda` started; returns the finished process."""
+    """Runs a script in a new Python process with `cuda` started; returns the process."""
 
     def run(text, start=True, timeout=300, **environment):
         head = "from driver_abi import *\nimport os, sys, threading, time\ncuda = Driver()\n"
@@ -79,7 +81,7 @@ def script():
 
 @pytest.fixture
 def passes(script):
-    """Runs a script that must end well and say nothing on stderr; returns its output."""
+    """Runs a script that must succeed without output on stderr; returns its stdout."""
 
     def run(text, **keywords):
         done = script(text, **keywords)
@@ -91,6 +93,6 @@ def passes(script):
 
 @pytest.fixture
 def own(cuda):
-    """For what only cupola's library promises."""
+    """Skips a test of a contract that only cupola's library has."""
     if cuda.on_hardware:
         pytest.skip("a contract of cupola's own library")

@@ -10,7 +10,7 @@ from .captures import ACTIVE, RELAXED, SET_DEPENDENCIES, THREAD_LOCAL, end, node
 __all__ = ["streams"]
 
 
-def test_info_and_own_dependencies(cuda, kernel, streams):
+def test_a_program_sets_dependencies(cuda, kernel, streams):
     stream, now, number = streams(), c_int(), c_uint64()
     graph, before, count = c_void_p(), c_void_p(), c_size_t(9)
     cuda.cuStreamBeginCapture_v2(stream, THREAD_LOCAL)
@@ -50,8 +50,8 @@ def capture_info(cuda, stream, edges=True):
 
 
 @pytest.mark.parametrize("suffix", ["", "_ptsz"])
-def test_dependencies_come_with_their_edges(cuda, kernel, streams, suffix):
-    """Each has eight bytes, of zeros: the edges of a full dependency."""
+def test_dependencies_have_edge_data(cuda, kernel, streams, suffix):
+    """Each edge has eight bytes of zeros, which mean a full dependency."""
     first, others, fork, join = streams(), [streams() for _ in range(3)], cuda.event(2), []
     cuda.cuStreamBeginCapture_v2(first, RELAXED)
     assert capture_info(cuda, first) == (ACTIVE, [], [])
@@ -84,7 +84,7 @@ def test_dependencies_come_with_their_edges(cuda, kernel, streams, suffix):
     cuda.cuEventDestroy_v2(fork)
 
 
-def test_edges_are_not_told_without_their_nodes(cuda, streams):
+def test_edge_data_needs_the_nodes(cuda, streams):
     stream, data, count = streams(), c_void_p(7), c_size_t(7)
     cuda.cuStreamBeginCapture_v2(stream, RELAXED)
     assert cuda.code(

@@ -27,7 +27,7 @@ def numbers(n):
 
 @pytest.mark.parametrize("size", [0, 1, 3, 1024])
 @pytest.mark.parametrize("suffix", ["", "_ptds"])
-def test_there_and_back(cuda, memory, size, suffix):
+def test_a_copy_to_the_device_and_back_keeps_the_data(cuda, memory, size, suffix):
     a, b = memory
     out = ctypes.create_string_buffer(1024)
     cuda.cuMemsetD8_v2(b, 0xEE, 1024)
@@ -43,7 +43,7 @@ def test_unified_copy_between_host_and_host(cuda):
     assert out.raw == numbers(100)
 
 
-def test_asynchronous_copies(cuda, memory):
+def test_asynchronous_copies_run_in_order(cuda, memory):
     a, b = memory
     stream, pinned = cuda.stream(), cuda.pinned(2048)
     ctypes.memmove(pinned, numbers(1024), 1024)
@@ -56,8 +56,8 @@ def test_asynchronous_copies(cuda, memory):
     cuda.cuMemFreeHost(pinned)
 
 
-def test_pageable_source_is_taken_at_the_call(cuda, memory, kernel):
-    """The copy waits in the stream; the source is overwritten meanwhile."""
+def test_a_pageable_source_is_read_at_the_call(cuda, memory, kernel):
+    """The source is overwritten while the copy waits in the stream."""
     flag, stream = cuda.pinned(4), cuda.stream(NON_BLOCKING)
     source = ctypes.create_string_buffer(numbers(1024), 1024)
     cuda.launch(kernel("wait_flag"), 1, 1, c_uint64(flag), stream=stream)
@@ -93,7 +93,7 @@ def test_ranges_are_checked(cuda, own):
     assert cuda.code("cuMemcpyHtoD_v2", pointer, there, 8) == INVALID_VALUE
 
 
-def test_null_is_no_memory(cuda, memory):
+def test_a_null_pointer_is_refused(cuda, memory):
     there = ctypes.create_string_buffer(8)
     assert cuda.code("cuMemcpyHtoD_v2", 0, there, 8) == INVALID_VALUE
     assert cuda.code("cuMemcpyHtoD_v2", memory[0], c_void_p(), 8) == INVALID_VALUE
@@ -273,7 +273,7 @@ WORK = {
     "free", ["by another stream", "to its pool", "by another context", "with it"]
 )
 @pytest.mark.parametrize("work", WORK)
-def test_memory_that_is_freed_before_it_is_used(cuda, own, work, free):
+def test_a_copy_of_freed_memory_is_a_fault(cuda, own, work, free):
     """CUDA leaves it undefined. Here the work fails, and the process goes on."""
     mine, second, pool, lost = c_void_p(), c_void_p(), c_void_p(), c_uint64()
     cuda.cuCtxCreate_v2(byref(second), 0, 0)
@@ -306,8 +306,8 @@ def test_memory_that_is_freed_before_it_is_used(cuda, own, work, free):
     cuda.cuDevicePrimaryCtxRelease_v2(0)
 
 
-def test_memory_of_a_pool_that_is_freed_behind_its_use(cuda):
-    """The program has given it back when the work runs; in the stream's order it has not."""
+def test_memory_of_a_pool_may_be_freed_after_its_use_in_stream_order(cuda):
+    """The free is called before the work runs, but follows it in the stream."""
     stream, held, memory, out = cuda.stream(), cuda.pinned(64), c_uint64(), cuda.pinned(64)
     cuda.cuMemAllocAsync(byref(memory), 64, stream)
     cuda.cuStreamWaitValue32_v2(stream, held, 1, 1)

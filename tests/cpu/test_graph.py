@@ -51,7 +51,7 @@ def run(cuda, ready, stream, times=1):
     cuda.cuStreamSynchronize(stream)
 
 
-def test_nodes_run_in_their_order(cuda, graph, memory, stream):
+def test_nodes_run_in_the_order_of_their_edges(cuda, graph, memory, stream):
     seen = []
     fill = graph.fill(memory, 5, 64)
     add = graph.launch("add1", 2, 32, c_uint64(memory), after=[fill])
@@ -76,7 +76,7 @@ def test_arguments_are_copied_when_the_node_is_added(cuda, graph, memory, stream
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_what_a_graph_knows(cuda, graph, memory):
+def test_nodes_and_edges_are_listed(cuda, graph, memory):
     first, second = graph.fill(memory, 1, 4), graph.fill(memory, 2, 4)
     third = graph.launch("empty", 3, 64, after=[first, second])
     last = graph.node("cuGraphAddEmptyNode", after=[third])
@@ -123,7 +123,7 @@ def test_a_kernel_nodes_parameters_can_be_read_and_changed(cuda, graph, memory, 
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_other_nodes_of_what_is_ready_can_be_changed(cuda, graph, memory, stream):
+def test_other_nodes_of_an_executable_graph_can_be_changed(cuda, graph, memory, stream):
     seen = []
     fill = graph.fill(memory, 1, 8)
     copy = graph.copy(memory + 1024, memory, 32, after=[fill])
@@ -146,7 +146,7 @@ def test_other_nodes_of_what_is_ready_can_be_changed(cuda, graph, memory, stream
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_edges_come_and_go(cuda, graph, memory):
+def test_edges_are_added_and_removed(cuda, graph, memory):
     first, second = graph.fill(memory, 1, 4), graph.fill(memory, 2, 4)
     start, end = (c_void_p * 1)(first), (c_void_p * 1)(second)
     cuda.cuGraphAddDependencies(graph.handle, start, end, 1)
@@ -159,7 +159,7 @@ def test_edges_come_and_go(cuda, graph, memory):
     assert graph.nodes() == [second] and graph.edges() == set()
 
 
-def test_a_circle_can_not_be_launched(cuda, graph, memory):
+def test_a_graph_with_a_cycle_is_refused(cuda, graph, memory):
     first = graph.fill(memory, 1, 4)
     second = graph.fill(memory, 2, 4, after=[first])
     start, end = (c_void_p * 1)(second), (c_void_p * 1)(first)
@@ -168,7 +168,7 @@ def test_a_circle_can_not_be_launched(cuda, graph, memory):
         assert code == INVALID_VALUE
 
 
-def test_child_graphs(cuda, kernel, graph, memory, stream):
+def test_a_child_graph_runs_as_a_node(cuda, kernel, graph, memory, stream):
     child = Graph(cuda, kernel)
     inner = child.launch("add1", 1, 32, c_uint64(memory))
     child.launch("add1", 1, 32, c_uint64(memory), after=[inner])
@@ -192,7 +192,7 @@ def test_child_graphs(cuda, kernel, graph, memory, stream):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_clones(cuda, graph, memory, stream):
+def test_a_clone_is_independent(cuda, graph, memory, stream):
     first = graph.fill(memory, 3, 4)
     second = graph.launch("add1", 1, 4, c_uint64(memory), after=[first])
     clone, twin = c_void_p(), c_void_p()
@@ -208,7 +208,7 @@ def test_clones(cuda, graph, memory, stream):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_a_whole_update(cuda, kernel, graph, memory, stream):
+def test_another_graph_updates_an_executable_graph(cuda, kernel, graph, memory, stream):
     def build(into, value, kind="fill"):
         first = into.fill(memory, value, 32) if kind == "fill" else into.node("cuGraphAddEmptyNode")
         into.launch("add1", 1, 32, c_uint64(memory), after=[first])
@@ -234,7 +234,7 @@ def test_a_whole_update(cuda, kernel, graph, memory, stream):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_events_in_graphs(cuda, graph, memory, stream):
+def test_a_graph_waits_for_events_and_records_them(cuda, graph, memory, stream):
     """A launch waits for an event of another stream, and records one."""
     event, done, other = cuda.event(), cuda.event(), cuda.stream(NON_BLOCKING)
     flag = cuda.pinned(4)
@@ -257,7 +257,7 @@ def test_events_in_graphs(cuda, graph, memory, stream):
 
 
 def test_launches_of_one_graph_run_one_after_another(cuda, graph, memory):
-    """On two streams, behind a gate in the first."""
+    """The launches are on two streams; a gate holds the first."""
     first, second, flag = cuda.stream(NON_BLOCKING), cuda.stream(NON_BLOCKING), cuda.pinned(4)
     wait = graph.launch("wait_flag", 1, 1, c_uint64(flag))
     graph.launch("add1", 1, 32, c_uint64(memory), after=[wait])
@@ -285,7 +285,7 @@ def test_instantiate_with_params_and_upload(cuda, graph, memory, stream):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_misuse(cuda, own, graph, memory):
+def test_misuse_of_graphs_is_refused(cuda, own, graph, memory):
     node = c_void_p()
     wide = kernel_params(graph.kernel("empty"), 1, 2048)
     call = lambda *a: cuda.code("cuGraphAddKernelNode_v2", byref(node), *a)
@@ -308,7 +308,7 @@ def test_misuse(cuda, own, graph, memory):
     assert graph.nodes() == []
 
 
-def test_a_copy_whose_memory_is_gone(cuda, own, graph, memory, stream):
+def test_a_copy_of_freed_memory_is_refused(cuda, own, graph, memory, stream):
     other = cuda.alloc(64)
     graph.copy(memory, other, 64)
     ready = graph.instantiate()
@@ -317,7 +317,7 @@ def test_a_copy_whose_memory_is_gone(cuda, own, graph, memory, stream):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_dot(cuda, graph, memory, tmp_path):
+def test_a_dot_file_names_the_nodes(cuda, graph, memory, tmp_path):
     fill = graph.fill(memory, 1, 4)
     graph.launch("add1", 1, 4, c_uint64(memory), after=[fill])
     path = tmp_path / "graph.dot"

@@ -37,7 +37,7 @@ from .graphs import CHILD, COPY, FILL, HOST, KERNEL
 __all__ = ["memory", "streams"]
 
 
-def test_what_is_captured_runs_when_it_is_launched(cuda, kernel, streams, memory):
+def test_captured_work_runs_at_the_launch(cuda, kernel, streams, memory):
     stream, seen = streams(), []
     call = HostFunction(seen.append)
     cuda.cuStreamBeginCapture_v2(stream, THREAD_LOCAL)
@@ -55,7 +55,7 @@ def test_what_is_captured_runs_when_it_is_launched(cuda, kernel, streams, memory
     cuda.cuGraphDestroy(graph)
 
 
-def test_fork_and_join(cuda, kernel, streams, memory):
+def test_a_fork_and_a_join_become_edges(cuda, kernel, streams, memory):
     first, second, fork, join = streams(), streams(), cuda.event(2), cuda.event(2)
     cuda.cuStreamBeginCapture_v2(first, THREAD_LOCAL)
     cuda.launch(kernel("store"), 1, 32, c_uint64(memory), c_uint(5), stream=first)
@@ -81,7 +81,7 @@ def test_fork_and_join(cuda, kernel, streams, memory):
 
 
 @pytest.mark.parametrize("where, code", [("origin", UNJOINED), ("fork", SPOILED)])
-def test_a_fork_that_is_not_joined(cuda, kernel, streams, where, code):
+def test_a_fork_without_a_join_is_an_error(cuda, kernel, streams, where, code):
     first, second, fork = streams(), streams(), cuda.event(2)
     cuda.cuStreamBeginCapture_v2(first, THREAD_LOCAL)
     cuda.launch(kernel("empty"), 1, 1, stream=first)
@@ -106,7 +106,7 @@ def test_a_fork_that_is_not_joined(cuda, kernel, streams, where, code):
     ],
     ids=["synchronize", "query", "allocate", "context"],
 )
-def test_what_spoils_a_capture(cuda, kernel, streams, call, code):
+def test_a_forbidden_call_invalidates_a_capture(cuda, kernel, streams, call, code):
     stream = streams()
     cuda.cuStreamBeginCapture_v2(stream, THREAD_LOCAL)
     assert call(cuda, stream) == code
@@ -118,7 +118,7 @@ def test_what_spoils_a_capture(cuda, kernel, streams, call, code):
     cuda.cuStreamSynchronize(stream)
 
 
-def test_the_legacy_stream_while_a_blocking_one_captures(cuda, kernel, streams):
+def test_the_legacy_stream_invalidates_the_capture_of_a_blocking_stream(cuda, kernel, streams):
     blocking, free = streams(0), streams()
     cuda.cuStreamBeginCapture_v2(free, RELAXED)
     cuda.launch(kernel("empty"), 1, 1)  # is no matter of a stream that does not block
@@ -130,7 +130,7 @@ def test_the_legacy_stream_while_a_blocking_one_captures(cuda, kernel, streams):
     assert end(cuda, blocking) == (SPOILED, None)
 
 
-def test_events_from_outside_and_inside(cuda, kernel, streams):
+def test_events_are_isolated_from_a_capture(cuda, kernel, streams):
     first, other = streams(), streams()
     outside, inside = cuda.event(2), cuda.event(2)
     cuda.cuEventRecord(outside, other)
@@ -149,7 +149,7 @@ def test_events_from_outside_and_inside(cuda, kernel, streams):
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_captures_do_not_merge(cuda, kernel, streams, asked):
+def test_two_captures_cannot_merge(cuda, kernel, streams, asked):
     first, second, inside = streams(), streams(), cuda.event(2)
     cuda.cuStreamBeginCapture_v2(first, RELAXED)
     cuda.cuStreamBeginCapture_v2(second, RELAXED)
@@ -166,7 +166,7 @@ def test_captures_do_not_merge(cuda, kernel, streams, asked):
         assert end(cuda, second) == (SPOILED, None)
 
 
-def test_states(cuda, streams):
+def test_begin_and_end_need_the_right_state(cuda, streams):
     stream = streams()
     assert end(cuda, stream)[0] == ILLEGAL_STATE
     assert cuda.code("cuStreamBeginCapture_v2", LEGACY, THREAD_LOCAL) == UNSUPPORTED
@@ -174,7 +174,7 @@ def test_states(cuda, streams):
     assert cuda.code("cuStreamBeginCapture_v2", stream, THREAD_LOCAL) == ILLEGAL_STATE
 
 
-def test_only_its_thread_ends_a_capture(cuda, kernel, streams):
+def test_only_the_capturing_thread_ends_a_capture(cuda, kernel, streams):
     stream, context, results = streams(), c_void_p(), []
     cuda.cuCtxGetCurrent(byref(context))
 
@@ -191,8 +191,8 @@ def test_only_its_thread_ends_a_capture(cuda, kernel, streams):
     assert results == [WRONG_THREAD, SUCCESS]
 
 
-def test_modes_of_other_threads(cuda, streams):
-    """What another thread may do while this one captures."""
+def test_modes_of_a_capture_restrict_other_threads(cuda, streams):
+    """Each mode allows other calls while a thread captures."""
     stream, context, results = streams(), c_void_p(), []
     cuda.cuCtxGetCurrent(byref(context))
 
@@ -230,8 +230,8 @@ def test_a_relaxed_thread_may_allocate(cuda, streams):
     cuda.cuMemFree_v2(pointer)
 
 
-def test_what_is_ready_is_no_part_of_a_capture(cuda, kernel, streams, memory):
-    """Its graph is, by the two calls that every driver has for it."""
+def test_a_capture_refuses_a_launch_and_takes_its_graph(cuda, kernel, streams, memory):
+    """Two calls that every driver has add the graph as a child."""
     stream, ready, now, number = streams(), c_void_p(), c_int(), c_uint64()
     cuda.cuStreamBeginCapture_v2(stream, THREAD_LOCAL)
     cuda.launch(kernel("add1"), 1, 32, c_uint64(memory), stream=stream)
@@ -259,7 +259,7 @@ def test_what_is_ready_is_no_part_of_a_capture(cuda, kernel, streams, memory):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_a_stream_that_is_destroyed_while_it_captures(cuda, own, kernel):
+def test_a_capturing_stream_may_be_destroyed(cuda, own, kernel):
     stream, other = cuda.stream(NON_BLOCKING), cuda.stream(NON_BLOCKING)
     cuda.cuStreamBeginCapture_v2(stream, GLOBAL)
     cuda.cuStreamDestroy_v2(stream)
@@ -268,8 +268,8 @@ def test_a_stream_that_is_destroyed_while_it_captures(cuda, own, kernel):
     cuda.cuStreamDestroy_v2(other)
 
 
-def test_nodes_stay_while_a_capture_goes_on(cuda, own, kernel, streams, memory):
-    """CUDA forbids to remove one meanwhile, and leaves open what comes of it."""
+def test_a_node_cannot_be_removed_during_a_capture(cuda, own, kernel, streams, memory):
+    """CUDA forbids it and leaves the result undefined."""
     stream, graph, first, second = streams(), c_void_p(), c_void_p(), c_void_p()
     cuda.cuGraphCreate(byref(graph), 0)
     cuda.cuGraphAddEmptyNode(byref(first), graph, c_void_p(), 0)
@@ -296,7 +296,7 @@ def test_nodes_stay_while_a_capture_goes_on(cuda, own, kernel, streams, memory):
     ],
 )
 def test_a_forked_stream_may_be_destroyed(cuda, kernel, streams, steps, code):
-    """What it was given has to be joined, as ever; that it is gone spoils nothing."""
+    """Its work still needs a join; the destroyed stream does not invalidate the capture."""
     origin, fork, event, join = streams(), cuda.stream(NON_BLOCKING), cuda.event(2), cuda.event(2)
     cuda.cuStreamBeginCapture_v2(origin, GLOBAL)
     cuda.launch(kernel("empty"), 1, 1, stream=origin)

@@ -16,7 +16,7 @@ __all__ = ["graph"]
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0, [2, 9]), (1, [1, 9]), (7, [1, 9])])
-def test_if_and_else(graph, value, expected):
+def test_if_runs_one_of_two_bodies(graph, value, expected):
     handle = graph.condition()
     chosen = graph.run_kernel(graph, "choose", c_uint64(handle), c_uint(value))
     node, (then, other) = graph.choice(graph, handle, IF, 2, [chosen])
@@ -31,7 +31,7 @@ def test_if_and_else(graph, value, expected):
     graph.cuda.cuGraphExecDestroy(ready)
 
 
-def test_without_an_else(graph):
+def test_if_without_else_runs_one_body_or_none(graph):
     handle = graph.condition(0)
     _, (then,) = graph.choice(graph, handle, IF)
     graph.note(then, 1)
@@ -39,7 +39,7 @@ def test_without_an_else(graph):
     assert graph.noted() == []
 
 
-def test_a_default_is_given_again_at_each_launch(graph):
+def test_each_launch_begins_with_the_default(graph):
     """A launch leaves zero in the condition."""
     handle = graph.condition(1)
     node, (then,) = graph.choice(graph, handle, IF)
@@ -53,7 +53,7 @@ def test_a_default_is_given_again_at_each_launch(graph):
     graph.cuda.cuGraphExecDestroy(ready)
 
 
-def test_what_is_no_default_is_kept(graph):
+def test_a_condition_without_a_default_is_kept(graph):
     handle = graph.condition(1, flags=0)
     first = graph.run_kernel(graph, "choose", c_uint64(handle), c_uint(3))
     _, bodies = graph.choice(graph, handle, SWITCH, 4, [first])
@@ -64,7 +64,7 @@ def test_what_is_no_default_is_kept(graph):
 
 
 @pytest.mark.parametrize("value", [0, 1, 2, 3, 4, 0xFFFFFFFF])
-def test_switch(graph, value):
+def test_switch_runs_the_body_of_the_number(graph, value):
     handle = graph.condition(value)
     node, bodies = graph.choice(graph, handle, SWITCH, 3)
     for n, body in enumerate(bodies):
@@ -74,8 +74,8 @@ def test_switch(graph, value):
     assert graph.noted() == ([10 + value] if value < 3 else []) + [1]
 
 
-def test_while_with_an_if_inside(graph):
-    """Counts down from six; where the count is two, copies and fills as well."""
+def test_while_may_contain_an_if(graph):
+    """Counts down from six; where the count is two, copies and fills too."""
     cuda, word = graph.cuda, graph.cuda.alloc(16)
     cuda.cuMemsetD32_v2(word, 6, 1)
     again, once = graph.condition(1), None
@@ -94,7 +94,7 @@ def test_while_with_an_if_inside(graph):
     cuda.cuMemFree_v2(word)
 
 
-def test_a_body_by_capture(graph):
+def test_a_body_is_captured(graph):
     cuda, word, stream = graph.cuda, graph.cuda.alloc(4), graph.cuda.stream(NON_BLOCKING)
     cuda.cuMemsetD32_v2(word, 3, 1)
     handle, out = graph.condition(1), c_void_p()
@@ -114,8 +114,8 @@ def test_a_body_by_capture(graph):
     cuda.cuMemFree_v2(word)
 
 
-def test_a_condition_of_a_capture(graph):
-    """The node is put into a graph that a stream captures."""
+def test_a_capture_may_contain_a_condition(graph):
+    """The node is added to the graph that a stream captures."""
     cuda, stream = graph.cuda, graph.cuda.stream(NON_BLOCKING)
     status, captured, before, count = c_int(), c_void_p(), c_void_p(), c_size_t()
     note = cuda.function(graph.module, "note")
@@ -140,8 +140,8 @@ def test_a_condition_of_a_capture(graph):
 
 @pytest.mark.parametrize("kind", ["copy", "fill"])
 @pytest.mark.parametrize("deep", [False, True])
-def test_memory_of_a_body_that_is_gone(graph, own, kind, deep):
-    """The launch is refused, as where the node is in no body, and the context goes on."""
+def test_freed_memory_of_a_body_is_refused(graph, own, kind, deep):
+    """The launch is refused as without a body, and the context stays valid."""
     cuda, word, source = graph.cuda, graph.cuda.alloc(64), graph.cuda.alloc(64)
     _, (then,) = graph.choice(graph, graph.condition(1), IF)
     if deep:
@@ -159,8 +159,8 @@ def test_memory_of_a_body_that_is_gone(graph, own, kind, deep):
     cuda.cuMemFree_v2(source)
 
 
-def test_one_instantiation_at_a_time(graph, own):
-    """They would share the condition."""
+def test_a_second_instantiation_is_refused(graph, own):
+    """Both would share the condition."""
     _, (then,) = graph.choice(graph, graph.condition(1), IF)
     graph.note(then, 5)
     graph.choice(then, graph.condition(1, graph=then.handle), IF)
@@ -197,7 +197,7 @@ def code_of(graph, handle, kind, size):
     )
 
 
-def test_mistakes(graph):
+def test_misuse_of_conditions_is_refused(graph):
     cuda, handle = graph.cuda, graph.condition()
     assert code_of(graph, handle, IF, 0) == code_of(graph, handle, IF, 3) == INVALID_VALUE
     assert code_of(graph, handle, WHILE, 2) == code_of(graph, handle, SWITCH, 0) == INVALID_VALUE
@@ -218,8 +218,8 @@ def test_mistakes(graph):
     cuda.cuGraphDestroy(whole.handle)
 
 
-def test_a_host_function_can_t_be_in_a_body(graph):
-    """cuda.h has what can; NVIDIA's driver says so when the graph is made ready."""
+def test_a_host_function_in_a_body_is_refused(graph):
+    """cuda.h lists the allowed nodes; NVIDIA's driver refuses others at the instantiation."""
     _, (then,) = graph.choice(graph, graph.condition(1), IF)
     function = HostFunction(lambda _: None)
     then.add(HOST, struct.pack("QQ", ctypes.cast(function, c_void_p).value, 0))
@@ -227,7 +227,7 @@ def test_a_host_function_can_t_be_in_a_body(graph):
     assert code == INVALID_VALUE
 
 
-def test_a_picture(graph, tmp_path):
+def test_a_dot_file_shows_bodies(graph, tmp_path):
     _, (then,) = graph.choice(graph, graph.condition(1), IF)
     graph.note(then, 1)
     path = tmp_path / "graph.dot"
@@ -257,7 +257,7 @@ assert cuda.code("cuCtxSynchronize") == ILLEGAL_ADDRESS
     )
 
 
-def test_what_is_no_condition_is_a_fault(passes, own):
+def test_a_handle_that_is_no_condition_is_a_fault(passes, own):
     passes(
         ENDS
         + """
@@ -283,7 +283,7 @@ cuda.cuCtxDestroy_v2(context)
     )
 
 
-def test_handles_of_any_graph_of_the_same_root(graph):
+def test_a_handle_may_be_of_any_graph_of_the_same_root(graph):
     """A handle may be of the outermost graph, of a sibling, or of a graph further inside."""
     cuda, word = graph.cuda, graph.cuda.alloc(16)
     cuda.cuMemsetD32_v2(word, 0, 4)
@@ -304,7 +304,7 @@ def test_handles_of_any_graph_of_the_same_root(graph):
     cuda.cuMemFree_v2(word)
 
 
-def test_a_handle_without_a_node(graph):
+def test_a_handle_needs_a_node(graph):
     graph.condition(1)
     assert graph.cuda.code(
         "cuGraphInstantiateWithFlags", byref(c_void_p()), graph.handle, 0

@@ -40,7 +40,7 @@ def update(graph, ready, other):
     [({}, [7]), ({"value": 8}, [8]), ({"initial": 0}, []), ({"initial": 5, "value": 9}, [9])],
 )
 def test_an_update_by_a_graph_with_a_condition_of_its_own(graph, change, noted):
-    """The default is the other graph's from then on, and so is the handle."""
+    """From then on default and handle are those of the other graph."""
     base, _ = like(graph)
     ready, (other, _) = base.ready(), like(graph, **change)
     assert update(graph, ready, other)[:2] == (SUCCESS, UPDATED)
@@ -57,7 +57,7 @@ def test_an_update_by_a_graph_with_a_condition_of_its_own(graph, change, noted):
 
 
 def test_kernels_of_an_update_set_their_own_condition(graph):
-    """The body of the loop ends it by the handle that its graph has."""
+    """The body ends the loop by the handle of its own graph."""
     base, _ = like(graph, WHILE)
     ready, (other, _) = base.ready(), like(graph, WHILE, value=6)
     assert update(graph, ready, other)[:2] == (SUCCESS, UPDATED)
@@ -78,7 +78,7 @@ def test_kernels_of_an_update_set_their_own_condition(graph):
         ({"more": True}, TOPOLOGY_CHANGED),
     ],
 )
-def test_an_update_that_changes_a_condition(graph, change, why):
+def test_an_update_that_changes_a_condition_is_refused(graph, change, why):
     base, _ = like(graph)
     ready, (other, node) = base.ready(), like(graph, **change)
     code, result, where = update(graph, ready, other)

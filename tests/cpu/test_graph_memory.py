@@ -26,7 +26,7 @@ def trimmed(cuda):
     return used(cuda)
 
 
-def test_memory_within_a_graph(cuda, graph, memory, kernel):
+def test_a_graph_allocates_and_frees_memory(cuda, graph, memory, kernel):
     node, address = graph.allocate(128)
     assert address
     fill = graph.fill(address, 3, 32, after=[node])
@@ -40,7 +40,7 @@ def test_memory_within_a_graph(cuda, graph, memory, kernel):
 
 
 @pytest.mark.parametrize("free", ["cuMemFree_v2", "cuMemFreeAsync"])
-def test_memory_that_outlives_the_launch(cuda, graph, free):
+def test_memory_may_outlive_the_launch(cuda, graph, free):
     node, address = graph.allocate(128)
     graph.fill(address, 5, 32, after=[node])
     ready = graph.ready()
@@ -65,7 +65,7 @@ USED, USED_HIGH, RESERVED, RESERVED_HIGH = range(4)
 
 
 def test_memory_stays_with_the_graphs_until_it_is_trimmed(cuda, graph):
-    """What NVIDIA's driver counts, which does so in blocks of 32 MiB."""
+    """NVIDIA's driver counts in blocks of 32 MiB."""
     size = 3 << 20
 
     def counts():
@@ -93,7 +93,7 @@ def test_memory_stays_with_the_graphs_until_it_is_trimmed(cuda, graph):
     assert counts() == [0, 0, 0, taken]
 
 
-def test_a_trim_leaves_what_the_program_has(cuda, graph):
+def test_a_trim_keeps_memory_in_use(cuda, graph):
     _node, address = graph.allocate(128)
     ready = graph.ready()
     cuda.cuGraphLaunch(ready, 0)
@@ -104,7 +104,7 @@ def test_a_trim_leaves_what_the_program_has(cuda, graph):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_memory_that_a_launch_frees_by_itself(cuda, graph):
+def test_a_launch_frees_memory_by_itself(cuda, graph):
     node, address = graph.allocate(128)
     graph.fill(address, 5, 32, after=[node])
     ready, flags = graph.ready(AUTO_FREE), c_uint64()
@@ -117,7 +117,7 @@ def test_memory_that_a_launch_frees_by_itself(cuda, graph):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_memory_that_outlives_the_graph(cuda):
+def test_memory_may_outlive_the_graph(cuda):
     graph = Graph(cuda)
     node, address = graph.allocate(128)
     graph.fill(address, 6, 32, after=[node])
@@ -127,8 +127,8 @@ def test_memory_that_outlives_the_graph(cuda):
     cuda.cuMemFree_v2(address)
 
 
-def test_memory_that_another_graph_frees(cuda):
-    """It is there until that graph's launch is over, though both graphs are gone before."""
+def test_another_graph_frees_memory(cuda):
+    """The memory exists until that graph's launch ends, even if both graphs are destroyed."""
     stream, word_of = cuda.stream(NON_BLOCKING), cuda.pinned(64)
     first, second, copied = Graph(cuda), Graph(cuda), cuda.alloc(1 << 20)
     _, address = first.allocate(1 << 20)
@@ -153,7 +153,7 @@ def test_memory_that_another_graph_frees(cuda):
     cuda.cuStreamDestroy_v2(stream)
 
 
-def test_allocations_in_a_capture(cuda, memory, kernel):
+def test_allocations_in_a_capture_become_nodes(cuda, memory, kernel):
     stream, address, handle, ready = cuda.stream(NON_BLOCKING), c_uint64(), c_void_p(), c_void_p()
     cuda.cuStreamBeginCapture_v2(stream, 1)
     cuda.cuMemAllocAsync(byref(address), 128, stream)
@@ -188,7 +188,7 @@ def test_allocations_in_a_capture(cuda, memory, kernel):
     cuda.cuStreamDestroy_v2(stream)
 
 
-def test_high_marks(cuda, graph):
+def test_high_marks_are_reset(cuda, graph):
     node, address = graph.allocate(1 << 20)
     graph.add(FREE, struct.pack("Q", address), after=[node])
     graph.run()

@@ -12,7 +12,7 @@ from .node_params import COOPERATIVE, PRIORITY, Graph, graph, memory, params
 __all__ = ["graph", "memory"]
 
 
-def test_kinds_by_one_structure(cuda, graph, memory, kernel, events):
+def test_each_kind_of_node_is_added_by_one_structure(cuda, graph, memory, kernel, events):
     called, event, host = [], events(), cuda.pinned(128)
     function = HostFunction(lambda data: called.append(data))
     fill = graph.fill(memory, 4, 32)
@@ -41,7 +41,7 @@ def test_kinds_by_one_structure(cuda, graph, memory, kernel, events):
     cuda.cuMemFreeHost(c_void_p(host))
 
 
-def test_parameters_by_one_structure(cuda, graph, memory):
+def test_parameters_are_read_and_set_by_one_structure(cuda, graph, memory):
     node = graph.fill(memory, 1, 4)
     cuda.cuGraphNodeSetParams(
         node, byref(params(FILL, struct.pack("QQIIQQQ", memory, 0, 2, 4, 4, 1, 0)))
@@ -58,7 +58,7 @@ def test_parameters_by_one_structure(cuda, graph, memory):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_what_is_not_enabled_is_left_out(cuda, graph, memory):
+def test_a_disabled_node_does_not_run(cuda, graph, memory):
     first = graph.fill(memory, 1, 2)
     second = graph.fill(memory, 2, 1, after=[first])
     ready, enabled = graph.ready(), c_uint(7)
@@ -77,7 +77,7 @@ def test_what_is_not_enabled_is_left_out(cuda, graph, memory):
     cuda.cuGraphExecDestroy(ready)
 
 
-def test_a_child_is_given_another_graphs_parameters(cuda, graph, memory):
+def test_a_child_graph_is_replaced_by_another(cuda, graph, memory):
     inner, other = Graph(cuda), Graph(cuda)
     inner.fill(memory, 1, 4)
     other.fill(memory, 9, 4)
@@ -94,7 +94,7 @@ def test_a_child_is_given_another_graphs_parameters(cuda, graph, memory):
 # -- objects and attributes ------------------------------------------------------------------------
 
 
-def test_objects_live_as_long_as_what_has_them(cuda):
+def test_user_objects_live_as_long_as_their_owners(cuda):
     gone = []
     function = HostFunction(lambda data: gone.append(data))
     thing, graph, copy = c_void_p(), Graph(cuda), c_void_p()
@@ -115,7 +115,7 @@ def test_objects_live_as_long_as_what_has_them(cuda):
     eventually(lambda: gone == [5])
 
 
-def test_references_that_move_and_come_back(cuda):
+def test_references_are_moved_to_a_graph_and_released(cuda):
     gone = []
     function = HostFunction(lambda data: gone.append(data))
     thing, graph = c_void_p(), Graph(cuda)
@@ -128,8 +128,8 @@ def test_references_that_move_and_come_back(cuda):
     cuda.cuGraphDestroy(graph.handle)
 
 
-def test_no_more_references_than_there_are(cuda, own):
-    """CUDA leaves open what comes of taking those of others: here it is refused."""
+def test_more_references_than_exist_are_refused(cuda, own):
+    """CUDA leaves this undefined; the CPU device refuses it."""
     gone = []
     function = HostFunction(lambda data: gone.append(data))
     thing, graph = c_void_p(), Graph(cuda)
@@ -144,7 +144,7 @@ def test_no_more_references_than_there_are(cuda, own):
     eventually(lambda: gone == [8])
 
 
-def test_attributes_of_kernels_nodes(cuda, graph, kernel):
+def test_kernel_nodes_have_attributes(cuda, graph, kernel):
     node, other = graph.kernel(kernel("empty")), graph.kernel(kernel("empty"))
     value = (c_int * 16)()
     cuda.cuGraphKernelNodeGetAttribute(node, PRIORITY, value)

@@ -32,7 +32,7 @@ __all__ = ["flag", "other", "shared", "streams"]
 
 
 @pytest.mark.parametrize("size", [4, 1000, 4096, 70_001, 5 << 20])
-def test_two_processes_have_one_memory(cuda, shared, other, kernel, size):
+def test_two_processes_share_memory(cuda, shared, other, kernel, size):
     words = size // 4
     pointer, handle = shared(size)
     cuda.cuMemsetD32_v2(pointer, 7, words)
@@ -59,7 +59,7 @@ def test_two_processes_have_one_memory(cuda, shared, other, kernel, size):
     assert cuda.read(pointer, words) == [9] * words
 
 
-def test_what_is_there_when_it_is_shared_stays(cuda, shared, kernel):
+def test_sharing_memory_keeps_its_contents(cuda, shared, kernel):
     pointer = cuda.alloc(1 << 16)
     cuda.cuMemcpyHtoD_v2(pointer, (c_uint * 3)(1, 2, 3), 12)
     first, second = Handle(), Handle()
@@ -74,7 +74,7 @@ def test_what_is_there_when_it_is_shared_stays(cuda, shared, kernel):
 
 
 def test_memory_is_shared_under_load(cuda, own, kernel, streams):
-    """No store of work that runs meanwhile is lost."""
+    """No store of a running kernel is lost."""
     count, pointer = 1 << 18, cuda.alloc(4 << 18)
     load = [streams(NON_BLOCKING) for _ in range(3)]
     for value in range(1, 60):
@@ -110,7 +110,7 @@ again:
 
 
 def test_memory_is_shared_while_a_kernel_waits(cuda, own, streams):
-    """The kernel waits for a store that comes after the call has begun."""
+    """The kernel waits for a store that follows the start of the call."""
     stream, handle, pointer, flag = streams(NON_BLOCKING), Handle(), cuda.alloc(64), cuda.pinned(8)
     function = cuda.function(cuda.module(BEGINS_AND_WAITS), "begins_and_waits")
     cuda.launch(function, 1, 1, c_uint64(flag), stream=stream)
@@ -126,7 +126,7 @@ def test_memory_is_shared_while_a_kernel_waits(cuda, own, streams):
     cuda.cuMemFreeHost(flag)
 
 
-def test_what_may_not_be_shared(cuda):
+def test_memory_without_a_handle_is_refused(cuda):
     handle, pooled, managed = Handle(), c_uint64(), c_uint64()
     plain = cuda.alloc(16)
     assert cuda.code("cuIpcGetMemHandle", None, plain) == INVALID_VALUE
@@ -140,7 +140,7 @@ def test_what_may_not_be_shared(cuda):
     cuda.cuMemFree_v2(managed)
 
 
-def test_pointers_know_whether_they_can_be_shared(cuda, own):
+def test_an_attribute_says_whether_memory_can_be_shared(cuda, own):
     answer, pooled = c_bool(), c_uint64()
     pointer = cuda.alloc(16)
     cuda.cuPointerGetAttribute(byref(answer), LEGACY_IPC_CAPABLE, pointer)
@@ -152,14 +152,14 @@ def test_pointers_know_whether_they_can_be_shared(cuda, own):
     cuda.cuMemFreeAsync(pooled, 0)
 
 
-def test_a_process_does_not_open_its_own(cuda, shared, events):
+def test_a_process_cannot_open_its_own_handle(cuda, shared, events):
     pointer, handle = shared(64)
     assert cuda.code("cuIpcOpenMemHandle_v2", byref(c_uint64()), handle, LAZY_PEER) != SUCCESS
     assert cuda.code("cuIpcCloseMemHandle", pointer) != SUCCESS
     cuda.cuMemsetD8_v2(pointer, 1, 64)
 
 
-def test_misuse(cuda, own, shared, events):
+def test_misuse_of_handles_is_refused(cuda, own, shared, events):
     pointer, handle = shared(64)
     assert opened(cuda, handle, INVALID_CONTEXT) == 0
     assert cuda.code("cuIpcOpenMemHandle_v2", byref(c_uint64()), handle, 0) == INVALID_VALUE
@@ -174,7 +174,7 @@ def test_misuse(cuda, own, shared, events):
     assert cuda.code("cuIpcGetEventHandle", byref(handle), 16) == CONTEXT_IS_DESTROYED
 
 
-def test_what_was_opened_stays_and_what_is_gone_is_an_error(cuda, own, other):
+def test_opened_memory_outlives_its_owner_and_a_stale_handle_is_refused(cuda, own, other):
     owner = other(OWNER)
     handle, mark = (Handle.of(bytes.fromhex(owner.hear())) for _ in range(2))
     pointer = opened(cuda, handle)
@@ -202,8 +202,8 @@ def test_what_was_opened_stays_and_what_is_gone_is_an_error(cuda, own, other):
     assert cuda.code("cuMemsetD8_v2", pointer, 4, 5000) == INVALID_VALUE
 
 
-def test_hostile_bytes(cuda, own, other):
-    """Whatever the bytes are, they are refused or they mean the memory; nothing else happens."""
+def test_random_bytes_of_a_handle_are_refused(cuda, own, other):
+    """The driver refuses the bytes, or they name the memory; nothing else happens."""
     owner = other(OWNER)
     handle, mark = (bytes.fromhex(owner.hear()) for _ in range(2))
     rng = random.Random(1)
@@ -240,8 +240,8 @@ def test_hostile_bytes(cuda, own, other):
     assert owner.hear() == "done"
 
 
-def test_nothing_is_left_behind(cuda, own):
-    """Neither of memory that is freed nor of events that are destroyed."""
+def test_shared_objects_leak_no_file_or_mapping(cuda, own):
+    """This holds for freed memory and for destroyed events."""
     before = len(os.listdir("/proc/self/fd"))
     maps = len(pathlib.Path("/proc/self/maps").read_text().splitlines())
     for _ in range(20):

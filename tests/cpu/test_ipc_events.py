@@ -14,7 +14,7 @@ __all__ = ["flag", "other", "streams"]
 # ---- events ---------------------------------------------------------------------------------
 
 
-def test_an_event_goes_from_one_process_to_another(cuda, events, other, kernel, flag, streams):
+def test_another_process_waits_for_an_event(cuda, events, other, kernel, flag, streams):
     event, handle = shared_event(cuda, events)
     child = other(
         """
@@ -44,7 +44,7 @@ def test_an_event_goes_from_one_process_to_another(cuda, events, other, kernel, 
     cuda.cuEventQuery(event)
 
 
-def test_the_other_process_records(cuda, events, other, streams):
+def test_another_process_records_an_event(cuda, events, other, streams):
     event, handle = shared_event(cuda, events)
     child = other(
         """
@@ -73,7 +73,7 @@ def test_the_other_process_records(cuda, events, other, streams):
     child.end()
 
 
-def test_many_records(cuda, events, streams):
+def test_an_event_is_recorded_many_times(cuda, events, streams):
     event, _ = shared_event(cuda, events)
     first, second = streams(NON_BLOCKING), streams(NON_BLOCKING)
     for _ in range(300):
@@ -96,7 +96,7 @@ say(code, cuda.code("cuEventQuery", event), cuda.code("cuCtxSynchronize"))
 """
 
 
-def test_a_process_that_is_killed_makes_nobody_wait(cuda, own, other):
+def test_an_event_of_a_killed_process_is_an_error(cuda, own, other):
     owner = other(OWNER)
     owner.hear()
     mark = Handle.of(bytes.fromhex(owner.hear()))

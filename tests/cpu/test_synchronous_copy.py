@@ -59,7 +59,7 @@ def returns_before_it_is_done(cuda, call):
 
 @pytest.mark.parametrize("kind", ["device", "pinned", "registered", "managed"])
 @pytest.mark.parametrize("name", FILLS)
-def test_a_fill_of_what_the_host_reads_is_done_when_it_returns(cuda, readable, kind, name):
+def test_a_fill_of_host_readable_memory_is_synchronous(cuda, readable, kind, name):
     early = returns_before_it_is_done(
         cuda, lambda: getattr(cuda, name)(readable[kind], *FILLS[name])
     )
@@ -68,7 +68,7 @@ def test_a_fill_of_what_the_host_reads_is_done_when_it_returns(cuda, readable, k
         assert ctypes.string_at(readable[kind], 1) == b"\x03"
 
 
-def test_an_asynchronous_fill_of_what_the_host_reads(cuda, readable):
+def test_an_asynchronous_fill_of_host_readable_memory_returns_early(cuda, readable):
     for kind in readable:
         assert returns_before_it_is_done(
             cuda, lambda kind=kind: cuda.cuMemsetD8Async(readable[kind], 3, 64, LEGACY)
@@ -76,7 +76,7 @@ def test_an_asynchronous_fill_of_what_the_host_reads(cuda, readable):
 
 
 @pytest.mark.parametrize("kind", ["device", "pinned", "registered", "managed"])
-def test_a_copy_to_what_the_host_reads_is_done_when_it_returns(cuda, readable, kind):
+def test_a_copy_to_host_readable_memory_is_synchronous(cuda, readable, kind):
     source = cuda.alloc(64)
     early = returns_before_it_is_done(
         cuda, lambda: cuda.cuMemcpyDtoD_v2(readable[kind], source, 64)

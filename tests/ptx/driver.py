@@ -31,13 +31,13 @@ class Driver(driver_abi.Driver):
                 self.seen.reads(ctypes.string_at(into.value, size.value) if size.value else b"")
 
     def name(self):
-        """What the device calls itself."""
+        """The name of the device."""
         text = ctypes.create_string_buffer(100)
         self.cuDeviceGetName(text, c_int(100), self.device)
         return text.value.decode()
 
     def version(self):
-        """Of the driver: as its kernel module says, or else the newest CUDA that it runs."""
+        """The version of NVIDIA's kernel module, or the newest CUDA that the driver supports."""
         loaded = pathlib.Path("/sys/module/nvidia/version")
         if self.on_hardware and loaded.exists():
             return loaded.read_text().strip()
@@ -46,15 +46,15 @@ class Driver(driver_abi.Driver):
         return f"CUDA {number.value // 1000}.{number.value % 1000 // 10}"
 
     def skip_on_hardware(self, reason):
-        """On NVIDIA's driver the test is skipped, so a recording can't have it."""
+        """Skips the test on NVIDIA's driver; then no recording of it exists."""
         if self.on_hardware:
-            import pytest  # children that this module serves have no tests
+            import pytest  # child processes need no pytest
 
             pytest.skip(reason)
         self.seen.why = f"not run on hardware: {reason}"
 
     def own_layout(self, data, meaning):
-        """The same bytes, which each driver has other ones for; a recording knows the meaning."""
+        """Marks bytes whose layout is the driver's own; the recording keys them by meaning."""
         if self.seen is not None:
             self.seen.trace.stands_for(data, meaning)
         return data
@@ -63,13 +63,13 @@ class Driver(driver_abi.Driver):
         self.cuCtxSetCurrent(self.context)
 
     def reset(self):
-        """After a fault: the context is lost."""
+        """Resets the context, which a fault has destroyed."""
         self.library.cuDevicePrimaryCtxReset_v2(self.device)
         self.cuDevicePrimaryCtxRetain(byref(self.context), self.device)
         self.make_current()
 
     def load(self, text, level=4):
-        """PTX, or machine code as bytes; a compiler's level of optimising."""
+        """Loads PTX, or machine code as bytes, at an optimisation level of the JIT compiler."""
         log = ctypes.create_string_buffer(8192)
         # CU_JIT_ERROR_LOG_BUFFER, its size, CU_JIT_OPTIMIZATION_LEVEL
         options = (c_int * 3)(5, 6, 7)
@@ -120,7 +120,7 @@ class Module:
         self.driver.cuCtxSynchronize()
 
     def run(self, name, grid, block, arguments, shared=0):
-        """As launch; NumPy arrays go to the device and come back, changed in place."""
+        """Launches with NumPy arrays, which are copied to the device and back in place."""
         memory, passed = [], []
         try:
             for a in arguments:
@@ -153,8 +153,9 @@ except DriverError as e:
 
 
 def in_child(text, call):
-    """Makes the call on a module of that text in a process of its own: a fault is the end of a
-    process's contexts on hardware, and what a kernel prints goes to standard output.
+    """Calls a function on a module of the text in a child process.
+
+    A fault destroys the contexts of its process on hardware, and a kernel prints to stdout.
     """
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return subprocess.run(
