@@ -84,7 +84,7 @@ _HOMES = {
     "memory_info": "device",
     "ones": "creation",
     "ones_like": "creation",
-    "pipeline": "plan",
+    "pipeline": "pipeline_call",
     "profile": "timeline",
     "register_host": "memory",
     "saxpy": "kernels",

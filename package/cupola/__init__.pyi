@@ -54,8 +54,8 @@ from cupola.memory import alloc as alloc
 from cupola.memory import register_host as register_host
 from cupola.module import Module as Module
 from cupola.paths import get_include as get_include
+from cupola.pipeline_call import pipeline as pipeline
 from cupola.pipelines import Chunk as Chunk
-from cupola.plan import pipeline as pipeline
 from cupola.pool import Pool as Pool
 from cupola.stream import Stream as Stream
 from cupola.timeline import Profile as Profile

@@ -1,4 +1,4 @@
-# cupola/plan.py - chooses a pipeline's sizes, slots and arguments, and runs it.
+# cupola/pipeline_call.py - cupola.pipeline: chooses sizes, slots and arguments, and runs it.
 """Pipelines: process host arrays of any size on devices, with overlapped copies and kernels."""
 
 from __future__ import annotations
