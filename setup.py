@@ -27,20 +27,29 @@ OTHER_FLAGS = ("-Og", "-finline-small-functions", "-Wno-ignored-optimization-arg
 SHARED = "cupola._shared"
 
 
-def load(name: str, path: Path, submodules: Path | None = None) -> ModuleType:
+def load(name: str, path: Path, submodules: Path) -> ModuleType:
     """Import a file which is not on sys.path."""
     if name not in sys.modules:
-        places = [str(submodules)] if submodules else None
-        spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=places)
+        spec = importlib.util.spec_from_file_location(
+            name, path, submodule_search_locations=[str(submodules)]
+        )
         assert spec is not None and spec.loader is not None
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
 
 
+def load_build() -> ModuleType:
+    """Import cupola.build as _cupola.build: cupola cannot be imported before it is built."""
+    if "_cupola" not in sys.modules:
+        sys.modules["_cupola"] = ModuleType("_cupola")
+        sys.modules["_cupola"].__path__ = [str(PACKAGE)]
+    return importlib.import_module("_cupola.build")
+
+
 # This file also runs to tell what the build requires, before any of that is installed: nothing
 # here may look for a compiler.
-build = load("_cupola_build", PACKAGE / "build" / "__init__.py", PACKAGE / "build")
+build = load_build()
 for module in (
     "ahead",
     "architectures",
@@ -54,7 +63,7 @@ for module in (
     "toolkit",
     "translator",
 ):
-    importlib.import_module(f"_cupola_build.{module}")
+    importlib.import_module(f"_cupola.build.{module}")
 recipe = load("_cupola_recipe", ROOT / "csrc" / "recipe.py", ROOT / "csrc")
 VERSION = re.search(r'^__version__ = "(.+)"$', (PACKAGE / "version.py").read_text(), re.M)[1]
 

@@ -7,7 +7,7 @@ import images
 import pytest
 
 import cupola
-from cupola import contents, paths
+from cupola import contents, paths, ptxas
 
 
 def survives(path, data):
@@ -101,7 +101,7 @@ ptxas info    : Function properties for two
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 8 registers, used 0 barriers
 """.splitlines()
-    assert contents.said(lines, "sm_90") == [
+    assert ptxas.parse_report(lines, "sm_90") == [
         ("one", contents.Resources("sm_90", 255, 128, 64, 12, 20)),
         ("two", contents.Resources("sm_90", 8, 0, 0, 0, 0)),
     ]

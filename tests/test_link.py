@@ -6,7 +6,7 @@ from working import refused
 
 import cupola
 from cupola import compiler, nvrtc, toolkit
-from cupola.build.cubin import read_cubin
+from cupola.cubin import read_cubin
 from cupola.link import linked_as
 from cupola.request import Request, Target, source_of
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 
 from cupola import command
-from cupola.build.error import BuildError
 from cupola.exceptions import Error
 from cupola.version import __version__
 
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except BrokenPipeError:  # the reader has closed the pipe; Python would report it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (Error, BuildError, OSError) as error:
+    except (Error, OSError) as error:
         print(f"cupola: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("cupola: interrupted", file=sys.stderr)

@@ -8,15 +8,12 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from cupola import manifest as manifests
-from cupola.build.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
-from cupola.build.error import BuildError
-from cupola.build.signature import demangle
+from cupola.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
+from cupola.cxx_names import demangle
 from cupola.exceptions import ImageError, MissingFileError
 from cupola.manifest import Parameter
 
@@ -175,7 +172,7 @@ def _may_hold(library: bytes) -> bool:
 def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents:
     try:
         kind, entries = _entries(data)
-    except BuildError as error:
+    except ImageError as error:
         raise ImageError(f"{path}: {error}") from None
     contents = Contents(kind, [], [])
     kernels: dict[str, Kernel] = {}
@@ -185,7 +182,7 @@ def _contents(path: str, data: bytes, known: dict[str, list[str]]) -> Contents:
             continue
         try:
             _add(kernels, known, entry)
-        except BuildError as error:
+        except ImageError as error:
             raise ImageError(f"{path}: {error}") from None
     contents.kernels = sorted(kernels.values(), key=lambda kernel: kernel.signature)
     return contents
@@ -202,7 +199,7 @@ def _entries(data: bytes) -> tuple[str, list[Entry]]:
     if _COMMENT.sub("", text.decode("utf-8", "replace")).lstrip().startswith(".version"):
         target = re.search(rb"^\s*\.target\s+sm_(\d+)", text, re.MULTILINE)
         return "PTX", [Entry("ptx", int(target[1]) if target else 0, text)]
-    raise BuildError(
+    raise ImageError(
         "neither a fatbin, nor a cubin, nor PTX, nor a library with any of these inside"
     )
 
@@ -216,7 +213,7 @@ def _embedded(data: bytes) -> tuple[str, list[Entry]]:
     while at >= 0:
         try:
             entries = read_fatbin(memoryview(data)[at:], everything=True)
-        except BuildError:
+        except ImageError:
             entries = []
         if entries:
             found += entries
@@ -232,7 +229,7 @@ def _embedded(data: bytes) -> tuple[str, list[Entry]]:
         found.append(Entry("ptx", int(text[1]), data[text.start() : end]))
         texts += 1
     if not found:
-        raise BuildError("a library or program without a fatbin or PTX inside")
+        raise ImageError("a library or program without a fatbin or PTX inside")
     held = [(count, "fatbin"), (texts, "PTX text")]
     held_text = " and ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in held if n)
     return f"library with {held_text}", found
@@ -316,65 +313,3 @@ def _spelled(parameter: Parameter) -> str:
     if "pointer" in kind:
         text = f"{'const ' if kind.startswith('const') else ''}{type_name or 'void'}*"
     return f"{text} {name}".strip()
-
-
-def add_ptxas(contents: Contents, architecture: str) -> str:
-    """Add each kernel's resources and spills from ptxas; returns ptxas's version.
-
-    Raises
-    ------
-    BuildError
-        There is no ptxas, or it refuses the PTX.
-    """
-    from cupola.build import toolkit
-
-    found = toolkit.find()
-    kernels = {kernel.name: kernel for kernel in contents.kernels}
-    for part in contents.parts:
-        if kernels.keys() & ptx_kernels(part.ptx).keys():
-            _ptxas(Path(found.nvcc).with_name("ptxas"), part.ptx, architecture, kernels)
-    return found.release
-
-
-def _ptxas(program: Path, ptx: str, architecture: str, kernels: dict[str, Kernel]) -> None:
-    import subprocess
-
-    command = [program, "-v", f"-arch={architecture}", "-o", os.devnull, "-"]
-    try:
-        # In a temporary file: ptxas does not read standard input.
-        import tempfile
-
-        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-            file.write(ptx)
-            file.flush()
-            command[-1] = file.name
-            done = subprocess.run(command, capture_output=True, text=True)
-    except OSError as error:
-        raise BuildError(f"{program} can't be run: {error.strerror}") from None
-    if done.returncode:
-        raise BuildError(f"{program} -arch={architecture} failed: {done.stderr.strip()}")
-    for name, resources in said(done.stderr.splitlines(), architecture):
-        if name in kernels:
-            kernels[name].resources.append(resources)
-
-
-def said(lines: Iterable[str], architecture: str) -> list[tuple[str, Resources]]:
-    """Each kernel's resources from the output of ``ptxas -v``."""
-    found: list[tuple[str, Resources]] = []
-    numbers: dict[str, Any] = {}
-    name = ""
-    for line in lines:
-        if entry := re.search(r"Compiling entry function '([^']+)'", line):
-            name, numbers = entry[1], {}
-        elif spilled := re.search(
-            r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line
-        ):
-            numbers.setdefault("frame", [int(number) for number in spilled.groups()])
-        elif used := re.search(r"Used (\d+) registers", line):
-            shared = re.search(r"(\d+) bytes smem", line)
-            local, stores, loads = numbers.get("frame", (0, None, None))
-            found.append(
-                (name, Resources(architecture, int(used[1]), int(shared[1]) if shared else 0,
-                                 local, stores, loads))
-            )  # fmt: skip
-    return found

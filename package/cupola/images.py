@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cupola import manifest as manifests
 from cupola.exceptions import ArgumentTypeError, ImageError, MissingFileError
+from cupola.processor_levels import LEVELS
 
 if TYPE_CHECKING:
     from cupola.device import Device
@@ -143,10 +144,8 @@ def load(
 
 def register_cpu_code(place: str) -> None:
     """Register kernels' machine code beside an image with the CPU device, where it exists."""
-    from cupola.build import processors
-
     stem = os.path.splitext(os.path.abspath(place))[0]
-    if not any(os.path.exists(f"{stem}.{level}.so") for level in processors.NAMES):
+    if not any(os.path.exists(f"{stem}.{level}.so") for level in LEVELS):
         return
     from cupola import driver
 

@@ -1,13 +1,15 @@
 # cupola/parameters.py - kernel signatures for inspect.signature and help.
-"""Kernel parameters as Python signatures."""
+"""Kernel parameters as Python signatures.
+
+cupola.build uses this module, also before cupola can be imported.
+"""
 
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
-
-from cupola.build.stub import keywords, stand_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,17 +17,33 @@ if TYPE_CHECKING:
     from cupola.records import Parameter
 
 
+def keyword_names(names: Sequence[str]) -> list[str | None]:
+    """Each parameter's name in a Python signature; None if it is not valid in Python."""
+    return [
+        name if name.isidentifier() and not keyword.iskeyword(name) and names.count(name) == 1
+        else None for name in names
+    ]  # fmt: skip
+
+
+def placeholder_name(position: int, names: Sequence[str]) -> str:
+    """The name in a signature for a parameter without one from `keyword_names`."""
+    name = f"argument{position}"
+    while name in names:
+        name += "_"
+    return name
+
+
 def signature(parameters: Sequence[Parameter]) -> inspect.Signature:
     """A signature with C types as annotations; parameters without a valid name are positional."""
     given = [one.name for one in parameters]
-    names = keywords(given)
+    names = keyword_names(given)
     # In Python, a positional-only parameter can't follow a named one.
     first = max((i for i, name in enumerate(names) if name is None), default=-1) + 1
     kinds = inspect.Parameter
     return inspect.Signature(
         [
             kinds(
-                names[i] or stand_in(i, given),
+                names[i] or placeholder_name(i, given),
                 kinds.POSITIONAL_ONLY if i < first else kinds.POSITIONAL_OR_KEYWORD,
                 annotation=str(one._replace(name="")),
             )

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from cupola.build import cubin
-from cupola.build.error import BuildError
+from cupola import cubin
+from cupola.exceptions import ImageError
 
 
 def test_kernels_of_a_cubin(built):
@@ -40,14 +40,14 @@ def test_a_compressed_fatbin_is_refused(built):
     data = bytearray((built / "kernels.fatbin").read_bytes())
     flags = struct.unpack_from("<Q", data, 16 + 40)[0]
     struct.pack_into("<Q", data, 16 + 40, flags | 0x8000)
-    with pytest.raises(BuildError, match="compressed"):
+    with pytest.raises(ImageError, match="compressed"):
         cubin.read_fatbin(bytes(data))
 
 
 def survive(reader, data):
     try:
         reader(bytes(data))
-    except BuildError as error:
+    except ImageError as error:
         assert str(error)
         return False
     return True
@@ -80,5 +80,5 @@ def test_damaged_and_random_bytes_never_do_worse_than_an_error(built):
 
 
 def test_foreign_elf_files_are_refused():
-    with pytest.raises(BuildError, match="another machine"):
+    with pytest.raises(ImageError, match="another machine"):
         cubin.read_cubin(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(80))

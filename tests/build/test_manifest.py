@@ -4,10 +4,11 @@ import json
 import pytest
 
 from cupola.build import manifest
-from cupola.build.cubin import Kernel, Parameter
 from cupola.build.error import BuildError
 from cupola.build.merge import merge
-from cupola.build.signature import demangle, read_debug
+from cupola.build.signature import read_debug
+from cupola.cubin import Kernel, Parameter
+from cupola.cxx_names import demangle
 
 FLOAT = {"kind": "float", "type": "float", "size": 4, "dtype": "<f4"}
 

@@ -6,7 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from cupola.build import cubin, manifest, toolkit
+from cupola import cubin
+from cupola.build import manifest, toolkit
 from cupola.build.error import BuildError
 from cupola.build.intermediate import Declaration, read_declarations
 from cupola.build.merge import merge

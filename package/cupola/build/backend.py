@@ -12,7 +12,7 @@ cupola itself is built by this very file, before cupola can be imported.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -27,16 +27,11 @@ def _toolkit() -> ModuleType:
         from . import toolkit
 
         return toolkit
-    name = "_cupola_build"
-    if name not in sys.modules:
-        here = Path(__file__).resolve().parent
-        spec = importlib.util.spec_from_file_location(
-            name, here / "__init__.py", submodule_search_locations=[str(here)]
-        )
-        assert spec is not None and spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return importlib.import_module(f"{name}.toolkit")
+    if "_cupola" not in sys.modules:  # cupola's folder, without its __init__.py
+        package = ModuleType("_cupola")
+        package.__path__ = [str(Path(__file__).resolve().parent.parent)]
+        sys.modules["_cupola"] = package
+    return importlib.import_module("_cupola.build.toolkit")
 
 
 def compiler_requirements() -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from setuptools import Command, Distribution
 
+from ..processor_levels import LEVELS
 from . import ahead, architectures, library, processors, source_distribution, step, toolkit
 from .error import BuildError
 from .kernels import Kernels
@@ -174,7 +175,7 @@ class BuildKernels(Command):
         for kernels in self.libraries:
             folder = self._package_folder(kernels)
             if library.made_here(kernels, folder):
-                yield from library.products(kernels, folder, processors.NAMES)
+                yield from library.products(kernels, folder, LEVELS)
 
     def get_source_files(self) -> list[str]:
         """The files that a source distribution must contain."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..cubin import read_fatbin
 from . import ptx
 from .architectures import Architectures
-from .cubin import read_fatbin
 from .error import BuildError
 from .nvcc import compile_source, describe_source, kept
 from .step import Step, jobs

@@ -32,12 +32,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .cubin import Kernel, architecture_of, read_cubin, read_fatbin
+from ..cubin import Kernel, architecture_of, read_cubin, read_fatbin
+from ..cxx_names import demangle
 from .error import BuildError
 from .intermediate import Declaration, read_declarations
 from .layout import dtype, notes
 from .merge import merge
-from .signature import Debug, demangle, read_debug
+from .signature import Debug, read_debug
 
 FORMAT = 1
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from .cubin import Kernel, Parameter
+from ..cubin import Kernel, Parameter
+from ..cxx_names import demangle
 from .error import BuildError
 from .intermediate import Declaration
-from .signature import Debug, Description, demangle
+from .signature import Debug, Description
 
 _INTEGERS = {  # size, and whether they are signed
     "char": (1, True),

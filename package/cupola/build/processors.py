@@ -7,15 +7,7 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-# Each level by its -march name, with the features that identify it; as in
-# csrc/cpu/exec/processor.hpp.
-AVX2 = {"avx2", "fma", "bmi1", "bmi2", "abm", "f16c", "movbe"}
-AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-X86_LEVELS = {"x86-64-v2": set(), "x86-64-v3": AVX2, "x86-64-v4": AVX2 | AVX512}
-
-X86 = ("x86_64", "amd64")
-# The level in the file name of kernels' machine code, NAME.LEVEL.so.
-NAMES = (*X86_LEVELS, "aarch64", "generic")
+from ..processor_levels import X86, X86_LEVELS
 
 
 def levels(which: str) -> tuple[str, ...]:

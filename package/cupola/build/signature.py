@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import io
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from ..cxx_names import demangle
 from .error import BuildError
 
 _QUALIFIERS = {"DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_typedef"}
@@ -239,24 +239,3 @@ def spelled(entry: Any) -> str:
         counts = "".join(f"[{_count(part)}]" for part in entry.iter_children())
         return f"{spelled(_type(entry))} {counts}"
     return _qualified(entry) if entry.tag in _TYPES else demangle(_name(entry))
-
-
-def demangle(name: str) -> str:
-    """The C++ name for a linkage name; other names are returned unchanged."""
-    if not name.startswith("_Z"):
-        return name
-    try:
-        function = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
-    except (OSError, AttributeError):
-        return name
-    function.restype = ctypes.c_void_p
-    status = ctypes.c_int()
-    text = function(name.encode(), None, None, ctypes.byref(status))
-    if not text:
-        return name
-    try:
-        return ctypes.string_at(text).decode("utf-8", "replace")
-    finally:
-        release = ctypes.CDLL(None).free
-        release.argtypes = [ctypes.c_void_p]
-        release(text)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from ..exceptions import Error
 from . import compile_cache
 from .depfile import dependencies
 from .error import BuildError
@@ -143,7 +144,7 @@ def run(steps: Sequence[Step], root: Path) -> int:
     schedule, timings, progress = Schedule(steps), Timings(), Progress()
     progress.total = sum(not step.quiet for step in steps)
     pending: dict[Future[None], Step] = {}
-    failures: list[BuildError] = []
+    failures: list[Error] = []
     with ThreadPoolExecutor(jobs()) as pool:
         while True:
             while len(pending) < jobs() and (keep_going or not failures):
@@ -164,7 +165,7 @@ def run(steps: Sequence[Step], root: Path) -> int:
                 try:
                     future.result()
                     schedule.made(step)
-                except BuildError as error:
+                except Error as error:
                     failures.append(error)
     progress.close()
     timings.report()

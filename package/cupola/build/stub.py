@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
 from typing import Any
+
+from ..parameters import keyword_names, placeholder_name
 
 # Annotations of cupola.arguments by a parameter's kind; unknown kinds are not checked.
 _ANNOTATIONS = {"pointer": "Pointer", "integer": "Integer", "float": "Float", "struct": "Struct"}
@@ -107,22 +108,6 @@ def _python(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED else name
 
 
-def keywords(names: Sequence[str]) -> list[str | None]:
-    """Each parameter's name in a Python signature; None if it is not valid in Python."""
-    return [
-        name if name.isidentifier() and not keyword.iskeyword(name) and names.count(name) == 1
-        else None for name in names
-    ]  # fmt: skip
-
-
-def stand_in(position: int, names: Sequence[str]) -> str:
-    """The name in a signature for a parameter without one from `keywords`."""
-    name = f"argument{position}"
-    while name in names:
-        name += "_"
-    return name
-
-
 def spelled(parameter: dict[str, Any]) -> str:
     """A parameter's C++ type, as far as it is known."""
     return parameter["type"] or f"{parameter['size']} bytes"
@@ -131,12 +116,12 @@ def spelled(parameter: dict[str, Any]) -> str:
 def _function(attribute: str, kernel: dict[str, Any]) -> str:
     parameters = kernel["parameters"]
     given = [one["name"] or "" for one in parameters]
-    names = keywords(given)
+    names = keyword_names(given)
     # In Python, a positional-only parameter can't follow a named one.
     positional = max((i for i, name in enumerate(names) if name is None), default=-1)
     listed = []
     for i, (name, one) in enumerate(zip(names, parameters, strict=True)):
-        listed.append(f"{name or stand_in(i, given)}: {_annotation(one)}")
+        listed.append(f"{name or placeholder_name(i, given)}: {_annotation(one)}")
         listed += ["/"] if i == positional else []
     line = f"def {attribute}({', '.join(listed)}) -> None:"
     if len(line) > _WIDTH:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
 
-BUILD = Path(__file__).resolve().parent.parent / "build"
+PACKAGE = Path(__file__).resolve().parent.parent
 
 HEADER = """\
 // Made by cupola_add_kernels of {sources}: the next build writes it anew.
@@ -80,20 +80,15 @@ def main() -> None:
 
 def load_build() -> ModuleType:
     """Load cupola.build without cupola itself, which needs its library and more packages."""
-    places = [str(BUILD)]
-    spec = importlib.util.spec_from_file_location(
-        "_cupola_build", BUILD / "__init__.py", submodule_search_locations=places
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["_cupola_build"] = module
-    spec.loader.exec_module(module)
-    return module
+    package = ModuleType("_cupola")
+    package.__path__ = [str(PACKAGE)]
+    sys.modules["_cupola"] = package
+    return importlib.import_module("_cupola.build")
 
 
 def make(build: ModuleType, options: argparse.Namespace) -> None:
     """Make the image, the manifest and the C++ source."""
-    from _cupola_build import architectures, depfile, image, step, toolkit
+    from _cupola.build import architectures, depfile, image, step, toolkit
 
     compiler = toolkit.find()
     chosen = architectures.choose(compiler.architectures(), otherwise=options.architectures)

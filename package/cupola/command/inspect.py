@@ -44,6 +44,12 @@ def run(options: argparse.Namespace) -> None:
 
     images = contents.read_all(options.file)
     release = ""
+    if options.ptxas:
+        from cupola import ptxas
+        from cupola.build import toolkit
+
+        compiler = toolkit.find()
+        release, program = compiler.release, compiler.nvcc.with_name("ptxas")
     for _, found in images:
         found.kernels = [
             kernel
@@ -52,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
             or fnmatch.fnmatchcase(kernel.name, options.kernel)
         ]
         if options.ptxas:
-            release = contents.add_ptxas(found, options.ptxas)
+            ptxas.add_resources(found, program, options.ptxas)
     if options.json:
         import json
 

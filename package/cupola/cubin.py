@@ -1,7 +1,9 @@
-# package/cupola/build/cubin.py - read kernels' layouts out of cubins, and cubins out of fatbins.
+# cupola/cubin.py - reads kernels' layouts from cubins, and cubins from fatbins.
 """Bounded readers of fatbins and of CUDA's ELF files.
 
-Every offset and size is checked against the data; one that does not fit raises BuildError.
+Every offset and size is checked against the data; one that does not fit raises ImageError.
+
+cupola.build uses this module, also before cupola can be imported: its imports are relative.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .error import BuildError
+from .exceptions import ImageError
 
 FATBIN_MAGIC = 0xBA55ED50
 EM_CUDA = 190
@@ -30,19 +32,19 @@ RESERVED_SHARED = 1024
 
 def _unpack(layout: str, data: memoryview, offset: int, what: str) -> tuple[int, ...]:
     if offset < 0 or offset + struct.calcsize(layout) > len(data):
-        raise BuildError(f"{what} at offset {offset} lies outside of the {len(data)} bytes")
+        raise ImageError(f"{what} at offset {offset} lies outside of the {len(data)} bytes")
     return struct.unpack_from(layout, data, offset)
 
 
 def _slice(data: memoryview, offset: int, size: int, what: str) -> memoryview:
     if offset < 0 or size < 0 or offset + size > len(data):
-        raise BuildError(f"{what} ({size} bytes at offset {offset}) passes the end of the data")
+        raise ImageError(f"{what} ({size} bytes at offset {offset}) passes the end of the data")
     return data[offset : offset + size]
 
 
 def _text(data: memoryview, offset: int, what: str) -> str:
     if offset >= len(data):
-        raise BuildError(f"{what}: name at offset {offset} lies outside of the string table")
+        raise ImageError(f"{what}: name at offset {offset} lies outside of the string table")
     return bytes(data[offset : offset + 65536]).split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
@@ -64,9 +66,9 @@ def read_fatbin(image: bytes | memoryview, *, everything: bool = False) -> list[
     data = memoryview(image)
     magic, version, header, size = _unpack("<IHHQ", data, 0, "fatbin header")
     if magic != FATBIN_MAGIC:
-        raise BuildError("not a fatbin: wrong magic number")
+        raise ImageError("not a fatbin: wrong magic number")
     if version != 1 or header < 16:
-        raise BuildError(f"fatbin of unknown version {version} with a header of {header} bytes")
+        raise ImageError(f"fatbin of unknown version {version} with a header of {header} bytes")
     body = _slice(data, header, size, "fatbin body")
     entries = []
     offset = 0
@@ -76,12 +78,12 @@ def read_fatbin(image: bytes | memoryview, *, everything: bool = False) -> list[
         architecture = _unpack("<I", body, offset + 28, what)[0]
         flags = _unpack("<Q", body, offset + 40, what)[0]
         if head < 64:
-            raise BuildError(f"{what}: its header has {head} bytes")
+            raise ImageError(f"{what}: its header has {head} bytes")
         compressed = bool(packed or flags & 0xA000)  # LZ4 or zstd
         if compressed and not everything:
-            raise BuildError(f"{what} is compressed (build it with -no-compress)")
+            raise ImageError(f"{what} is compressed (build it with -no-compress)")
         if kind not in (1, 2) and not everything:
-            raise BuildError(f"{what}: unknown kind {kind}")
+            raise ImageError(f"{what}: unknown kind {kind}")
         payload = bytes(_slice(body, offset + head, padded, what))
         if kind == 1 and not compressed:
             payload = payload.split(b"\0", 1)[0]
@@ -125,7 +127,7 @@ class Kernel:
 def architecture_of(image: bytes) -> int:
     """The architecture of a cubin: 90 is sm_90."""
     if len(image) < 64 or image[:4] != b"\x7fELF":
-        raise BuildError("not a cubin: no 64-bit little-endian ELF header")
+        raise ImageError("not a cubin: no 64-bit little-endian ELF header")
     # In the flags; one byte higher since toolkit 13 (ABI version 8).
     flags = int.from_bytes(image[48:52], "little")
     return flags >> 8 & 0xFF if image[8] >= 8 else flags & 0xFF
@@ -162,13 +164,13 @@ def read_cubin(image: bytes) -> list[Kernel]:
 
 def _sections(data: memoryview) -> list[Section]:
     if bytes(data[:6]) != b"\x7fELF\x02\x01":
-        raise BuildError("not a cubin: no 64-bit little-endian ELF header")
+        raise ImageError("not a cubin: no 64-bit little-endian ELF header")
     if _unpack("<H", data, 0x12, "ELF header")[0] != EM_CUDA:
-        raise BuildError("not a cubin: an ELF file of another machine")
+        raise ImageError("not a cubin: an ELF file of another machine")
     start = _unpack("<Q", data, 0x28, "ELF header")[0]
     entry, count, names = _unpack("<HHH", data, 0x3A, "ELF header")
     if entry != 64 or names >= count:
-        raise BuildError("cubin with an impossible section table")
+        raise ImageError("cubin with an impossible section table")
     headers = [
         _unpack("<IIQQQQIIQQ", data, start + i * entry, f"section header {i}") for i in range(count)
     ]
@@ -190,7 +192,7 @@ def _kernel_names(sections: list[Section]) -> dict[int, str]:
     if table is None:
         return {}
     if table.link >= len(sections):
-        raise BuildError(f"symbol table with an impossible string table {table.link}")
+        raise ImageError(f"symbol table with an impossible string table {table.link}")
     strings = sections[table.link].data
     found = {}
     for index in range(len(table.data) // 24):
@@ -208,7 +210,7 @@ def _attributes(section: Section) -> Iterator[tuple[int, memoryview]]:
             yield attribute, _slice(data, offset + 4, value, section.name)
             offset += value
         elif form not in (1, 2, 3):  # the word itself is the value
-            raise BuildError(f"{section.name}: unknown form {form} at offset {offset}")
+            raise ImageError(f"{section.name}: unknown form {form} at offset {offset}")
         offset += 4
 
 
@@ -220,10 +222,10 @@ def _parameters(section: Section, kernel: str) -> list[Parameter]:
             found[ordinal] = Parameter(offset, word >> 18)
     ordered = [found[ordinal] for ordinal in sorted(found)]
     if sorted(found) != list(range(len(found))):
-        raise BuildError(f"{kernel}: parameters {sorted(found)} are not numbered from 0")
+        raise ImageError(f"{kernel}: parameters {sorted(found)} are not numbered from 0")
     end = 0
     for i, parameter in enumerate(ordered):
         if parameter.offset < end or parameter.size == 0:
-            raise BuildError(f"{kernel}: parameter {i} overlaps the one before it")
+            raise ImageError(f"{kernel}: parameter {i} overlaps the one before it")
         end = parameter.offset + parameter.size
     return ordered

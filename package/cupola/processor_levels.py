@@ -1,0 +1,15 @@
+# cupola/processor_levels.py - the instruction-set levels that kernels' machine code is made for.
+"""Levels of the host's instruction set.
+
+cupola.build uses this module, also before cupola can be imported.
+"""
+
+# Each level by its -march name, with the features that identify it; as in
+# csrc/cpu/exec/processor.hpp.
+AVX2 = {"avx2", "fma", "bmi1", "bmi2", "abm", "f16c", "movbe"}
+AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+X86_LEVELS = {"x86-64-v2": set(), "x86-64-v3": AVX2, "x86-64-v4": AVX2 | AVX512}
+
+X86 = ("x86_64", "amd64")
+# The level in the file name of kernels' machine code, NAME.LEVEL.so.
+LEVELS = (*X86_LEVELS, "aarch64", "generic")
