@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from .. import cubin, cxx_names
 from . import link
 from .architectures import PTX, Architectures
 from .nvcc import compile_source, describe_source, kept
@@ -89,8 +90,7 @@ def steps(
     made.append(
         Step(
             target=manifest,
-            # Includes the readers: another version may read more.
-            inputs=(image, reference, *debugged, *sorted(Path(__file__).parent.glob("*.py"))),
+            inputs=(image, reference, *debugged, *_readers()),
             action=write,
             key=("manifest", toolkit.release, package),
             label=f"describe {image.name}",
@@ -133,3 +133,9 @@ def _join(sources: Sequence[Path], target: Path, root: Path) -> Step:
         target=target, inputs=(), action=write, key=("include", text),
         label=f"join {target.name}", quiet=True,
     )  # fmt: skip
+
+
+def _readers() -> list[Path]:
+    """The modules that read images and write manifests: another version may read more."""
+    own = sorted(Path(__file__).parent.glob("*.py"))
+    return [*own, Path(cubin.__file__), Path(cxx_names.__file__)]

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .. import parameters
 from . import ahead, image
 from .architectures import Architectures
 from .kernels import Kernels
@@ -67,6 +68,9 @@ def steps(
         title=kernels.library,
     )
 
+    stub_source = Path(__file__).with_name("stub.py")
+    generators = (Path(__file__), stub_source, Path(parameters.__file__))
+
     def write(suffix: str, text: Callable[[dict[str, Any]], str]) -> Step:
         path = made[suffix]
 
@@ -75,7 +79,7 @@ def steps(
 
         return Step(
             target=path,
-            inputs=(manifest, Path(__file__), Path(__file__).with_name("stub.py")),
+            inputs=(manifest, *generators),
             action=act,
             key=("module", kernels.library, *kernels.sources),
             label=f"write {path.name}",
