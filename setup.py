@@ -55,6 +55,7 @@ for module in (
     "architectures",
     "declarations",
     "error",
+    "executor",
     "image",
     "native",
     "processors",
@@ -98,9 +99,9 @@ class BuildExt(setuptools_build_ext):
 
     def _build(self) -> None:
         work = recipe.Recipe(build, ROOT, VERSION)
-        with build.step.locked(ROOT / recipe.BUILD):
+        with build.executor.locked(ROOT / recipe.BUILD):
             with build.translator.Translator(ROOT) as translator:
-                build.step.run(self._steps(translator), ROOT)
+                build.executor.run(self._steps(translator), ROOT)
             for name, path in work.products().items():
                 build.native.place(ROOT / path, self._output("lib", name))
             for source in work.headers():

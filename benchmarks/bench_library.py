@@ -16,7 +16,7 @@ from pathlib import Path
 import records
 
 import cupola
-from cupola.build import image, step, toolkit
+from cupola.build import executor, image, toolkit
 from cupola.build.architectures import Architectures
 
 ROUNDS = 9
@@ -69,7 +69,7 @@ def library(folder, count):
         major, minor = cupola.Device().compute_capability
         cubins = (10 * major + minor,)
     made, manifest = Path(f"library_{count}.fatbin"), Path(f"library_{count}.json")
-    step.run(
+    executor.run(
         image.steps(toolkit.find(), Architectures(cubins), [Path(source.name)], made, manifest,
                     folder),
         folder,

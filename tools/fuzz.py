@@ -146,8 +146,8 @@ def fuzzers(setup: ModuleType, short: bool) -> list[Path]:
         )
         steps += [own, program]
         programs.append(target)
-    with setup.build.step.locked(ROOT / setup.recipe.BUILD):
-        setup.build.step.run(steps, ROOT)
+    with setup.build.executor.locked(ROOT / setup.recipe.BUILD):
+        setup.build.executor.run(steps, ROOT)
     return programs
 
 

@@ -160,8 +160,8 @@ def main() -> int:
             "runtime" if options.runtime else "most" if options.slice or options.thread else "all"
         )
         steps, library = libraries(setup, parts, kind)
-        with setup.build.step.locked(ROOT / setup.recipe.BUILD):
-            setup.build.step.run(steps, ROOT)
+        with setup.build.executor.locked(ROOT / setup.recipe.BUILD):
+            setup.build.executor.run(steps, ROOT)
         describe(library)
     except setup.build.error.BuildError as error:
         print(f"sanitize: {error}", file=sys.stderr)

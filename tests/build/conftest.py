@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from cupola.build import image, step, toolkit
+from cupola.build import executor, image, toolkit
 from cupola.build.architectures import Architectures
 
 SOURCE = """
@@ -46,5 +46,5 @@ def built(tmp_path_factory):
         root,
         package="test 1",
     )
-    assert step.run(steps, root) == 4
+    assert executor.run(steps, root) == 4
     return root / "out"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from project import TABLE, Project
 
-from cupola.build import compile_cache, image, native, nvcc, step, toolkit
+from cupola.build import compile_cache, executor, image, native, nvcc, toolkit
 from cupola.build.architectures import Architectures
 from cupola.build.error import BuildError
 
@@ -43,8 +43,8 @@ class Compiler:
         before = len(self.log.read_text().splitlines()) if self.log.exists() else 0
         arguments = ["-ptx", "-arch=compute_75", *options]
         made = nvcc.compile_source(self.toolkit, Path("set.cu"), Path("out/set.ptx"), arguments)
-        step.run([made], self.folder)
-        assert step.run([made], self.folder) == 0
+        executor.run([made], self.folder)
+        assert executor.run([made], self.folder) == 0
         runs = len(self.log.read_text().splitlines()) - before
         return runs, (self.folder / "out/set.ptx").read_text()
 
@@ -139,7 +139,7 @@ def test_a_source_that_changes_as_it_is_compiled_is_not_kept(places):
     wrapper.write_text(f"{command}cp -p changed.cu set.cu\n")
     arguments = ["-ptx", "-arch=compute_75"]
     made = nvcc.compile_source(one.toolkit, Path("set.cu"), Path("out/set.ptx"), arguments)
-    step.run([made], one.folder)
+    executor.run([made], one.folder)
     two.write("set.cu", changed)
     runs, text = two.compile()
     assert runs == 1 and ", 6;" in text

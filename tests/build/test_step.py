@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cupola.build import depfile, native, step
+from cupola.build import depfile, executor, native
 from cupola.build.error import BuildError
+from cupola.build.progress import Progress
 from cupola.build.step import Step
 
 
@@ -50,58 +51,58 @@ def times(root, steps):
 
 def test_a_changed_header_makes_what_includes_it_and_no_more(tree):
     steps = library(tree)
-    assert step.run(steps, tree) == 4
+    assert executor.run(steps, tree) == 4
     before = times(tree, steps)
-    assert step.run(library(tree), tree) == 0
+    assert executor.run(library(tree), tree) == 0
 
     touch(tree / "two.hpp", (tree / "two.hpp").read_text().replace("+ 1", "+ 10"))
-    assert step.run(library(tree), tree) == 2
+    assert executor.run(library(tree), tree) == 2
     assert made(tree, steps, before) == {"b.o", "libabc.so"}
 
     before = times(tree, steps)
     touch(tree / "one.hpp", (tree / "one.hpp").read_text().replace("return 1", "return 11"))
-    assert step.run(library(tree), tree) == 3
+    assert executor.run(library(tree), tree) == 3
     assert made(tree, steps, before) == {"a.o", "b.o", "libabc.so"}
 
     before = times(tree, steps)
     touch(tree / "two.hpp", (tree / "two.hpp").read_text() + "// no change to the code\n")
-    assert step.run(library(tree), tree) == 1
+    assert executor.run(library(tree), tree) == 1
     assert made(tree, steps, before) == {"b.o"}
 
 
 def test_changed_flags_and_removed_files(tree):
-    step.run(library(tree), tree)
-    assert step.run(library(tree, flags=("-DN=2",)), tree) == 4
+    executor.run(library(tree), tree)
+    assert executor.run(library(tree, flags=("-DN=2",)), tree) == 4
     (tree / "out" / "a.o").unlink()
-    assert step.run(library(tree, flags=("-DN=2",)), tree) == 1  # of the same content
+    assert executor.run(library(tree, flags=("-DN=2",)), tree) == 1  # of the same content
     (tree / "two.hpp").unlink()
     with pytest.raises(BuildError, match=r"two\.hpp"):
-        step.run(library(tree, flags=("-DN=2",)), tree)
+        executor.run(library(tree, flags=("-DN=2",)), tree)
     assert not (tree / "out" / "b.o").exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"key": [], "inputs": {"c.cpp": [1]}}'])
 def test_a_broken_record_counts_as_none(tree, text):
     steps = library(tree)
-    step.run(steps, tree)
+    executor.run(steps, tree)
     (tree / "out" / "c.o.made").write_text(text)
-    assert step.run(steps, tree) == 1
+    assert executor.run(steps, tree) == 1
 
 
 def test_content_decides_where_the_time_changed(tree):
-    step.run(library(tree), tree)
+    executor.run(library(tree), tree)
     before = (tree / "c.cpp").read_text()
     os.utime(tree / "c.cpp", (1, 1))
-    assert step.run(library(tree), tree) == 0
+    assert executor.run(library(tree), tree) == 0
     (tree / "c.cpp").write_text(before.replace("3", "4"))
     os.utime(tree / "c.cpp", (2, 2))  # of the same size, and older than the object
-    assert step.run(library(tree), tree) == 2
+    assert executor.run(library(tree), tree) == 2
 
 
 def test_the_compilers_error_comes_as_it_is_with_its_place_first(tree):
     touch(tree / "c.cpp", "int c() { return nothing; }\n")
     with pytest.raises(BuildError) as caught:
-        step.run(library(tree), tree)
+        executor.run(library(tree), tree)
     text = str(caught.value)
     assert text.splitlines()[0].startswith("c.cpp:1:18: error:")
     assert "failed:" in text and "-c c.cpp" in text
@@ -110,7 +111,7 @@ def test_the_compilers_error_comes_as_it_is_with_its_place_first(tree):
 def test_a_missing_symbol_is_found_when_linking(tree):
     touch(tree / "c.cpp", "int missing();\nint c() { return missing(); }\n")
     with pytest.raises(BuildError, match="missing"):
-        step.run(library(tree), tree)
+        executor.run(library(tree), tree)
 
 
 def test_keep_going_makes_what_does_not_depend_on_the_failure(tree, monkeypatch):
@@ -118,11 +119,11 @@ def test_keep_going_makes_what_does_not_depend_on_the_failure(tree, monkeypatch)
     monkeypatch.setenv("CUPOLA_BUILD_JOBS", "1")
     steps = library(tree)[1:]
     with pytest.raises(BuildError):
-        step.run(steps, tree)
+        executor.run(steps, tree)
     assert not (tree / "out" / "c.o").exists()
     monkeypatch.setenv("CUPOLA_BUILD_KEEP_GOING", "1")
     with pytest.raises(BuildError, match=r"a\.cpp"):
-        step.run(library(tree), tree)
+        executor.run(library(tree), tree)
     assert (tree / "out" / "c.o").exists() and not (tree / "out" / "libabc.so").exists()
 
 
@@ -140,14 +141,14 @@ def noted(tree, count):
 
 
 def test_a_log_has_a_line_for_each_of_few_steps(tree, capsys):
-    step.run(noted(tree, 3), tree)
+    executor.run(noted(tree, 3), tree)
     assert capsys.readouterr().out == "[1/3] step 1\n[2/3] step 2\n[3/3] step 3\n"
 
 
 def test_a_log_has_a_handful_of_lines_for_many_steps(tree, capsys):
-    step.run(noted(tree, 100), tree)
+    executor.run(noted(tree, 100), tree)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == step.Progress.PARTS
+    assert len(lines) == Progress.PARTS
     assert lines[0] == "[1/100] step 1" and lines[1] == "[14/100] step 14"
 
 
@@ -155,7 +156,7 @@ def test_a_log_has_a_handful_of_lines_for_many_steps(tree, capsys):
 def test_a_terminal_has_one_line_that_is_rewritten(tree, count, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "12")
-    step.run(noted(tree, count), tree)
+    executor.run(noted(tree, count), tree)
     *shown, end = capsys.readouterr().out.split("\r\033[K")[1:]
     assert len(shown) == count and end == ""
     assert shown[-1] == f"[{count}/{count}] step {count}"[:11]  # a line that wraps stays
@@ -165,7 +166,7 @@ def test_a_failure_of_one_step_of_many_shows_command_and_output(tree, capsys):
     command = (sys.executable, "-c", "print('lost', 'words'); raise SystemExit(3)")
     failing = Step(target=Path("bad"), inputs=(), command=command, label="bad step")
     with pytest.raises(BuildError) as caught:
-        step.run([*noted(tree, 100), failing], tree)
+        executor.run([*noted(tree, 100), failing], tree)
     assert "lost words" in str(caught.value) and "failed: " in str(caught.value)
     assert sys.executable in str(caught.value)
 
@@ -182,7 +183,7 @@ def test_steps_run_in_the_order_of_their_inputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     log = []
     steps = [writer("d", ["b", "c"], log), writer("c", ["a"], log), writer("b", ["a"], log)]
-    assert step.run([*steps, writer("a", [], log)], tmp_path) == 4
+    assert executor.run([*steps, writer("a", [], log)], tmp_path) == 4
     assert log[0] == "a" and log[-1] == "d" and sorted(log) == list("abcd")
 
 
@@ -194,7 +195,7 @@ def test_what_most_work_waits_for_begins_first(tmp_path, monkeypatch):
     steps.append(writer("last", ["first"], log))
     weights = {"long": 5, "first": 1, "last": 10}
     steps = [replace(s, weight=weights.get(s.target.name, 1)) for s in steps]
-    assert step.run(steps, tmp_path) == 4
+    assert executor.run(steps, tmp_path) == 4
     assert log == ["first", "last", "long", "short"]
 
 
@@ -208,7 +209,7 @@ def test_timings_are_of_the_processor_and_of_children(tmp_path, monkeypatch):
         for name, code in commands.items()
     ]
     monkeypatch.setenv("CUPOLA_BUILD_TIMINGS", str(tmp_path / "times.json"))
-    step.run(steps, tmp_path)
+    executor.run(steps, tmp_path)
     times = {time["name"]: time for time in json.loads((tmp_path / "times.json").read_text())}
     assert times["make a"]["processor"] >= 0.3
     assert times["make b"]["processor"] < 0.3 < times["make b"]["elapsed"]
@@ -217,24 +218,24 @@ def test_timings_are_of_the_processor_and_of_children(tmp_path, monkeypatch):
 def test_timings_as_a_table(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUPOLA_BUILD_TIMINGS", "1")
-    step.run([writer("one", [], []), writer("two", [], [])], tmp_path)
+    executor.run([writer("one", [], []), writer("two", [], [])], tmp_path)
     lines = capsys.readouterr().out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.endswith("made in"))
     assert lines[start + 1].split() == ["0.0", "2", "."]
     assert lines[start + 2].split() == ["0.0", "2", "in", "all"]
     assert sorted(line.split()[-1] for line in lines[start + 4 :]) == ["one", "two"]
-    step.run([writer("one", [], [])], tmp_path)
+    executor.run([writer("one", [], [])], tmp_path)
     assert not capsys.readouterr().out.strip()
 
 
 def test_impossible_plans_are_errors(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BuildError, match="two steps make"):
-        step.run([writer("a", [], []), writer("a", [], [])], tmp_path)
+        executor.run([writer("a", [], []), writer("a", [], [])], tmp_path)
     with pytest.raises(BuildError, match="from itself"):
-        step.run([writer("a", ["b"], []), writer("b", ["a"], [])], tmp_path)
+        executor.run([writer("a", ["b"], []), writer("b", ["a"], [])], tmp_path)
     with pytest.raises(BuildError, match="there is no missing"):
-        step.run([writer("a", ["missing"], [])], tmp_path)
+        executor.run([writer("a", ["missing"], [])], tmp_path)
 
 
 def test_dependency_files(tmp_path):
@@ -257,21 +258,21 @@ def test_dependency_files_of_odd_names(tmp_path):
         (tmp_path / name).write_text("")
     (tmp_path / "a.cpp").write_text("".join(f'#include "{name}"\n' for name in compilers))
     made = native.Compiler.find().object(Path("a.cpp"), Path("out/a.o"), ())
-    assert step.run([made], tmp_path) == 1
+    assert executor.run([made], tmp_path) == 1
     assert depfile.dependencies(tmp_path / "out/a.d") == ["a.cpp", *compilers]
-    assert step.run([made], tmp_path) == 0
+    assert executor.run([made], tmp_path) == 0
     touch(tmp_path / "j$$#k.hpp", "// other\n")
-    assert step.run([made], tmp_path) == 1
+    assert executor.run([made], tmp_path) == 1
 
 
 def test_an_input_that_is_no_longer_one_makes_it_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in "bc":
         (tmp_path / name).write_text(name)
-    assert step.run([writer("d", ["b", "c"], [])], tmp_path) == 1
-    assert step.run([writer("d", ["c", "b"], [])], tmp_path) == 0
-    assert step.run([writer("d", ["b"], [])], tmp_path) == 1
-    assert step.run([writer("d", ["b"], [])], tmp_path) == 0
+    assert executor.run([writer("d", ["b", "c"], [])], tmp_path) == 1
+    assert executor.run([writer("d", ["c", "b"], [])], tmp_path) == 0
+    assert executor.run([writer("d", ["b"], [])], tmp_path) == 1
+    assert executor.run([writer("d", ["b"], [])], tmp_path) == 0
 
 
 def test_a_finished_file_is_replaced_and_not_written_over(tmp_path):
@@ -290,7 +291,7 @@ def test_a_finished_file_is_replaced_and_not_written_over(tmp_path):
 def test_bad_numbers_of_jobs(monkeypatch, text):
     monkeypatch.setenv("CUPOLA_BUILD_JOBS", text)
     with pytest.raises(BuildError, match="CUPOLA_BUILD_JOBS"):
-        step.jobs()
+        executor.jobs()
 
 
 def test_compilers():

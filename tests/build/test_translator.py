@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("Cython")
-from cupola.build import step, translator
+from cupola.build import executor, translator
 from cupola.build.error import BuildError
 
 ARGUMENTS = ["-3", "--cplus", "-I."]
@@ -19,7 +19,7 @@ def translate(root, names, start=None):
         steps = [cython.step(Path(f"{n}.pyx"), Path(f"out/{n}.cpp"), ARGUMENTS) for n in names]
         if start:
             start(cython)
-        return step.run(steps, root)
+        return executor.run(steps, root)
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 from setuptools import Command, Distribution
 
 from ..processor_levels import LEVELS
-from . import ahead, architectures, library, processors, source_distribution, step, toolkit
+from . import ahead, architectures, executor, library, processors, source_distribution, toolkit
 from .error import BuildError
 from .kernels import Kernels
 from .native import place
+from .step import Step
 
 NAME = "build_kernels"
 
@@ -75,18 +76,18 @@ class BuildKernels(Command):
         planned = [(kernels, self._steps(kernels)) for kernels in libraries]
         steps = [one for _, of_one in planned for one in of_one]
         if self.dry_run or getattr(self.distribution, "dry_run", False):
-            for one in step.stale(steps, self.root):
+            for one in executor.stale(steps, self.root):
                 print(shlex.join(one.command) or f"{one.label} in {one.target.parent}")
             return
-        with step.locked(self.root / self._work()):
-            step.run(steps, self.root)
+        with executor.locked(self.root / self._work()):
+            executor.run(steps, self.root)
             inplace = self.inplace or self.editable_mode
             for made, output, source in self._products():
                 place(self.root / made, source if inplace else output)
         for kernels, of_one in planned:
             self._tell_lacking(kernels, of_one)
 
-    def _steps(self, kernels: Kernels) -> list[step.Step]:
+    def _steps(self, kernels: Kernels) -> list[Step]:
         folder = self._package_folder(kernels)
         if not folder.is_dir():
             raise kernels.wrong("library", kernels.library, f"there is no package {folder}")
@@ -132,7 +133,7 @@ class BuildKernels(Command):
         named = (getattr(ext, "name", "") for ext in self.distribution.ext_modules or ())
         return [f"{package}.{name}" if package else name for name in named]
 
-    def _tell_lacking(self, kernels: Kernels, steps: list[step.Step]) -> None:
+    def _tell_lacking(self, kernels: Kernels, steps: list[Step]) -> None:
         shipped = self.get_source_files()
         for path in source_distribution.lacking(steps, self.root, self._base(), shipped):
             print(

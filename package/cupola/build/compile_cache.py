@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .depfile import write_rule
 from .error import BuildError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .step import Step
+from .step import Step
 
 _VERSION = "compilation 2"
 _VARIANTS = 16  # the maximum number of header sets for one source

@@ -10,8 +10,9 @@ from pathlib import Path
 from .. import cubin, cxx_names
 from . import link
 from .architectures import PTX, Architectures
+from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
-from .step import Step, jobs
+from .step import Step
 from .toolkit import Toolkit
 
 STANDARD = ("-std=c++17", "--expt-relaxed-constexpr")

@@ -14,8 +14,9 @@ from ..cubin import read_fatbin
 from . import ptx
 from .architectures import Architectures
 from .error import BuildError
+from .executor import jobs
 from .nvcc import compile_source, describe_source, kept
-from .step import Step, jobs
+from .step import Step
 from .toolkit import Toolkit
 
 

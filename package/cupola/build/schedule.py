@@ -6,12 +6,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .error import BuildError
-
-if TYPE_CHECKING:
-    from .step import Step
+from .step import Step
 
 
 class Schedule:

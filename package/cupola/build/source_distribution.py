@@ -11,7 +11,7 @@ from typing import Any
 from setuptools.command.egg_info import FileList
 from setuptools.command.sdist import walk_revctrl
 
-from . import step
+from .step import Step, read_files
 
 
 def without_products(base: type[Any], kernels_command: str) -> type[Any]:
@@ -31,9 +31,7 @@ def without_products(base: type[Any], kernels_command: str) -> type[Any]:
     return Sdist
 
 
-def lacking(
-    steps: Iterable[step.Step], root: Path, work: Path, shipped: Iterable[str]
-) -> list[str]:
+def lacking(steps: Iterable[Step], root: Path, work: Path, shipped: Iterable[str]) -> list[str]:
     """The project's files that the compiler read but a source distribution lacks.
 
     A source distribution has the ``shipped`` files and those that MANIFEST.in or version control
@@ -42,7 +40,7 @@ def lacking(
     read = set()
     for one in steps:
         if one.depfile is not None:
-            for name in step.read_files(one, root):
+            for name in read_files(one, root):
                 path = Path(os.path.normpath(root / name))
                 if path.is_relative_to(root) and not path.is_relative_to(root / work):
                     read.add(path.relative_to(root).as_posix())

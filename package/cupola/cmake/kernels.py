@@ -88,7 +88,7 @@ def load_build() -> ModuleType:
 
 def make(build: ModuleType, options: argparse.Namespace) -> None:
     """Make the image, the manifest and the C++ source."""
-    from _cupola.build import architectures, depfile, image, step, toolkit
+    from _cupola.build import architectures, depfile, executor, image, toolkit
 
     compiler = toolkit.find()
     chosen = architectures.choose(compiler.architectures(), otherwise=options.architectures)
@@ -107,8 +107,8 @@ def make(build: ModuleType, options: argparse.Namespace) -> None:
         relocatable=len(options.sources) > 1,
         title=options.name,
     )
-    with step.locked(folder):
-        step.run(steps, folder)
+    with executor.locked(folder):
+        executor.run(steps, folder)
         sources = ", ".join(path.name for path in options.sources)
         header = HEADER.format(name=options.name, sources=sources)
         made.with_suffix(".hpp").write_text(header)

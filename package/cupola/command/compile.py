@@ -131,7 +131,7 @@ def present() -> int:
 
 def fatbin(options: argparse.Namespace, architectures: list[tuple[str, str]]) -> str:
     """A fatbin and its manifest, as a package's build makes them."""
-    from cupola.build import image, step, toolkit
+    from cupola.build import executor, image, toolkit
     from cupola.build.architectures import Architectures, present_devices
 
     if any(kind != "sm" or not number.isdigit() for kind, number in architectures):
@@ -153,7 +153,7 @@ def fatbin(options: argparse.Namespace, architectures: list[tuple[str, str]]) ->
             toolkit.find(), code, [options.source], made, manifest, Path.cwd(), options=words,
             package=f"cupola compile {options.source.name}",
         )  # fmt: skip
-        step.run(steps, Path.cwd())
+        executor.run(steps, Path.cwd())
         options.output.write_bytes(made.read_bytes())
         options.output.with_suffix(".json").write_bytes(manifest.read_bytes())
     return ""
