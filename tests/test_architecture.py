@@ -190,19 +190,100 @@ def test_public_declarations_need_no_header(path):
     assert "_abi" not in text, f"{path} cimports the internal table"
 
 
-def test_build_imports_the_standard_library_alone():
+PACKAGE = ROOT / "package/cupola"
+# What cupola.build imports of the modules beside it.
+BESIDE_BUILD = {"cubin", "cxx_names", "exceptions", "parameters", "processor_levels"}
+
+
+def module_of(path):
+    """The name of a Python file of the package: cupola, cupola.build.step."""
+    parts = ("cupola", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules_of_the_package():
+    """Each file in Python of what is imported as cupola, by the module's name."""
+    paths = [PACKAGE.glob("*.py"), *(PACKAGE.glob(f"{name}/*.py") for name in ("build", "command"))]
+    return {module_of(path): path for several in paths for path in several}
+
+
+def imports(path, nodes, known):
+    """The modules that these nodes of a file import, absolute. A name that is a known module
+    stands for it: ``from . import step`` imports the module step.
+    """
+    package = module_of(path) if path.stem == "__init__" else module_of(path).rpartition(".")[0]
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: 1 - node.level or None] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            names = {f"{base}.{alias.name}" for alias in node.names}
+            found |= {name if name in known else base for name in names}
+    return found
+
+
+def test_relative_imports_are_read():
+    known = {"cupola.cubin", "cupola.build.step", "cupola.build.link"}
+    text = "import os\nfrom .. import cubin\nfrom . import step\nfrom .link import steps as link"
+    found = imports(PACKAGE / "build/image.py", ast.walk(ast.parse(text)), known)
+    assert found == {"os", *known}
+
+
+def test_build_imports_little():
+    """The standard library, setuptools, and modules that import the standard library alone."""
     import sys
 
-    for path in sorted((ROOT / "package/cupola/build").glob("*.py")):
+    known = modules_of_the_package()
+    paths = [*sorted(PACKAGE.glob("build/*.py")), *(PACKAGE / f"{n}.py" for n in BESIDE_BUILD)]
+    beside = set()
+    for path in paths:
+        for name in imports(path, ast.parse(path.read_text()).body, known):
+            top, _, rest = name.partition(".")
+            allowed = {"setuptools"} if path.parent.name == "build" else set()
+            if top in sys.stdlib_module_names | allowed:
+                continue
+            assert top == "cupola", f"{path} imports {name}"
+            if not name.startswith("cupola.build"):
+                beside.add(rest)
+    assert beside == BESIDE_BUILD
+
+
+def test_build_imports_relatively_at_its_start():
+    """setup.py loads it under another name, before cupola can be imported."""
+    paths = [*sorted(PACKAGE.glob("build/*.py")), *(PACKAGE / f"{n}.py" for n in BESIDE_BUILD)]
+    for path in paths:
         for node in ast.parse(path.read_text()).body:
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                names = [node.module]
-            for name in names:
-                top = name.split(".")[0]
-                assert top in sys.stdlib_module_names or top == "setuptools", f"{path}: {name}"
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                assert not node.module.startswith("cupola"), f"{path}: {node.module}"
+
+
+def test_what_runs_does_not_import_the_build():
+    known = modules_of_the_package()
+    for name, path in known.items():
+        if name.startswith(("cupola.build", "cupola.command.")):
+            continue
+        found = imports(path, ast.walk(ast.parse(path.read_text())), known)
+        assert not [one for one in found if one.startswith("cupola.build")], f"{path}: {found}"
+
+
+def test_no_module_has_the_name_of_a_public_function():
+    """Its import would replace the function, since it sets an attribute of the package."""
+    import cupola
+
+    modules = {path.stem for path in (*PACKAGE.glob("*.py"), *ROOT.glob("pyx/cupola/*.pyx"))}
+    assert not modules & {name for name in cupola._HOMES if name not in cupola._SUBMODULES}
+
+
+def test_python_modules_import_each_other_in_no_circle():
+    known = modules_of_the_package()
+    arrows = {}
+    for name, path in known.items():
+        found = imports(path, ast.walk(ast.parse(path.read_text())), known)
+        arrows[name] = found & known.keys() - {name}
+    assert any(arrows.values())
+    assert circles(arrows) == []
 
 
 def test_files_are_short():
