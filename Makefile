@@ -117,7 +117,7 @@ lint-format: $(VENV)/lint
 	@echo "clang-format" && $(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 
 lint-cpp: $(VENV)/lint
-	@$(BIN)/python setup.py --quiet plan
+	@$(BIN)/python setup.py --quiet compile_commands
 	@echo "clang-tidy" && $(BIN)/python tools/tidy.py $(BIN)/clang-tidy
 
 format: $(VENV)/lint

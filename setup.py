@@ -190,7 +190,7 @@ class BuildExt(setuptools_build_ext):
         return [source for ext in self.extensions for source in ext.sources]
 
 
-class Plan(Command):
+class CompileCommands(Command):
     """Writes build/compile_commands.json, for clang-tidy and editors, and builds nothing."""
 
     description = "write build/compile_commands.json"
@@ -221,4 +221,6 @@ def modules() -> list[Extension]:
 
 
 if __name__ == "__main__":
-    setup(ext_modules=modules(), cmdclass={"build_ext": BuildExt, "plan": Plan})
+    setup(
+        ext_modules=modules(), cmdclass={"build_ext": BuildExt, "compile_commands": CompileCommands}
+    )

@@ -34,7 +34,7 @@ def everywhere() -> bytes:
 
 
 def commands() -> dict[str, tuple[str, ...]]:
-    """Each source's flags, by what `setup.py plan` wrote."""
+    """Each source's flags, by what `setup.py compile_commands` wrote."""
     flags = {}
     for entry in json.loads((ROOT / "build" / "compile_commands.json").read_text()):
         text = re.sub(r" (?:-MMD|(?:-MF|-c|-o) \S+)(?= |$)", "", entry["command"])
