@@ -3,8 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from cupola._abi cimport cupola_dimensions
-from cupola.handles cimport cupola_kernel, cupola_memory, cupola_stream
-from cupola.pipelines cimport cupola_pipeline
+from cupola.handles cimport cupola_kernel, cupola_memory, cupola_pipeline, cupola_stream
 
 cdef extern from "cupola/pipeline.h" nogil:
     enum:

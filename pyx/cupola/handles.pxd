@@ -10,6 +10,7 @@ cdef extern from *:
     typedef struct cupola_kernel cupola_kernel;
     typedef struct cupola_graph cupola_graph;
     typedef struct cupola_graph_exec cupola_graph_exec;
+    typedef struct cupola_pipeline cupola_pipeline;
     """
     ctypedef struct cupola_stream:
         pass
@@ -24,4 +25,6 @@ cdef extern from *:
     ctypedef struct cupola_graph:
         pass
     ctypedef struct cupola_graph_exec:
+        pass
+    ctypedef struct cupola_pipeline:
         pass

@@ -17,14 +17,8 @@
 
 from libc.stdint cimport int64_t
 
+from cupola.handles cimport cupola_pipeline
 from cupola.stream cimport Stream
-
-cdef extern from *:
-    """
-    typedef struct cupola_pipeline cupola_pipeline;
-    """
-    ctypedef struct cupola_pipeline:
-        pass
 
 cdef class Chunk:
     cdef readonly int64_t index
