@@ -1,12 +1,9 @@
 # cupola/event.pxd - an event.
 
-from cupola.handles cimport cupola_event
+from cupola.native_event cimport NativeEvent
 from cupola.stream cimport Stream
 
-cdef class Event:
-    cdef cupola_event* native
-    cdef readonly int device_index
-
+cdef class Event(NativeEvent):
     cdef void* get_handle(self) noexcept nogil  # the driver's CUevent
     cdef int record_on(self, Stream stream) except -1 nogil
     # Waits until all work before it is done. Never call this or seconds_since with the GIL held: a

@@ -13,6 +13,8 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
 from cupola.error cimport check
+from cupola.handles cimport cupola_event
+from cupola.native_event cimport NativeEvent
 from cupola.stream cimport Stream, as_stream
 
 from cupola.exceptions import ArgumentValueError, DriverError
@@ -23,7 +25,7 @@ def opened(handle, device):
     return Event.from_ipc_handle(handle, device=device)
 
 
-cdef class Event:
+cdef class Event(NativeEvent):
     """An event: after it is recorded in a stream, it is done when all earlier work there is.
 
     Parameters
@@ -38,9 +40,6 @@ cdef class Event:
     device : Device or int, optional
         By default the current one.
     """
-
-    def __cinit__(self):
-        self.native = NULL
 
     def __init__(self, *, timing=None, bint blocking=False, bint ipc=False, device=None):
         cdef int index = device_index(device)
@@ -109,10 +108,6 @@ cdef class Event:
         except DriverError as error:
             raise TypeError(
                 "only an event made with ipc=True can be shared with other processes") from error
-
-    def __dealloc__(self):
-        with nogil:
-            cupola_event_release(self.native)
 
     cdef void* get_handle(self) noexcept nogil:
         return cupola_event_handle(self.native)

@@ -6,8 +6,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uintptr_t
 
 from cupola._abi cimport (
-    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_STREAM_NON_BLOCKING, cupola_callbacks_drop,
-    cupola_callbacks_hold, cupola_capture_hold, cupola_captures, cupola_stream_call,
+    CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_EVENT_NO_TIMING, CUPOLA_STREAM_NON_BLOCKING,
+    cupola_callbacks_drop, cupola_callbacks_hold, cupola_capture_hold, cupola_captures,
+    cupola_event_create, cupola_event_record, cupola_stream_call,
     cupola_stream_create, cupola_stream_current, cupola_stream_device, cupola_stream_handle,
     cupola_stream_peek, cupola_stream_pop, cupola_stream_priorities, cupola_stream_priority,
     cupola_stream_push, cupola_stream_query, cupola_stream_release, cupola_stream_synchronize,
@@ -17,7 +18,8 @@ from cupola._callback cimport drop, hold_call, run_call
 from cupola.abi cimport require
 from cupola.device cimport device_index, known_device
 from cupola.error cimport check
-from cupola.event cimport Event
+from cupola.handles cimport cupola_event
+from cupola.native_event cimport NativeEvent
 
 from cupola.deprecation import renamed
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -129,6 +131,17 @@ cdef bint captures(Stream stream, object needed) except -1:
         Py_DECREF(needed)
     check(status)
     return held != 0
+
+
+cdef NativeEvent event_after(Stream stream):
+    """An event without timing, recorded after all work queued on the stream."""
+    cdef NativeEvent event = NativeEvent.__new__(NativeEvent)
+    cdef cupola_event* native = NULL
+    with nogil:  # the stream may be full
+        check(cupola_event_create(stream.device_index, CUPOLA_EVENT_NO_TIMING, &native))
+        event.native = native
+        check(cupola_event_record(native, stream.native))
+    return event
 
 
 cdef class Stream:
@@ -331,13 +344,12 @@ cdef class Stream:
         what : Event, Stream, or an object with ``__cuda_stream__``
             An event, or a stream, whose work queued so far is waited for.
         """
-        cdef Event event
-        if isinstance(what, Event):
-            event = <Event>what
+        cdef NativeEvent event
+        if isinstance(what, NativeEvent):
+            event = <NativeEvent>what
         else:
-            other = as_stream(what, getattr(what, "device_index", self.device_index))
-            event = Event(timing=False, device=(<Stream>other).device_index)
-            event.record(other)
+            event = event_after(
+                as_stream(what, getattr(what, "device_index", self.device_index)))
         with nogil:
             check(cupola_stream_wait(self.native, event.native))
 
@@ -348,6 +360,7 @@ cdef class Stream:
         -------
         Event
         """
+        from cupola import Event  # by the package's table: event cimports this module
         event = Event(device=self.device_index)
         event.record(self)
         return event
