@@ -34,7 +34,7 @@ def test_every_public_name_is_there_and_described(name):
 
 
 def test_threads_that_ask_for_names_take_turns():
-    """Array, memory and creation import each other: two threads at it deadlock, though seldom."""
+    """Threads that first use different names import one after another."""
     code = """
 import itertools, sys, threading, time
 import cupola

@@ -95,8 +95,7 @@ _HOMES = {
 }
 # Old names, which warn.
 _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
-# Array and its modules import each other. Two threads that begin with different modules would
-# deadlock on their import locks.
+# Threads that first use different names import one after another.
 _importing = _RLock()
 _SUBMODULES = ("array", "build", "driver", "exceptions", "kernels", "paths")
 

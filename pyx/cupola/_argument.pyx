@@ -34,12 +34,12 @@ from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
 from cupola._dimensions cimport integer_text
-from cupola.dlpack cimport has_dlpack
 from cupola.element cimport element_fits, element_of
 from cupola.error cimport check
 from cupola.interface cimport Interface, interface_of
 from cupola.memory cimport PER_THREAD, Memory
 from cupola.stream cimport adopt
+from cupola.tensor cimport has_dlpack
 from cupola.transfer cimport Transfer
 
 from cupola.exceptions import ArgumentTypeError

@@ -1,48 +1,9 @@
 # cupola/array.pxd - an array in a device's memory.
 
-from libc.stdint cimport uint64_t
+from cupola.array_data cimport ArrayData, lay, new_array
+from cupola.interface cimport foreign_array, is_foreign
+from cupola.memory cimport host_address, is_pinned
 
-from cupola.memory cimport Memory
-from cupola.reductions cimport Reductions
-from cupola.stream cimport Stream
-
-cdef class Array(Reductions):
-    cdef Memory memory  # None where other code owns the memory
-    cdef object owner  # the owner of such memory
-    cdef uint64_t start
-    cdef readonly tuple shape
-    cdef readonly object dtype
-    cdef readonly Py_ssize_t size  # elements
-    cdef readonly Py_ssize_t itemsize  # bytes
-    cdef readonly Py_ssize_t nbytes
-    cdef readonly int device_index
-    cdef tuple steps  # strides in bytes; None: C order
-    cdef char kind  # NumPy's letter for the kind of elements
-    cdef int element  # its code in elementwise.h, 0 until it is looked up
-    cdef bint contiguous  # C order
-    cdef bint readonly
-    cdef bint live  # until free(); see Memory.native for the views of an array that was freed
-
-    cdef int require_live(self) except -1
-    cdef int require_writable(self) except -1
-
-    cdef uint64_t get_address(self) except? 0  # raises if the array was freed
-    cdef tuple get_strides(self)
-    cdef str described(self)
-    cdef object text(self, object form)
-    cdef int used_on(self, Stream stream) except -1  # work on the stream uses it
-    cdef Array view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=*)
-
-# A new array in C order; dtype is a numpy.dtype.
-cdef Array new_array(tuple shape, object dtype, int device, Stream stream)
-# An array over existing memory; strides of None mean C order.
-cdef Array lay(
-    tuple shape, tuple strides, object dtype, Memory memory, object owner, uint64_t start,
-    int device)
-# An array over another library's memory; this thread's current stream waits for its data.
-cdef Array foreign_array(object source)
-cdef bint is_foreign(object source)
-
-# The address of a NumPy array's elements, and whether it is page-locked memory.
-cdef uint64_t host_address(object host) except? 0
-cdef bint is_pinned(uint64_t address) except -1
+# The base class declares its data and its methods for Cython.
+cdef class Array(ArrayData):
+    pass

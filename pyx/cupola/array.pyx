@@ -2,6 +2,8 @@
 # cython: language_level=3
 """Arrays; called as ``cupola.array(source)``, the module makes one: see `cupola.creation.array`."""
 
+from libc.stdint cimport uint64_t
+
 import sys
 from types import ModuleType
 
@@ -12,96 +14,27 @@ from cupola._abi cimport (
     CUPOLA_ADVISE_READ_MOSTLY, CUPOLA_BUILD_ID, cupola_address_device, cupola_memory_advise,
     cupola_memory_prefetch,
 )
+from cupola cimport array_data
 from cupola.abi cimport require
+from cupola.array_data cimport lay
 from cupola.copy cimport compact, copy_on_device, download, fill, upload
 from cupola.device cimport device_index, known_device
-from cupola.dlpack cimport capsule_of, device_type_of, has_dlpack, prepare_for
 from cupola.element cimport converted, elements_of
-from cupola.elementwise cimport call_ufunc, cast
+from cupola.elementwise cimport cast
 from cupola.error cimport check
-from cupola.interface cimport Interface, interface_of
+from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport (
-    as_dtype, as_shape, bytes_of, c_strides, indexed, is_c_contiguous, is_f_contiguous, reshaped,
-    resolved,
+    as_dtype, as_shape, c_strides, indexed, is_f_contiguous, reshaped, resolved,
 )
-from cupola.memory cimport allocate, note_free
-from cupola.reductions cimport Reductions
-from cupola.stream cimport as_stream, captures, current_stream
+from cupola.memory cimport note_free
+from cupola.stream cimport Stream, as_stream, captures, current_stream
+from cupola.tensor cimport capsule_of, device_type_of, prepare_for
+from cupola.ufuncs cimport call_ufunc
 
-from cupola.exceptions import ArgumentTypeError, ArgumentValueError, DriverError
-
-
-cdef object MOST_STRIDE = 1 << 60
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
-cdef uint64_t host_address(object host) except? 0:
-    return host.__array_interface__["data"][0]
-
-
-cdef bint is_pinned(uint64_t address) except -1:
-    cdef int device = -1
-    check(cupola_address_device(address, &device))
-    return device >= 0
-
-
-cdef Array lay(
-    tuple shape, tuple strides, object dtype, Memory memory, object owner, uint64_t start,
-    int device
-):
-    cdef Array array = Array.__new__(Array)
-    if strides is not None:
-        for step in strides:
-            if not -MOST_STRIDE <= step <= MOST_STRIDE:
-                raise ArgumentValueError(f"strides of {strides} bytes exceed the address space")
-    array.itemsize = dtype.itemsize
-    array.nbytes = bytes_of(shape, array.itemsize)
-    array.memory = memory
-    array.owner = owner
-    array.start = start
-    array.shape = shape
-    array.dtype = dtype
-    array.size = array.nbytes // array.itemsize if array.itemsize else bytes_of(shape, 1)
-    array.device_index = device
-    array.kind = ord(dtype.kind)
-    array.contiguous = is_c_contiguous(shape, strides, array.itemsize)
-    array.steps = strides
-    array.live = True
-    return array
-
-
-cdef Array new_array(tuple shape, object dtype, int device, Stream stream):
-    cdef Array array = lay(shape, None, dtype, None, None, 0, device)
-    array.memory = allocate(device, array.nbytes, stream)
-    array.start = array.memory.address
-    return array
-
-
-cdef bint is_foreign(object source):
-    return hasattr(source, "__cuda_array_interface__") or (
-        not isinstance(source, np.ndarray) and has_dlpack(source))
-
-
-cdef Array foreign_array(object source):
-    cdef Interface interface = interface_of(source)
-    cdef int device = device_index(None)
-    if interface is None:
-        raise ArgumentTypeError(
-            f"a {type(source).__name__} is not in a device's memory; cupola.to_device copies it")
-    if interface.address:
-        check(cupola_address_device(interface.address, &device))
-        if device < 0:
-            raise ArgumentValueError(
-                f"the driver does not know the address {interface.address:#x} of this "
-                f"{type(source).__name__}")
-    interface.wait_for_data(current_stream(device).native)
-    cdef Array array = lay(
-        interface.shape, interface.strides, interface.dtype, None, interface.owner,
-        interface.address, device)
-    array.readonly = interface.readonly
-    return array
-
-
-cdef class Array(Reductions):
+cdef class Array(ArrayData):
     """An array in a device's memory, of any NumPy dtype except objects.
 
     Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and similar functions. Kernels
@@ -181,45 +114,6 @@ cdef class Array(Reductions):
             raise ArgumentValueError(f"{array.nbytes} bytes at the null address")
         array.readonly = readonly
         return array
-
-    cdef int require_live(self) except -1:
-        if self.shape is None:  # made by __new__ without __init__
-            raise ArgumentTypeError("this cupola.Array was never initialized")
-        if not self.live or (self.memory is not None and self.memory.native == NULL):
-            raise ArgumentValueError(
-                f"this cupola.Array of shape {self.shape} was freed: its memory is gone")
-        return 0
-
-    cdef int require_writable(self) except -1:
-        self.require_live()
-        if self.readonly:
-            raise ArgumentValueError("this array's memory is read-only")
-        return 0
-
-    cdef uint64_t get_address(self) except? 0:
-        self.require_live()
-        return self.start
-
-    cdef tuple get_strides(self):
-        if self.steps is None:
-            return c_strides(self.shape, self.itemsize)
-        return self.steps
-
-    cdef int used_on(self, Stream stream) except -1:
-        if self.memory is None:
-            if self.owner is not None:
-                captures(stream, self.owner)  # each launch of the graph uses it
-        elif self.memory.stream.native != stream.native:
-            self.memory.use(stream.native)
-        return 0
-
-    cdef Array view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=None):
-        cdef uint64_t start = self.get_address() + offset
-        cdef Array view = lay(
-            shape, strides, self.dtype if dtype is None else dtype, self.memory, self.owner,
-            start, self.device_index)
-        view.readonly = self.readonly
-        return view
 
     @property
     def address(self):
@@ -639,7 +533,7 @@ cdef class Array(Reductions):
         prepare_for(stream, kind, self.device_index)
         return capsule
 
-    # -- computing: see elementwise.pyx
+    # -- computing: see ufuncs.pyx and elementwise.pyx
 
     def __array_ufunc__(self, ufunc, str method not None, *inputs, **options):
         """NumPy's ufuncs on a device: ``numpy.sin(array)``, also with ``out=`` and ``dtype=``.
@@ -722,23 +616,6 @@ cdef class Array(Reductions):
     def __complex__(self):
         return complex(self.item())
 
-    cdef str described(self):
-        """One line without the elements."""
-        if not self.live or (self.memory is not None and self.memory.native == NULL):
-            return f"<cupola.Array shape={self.shape} dtype={self.dtype}, freed>"
-        return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
-
-    cdef object text(self, object form):
-        """The text with the elements, which it waits for; without them where that fails."""
-        if not self.live or (self.memory is not None and self.memory.native == NULL) or captures(
-            current_stream(self.device_index), None
-        ):
-            return self.described()
-        try:
-            return form(self)
-        except DriverError as error:  # for example of a failed kernel
-            return f"{self.described()[:-1]}, unreadable: {error}>"
-
     def __repr__(self):
         from cupola.representation import summary
         return self.text(summary)
@@ -747,6 +624,8 @@ cdef class Array(Reductions):
         from cupola.representation import elements
         return self.text(elements)
 
+
+array_data.ARRAY = Array
 
 cdef dict ADVICE = {
     "read_mostly": CUPOLA_ADVISE_READ_MOSTLY,

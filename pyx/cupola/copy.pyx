@@ -11,9 +11,10 @@ from cupola._abi cimport (
     cupola_fill_strided, cupola_strided,
 )
 from cupola.abi cimport require
-from cupola.array cimport Array, host_address, is_pinned, lay, new_array
+from cupola.array_data cimport ArrayData, lay, new_array
 from cupola.error cimport check
 from cupola.layout cimport broadcast, extent, f_strides
+from cupola.memory cimport host_address, is_pinned
 from cupola.stream cimport Stream, captures, current_stream
 
 from cupola.exceptions import ArgumentValueError
@@ -56,15 +57,15 @@ cdef bint moved(
     return done
 
 
-cdef bint overlap(Array one, Array other) except -1:
+cdef bint overlap(ArrayData one, ArrayData other) except -1:
     low, high = extent(one.shape, one.get_strides(), one.itemsize)
     other_low, other_high = extent(other.shape, other.get_strides(), other.itemsize)
     return (
         one.start + low < other.start + other_high and other.start + other_low < one.start + high)
 
 
-cdef Array compact(Array source, str order, Stream queue):
-    cdef Array copy = new_array(source.shape, source.dtype, source.device_index, queue)
+cdef ArrayData compact(ArrayData source, str order, Stream queue):
+    cdef ArrayData copy = new_array(source.shape, source.dtype, source.device_index, queue)
     if order == "F" and len(source.shape) > 1:
         copy = lay(
             source.shape, f_strides(source.shape, source.itemsize), source.dtype, copy.memory,
@@ -76,9 +77,9 @@ cdef Array compact(Array source, str order, Stream queue):
     return copy
 
 
-cdef Array across(Array source, Stream queue):
+cdef ArrayData across(ArrayData source, Stream queue):
     """A copy of another device's array, on the queue's device."""
-    cdef Array copy
+    cdef ArrayData copy
     if not source.contiguous:
         source = compact(source, "C", current_stream(source.device_index))
     copy = new_array(source.shape, source.dtype, queue.device_index, queue)
@@ -90,7 +91,7 @@ cdef Array across(Array source, Stream queue):
     return copy
 
 
-cdef int copy_on_device(Array target, Array source, Stream queue) except -1:
+cdef int copy_on_device(ArrayData target, ArrayData source, Stream queue) except -1:
     cdef tuple strides
     target.require_live()
     source.require_live()
@@ -114,11 +115,11 @@ cdef int copy_on_device(Array target, Array source, Stream queue) except -1:
     return 0
 
 
-cdef int upload(Array target, object host, Stream queue, bint by_itself) except -1:
+cdef int upload(ArrayData target, object host, Stream queue, bint by_itself) except -1:
     cdef uint64_t to = target.get_address(), source
     cdef size_t nbytes
     cdef bint pinned, captured
-    cdef Array aside
+    cdef ArrayData aside
     if target.size == 0:
         np.broadcast_to(host, target.shape)
         return 0
@@ -160,7 +161,7 @@ cdef int upload(Array target, object host, Stream queue, bint by_itself) except 
     return copy_on_device(target, aside, queue)
 
 
-cdef int download(Array source, object host, Stream queue, bint by_itself) except -1:
+cdef int download(ArrayData source, object host, Stream queue, bint by_itself) except -1:
     cdef uint64_t origin = source.get_address(), to
     cdef size_t nbytes
     cdef bint wait, captured
@@ -200,7 +201,7 @@ cdef int download(Array source, object host, Stream queue, bint by_itself) excep
     return 0
 
 
-cdef int fill(Array target, object element, Stream queue) except -1:
+cdef int fill(ArrayData target, object element, Stream queue) except -1:
     cdef Axes axes
     cdef cupola_strided there
     cdef uint64_t value = host_address(element)

@@ -1,15 +1,19 @@
 # cupola/elementwise.pxd - elementwise operations of arrays; internal.
 
-from cupola.array cimport Array
+from cupola.array_data cimport ArrayData
 from cupola.stream cimport Stream
 
 # left OP right; NotImplemented where an operand's type is not supported. `number` is from
 # promotion.pxd.
 cdef object binary(int number, object left, object right)
 cdef object unary(int number, object x)
-# __array_ufunc__
-cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options)
-cdef Array cast(Array source, object dtype, Stream queue)
+# The same into `out`, or a new array where it is None.
+cdef object binary_to(int number, object left, object right, ArrayData out)
+cdef object unary_to(int number, ArrayData x, ArrayData out)
+# With any operands; `right` is ABSENT for unary operations.
+cdef object ABSENT
+cdef object apply(int number, object left, object right, object out, object dtype)
+cdef ArrayData cast(ArrayData source, object dtype, Stream queue)
 # Whether each element is aligned to its size; the array, or an aligned copy.
-cdef bint is_aligned(Array x) except -1
-cdef Array aligned(Array x, Stream queue)
+cdef bint is_aligned(ArrayData x) except -1
+cdef ArrayData aligned(ArrayData x, Stream queue)

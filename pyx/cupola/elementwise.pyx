@@ -15,9 +15,10 @@ from cupola._elementwise cimport (
 )
 from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
-from cupola.array cimport Array, foreign_array, is_foreign, lay, new_array
+from cupola.array_data cimport ARRAY, ArrayData, lay, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.error cimport check
+from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport broadcast, bytes_of
 from cupola.memory cimport allocate
 from cupola.operators cimport DO, OPERATORS
@@ -25,7 +26,6 @@ from cupola.promotion cimport (
     WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of, free_plan,
     letter_of, name_of, number_of, plan_of, plan_with, size_of,
 )
-from cupola.reduce cimport matmul, reduce_ufunc
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -61,7 +61,6 @@ DO.inplace = inplace
 DO.unary = unary
 DO.power = power
 
-cdef object MATMUL = np.matmul
 cdef int SQUARE = number_of(np.square)
 cdef int SQRT = number_of(np.sqrt)
 cdef int RECIPROCAL = number_of(np.reciprocal)
@@ -70,13 +69,14 @@ cdef int RECIPROCAL = number_of(np.reciprocal)
 # -- results ----------------------------------------------------------------------------------
 
 
-cdef Array result_like(Array x, int element, Stream queue):
+cdef ArrayData result_like(ArrayData x, int element, Stream queue):
     """A new array in C order, of the same shape and of another type."""
     return result_of(x.shape, x.size, element, x.device_index, queue)
 
 
-cdef Array result_of(tuple shape, Py_ssize_t size, int element, int device, Stream queue):
-    cdef Array array = Array.__new__(Array)
+cdef ArrayData result_of(tuple shape, Py_ssize_t size, int element, int device, Stream queue):
+    cdef type kind = ARRAY
+    cdef ArrayData array = <ArrayData>kind.__new__(kind)
     array.element = element
     array.itemsize = size_of(element)
     array.size = size
@@ -92,18 +92,18 @@ cdef Array result_of(tuple shape, Py_ssize_t size, int element, int device, Stre
     return array
 
 
-cdef inline bint is_gone(Array x) noexcept:
+cdef inline bint is_gone(ArrayData x) noexcept:
     return not x.live or (x.memory is not None and x.memory.native == NULL)
 
 
-cdef inline int use(Array x, Stream queue) except -1:
+cdef inline int use(ArrayData x, Stream queue) except -1:
     if x.memory is None or x.memory.stream.native != queue.native:
         x.used_on(queue)
     return 0
 
 
 cdef int run_flat(
-    const Plan* plan, Array out, uint64_t x, uint64_t y, const cupola_scalar* scalar,
+    const Plan* plan, ArrayData out, uint64_t x, uint64_t y, const cupola_scalar* scalar,
     Stream queue
 ) except -1:
     cdef int operation = plan.operation, element = plan.element, status
@@ -212,27 +212,28 @@ cdef inline bint is_same(tuple one, tuple other) except -1:
     return True
 
 
-cdef inline bint is_plain(Array x) noexcept:
+cdef inline bint is_plain(ArrayData x) noexcept:
     return (
         x.contiguous and x.element != 0 and not x.start & (x.itemsize - 1) and not is_gone(x))
 
 
-cdef inline bint is_aside(Array x, Array out) noexcept:
+cdef inline bint is_aside(ArrayData x, ArrayData out) noexcept:
     """Whether no element is overwritten before it was read."""
     return (
         x.start + x.nbytes <= out.start or out.start + out.nbytes <= x.start
         or (x.start == out.start and x.itemsize == out.itemsize))
 
 
-cdef inline bint takes(Array out, Array x, int result) except -1:
+cdef inline bint takes(ArrayData out, ArrayData x, int result) except -1:
     return (
         is_plain(out) and out.element == result and not out.readonly and is_aside(x, out)
         and out.device_index == x.device_index
         and is_same(out.shape, x.shape))
 
 
-cdef Array run(
-    const Plan* plan, Array x, Array y, const cupola_scalar* scalar, bint scalar_first, Array out
+cdef ArrayData run(
+    const Plan* plan, ArrayData x, ArrayData y, const cupola_scalar* scalar, bint scalar_first,
+    ArrayData out
 ):
     cdef Stream queue = current_stream(x.device_index)
     cdef uint64_t first = x.start, second = 0
@@ -250,14 +251,14 @@ cdef Array run(
     return out
 
 
-cdef object binary_to(int number, object left, object right, Array out):
+cdef object binary_to(int number, object left, object right, ArrayData out):
     """Compute into `out`, or a new array where it is None."""
-    cdef Array x, y
+    cdef ArrayData x, y
     cdef const Plan* plan
-    if type(left) is Array:
-        if type(right) is not Array:
-            return with_scalar(number, <Array>left, right, False, out)
-        x, y = <Array>left, <Array>right
+    if type(left) is ARRAY:
+        if type(right) is not ARRAY:
+            return with_scalar(number, <ArrayData>left, right, False, out)
+        x, y = <ArrayData>left, <ArrayData>right
         if (
             is_plain(x) and is_plain(y) and x.element == y.element
             and x.device_index == y.device_index
@@ -268,12 +269,12 @@ cdef object binary_to(int number, object left, object right, Array out):
                 out is None or (takes(out, x, plan.result) and is_aside(y, out))
             ):
                 return run(plan, x, y, NULL, False, out)
-    elif type(right) is Array:
-        return with_scalar(number, <Array>right, left, True, out)
+    elif type(right) is ARRAY:
+        return with_scalar(number, <ArrayData>right, left, True, out)
     return apply(number, left, right, out, None)
 
 
-cdef object with_scalar(int number, Array x, object value, bint first, Array out):
+cdef object with_scalar(int number, ArrayData x, object value, bint first, ArrayData out):
     cdef int kind
     cdef const Plan* plan
     cdef cupola_scalar scalar
@@ -293,7 +294,7 @@ cdef object with_scalar(int number, Array x, object value, bint first, Array out
     return apply(number, value, x, out, None) if first else apply(number, x, value, out, None)
 
 
-cdef object unary_to(int number, Array x, Array out):
+cdef object unary_to(int number, ArrayData x, ArrayData out):
     cdef const Plan* plan
     if is_plain(x):
         plan = plan_of(number, x.element, 0)
@@ -309,11 +310,11 @@ cdef object binary(int number, object left, object right):
 
 
 cdef object inplace(int number, object left, object right):
-    return binary_to(number, left, right, <Array>left)
+    return binary_to(number, left, right, <ArrayData>left)
 
 
 cdef object unary(int number, object x):
-    return unary_to(number, <Array>x, None)
+    return unary_to(number, <ArrayData>x, None)
 
 
 cdef inline bint is_refused(int number, const Plan* plan, object value, bint first) except -1:
@@ -323,7 +324,7 @@ cdef inline bint is_refused(int number, const Plan* plan, object value, bint fir
 
 
 cdef object power(object base, object exponent):
-    cdef Array x = base
+    cdef ArrayData x = base
     # As in NumPy, these exponents are separate operations, which round once.
     if type(exponent) is int or type(exponent) is float:
         if exponent == 2:
@@ -345,8 +346,8 @@ cdef object ABSENT = object()  # no second operand; None would be an invalid ope
 
 cdef object operand_of(object value):
     """An array, a number, or NotImplemented."""
-    if isinstance(value, Array):
-        (<Array>value).require_live()
+    if isinstance(value, ArrayData):
+        (<ArrayData>value).require_live()
         return value
     if isinstance(value, NDARRAY):
         if value.ndim == 0:
@@ -367,13 +368,16 @@ cdef object apply(int number, object left, object right, object out, object dtyp
     left = operand_of(left)
     if left is NotImplemented:
         return NotImplemented
-    first = element_code(<Array>left) if isinstance(left, Array) else kind_of_scalar(left)
+    first = element_code(<ArrayData>left) if isinstance(left, ArrayData) else kind_of_scalar(left)
     if right is not ABSENT:
         right = operand_of(right)
         if right is NotImplemented:
             return NotImplemented
-        second = element_code(<Array>right) if isinstance(right, Array) else kind_of_scalar(right)
-    if not isinstance(left, Array) and not isinstance(right, Array):
+        if isinstance(right, ArrayData):
+            second = element_code(<ArrayData>right)
+        else:
+            second = kind_of_scalar(right)
+    if not isinstance(left, ArrayData) and not isinstance(right, ArrayData):
         raise ArgumentTypeError(
             f"out is an array on a device, but no operand of {name_of(number)} is; "
             "compute on the host and use out.set()")
@@ -390,9 +394,9 @@ cdef object apply(int number, object left, object right, object out, object dtyp
 
 cdef object planned(const Plan* plan, int number, object left, object right, object out):
     cdef cupola_scalar scalar
-    cdef Array x = left if isinstance(left, Array) else None
-    cdef Array y = right if isinstance(right, Array) else None
-    cdef Array target, made
+    cdef ArrayData x = left if isinstance(left, ArrayData) else None
+    cdef ArrayData y = right if isinstance(right, ArrayData) else None
+    cdef ArrayData target, made
     cdef Stream queue
     cdef int side = 0, device = (x if x is not None else y).device_index
     if x is not None and y is not None and y.device_index != device:
@@ -424,11 +428,12 @@ cdef object planned(const Plan* plan, int number, object left, object right, obj
     return target
 
 
-cdef Array run_function(
-    const Plan* plan, Array target, Array x, Array y, const cupola_scalar* scalar, Stream queue
+cdef ArrayData run_function(
+    const Plan* plan, ArrayData target, ArrayData x, ArrayData y, const cupola_scalar* scalar,
+    Stream queue
 ):
     """Compute with casts of operands before and of the result after."""
-    cdef Array made = target
+    cdef ArrayData made = target
     if x is not None and x.element != plan.element:
         x = cast(x, dtype_of(plan.element), queue)
     if y is not None and y.element != plan.element:
@@ -441,10 +446,10 @@ cdef Array run_function(
     return target
 
 
-cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queue):
+cdef ArrayData target_of(const Plan* plan, ArrayData x, ArrayData y, object out, Stream queue):
     """The checked `out`, or a new array."""
     cdef tuple shape = joint_shape(x, y)
-    cdef Array like = y if x is None else x, target
+    cdef ArrayData like = y if x is None else x, target
     cdef Py_ssize_t size = 1
     result = dtype_of(plan.result)
     if out is None:
@@ -457,7 +462,7 @@ cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queu
             size *= length
         bytes_of(shape, size_of(plan.result))  # raises where the result is too large
         return result_of(shape, size, plan.result, queue.device_index, queue)
-    if not isinstance(out, Array):
+    if not isinstance(out, ArrayData):
         raise ArgumentTypeError(
             f"out must be a cupola.Array where an operand is one, got {type(out).__name__}")
     target = out
@@ -476,7 +481,7 @@ cdef Array target_of(const Plan* plan, Array x, Array y, object out, Stream queu
     return target
 
 
-cdef tuple joint_shape(Array x, Array y):
+cdef tuple joint_shape(ArrayData x, ArrayData y):
     cdef Py_ssize_t new, axis
     cdef tuple long, short
     cdef list joint
@@ -498,9 +503,9 @@ cdef tuple joint_shape(Array x, Array y):
     return tuple(joint)
 
 
-cdef Array shaped_like(Array like, object dtype, Stream queue):
+cdef ArrayData shaped_like(ArrayData like, object dtype, Stream queue):
     """A new array of the same shape and memory order, of another type."""
-    cdef Array made = new_array(like.shape, dtype, queue.device_index, queue)
+    cdef ArrayData made = new_array(like.shape, dtype, queue.device_index, queue)
     cdef Py_ssize_t axis, step
     if like.contiguous:
         return made
@@ -516,7 +521,7 @@ cdef Array shaped_like(Array like, object dtype, Stream queue):
         like.shape, tuple(steps), dtype, made.memory, None, made.start, made.device_index)
 
 
-cdef Array copy_if_overlapping(Array x, Array target, Stream queue):
+cdef ArrayData copy_if_overlapping(ArrayData x, ArrayData target, Stream queue):
     """The operand, or a copy where it would be overwritten before it was read."""
     if x is None or not overlap(x, target):
         return x
@@ -527,7 +532,7 @@ cdef Array copy_if_overlapping(Array x, Array target, Stream queue):
     return compact(x, "C", queue)
 
 
-cdef bint is_aligned(Array x) except -1:
+cdef bint is_aligned(ArrayData x) except -1:
     """Whether each element is aligned to its size, as device loads and stores require."""
     cdef uint64_t all = x.start
     if x.steps is not None:
@@ -536,7 +541,7 @@ cdef bint is_aligned(Array x) except -1:
     return not all & <uint64_t>(x.itemsize - 1)
 
 
-cdef Array aligned(Array x, Stream queue):
+cdef ArrayData aligned(ArrayData x, Stream queue):
     return x if x is None or is_aligned(x) else compact(x, "C", queue)
 
 
@@ -547,7 +552,7 @@ cdef struct Layout:
     int64_t y[MOST_AXES]
 
 
-cdef int lay_out(cupola_operand* operand, int64_t* strides, Array array, tuple shape) except -1:
+cdef int lay_out(cupola_operand* operand, int64_t* strides, ArrayData array, tuple shape) except -1:
     """Set its strides, in bytes, for a shape that it broadcasts to."""
     cdef Py_ssize_t new, axis
     cdef int64_t step
@@ -577,12 +582,12 @@ cdef int lay_out(cupola_operand* operand, int64_t* strides, Array array, tuple s
 
 
 cdef int run_any(
-    int operation, int element, Array target, Array x, Array y, const cupola_scalar* scalar,
-    Stream queue, bint fresh
+    int operation, int element, ArrayData target, ArrayData x, ArrayData y,
+    const cupola_scalar* scalar, Stream queue, bint fresh
 ) except -1:
     """All operands broadcast to the target's shape; `fresh`: no operand shares its memory."""
     cdef Layout layout
-    cdef Array aside
+    cdef ArrayData aside
     cdef cupola_operand out, first, second
     cdef int ndim = <int>len(target.shape), axis, status
     if target.size == 0:
@@ -613,8 +618,8 @@ cdef int run_any(
     return check(status)
 
 
-cdef Array cast(Array source, object dtype, Stream queue):
-    cdef Array made
+cdef ArrayData cast(ArrayData source, object dtype, Stream queue):
+    cdef ArrayData made
     source.require_live()
     element_code(source)
     if not element_of(dtype):
@@ -627,7 +632,7 @@ cdef Array cast(Array source, object dtype, Stream queue):
     return made
 
 
-cdef int convert(Array source, Array target, Stream queue, bint fresh) except -1:
+cdef int convert(ArrayData source, ArrayData target, Stream queue, bint fresh) except -1:
     """Convert each element of an array into another array, of any type and the same shape."""
     cdef cupola_scalar zero
     cdef const Plan* plan
@@ -640,48 +645,6 @@ cdef int convert(Array source, Array target, Stream queue, bint fresh) except -1
         element = CUPOLA_FLOAT64  # rounds once
     plan = plan_of(OPERATORS.positive, CUPOLA_FLOAT64, 0)
     return run_any(plan.operation, element, target, source, None, &zero, queue, fresh)
-
-
-# -- NumPy's protocol -------------------------------------------------------------------------
-
-
-cdef object call_ufunc(object ufunc, str method, tuple inputs, dict options):
-    cdef int number = number_of(ufunc)
-    if method == "reduce":
-        return reduce_ufunc(ufunc, inputs, options)
-    if ufunc is MATMUL and method == "__call__" and not options:
-        return matmul(inputs[0], inputs[1])
-    out = options.pop("out", None)
-    dtype = options.pop("dtype", None)
-    where = options.pop("where", True)
-    options.pop("subok", None)
-    if options.get("casting") == "same_kind":
-        del options["casting"]
-    if options.get("order") in ("K", "A", "C"):
-        del options["order"]
-    if method != "__call__":
-        raise ArgumentTypeError(
-            f"numpy.{ufunc.__name__}.{method} is not supported on a device; use get() to copy")
-    if number < 0:
-        raise ArgumentTypeError(
-            f"numpy.{ufunc.__name__} has no kernel in cupola; copy the array with get()")
-    if where is not True:
-        raise ArgumentTypeError(
-            f"numpy.{ufunc.__name__}: where= is not supported on a device; multiply by the mask or "
-            "copy the array with get()")
-    if options:
-        raise ArgumentTypeError(
-            f"numpy.{ufunc.__name__}: {', '.join(options)}= is not supported on a device")
-    if type(out) is tuple:
-        out = out[0]
-    if dtype is not None:
-        dtype = np.dtype(dtype)
-    elif out is None or type(out) is Array:
-        if len(inputs) == 2:
-            return binary_to(number, inputs[0], inputs[1], out)
-        if type(inputs[0]) is Array:
-            return unary_to(number, inputs[0], out)
-    return apply(number, inputs[0], inputs[1] if len(inputs) == 2 else ABSENT, out, dtype)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

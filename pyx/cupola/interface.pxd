@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint64_t
 
+from cupola.array_data cimport ArrayData
 from cupola.handles cimport cupola_stream
 
 cdef class Interface:
@@ -22,3 +23,7 @@ cdef class Interface:
 
 # Reads __cuda_array_interface__, else __dlpack__; None where the object has neither.
 cdef Interface interface_of(object value)
+
+# An array over another library's memory; this thread's current stream waits for its data.
+cdef ArrayData foreign_array(object source)
+cdef bint is_foreign(object source)

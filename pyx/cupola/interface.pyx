@@ -12,12 +12,14 @@ from cupola._abi cimport (
     cupola_stream_follow,
 )
 from cupola.abi cimport require
-from cupola.dlpack cimport Tensor, tensor_of
+from cupola.array_data cimport lay
+from cupola.device cimport device_index
 from cupola.error cimport check
 from cupola.layout cimport is_c_contiguous
 from cupola.stream cimport current_stream
+from cupola.tensor cimport Tensor, has_dlpack, tensor_of
 
-from cupola.exceptions import ArgumentError, ArgumentTypeError
+from cupola.exceptions import ArgumentError, ArgumentTypeError, ArgumentValueError
 
 
 cdef Interface interface_of(object value):
@@ -125,6 +127,31 @@ cdef class Interface:
             return 0
         with nogil:  # may block: either stream may be full
             return check(cupola_stream_follow(stream, <void*><uintptr_t>self.stream))
+
+
+cdef bint is_foreign(object source):
+    return hasattr(source, "__cuda_array_interface__") or (
+        not isinstance(source, np.ndarray) and has_dlpack(source))
+
+
+cdef ArrayData foreign_array(object source):
+    cdef Interface interface = interface_of(source)
+    cdef int device = device_index(None)
+    if interface is None:
+        raise ArgumentTypeError(
+            f"a {type(source).__name__} is not in a device's memory; cupola.to_device copies it")
+    if interface.address:
+        check(cupola_address_device(interface.address, &device))
+        if device < 0:
+            raise ArgumentValueError(
+                f"the driver does not know the address {interface.address:#x} of this "
+                f"{type(source).__name__}")
+    interface.wait_for_data(current_stream(device).native)
+    cdef ArrayData array = lay(
+        interface.shape, interface.strides, interface.dtype, None, interface.owner,
+        interface.address, device)
+    array.readonly = interface.readonly
+    return array
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)

@@ -53,3 +53,7 @@ cdef int copy_on_device(
 # Writes the low `width` (1, 2 or 4) bytes of the value `count` times.
 cdef int fill_values(
     uint64_t to, uint32_t value, int width, size_t count, Stream stream) except -1 nogil
+
+# The address of a NumPy array's elements, and whether it is page-locked memory.
+cdef uint64_t host_address(object host) except? 0
+cdef bint is_pinned(uint64_t address) except -1

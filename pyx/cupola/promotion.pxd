@@ -1,6 +1,6 @@
 # cupola/promotion.pxd - computed and result types of operations; internal.
 
-from cupola.array cimport Array
+from cupola.array_data cimport ArrayData
 
 # Codes beside those of elements, for Python numbers, which have no width.
 cdef enum Weak:
@@ -20,7 +20,7 @@ cdef struct Plan:
 
 # The code of a dtype that arithmetic supports; 0 for others.
 cdef int element_of(object dtype)
-cdef int element_code(Array array) except -1  # raises for the others
+cdef int element_code(ArrayData array) except -1  # raises for the others
 cdef object dtype_of(int element)
 cdef Py_ssize_t size_of(int element) noexcept
 cdef char letter_of(int element) noexcept  # NumPy's letter of its kind

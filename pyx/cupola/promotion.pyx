@@ -11,7 +11,7 @@ from cupola._elementwise cimport (
     cupola_operation_name, cupola_operation_result,
 )
 from cupola.abi cimport require
-from cupola.array cimport Array
+from cupola.array_data cimport ArrayData
 
 from cupola.exceptions import ArgumentTypeError, Error
 
@@ -33,7 +33,7 @@ cdef int element_of(object dtype):
     return CODES.get(dtype, 0) if dtype.isnative else 0
 
 
-cdef int element_code(Array array) except -1:
+cdef int element_code(ArrayData array) except -1:
     if array.element == 0:
         array.element = element_of(array.dtype)
         if array.element == 0:

@@ -13,10 +13,11 @@ from cupola._reduce cimport (
 )
 from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
-from cupola.array cimport Array, foreign_array, is_foreign, new_array
+from cupola.array_data cimport ARRAY, ArrayData, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.elementwise cimport aligned, binary, cast, is_aligned
 from cupola.error cimport check
+from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport as_dtype
 from cupola.memory cimport allocate
 from cupola.operators cimport OPERATORS
@@ -68,9 +69,10 @@ cdef int common_of(int first, int second) except -1:
     return COMMON[first][second]
 
 
-cdef Array single(int element, int device, Stream queue):
+cdef ArrayData single(int element, int device, Stream queue):
     """A new array of one element, without axes."""
-    cdef Array array = Array.__new__(Array)
+    cdef type kind = ARRAY
+    cdef ArrayData array = <ArrayData>kind.__new__(kind)
     array.element = element
     array.dtype = dtype_of(element)
     array.kind = ord(array.dtype.kind)
@@ -187,7 +189,7 @@ cdef object reduce(
     int reduction, object array, object axis, object dtype, object out, object keepdims,
     object initial, object where
 ):
-    cdef Array x = array, target
+    cdef ArrayData x = array, target
     cdef int element, result
     cdef uint64_t axes
     cdef tuple shape
@@ -221,16 +223,16 @@ cdef object reduce(
     if out is not None:
         if isinstance(out, tuple) and len(out) == 1:
             out = out[0]
-        if not isinstance(out, Array):
+        if not isinstance(out, ArrayData):
             raise ArgumentTypeError(
                 f"out must be a cupola.Array, got {type(out).__name__}")
-        element_code(<Array>out)
+        element_code(<ArrayData>out)
     if dtype is None and out is None:
         result = result_of(reduction, x.element)
     else:
         result = resolved(
             reduction, x.dtype, None if dtype is None else as_dtype(dtype),
-            (<Array>out).dtype if out is not None and reduction <= CUPOLA_PRODUCT else None)
+            (<ArrayData>out).dtype if out is not None and reduction <= CUPOLA_PRODUCT else None)
     if x.size == 0 and (
         reduction == CUPOLA_MINIMUM or reduction == CUPOLA_MAXIMUM or is_index(reduction)
     ):
@@ -247,9 +249,9 @@ cdef object reduce(
     return reduce_into(reduction, target, x, result, axes, out is None, queue)
 
 
-cdef Array target_of(int reduction, tuple shape, int result, object out, Stream queue):
+cdef ArrayData target_of(int reduction, tuple shape, int result, object out, Stream queue):
     """The checked `out`, or a new array."""
-    cdef Array target
+    cdef ArrayData target
     if out is None and not shape:
         return single(result, queue.device_index, queue)
     if out is None:
@@ -276,7 +278,7 @@ cdef Array target_of(int reduction, tuple shape, int result, object out, Stream 
     return target
 
 
-cdef Array fill_empty(int reduction, Array target, Stream queue):
+cdef ArrayData fill_empty(int reduction, ArrayData target, Stream queue):
     """Fill in the result of a reduction of no elements, where it is defined."""
     if reduction == CUPOLA_MEAN:
         nan = float("nan")
@@ -287,13 +289,14 @@ cdef Array fill_empty(int reduction, Array target, Stream queue):
     return target
 
 
-cdef Array reduce_into(
-    int reduction, Array target, Array x, int result, uint64_t axes, bint fresh, Stream queue
+cdef ArrayData reduce_into(
+    int reduction, ArrayData target, ArrayData x, int result, uint64_t axes, bint fresh,
+    Stream queue
 ):
     """The target has the result type; `fresh`: no operand shares its memory."""
     cdef Layout layout
     cdef cupola_operand to, source
-    cdef Array made = target
+    cdef ArrayData made = target
     cdef int element = result, ndim = <int>len(x.shape), axis, place = 0
     cdef bint kept_all = len(target.shape) == ndim
     cdef tuple steps
@@ -339,8 +342,8 @@ cdef Array reduce_into(
 
 cdef object factor_of(object value):
     """An array, or a number unchanged."""
-    if isinstance(value, Array):
-        (<Array>value).require_live()
+    if isinstance(value, ArrayData):
+        (<ArrayData>value).require_live()
         return value
     if isinstance(value, np.ndarray) and value.ndim:
         raise ArgumentTypeError(
@@ -350,10 +353,10 @@ cdef object factor_of(object value):
 
 
 cdef object dot(object first, object second, object out):
-    cdef Array x, y
+    cdef ArrayData x, y
     first, second = factor_of(first), factor_of(second)
-    if not isinstance(first, Array) or not isinstance(second, Array) or not (
-        (<Array>first).shape and (<Array>second).shape
+    if not isinstance(first, ArrayData) or not isinstance(second, ArrayData) or not (
+        (<ArrayData>first).shape and (<ArrayData>second).shape
     ):
         if out is not None:
             return np.multiply(first, second, out=out)
@@ -369,19 +372,19 @@ cdef object dot(object first, object second, object out):
 
 cdef object matmul(object first, object second):
     first, second = factor_of(first), factor_of(second)
-    if not isinstance(first, Array) or not isinstance(second, Array):
+    if not isinstance(first, ArrayData) or not isinstance(second, ArrayData):
         return NotImplemented
     for each in (first, second):
-        if not (<Array>each).shape:
+        if not (<ArrayData>each).shape:
             raise ArgumentValueError("the operator @ takes arrays with axes; use * for numbers")
     return product_of(first, second, None)
 
 
-cdef Array product_of(Array x, Array y, object out):
+cdef ArrayData product_of(ArrayData x, ArrayData y, object out):
     """The sum of products over the last axis of one and the only axis of the other."""
     cdef Layout layout
     cdef cupola_operand to, source, factor
-    cdef Array target, made
+    cdef ArrayData target, made
     cdef int ndim, axis, last, result, place = 0
     cdef Stream queue
     cdef tuple steps, shape
@@ -407,10 +410,10 @@ cdef Array product_of(Array x, Array y, object out):
     ndim = <int>len(x.shape)
     queue = current_stream(x.device_index)
     shape = EMPTY if ndim == 1 else shape_of(x.shape, <uint64_t>1 << last, False)
-    if out is not None and not isinstance(out, Array):
+    if out is not None and not isinstance(out, ArrayData):
         raise ArgumentTypeError(f"out must be a cupola.Array, got {type(out).__name__}")
     if out is not None:
-        element_code(<Array>out)
+        element_code(<ArrayData>out)
     target = made = target_of(CUPOLA_DOT, shape, result, out, queue)
     if target.size == 0:
         return target
@@ -438,7 +441,7 @@ cdef Array product_of(Array x, Array y, object out):
     source.address, source.element, source.strides = x.start, x.element, layout.x
     factor.address, factor.element, factor.strides = y.start, y.element, layout.y
     for array in (x, y, made):
-        (<Array>array).used_on(queue)
+        (<ArrayData>array).used_on(queue)
     run(
         CUPOLA_DOT, result, &to, &source, &factor, layout.shape, ndim, <uint64_t>1 << last, queue)
     if made is not target:
@@ -455,7 +458,7 @@ cdef object reduce_ufunc(object ufunc, tuple inputs, dict options):
         raise ArgumentTypeError(
             f"numpy.{ufunc.__name__}.reduce has no kernel in cupola; copy the array with get()")
     initial = options.get("initial")
-    if not isinstance(inputs[0], Array):
+    if not isinstance(inputs[0], ArrayData):
         raise ArgumentTypeError("out is a cupola.Array, and what is reduced is not")
     if number >= CUPOLA_ANY and options.get("dtype") not in (None, bool, np.dtype(bool)):
         raise ArgumentTypeError(f"numpy.{ufunc.__name__}.reduce gives bool")

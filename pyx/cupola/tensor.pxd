@@ -1,6 +1,13 @@
-# cupola/dlpack.pxd - imports and exports tensors by DLPack; internal.
+# cupola/tensor.pxd - imports and exports tensors by DLPack; internal.
 
 from libc.stdint cimport uint64_t
+
+# DLPack's codes of kinds of devices.
+cdef enum DeviceType:
+    CPU = 1
+    CUDA = 2
+    CUDA_HOST = 3
+    CUDA_MANAGED = 13
 
 # A tensor of another library; its deleter is called when it is no longer needed.
 cdef class Tensor:

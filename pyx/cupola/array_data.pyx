@@ -1,0 +1,108 @@
+# cupola/array_data.pyx - the data of an array: its elements' type, shape, strides and memory.
+# cython: language_level=3
+
+from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
+from cupola.abi cimport require
+from cupola.layout cimport bytes_of, c_strides, is_c_contiguous
+from cupola.memory cimport allocate
+from cupola.stream cimport captures, current_stream
+
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, DriverError
+
+cdef object MOST_STRIDE = 1 << 60
+
+cdef type ARRAY = None
+
+
+cdef ArrayData lay(
+    tuple shape, tuple strides, object dtype, Memory memory, object owner, uint64_t start,
+    int device
+):
+    cdef type kind = ARRAY
+    cdef ArrayData array = <ArrayData>kind.__new__(kind)
+    if strides is not None:
+        for step in strides:
+            if not -MOST_STRIDE <= step <= MOST_STRIDE:
+                raise ArgumentValueError(f"strides of {strides} bytes exceed the address space")
+    array.itemsize = dtype.itemsize
+    array.nbytes = bytes_of(shape, array.itemsize)
+    array.memory = memory
+    array.owner = owner
+    array.start = start
+    array.shape = shape
+    array.dtype = dtype
+    array.size = array.nbytes // array.itemsize if array.itemsize else bytes_of(shape, 1)
+    array.device_index = device
+    array.kind = ord(dtype.kind)
+    array.contiguous = is_c_contiguous(shape, strides, array.itemsize)
+    array.steps = strides
+    array.live = True
+    return array
+
+
+cdef ArrayData new_array(tuple shape, object dtype, int device, Stream stream):
+    cdef ArrayData array = lay(shape, None, dtype, None, None, 0, device)
+    array.memory = allocate(device, array.nbytes, stream)
+    array.start = array.memory.address
+    return array
+
+
+cdef class ArrayData(Reductions):
+    cdef int require_live(self) except -1:
+        if self.shape is None:  # made by __new__ without __init__
+            raise ArgumentTypeError("this cupola.Array was never initialized")
+        if not self.live or (self.memory is not None and self.memory.native == NULL):
+            raise ArgumentValueError(
+                f"this cupola.Array of shape {self.shape} was freed: its memory is gone")
+        return 0
+
+    cdef int require_writable(self) except -1:
+        self.require_live()
+        if self.readonly:
+            raise ArgumentValueError("this array's memory is read-only")
+        return 0
+
+    cdef uint64_t get_address(self) except? 0:
+        self.require_live()
+        return self.start
+
+    cdef tuple get_strides(self):
+        if self.steps is None:
+            return c_strides(self.shape, self.itemsize)
+        return self.steps
+
+    cdef str described(self):
+        """One line without the elements."""
+        if not self.live or (self.memory is not None and self.memory.native == NULL):
+            return f"<cupola.Array shape={self.shape} dtype={self.dtype}, freed>"
+        return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
+
+    cdef object text(self, object form):
+        """The text with the elements, which it waits for; without them where that fails."""
+        if not self.live or (self.memory is not None and self.memory.native == NULL) or captures(
+            current_stream(self.device_index), None
+        ):
+            return self.described()
+        try:
+            return form(self)
+        except DriverError as error:  # for example of a failed kernel
+            return f"{self.described()[:-1]}, unreadable: {error}>"
+
+    cdef int used_on(self, Stream stream) except -1:
+        if self.memory is None:
+            if self.owner is not None:
+                captures(stream, self.owner)  # each launch of the graph uses it
+        elif self.memory.stream.native != stream.native:
+            self.memory.use(stream.native)
+        return 0
+
+    cdef ArrayData view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=None):
+        cdef uint64_t start = self.get_address() + offset
+        cdef ArrayData view = lay(
+            shape, strides, self.dtype if dtype is None else dtype, self.memory, self.owner,
+            start, self.device_index)
+        view.readonly = self.readonly
+        return view
+
+
+require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
