@@ -93,6 +93,15 @@ _HOMES = {
     "zeros": "creation",
     "zeros_like": "creation",
 }
+# Internal names with "_" before them, for methods that return objects of a module above their own:
+# such a method imports the class or function from here, so that its module need not know the other.
+_INTERNAL_HOMES = {
+    "_Capture": "capture",
+    "_Variables": "variable",
+    "_array": "creation",
+    "_instantiate": "graph_exec",
+    "_take_array": "creation",
+}
 # Old names, which warn.
 _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
 # Threads that first use different names import one after another.
@@ -121,9 +130,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
+    home = _HOMES.get(name) or _INTERNAL_HOMES.get(name)
+    if home:
         with _importing:
-            value = getattr(_import_module(f"cupola.{_HOMES[name]}"), name)
+            value = getattr(_import_module(f"cupola.{home}"), name.removeprefix("_"))
         globals()[name] = value
         return value
     if name in _SUBMODULES:

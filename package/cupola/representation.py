@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cupola.array import Array
+    from cupola import Array
 
 
 def elements(array: Array) -> str:

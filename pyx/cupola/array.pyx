@@ -490,8 +490,8 @@ cdef class Array(ArrayData):
 
     def __reduce__(self):
         """Pickle the elements: another process gets a copy, on the device of the same number."""
-        from cupola.creation import take_array
-        return take_array, (self.get(), self.device_index)
+        from cupola import _take_array  # not of its module, which cimports this one
+        return _take_array, (self.get(), self.device_index)
 
     def __dlpack_device__(self):
         """DLPack's device type and device number."""
@@ -663,8 +663,8 @@ class ArrayModule(ModuleType):
     """This module, which can be called: `cupola.array` is also the function of NumPy's name."""
 
     def __call__(self, source, dtype=None, *, device=None, stream=None):
-        from cupola.creation import array
-        return array(source, dtype, device=device, stream=stream)
+        from cupola import _array  # not of its module, which cimports this one
+        return _array(source, dtype, device=device, stream=stream)
 
 
 sys.modules[__name__].__class__ = ArrayModule

@@ -1,4 +1,4 @@
-# cupola/array_data.pxd - the data of an array; internal: see array.pxd.
+# cupola/array_data.pxd - the data of an array, which array.pxd gives a class.
 
 from libc.stdint cimport uint64_t
 

@@ -162,7 +162,7 @@ cdef class Device:
     @property
     def pool(self):
         """The `cupola.Pool` that its memory comes from."""
-        from cupola.pool import Pool
+        from cupola import Pool  # not of its module, which cimports this one
         return Pool(self)
 
     def can_access(self, peer):

@@ -381,9 +381,9 @@ cdef class Graph:
         DriverError
             Where its nodes depend on each other in a cycle.
         """
-        from cupola.graph_exec import instantiate
+        from cupola import _instantiate  # not of its module, which cimports this one
         self.require_made()
-        return instantiate(self)
+        return _instantiate(self)
 
     def to_dot(self):
         """The graph as text for Graphviz: nodes with labels, and edges.

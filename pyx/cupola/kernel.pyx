@@ -484,7 +484,7 @@ cdef class Kernel:
         -------
         PreparedLaunch
         """
-        from cupola.launch import PreparedLaunch
+        from cupola import PreparedLaunch  # not of its module, which cimports this one
         args = signature_in(self).names().arranged(args, named)
         return PreparedLaunch(
             self, grid, block, args, stream=stream, shared=shared, cluster=cluster,

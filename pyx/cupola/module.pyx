@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from cupola.exceptions import (
     ArgumentTypeError, ArgumentValueError, ImageError, UnknownNameError,
 )
-from cupola.images import FileImage
+from cupola.file_image import FileImage
 
 cdef dict KINDS = {
     "pointer": CUPOLA_POINTER,
@@ -323,8 +323,8 @@ cdef class Module:
         Variables
             ``module.globals["table"].set(values)``
         """
-        from cupola.variable import Variables
-        return Variables(self)
+        from cupola import _Variables  # not of its module, which cimports this one
+        return _Variables(self)
 
     @property
     def name(self):
@@ -417,7 +417,7 @@ cdef class Module:
         cdef Image image = self.image_
         self.require_ready()
         if image.content is None:
-            from cupola.kernels import shipped_kernels
+            from cupola import shipped_kernels  # not of its module, which cimports this one
             return shipped_kernels, (image.device_index,)
         if not self.loaded:
             raise ArgumentValueError(f"{self.name} was unloaded, and can't be pickled")

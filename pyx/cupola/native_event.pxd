@@ -1,4 +1,4 @@
-# cupola/native_event.pxd - the native event that streams wait for; internal.
+# cupola/native_event.pxd - the native event that streams wait for.
 
 from cupola.handles cimport cupola_event
 

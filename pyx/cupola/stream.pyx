@@ -360,7 +360,7 @@ cdef class Stream:
         -------
         Event
         """
-        from cupola import Event  # by the package's table: event cimports this module
+        from cupola import Event  # not of its module, which cimports this one
         event = Event(device=self.device_index)
         event.record(self)
         return event
@@ -385,8 +385,8 @@ cdef class Stream:
         context manager
             Its value is the `Graph`.
         """
-        from cupola.capture import Capture
-        return Capture(self, mode)
+        from cupola import _Capture  # not of its module, which cimports this one
+        return _Capture(self, mode)
 
     @property
     def capturing(self):
