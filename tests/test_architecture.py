@@ -113,6 +113,22 @@ def test_there_are_no_circles(folder):
     assert circles(arrows_of(folder, lambda path: str(path.parent))) == []
 
 
+def test_cython_modules_form_no_circle():
+    """By cimports and imports of .pxd and .pyx together, also those inside of functions."""
+    arrows = {}
+    for path in sorted((ROOT / "pyx/cupola").glob("*.p[yx][xd]")):
+        text = path.read_text()
+        direct = re.findall(r"^ *(?:from|c?import) +cupola\.(\w+)", text, re.MULTILINE)
+        listed = re.findall(r"^ *from +cupola +c?import +(\([^)]+\)|.+)", text, re.MULTILINE)
+        for names in listed:
+            code = re.sub(r"#.*", "", names)
+            direct += re.findall(r"(\w+)(?: +as +\w+)? *(?:,|\)|$)", code, re.MULTILINE)
+        arrows.setdefault(path.stem, set()).update(set(direct) - {path.stem})
+    assert {"memory", "array_data"} <= arrows["array"] and "device" in arrows["stream"]
+    assert "array_data" in arrows["tensor"]
+    assert circles(arrows) == []
+
+
 def test_the_c_functions_stand_in_files_of_their_own():
     """One for each header of the C ABI."""
     headers = {path.stem for path in (CSRC / "include/cupola").glob("*.h")} - {"cupola"}
