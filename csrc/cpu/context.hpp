@@ -30,6 +30,7 @@ class Context : public std::enable_shared_from_this<Context> {
     void open(unsigned flags);
     void close();
     bool alive() const { return alive_.load(std::memory_order_acquire); }
+    const std::atomic<bool>& alive_flag() const { return alive_; }
 
     // After a kernel's first fault, every call returns it until the context is closed.
     CUresult error() const { return static_cast<CUresult>(error_.load(std::memory_order_acquire)); }

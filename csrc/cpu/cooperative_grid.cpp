@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <new>
 
-#include "cpu/scheduler.hpp"
+#include "cpu/grid.hpp"
 
 namespace cupola::cpu {
 

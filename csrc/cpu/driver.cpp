@@ -15,8 +15,6 @@
 namespace cupola::cpu {
 
 std::atomic<Driver*> Driver::instance{nullptr};
-std::atomic<int> Driver::state_{CUDA_ERROR_NOT_INITIALIZED};
-thread_local bool in_host_function = false;
 
 namespace {
 
@@ -35,7 +33,7 @@ void stay_loaded() {
 Driver::Driver(const Settings& read)
     : settings(read),
       host_memory(read.memory),
-      scheduler(read.checks.watching() ? 1 : read.threads, read.timeout),
+      scheduler(read.checks.watching() ? 1 : read.threads, read.timeout, memory),
       executors(read.threads) {
     for (int ordinal = 0; ordinal < settings.devices; ++ordinal)
         devices.push_back(std::make_unique<Device>(ordinal, settings));
@@ -46,7 +44,7 @@ CUresult Driver::initialize(unsigned flags) {
     if (in_forked_child.load()) return CUDA_ERROR_NOT_INITIALIZED;
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     std::lock_guard lock(*mutex);
-    if (state() != CUDA_ERROR_NOT_INITIALIZED) return state();
+    if (DriverState::get() != CUDA_ERROR_NOT_INITIALIZED) return DriverState::get();
     Settings settings;
     std::string error;
     if (!Settings::read(settings, error)) {
@@ -63,10 +61,10 @@ CUresult Driver::initialize(unsigned flags) {
     // A forked child has neither the threads nor valid locks, so only the flag may change.
     pthread_atfork(nullptr, nullptr, [] {
         in_forked_child.store(true);
-        state_.store(CUDA_ERROR_NOT_INITIALIZED);
+        DriverState::set(CUDA_ERROR_NOT_INITIALIZED);
     });
     std::atexit(&Driver::shutdown);
-    state_.store(CUDA_SUCCESS, std::memory_order_release);
+    DriverState::set(CUDA_SUCCESS);
     return CUDA_SUCCESS;
 }
 
@@ -74,8 +72,7 @@ CUresult Driver::initialize(unsigned flags) {
 // function may wait for a lock that the exiting thread holds.
 void Driver::shutdown() {
     if (in_forked_child.load()) return;
-    int running = CUDA_SUCCESS;
-    if (!state_.compare_exchange_strong(running, CUDA_ERROR_DEINITIALIZED)) return;
+    if (!DriverState::end()) return;
     native::stop();
     get().executors.stop();
     get().scheduler.stop();

@@ -2,17 +2,16 @@
 // wrapper of every entry point.
 #pragma once
 
-#include <cxxabi.h>
-
 #include <atomic>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "cpu/device.hpp"
+#include "cpu/driver_state.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/failure.hpp"
+#include "cpu/host_function.hpp"
 #include "cpu/log.hpp"
 #include "cpu/mem_advise.hpp"
 #include "cpu/memory.hpp"
@@ -47,12 +46,6 @@ class Driver {
     static CUresult initialize(unsigned flags);
     // The driver of a process whose cuInit has succeeded.
     static Driver& get() { return *instance.load(std::memory_order_acquire); }
-
-    // SUCCESS while the driver works; NOT_INITIALIZED before cuInit and in a forked child;
-    // DEINITIALIZED at process exit.
-    static CUresult state() {
-        return static_cast<CUresult>(state_.load(std::memory_order_acquire));
-    }
 
     Device& device(CUdevice ordinal);
     Budget& budget(const Allocation& allocation);
@@ -93,29 +86,9 @@ class Driver {
     static void shutdown();
 
     static std::atomic<Driver*> instance;
-    static std::atomic<int> state_;
     mutable std::mutex fault_mutex_;
     std::string fault_;
 };
-
-// True on a thread inside a host function of a stream, where CUDA calls are not permitted.
-extern thread_local bool in_host_function;
-
-// Runs the body of an entry point and converts every exception to a result.
-template <class Body>
-CUresult result_of(Body&& body) {
-    try {
-        return body();
-    } catch (const Failure& failure) {
-        return failure.code;
-    } catch (const std::bad_alloc&) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    } catch (abi::__forced_unwind&) {
-        throw;  // a cancelled thread must unwind
-    } catch (...) {
-        return CUDA_ERROR_UNKNOWN;
-    }
-}
 
 // Delivers log lines at the end, when no lock is held.
 template <class Body>
@@ -127,7 +100,7 @@ CUresult guarded(Body&& body) {
 
 template <class Body>
 CUresult entry(Body&& body) {
-    const CUresult state = Driver::state();
+    const CUresult state = DriverState::get();
     if (__builtin_expect(state != CUDA_SUCCESS, 0)) return state;
     if (__builtin_expect(in_host_function, 0)) return CUDA_ERROR_NOT_PERMITTED;
     return guarded(body);

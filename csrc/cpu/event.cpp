@@ -14,7 +14,8 @@ namespace {
 
 // Whether to stop waiting for other processes: this process ends, or the context does.
 bool over(const Context& context) {
-    return Driver::state() != CUDA_SUCCESS || !context.alive() || context.error() != CUDA_SUCCESS;
+    return DriverState::get() != CUDA_SUCCESS || !context.alive() ||
+           context.error() != CUDA_SUCCESS;
 }
 
 // The awaited record can never complete, so later work must not run.

@@ -7,14 +7,12 @@
 
 #include <new>
 
-#include "cpu/stream.hpp"
-
 namespace cupola::cpu {
 
 struct Executors::Executor {
     Executors* owner;
     std::atomic<bool> assigned{false};
-    std::shared_ptr<Stream> stream;
+    std::shared_ptr<ExecutorTask> task;
     std::mutex mutex;
     Condition wake;
 };
@@ -40,7 +38,7 @@ void Executors::park() {
     for (;;) pause();
 }
 
-bool Executors::start(std::shared_ptr<Stream> stream) {
+bool Executors::start(std::shared_ptr<ExecutorTask> task) {
     Executor* executor = nullptr;
     {
         std::lock_guard lock(mutex_);
@@ -53,14 +51,14 @@ bool Executors::start(std::shared_ptr<Stream> stream) {
         std::unique_ptr<Executor> fresh(new (std::nothrow) Executor);
         if (!fresh) return false;
         fresh->owner = this;
-        fresh->stream = std::move(stream);
+        fresh->task = std::move(task);
         fresh->assigned = true;
         if (!start_thread(&Executors::main, fresh.get())) return false;
         [[maybe_unused]] const Executor* given = fresh.release();  // the thread owns it
         return true;
     }
     std::lock_guard lock(executor->mutex);
-    executor->stream = std::move(stream);
+    executor->task = std::move(task);
     executor->assigned.store(true, std::memory_order_release);
     executor->wake.notify_one();
     return true;
@@ -80,8 +78,8 @@ void Executors::loop(Executor& self) {
             self.assigned.store(false, std::memory_order_relaxed);
         }
         checkpoint();
-        self.stream->attend();
-        self.stream.reset();
+        self.task->attend();
+        self.task.reset();
         std::lock_guard lock(mutex_);
         idle_.push_back(&self);
     }

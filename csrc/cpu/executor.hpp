@@ -12,14 +12,19 @@
 
 namespace cupola::cpu {
 
-class Stream;
+// The queued work of a stream, which an executor's thread runs.
+class ExecutorTask {
+  public:
+    virtual ~ExecutorTask() = default;
+    virtual void attend() = 0;
+};
 
 class Executors {
   public:
     explicit Executors(int threads);
 
-    // Lets an idle thread, or a new one, run the stream's work. False if no thread can be started.
-    [[nodiscard]] bool start(std::shared_ptr<Stream> stream);
+    // Lets an idle thread, or a new one, run the work. False if no thread can be started.
+    [[nodiscard]] bool start(std::shared_ptr<ExecutorTask> task);
     // The time that a thread spins for more work before it sleeps.
     std::chrono::nanoseconds linger() const { return linger_; }
     // No thread passes this after stop().

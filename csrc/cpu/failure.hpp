@@ -1,5 +1,9 @@
-// csrc/cpu/failure.hpp - the exception that carries the CUresult of a call.
+// csrc/cpu/failure.hpp - the exception that carries the CUresult of a call, and its conversion.
 #pragma once
+
+#include <cxxabi.h>
+
+#include <new>
 
 #include "cpu/cuda.hpp"
 
@@ -14,6 +18,22 @@ struct Failure {
 
 inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
     if (__builtin_expect(!condition, 0)) fail(code);
+}
+
+// Runs the body of an entry point and converts every exception to a result.
+template <class Body>
+CUresult result_of(Body&& body) {
+    try {
+        return body();
+    } catch (const Failure& failure) {
+        return failure.code;
+    } catch (const std::bad_alloc&) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    } catch (abi::__forced_unwind&) {
+        throw;  // a cancelled thread must unwind
+    } catch (...) {
+        return CUDA_ERROR_UNKNOWN;
+    }
 }
 
 }  // namespace cupola::cpu

@@ -21,7 +21,7 @@ Conditional::Conditional(std::shared_ptr<Context> context, unsigned initial, boo
 }
 
 Conditional::~Conditional() {
-    if (Driver::state() == CUDA_SUCCESS)
+    if (DriverState::get() == CUDA_SUCCESS)
         Driver::get().memory.release(address_, context_->device().budget());
 }
 
@@ -38,7 +38,7 @@ std::unique_ptr<Operation> conditional_operation(const ConditionalNode& node,
         Context& context = *condition->context();
         const auto goes_on = [&] {
             return context.alive() && context.error() == CUDA_SUCCESS &&
-                   Driver::state() == CUDA_SUCCESS;
+                   DriverState::get() == CUDA_SUCCESS;
         };
         const auto run = [&](const Steps& body) {
             for (const auto& step : body)

@@ -46,7 +46,7 @@ GraphMemory::GraphMemory(Device& device, std::size_t size) : device_(device), si
 }
 
 GraphMemory::~GraphMemory() {
-    if (Driver::state() != CUDA_SUCCESS) return;
+    if (DriverState::get() != CUDA_SUCCESS) return;
     {
         std::lock_guard lock(table().mutex);
         table().all.erase(address_);

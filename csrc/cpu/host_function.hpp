@@ -4,10 +4,13 @@
 #include <memory>
 #include <utility>
 
-#include "cpu/driver.hpp"
+#include "cpu/cuda.hpp"
 #include "cpu/operation.hpp"
 
 namespace cupola::cpu {
+
+// True on a thread inside a host function of a stream, where CUDA calls are not permitted.
+extern thread_local bool in_host_function;
 
 // Runs a function of the program. After finalization, Python ends a thread by unwinding it, so no
 // handler here may catch that.

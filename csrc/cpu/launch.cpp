@@ -187,6 +187,7 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
         printed->store(true, std::memory_order_relaxed);
     };
     operation->grid.context = call.context.get();
+    operation->grid.context_alive = &call.context->alive_flag();
     operation->grid.priority =
         shape.priority ? std::clamp(*shape.priority, Stream::greatest_priority, 0) : priority;
     operation->context = std::move(call.context);

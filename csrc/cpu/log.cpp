@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/driver.hpp"
+#include "cpu/failure.hpp"
 
 namespace cupola::cpu {
 namespace {

@@ -86,7 +86,8 @@ Outcome await(const Parameters& it, const Context& context) {
     for (;;) {
         const Outcome outcome = look(it);
         if (outcome != Outcome::waiting) return outcome;
-        if (!context.alive() || context.error() != CUDA_SUCCESS || Driver::state() != CUDA_SUCCESS)
+        if (!context.alive() || context.error() != CUDA_SUCCESS ||
+            DriverState::get() != CUDA_SUCCESS)
             return Outcome::given_up;
         if (pause.count() == 0)
             std::this_thread::yield();

@@ -165,7 +165,7 @@ std::shared_ptr<Pool> Pool::last_reference() {
 }
 
 Pool::~Pool() {
-    if (Driver::state() != CUDA_SUCCESS) return;
+    if (DriverState::get() != CUDA_SUCCESS) return;
     drop_spare(0);
 }
 

@@ -4,7 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "cpu/driver.hpp"
+#include "cpu/driver_state.hpp"
+#include "cpu/failure.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -30,7 +31,7 @@ void QuiesceGate::run_quiesced(const std::function<void()>& body) {
         ~Open() { closed.store(false); }
     };
     for (;;) {
-        require(Driver::state() == CUDA_SUCCESS, Driver::state());
+        require(DriverState::get() == CUDA_SUCCESS, DriverState::get());
         {
             const Open open{closed_};
             closed_.store(true);

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/context.hpp"
 #include "cpu/cooperative_grid.hpp"
-#include "cpu/driver.hpp"
 #include "cpu/executor.hpp"
 
 namespace cupola::cpu {
@@ -19,23 +17,12 @@ constexpr std::chrono::microseconds helper_linger{30};
 
 Fault no_memory() { return {Fault::Kind::out_of_memory, "no memory for a block"}; }
 
+bool wants_help(const Grid& grid) {
+    if (grid.stop.load()) return false;
+    return grid.cooperative ? grid.cooperative->wants_help() : grid.next.load() < grid.clusters;
+}
+
 }  // namespace
-
-Grid::Grid() = default;
-Grid::~Grid() = default;
-
-void Grid::note(Fault what) {
-    {
-        std::lock_guard lock(mutex);
-        if (!fault) fault = std::move(what);
-    }
-    stop.store(true);
-}
-
-bool Grid::wants_help() const {
-    if (stop.load()) return false;
-    return cooperative ? cooperative->wants_help() : next.load() < clusters;
-}
 
 // A worker takes as many clusters at a time as run in about `turn`. That is long against the cost
 // of taking them and against the prefetch distance of a core, and short enough to balance the end.
@@ -66,7 +53,7 @@ void Scheduler::work(Grid& grid, ClusterRunner& runner) {
 
 // Runs all clusters concurrently, for a cooperative grid.
 void Scheduler::run_resident(Grid& grid) {
-    grid.cooperative = std::make_unique<CooperativeGrid>(grid);
+    grid.cooperative = std::make_shared<CooperativeGrid>(grid);
     const bool shared = threads_ > 1 && grid.clusters > 1;
     if (shared) publish(grid);
     grid.cooperative->work();
@@ -124,14 +111,14 @@ void Scheduler::run(Grid& grid) {
         self = running_.insert(running_.end(), &grid);
     }
     // Closing a context stops its running grids; a grid that starts now must see it too.
-    if (!grid.context->alive()) grid.stop.store(true);
+    if (!grid.context_alive->load(std::memory_order_acquire)) grid.stop.store(true);
     // Without the watching thread, CUPOLA_CPU_TIMEOUT would have no effect.
     if (unwatched)
         grid.note({Fault::Kind::out_of_memory,
                    "the thread that enforces CUPOLA_CPU_TIMEOUT cannot be started"});
     try {
         if (grid.launch.checks.watching()) grid.launch.watch = watch::watch_grid(grid.launch);
-        MemoryMap::Pin pin(Driver::get().memory);
+        MemoryMap::Pin pin(memory_);
         if (grid.launch.cooperative)
             run_resident(grid);
         else
@@ -208,7 +195,7 @@ void Scheduler::helper_loop() {
             Executors::park();
         }
         for (Grid* each : shared_) {
-            if (!each->wants_help()) continue;
+            if (!wants_help(*each)) continue;
             grid = each;
             break;
         }
@@ -219,7 +206,7 @@ void Scheduler::helper_loop() {
             lock.lock();
             if (more) continue;
             const bool offered = std::any_of(shared_.begin(), shared_.end(),
-                                             [](const Grid* each) { return each->wants_help(); });
+                                             [](const Grid* each) { return wants_help(*each); });
             if (offered) continue;
             ++asleep_;
             work_.wait(lock);

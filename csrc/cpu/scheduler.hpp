@@ -3,48 +3,21 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <list>
-#include <memory>
 #include <mutex>
-#include <optional>
 
 #include "cpu/condition.hpp"
-#include "cpu/execute.hpp"
+#include "cpu/grid.hpp"
+#include "cpu/memory.hpp"
 
 namespace cupola::cpu {
 
 class Context;
-class CooperativeGrid;
-
-// One launch while it runs.
-struct Grid {
-    Launch launch;
-    Context* context = nullptr;
-    int priority = 0;
-
-    std::uint64_t clusters = 0;
-    std::atomic<std::uint64_t> next{0};
-    std::unique_ptr<CooperativeGrid> cooperative;  // only for a cooperative grid
-    // The workspace of cooperative groups: its size in bytes, and the barrier.
-    std::uint32_t workspace[2] = {sizeof workspace, 0};
-    std::atomic<bool> stop{false};
-    std::atomic<bool> timed_out{false};
-    std::atomic<bool> printed{false};
-    std::atomic<int> helpers{0};
-    std::chrono::steady_clock::time_point deadline;
-    std::mutex mutex;
-    std::optional<Fault> fault;  // the first fault of any worker
-
-    Grid();
-    ~Grid();
-    void note(Fault fault);  // also stops the grid
-    bool wants_help() const;
-};
 
 class Scheduler {
   public:
-    Scheduler(int threads, double timeout) : threads_(threads), timeout_(timeout) {}
+    Scheduler(int threads, double timeout, MemoryMap& memory)
+        : threads_(threads), timeout_(timeout), memory_(memory) {}
 
     // Runs a grid to its end on the calling thread, and on workers if that is faster.
     void run(Grid& grid);
@@ -69,6 +42,7 @@ class Scheduler {
 
     const int threads_;
     const double timeout_;
+    MemoryMap& memory_;
     std::mutex mutex_;
     Active running_;              // all grids, for stop() and the time limit
     std::list<Grid*> shared_;     // grids with work for helpers, highest priority first

@@ -220,7 +220,7 @@ void Stream::wait(std::uint64_t ticket) {
     const auto linger = Driver::get().executors.linger();
     for (;;) {
         if (done(ticket)) return;
-        if (Driver::state() != CUDA_SUCCESS) return;
+        if (DriverState::get() != CUDA_SUCCESS) return;
         if (depth < deepest && run_one(ticket)) continue;
         if (spin([&] { return done(ticket); }, linger)) return;
         std::unique_lock lock(wait_mutex_);

@@ -12,6 +12,7 @@
 
 #include "cpu/attribute_store.hpp"
 #include "cpu/condition.hpp"
+#include "cpu/executor.hpp"
 #include "cpu/operation.hpp"
 
 namespace cupola::cpu {
@@ -20,13 +21,13 @@ class Capture;
 class Context;
 class GreenContext;
 
-class Stream : public std::enable_shared_from_this<Stream> {
+class Stream final : public ExecutorTask, public std::enable_shared_from_this<Stream> {
   public:
     enum class Kind { created, legacy, per_thread };
     static constexpr int greatest_priority = -5;  // the least priority is 0
 
     Stream(std::shared_ptr<Context> context, unsigned flags, int priority, Kind kind);
-    ~Stream();
+    ~Stream() override;
 
     CUstream handle() { return reinterpret_cast<CUstream>(this); }
     const Context* context() const { return context_.get(); }
@@ -55,7 +56,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     void wait(std::uint64_t ticket);
 
     // Called by an executor: runs queued work, and work that is submitted soon after.
-    void attend();
+    void attend() override;
 
     // The stream of a handle in the current context: the legacy stream, the per-thread stream, or a
     // created one. Checks the stream's context.

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cpu/driver.hpp"
+#include "cpu/executor.hpp"
 #include "cpu/host_function.hpp"
 
 namespace cupola::cpu {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cpu/driver.hpp"
+#include "cpu/failure.hpp"
 #include "cpu/shared_file.hpp"
 
 namespace cupola::cpu {
@@ -33,8 +33,8 @@ Piece::~Piece() {
 
 std::size_t Piece::size() const { return file_->size(); }
 
-std::shared_ptr<Piece> Piece::make(std::size_t size, const CUmemAllocationProp& properties) {
-    Budget& budget = Driver::get().device(properties.location.id).budget();
+std::shared_ptr<Piece> Piece::make(std::size_t size, const CUmemAllocationProp& properties,
+                                   Budget& budget) {
     require(budget.take(size), CUDA_ERROR_OUT_OF_MEMORY);
     try {
         auto file = SharedFile::make(SharedFile::Use::piece, size, properties.location.id);
@@ -45,7 +45,7 @@ std::shared_ptr<Piece> Piece::make(std::size_t size, const CUmemAllocationProp& 
     }
 }
 
-std::shared_ptr<Piece> Piece::open(int descriptor) {
+std::shared_ptr<Piece> Piece::open(int descriptor, int devices) {
     auto file = SharedFile::adopt(SharedFile::Use::piece, descriptor);
     require(even(file->size()), CUDA_ERROR_UNKNOWN);
     CUmemAllocationProp properties{};
@@ -53,7 +53,6 @@ std::shared_ptr<Piece> Piece::open(int descriptor) {
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     // The other process may have more devices than this one.
-    const int devices = static_cast<int>(Driver::get().devices.size());
     properties.location.id = file->device() < devices ? file->device() : 0;
     return std::make_shared<Piece>(std::move(file), properties, nullptr);
 }

@@ -27,9 +27,12 @@ class Piece {
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
 
-    static std::shared_ptr<Piece> make(std::size_t size, const CUmemAllocationProp& properties);
-    // A piece of this or another process, by a descriptor of the file.
-    static std::shared_ptr<Piece> open(int descriptor);
+    // `budget` is the one of the device in the properties.
+    static std::shared_ptr<Piece> make(std::size_t size, const CUmemAllocationProp& properties,
+                                       Budget& budget);
+    // A piece of this or another process, by a descriptor of the file. `devices` is the number of
+    // devices of this process.
+    static std::shared_ptr<Piece> open(int descriptor, int devices);
 
     CUmemGenericAllocationHandle handle() const {
         return reinterpret_cast<CUmemGenericAllocationHandle>(this);

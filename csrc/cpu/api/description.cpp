@@ -33,7 +33,7 @@ void describe(Device& device, int count, cupola_cpu_description& made) {
 CUPOLA_API int cupola_cpu_describe(int ordinal, cupola_cpu_description* description) {
     return result_of([&] {
         require(description);
-        if (Driver::state() == CUDA_SUCCESS) {
+        if (DriverState::get() == CUDA_SUCCESS) {
             Driver& driver = Driver::get();
             describe(driver.device(ordinal), driver.settings.devices, *description);
             return CUDA_SUCCESS;

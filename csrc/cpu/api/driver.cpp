@@ -32,7 +32,7 @@ CUPOLA_API const char* cupola_cpu_device(void) { return "cupola CPU device, CUDA
 // calling thread's next call.
 CUPOLA_API const char* cupola_cpu_last_fault(void) {
     thread_local std::string text;
-    if (Driver::state() != CUDA_SUCCESS) return "";
+    if (DriverState::get() != CUDA_SUCCESS) return "";
     text = Driver::get().last_fault();
     return text.c_str();
 }

@@ -50,7 +50,9 @@ CUPOLA_API CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t siz
         require(handle && properties && flags == 0);
         check_properties(properties);
         require(size > 0 && size % VirtualMemory::granularity == 0);
-        *handle = Driver::get().virtual_memory.keep(Piece::make(size, *properties));
+        Driver& driver = Driver::get();
+        Budget& budget = driver.device(properties->location.id).budget();
+        *handle = driver.virtual_memory.keep(Piece::make(size, *properties, budget));
         return CUDA_SUCCESS;
     });
 }
@@ -100,7 +102,9 @@ CUPOLA_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle*
         require(handle && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
         const auto number = reinterpret_cast<std::intptr_t>(descriptor);
         require(number >= 0 && number <= 0x7fffffff, CUDA_ERROR_UNKNOWN);
-        *handle = Driver::get().virtual_memory.keep(Piece::open(static_cast<int>(number)));
+        Driver& driver = Driver::get();
+        const int devices = static_cast<int>(driver.devices.size());
+        *handle = driver.virtual_memory.keep(Piece::open(static_cast<int>(number), devices));
         return CUDA_SUCCESS;
     });
 }

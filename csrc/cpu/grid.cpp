@@ -1,0 +1,16 @@
+// csrc/cpu/grid.cpp - stores the first fault of a grid.
+#include "cpu/grid.hpp"
+
+#include <utility>
+
+namespace cupola::cpu {
+
+void Grid::note(Fault what) {
+    {
+        std::lock_guard lock(mutex);
+        if (!fault) fault = std::move(what);
+    }
+    stop.store(true);
+}
+
+}  // namespace cupola::cpu
