@@ -168,9 +168,11 @@ void Capture::refuse(const Context& context) {
     require(!disturbed, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
-void Capture::refuse_event() {
+void Capture::require_uncaptured(const Event& event) {
+    const auto capture = event.captured().capture;
+    if (!capture) return;
     std::lock_guard lock(Graph::mutex());
-    spoil(CUDA_ERROR_CAPTURED_EVENT);
+    capture->spoil(CUDA_ERROR_CAPTURED_EVENT);
 }
 
 bool Capture::into(const Graph& graph) {

@@ -44,8 +44,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
     void add(Stream& stream, Work work);
     void record(Stream& stream, Event& event);
-    // A query of an event that was recorded in the capture.
-    [[noreturn]] void refuse_event();
+    // For queries of an event: not allowed if it was recorded in a capture, which is invalidated.
+    static void require_uncaptured(const Event& event);
     // Lets the stream wait for a captured event; a stream that does not capture joins.
     static void wait(Stream& stream, Event& event);
     void invalidate() { valid_ = false; }

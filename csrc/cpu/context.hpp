@@ -17,6 +17,15 @@ namespace cupola::cpu {
 class Device;
 class Stream;
 
+// The streams of a context, which stream.cpp adds. `mutex` guards the other fields.
+struct StreamSet {
+    std::mutex mutex;
+    std::shared_ptr<Stream> legacy;
+    Mark before;  // work that a new stream waits for; its stream is null if there is none
+    std::vector<std::weak_ptr<Stream>> others;
+    std::uint64_t generation = 0;  // number of open() calls; a per-thread stream belongs to one
+};
+
 class Context : public std::enable_shared_from_this<Context> {
   public:
     Context(Device& device, unsigned flags, bool primary);
@@ -26,9 +35,10 @@ class Context : public std::enable_shared_from_this<Context> {
     bool primary() const { return primary_; }
     std::uint64_t id() const { return id_; }
 
-    // A primary context's object survives release and retain, so its handle stays the same.
-    void open(unsigned flags);
-    void close();
+    // Steps of open_context and close_context, which are the calls to use.
+    void open(unsigned flags, std::shared_ptr<Stream> legacy);
+    bool begin_close();  // false if it is already closed
+    void end_close();
     bool alive() const { return alive_.load(std::memory_order_acquire); }
     const std::atomic<bool>& alive_flag() const { return alive_; }
 
@@ -41,16 +51,11 @@ class Context : public std::enable_shared_from_this<Context> {
     }
 
     std::shared_ptr<Stream> legacy();
-    std::shared_ptr<Stream> per_thread();
-    void add(const std::shared_ptr<Stream>& stream);
     // Held during submission to the legacy stream or to a blocking stream, so that all threads see
     // one order.
     std::mutex& submission() { return submission_; }
     std::vector<std::shared_ptr<Stream>> streams();
-    // All current and future streams wait for this work, which is in an internal stream.
-    void begin_behind(Mark work);
-    // Waits for all work submitted to any stream before the call.
-    void synchronize();
+    StreamSet& stream_set() { return streams_; }
 
     std::atomic<unsigned> flags{0};
     std::atomic<int> cache_config{0}, shared_config{0};
@@ -82,13 +87,10 @@ class Context : public std::enable_shared_from_this<Context> {
     std::atomic<int> error_{CUDA_SUCCESS};
 
     std::mutex submission_;
+    StreamSet streams_;
     std::mutex mutex_;
-    std::shared_ptr<Stream> legacy_;
-    Mark before_;  // work that a new stream waits for; its stream is null if there is none
-    std::vector<std::weak_ptr<Stream>> streams_;
-    std::uint64_t generation_ = 0;  // number of open() calls; a per-thread stream belongs to one
     std::size_t limits_[CU_LIMIT_MAX] = {};
-    Heap heap_{*this};
+    Heap heap_{*this, device_};
 };
 
 }  // namespace cupola::cpu

@@ -1,14 +1,11 @@
-// csrc/cpu/device.cpp - the identity of a CPU device, and its primary context.
+// csrc/cpu/device.cpp - the identity of a CPU device, and its current pool.
 #include "cpu/device.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-
-#include "cpu/context.hpp"
-#include "cpu/driver.hpp"
-#include "cpu/pool.hpp"
+#include <utility>
 
 namespace cupola::cpu {
 namespace {
@@ -36,12 +33,9 @@ Device::Device(int ordinal, const Settings& settings)
       multiprocessors_(settings.threads),
       budget_(settings.memory / static_cast<unsigned>(settings.devices)) {}
 
-void Device::start() {
-    primary_ = std::make_shared<Context>(*this, 0u, true);
-    Driver::get().contexts.add(primary_);
-    PoolPlace place;
-    place.location.id = ordinal_;
-    default_pool_ = pool_ = Pool::make(place, 0, true);
+void Device::start(std::shared_ptr<PrimaryContext> primary, std::shared_ptr<Pool> pool) {
+    primary_ = std::move(primary);
+    default_pool_ = pool_ = std::move(pool);
 }
 
 // Equal in every process, like a GPU's: tools compare it between processes.
@@ -57,40 +51,6 @@ std::string Device::pci_bus_id() const {
     char text[16];
     std::snprintf(text, sizeof text, "FFFF:%02X:00.0", static_cast<unsigned>(ordinal_) & 0xff);
     return text;
-}
-
-std::shared_ptr<Context> Device::retain_primary() {
-    std::lock_guard lock(primary_mutex_);
-    if (primary_count_ == 0 && !primary_->alive()) primary_->open(primary_flags_);
-    ++primary_count_;
-    return primary_;
-}
-
-void Device::release_primary() {
-    std::lock_guard lock(primary_mutex_);
-    require(primary_count_ > 0, CUDA_ERROR_INVALID_CONTEXT);
-    if (--primary_count_ == 0) primary_->close();
-}
-
-// The retain count stays: each retain still needs its release. As in NVIDIA's driver, a retained
-// context opens again.
-void Device::reset_primary() {
-    std::lock_guard lock(primary_mutex_);
-    if (!primary_->alive()) return;
-    primary_->close();
-    if (primary_count_ > 0) primary_->open(primary_flags_);
-}
-
-void Device::set_primary_flags(unsigned flags) {
-    std::lock_guard lock(primary_mutex_);
-    primary_flags_ = flags;
-    if (primary_->alive()) primary_->flags = flags;
-}
-
-void Device::primary_state(unsigned* flags, int* active) {
-    std::lock_guard lock(primary_mutex_);
-    if (flags) *flags = primary_flags_;
-    if (active) *active = primary_->alive();
 }
 
 std::shared_ptr<Pool> Device::pool() {

@@ -1,4 +1,4 @@
-// csrc/cpu/device.hpp - a CPU device: its name, attributes, memory and primary context.
+// csrc/cpu/device.hpp - a CPU device: its name, attributes, memory, primary context and pool.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace cupola::cpu {
 
-class Context;
 class Pool;
+class PrimaryContext;
 
 class Device {
   public:
     Device(int ordinal, const Settings& settings);
-    // Creates the default pool, which needs the driver.
-    void start();
+    // Called once, by cuInit: both need the driver.
+    void start(std::shared_ptr<PrimaryContext> primary, std::shared_ptr<Pool> pool);
 
     int ordinal() const { return ordinal_; }
     const std::string& name() const { return name_; }
@@ -32,13 +32,7 @@ class Device {
     // Nothing for an attribute that cuda.h of this build does not have.
     std::optional<int> attribute(CUdevice_attribute attribute) const;
 
-    Context& primary() { return *primary_; }
-    const std::shared_ptr<Context>& primary_pointer() const { return primary_; }
-    std::shared_ptr<Context> retain_primary();
-    void release_primary();
-    void reset_primary();
-    void set_primary_flags(unsigned flags);
-    void primary_state(unsigned* flags, int* active);
+    PrimaryContext& primary() const { return *primary_; }
 
     std::shared_ptr<Pool> default_pool() const { return default_pool_; }
     std::shared_ptr<Pool> pool();
@@ -51,10 +45,7 @@ class Device {
     const int multiprocessors_;
     Budget budget_;
 
-    std::mutex primary_mutex_;
-    std::shared_ptr<Context> primary_;
-    unsigned primary_flags_ = 0;
-    int primary_count_ = 0;
+    std::shared_ptr<PrimaryContext> primary_;
 
     std::mutex pool_mutex_;
     std::shared_ptr<Pool> default_pool_, pool_;

@@ -43,9 +43,10 @@ class TextureReference;
 // Never destroyed: threads may run blocks while static objects are destroyed.
 class Driver {
   public:
-    static CUresult initialize(unsigned flags);
+    explicit Driver(const Settings& settings);
     // The driver of a process whose cuInit has succeeded.
     static Driver& get() { return *instance.load(std::memory_order_acquire); }
+    static void set(Driver& driver) { instance.store(&driver, std::memory_order_release); }
 
     Device& device(CUdevice ordinal);
     Budget& budget(const Allocation& allocation);
@@ -82,9 +83,6 @@ class Driver {
     void set_last_fault(std::string text);
 
   private:
-    explicit Driver(const Settings& settings);
-    static void shutdown();
-
     static std::atomic<Driver*> instance;
     mutable std::mutex fault_mutex_;
     std::string fault_;

@@ -3,7 +3,6 @@
 
 #include <chrono>
 
-#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/shared_event.hpp"
@@ -68,10 +67,6 @@ Event::Captured Event::captured() const {
 void Event::set_captured(Captured captured) {
     std::lock_guard lock(mutex_);
     captured_ = std::move(captured);
-}
-
-void Event::require_uncaptured() const {
-    if (const auto capture = captured().capture) capture->refuse_event();
 }
 
 void Event::record(Stream& stream) {

@@ -55,7 +55,6 @@ class Event {
     };
     Captured captured() const;
     void set_captured(Captured captured);
-    void require_uncaptured() const;
 
     // Milliseconds between two recorded events.
     static CUresult elapsed(float* milliseconds, const Event& start, const Event& end);

@@ -2,10 +2,10 @@
 #include "cpu/green_context.hpp"
 
 #include <cstring>
+#include <utility>
 
-#include "cpu/context.hpp"
 #include "cpu/device.hpp"
-#include "cpu/driver.hpp"
+#include "cpu/failure.hpp"
 
 namespace cupola::cpu {
 namespace {
@@ -63,9 +63,10 @@ CUdevResource SmResource::written(const Device& device) const {
     return out;
 }
 
-GreenContext::GreenContext(Device& device, unsigned multiprocessors)
+GreenContext::GreenContext(Device& device, std::shared_ptr<Context> context,
+                           unsigned multiprocessors)
     : device_(device),
-      context_(device.retain_primary()),
+      context_(std::move(context)),
       multiprocessors_(multiprocessors),
       id_(next_id()) {}
 

@@ -28,7 +28,8 @@ struct SmResource {
 
 class GreenContext {
   public:
-    GreenContext(Device& device, unsigned multiprocessors);
+    // `context` is the device's primary context, which the caller has retained.
+    GreenContext(Device& device, std::shared_ptr<Context> context, unsigned multiprocessors);
     ~GreenContext();
     GreenContext(const GreenContext&) = delete;
     GreenContext& operator=(const GreenContext&) = delete;

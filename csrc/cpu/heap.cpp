@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cpu/context.hpp"
 #include "cpu/device.hpp"
 #include "cpu/driver.hpp"
 
@@ -20,16 +19,14 @@ constexpr std::uint64_t granularity = 16;
 bool Heap::make() {
     if (made_) return !used_.empty() || !free_.empty();
     made_ = true;
-    const std::size_t size =
-        context_.get_limit(CU_LIMIT_MALLOC_HEAP_SIZE) / granularity * granularity;
+    const std::size_t size = limit_.load() / granularity * granularity;
     if (size == 0) return false;
     Allocation like;
-    like.device = context_.device().ordinal();
+    like.device = device_.ordinal();
     like.context = &context_;
     like.module = true;
     try {
-        const auto begin =
-            Driver::get().memory.allocate(like, size, granularity, context_.device().budget());
+        const auto begin = Driver::get().memory.allocate(like, size, granularity, device_.budget());
         free_.emplace(begin, size);
     } catch (const Failure&) {
         return false;  // malloc returns null

@@ -2,6 +2,7 @@
 // created at its first use.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -10,13 +11,16 @@
 namespace cupola::cpu {
 
 class Context;
+class Device;
 
 class Heap final : public DeviceHeap {
   public:
-    explicit Heap(Context& context) : context_(context) {}
+    Heap(const Context& context, Device& device) : context_(context), device_(device) {}
 
     std::uintptr_t allocate(std::uint64_t bytes) override;
     bool release(std::uintptr_t address) override;
+    // The size in bytes of a heap that does not exist yet.
+    void set_limit(std::size_t bytes) { limit_.store(bytes); }
     // Whether the heap exists, so its size cannot change.
     bool made();
     // Called when the context's memory is freed.
@@ -25,7 +29,9 @@ class Heap final : public DeviceHeap {
   private:
     bool make();
 
-    Context& context_;
+    const Context& context_;
+    Device& device_;
+    std::atomic<std::size_t> limit_{0};
     std::mutex mutex_;
     bool made_ = false;
     std::map<std::uintptr_t, std::uint64_t> used_, free_;  // by address; values in bytes

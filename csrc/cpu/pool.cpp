@@ -205,7 +205,7 @@ std::uintptr_t Pool::allocate(Stream& stream, std::size_t size) {
             if (attempt == 2) throw;
             if (attempt == 1) {
                 lock.unlock();
-                stream.context_pointer()->synchronize();
+                synchronize(*stream.context_pointer());
                 lock.lock();
             }
             drop_spare(0);

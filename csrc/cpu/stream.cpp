@@ -1,6 +1,8 @@
 // csrc/cpu/stream.cpp - queues, orders, runs and awaits a stream's work.
 #include "cpu/stream.hpp"
 
+#include <algorithm>
+
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/green_context.hpp"
@@ -13,6 +15,42 @@ std::atomic<std::uint64_t> last_id{2};  // 1 and 2 are the default streams' hand
 // Bounds the recursion: a waiting thread may run work of other streams, which may wait too.
 constexpr int deepest = 8;
 thread_local int depth = 0;
+
+// A thread's per-thread stream in each context.
+struct ThreadStream {
+    const Context* context;
+    std::uint64_t generation;
+    std::shared_ptr<Stream> stream;
+};
+thread_local std::vector<ThreadStream> thread_streams;
+
+std::unique_ptr<Operation> waiting_for(Mark work) {
+    auto operation = task([](CUresult) {});
+    operation->waits.push_back(std::move(work));
+    return operation;
+}
+
+std::shared_ptr<Stream> per_thread_stream(const std::shared_ptr<Context>& context) {
+    StreamSet& set = context->stream_set();
+    std::uint64_t generation;
+    {
+        std::lock_guard lock(set.mutex);
+        generation = set.generation;
+    }
+    for (auto& mine : thread_streams) {
+        if (mine.context != context.get()) continue;
+        if (mine.generation != generation) {
+            mine.generation = generation;
+            mine.stream = std::make_shared<Stream>(context, 0u, 0, Stream::Kind::per_thread);
+            mine.stream->register_in_context();
+        }
+        return mine.stream;
+    }
+    auto stream = std::make_shared<Stream>(context, 0u, 0, Stream::Kind::per_thread);
+    stream->register_in_context();
+    thread_streams.push_back({context.get(), generation, stream});
+    return stream;
+}
 
 }  // namespace
 
@@ -233,9 +271,41 @@ void Stream::wait(std::uint64_t ticket) {
     }
 }
 
+void Stream::register_in_context() {
+    StreamSet& set = context_->stream_set();
+    Mark before;
+    {
+        std::lock_guard lock(set.mutex);
+        auto& others = set.others;
+        others.erase(std::remove_if(others.begin(), others.end(),
+                                    [](const auto& weak) { return weak.expired(); }),
+                     others.end());
+        others.push_back(weak_from_this());
+        if (set.before.stream && set.before.stream->done(set.before.ticket)) set.before = {};
+        before = set.before;
+    }
+    if (before.stream) submit(waiting_for(std::move(before)));
+}
+
+void begin_behind(Context& context, Mark work) {
+    StreamSet& set = context.stream_set();
+    {
+        std::lock_guard lock(set.mutex);
+        // New streams wait for both.
+        if (set.before.stream) work.stream->submit(waiting_for(set.before));
+        work.ticket = work.stream->submitted();
+        set.before = work;
+    }
+    for (const auto& stream : context.streams()) stream->submit(waiting_for(work));
+}
+
+void synchronize(Context& context) {
+    for (auto& stream : context.streams()) stream->wait(stream->submitted());
+}
+
 std::shared_ptr<Stream> Stream::from(CUstream handle) {
     if (handle == nullptr || handle == CU_STREAM_LEGACY) return Context::usable()->legacy();
-    if (handle == CU_STREAM_PER_THREAD) return Context::usable()->per_thread();
+    if (handle == CU_STREAM_PER_THREAD) return per_thread_stream(Context::usable());
     // Another stream has its own context; the current context does not matter.
     auto stream = Driver::get().streams.get(handle, CUDA_ERROR_INVALID_HANDLE);
     stream->context_->check();

@@ -55,6 +55,9 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     // faster than waking a thread.
     void wait(std::uint64_t ticket);
 
+    // Adds it to the streams of its context, whose pending waits it waits for.
+    void register_in_context();
+
     // Called by an executor: runs queued work, and work that is submitted soon after.
     void attend() override;
 
@@ -102,5 +105,10 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     std::mutex wait_mutex_;
     Condition finished_;
 };
+
+// All current and future streams of the context wait for this work, which is in an internal stream.
+void begin_behind(Context& context, Mark work);
+// Waits for all work submitted to any stream of the context before the call.
+void synchronize(Context& context);
 
 }  // namespace cupola::cpu

@@ -1,9 +1,11 @@
 // csrc/cpu/api/context.cpp - cu* entry points: contexts.
 #include "cpu/context.hpp"
-#include "cpu/capture.hpp"
 
+#include "cpu/capture.hpp"
+#include "cpu/context_lifecycle.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/pool.hpp"
+#include "cpu/stream.hpp"
 
 using namespace cupola::cpu;
 
@@ -14,7 +16,7 @@ CUresult create(CUcontext* out, unsigned flags, CUdevice device) {
         require(out);
         Context::check_flags(flags);
         auto context = std::make_shared<Context>(Driver::get().device(device), flags, false);
-        context->open(flags);
+        open_context(*context, flags);
         Driver::get().contexts.add(context);
         *out = context->handle();
         Context::stack().push_back(std::move(context));
@@ -25,7 +27,7 @@ CUresult create(CUcontext* out, unsigned flags, CUdevice device) {
 CUresult synchronize(const std::shared_ptr<Context>& context) {
     context->check();
     Capture::forbid(*context);
-    context->synchronize();
+    cupola::cpu::synchronize(*context);
     context->device().pool()->settle();
     return context->error();
 }
@@ -58,7 +60,7 @@ CUPOLA_API CUresult cuCtxDestroy_v2(CUcontext handle) {
         require(!context->primary(), CUDA_ERROR_INVALID_CONTEXT);
         context = Driver::get().contexts.remove(handle);
         require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-        context->close();
+        close_context(*context);
         auto& stack = Context::stack();
         if (!stack.empty() && stack.back() == context) stack.pop_back();
         return CUDA_SUCCESS;

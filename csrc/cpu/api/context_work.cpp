@@ -69,7 +69,7 @@ CUPOLA_API CUresult cuCtxRecordEvent(CUcontext handle, CUevent event) {
             const auto ticket = stream->submitted();
             all->waits.push_back({std::move(stream), ticket});
         }
-        context->add(behind);
+        behind->register_in_context();
         behind->submit(std::move(all));
         what->record(*behind);
         return CUDA_SUCCESS;
@@ -82,14 +82,14 @@ CUPOLA_API CUresult cuCtxWaitEvent(CUcontext handle, CUevent event) {
         const auto what = Event::from(event);
         const auto context = Context::from(handle);
         context->check();
-        what->require_uncaptured();
+        Capture::require_uncaptured(*what);
         Capture::forbid(*context);
         const auto gate =
             std::make_shared<Stream>(context, CU_STREAM_NON_BLOCKING, 0, Stream::Kind::created);
         auto wait = what->wait_operation(*gate);
         if (!wait) return CUDA_SUCCESS;  // the event is already done
         const auto ticket = gate->submit(std::move(wait));
-        context->begin_behind({gate, ticket});
+        begin_behind(*context, {gate, ticket});
         return CUDA_SUCCESS;
     });
 }

@@ -9,6 +9,7 @@
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/pool.hpp"
+#include "cpu/primary_context.hpp"
 
 using namespace cupola::cpu;
 
@@ -211,14 +212,14 @@ CUPOLA_API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
 CUPOLA_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return entry([&] {
         require(context);
-        *context = Driver::get().device(device).retain_primary()->handle();
+        *context = Driver::get().device(device).primary().retain()->handle();
         return CUDA_SUCCESS;
     });
 }
 
 CUPOLA_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     return entry([&] {
-        Driver::get().device(device).release_primary();
+        Driver::get().device(device).primary().release();
         return CUDA_SUCCESS;
     });
 }
@@ -226,7 +227,7 @@ CUPOLA_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 
 CUPOLA_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
     return entry([&] {
-        Driver::get().device(device).reset_primary();
+        Driver::get().device(device).primary().reset();
         return CUDA_SUCCESS;
     });
 }
@@ -236,7 +237,7 @@ CUPOLA_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int
     return entry([&] {
         Device& device = Driver::get().device(ordinal);
         Context::check_flags(flags);
-        device.set_primary_flags(flags);
+        device.primary().set_flags(flags);
         return CUDA_SUCCESS;
     });
 }
@@ -246,7 +247,7 @@ CUPOLA_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* fl
     return entry([&] {
         Device& which = Driver::get().device(device);
         require(flags && active);
-        which.primary_state(flags, active);
+        which.primary().state(flags, active);
         return CUDA_SUCCESS;
     });
 }

@@ -10,6 +10,7 @@
 #include "cpu/load_error.hpp"
 #include "cpu/module.hpp"
 #include "cpu/native/ahead.hpp"
+#include "cpu/startup.hpp"
 #include "cpu/symbols.hpp"
 #include "cpu/watch/findings.hpp"
 
@@ -104,7 +105,7 @@ CUPOLA_API const char* cupola_cpu_add_ahead(const char* stem) {
 // Entry points of CUDA.
 
 CUPOLA_API CUresult cuInit(unsigned int flags) {
-    return guarded([&] { return Driver::initialize(flags); });
+    return guarded([&] { return initialize(flags); });
 }
 
 // These work without cuInit and in a forked child.

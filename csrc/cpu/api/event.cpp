@@ -71,7 +71,7 @@ CUPOLA_API CUresult cuEventQuery(CUevent handle) {
     return entry([&] {
         const auto event = Event::from(handle);
         event->context()->check();
-        event->require_uncaptured();
+        Capture::require_uncaptured(*event);
         Capture::forbid();
         if (!event->done()) return CUDA_ERROR_NOT_READY;
         return event->context()->error();
@@ -82,7 +82,7 @@ CUPOLA_API CUresult cuEventSynchronize(CUevent handle) {
     return entry([&] {
         const auto event = Event::from(handle);
         event->context()->check();
-        event->require_uncaptured();
+        Capture::require_uncaptured(*event);
         Capture::forbid();
         event->wait();
         event->context()->device().pool()->settle();
@@ -97,8 +97,8 @@ CUPOLA_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
         first->context()->check();
         for (const auto& event : {first, second})
             require(event->timed() || !event->captured().capture);
-        first->require_uncaptured();
-        second->require_uncaptured();
+        Capture::require_uncaptured(*first);
+        Capture::require_uncaptured(*second);
         return Event::elapsed(milliseconds, *first, *second);
     });
 }

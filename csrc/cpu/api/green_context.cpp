@@ -5,6 +5,7 @@
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/primary_context.hpp"
 #include "cpu/stream.hpp"
 
 using namespace cupola::cpu;
@@ -123,7 +124,7 @@ CUPOLA_API CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle, 
             require(&description->device == &device, CUDA_ERROR_INVALID_DEVICE);
             count = description->multiprocessors;
         }
-        auto green = std::make_shared<GreenContext>(device, count);
+        auto green = std::make_shared<GreenContext>(device, device.primary().retain(), count);
         *out = green->handle();
         GreenContext::all().add(std::move(green));
         return CUDA_SUCCESS;
@@ -136,7 +137,7 @@ CUPOLA_API CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
         const auto green = GreenContext::all().remove(handle);
         require(green != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED);
         green->close();
-        green->device().release_primary();
+        green->device().primary().release();
         return CUDA_SUCCESS;
     });
 }
@@ -170,7 +171,7 @@ CUPOLA_API CUresult cuGreenCtxStreamCreate(CUstream* out, CUgreenCtx handle, uns
                                                std::clamp(priority, Stream::greatest_priority, 0),
                                                Stream::Kind::created);
         stream->green = green;
-        green->context()->add(stream);
+        stream->register_in_context();
         *out = stream->handle();
         Driver::get().streams.add(std::move(stream));
         return CUDA_SUCCESS;

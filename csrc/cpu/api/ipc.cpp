@@ -5,6 +5,7 @@
 #include "cpu/event.hpp"
 #include "cpu/shared_event.hpp"
 #include "cpu/shared_file.hpp"
+#include "cpu/stream.hpp"
 
 using namespace cupola::cpu;
 
@@ -42,7 +43,7 @@ CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
         const auto& context = Context::usable();
         Driver& driver = Driver::get();
         const std::uint64_t id = driver.memory.close(address);
-        context->synchronize();
+        synchronize(*context);
         driver.memory.drop_closed(address, id, context->device().budget());
         return context->error();
     });

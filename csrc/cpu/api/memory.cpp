@@ -17,6 +17,7 @@
 #include "cpu/driver.hpp"
 #include "cpu/graph_memory.hpp"
 #include "cpu/pool.hpp"
+#include "cpu/stream.hpp"
 
 using namespace cupola::cpu;
 
@@ -136,7 +137,7 @@ CUPOLA_API CUresult cuMemFree_v2(CUdeviceptr address) {
         find();
         const auto& context = Context::usable();
         Capture::forbid();
-        context->synchronize();
+        synchronize(*context);
         const Allocation found = find();
         if (found.kind == Allocation::Kind::managed) driver.advice.forget(found.begin, found.end());
         if (found.kind == Allocation::Kind::pool)
@@ -187,7 +188,7 @@ CUPOLA_API CUresult cuMemFreeHost(void* pointer) {
         };
         find();
         Capture::forbid();
-        context->synchronize();
+        synchronize(*context);
         Driver::get().memory.release(find().begin, Driver::get().host_memory);
         return context->error();
     });
@@ -252,7 +253,7 @@ CUPOLA_API CUresult cuMemHostUnregister(void* pointer) {
                     CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
         };
         find();
-        context->synchronize();
+        synchronize(*context);
         find();
         Driver::get().memory.remove_registered(begin);
         return CUDA_SUCCESS;

@@ -23,7 +23,7 @@ CUresult create(CUstream* out, unsigned flags, int priority) {
         auto stream = std::make_shared<Stream>(context, flags,
                                                std::clamp(priority, Stream::greatest_priority, 0),
                                                Stream::Kind::created);
-        context->add(stream);
+        stream->register_in_context();
         *out = stream->handle();
         Driver::get().streams.add(std::move(stream));
         return CUDA_SUCCESS;

@@ -1,0 +1,82 @@
+// csrc/cpu/startup.cpp - starts the driver, and handles process exit, dlclose and fork.
+#include "cpu/startup.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cpu/driver.hpp"
+#include "cpu/driver_state.hpp"
+#include "cpu/pool.hpp"
+#include "cpu/primary_context.hpp"
+#include "cpu/watch/findings.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+std::atomic<bool> in_forked_child{false};
+
+// Worker threads run this library's code until the process ends, so it must stay mapped after the
+// program's last dlclose.
+void stay_loaded() {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(&stay_loaded), &info) && info.dli_fname)
+        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void start(Device& device) {
+    auto primary = std::make_shared<PrimaryContext>(device);
+    PoolPlace place;
+    place.location.id = device.ordinal();
+    device.start(std::move(primary), Pool::make(place, 0, true));
+}
+
+// Work in flight is dropped, as at the exit of a process with a GPU. Threads are not joined: a host
+// function may wait for a lock that the exiting thread holds.
+void shutdown() {
+    if (in_forked_child.load()) return;
+    if (!DriverState::end()) return;
+    native::stop();
+    Driver::get().executors.stop();
+    Driver::get().scheduler.stop();
+    watch::summarise();
+}
+
+}  // namespace
+
+CUresult initialize(unsigned flags) {
+    static std::mutex* mutex = new std::mutex;
+    if (in_forked_child.load()) return CUDA_ERROR_NOT_INITIALIZED;
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    std::lock_guard lock(*mutex);
+    if (DriverState::get() != CUDA_ERROR_NOT_INITIALIZED) return DriverState::get();
+    Settings settings;
+    std::string error;
+    if (!Settings::read(settings, error)) {
+        std::fprintf(stderr, "cupola: %s\n", error.c_str());
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    // Machine code is ignored.
+    if (settings.checks.any()) settings.mode = native::Mode::interpret;
+    native::use_processors(settings.threads);
+    stay_loaded();
+    auto* driver = new Driver(settings);
+    Driver::set(*driver);
+    for (auto& device : driver->devices) start(*device);
+    // A forked child has neither the threads nor valid locks, so only the flag may change.
+    pthread_atfork(nullptr, nullptr, [] {
+        in_forked_child.store(true);
+        DriverState::set(CUDA_ERROR_NOT_INITIALIZED);
+    });
+    std::atexit(&shutdown);
+    DriverState::set(CUDA_SUCCESS);
+    return CUDA_SUCCESS;
+}
+
+}  // namespace cupola::cpu
