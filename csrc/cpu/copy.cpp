@@ -1,22 +1,16 @@
-// csrc/cpu/copy.cpp - checks and performs copies and fills.
+// csrc/cpu/copy.cpp - checks copies and fills, and moves their bytes.
 #include "cpu/copy.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <memory>
 
-#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
 
 namespace cupola::cpu {
 namespace {
-
-// Up to this size, pageable memory is staged at the call. Larger copies wait, as in NVIDIA's
-// driver: staging them would take memory and save little time.
-constexpr std::size_t staged = 64 << 10;
 
 // The distance from the first to the last byte is `extent - 1`. Overflow is an invalid argument.
 std::size_t extent(const Side& side, const Copy& copy) {
@@ -28,24 +22,6 @@ std::size_t extent(const Side& side, const Copy& copy) {
     require(!__builtin_add_overflow(side.address, bytes, &more));
     return bytes;
 }
-
-// The ranges that the work accesses. Another stream or context may free them while it is queued.
-struct Accesses {
-    struct Access {
-        std::uintptr_t address;
-        std::size_t bytes;
-        bool write;
-    };
-    std::array<Access, 2> sides{};  // two for a copy
-    std::size_t count = 0;
-
-    void add(const Access& side) { sides[count++] = side; }
-    bool possible(const MemoryMap& memory) const {
-        return std::all_of(sides.begin(), sides.begin() + count, [&](const Access& side) {
-            return memory.accessible(side.address, side.bytes, side.write);
-        });
-    }
-};
 
 // True for pageable host memory. Known memory must be inside one allocation or adjacent mapped
 // pieces, and writable if it is the destination.
@@ -98,16 +74,6 @@ void flatten(Copy& copy) {
     }
 }
 
-void submit_staged(Copy copy, const Accesses& accesses, Stream& stream) {
-    auto bytes = std::make_unique<std::byte[]>(copy.width * copy.height * copy.depth);
-    Copy aside = copy;
-    aside.destination = {Side::Space::host, reinterpret_cast<std::uintptr_t>(bytes.get()),
-                         copy.width, copy.width * copy.height};
-    move(aside);
-    copy.source = aside.destination;
-    stream.submit(work(accesses, stream, [copy, bytes = std::move(bytes)] { move(copy); }));
-}
-
 template <class T>
 void fill_row(void* row, T value, std::size_t count) {
     std::fill_n(static_cast<T*>(row), count, value);
@@ -156,73 +122,47 @@ Accesses accesses_of(const Fill& what) {
 
 }  // namespace
 
-CUresult copy(const Copy& what, Stream& stream, bool wait) {
-    if (what.width == 0 || what.height == 0 || what.depth == 0) return CUDA_SUCCESS;
-    Accesses accesses;
-    const bool to_pageable =
-        check(what.destination, extent(what.destination, what), true, accesses);
-    const bool from_pageable = check(what.source, extent(what.source, what), false, accesses);
-    Copy copy = what;
-    flatten(copy);
-    if (wait) {
-        Capture::forbid(stream);
-        Capture::forbid();
-    }
-    if (const auto capture = Capture::of(stream)) {
-        capture->add(stream, what);
-        return CUDA_SUCCESS;
-    }
-    const std::size_t bytes = copy.width * copy.height * copy.depth;
-    if (!wait && from_pageable && !to_pageable && bytes <= staged) {
-        submit_staged(copy, accesses, stream);
-        return CUDA_SUCCESS;
-    }
-    auto operation = work(accesses, stream, [copy] { move(copy); });
-    if (!wait && !from_pageable && !to_pageable) {
-        stream.submit(std::move(operation));
-        return CUDA_SUCCESS;
-    }
-    stream.perform(std::move(operation));
-    return stream.context_pointer()->error();
+bool Accesses::possible(const MemoryMap& memory) const {
+    return std::all_of(sides.begin(), sides.begin() + count, [&](const Access& side) {
+        return memory.accessible(side.address, side.bytes, side.write);
+    });
 }
 
-CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std::uintptr_t source,
-              std::size_t bytes, Stream& stream, bool wait) {
-    Copy line;
-    line.destination = {to, destination, 0, 0};
-    line.source = {from, source, 0, 0};
-    line.width = bytes;
-    return copy(line, stream, wait);
+CheckedCopy checked(const Copy& what) {
+    CheckedCopy made;
+    made.to_pageable = check(what.destination, extent(what.destination, what), true, made.accesses);
+    made.from_pageable = check(what.source, extent(what.source, what), false, made.accesses);
+    made.copy = what;
+    flatten(made.copy);
+    return made;
+}
+
+std::unique_ptr<Operation> copy_operation(const CheckedCopy& what, const Stream& stream) {
+    return work(what.accesses, stream, [copy = what.copy] { move(copy); });
+}
+
+std::unique_ptr<Operation> staged_operation(const CheckedCopy& what, const Stream& stream) {
+    Copy copy = what.copy;
+    auto bytes = std::make_unique<std::byte[]>(copy.width * copy.height * copy.depth);
+    Copy aside = copy;
+    aside.destination = {Side::Space::host, reinterpret_cast<std::uintptr_t>(bytes.get()),
+                         copy.width, copy.width * copy.height};
+    move(aside);
+    copy.source = aside.destination;
+    return work(what.accesses, stream, [copy, bytes = std::move(bytes)] { move(copy); });
 }
 
 void check(const Copy& what) { accesses_of(what); }
 
 std::unique_ptr<Operation> copy_operation(const Copy& what, const Stream& stream) {
-    const Accesses accesses = accesses_of(what);
-    Copy copy = what;
-    flatten(copy);
-    return work(accesses, stream, [copy] { move(copy); });
+    require(what.width && what.height && what.depth);
+    return copy_operation(checked(what), stream);
 }
 
 void check(const Fill& what) { accesses_of(what); }
 
 std::unique_ptr<Operation> fill_operation(const Fill& what, const Stream& stream) {
     return work(accesses_of(what), stream, [what] { run(what); });
-}
-
-CUresult fill(const Fill& what, Stream& stream, bool wait) {
-    if (what.width == 0 || what.height == 0) return CUDA_SUCCESS;
-    auto operation = fill_operation(what, stream);
-    if (const auto capture = Capture::of(stream)) {
-        capture->add(stream, what);
-        return CUDA_SUCCESS;
-    }
-    if (!wait) {
-        stream.submit(std::move(operation));
-        return CUDA_SUCCESS;
-    }
-    stream.perform(std::move(operation));
-    return stream.context_pointer()->error();
 }
 
 }  // namespace cupola::cpu

@@ -1,9 +1,9 @@
-// csrc/cpu/copy.hpp - copies and fills: checks at the call, and work in the stream.
+// csrc/cpu/copy.hpp - copies and fills: their checks, and their work in a stream.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-
 #include <memory>
 
 #include "cpu/cuda.hpp"
@@ -12,6 +12,7 @@
 namespace cupola::cpu {
 
 class Array;
+class MemoryMap;
 class Stream;
 
 // One side of a copy. Offsets are already in `address`.
@@ -30,10 +31,30 @@ struct Copy {
     std::size_t height = 1, depth = 1;
 };
 
-// `wait`: a synchronous call, which returns after host memory was read or written.
-CUresult copy(const Copy& what, Stream& stream, bool wait);
-CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std::uintptr_t source,
-              std::size_t bytes, Stream& stream, bool wait);
+// The ranges that the work accesses. Another stream or context may free them while it is queued.
+struct Accesses {
+    struct Access {
+        std::uintptr_t address;
+        std::size_t bytes;
+        bool write;
+    };
+    std::array<Access, 2> sides{};  // two for a copy
+    std::size_t count = 0;
+
+    void add(const Access& side) { sides[count++] = side; }
+    bool possible(const MemoryMap& memory) const;
+};
+
+// A copy after its checks. A side is pageable if it is host memory that the driver does not know.
+struct CheckedCopy {
+    Copy copy;  // contiguous rows are one row
+    Accesses accesses;
+    bool to_pageable = false, from_pageable = false;
+};
+CheckedCopy checked(const Copy& what);
+std::unique_ptr<Operation> copy_operation(const CheckedCopy& what, const Stream& stream);
+// Copies the source now, and returns the work that writes it to the destination.
+std::unique_ptr<Operation> staged_operation(const CheckedCopy& what, const Stream& stream);
 
 // Copies and fills of graph nodes: checked, and returned as work. Each launch checks again, because
 // memory may have been freed.
@@ -51,7 +72,6 @@ struct Fill {
     std::size_t height = 1;
 };
 
-CUresult fill(const Fill& what, Stream& stream, bool wait);
 void check(const Fill& what);
 std::unique_ptr<Operation> fill_operation(const Fill& what, const Stream& stream);
 

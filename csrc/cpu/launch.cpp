@@ -5,10 +5,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
-#include "cpu/event.hpp"
+#include "cpu/library.hpp"
 #include "cpu/module.hpp"
 #include "cpu/occupancy.hpp"
 #include "cpu/stream.hpp"
@@ -142,7 +141,7 @@ std::vector<std::byte> from_buffer(const Function& function, void** extra) {
 KernelCall kernel_call(CUfunction handle, const LaunchShape& shape,
                        std::shared_ptr<Context> context, void** parameters, void** extra) {
     KernelCall call;
-    call.function = Function::from(handle);
+    call.function = find_function(handle);
     const Function& function = *call.function;
     require(function.context() == context.get(), CUDA_ERROR_INVALID_HANDLE);
     check(shape, function);
@@ -193,22 +192,6 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     operation->context = std::move(call.context);
     operation->function = std::move(call.function);
     return operation;
-}
-
-CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void** parameters,
-                void** extra) {
-    const auto stream = Stream::from(on);
-    auto call = kernel_call(handle, shape, stream->context_pointer(), parameters, extra);
-    for (const auto& event : shape.events)
-        require(event->context() == stream->context(), CUDA_ERROR_INVALID_HANDLE);
-    if (const auto capture = Capture::of(*stream)) {
-        capture->add(*stream, std::move(call));
-        for (const auto& event : shape.events) capture->record(*stream, *event);
-    } else {
-        stream->submit(grid_operation(std::move(call), stream->priority()));
-        for (const auto& event : shape.events) event->record(*stream);
-    }
-    return CUDA_SUCCESS;
 }
 
 }  // namespace cupola::cpu

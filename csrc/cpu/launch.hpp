@@ -35,14 +35,10 @@ struct KernelCall {
     std::map<CUlaunchAttributeID, CUlaunchAttributeValue> attributes{};  // stored for a node
 };
 
-// Checks the launch like cuLaunchKernel.
+// Checks the launch like cuLaunchKernel, which passes arguments in `parameters` or in `extra`.
 KernelCall kernel_call(CUfunction function, const LaunchShape& shape,
                        std::shared_ptr<Context> context, void** parameters, void** extra);
 std::unique_ptr<Operation> grid_operation(KernelCall call, int priority);
-
-// cuLaunchKernel passes arguments in `parameters` or in `extra`.
-CUresult launch(CUfunction function, const LaunchShape& shape, CUstream stream, void** parameters,
-                void** extra);
 
 // launch_attribute.cpp: the shape and the attributes of cuLaunchKernelEx. Hints are checked and
 // have no effect; an unsupported attribute is NOT_SUPPORTED.

@@ -42,9 +42,21 @@ std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context)
         } else {
             taken_ = true;
         }
-        module = Module::make(context, std::move(image), shared_from_this());
+        const auto set_attributes = [owner = weak_from_this()](Function& made) {
+            if (const auto library = owner.lock())
+                made.attributes =
+                    library->kernel(made.kernel().name())->attributes(made.kernel(), made.device());
+        };
+        module = Module::make(context, std::move(image), set_attributes);
     }
     return module;
+}
+
+std::shared_ptr<Function> find_function(CUfunction handle) {
+    Driver& driver = Driver::get();
+    if (auto function = driver.functions.find(handle)) return function;
+    if (auto kernel = driver.kernels.find(handle)) return kernel->function(Context::usable());
+    fail(CUDA_ERROR_INVALID_HANDLE);
 }
 
 std::shared_ptr<LibraryKernel> Library::kernel(std::string_view name) const {

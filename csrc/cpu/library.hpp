@@ -70,4 +70,7 @@ class Library : public std::enable_shared_from_this<Library> {
     std::map<const Context*, std::shared_ptr<Module>> modules_;
 };
 
+// From a CUfunction, or from a CUkernel, which means its function in the current context.
+std::shared_ptr<Function> find_function(CUfunction handle);
+
 }  // namespace cupola::cpu

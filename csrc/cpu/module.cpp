@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/lazy_kernels.hpp"
-#include "cpu/library.hpp"
 #include "cpu/load_error.hpp"
 #include "cpu/texture_reference.hpp"
 #include "image/image.hpp"
@@ -169,10 +169,9 @@ Module::Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image)
 }
 
 std::shared_ptr<Module> Module::make(std::shared_ptr<Context> context, std::shared_ptr<Image> image,
-                                     const std::shared_ptr<Library>& library) {
+                                     SetAttributes set_attributes) {
     auto module = std::make_shared<Module>(std::move(context), std::move(image));
-    module->of_library_ = library != nullptr;
-    module->library_ = library;
+    module->set_attributes_ = std::move(set_attributes);
     Driver::get().modules.add(module);
     return module;
 }
@@ -219,9 +218,7 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     if (mode == native::Mode::ahead || mode == native::Mode::automatic) native::take_ahead(kernel);
     if (mode == native::Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
-    if (const auto library = library_.lock())
-        made->attributes =
-            library->kernel(made->kernel().name())->attributes(kernel, made->device());
+    if (set_attributes_) set_attributes_(*made);
     Driver::get().functions.add(made);
     return function = std::move(made);
 }
@@ -242,13 +239,6 @@ Function::Function(Module& module, std::shared_ptr<Image> image, const Kernel& k
 unsigned Function::cluster_limit() const {
     const unsigned device = device_.capability().cluster_limit(attributes.non_portable_cluster());
     return kernel_.max_cluster() ? std::min(kernel_.max_cluster(), device) : device;
-}
-
-std::shared_ptr<Function> Function::from(CUfunction handle) {
-    Driver& driver = Driver::get();
-    if (auto function = driver.functions.find(handle)) return function;
-    if (auto kernel = driver.kernels.find(handle)) return kernel->function(Context::usable());
-    fail(CUDA_ERROR_INVALID_HANDLE);
 }
 
 FunctionAttributes::FunctionAttributes(const Kernel& kernel)

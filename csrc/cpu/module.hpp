@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,7 +20,6 @@ namespace cupola::cpu {
 class Context;
 class Device;
 class Function;
-class Library;
 class References;
 
 // The bytes of the image at an address: a fatbin (also inside nvcc's wrapper), a cubin, or PTX text
@@ -38,12 +38,15 @@ bool loads_eagerly();
 
 class Module : public std::enable_shared_from_this<Module> {
   public:
+    // A library's: sets the attributes of a new function to those of its kernel.
+    using SetAttributes = std::function<void(Function&)>;
+
     Module(std::shared_ptr<Context> context, std::shared_ptr<Image> image);
 
-    // Creates a registered module with its functions.
+    // Creates a registered module with its functions. Only a library passes `set_attributes`.
     static std::shared_ptr<Module> make(std::shared_ptr<Context> context,
                                         std::shared_ptr<Image> image,
-                                        const std::shared_ptr<Library>& library = nullptr);
+                                        SetAttributes set_attributes = nullptr);
     // Invalidates the handles. A queued launch keeps the objects that it needs.
     void close();
     static void close_all(const Context& context);
@@ -57,7 +60,7 @@ class Module : public std::enable_shared_from_this<Module> {
     std::shared_ptr<Function> function(std::string_view name);
     // Null if the image has neither textures nor surfaces.
     const std::shared_ptr<const References>& references() const { return references_; }
-    bool of_library() const { return of_library_; }  // if so, cuModuleUnload fails
+    bool of_library() const { return set_attributes_ != nullptr; }  // if so, cuModuleUnload fails
 
   private:
     const std::shared_ptr<Context> context_;
@@ -65,8 +68,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
     const std::shared_ptr<Image> image_;
     std::shared_ptr<const References> references_;
-    bool of_library_ = false;
-    std::weak_ptr<Library> library_;  // has the attributes of its kernels
+    SetAttributes set_attributes_;
     std::vector<std::string> names_;
     std::unordered_map<std::string_view, std::size_t> indices_;
     std::mutex mutex_;
@@ -125,9 +127,6 @@ class Function {
 
     FunctionAttributes attributes;
     OldLaunch old;
-
-    // From a CUfunction, or from a CUkernel, which means its function in the current context.
-    static std::shared_ptr<Function> from(CUfunction handle);
 
   private:
     const std::shared_ptr<Image> image_;

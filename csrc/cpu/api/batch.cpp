@@ -2,8 +2,8 @@
 // location.
 #include <vector>
 
+#include "cpu/api/copy.hpp"
 #include "cpu/context.hpp"
-#include "cpu/copy.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/memory.hpp"
 #include "cpu/pool.hpp"

@@ -1,9 +1,60 @@
 // csrc/cpu/api/copy.cpp - cu* entry points: linear copies.
-#include "cpu/copy.hpp"
+#include "cpu/api/copy.hpp"
 
+#include <memory>
+#include <utility>
+
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
+
+namespace cupola::cpu {
+namespace {
+
+// Up to this size, pageable memory is staged at the call. Larger copies wait, as in NVIDIA's
+// driver: staging them would take memory and save little time.
+constexpr std::size_t staged = 64 << 10;
+
+}  // namespace
+
+CUresult copy(const Copy& what, Stream& stream, bool wait) {
+    if (what.width == 0 || what.height == 0 || what.depth == 0) return CUDA_SUCCESS;
+    const CheckedCopy prepared = checked(what);
+    const Copy& copy = prepared.copy;
+    const bool from_pageable = prepared.from_pageable, to_pageable = prepared.to_pageable;
+    if (wait) {
+        Capture::forbid(stream);
+        Capture::forbid();
+    }
+    if (const auto capture = Capture::of(stream)) {
+        capture->add(stream, what);
+        return CUDA_SUCCESS;
+    }
+    const std::size_t bytes = copy.width * copy.height * copy.depth;
+    if (!wait && from_pageable && !to_pageable && bytes <= staged) {
+        stream.submit(staged_operation(prepared, stream));
+        return CUDA_SUCCESS;
+    }
+    auto operation = copy_operation(prepared, stream);
+    if (!wait && !from_pageable && !to_pageable) {
+        stream.submit(std::move(operation));
+        return CUDA_SUCCESS;
+    }
+    stream.perform(std::move(operation));
+    return stream.context_pointer()->error();
+}
+
+CUresult copy(Side::Space to, std::uintptr_t destination, Side::Space from, std::uintptr_t source,
+              std::size_t bytes, Stream& stream, bool wait) {
+    Copy line;
+    line.destination = {to, destination, 0, 0};
+    line.source = {from, source, 0, 0};
+    line.width = bytes;
+    return copy(line, stream, wait);
+}
+
+}  // namespace cupola::cpu
 
 using namespace cupola::cpu;
 

@@ -1,6 +1,6 @@
 // csrc/cpu/api/copy_array.cpp - cu* entry points: copies of bytes to, from and between arrays.
+#include "cpu/api/copy.hpp"
 #include "cpu/array.hpp"
-#include "cpu/copy.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
 

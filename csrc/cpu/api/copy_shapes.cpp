@@ -1,7 +1,7 @@
 // csrc/cpu/api/copy_shapes.cpp - cu* entry points: 2-D and 3-D copies.
+#include "cpu/api/copy.hpp"
 #include "cpu/array.hpp"
 #include "cpu/context.hpp"
-#include "cpu/copy.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "cpu/context.hpp"
 #include "cpu/error_names.hpp"
+#include "cpu/library.hpp"
 #include "cpu/load_error.hpp"
 #include "cpu/module.hpp"
 #include "cpu/native/ahead.hpp"
@@ -51,7 +52,7 @@ CUPOLA_API unsigned long long cupola_cpu_findings(void) { return watch::findings
 CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = native::state_of(Function::from(function)->kernel());
+        text = native::state_of(find_function(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -61,7 +62,7 @@ CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;
     const CUresult found = entry([&] {
-        text = native::printed(Function::from(function)->kernel());
+        text = native::printed(find_function(function)->kernel());
         return CUDA_SUCCESS;
     });
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
@@ -81,7 +82,7 @@ CUPOLA_API CUresult cupola_cpu_make_ahead(const CUfunction* functions, size_t co
         std::vector<std::shared_ptr<Function>> held;
         std::vector<const Kernel*> kernels;
         for (size_t n = 0; n < count; ++n) {
-            held.push_back(Function::from(functions[n]));
+            held.push_back(find_function(functions[n]));
             kernels.push_back(&held.back()->kernel());
         }
         const bool made = native::make_ahead(kernels, level, library, text);

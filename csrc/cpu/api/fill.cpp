@@ -1,5 +1,9 @@
 // csrc/cpu/api/fill.cpp - cu* entry points: fills. As in NVIDIA's driver, a synchronous fill waits
 // if the host can read the memory.
+#include <utility>
+
+#include "cpu/capture.hpp"
+#include "cpu/context.hpp"
 #include "cpu/copy.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/stream.hpp"
@@ -7,6 +11,21 @@
 using namespace cupola::cpu;
 
 namespace {
+
+CUresult fill(const Fill& what, Stream& stream, bool wait) {
+    if (what.width == 0 || what.height == 0) return CUDA_SUCCESS;
+    auto operation = fill_operation(what, stream);
+    if (const auto capture = Capture::of(stream)) {
+        capture->add(stream, what);
+        return CUDA_SUCCESS;
+    }
+    if (!wait) {
+        stream.submit(std::move(operation));
+        return CUDA_SUCCESS;
+    }
+    stream.perform(std::move(operation));
+    return stream.context_pointer()->error();
+}
 
 CUresult rectangle(CUdeviceptr to, std::size_t pitch, std::uint32_t value, std::size_t element,
                    std::size_t width, std::size_t height, CUstream stream, bool wait = false) {

@@ -1,6 +1,7 @@
 // csrc/cpu/api/function.cpp - cu* entry points: functions and their attributes.
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/library.hpp"
 #include "cpu/module.hpp"
 
 using namespace cupola::cpu;
@@ -9,7 +10,7 @@ CUPOLA_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribut
                                        CUfunction function) {
     return entry([&] {
         require(value);
-        *value = Function::from(function)->get(attribute);
+        *value = find_function(function)->get(attribute);
         return CUDA_SUCCESS;
     });
 }
@@ -17,7 +18,7 @@ CUPOLA_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribut
 CUPOLA_API CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
                                        int value) {
     return entry([&] {
-        Function::from(function)->set(attribute, value);
+        find_function(function)->set(attribute, value);
         return CUDA_SUCCESS;
     });
 }
@@ -25,7 +26,7 @@ CUPOLA_API CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute
 CUPOLA_API CUresult cuFuncGetName(const char** name, CUfunction function) {
     return entry([&] {
         require(name && function);
-        *name = Function::from(function)->kernel().name().c_str();
+        *name = find_function(function)->kernel().name().c_str();
         return CUDA_SUCCESS;
     });
 }
@@ -33,7 +34,7 @@ CUPOLA_API CUresult cuFuncGetName(const char** name, CUfunction function) {
 CUPOLA_API CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
     return entry([&] {
         require(module && function);
-        *module = Function::from(function)->module();
+        *module = find_function(function)->module();
         return CUDA_SUCCESS;
     });
 }
@@ -42,14 +43,14 @@ CUPOLA_API CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t
                                        size_t* size) {
     return entry([&] {
         require(function);
-        return parameter_info(Function::from(function)->kernel(), index, offset, size);
+        return parameter_info(find_function(function)->kernel(), index, offset, size);
     });
 }
 
 CUPOLA_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
     return entry([&] {
         require(state);
-        Function::from(function);
+        find_function(function);
         *state = CU_FUNCTION_LOADING_STATE_LOADED;
         return CUDA_SUCCESS;
     });
@@ -57,7 +58,7 @@ CUPOLA_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction fun
 
 CUPOLA_API CUresult cuFuncLoad(CUfunction function) {
     return entry([&] {
-        Function::from(function);
+        find_function(function);
         return CUDA_SUCCESS;
     });
 }
@@ -66,7 +67,7 @@ CUPOLA_API CUresult cuFuncLoad(CUfunction function) {
 
 CUPOLA_API CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
     return entry([&] {
-        Function::from(function);
+        find_function(function);
         require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
         return CUDA_SUCCESS;
     });
@@ -74,7 +75,7 @@ CUPOLA_API CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache confi
 
 CUPOLA_API CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
     return entry([&] {
-        Function::from(function);
+        find_function(function);
         require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
                 config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
         return CUDA_SUCCESS;

@@ -9,6 +9,7 @@
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/event.hpp"
+#include "cpu/library.hpp"
 #include "cpu/module.hpp"
 
 // cuda.h maps the plain name to the newest version.
@@ -34,7 +35,7 @@ KernelCall kernel_of(const CUDA_KERNEL_NODE_PARAMS_v1* it, CUkernel kernel, CUco
     shape.block = {it->blockDimX, it->blockDimY, it->blockDimZ};
     shape.shared = it->sharedMemBytes;
     CUfunction function = it->func ? it->func : reinterpret_cast<CUfunction>(kernel);
-    auto in = it->func ? Driver::get().contexts.get(Function::from(it->func)->context(),
+    auto in = it->func ? Driver::get().contexts.get(find_function(it->func)->context(),
                                                     CUDA_ERROR_INVALID_HANDLE)
                        : Context::from(context);
     return kernel_call(function, shape, std::move(in), it->kernelParams, it->extra);

@@ -2,13 +2,37 @@
 #include "cpu/launch.hpp"
 
 #include <cstring>
+#include <utility>
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/event.hpp"
+#include "cpu/library.hpp"
 #include "cpu/module.hpp"
 #include "cpu/stream.hpp"
 
 using namespace cupola::cpu;
+
+namespace {
+
+CUresult launch(CUfunction handle, const LaunchShape& shape, CUstream on, void** parameters,
+                void** extra) {
+    const auto stream = Stream::from(on);
+    auto call = kernel_call(handle, shape, stream->context_pointer(), parameters, extra);
+    for (const auto& event : shape.events)
+        require(event->context() == stream->context(), CUDA_ERROR_INVALID_HANDLE);
+    if (const auto capture = Capture::of(*stream)) {
+        capture->add(*stream, std::move(call));
+        for (const auto& event : shape.events) capture->record(*stream, *event);
+    } else {
+        stream->submit(grid_operation(std::move(call), stream->priority()));
+        for (const auto& event : shape.events) event->record(*stream);
+    }
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
 
 CUPOLA_API CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
                                    unsigned int grid_z, unsigned int block_x, unsigned int block_y,
@@ -78,22 +102,22 @@ CUPOLA_API CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned
 CUPOLA_API CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z) {
     return entry([&] {
         require(x > 0 && y > 0 && z > 0);
-        Function::from(function)->old.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
-                                               static_cast<unsigned>(z)};
+        find_function(function)->old.block = {static_cast<unsigned>(x), static_cast<unsigned>(y),
+                                              static_cast<unsigned>(z)};
         return CUDA_SUCCESS;
     });
 }
 
 CUPOLA_API CUresult cuFuncSetSharedSize(CUfunction function, unsigned int bytes) {
     return entry([&] {
-        Function::from(function)->old.shared = bytes;
+        find_function(function)->old.shared = bytes;
         return CUDA_SUCCESS;
     });
 }
 
 CUPOLA_API CUresult cuParamSetSize(CUfunction function, unsigned int bytes) {
     return entry([&] {
-        const auto which = Function::from(function);
+        const auto which = find_function(function);
         require(bytes <= which->parameter_bytes());
         which->old.parameters.resize(which->parameter_bytes());
         return CUDA_SUCCESS;
@@ -102,7 +126,7 @@ CUPOLA_API CUresult cuParamSetSize(CUfunction function, unsigned int bytes) {
 
 CUPOLA_API CUresult cuParamSetv(CUfunction function, int offset, void* value, unsigned int bytes) {
     return entry([&] {
-        const auto which = Function::from(function);
+        const auto which = find_function(function);
         require(value && offset >= 0);
         auto& parameters = which->old.parameters;
         parameters.resize(which->parameter_bytes());
@@ -124,7 +148,7 @@ CUPOLA_API CUresult cuParamSetf(CUfunction function, int offset, float value) {
 CUPOLA_API CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream) {
     return entry([&] {
         require(width > 0 && height > 0);
-        const auto which = Function::from(function);
+        const auto which = find_function(function);
         const LaunchShape shape{{static_cast<unsigned>(width), static_cast<unsigned>(height), 1},
                                 which->old.block,
                                 {1, 1, 1},

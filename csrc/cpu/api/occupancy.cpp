@@ -4,6 +4,7 @@
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/launch.hpp"
+#include "cpu/library.hpp"
 #include "cpu/module.hpp"
 
 using namespace cupola::cpu;
@@ -32,7 +33,7 @@ CUPOLA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* bl
     return entry([&] {
         require(blocks && block > 0);
         check_flags(flags);
-        *blocks = active_blocks(*Function::from(function), block, shared);
+        *blocks = active_blocks(*find_function(function), block, shared);
         return CUDA_SUCCESS;
     });
 }
@@ -51,8 +52,7 @@ CUPOLA_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
     return entry([&] {
         require(grid && block && limit >= 0);
         check_flags(flags);
-        const BlockSize best =
-            best_block(*Function::from(function), shared_of_block, shared, limit);
+        const BlockSize best = best_block(*find_function(function), shared_of_block, shared, limit);
         *grid = best.grid;
         *block = best.block;
         return CUDA_SUCCESS;
@@ -70,7 +70,7 @@ CUPOLA_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfun
                                                             int blocks, int block) {
     return entry([&] {
         require(bytes && blocks > 0 && block > 0);
-        *bytes = available_shared(*Function::from(function), blocks, block);
+        *bytes = available_shared(*find_function(function), blocks, block);
         return CUDA_SUCCESS;
     });
 }
@@ -79,7 +79,7 @@ CUPOLA_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handl
                                                  const CUlaunchConfig* config) {
     return entry([&] {
         require(clusters && config);
-        const auto function = Function::from(handle);
+        const auto function = find_function(handle);
         LaunchShape shape = shape_of(*config);
         const int threads = threads_of(shape);
         shape.grid = {0, 0, 0};  // every cluster divides 0, so the grid is not checked
@@ -96,7 +96,7 @@ CUPOLA_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction han
                                                        const CUlaunchConfig* config) {
     return entry([&] {
         require(size && config);
-        const auto function = Function::from(handle);
+        const auto function = find_function(handle);
         const LaunchShape shape = shape_of(*config);
         const bool fits = active_blocks(*function, threads_of(shape), shape.shared) > 0;
         *size = fits ? static_cast<int>(function->cluster_limit()) : 0;

@@ -5,6 +5,7 @@
 #include "cpu/array.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/library.hpp"
 #include "cpu/module.hpp"
 #include "cpu/texture_reference.hpp"
 
@@ -103,7 +104,7 @@ CUPOLA_API CUresult cuTexRefDestroy(CUtexref handle) {
 // The device finds the references of a kernel in its PTX, so this call only checks.
 CUPOLA_API CUresult cuParamSetTexRef(CUfunction function, int, CUtexref handle) {
     return entry([&] {
-        Function::from(function);
+        find_function(function);
         reference_of(handle);
         return CUDA_SUCCESS;
     });
