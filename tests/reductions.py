@@ -17,7 +17,7 @@ EXACT = ["min", "max", "any", "all", "argmin", "argmax"]
 
 
 def filled(dtype, shape, seed=0):
-    """Elements all over a type's range, of floats in [-2, 2]."""
+    """Random elements over a type's range; floats are in [-2, 2]."""
     random = np.random.default_rng(seed)
     if dtype.kind == "b":
         return random.random(shape) < 0.5
@@ -36,7 +36,7 @@ def same(there, here):
 
 
 def near(there, array, axis=None, keepdims=False, factor=1.0):
-    """A sum within its rounding error, which is that of a tree."""
+    """Checks a sum within the rounding error of a summation tree."""
     wide = np.complex128 if array.dtype.kind == "c" else np.float64
     if array.dtype == wide:
         wide = np.clongdouble if array.dtype.kind == "c" else np.longdouble
@@ -59,7 +59,7 @@ def axes_of(ndim):
 
 
 def layouts(array):
-    """Views of the same kind of elements, in several orders."""
+    """Views of an array in several orders and strides."""
     yield array
     yield array.T
     if array.ndim:

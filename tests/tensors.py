@@ -56,7 +56,7 @@ KEPT = []  # structures and their deleters, as a library's are there for good
 
 
 class Producer:
-    """Device memory as another library would offer it, byte for byte as asked."""
+    """Exports device memory as another library does, with fields of the test's choice."""
 
     def __init__(self, array, *, versioned=False, name=None, flags=0, version=(1, 0), **changes):
         self.array, self.counts, self.streams = array, [0], []
@@ -96,7 +96,7 @@ class Producer:
 
 
 class Old(Producer):
-    """Of a library before DLPack 1.0."""
+    """Exports like a library from before DLPack 1.0."""
 
     def __dlpack__(self, *, stream=None):
         return super().__dlpack__(stream=stream)

@@ -68,7 +68,7 @@ def test_arrays_may_be_strided(add, how, chunk):
 
 
 def some_view(base, rng):
-    """A view of a part of the array, with axes turned, in steps of any sign."""
+    """A view of a part of the array, with permuted axes and strides of any sign."""
     view = base.transpose(rng.permutation(base.ndim))
     where = []
     for length in view.shape:
@@ -148,7 +148,7 @@ def test_arrays_may_be_other_buffers(add):
 
 
 def staged(**given):
-    """Which arrays of a pipeline have page-locked memory of their own."""
+    """Returns which arrays of a pipeline have their own page-locked memory."""
     found = []
 
     def schedule(pipeline):

@@ -49,7 +49,7 @@ TEXT = """
 
 
 def linked(cuda):
-    """On NVIDIA's driver the function is in CUDA's device library."""
+    """Links CUDA's device library on NVIDIA's driver, which defines the function there."""
     if not cuda.on_hardware:
         return TEXT.encode() + b"\0"
     home = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
@@ -66,7 +66,7 @@ def linked(cuda):
 
 
 class Body(Graph):
-    """A graph that a node has."""
+    """The body of a conditional node."""
 
     def __init__(self, owner, handle):
         self.cuda, self.context, self.kept = owner.cuda, owner.context, owner.kept
@@ -74,7 +74,7 @@ class Body(Graph):
 
 
 class Conditions(Graph):
-    """A graph with conditions, and a list that its kernels note numbers in."""
+    """A graph with conditions, and a list to which its kernels append numbers."""
 
     def __init__(self, cuda, module, numbers):
         super().__init__(cuda)

@@ -45,7 +45,7 @@ class Graph:
         cuda.cuGraphCreate(byref(self.handle), 0)
 
     def add(self, kind, data=b"", after=()):
-        """The node, and its parameters as the call left them."""
+        """Returns the node, and its parameters after the call."""
         given, node = params(kind, data), c_void_p()
         before = (c_void_p * max(1, len(after)))(*after)
         self.cuda.cuGraphAddNode_v2(
@@ -68,7 +68,7 @@ class Graph:
         return self.add(KERNEL, bytes(made), after)[0]
 
     def copy(self, to, source, size, after=(), host=False):
-        """From device memory, to the host's or the device's."""
+        """Copies device memory to the host or to the device."""
         side = "4QiiQQQQQQ"
         data = struct.pack(side, 0, 0, 0, 0, 2, 0, 0, source, 0, 0, 0, 0)
         place = (to, 0) if host else (0, to)

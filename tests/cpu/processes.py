@@ -1,4 +1,4 @@
-"""Another process that shares memory and events with a test, and talks to it by lines."""
+"""Another process that shares memory and events with a test."""
 
 import ctypes
 import pathlib
@@ -42,7 +42,7 @@ def hear():
 
 
 class Other:
-    """Another process, to talk to by lines."""
+    """Another process; test and process exchange lines over pipes."""
 
     def __init__(self, text, handle=None):
         argument = [] if handle is None else [bytes(handle).hex()]
@@ -84,7 +84,7 @@ def other(cuda):
 
 @pytest.fixture
 def shared(cuda):
-    """A function: memory of so many bytes and its handle; skips where the system shares none."""
+    """Returns a function that makes memory and its handle; skips if the system shares none."""
     made = []
 
     def make(size):

@@ -21,7 +21,7 @@ PER_THREAD_FORMS = [name for name in DEFINED if name.endswith(("_ptsz", "_ptds")
 
 
 def named():
-    """Names in the tests. What is put together of parts stands for all names that fit."""
+    """Names of functions in the tests. A formatted string stands for all names that match it."""
     words, forms = set(), set()
     for path in TESTS.rglob("*"):
         if path.suffix in (".py", ".cu", ".cpp", ".c"):
@@ -48,8 +48,8 @@ def test_an_alias_is_its_function(cuda, own, alias):
     assert first == second is not None
 
 
-def test_forms_of_a_thread_s_own_stream_are_the_plain_ones(cuda, own):
-    """With nulls for all but the stream: both refuse, or both do the same."""
+def test_per_thread_forms_equal_the_plain_functions(cuda, own):
+    """With null for all arguments but the stream, both are refused or both succeed."""
     assert len(PER_THREAD_FORMS) > 80
     wrong = []
     for name in PER_THREAD_FORMS:
@@ -90,7 +90,7 @@ def run(cuda, ready):
     cuda.cuCtxSynchronize()
 
 
-def test_edges_by_the_second_forms(cuda, graph):
+def test_edges_are_added_by_the_second_forms(cuda, graph):
     first, second = (graph.node("cuGraphAddEmptyNode") for _ in range(2))
     ends = (c_void_p * 1)(first), (c_void_p * 1)(second)
     data, count, found = (c_uint64 * 1)(0), c_size_t(4), (c_void_p * 4)()
@@ -106,8 +106,8 @@ def test_edges_by_the_second_forms(cuda, graph):
     assert graph.edges() == set()
 
 
-def test_kernel_nodes_by_the_first_forms(cuda, kernel, graph, memory):
-    """Their structure ends before the kernel and the context of the second."""
+def test_kernel_nodes_are_added_by_the_first_forms(cuda, kernel, graph, memory):
+    """Their structure ends before the kernel and the context of the second form."""
     given, node = kernel_params(kernel("add1"), 1, 8, c_uint64(memory)), c_void_p()
     cuda.cuGraphAddKernelNode(byref(node), graph.handle, None, 0, byref(given))
     told = kernel_params(0, 0, 0)
@@ -153,7 +153,7 @@ def test_nodes_are_changed(cuda, graph, memory):
 
 
 @pytest.mark.parametrize("kind", ["Record", "Wait"])
-def test_events_of_nodes(cuda, graph, events, kind):
+def test_nodes_have_events(cuda, graph, events, kind):
     first, second, third = (events(2) for _ in range(3))
     node = graph.node(f"cuGraphAddEvent{kind}Node", first)
     names = {
@@ -189,7 +189,7 @@ def test_events_of_nodes(cuda, graph, events, kind):
     cuda.cuMemFreeHost(c_void_p(held))
 
 
-def test_a_node_by_the_first_form(cuda, graph, memory):
+def test_a_node_is_added_by_the_first_form(cuda, graph, memory):
     from .node_params import params
 
     given, node, kind = params(5), c_void_p(), c_int()
@@ -198,7 +198,7 @@ def test_a_node_by_the_first_form(cuda, graph, memory):
     assert kind.value == 5
 
 
-def test_old_launches(cuda, kernel, memory):
+def test_the_old_launch_functions_launch(cuda, kernel, memory):
     add = kernel("add1")
     cuda.cuFuncSetBlockShape(add, 8, 1, 1)
     cuda.cuFuncSetSharedSize(add, 64)
@@ -210,7 +210,7 @@ def test_old_launches(cuda, kernel, memory):
     assert cuda.read(memory, 17) == [2] * 8 + [1] * 8 + [0]
 
 
-def test_a_number_as_an_old_argument(cuda, kernel, memory):
+def test_an_old_argument_may_be_a_number(cuda, kernel, memory):
     store, call = kernel("store"), cuda.library.cuParamSetf
     cuda.cuFuncSetBlockShape(store, 1, 1, 1)
     cuda.cuParamSetSize(store, 12)
@@ -229,7 +229,7 @@ def test_copies_between_devices_in_a_stream(cuda, memory):
     assert cuda.read(memory + 128, 9) == [3] * 8 + [0]
 
 
-def test_images_by_other_calls(cuda):
+def test_other_calls_load_images(cuda):
     module, state, image, size = c_void_p(), c_void_p(), c_void_p(), c_size_t()
     cuda.cuModuleLoadFatBinary(byref(module), PTX)
     assert cuda.function(module.value, "add1")
@@ -262,8 +262,8 @@ def test_properties_are_attributes(cuda):
         assert found[place] == value.value, attribute
 
 
-def test_the_best_block_with_flags(cuda, kernel):
-    """Flags change nothing where caching is always allowed."""
+def test_flags_do_not_change_the_best_block(cuda, kernel):
+    """Caching is always allowed, so the flags have no effect."""
     plain, flagged = ((c_int(), c_int()) for _ in range(2))
     name = "cuOccupancyMaxPotentialBlockSize"
     getattr(cuda, name)(byref(plain[0]), byref(plain[1]), kernel("add1"), None, 0, 0)
@@ -273,7 +273,7 @@ def test_the_best_block_with_flags(cuda, kernel):
     assert [v.value for v in plain] == [v.value for v in flagged]
 
 
-def test_capture_info_by_the_first_form(cuda):
+def test_capture_info_is_returned_by_the_first_form(cuda):
     stream, state, number = cuda.stream(NON_BLOCKING), c_int(-1), c_uint64()
     first_form = "cuStreamGetCaptureInfo"
     getattr(cuda, first_form)(stream, byref(state), byref(number))
@@ -285,7 +285,7 @@ def test_capture_info_by_the_first_form(cuda):
     cuda.cuStreamDestroy_v2(stream)
 
 
-def test_a_tensor_map_elsewhere(cuda, memory):
+def test_the_address_of_a_tensor_map_is_replaced(cuda, memory):
     """Only the address changes, and it has to be aligned."""
     room = ctypes.create_string_buffer(128 + 64)
     there = (ctypes.addressof(room) + 63) & ~63
@@ -313,8 +313,8 @@ def test_a_box_between_devices_in_a_stream(cuda, memory):
     assert cuda.read(memory + 128, 9) == [4] * 8 + [0]
 
 
-def test_a_batch_by_the_first_form(cuda, memory):
-    """It says which copy is refused."""
+def test_a_batch_is_copied_by_the_first_form(cuda, memory):
+    """The call returns the index of a refused copy."""
     stream, failed = cuda.stream(NON_BLOCKING), c_size_t(7)
     cuda.cuMemsetD32_v2(memory, 5, 8)
     cuda.cuCtxSynchronize()
@@ -330,7 +330,7 @@ def test_a_batch_by_the_first_form(cuda, memory):
     cuda.cuStreamDestroy_v2(stream)
 
 
-def test_a_file_by_the_first_form(cuda, tmp_path):
+def test_a_file_is_linked_by_the_first_form(cuda, tmp_path):
     state, image, size, path = c_void_p(), c_void_p(), c_size_t(), tmp_path / "text.ptx"
     path.write_bytes(PTX)
     cuda.cuLinkCreate_v2(0, None, None, byref(state))

@@ -19,7 +19,7 @@ FILLS = {
 
 @pytest.fixture
 def readable(cuda):
-    """A way to have memory of a kind, by its name."""
+    """Addresses of memory by its kind."""
     taken, host, managed = cuda.alloc(4096), cuda.pinned(4096), c_uint64()
     pages = ctypes.create_string_buffer(3 * 4096)
     registered = (ctypes.addressof(pages) + 4095) & ~4095
@@ -34,7 +34,7 @@ def readable(cuda):
 
 
 def returns_before_it_is_done(cuda, call):
-    """Whether a call that is in the legacy stream's order comes back while the stream is held."""
+    """Whether a call in the legacy stream returns while the stream waits."""
     held, returned = cuda.pinned(64), []
     blocking = cuda.stream()
     cuda.cuStreamWaitValue32_v2(blocking, held, 1, 1)

@@ -1,4 +1,4 @@
-"""Arrays, textures and surfaces through the driver ABI: CUDA's structures, and nouns made of them.
+"""Arrays, textures and surfaces of the driver ABI, and CUDA's structures for them.
 
 Tests of the driver's calls and of PTX both use it.
 """
@@ -187,7 +187,7 @@ class Textures:
         self._undo = []
 
     def array(self, texels, flags=0, dims=None):
-        """Texels of shape [[depth,] height,] width, channels; ``dims`` as CUDA wants them."""
+        """Texels of shape [[depth,] height,] width, channels; ``dims`` in CUDA's order."""
         texels = np.ascontiguousarray(texels)
         sizes = texels.shape[-2::-1]
         dims = dims or (*sizes, 0, 0)[:3]
@@ -207,7 +207,7 @@ class Textures:
         self.driver.cuMemcpy3D_v2(ctypes.byref(copy))
 
     def read(self, array, like, dims=None):
-        """What an array holds, in the shape and type of ``like``."""
+        """Reads an array into the shape and type of ``like``."""
         out = np.empty_like(like)
         dims = dims or (*like.shape[-2::-1], 1, 1)[:3]
         row = dims[0] * like.itemsize * like.shape[-1]

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
-"""A kernel of two arrays, and its run on one block or more."""
+"""Runs a kernel body on two arrays."""
 
 TOP = ".version 8.6\n.target sm_90\n.address_size 64\n"
 HEAD = """

@@ -78,7 +78,7 @@ def test_copies(how, size, form, driver, load):
 @pytest.mark.parametrize("noinc", ["", ".noinc"])
 @pytest.mark.parametrize("place", ["", ".shared", ".shared::cta"])
 def test_copies_arrive(noinc, place, load):
-    """Without .noinc a copy's arrival is counted for itself; with it the object expects it."""
+    """Without .noinc a copy adds its own pending arrival; with it the barrier expects the arrival."""
     body = f"""
     @%p7 mbarrier.init.shared.b64 [bar], {128 if noinc else 64}; cvt.u64.u32 %rd2, %r1; cvta.shared.u64 %rd2, %rd2; bar.sync 0;
     shl.b32 %r3, %r0, 3; add.u32 %r4, %r2, %r3; cvt.u64.u32 %rd3, %r3; add.u64 %rd4, %rd0, %rd3;
@@ -176,8 +176,8 @@ def test_fences(load):
     assert b[0] == 5
 
 
-def test_what_is_said_to_caches(load):
-    """Hints change no results; what is discarded is written again."""
+def test_cache_hints_do_not_change_results(load):
+    """A line that is discarded is written again."""
     body = """
     createpolicy.fractional.L2::evict_last.b64 %rd10; createpolicy.range.global.L2::evict_normal.L2::evict_first.b64 %rd11, [%rd0], 128, 1024;
     createpolicy.range.L2::evict_unchanged.b64 %rd12, [%rd0], %r0, 1024; createpolicy.cvt.L2.b64 %rd13, 0x13F0000000000000;
@@ -201,7 +201,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("body", FAULTS)
-def test_faults(body):
+def test_a_wrong_copy_is_a_fault(body):
     text = text_of("mov.u64 %rd2, %rd0;" + body + "cp.async.wait_all;")
     done = ptx.in_child(text, 'module.run("k", 1, 1, [np.zeros(64), np.zeros(64)])')
     assert done.stdout == f"code {FAULTS[body]}\n", done.stderr
@@ -212,8 +212,8 @@ def test_faults(body):
     "mbarrier.init.shared.b64 [bar], 0;", "mov.u32 %r3, 8; cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r2], %r3;",
     "cp.async.ca.shared.global [cells+4096], [%rd0], 4;", "mov.u32 %r3, 65536; cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r2], %r3;",
 ])  # fmt: skip
-def test_what_hardware_leaves_open_is_a_fault(body, driver, load):
-    """PTX defines none of these; the CPU device tells."""
+def test_undefined_copies_are_faults(body, driver, load):
+    """PTX defines none of these; the CPU device reports them."""
     driver.skip_on_hardware("undefined there")
     module = load(text_of(body))
     with pytest.raises(driver_abi.DriverError) as error:
@@ -227,15 +227,15 @@ def test_what_hardware_leaves_open_is_a_fault(body, driver, load):
     "cp.async.cg.global.shared [%r2], [%rd0], 16;", "mbarrier.init.global.b64 [%rd0], 1;", "mbarrier.test_wait.shared.b64 %p0, [%r1], %r3;",
     "cp.async.ca.shared.global.L2::cache_hint [%r2], [%rd0], 4;",
 ])  # fmt: skip
-def test_refused(text, driver):
+def test_wrong_forms_are_refused(text, driver):
     with pytest.raises(driver_abi.DriverError) as error:
         driver.load(text_of(text))
     assert error.value.code in (driver_abi.INVALID_PTX, driver_abi.UNSUPPORTED_PTX_VERSION)
 
 
 @pytest.mark.parametrize("kind", ["", ".multicast::cluster"])
-def test_a_bulk_copy_of_no_bytes_to_nowhere(kind, driver):
-    """The fuzzer found it: null was taken for a fault that nobody had noted, and the process died."""
+def test_a_bulk_copy_of_no_bytes_still_needs_an_mbarrier(kind, driver):
+    """The null source once ended the process instead of the launch."""
     if driver.on_hardware:
         pytest.skip("a fault there is the end of the process's context")
     mask = ", 1" if kind else ""

@@ -85,8 +85,8 @@ def test_reduction_in_a_neighbour(op, load):
 
 
 @pytest.mark.parametrize("kind", ["b32", "u64", "v2.b32", "v4.s32", "v2.f64", "f32"])
-def test_stores_that_report(kind, load):
-    """Each thread stores to the neighbour; its object counts the bytes."""
+def test_stores_complete_transactions(kind, load):
+    """Each thread stores to the neighbour; the neighbour's mbarrier counts the bytes."""
     vector, element = kind.split(".") if "." in kind else ("", kind)
     count = int(vector[1:]) if vector else 1
     wide = element.endswith("64")
@@ -116,7 +116,7 @@ def test_stores_that_report(kind, load):
 
 
 @pytest.mark.parametrize("op", ["add.u32", "add.s32", "add.u64", "min.u32", "max.s32", "inc.u32", "dec.u32", "and.b32", "or.b32", "xor.b32"])  # fmt: skip
-def test_reductions_that_report(op, load):
+def test_reductions_complete_transactions(op, load):
     name, kind = op.split(".")
     wide = kind.endswith("64")
     body = f"""cvt.u64.u32 %rd10, %r13; mad.lo.u32 %r18, %r0, {8 if wide else 4}, %r9; setp.lt.u32 %p1, %r0, {128 if wide else 256}; {EXPECT}
@@ -135,7 +135,7 @@ def test_reductions_that_report(op, load):
 
 
 def test_remote_arrivals(load):
-    """All threads of the cluster arrive at each block's object, which then lets its block go."""
+    """All threads of the cluster arrive at the mbarrier of each block."""
     arrive = "".join(
         f"mapa.shared::cluster.u32 %r19, bar+8, {rank}; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r19]{count};"
         for rank, count in enumerate(["", ", 1", "", ""])

@@ -113,7 +113,7 @@ KINDS = ["v2.f32", "v4.f32", "v2.f16", "v4.bf16", "v8.f16", "v2.f16x2", "v4.bf16
     ],
 )
 def test_vector_atomics(op, kind, returns, load):
-    """Each element by itself; sources may be destinations."""
+    """Each element is a separate operation; sources may be destinations."""
     count, element = int(kind[1]), kind.split(".")[1]
     single = element.endswith("f32")
     words = element.endswith("x2")
@@ -166,7 +166,7 @@ def test_atomics_of_128_bits(place, load):
 
 @pytest.mark.parametrize("store", ["st.relaxed.gpu.global.b128 [%rd1], %q0;", "atom.relaxed.gpu.global.exch.b128 %q3, [%rd1], %q0;"])  # fmt: skip
 def test_128_bits_are_never_seen_in_halves(store, load):
-    """Both halves of what is stored are equal; blocks on other threads load and exchange meanwhile."""
+    """Both halves of each stored value are equal; other blocks load and exchange at the same time."""
     body = f"""mov.u32 %r1, %ctaid.x; mov.u32 %r2, 0; mov.u32 %r4, 0; and.b32 %r5, %r1, 1; setp.eq.u32 %p0, %r5, 0;
     AGAIN: mad.lo.u32 %r3, %r2, 64, %r1; cvt.u64.u32 %rd2, %r3; mov.b128 %q0, {{%rd2, %rd2}};
     @%p0 bra LOOKS; {store} bra ON;

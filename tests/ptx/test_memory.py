@@ -25,7 +25,7 @@ cvta.to.global.u32 mov.b16 mov.b32 mov.b64 mov.b128
 @pytest.mark.parametrize("how", ["ld.global", "ld", "ld.volatile.global", "ld.relaxed.gpu.global",
                                  "ld.acquire.sys.global", "ld.global.nc", "ldu.global",
                                  "ld.global.L1::no_allocate.L2::128B"])  # fmt: skip
-def test_load_extends(bits, sign, how, load):
+def test_a_load_extends_its_value(bits, sign, how, load):
     a = np.array([i * 0x123456789ABCDEF1 % 2**bits for i in range(64)], f"u{bits // 8}")
     b = np.zeros(64, np.uint64)
     body = f"""
@@ -40,7 +40,7 @@ def test_load_extends(bits, sign, how, load):
 @pytest.mark.parametrize("bits", [8, 16, 32])
 @pytest.mark.parametrize("how", ["st.global", "st", "st.volatile.global", "st.release.gpu.global",
                                  "st.relaxed.cta.global", "st.global.cs"])  # fmt: skip
-def test_store_cuts(bits, how, load):
+def test_a_store_truncates_its_value(bits, how, load):
     a = np.arange(64, dtype=np.uint64) * np.uint64(0x123456789ABCDE1)
     b = np.zeros(64, f"u{bits // 8}")
     body = f"""
@@ -179,8 +179,8 @@ ld.param.u64 %rd0, [pa]; ld.param.u64 %rd9, [pb]; """
 
 @pytest.mark.parametrize("place", ["", ".global", ".shared", ".local"])
 @pytest.mark.parametrize("kind", ["u8", "s8", "u16", "s16", "b32"])
-def test_vectors_of_eight(kind, place, load, driver):
-    """The address's register is among those that are loaded to."""
+def test_vectors_of_eight_elements(kind, place, load, driver):
+    """The address's register is one of the destinations."""
     driver.skip_on_hardware("of newer devices; NVIDIA's driver ends the process at 8 and 16 bits")
     bits, at, through = int(kind[1:]), 0, ""
     if place in (".shared", ".local"):
@@ -215,9 +215,9 @@ WIDER = {  # instruction, register: what it holds after a load, or what is store
 
 @pytest.mark.parametrize("load_of", WIDER)
 def test_registers_of_other_types_may_be_wider(load_of, load, driver):
-    """Zeros are put before what is loaded into them; what is stored are the last bits.
+    """A load extends with zeros; a store writes the low bits, as the manual says.
 
-    So the manual has it; an H200's assembler turns 64 bits into a float before it stores one.
+    An H200's assembler converts 64 bits to a float before it stores one.
     """
     a = np.array([0x3FC00000 if "b16" not in load_of else 0x12348000, 0xFFFFFFFF], np.uint32)
     b = np.full(2, 2**64 - 1, np.uint64)
@@ -259,7 +259,7 @@ def test_conversions_of_registers_that_are_wider(form, taken, given, load):
     ("mov.u64 %rd2, 72; mov.u32 %r2, 0x100000; st.shared.u32 [%r2], %r0;", driver_abi.ILLEGAL_ADDRESS),
     ("trap;", driver_abi.LAUNCH_FAILED),
 ])  # fmt: skip
-def test_faults(body, code, driver):
+def test_a_wrong_address_is_a_fault(body, code, driver):
     if "shared" in body:
         driver.skip_on_hardware("the code for a bad shared address depends on the device")
     text = ".version 8.6\n.target sm_90\n.address_size 64\n" + HEAD + body + "ret; }\n"
@@ -267,7 +267,7 @@ def test_faults(body, code, driver):
     assert done.stdout == f"code {code}\n", done.stderr
 
 
-def test_write_to_constant_memory(driver, load):
+def test_a_store_to_constant_memory_is_a_fault(driver, load):
     driver.skip_on_hardware("constant memory has no generic address that is written on hardware")
     module = load(".const .align 4 .b32 c[2] = {1, 2};\n" + HEAD
                   + "mov.u64 %rd2, c; cvta.const.u64 %rd2, %rd2; ld.u32 %r1, [%rd2];\n"

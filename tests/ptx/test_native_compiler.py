@@ -28,7 +28,7 @@ def is_running(process):
     return text.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_others_files_in_the_folder_stay(tmp_path):
+def test_other_files_in_the_cache_are_kept(tmp_path):
     folder = tmp_path / "cpu"
     folder.mkdir(mode=0o700)
     others = ["notes.txt", "n" * 80 + ".so", "a" * 64 + "-" + "g" * 64 + ".so", "7.cpp", "7.1.c"]
@@ -44,7 +44,7 @@ def test_others_files_in_the_folder_stay(tmp_path):
     assert len(left) == len(others) + 2
 
 
-def test_files_that_an_earlier_process_left_are_in_nobodys_way(tmp_path):
+def test_files_of_an_earlier_process_cause_no_error(tmp_path):
     (tmp_path / "cpu").mkdir(mode=0o700)
     program = """
         for suffix in ("cpp", "made"):
@@ -65,7 +65,7 @@ LARGE = """
 """
 
 
-def test_a_large_kernel_is_compiled_as_several_files_at_once(tmp_path):
+def test_a_large_kernel_is_compiled_as_several_files_in_parallel(tmp_path):
     compiler = script(
         tmp_path / "c++",
         f'test "$1" = --version || echo "$@" >> {tmp_path}/said; exec {real_compiler()} "$@"',
@@ -90,7 +90,7 @@ def test_a_large_kernel_is_compiled_as_several_files_at_once(tmp_path):
     assert len(files) == 2 and " -shared " in last and last.count(".o") == 2
 
 
-def test_one_of_several_files_fails(tmp_path):
+def test_an_error_in_one_of_several_files_is_reported(tmp_path):
     failing = script(
         tmp_path / "c++",
         f"""case "$*" in *CUPOLA_FILE=1*) echo no room >&2; exit 1;; esac
@@ -147,7 +147,7 @@ def test_compilers_end_with_the_program(tmp_path, mode):
     ],
     ids=["ignored", "reaped"],
 )
-def test_without_the_compilers_status(tmp_path, program):
+def test_a_program_may_reap_the_compiler(tmp_path, program):
     ending = textwrap.dedent(program) + "\nprint(refusal())"
     assert run(ending, "compile", tmp_path / "good") == ["compiled"]
     failing = script(tmp_path / "c++", "echo no such flag >&2; exit 1")
@@ -155,7 +155,7 @@ def test_without_the_compilers_status(tmp_path, program):
     assert "c++ failed: no such flag" in said[0]
 
 
-def test_the_programs_files_are_not_the_compilers(tmp_path):
+def test_the_compiler_inherits_no_file_of_the_program(tmp_path):
     compiler = script(
         tmp_path / "c++", f'ls -l /proc/$$/fd > {tmp_path}/open; exec {real_compiler()} "$@"'
     )
@@ -169,7 +169,7 @@ def test_the_programs_files_are_not_the_compilers(tmp_path):
     assert "/dev/null" in listed and "c++.mine" not in listed
 
 
-def test_a_thread_that_cant_be_started(tmp_path):
+def test_a_kernel_is_interpreted_if_no_thread_starts(tmp_path):
     source = tmp_path / "refusing.c"
     source.write_text("""
         #define _GNU_SOURCE
@@ -198,8 +198,8 @@ def test_a_thread_that_cant_be_started(tmp_path):
     assert said == "no thread or memory is available to compile it"
 
 
-def test_a_compiler_behind_a_wrapper_is_known_by_what_it_says(tmp_path):
-    """The wrapper's file stays as it is when the compiler behind it changes."""
+def test_a_compiler_behind_a_wrapper_is_identified_by_its_version(tmp_path):
+    """The wrapper's file does not change when the compiler behind it does."""
     version = tmp_path / "version"
     wrapper = script(
         tmp_path / "c++",
@@ -218,7 +218,7 @@ def test_a_compiler_behind_a_wrapper_is_known_by_what_it_says(tmp_path):
 
 
 def test_code_made_ahead_follows_no_link(tmp_path):
-    """What links of the names that were once used lead to stays as it is."""
+    """Files that links of the former temporary names lead to are unchanged."""
     library = tmp_path / "kernels.so"
     for name in ("kernels.so", "kernels.so.cpp", "kernels.so.log"):
         (tmp_path / f"victim.{name}").write_text("as it was")
@@ -271,14 +271,14 @@ int main() { return cupola::cpu::exec::this_processor().runs_v2() ? 0 : 1; }
 
 
 @pytest.mark.skipif(platform.machine() not in processors.X86, reason="levels are of x86-64")
-def test_what_a_level_of_x86_64_takes(tmp_path):
+def test_a_level_of_x86_64_needs_its_instructions(tmp_path):
     command = [real_compiler(), "-std=c++17", f"-I{TESTS.parent / 'csrc'}", "-x", "c++", "-"]
     source = "#include <initializer_list>\n" + PROCESSOR
     subprocess.run([*command, "-o", tmp_path / "asks"], input=source, text=True, check=True)
     assert subprocess.run([tmp_path / "asks"], check=False).returncode == 0
 
 
-def test_a_folder_that_others_can_exchange(tmp_path):
+def test_a_cache_that_other_users_can_replace_is_refused(tmp_path):
     above = tmp_path / "above"
     above.mkdir()
     above.chmod(0o777)
@@ -288,7 +288,7 @@ def test_a_folder_that_others_can_exchange(tmp_path):
     assert run("print(refusal())", "compile", above / "cache") == ["compiled"]
 
 
-def test_what_was_named_is_not_replaced(tmp_path):
+def test_a_wrong_compiler_or_cache_is_not_replaced_by_a_default(tmp_path):
     (said,) = run("print(refusal())", "compile", tmp_path, CXX="no-such-c++ -pipe")
     assert "there is no C++ compiler CXX=no-such-c++ -pipe" in said
     (tmp_path / "file").write_text("")
@@ -298,7 +298,7 @@ def test_what_was_named_is_not_replaced(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_program_with_more_rights_than_its_user(tmp_path):
+def test_a_program_with_more_rights_than_its_user_compiles_nothing(tmp_path):
     groups = [group for group in [*os.getgroups(), 65534] if group != os.getgid()]
     source, program = tmp_path / "more.c", tmp_path / "more"
     source.write_text("""

@@ -10,7 +10,7 @@ from .compiler_process import real_compiler, run, script
 pytestmark = test_native.pytestmark
 
 
-def test_printing_ends_for_whatever_control_flow(tmp_path):
+def test_the_source_of_many_calls_stays_small(tmp_path):
     count = 3000
     calls = "".join(
         f"call f{n % 3}; add.u32 %r{n}, %r{n}, %r{(n * 7) % count};" for n in range(count)
@@ -40,8 +40,8 @@ def test_printing_ends_for_whatever_control_flow(tmp_path):
 
 
 @pytest.mark.parametrize("guard", ["", "@%p "])
-def test_an_index_of_blocks_is_there_for_instructions_of_unknown_operands(tmp_path, guard):
-    """The size of a copy, here: machine code has the index in no variable."""
+def test_an_operand_may_be_an_index_of_blocks(tmp_path, guard):
+    """Here it is the size of a copy; machine code has the index in no variable."""
     text = f"""
         .version 8.0\n.target sm_90\n.address_size 64
         .visible .entry copies(.param .u64 in, .param .u64 out) {{

@@ -90,9 +90,7 @@ def within(numbers, kind):
 @pytest.mark.parametrize("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4"])
 @pytest.mark.parametrize("channels", [1, 2, 4])
 def test_formatted_stores(load, make, kind, channels):
-    """By texels, not bytes. What is too large for its channel becomes the largest; halves are
-    rounded towards zero, which the bits of an H200 say.
-    """
+    """Coordinates count texels. Integers saturate; halves are rounded towards zero, as on an H200."""
     given = (noise(5, 64) >> np.uint64(11)).astype(np.uint32).reshape(4, 4, 4)
     if kind[0] == "f":
         given = np.linspace(-300, 900, 64, dtype=np.float32).view(np.uint32).reshape(4, 4, 4)
@@ -111,7 +109,7 @@ def test_formatted_stores(load, make, kind, channels):
     np.testing.assert_array_equal(make.read(array, texels).view(bits), expected.view(bits))
 
 
-def test_outside_of_a_surface(load, make):
+def test_accesses_outside_of_a_surface(load, make):
     texels = np.arange(1, 9, dtype=np.uint32).reshape(2, 4, 1)
     surface, array = surface_of(make, texels)
     out = one(load, make, surface,
@@ -140,7 +138,7 @@ def test_outside_of_a_surface(load, make):
 )
 @pytest.mark.parametrize("form", "bp")
 def test_surface_reductions(load, make, opcode, values, expected, form):
-    """Each thread's number joins the one cell, which begins as the first of them."""
+    """Each thread's number is combined with one cell, which starts as the first of them."""
     numbers = (noise(3, 32) >> np.uint64(17)).astype(np.uint32)
     texels = np.repeat(numbers[:1], 8)[:, None]
     if form == "p":  # no sign is known of, whatever the texels are

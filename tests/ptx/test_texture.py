@@ -163,8 +163,8 @@ def test_formats_in_memory(driver, load, kind, dtype, channels):
     assert (got == expected.view(np.uint32)).all()
 
 
-def test_memory_that_is_freed(driver, load):
-    """A texture of memory that is no more is a fault."""
+def test_a_texture_of_freed_memory_is_a_fault(driver, load):
+    """The launch fails, and the process goes on."""
     driver.skip_on_hardware("it may be there yet")
     text, _ = module_text([Case("", "tex.1d.v4.f32.s32", np.zeros((1, 1)), np.zeros((1, 1)))])
     call = """
@@ -207,8 +207,8 @@ def test_queries(load, make):
     assert query(load, make, surface, ["width", "height", "depth"], "suq") == [7, 5, 3]
 
 
-def test_what_a_number_stands_for(load, make):
-    """Objects are no variables of a module, which is what is asked for."""
+def test_texture_objects_are_no_references(load, make):
+    """istypep asks for variables of a module."""
     texels = np.zeros((4, 1), np.float32)
     surface, array = surface_of(make, texels)
     texture = make.texture(ResourceDesc.array(array.value))
@@ -242,7 +242,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_refused(load, make, what):
+def test_wrong_forms_are_refused(load, make, what):
     with pytest.raises(driver_abi.DriverError) as refused:
         one(load, make, ctypes.c_uint64(0), REFUSED[what])
     assert refused.value.code in (driver_abi.INVALID_PTX, driver_abi.UNSUPPORTED_PTX_VERSION, 209)

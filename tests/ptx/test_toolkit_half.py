@@ -89,7 +89,7 @@ def test_exact(kind, name, library, driver):
 @pytest.mark.parametrize("kind", FORMAT)
 @pytest.mark.parametrize("name", NEAR)
 def test_near(kind, name, library, driver):
-    """Within two units in the last place, as the documentation has it for the functions."""
+    """Within two units in the last place, the bound of CUDA's documentation."""
     a, b = sources(kind)
     out = run_half(library, f"{kind}_{name}", a, b)
     with np.errstate(all="ignore"):

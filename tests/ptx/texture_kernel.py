@@ -1,4 +1,4 @@
-"""Arrays that are read back, and a kernel of one texture or surface."""
+"""Runs a kernel body on one texture or surface, and records what is read from arrays."""
 
 import ctypes
 
@@ -10,7 +10,7 @@ from .texture import *
 
 
 class Read(Textures):
-    """What is read of an array counts as read back."""
+    """Records each read of an array, as a copy to the host is recorded."""
 
     def read(self, *arguments):
         out = super().read(*arguments)
@@ -29,7 +29,7 @@ def make(driver):
 
 
 def one(load, make, handle, body, count=1, second=None):
-    """Runs a body for `count` threads (%r0); what it left in %q0 to %q3."""
+    """Runs a body in `count` threads (%r0 is the index); returns %q0 to %q3 of each."""
     module = load(
         f"""
 .visible .entry k(.param .u64 ps, .param .u64 pout, .param .u64 pu) {{

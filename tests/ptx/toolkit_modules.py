@@ -10,7 +10,7 @@ FOLDER = pathlib.Path(__file__).with_name("toolkit")
 
 @pytest.fixture(scope="module")
 def library(started):
-    """A function that gives the module of a source."""
+    """Returns a function that loads the module of a source."""
     started.make_current()
     modules = {}
 
