@@ -8,13 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
-from cupola.exceptions import ArgumentValueError, CompileError, ImageError
-from cupola.kernel_types import kernel_types
-from cupola.link import link as link_sources
-from cupola.link import linked_as, objects_of
-from cupola.nvjitlink import nvjitlink
-from cupola.nvrtc import Nvrtc, nvrtc
-from cupola.request import (
+from cupola.compile_request import (
     ARCHITECTURE,
     Built,
     Request,
@@ -26,6 +20,12 @@ from cupola.request import (
     sources_of,
     texts_of,
 )
+from cupola.exceptions import ArgumentValueError, CompileError, ImageError
+from cupola.kernel_types import kernel_types
+from cupola.link import link as link_sources
+from cupola.link import linked_as, objects_of
+from cupola.nvjitlink import nvjitlink
+from cupola.nvrtc import Nvrtc, nvrtc
 
 if TYPE_CHECKING:
     from cupola.device import Device

@@ -11,9 +11,9 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from cupola.compile_request import WITH_FILES, KernelTypes, Request, Source
 from cupola.exceptions import CompileError
 from cupola.nvrtc import Nvrtc
-from cupola.request import WITH_FILES, KernelTypes, Request, Source
 from cupola.source_names import Declaration, declarations, parameter_names
 
 _TEMPLATE = "cupola_signature"

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from cupola.compile_request import ARCHITECTURE, Built, Request, Source, Target
 from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
 from cupola.kernel_types import kernel_types
 from cupola.nvrtc import Compiled, Nvrtc
-from cupola.request import ARCHITECTURE, Built, Request, Source, Target
 
 if TYPE_CHECKING:
     from cupola.device import Device

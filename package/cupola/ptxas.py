@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cupola.contents import Contents, Resources, ptx_kernels
 from cupola.exceptions import CompileError
+from cupola.image_contents import Contents, Resources, ptx_kernels
 
 
 def add_resources(contents: Contents, program: Path, architecture: str) -> None:

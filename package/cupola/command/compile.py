@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     log = make(options, architectures)
     if log:
         print(log, file=sys.stderr)
-    from cupola.contents import read
+    from cupola.image_contents import read
 
     found = read(options.output)
     code = ", ".join(f"{part.what} for {part.architecture}" for part in found.parts)
@@ -81,9 +81,9 @@ def named(text: str | None) -> list[tuple[str, str]]:
 
 def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) -> str:
     """A cubin or PTX; what the compiler warned of."""
+    from cupola.compile_request import Request, Source, Target
     from cupola.compiler import build
     from cupola.nvrtc import nvrtc
-    from cupola.request import Request, Source, Target
 
     nvrtc_ = nvrtc()
     wanted = "sm" if options.output.suffix == ".cubin" else "compute"

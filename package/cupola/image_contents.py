@@ -1,4 +1,4 @@
-# cupola/contents.py - reads kernels and resources from image files, without a driver.
+# cupola/image_contents.py - reads kernels and resources from image files, without a driver.
 """The kernels of an image file, and of the images inside a library."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# cupola/request.py - a compilation's sources, options and target.
+# cupola/compile_request.py - a compilation's sources, options and target.
 """Requests to compile."""
 
 from __future__ import annotations
