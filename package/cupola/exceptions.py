@@ -17,6 +17,7 @@
         UnknownNameError       also KeyError: no kernel, variable or device of that name
         MissingFileError       also FileNotFoundError: no image of that name, no compiler
       ChunkError               a chunk of a pipeline failed; ``__cause__`` is the error
+      cupola.build.BuildError  also RuntimeError: a package's kernels can't be built
 """
 
 __all__ = [
