@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "cpu/cuda.hpp"
@@ -14,20 +13,6 @@ namespace cupola::cpu {
 class Budget;
 class Context;
 class MipmappedArray;
-
-// The largest extents, those of compute capability 5.0 to 9.0. Device attributes return the same.
-struct ArrayLimits {
-    static constexpr unsigned line = 131072;
-    static constexpr unsigned plane_x = 131072, plane_y = 65536;
-    static constexpr unsigned box = 16384;
-    static constexpr unsigned layered = 32768, layers = 2048;
-    static constexpr unsigned cube = 32768, cube_layers = 2046;
-    static constexpr unsigned gather = 32768;
-    static constexpr unsigned mipmapped = 32768;
-    static constexpr unsigned surface_line = 32768;
-    static constexpr unsigned linear = 1u << 28;  // texels of a texture in linear memory
-    static constexpr unsigned pitch_x = 131072, pitch_y = 65000, pitch = 2097120;
-};
 
 // Memory of a device's budget, released with the last array in it.
 class ArrayMemory {
@@ -94,9 +79,6 @@ class MipmappedArray {
     const Context* context_ = nullptr;
     std::vector<std::shared_ptr<Array>> levels_;
 };
-
-// The limit in an attribute; nothing if the attribute is not a limit of arrays.
-std::optional<int> array_limit(CUdevice_attribute attribute);
 
 // Throws INVALID_VALUE for an unknown format, NOT_SUPPORTED for one that this device lacks.
 TexelFormat texel_format(CUarray_format format, unsigned channels);

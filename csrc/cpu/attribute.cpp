@@ -2,7 +2,7 @@
 // launches, memory and modules.
 #include <algorithm>
 
-#include "cpu/array.hpp"
+#include "cpu/array_limits.hpp"
 #include "cpu/device.hpp"
 
 namespace cupola::cpu {

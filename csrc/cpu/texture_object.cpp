@@ -1,11 +1,13 @@
 // csrc/cpu/texture_object.cpp - converts CUDA's descriptors of a texture or surface to the data
 // that a fetch reads. Descriptors are checked here.
+#include "cpu/texture_object.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "cpu/array.hpp"
+#include "cpu/array_limits.hpp"
 #include "cpu/driver.hpp"
-#include "cpu/texture_table.hpp"
 
 namespace cupola::cpu {
 namespace {

@@ -2,6 +2,7 @@
 #include "cpu/texture_reference.hpp"
 
 #include "cpu/driver.hpp"
+#include "cpu/texture_object.hpp"
 
 namespace cupola::cpu {
 

@@ -39,10 +39,4 @@ class TextureTable final : public TextureSpace {
     std::unordered_map<std::uint64_t, TextureObject> objects_;
 };
 
-// Throws Failure with the results of cuTexObjectCreate and cuSurfObjectCreate.
-std::shared_ptr<const Texture> make_texture(const CUDA_RESOURCE_DESC& resource,
-                                            const CUDA_TEXTURE_DESC& description,
-                                            const CUDA_RESOURCE_VIEW_DESC* view);
-std::shared_ptr<const Texture> make_surface(const CUDA_RESOURCE_DESC& resource);
-
 }  // namespace cupola::cpu

@@ -1,6 +1,7 @@
 // csrc/cpu/api/texture.cpp - cu* entry points: texture and surface objects.
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
+#include "cpu/texture_object.hpp"
 
 using namespace cupola::cpu;
 

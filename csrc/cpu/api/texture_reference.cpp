@@ -3,10 +3,12 @@
 #include <cstring>
 
 #include "cpu/array.hpp"
+#include "cpu/array_limits.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/library.hpp"
 #include "cpu/module.hpp"
+#include "cpu/texture_object.hpp"
 #include "cpu/texture_reference.hpp"
 
 using namespace cupola::cpu;

@@ -1,0 +1,17 @@
+// csrc/cpu/texture_object.hpp - creates textures and surfaces from CUDA's descriptors.
+#pragma once
+
+#include <memory>
+
+#include "cpu/cuda.hpp"
+#include "cpu/texture.hpp"
+
+namespace cupola::cpu {
+
+// Throws Failure with the results of cuTexObjectCreate and cuSurfObjectCreate.
+std::shared_ptr<const Texture> make_texture(const CUDA_RESOURCE_DESC& resource,
+                                            const CUDA_TEXTURE_DESC& description,
+                                            const CUDA_RESOURCE_VIEW_DESC* view);
+std::shared_ptr<const Texture> make_surface(const CUDA_RESOURCE_DESC& resource);
+
+}  // namespace cupola::cpu
