@@ -179,6 +179,26 @@ def test_each_symbol_of_the_table_is_used():
         assert re.search(rf"\b{name}\b", rest), f"{name} is in the table and nowhere else"
 
 
+def test_the_driver_half_of_the_cpu_device_has_no_circles():
+    """csrc/cpu without the folders that run, compile and check PTX."""
+    absent = ("cpu/exec/", "cpu/native/", "cpu/watch/")
+    arrows = arrows_of("cpu", lambda path: str(path.with_suffix("")))
+    nouns = {
+        name: {other for other in others if not other.startswith(absent)}
+        for name, others in arrows.items()
+        if not name.startswith(absent)
+    }
+    assert "cpu/driver" in nouns["cpu/context"]
+    assert circles(nouns) == []
+    folders = {}
+    for name, others in nouns.items():
+        folder = str(Path(name).parent)
+        around = {str(Path(other).parent) for other in others}
+        folders.setdefault(folder, set()).update(around - {folder})
+    assert set(folders) == {"cpu", "cpu/api"}
+    assert circles(folders) == []
+
+
 def test_libraries_do_not_link_the_driver():
     from cupola import paths
 
