@@ -44,7 +44,7 @@ def pytest_addoption(parser):
 
 @functools.cache
 def chosen(config):
-    """What CUPOLA_DRIVER is for the tests; processes of theirs have it from the first one."""
+    """The tests' CUPOLA_DRIVER; worker processes inherit it from the first process."""
     if hasattr(config, "workerinput"):
         return os.environ["CUPOLA_DRIVER"]
     return config.getoption("--driver") or present()
@@ -87,7 +87,7 @@ def pytest_xdist_auto_num_workers(config):
     return 2 if chosen(config) == "cpu" and len(os.sched_getaffinity(0)) > 1 else 0
 
 
-# What takes minutes begins first where files are dealt out, the longest before the others.
+# Tests of several minutes start first when files are distributed, the longest before the others.
 LONGEST = ("sanitizer", "install", "fuzz", "compiled")
 
 
@@ -122,7 +122,7 @@ def pytest_report_header(config):
 
 @pytest.fixture(scope="session")
 def driver():
-    """What the tests run on: "cpu" or "cuda"."""
+    """The kind of driver that the tests run on: "cpu" or "cuda"."""
     import cupola
 
     return cupola.driver.info().kind

@@ -44,7 +44,7 @@ static int allocate(unsigned long long* address, size_t size, void* pool, void* 
     return real_allocate(address, size, pool, stream);
 }
 
-/* What is given back can be allocated again. */
+/* Freed memory can be allocated again. */
 static int release(unsigned long long address, void* stream) {
     ++frees;
     ++allocations_left;

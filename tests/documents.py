@@ -68,7 +68,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def problem(block: Block) -> str | None:
-    """Why a block neither runs nor says why not."""
+    """The problem of a block, or None. Each block must run or give a reason why it does not."""
     if block.reason is not None:
         return None if len(block.reason) > 10 else "its reason says nothing"
     if block.language == "python":

@@ -1,5 +1,5 @@
 # cython: language_level=3
-# tests/extending.pyx - what a module of somebody else can do, for test_extending.py.
+# tests/extending.pyx - a third party's module, for test_extending.py.
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 

@@ -44,7 +44,7 @@ class Gate:
 
 
 def congruential(value, steps):
-    """What the kernel of that name makes of the value: x -> a x + c, `steps` times, modulo 2^32."""
+    """The result of the kernel of that name: x -> a x + c, `steps` times, modulo 2^32."""
     a, c = 1664525, 1013904223
     factor, term = 1, 0
     while steps:

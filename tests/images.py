@@ -105,8 +105,8 @@ LOADABLE = [
     *(form for form in FORMS if form != "cubin"),
     pytest.param("cubin", marks=pytest.mark.cuda_only(reason="machine code runs on GPUs only")),
 ]
-# What differs in what is known of a kernel, for tests of arguments. That a cubin does not run on
-# the CPU device is said once, by test_module.
+# Forms that differ in the known parameters of a kernel, for tests of arguments. test_module alone
+# checks that a cubin does not run on the CPU device.
 CHECKED = ["ptx", "described"]
 if os.environ.get("CUPOLA_DRIVER") != "cpu":
     CHECKED.append("cubin")

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def asked(*words):
-    """What git says; None where there is no repository, or no git."""
+    """The output of git; None where there is no repository, or no git."""
     try:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
     except FileNotFoundError:

@@ -35,7 +35,7 @@ def store(module, type_name):
 
 
 def stored(module, type_name, value):
-    """What arrives in the kernel, as a NumPy scalar."""
+    """The value that the kernel receives, as a NumPy scalar."""
     out = cupola.zeros((), NUMBERS[type_name])
     store(module, type_name)[1, 1](out, value)
     return out.get()[()]

@@ -193,7 +193,7 @@ def test_threads_that_launch_and_call_do_not_stand_still():
 
 
 def test_a_launch_behind_a_callable_that_wants_the_lock():
-    """The stream is full behind a callable; whoever queues more must not hold Python's lock."""
+    """The stream is full behind a callable: a thread that queues more must not hold the GIL."""
     stream, kernel = cupola.Stream(non_blocking=True), images.module()["increment"]
     values = cupola.zeros(32, np.int32, stream=stream)
     launch = kernel.prepare(1, 32, values, 32)

@@ -1,7 +1,7 @@
-"""What may wait for a device goes on beside a capture, of the same thread or of all, unspoilt.
+"""Calls that may wait for a device work during a capture, of any thread, and keep it valid.
 
-A driver forbids such calls, and gives the capture up; which ones NVIDIA's does is in
-tests/cpu/test_graph_capture.py.
+A driver forbids such calls and invalidates the capture. tests/cpu/test_graph_capture.py shows for
+which calls NVIDIA's driver does.
 """
 
 import threading

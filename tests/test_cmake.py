@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "cmake"
 
 
 def call(*command, fails=False, **variables):
-    """What the command printed; both streams."""
+    """The output of the command, of both streams."""
     done = subprocess.run(
         [str(part) for part in command],
         env={**os.environ, **{name: str(value) for name, value in variables.items()}},

@@ -53,7 +53,7 @@ def axpy(kernel, factor=1, dtype=np.float32):
 
 
 def value(source, **how):
-    """What a kernel named `f` stores."""
+    """The value that a kernel named `f` stores."""
     out = cupola.zeros((), np.int32)
     cupola.compile(source, **how)["f"][1, 1](out)
     return int(out.get())

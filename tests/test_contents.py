@@ -1,4 +1,4 @@
-"""What lies in a file of device code, told without a driver; bytes may be anybody's."""
+"""The contents of a device code file, read without a driver; the bytes are not trusted."""
 
 import random
 from pathlib import Path

@@ -156,7 +156,7 @@ def modules(tmp_path_factory):
 
 
 def imported(folder, name):
-    """What importing the module in a process of its own gives, and a call of it."""
+    """The result of importing the module in a process of its own, with a call of it."""
     call = f"import {name}; print('imported')"
     if name.endswith("_user"):
         call += f"; import cupola; print({name}.buffer_bytes(cupola.shipped_kernels()['saxpy']))"

@@ -3,7 +3,7 @@
 import pytest
 from test_driver import good, run
 
-# A kernel of its own image that writes to an address which nobody has.
+# A kernel of its own image that writes to an address outside every allocation.
 PROGRAM = '''
 import cupola
 import numpy as np
@@ -43,7 +43,7 @@ LOST = "the driver refuses all further work"
 
 
 def told(code, **variables):
-    # What is asked for here has to be in the text; how the process ends is part of the contract.
+    # The caller checks the text. The way the process ends is part of the contract.
     answer = good(PROGRAM + code, **variables)
     assert answer.stderr == "", answer.stderr
     return answer.stdout

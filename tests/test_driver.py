@@ -57,8 +57,8 @@ int cuGetProcAddress_v2(const char* n, void** p, int v, unsigned long long f, vo
     return 0;
 }
 """
-# These stand for drivers that can't be had on a test machine: a toolkit's stub (the real one is
-# taken where there is a toolkit, below), a driver without a device, an old one, another library.
+# These stand for drivers that a test machine lacks: a toolkit's stub, a driver without a device, an
+# old one, another library. A test below uses the real stub where there is a toolkit.
 OLD = "int cuInit(unsigned flags) { return 0; }"
 OTHER = "int something(void) { return 0; }"
 

@@ -46,8 +46,9 @@ def expected(ufunc, *operands, **options):
 
 
 def assert_same(there, here, zeros=True):
-    """The same bits, but for NaN, whose bits are nobody's promise, and, where asked for, the sign
-    of a zero.
+    """The same bits, except those of a NaN, which are unspecified.
+
+    With ``zeros=False`` the sign of a zero may differ, too.
     """
     got = there.get() if isinstance(there, cupola.Array) else there
     assert got.dtype == here.dtype
@@ -132,7 +133,7 @@ def test_unary_operations_are_numpys(driver, name, dtype):
     ufunc = getattr(np, name)
     x = special(dtype)
     if name == "reciprocal" and dtype.kind in "iu":
-        x = x[x != 0]  # what the reciprocal of an integer zero is, nobody says
+        x = x[x != 0]  # the reciprocal of an integer zero is undefined
     there = cupola.to_device(x)
     if not has_loop(ufunc, (dtype,)):
         with pytest.raises(TypeError):
@@ -204,7 +205,7 @@ def test_logarithms_of_sums(driver, name, dtype):
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_casts_are_numpys(driver, dtype, to):
     x = special(dtype)
-    if dtype.kind in "fc" and to.kind in "iu":  # beyond the range, nobody says
+    if dtype.kind in "fc" and to.kind in "iu":  # beyond the range, undefined
         low, high = (0, 127) if to.kind == "u" else (-128, 127)
         x = np.array([0, 1.5, 100.99, 127, -1.5, -128], dtype)
         x = x[(x.real >= low) & (x.real <= high)]
@@ -309,12 +310,13 @@ def test_the_table_of_operations(library):
         assert done[0] == done[1] == done[-1] == done[-2] == -1
     assert library.cupola_operation(b"bitwise_and", 11) == -1
     assert library.cupola_operation(b"nothing", 11) == -1
-    # What NumPy has no loop of truth values for there is no kernel for either, and the reverse.
+    # A kernel for bool exists exactly where NumPy has a loop from bool to bool. The exceptions are
+    # positive, which NumPy lacks, and floor, ceil and trunc: they take bool only since NumPy 2.1.
     for name in set(names):
         ufunc = getattr(np, name.decode())
         is_done = library.cupola_operation(name, 1) >= 0
         assert is_done == any(set(loop) == set("?->") for loop in ufunc.types) or (
-            name in (b"positive", b"floor", b"ceil", b"trunc")  # the last three since NumPy 2.1
+            name in (b"positive", b"floor", b"ceil", b"trunc")
         )
     assert library.cupola_operation(None, 11) == -1
 

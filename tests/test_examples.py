@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def run(path, *arguments, folder, **variables):
-    """What the example prints; it has to end well, and to complain of nothing."""
+    """The output of the example, which must succeed without a warning."""
     environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
     command = [sys.executable, EXAMPLES / path, *map(str, arguments)]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What modules of others do through cupola's .pxd files, nothing linked: tests/extending.pyx."""
+"""Third-party modules use cupola's .pxd files without linking: tests/extending.pyx."""
 
 import importlib.util
 import os
@@ -75,7 +75,7 @@ def test_launches_without_the_lock(extending, saxpy):
 
 
 def test_memory_learns_of_the_stream(extending, saxpy):
-    """What is let go while another stream uses it is not given to anybody before that is done."""
+    """Memory freed while another stream uses it is not reused before that work is done."""
     stream = cupola.Stream()
     host, x, out = arrays(1 << 20)
     wanted = 3 * host

@@ -1,4 +1,4 @@
-"""Where of an operation's several launches a later one fails, memory knows of those before."""
+"""If a later launch of an operation fails, its memory still tracks the launches before it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What stays true where a call of the driver fails, or takes long, in the middle of something."""
+"""Properties that hold where a driver call fails, or takes long, during an operation."""
 
 import textwrap
 

@@ -125,7 +125,7 @@ def test_elements_are_checked(exchange, x):
 
 @pytest.mark.parametrize("base", ["exchange", "interface"])
 def test_the_data_is_waited_for(exchange, x, base):
-    """What is still to be done on the stream that the array names comes first."""
+    """Pending work of the stream that the array names runs before the kernel."""
     module = images.module()
     theirs, ours = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
     by_exchange = base == "exchange"

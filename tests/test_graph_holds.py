@@ -1,4 +1,4 @@
-"""Objects that a graph uses live as long as the graph."""
+"""A graph keeps the objects that it uses alive, and releases them when it ends."""
 
 import gc
 import weakref
@@ -16,7 +16,7 @@ __all__ = ["everything_is_done", "stream"]
 
 @pytest.mark.parametrize("how", ["capture", "nodes"])
 def test_it_holds_what_it_uses(stream, how):
-    """Arrays, kernel, module and graph are gone by name; the memory would be somebody else's."""
+    """The names of arrays, kernel, module and graph are deleted; freed memory would be reused."""
     n = 1 << 16
     module = cupola.load(images.ptx())
     increment = module["increment"]

@@ -218,7 +218,7 @@ def test_a_line_for_each_kernel_tells_the_same_as_other_forms(driver, written):
 
 
 def test_mutated_manifests(driver):
-    """Whatever the bytes are, there is a manifest, or an ImageError."""
+    """All bytes give either a manifest or an ImageError."""
     good = images.described().with_suffix(".json").read_bytes()
     rng = random.Random(7)
     read = 0

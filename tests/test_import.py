@@ -1,4 +1,4 @@
-"""What `import cupola` is and does: light, complete, and described."""
+"""`import cupola` is light and complete, and its names are documented."""
 
 import ast
 import subprocess

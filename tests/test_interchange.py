@@ -132,7 +132,7 @@ def test_strided_views_to_cupy(cupy, host):
 
 
 def test_cupys_stream_comes_first(cupy, saxpy):
-    """What a non-blocking stream of theirs is still writing is waited for."""
+    """The kernel waits for data that a non-blocking stream of CuPy's is still writing."""
     stream = cupy.cuda.Stream(non_blocking=True)
     out = cupola.zeros(N, np.float32)
     for round_ in range(20):

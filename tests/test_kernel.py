@@ -1,4 +1,4 @@
-"""What is known of a kernel, and the names by which it is found."""
+"""The properties of a kernel, and the names by which it is found."""
 
 import images
 import numpy as np

@@ -1,4 +1,4 @@
-"""Large PTX texts, of which the CPU device reads a kernel when it is asked for."""
+"""Large PTX texts: the CPU device reads a kernel when a program looks it up."""
 
 import threading
 
@@ -63,7 +63,7 @@ def test_each_way_to_name_a_kernel(driver):
 
 
 def test_names_are_those_of_definitions(driver):
-    """Whatever else a text says of entries."""
+    """Comments and declarations that mention entries add no names."""
     head = KERNEL.format(symbol=symbol(COUNT), n=COUNT).partition("{")[0].rstrip()
     module = loaded(
         "// .entry ghost(.param .u64 out)\n/* .visible .entry phantom() { ret; } */\n",

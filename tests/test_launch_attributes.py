@@ -1,4 +1,4 @@
-"""What a launch asks for beside grid and block: clusters, cooperative grids, priorities."""
+"""Launch attributes beside grid and block: clusters, cooperative grids, priorities."""
 
 import images
 import numpy as np

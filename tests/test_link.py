@@ -145,7 +145,7 @@ def test_wrong_arguments(driver, how):
 
 
 def test_machine_code_for_a_device_that_is_not_here(driver):
-    """What is loaded on a GPU is linked on every machine: by nvJitLink, from LTO-IR."""
+    """Every machine links code for a GPU: by nvJitLink, from LTO-IR."""
     sources = tuple(source_of(text, None, name) for text, name in (
         (CALLER, "caller.cu"), (CALLED, "called.cu")))  # fmt: skip
     request = Request(

@@ -1,4 +1,4 @@
-"""What a program does wrong: refused in a text that says what, and nothing is touched by it."""
+"""Wrong uses of cupola: each is refused with a message that names it, and changes nothing."""
 
 import ctypes
 
@@ -259,7 +259,7 @@ def test_a_broken_driver_is_no_missing_driver(tmp_path):
 
 
 def test_memory_of_a_per_thread_stream_freed_by_another_thread(module):
-    """Whoever frees it cannot name the stream: its work is waited for."""
+    """The freeing thread cannot name the stream, so it waits for the stream's work."""
     code = """
     import threading
     import numpy as np, cupola

@@ -13,7 +13,7 @@ from cupola.command.template import FILES
 
 
 def call(*command, folder, fails=False, **variables):
-    """What the command printed; both streams."""
+    """The output of the command, of both streams."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=folder,

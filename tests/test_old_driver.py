@@ -11,7 +11,7 @@ import pytest
 from test_driver import good
 from wrapped import wrap
 
-# What drivers have since CUDA 12.3 and 12.4.
+# Functions that drivers have since CUDA 12.3 and 12.4.
 NAMES = ["cuFuncGetName"]
 LISTS = ["cuModuleGetFunctionCount", "cuModuleEnumerateFunctions", "cuFuncGetParamInfo"]
 POOLS = ["cuMemPoolCreate", "cuMemAllocFromPoolAsync", "cuMemFreeAsync"]
@@ -62,7 +62,7 @@ def test_memory_names_and_parameters_without_the_newer_calls(old):
 
 @pytest.mark.cpu_only("the CPU device stands for the old driver")
 def test_where_a_manifest_alone_tells_the_parameters(old, tmp_path):
-    """Its PTX is compressed, so nobody but the driver reads it."""
+    """The PTX is compressed, so only the driver can read it."""
     image = tmp_path / "packed.fatbin"
     shutil.copy(images.fatbin(compress=True), image)
     code = f"""
@@ -159,7 +159,7 @@ def test_a_captured_graph_holds_its_arrays(tmp_path, pools):
 
 @pytest.mark.cpu_only("the CPU device stands for the old driver")
 def test_a_captured_graph_holds_what_kernels_of_others_may_use(tmp_path):
-    """Nobody knows the parameters of a kernel that another library loaded: all that there is."""
+    """The parameters of a kernel that another library loaded are unknown: all arrays are held."""
     old = wrap(tmp_path, hide=[*NAMES, *LISTS])
     code = (
         SEEN

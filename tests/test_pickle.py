@@ -17,7 +17,7 @@ import cupola
 
 @pytest.fixture(scope="module")
 def other(driver):
-    """A process that begins from nothing but the pickles which it is sent."""
+    """A process that receives only the pickles which it is sent."""
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
         assert pool.submit(os.getpid).result() != os.getpid()

@@ -1,4 +1,4 @@
-"""What may stand where a kernel takes a pointer: device memory, null, addresses, In, Out, InOut."""
+"""Arguments for a kernel's pointers: device memory, null, addresses, In, Out, InOut."""
 
 import array
 import os

@@ -1,4 +1,4 @@
-"""A launch holds the interpreter's lock only where it can't wait: nothing stands still for it."""
+"""A launch holds the GIL only where it cannot wait, so it does not stop other threads."""
 
 from test_driver import good
 

@@ -1,4 +1,4 @@
-"""python -m cupola run: programs of anybody's on the driver that cupola takes."""
+"""python -m cupola run: third-party programs on the driver that cupola chooses."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What is known of a kernel's parameters, by source: the image, a declaration, the compiler."""
+"""A kernel's known parameters, by source: the image, a declaration, the compiler."""
 
 import pickle
 
@@ -59,7 +59,7 @@ def arrays(dtype=np.float32):
 
 
 def check_refusals(kernel, known_by):
-    """What garbage was: each is refused with its parameter's name and type."""
+    """Each wrong argument is refused with its parameter's name and type."""
     assert kernel.signature.known_by == known_by
     x, out = arrays()
     double, _ = arrays(np.float64)

@@ -1,4 +1,4 @@
-"""What tests/conftest.py makes of a skip, by a pytest of its own."""
+"""The handling of skips in tests/conftest.py, by a pytest of its own."""
 
 import os
 import shutil

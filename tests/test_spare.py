@@ -58,7 +58,7 @@ def test_there_are_bounds(counting):
     del arrays
     assert calls() == (before[0], before[1] + 92)  # eight are kept
     before = calls()
-    for size in range(1, 50):  # the latest ones: what nobody wants any more goes
+    for size in range(1, 50):  # the latest ones stay; older, unused ones are freed
         cupola.empty(size)
     assert cupola.empty(49).size == 49
     assert calls() == (before[0] + 49, before[1] + 49)

@@ -1,4 +1,4 @@
-"""When an image is unloaded: with the last that refers to it, or at once where it is asked for."""
+"""An image is unloaded with the last reference to it, or at once on request."""
 
 import gc
 import resource
@@ -13,12 +13,12 @@ from working import refused
 import cupola
 
 BIG = 64 << 20
-# The same kernel, and a variable so large that its memory is nobody else's.
+# The same kernel, and a variable large enough to have an allocation of its own.
 WITH_VARIABLE = images.SCALE.read_bytes() + b"\n.visible .global .align 4 .b8 big[%d];\n" % BIG
 
 
 class At:
-    """Something at an address, for whom it may concern."""
+    """An object at an address, for the pointer parameters of kernels."""
 
     def __init__(self, address):
         self.__cuda_array_interface__ = {
@@ -45,7 +45,7 @@ def no_collector():
 
 
 def use(module):
-    """Whatever might make a cycle."""
+    """Makes each object that could be part of a reference cycle."""
     kernel = module["scale"]
     array = cupola.to_device(np.ones(8, np.float32))
     kernel[1, 8](array, 2.0, 8)

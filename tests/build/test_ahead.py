@@ -124,7 +124,7 @@ def test_code_of_another_source_is_not_run(built, project):
     project.write("csrc/first.cu", FIRST.replace("0.75f", "0.5f"))
     project.setup("build_kernels", "--inplace")
     now = use(project)
-    assert now[1] == "compiled"  # as it is built anew, of this machine's level
+    assert now[1] == "compiled"  # the rebuild is for this machine's level
     shutil.copy2(library(built, OWN[0]), library(project, OWN[0]))
     assert use(project) == [now[0], "interpreted", []]
 

@@ -296,11 +296,11 @@ extern "C" __global__ void alone(int* x) { *x = ONE + TWO; }
     project.write("csrc/common/b.cuh", "#define ONE 1\n")
     project.write("csrc/sub/values.def", "#define TWO 2\n")
     warned = "warning: slope.kernels includes {}, which a source distribution lacks"
-    for _ in range(2):  # where nothing is made anew, too
+    for _ in range(2):  # the second run rebuilds nothing and still warns
         output = project.setup("build_kernels", "--inplace")
         assert warned.format("csrc/common/b.cuh") in output
         assert warned.format("csrc/sub/values.def") in output and "line.cuh" not in output
-    # What it says to do is right.
+    # Following the warning removes it.
     project.write("MANIFEST.in", "# tables\nrecursive-include csrc *.def\n")
     text = (project.folder / "pyproject.toml").read_text()
     project.write("pyproject.toml", text.replace('["inc"]', '["inc", "csrc/common"]'))

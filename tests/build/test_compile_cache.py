@@ -289,7 +289,7 @@ def test_builds_at_once_share_it(tmp_path):
     ]
     assert [one.wait(300) for one in running] == [0, 0, 0]
     runs = len(log.read_text().splitlines())
-    assert 4 <= runs <= 12  # each of two sources twice; whoever comes at the same time, too
+    assert 4 <= runs <= 12  # two sources, each twice; concurrent builds may repeat them
     last = project("d")
     last.setup("build_kernels", "--inplace")
     manifests = {(p.built() / "kernels.json").read_text() for p in (*projects, last)}

@@ -12,7 +12,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 
 
 def run(files, count, cache):
-    """The K-th of `count` slices, K by rotation; fails as its tests do. What ran, in a line."""
+    """Runs one of `count` slices, chosen by rotation; returns a line that says what ran."""
     chosen = f"{rotation.number() % count}/{count}"
     environment = {**os.environ, "CUPOLA_CPU_MODE": "compile", "CUPOLA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider"]

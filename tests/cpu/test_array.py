@@ -1,4 +1,4 @@
-"""Arrays and mipmapped arrays: which there are, what is told of them, and every copy of theirs."""
+"""Arrays and mipmapped arrays: the valid ones, their properties, and every copy to or from them."""
 
 import ctypes
 from ctypes import byref, c_size_t, c_uint, c_void_p

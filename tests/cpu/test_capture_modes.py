@@ -1,6 +1,6 @@
-"""Which calls a capture forbids, and gives itself up at: by its mode, the thread and its own mode.
+"""Calls that a capture forbids and that invalidate it, by its mode, the thread and its mode.
 
-What is expected is what NVIDIA's driver 580 does on an H100.
+The expected results are those of NVIDIA's driver 580 on an H100.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ class Properties(Structure):
 
 
 class World:
-    """What the calls need, made anew for each capture, and what they leave behind."""
+    """The objects that the calls need, made for each capture, and those that the calls leave."""
 
     def __init__(self, cuda):
         self.cuda, self.out, self.other = cuda, (c_uint64 * 4)(), cuda.stream(NON_BLOCKING)

@@ -203,7 +203,7 @@ def test_dependent_launches(cuda, function, memory):
 
 
 def test_a_node_keeps_its_shape(cuda, function, memory):
-    """What a node's parameters are set to has no word of its attributes."""
+    """Setting a node's parameters does not change its attributes."""
     stream, kernel = cuda.stream(NON_BLOCKING), function("ring")
     graph, ready, node, count = c_void_p(), c_void_p(), c_void_p(), c_size_t(1)
     cuda.cuStreamBeginCapture_v2(stream, 1)

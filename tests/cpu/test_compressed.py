@@ -1,4 +1,4 @@
-"""Fatbins whose PTX is compressed, as nvcc makes them where nobody asks for another way."""
+"""Fatbins whose PTX is compressed, as nvcc makes them by default."""
 
 import os
 import struct
@@ -92,7 +92,7 @@ def test_damaged_headers_are_refused(cuda, own, fatbin, mode):
 
 @pytest.mark.parametrize("mode", ["size", "speed"])
 def test_damaged_content_is_refused_or_is_other_ptx(cuda, own, fatbin, mode):
-    """What still loads is PTX: its text can be asked for kernels, and it can be unloaded."""
+    """An image that still loads is PTX: its kernels can be counted, and it can be unloaded."""
     image, refused = fatbin(mode), 0
     changes = list(damaged(image, [(96, len(image))]))
     for place, spoilt in changes:

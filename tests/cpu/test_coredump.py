@@ -54,7 +54,7 @@ def test_sizes_and_defaults(cuda, name):
 
 
 def test_what_is_set_is_told_again(passes):
-    """In a process of its own: it is the process's for good."""
+    """In a process of its own: the settings last as long as the process."""
     passes(
         """
         from cpu.test_coredump import *

@@ -1,4 +1,4 @@
-"""Texts of many kernels: what one kernel is, is found out when it is asked for."""
+"""Texts of many kernels: each kernel is read when a call first needs it."""
 
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
@@ -114,7 +114,7 @@ def test_names_and_attributes(cuda, module):
         cuda.cuFuncGetName(byref(name), one)
         names.add(name.value.decode())
     assert names == {f"kernel_{n}" for n in range(COUNT)}
-    assert function in list(found)  # the same handle, whoever asks
+    assert function in list(found)  # every call returns the same handle
     value, offset, size = c_int(), c_size_t(), c_size_t()
     cuda.cuFuncGetAttribute(byref(value), 1, function)
     assert value.value == 16  # of shared memory
@@ -158,7 +158,7 @@ def test_handles_end_with_the_module(cuda, mode):
     cuda.cuModuleUnload(module)
     out = c_void_p()
     assert cuda.code("cuModuleGetFunction", byref(out), module, b"kernel_4") != SUCCESS
-    if not cuda.on_hardware:  # there a stale handle is anybody's guess
+    if not cuda.on_hardware:  # there a stale handle is undefined behaviour
         assert cuda.code("cuFuncGetAttribute", byref(value), 0, function) != SUCCESS
 
 
@@ -228,7 +228,7 @@ def test_a_library_reads_kernels_as_a_module_does(cuda, mode, library):
         cuda.cuCtxSynchronize()
         assert cuda.read(out, 1)[0] == 2 * (n + 5) * 3
     cuda.cuKernelGetAttribute(byref(value), 0, names["kernel_9"], 0)
-    assert value.value == 64  # max threads, of one that nobody had asked for
+    assert value.value == 64  # max threads, of a kernel that no call used before
     cuda.cuMemFree_v2(out)
 
 

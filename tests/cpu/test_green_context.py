@@ -1,4 +1,4 @@
-"""What a program can ask of green contexts: resources, their parts, contexts and their streams."""
+"""Green contexts: resources, their partitions, contexts and their streams."""
 
 import ctypes
 from ctypes import byref, c_int, c_uint, c_uint64, c_void_p

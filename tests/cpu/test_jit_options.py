@@ -1,4 +1,4 @@
-"""Random options of loads and links: logs stay within their buffers, whatever is asked for."""
+"""Random options of loads and links: logs stay within their buffers under all of them."""
 
 import ctypes
 import random

@@ -1,4 +1,4 @@
-"""What the driver has to say beside the results of calls."""
+"""The driver's log: messages beside the result codes of calls."""
 
 import ctypes
 import threading
@@ -36,7 +36,7 @@ def test_lines_go_on_from_an_iterator(cuda, own):
     assert "line 4" in first and "frobnicate" in first and "[CUDA][E]" in first
     assert "twiddle" in second
     assert dumped(cuda, byref(iterator)) == (SUCCESS, "")
-    # The latest lines are those that are told where there is not room for all.
+    # A buffer that is too small for all lines receives the latest ones.
     code, text = dumped(cuda, byref(again), len(second) + 40)
     assert code == SUCCESS and text.splitlines()[1:] == [second]
     cuda.cuLogsCurrent(byref(again), 0)
@@ -57,7 +57,7 @@ def test_lines_go_to_a_file(cuda, own, tmp_path):
 
 
 def test_a_file_without_room(cuda, own):
-    """What could not be written is still to be read."""
+    """Lines that could not be written can still be read."""
     iterator = c_uint()
     cuda.cuLogsCurrent(byref(iterator), 0)
     refused(cuda)
@@ -93,7 +93,7 @@ def test_callbacks(cuda, own):
 
 
 def test_a_callback_may_call_the_driver(cuda, own):
-    """It holds nothing; a line of its own is told when that call ends."""
+    """The driver holds no lock then; the callback's own line is delivered when its call ends."""
     heard, handle = [], c_void_p()
 
     @LogCallback
@@ -104,7 +104,7 @@ def test_a_callback_may_call_the_driver(cuda, own):
         if len(heard) < 3:
             refused(cuda, b"twiddle")
         else:
-            cuda.cuLogsUnregisterCallback(handle)  # from within: nobody is waited for
+            cuda.cuLogsUnregisterCallback(handle)  # from within: it does not wait for itself
 
     cuda.cuLogsRegisterCallback(listen, None, byref(handle))
     refused(cuda)

@@ -251,7 +251,7 @@ def test_memory_that_is_only_read(cuda, own):
 
 
 def test_a_wait_that_is_given_up_ends_its_batch(passes, own):
-    """What comes after the wait does not happen: the condition was never met."""
+    """Operations after the wait do not run: its condition never held."""
     passes(
         """
         from cpu.test_memory_operation import EQ, WAIT_32, WRITE_32, operations

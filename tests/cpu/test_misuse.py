@@ -10,7 +10,7 @@ from .misuse import CASES, RECORD, ask, lone
 OTHERWISE = {
     "cuThreadExchangeStreamCaptureMode: unknown": "there it takes any number for a mode",
     "cuModuleLoad: a folder": "there it is out of memory",
-    "cuLibraryLoadData: nonsense": "there it is found out when a kernel is asked for",
+    "cuLibraryLoadData: nonsense": "there the error comes when a kernel is looked up",
     "foreign: an event as a stream": "there a stream that never was is one whose context has ended",
 }
 

@@ -113,7 +113,7 @@ ld.param.u64 %%d0, [p];
     ],
 )
 def test_directives_bound_registers(cuda, directives, threads, registers, blocks):
-    """What is alive at once is more than the directives leave."""
+    """More values are live at once than the directives leave registers for."""
     body = "".join(f"ld.volatile.global.u32 %r{n}, [%d0+{4 * n}];\n" for n in range(150))
     body += "".join(f"st.volatile.global.u32 [%d0+{4 * n}], %r{149 - n};\n" for n in range(150))
     module, function, value = c_void_p(), c_void_p(), c_int()

@@ -1,4 +1,8 @@
-"""Advice that is read back, streams' attributes, batches, captures into graphs, and the like."""
+"""Calls whose topic has no test file of its own.
+
+They are memory advice and prefetches, stream attributes, batched copies, a location's pool,
+captures into a graph, context events, the attach count of a context, and execution affinity.
+"""
 
 import struct
 from ctypes import addressof, byref, c_int, c_size_t, c_uint, c_uint64, c_void_p

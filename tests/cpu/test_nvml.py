@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.cpu_only(reason="a GPU has NVIDIA's own NVML")
 
-# What both libraries say about each device, and what can be had of NVML alone.
+# Prints what both libraries report of each device, and what only NVML reports.
 COMPARE = """
 import ctypes
 import pynvml

@@ -167,7 +167,7 @@ def test_every_version_of_every_name_resolves(cuda, headers):
 
 
 def test_every_name_of_cuda_h_is_exported(cuda, headers):
-    """What it declares, and what its macros give other names."""
+    """Every function that it declares, and every name that its macros make."""
     text = (headers / "cuda.h").read_text()
     names = set(re.findall(r"CUDAAPI\s+(cu\w+)\s*\(", text))
     macro = r"^\s*#\s*define cu[A-Z]\w+\s+(?:__CUDA_API_(PT[DS][SZ])\()?(cu[A-Z]\w+)\)?\s*$"

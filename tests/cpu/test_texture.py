@@ -1,4 +1,4 @@
-"""Texture and surface objects: what is told of them, misuse, and CUDA C++ that reads them."""
+"""Texture and surface objects: their properties, misuse, and CUDA C++ that reads them."""
 
 import pathlib
 from ctypes import byref, c_int, c_uint64, c_void_p

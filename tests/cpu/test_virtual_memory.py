@@ -25,7 +25,7 @@ def access(flags=READ_WRITE, device=0):
 
 
 class Space:
-    """What is reserved, created and mapped, all of which ends with the test."""
+    """Addresses, pieces and mappings that a test makes; all are released after it."""
 
     def __init__(self, cuda):
         self.cuda, self.rooms, self.pieces, self.maps = cuda, [], [], []

@@ -207,7 +207,7 @@ class Textures:
         self.driver.cuMemcpy3D_v2(ctypes.byref(copy))
 
     def read(self, array, like, dims=None):
-        """Reads an array into the shape and type of ``like``."""
+        """The content of an array, in the shape and type of ``like``."""
         out = np.empty_like(like)
         dims = dims or (*like.shape[-2::-1], 1, 1)[:3]
         row = dims[0] * like.itemsize * like.shape[-1]

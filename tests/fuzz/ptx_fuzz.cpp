@@ -1,5 +1,5 @@
-// tests/fuzz/ptx_fuzz.cpp - PTX text of any kind: an image is built, or ptx::Error is thrown;
-// and the same of linking it. What can be built whole can also be built kernel by kernel.
+// tests/fuzz/ptx_fuzz.cpp - any PTX text gives an image or throws ptx::Error, and so does linking
+// it. A text that can be built whole can also be built kernel by kernel.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from processes import ROOT, TOOLKIT_VARIABLES, call
 
-# Written by somebody who has cupola installed, and nothing of its sources.
+# Modules of a user who has cupola installed, without its sources.
 FOREIGN = """
 # distutils: language = c++
 import numpy as np
@@ -133,10 +133,10 @@ GENERATED += (".hypothesis", ".pytest_cache")  # where another process of the te
 
 
 def copy_checkout(target, objects):
-    """The sources; and what this checkout's own build compiled, to save its minutes.
+    """The sources, and this checkout's compiled files, which save minutes.
 
-    Libraries and modules are always linked anew; images are compiled anew where the compiler is
-    another (Place.hide_nvcc) or the architectures are.
+    Libraries and modules are always linked again. Images are compiled again where the compiler
+    (Place.hide_nvcc) or the architectures differ.
     """
 
     def ignore(folder, names):

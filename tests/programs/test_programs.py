@@ -48,7 +48,7 @@ def python():
 
 
 def run(python, *program, **variables):
-    """What `python -m cupola run --cpu` says; the program has to end well."""
+    """The output of `python -m cupola run --cpu`; the program must succeed."""
     done = subprocess.run(
         [python, "-m", "cupola", "run", "--cpu", *program],
         cwd=HERE,

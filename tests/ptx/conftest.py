@@ -1,5 +1,6 @@
-"""Fixtures: the driver, and modules that are unloaded when the test is over; and that what tests
-read back is held against what a GPU left, or kept where that is being recorded.
+"""Fixtures: the driver, and modules that are unloaded after the test.
+
+They compare the data that tests read back with a GPU's, or keep it while that is being recorded.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Runs random programs on a driver, keeps digests of what they leave, and compares them.
+"""Runs random programs on a driver, keeps digests of their results, and compares them::
 
     python -m ptx.fuzz record FILE.npz --programs 100000 --jobs 16
     python -m ptx.fuzz compare FILE.npz
@@ -8,10 +8,10 @@
     python -m ptx.fuzz minimise NUMBER FILE.ptx --other libcuda.so.1
     python -m ptx.fuzz show NUMBER
 
-Run in the folder tests; CUPOLA_TEST_DRIVER names the driver's library, by default it is cupola's
-CPU device, whose CUPOLA_CPU_MODE says how it runs kernels. On hardware --assemble "ptxas
--arch=sm_90 -O0" is quickest, and without optimising, which goes wrong for one program of 250 that
-reads registers as other types than they were computed as.
+Run it in the folder tests. CUPOLA_TEST_DRIVER names the driver's library; the default is cupola's
+CPU device, whose CUPOLA_CPU_MODE says how it runs kernels. On hardware, --assemble "ptxas
+-arch=sm_90 -O0" is the fastest way, and it does not optimise. Optimisation miscompiles one program
+of 250: one that reads registers as other types than they were computed as.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def work(driver, first, count, command, expected):
 
 
 def serve(connection):
-    """What a process does: modules, one by one."""
+    """The loop of a worker process: runs modules, one by one."""
     faulthandler.enable()
     driver = Driver()
     while True:
@@ -184,7 +184,7 @@ def record(options):
 
 
 def load(file):
-    """What was recorded: (device, results)."""
+    """A recording: (device, results)."""
     with np.load(file) as data:
         results = np.zeros(len(data["number"]), RESULT)
         for name in RESULT.names:

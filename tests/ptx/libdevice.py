@@ -95,7 +95,7 @@ def source():
 
 
 def module_text():
-    """What nvcc makes of them."""
+    """The PTX that nvcc makes of them."""
     path = images.folder() / "libdevice.cu"
     if not path.exists():
         path.write_text(source())

@@ -1,4 +1,4 @@
-"""What the instructions on matrices compute: fragments by the PTX manual, and the arithmetic.
+"""A model of the matrix instructions: fragments by the PTX manual, and the arithmetic.
 
 Integers and f64 are exact by the manual. Of the other floats it leaves the order of additions and
 the rounding open; what stands here agrees with every bit recorded on an H200.
@@ -63,7 +63,10 @@ def join(t, elements):
 
 
 def gather(form, operand, words):
-    """The matrix that fragments hold: bits [case, product, row, column]."""
+    """The matrices in the fragments, as bit patterns.
+
+    The axes are case, product (4 if form.quads, else 1), row, column.
+    """
     t = getattr(form, operand)
     rows, columns = {"a": (form.m, form.k_stored), "b": (form.k, form.n)}.get(
         operand, (form.m, form.n)

@@ -181,8 +181,8 @@ FAULTS = {
 }  # fmt: skip
 
 
-# What nobody runs makes a kernel a large one, which is in parts; what changes nothing, behind each
-# label, makes parts of its blocks.
+# Instructions that never execute make a kernel large, so that it is split into functions. An
+# instruction without effect behind each label splits its blocks, too.
 IDLE = "xor.pred %p14, %p14, %p13;"
 LARGE = "setp.eq.u32 %p15, %r3, 0; @!%p15 bra SMALL;" + IDLE * 250 + "SMALL: "
 

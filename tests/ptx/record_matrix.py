@@ -57,7 +57,7 @@ def group_inputs(form, cases, seed):
     return inputs if form.selector is None else [*inputs, matrix.metadata(form, (cases, 128), seed)]
 
 
-# What the layouts of shared memory are asked for: descriptor without address, transposed, offset.
+# Probes of the layouts of shared memory: descriptor without address, transposed, offset.
 def _probes():
     for swizzle in range(4):
         for transposed in (0, 1):
@@ -143,7 +143,7 @@ def named(form):
 
 
 def results(form, load, seed, cases):
-    """What a form makes of its inputs: words [case, ...]."""
+    """The results of a form: words [case, ...]."""
     if isinstance(form, matrix.Form):
         module = load(matrix.header() + matrix.kernel(form))
         return run_one(module, form, cases if form.d != "s32" else min(cases, 12), seed)
@@ -157,7 +157,7 @@ def results(form, load, seed, cases):
 
 
 def layouts(form, load):
-    """What the lanes hold of A, B and C whose elements are numbered: {operand: words}."""
+    """The fragments of A, B and C whose elements are numbered: {operand: words}."""
     module = load(matrix.header() + matrix.whole_kernel(form))
     out = {}
     for o in "abc":

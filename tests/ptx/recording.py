@@ -1,9 +1,9 @@
-"""What tests read back from a device, held against what a GPU left after the same work.
+"""Compares the data that tests read back from a device with a GPU's after the same work.
 
-Every test that loads PTX by the fixtures takes part: `Driver` tells a Seen of each call and of
-each array that comes back. An array is looked up by the content key of all that was done before
-(`trace.py`), in the file that `record.py` writes on a machine with a GPU. A test that reads an
-array which is not in the file fails, unless `unrecorded.py` has it with a reason.
+It covers every test that loads PTX by the fixtures: `Driver` reports each call, and each array
+that a test reads back, to a Seen. `record.py` writes a file of these arrays on a machine with a
+GPU. The key of an array is the content of all work before it (`trace.py`). A test that reads an
+array which is not in the file fails, unless `unrecorded.py` names the test with a reason.
 """
 
 import functools
@@ -40,7 +40,7 @@ class Bits:
 
 
 class Seen:
-    """What a test does on the device, while it does it; what it leaves is compared with `bits`."""
+    """A test's work on the device, collected as it runs; its results are compared with `bits`."""
 
     def __init__(self, bits=None):
         self.bits, self.trace = bits, Trace()
@@ -48,7 +48,7 @@ class Seen:
         self.why = None  # a reason not to be recorded
 
     def launches(self, text, name):
-        """A function of a module's text is asked for."""
+        """The test looks up a function of a module's text."""
         self.trace.add("function", text, name)
         if isinstance(text, str):
             self.texts[digest(text.encode())] = text

@@ -34,7 +34,7 @@ def run(load, body, grid=8):
 
 
 def held(grid=8, distance=1):
-    """What the block at that distance in the cluster stored."""
+    """The values that the block at that distance in the cluster stored."""
     block = np.arange(grid)
     other = block // SIZE * SIZE + (block % SIZE + distance) % SIZE
     return (other[:, None] * BLOCK + np.arange(BLOCK)).astype(np.uint32)

@@ -125,7 +125,7 @@ def test_columns(case, load, driver, memory):
 
 @pytest.mark.parametrize("back", ["", ".add"])
 def test_columns_are_stored(back, load, driver, memory):
-    """What one map takes from a tensor another one puts into a second tensor, where that has a place for it."""
+    """One map loads columns of a tensor; another stores those that lie inside a second tensor."""
     a = np.arange(1, 2 * 6 * 7 * 16 + 1, dtype=np.uint32).reshape(2, 6, 7, 16)
     b = a[:, ::-1] * 1000
     b = np.ascontiguousarray(b)
@@ -188,12 +188,12 @@ def test_descriptions_that_are_wrong(driver):
 
 
 def fault(module, rank, tensor, start):
-    """In a process of its own: loads a column of nothing but zeros."""
+    """In a process of its own: loads a column of zeros only."""
     module.run("k", 1, 64, [Map.from_buffer_copy(tensor), Map(), padded(start, (0,) * (rank - 2)), np.zeros(960, np.uint8)])  # fmt: skip
 
 
 def fault_of(rank, make, start):
-    """The error of that; of `make`, in that process, comes the map."""
+    """The error of `fault` in a process of its own, where `make` makes the map."""
     call = f"from ptx import test_columns as t; t.fault(module, {rank}, t.{make}(module.driver), {start})"
     done = ptx.in_child(kernel(rank, 960), call)
     assert done.returncode == 0, done.stderr

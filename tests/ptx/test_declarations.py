@@ -21,7 +21,7 @@ def refused(text):
     return error.value.log
 
 
-# What is declared, what is defined, and what the message says of it.
+# A declaration, a definition, and the message about their difference.
 DIFFERENT = {
     "size": (".param .b32 a", ".param .b8 a[32000]", "parameter 1 is .param .b8[32000] here, .param .b32 there"),
     "width": (".param .b32 a", ".param .b64 a", "parameter 1 is .param .b64 here, .param .b32 there"),

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - PTX text and tables of it are wide
-"""What texts are linked, and what the outcome does: NVIDIA's linker takes and refuses the same."""
+"""The texts that link, and what the result does: NVIDIA's linker accepts and refuses the same."""
 
 import ctypes
 import shutil

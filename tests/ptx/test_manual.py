@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - PTX text is wide
-"""What of the manual's index of instructions is in the table, and forms that stand for the rest."""
+"""Compares the manual's index of instructions with the table; sample forms cover the rest."""
 
 import re
 import subprocess

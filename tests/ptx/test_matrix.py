@@ -75,7 +75,7 @@ TINY = {
 @pytest.mark.parametrize("c", [0, 1])
 @pytest.mark.parametrize("opcode", TINY)
 def test_nothing_is_left_of_a_sum(opcode, c, load):
-    """What is rounded to zero has no sign, whatever was added."""
+    """A sum that is rounded to zero has no sign, for all addends."""
     form = next(f for f in matrix.DENSE if f.opcode == opcode)
     words = [np.zeros_like(x) for x in matrix.inputs(form, 1, 0)]
     for n in range(2):  # column 0 of A, row 0 of B

@@ -37,7 +37,7 @@ def test_recorded_products(kind, recording, load):
 
 
 def test_recorded_fragments(recording, load):
-    """What the manual leaves open: which elements a lane holds of a matrix of wmma."""
+    """The manual leaves open which elements of a wmma matrix a lane holds."""
     _, digests = recording
     for form in matrix.WHOLE:
         for operand, words in record_matrix.layouts(form, load).items():

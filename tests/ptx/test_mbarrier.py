@@ -10,7 +10,7 @@ from .async_text import text_of
 
 
 class Object:
-    """What the manual says of an mbarrier object."""
+    """A model of an mbarrier object, by the manual."""
 
     def __init__(self, count):
         self.expected = self.pending = count
@@ -36,8 +36,9 @@ def sequence(seed):
     rng = random.Random(seed)
     count = rng.choice([1, 2, 5, 40])
     b, lines, expected, states = Object(count), [], [], []
-    # By one kind of address in each: an H200 has ended a phase too early where bytes were announced by
-    # .shared and the last arrival was by a generic address, as if the two had changed places.
+    # Each object has one kind of address. With both kinds, an H200 ended a phase too early: bytes
+    # were announced by .shared, and the last arrival was by a generic address. It behaved as if the
+    # two had changed places.
     places = rng.choice([[""], [".shared", ".shared::cta"]])
     lines.append(f"mbarrier.init.shared.b64 [%r1], {count};")
 

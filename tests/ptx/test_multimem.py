@@ -1,7 +1,8 @@
 # ruff: noqa: E501 - PTX text is wide
-"""Memory of several devices at one address, which no device here has: modules that use it load, and
-with memory of one device do what an H200 was seen to do: it stores and reduces, in global memory,
-and stops at a load.
+"""Multimem: memory of several devices at one address, which no device here has.
+
+Modules that use it load. With memory of one device they do what an H200 did: it stores and reduces
+in global memory, and faults at a load.
 """
 
 import driver_abi

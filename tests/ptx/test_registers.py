@@ -52,7 +52,7 @@ def single(*values):
     return np.array(values, np.float32).view(np.uint32)
 
 
-# What runs, and the words that each thread leaves.
+# Instructions, and the words that each thread stores.
 VECTORS = {
     "whole": (STORE4, [1 + N, 2, 3, 4]),
     "elements": ("st.global.u32 [%d0], v.x; st.global.u32 [%d0+4], v.g; st.global.u32 [%d0+8], v.b; st.global.u32 [%d0+12], v.w;", [1 + N, 2, 3, 4]),
@@ -257,7 +257,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-# What NVIDIA's driver does where it does not refuse them.
+# Results of NVIDIA's driver where it does not refuse them.
 DRIVER_580 = {
     "mov.u32 %r1, a.z;": "takes it",
     "call (5), g, (%r1);": "ends the process",

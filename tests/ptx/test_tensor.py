@@ -110,7 +110,7 @@ def test_tiles(case, to, load, driver):
             )
             back = np.empty_like(a)
             driver.cuMemcpyDtoH_v2(c_void_p(back.ctypes.data), memory, ctypes.c_size_t(a.nbytes))
-            # What the tile should hold, in C order: outermost axis first.
+            # The expected tile, in C order: outermost axis first.
             tile = np.zeros(counts[::-1], a.dtype)
             if more.get("fill"):
                 tile.view(np.uint16)[:] = 0x7FF7

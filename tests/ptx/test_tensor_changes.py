@@ -103,7 +103,7 @@ def change(field, *operands):
     return f"tensormap.replace.tile.{field}.shared::cta.b1024.{kind} [%r1], {', '.join(map(str, operands))};"
 
 
-# What the map is changed to: the fields, and which tile at (4, 1) of the other array is expected.
+# Changes of the map: the fields, and the expected tile at (4, 1) of the other array.
 CHANGES = {
     "address": ([("global_address", "%rd2")], lambda b: b[1:5, 4:12]),
     "sizes": ([("global_dim", 0, 8), ("global_dim", 1, 3)], lambda b: np.pad(b[1:3, 4:8], ((0, 2), (0, 4)))),

@@ -26,7 +26,7 @@ def recorded():
 
 @pytest.fixture(scope="module")
 def fetched(started):
-    """What the driver at hand gives for a case; one module has all instructions."""
+    """The driver's result for a case; one module has all instructions."""
     started.make_current()
     text, names = module_text(CASES.values())
     module = started.load(text)

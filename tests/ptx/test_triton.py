@@ -61,7 +61,7 @@ def softmax(run, random):
 
 
 def small_float(bits):
-    """What e4m3 numbers are."""
+    """The values of e4m3 bit patterns."""
     exponent, part = bits.astype(int) >> 3 & 15, bits & 7
     size = np.where(exponent == 0, part * 2.0**-9, (8 + part) * 2.0 ** (exponent - 10.0))
     return np.where(bits & 128, -size, size)

@@ -1,7 +1,7 @@
 """Fetches of textures as cases: a resource, how it is read, an instruction and many coordinates.
 
-What a case gives is computed by an independent reference (texture_reference.py), and recorded from
-a GPU (record_texture.py).
+An independent reference (texture_reference.py) computes the results of a case, and
+record_texture.py records them from a GPU.
 """
 
 import ctypes
@@ -140,7 +140,7 @@ def texture(made, case):
 
 
 def fetch(driver, module, names, case):
-    """What the fetches of a case give: (count, words)."""
+    """The results of a case's fetches: (count, words)."""
     made = Textures(driver)
     try:
         handle = texture(made, case)

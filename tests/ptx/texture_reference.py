@@ -1,7 +1,7 @@
-"""What fetches give, in NumPy: places in fixed point, weights of 256ths, sums of cut texels.
+"""The results of fetches, in NumPy: fixed-point positions, weights of 256ths, sums of cut texels.
 
-The programming guide names the weights' fractions; how they are rounded was measured on an H200,
-and is written down here once more, independently of the device's own code.
+The programming guide gives the number of fraction bits of the weights. Their rounding was measured
+on an H200. This file implements it independently of the device's own code.
 """
 
 import numpy as np

@@ -63,7 +63,7 @@ long = pytest.mark.skipif(
 
 @long
 def test_the_drivers_threads_are_clean():
-    """What streams, events, graphs and memory do beside each other; not what kernels do."""
+    """Checks concurrent streams, events, graphs and memory, but not the work of kernels."""
     graphs = ("graph", "graph_capture", "capture_dependencies", "graph_nodes", "graph_memory")
     names = ("stream", "event", "memory_operation", "more_calls", "virtual_memory", "launch")
     more = ("copy", "synchronous_copy", "cluster", "cooperative", "context")

@@ -27,8 +27,8 @@ PIPELINES = 10**4 if FULL else 500
 SECONDS = 60 if FULL else 3
 # Bytes that the system's allocator and pools may keep of what was freed.
 HOST_GROWTH, DEVICE_GROWTH = 2 * 2**20, 8 * 2**20
-# What is allocated is counted exactly: in a part of the work without a leak it may differ by this,
-# and by no more for each call. The smallest leak is one block, of 32 bytes of malloc's.
+# Allocations are counted exactly. In a part of the work without a leak they may differ by this, and
+# by no more for each call. The smallest leak is one block, of 32 bytes of malloc's.
 SLACK_BYTES, SLACK_BLOCKS = 4096, 10  # a look's own record is 7 blocks
 BYTES_A_CALL, BLOCKS_A_CALL = 1, 0.05
 PARTS = 5  # of the work; the first fills pools and caches
@@ -75,7 +75,7 @@ def device_bytes():
 class Watch:
     """How the memory in use changes from look to look.
 
-    A leak grows from each to the next; what an allocator takes for good on some occasion does not.
+    A leak grows from each look to the next. Memory that an allocator keeps permanently does not.
     So the least growth counts, as if it were that of each part.
     """
 
@@ -90,7 +90,7 @@ class Watch:
         self.looks.append((host_bytes(), device, *allocated()))
 
     def check(self, what, calls=None, host_growth=HOST_GROWTH):
-        """`calls` of each part, where nothing but the work allocates."""
+        """`calls` is the number of calls in each part, where only the work allocates."""
         self.look()
         first, last = self.looks[0], self.looks[-1]
         self.say(
@@ -203,7 +203,7 @@ def test_operations(driver, stays_flat):
 
 
 def test_pipelines_and_profiles(driver, stays_flat):
-    """Also such as end by an error. What they keep, page-locked memory and events, stays."""
+    """Some end by an error. The page-locked memory and events that they cache do not grow."""
     x = np.ones((1000, 4), np.float32)
     out = np.empty_like(x)
 

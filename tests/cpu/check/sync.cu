@@ -1,5 +1,5 @@
-// tests/cpu/check/sync.cu - barriers and operations of a warp that threads miss. What only the
-// compiler could keep apart is written as PTX.
+// tests/cpu/check/sync.cu - barriers and operations of a warp that threads miss. PTX stands
+// where the compiler could merge or move the operations.
 #include "case.cuh"
 
 #define BARRIER(text) asm volatile(text ::: "memory")

@@ -1,9 +1,9 @@
 """Misuse of the driver, case by case, and what the driver at hand answers.
 
-Each case is a call (or a few) that a program should not make. What NVIDIA's driver answered is
-kept in ``h200.json``; ``python -m cpu.misuse FILE`` asks the driver that CUPOLA_TEST_DRIVER
-names. Cases run one after the other, in groups: one that ends its process (NVIDIA's driver follows
-some handles without a look) is recorded as "crash", and the next process goes on behind it.
+Each case is a call (or a few) that a program should not make. ``h200.json`` keeps the answers of
+NVIDIA's driver. ``python -m cpu.misuse FILE`` runs the driver that CUPOLA_TEST_DRIVER names.
+Cases run one after the other, in groups. A case that ends its process is recorded as "crash"
+(NVIDIA's driver dereferences some handles unchecked), and a new process runs the next case.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What cases of misuse take: a driver with a context, and objects made when first asked for."""
+"""The objects that misuse cases need: a driver with a context, and handles made on first use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class World:
         return functools.partial(self.code, name)
 
     def made(self, name, *arguments, kind=c_void_p):
-        """What a call writes first, which has to succeed."""
+        """The first output of a call, which must succeed."""
         result = kind()
         getattr(self.driver, name)(byref(result), *arguments)
         return result.value
@@ -179,7 +179,7 @@ class World:
 
     @functools.cached_property
     def mapped(self):
-        """Four pieces' room, of which the first is mapped, and nobody has access."""
+        """Reserved addresses for four pieces; the first is mapped, without access rights."""
         room = self.made("cuMemAddressReserve", 4 * self.granularity, 0, 0, 0, kind=c_uint64)
         self.driver.cuMemMap(room, self.granularity, 0, self.handle, 0)
         return room

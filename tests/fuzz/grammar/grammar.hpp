@@ -2,9 +2,9 @@
 // of the instruction table, so that a good part of what is made loads and runs.
 // Modules are short: one wrong statement is enough for an error. Mutations make them longer.
 //
-// What stands in registers: %rd0 points to global memory, %rd1 to shared, %rd2 to local memory, all
-// generic; %r0 is the thread, %r1 and %r2 are offsets in shared and local memory. Others hold
-// anything.
+// Contents of registers: %rd0, %rd1 and %rd2 are generic addresses of global, shared and local
+// memory; %r0 is the thread; %r1 and %r2 are offsets in shared and local memory. Others hold
+// any value.
 #pragma once
 
 #include <cstdint>

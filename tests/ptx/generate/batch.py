@@ -12,10 +12,10 @@ from .program import HEAD, RECORD, THREADS, Program
 
 WORDS = THREADS * RECORD // 8 + 16  # of each program: its threads' records, then cells
 COLUMNS = RECORD // 8 + 1
-# What running a program takes: a Program has it, too.
+# Fields that running a program needs; a Program has them, too.
 Launch = namedtuple("Launch", "name grid block_shape")
 
-# Special values. What was recorded depends on them: they stay as they are.
+# Special values. Recordings depend on them: do not change them.
 INTEGERS = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256]
 FLOATS = {
     "f32": [0, 1, 0x7FFFFF, 0x800000, 0x33800000, 0x3EFFFFFF, 0x3F000000, 0x3F7FFFFF, 0x3F800000,
@@ -72,8 +72,9 @@ def of_seeds(seeds):
 
 
 def run(driver, text, programs):
-    """What each program leaves: rows of WORDS words. Where NVIDIA's compiler optimises, some of
-    these programs leave something else.
+    """The words that each program leaves: rows of WORDS words.
+
+    With optimisation by NVIDIA's compiler, some of these programs leave other words.
     """
     module = driver.load(text, level=0)
     memory = np.tile(BEFORE, (len(programs), 1))

@@ -150,7 +150,7 @@ GUARDS = {
     ("Bfi", None): {2: "and.b32 {to}, {of}, 0xff", 3: "and.b32 {to}, {of}, 0xff"},
     ("Fns", None): {1: "and.b32 {to}, {of}, 31", 2: "shr.s32 {to}, {of}, 1"},
     ("mad", None): {2: "and.b32 {to}, {of}, 0x3fffffff"},  # vmad beyond 32 bits
-    # What was computed as f32, NVIDIA's compiler (13.0) converts before it shifts 64 bits by it.
+    # NVIDIA's compiler (13.0) converts an f32 result before it shifts 64 bits by it.
     ("Shl", 64): {1: "xor.b32 {to}, {of}, 5"},
     ("Shr", 64): {1: "xor.b32 {to}, {of}, 5"},
 }

@@ -1,6 +1,8 @@
-"""Statements on memory. Each thread has 32 bytes of its own in global, shared and local memory;
-all read one table; and all add to cells of global and shared memory, each of which knows one
-operation, so that the order doesn't matter. Nobody reads a cell before the end.
+"""Statements on memory.
+
+Each thread has 32 bytes of its own in global, shared and local memory, and all read one table. All
+add to cells of global and shared memory. A cell has one operation, so the order does not matter,
+and no thread reads a cell before the end.
 """
 
 import re

@@ -20,7 +20,7 @@ def _begin(environment):
 
 
 def _outcome(text, launch):
-    """What a program leaves, or the driver's error."""
+    """The words that a program leaves, or the driver's error."""
     global _driver
     try:
         _driver = _driver or Driver()

@@ -1,8 +1,9 @@
 # ruff: noqa: E501 - PTX text is wide
 """Whole programs: a kernel that loads its registers from a table, does something, and stores them.
 
-Of each thread a record of 128 bytes is kept: its registers, who was left of its warp, a cell of
-shared memory, its own shared and local memory summed up, and its own global memory.
+A record of 128 bytes is kept of each thread. It has the thread's registers, the remaining lanes of
+its warp, and a cell of shared memory. Sums of its own shared and local memory follow, then its own
+global memory.
 """
 
 import math

@@ -27,7 +27,7 @@ class Piece:
         return []
 
     def without(self):
-        """What may stand in its place, simpler."""
+        """Simpler statements that can replace it."""
         return []
 
 

@@ -98,9 +98,9 @@ class Warp(Memory):
         pick = rng.random()
         if pick < 0.4:
             return Piece(f"{word}.sync{aligned} {which};")
-        # Without optimising, NVIDIA's assembler (13.0) makes of one which is not aligned, in a loop
-        # behind a loop in which lanes parted, what an H200 never comes to the end of; optimised it
-        # leaves what the CPU device does, and so it does where the warp comes together before.
+        # Unoptimised code of NVIDIA's assembler (13.0) hangs on an H200 at an unaligned barrier in
+        # a loop that follows a loop with divergent lanes. Optimised code does not hang. Neither
+        # does code whose warp reconverges first. Both then agree with the CPU device.
         meet = [] if aligned or word in ("bar", "bar.cta") else ["bar.warp.sync %members;"]
         if pick < 0.7:
             at = self.some(32)
@@ -111,7 +111,7 @@ class Warp(Memory):
         return Piece(*meet, line)
 
     def exchange(self):
-        """What each thread stores, another reads, between two barriers."""
+        """Another thread reads the value that each thread stores, between two barriers."""
         rng = self.rng
         bits = rng.choice((32, 64))
         at, into = rng.randrange(0, 32, bits // 8), self.some(bits)

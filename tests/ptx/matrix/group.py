@@ -44,10 +44,15 @@ class Group:
 
 
 def group_kernel(form, name="k", a_bytes=2048, b_bytes=8192):
-    """PTX of one product by a warpgroup. Parameters: A (words of shared memory, or registers
-    [register, thread]), B (words of shared memory), c and d (registers [register, thread]), both
-    descriptors without their addresses, offsets from the start of A and B, whether to add to D;
-    of a sparse A the metadata of each thread, too.
+    """PTX of one product by a warpgroup. Its parameters are:
+
+    - A: words of shared memory, or registers [register, thread]
+    - B: words of shared memory
+    - c and d: registers [register, thread]
+    - both descriptors without their addresses
+    - offsets from the start of A and of B
+    - whether to add to D
+    - of a sparse A, the metadata of each thread
     """
     count = form.registers("d")
     kind = REGISTER.get(form.d, "b32")

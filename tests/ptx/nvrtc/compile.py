@@ -1,4 +1,4 @@
-"""What NVRTC of CUDA 12 makes of kernels.cu: kernels.VERSION.CAPABILITY.ptx beside it.
+"""Compiles kernels.cu by NVRTC of CUDA 12, to kernels.VERSION.CAPABILITY.ptx beside it.
 
     python compile.py libnvrtc.so.12 INCLUDE CAPABILITY...
 

@@ -1,7 +1,7 @@
-"""What each semantics of the table computes, in Python integers and exact fractions.
+"""A reference for each semantics of the table, in Python integers and exact fractions.
 
-A reference takes (modifiers, type, second type, *source values) and gives what the destinations
-hold, as a tuple of integers; None where any value will do. Values are bit patterns.
+A reference takes (modifiers, type, second type, *source values) and returns the values of the
+destinations, as a tuple of integers; None where any value is correct. Values are bit patterns.
 """
 
 from .. import floats as fl

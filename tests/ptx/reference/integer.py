@@ -170,7 +170,10 @@ FUNCTIONS["Dp2aHigh"] = lambda m, t, t2, a, b, c: dot(t, t2, a, b, c, 2, 16, 2)
 
 
 def carrying(name, function):
-    """function(type, sources, carry in) gives a sum beyond the type's width."""
+    """Wraps function(type, sources, carry in), whose sum is not cut to the type.
+
+    The instruction cuts the sum and, where it has one, returns the carry.
+    """
     takes, gives = not name.endswith("CarryOut"), not name.endswith("CarryIn")
 
     def run(m, t, t2, *sources):

@@ -1,5 +1,5 @@
 # ruff: noqa: N803 E501 - constants are in capitals, as is usual in Triton
-"""Kernels in Triton, and what makes their PTX: no GPU is asked for.
+"""Kernels in Triton, and the command that makes their PTX without a GPU.
 
     python kernels.py            (where triton is installed: pip install triton)
 
