@@ -117,7 +117,7 @@ def shell(commands: str, folder: Path, variables: dict[str, str]) -> str:
 
 
 def pattern(output: str) -> str:
-    """A regular expression for what a console block shows."""
+    """A regular expression for the output in a console block."""
     lines = []
     for line in output.splitlines():
         if line.strip() == "...":

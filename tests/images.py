@@ -42,7 +42,7 @@ def nvcc():
 
 
 def compiled(name, source, *options):
-    """Path of what nvcc makes of the source, made once a session."""
+    """Path of nvcc's output for the source, made once a session."""
     target = folder() / name
     if not target.exists():
         command = [nvcc().nvcc, "-std=c++17", *options, "-o", target, source]

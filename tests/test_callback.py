@@ -149,7 +149,7 @@ def test_what_can_not_be_called():
 
 
 def test_arrays_that_end_in_a_call_are_freed():
-    """The last reference goes where the driver must not be called."""
+    """The last reference ends in a callback, where the driver must not be called."""
     stream, nbytes = cupola.Stream(non_blocking=True), 64 << 20
     cupola.Device().synchronize()
     before = cupola.memory_info().free
@@ -163,7 +163,7 @@ def test_arrays_that_end_in_a_call_are_freed():
 
 
 def test_threads_that_launch_and_call_do_not_stand_still():
-    """Full queues, Python's lock, and callables that want it: all at once."""
+    """Full queues, the GIL, and callables that need the GIL: all at once."""
 
     def work(number):
         stream = cupola.Stream(non_blocking=True)

@@ -284,7 +284,7 @@ def test_many_threads_compile_at_once(driver):
 
 
 def test_compiling_lets_the_lock_go(driver):
-    """Another thread works on while the compiler has much to do."""
+    """Another thread continues while the compiler is busy."""
     many = "".join(
         f"__global__ void f{i}(int* o) {{ o[{i}] = sinf({i}.f * o[0]); }}" for i in range(200)
     )

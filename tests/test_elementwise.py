@@ -15,7 +15,7 @@ TYPES = [np.dtype(name) for name in NAMES.split()]
 
 
 def special(dtype):
-    """Elements at the borders of what a type holds, and some between."""
+    """Elements at the limits of a type, and some between."""
     kind = dtype.kind
     if kind == "b":
         return np.array([True, False, True], dtype)

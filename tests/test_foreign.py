@@ -163,7 +163,7 @@ def names(array, stream):
 
 @pytest.mark.parametrize("order", ["aba", "aab", "abb", "aaa"])
 def test_the_data_of_several_arrays_is_waited_for(driver, order):
-    """Each of the streams that they name, whichever comes last."""
+    """The kernel waits for each of the streams that they name."""
     kernel = images.module("ptx")["axpy"]
     increment = images.module()["increment"]
     streams = {"a": cupola.Stream(non_blocking=True), "b": cupola.Stream(non_blocking=True)}
@@ -209,7 +209,7 @@ def test_what_reading_an_argument_queues_is_waited_for(driver):
 
 
 def test_an_array_of_a_stream_in_the_same_capture(x):
-    """The other stream's work becomes a part of the graph, and comes first."""
+    """The other stream's work becomes a part of the graph, before the kernel."""
     theirs, ours = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
     increment = images.module()["increment"]
     array = names(x, theirs)

@@ -55,7 +55,7 @@ def test_it_holds_what_it_uses(stream, how):
 
 
 def test_what_ends_in_a_capture_does_not_spoil_it(stream):
-    """As garbage that is collected there."""
+    """The objects end as garbage that is collected during the capture."""
     x, other = ints(0), cupola.Stream()
     ended = [cupola.Graph(), cupola.Event(), cupola.load(images.ptx()), other]
     ended += [cupola.empty_pinned(64, np.int32), cupola.managed(64, np.int32)]
@@ -207,7 +207,7 @@ def test_raw_memory_is_copied_by_each_launch(stream):
 
 
 def test_every_kind_of_memory_comes_in_a_capture(stream):
-    """It is there at once, and every launch of the graph uses the same."""
+    """The memory exists at once, and every launch of the graph uses the same."""
     host = np.zeros(4096, np.int32)
     with stream.capture() as graph:
         made = [cupola.empty(4, np.int32), cupola.managed(4, np.int32)]

@@ -259,7 +259,7 @@ def test_jax_both_ways(jax, host, saxpy):
 
 @pytest.mark.parametrize("how", ["launch", "asarray"])
 def test_jaxs_work_comes_first(jax, saxpy, how):
-    """Its interface names no stream: what is still being computed is waited for all the same."""
+    """Its interface names no stream, but the kernel waits for pending work all the same."""
     heavy = jax.jit(lambda x: jax.lax.fori_loop(0, 300, lambda _, y: y + 1, x))
     x = jax.device_put(np.zeros(1 << 24, np.float32), jax.devices("cuda")[0])
     heavy(x).block_until_ready()  # compiled

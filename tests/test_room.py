@@ -45,7 +45,7 @@ def test_other_threads_run_while_a_launch_waits_for_room(driver):
 
 
 def test_python_functions_of_other_libraries_run_behind_a_full_queue(driver):
-    """A callback which cupola knows nothing of takes the lock while launches pile up behind it."""
+    """A callback outside cupola takes the GIL while launches queue behind it."""
     good(
         f"""
         import ctypes, time

@@ -124,7 +124,7 @@ print(found.abs_path, found._handle_uint == by_name._handle)
 
 
 def test_a_program_linked_to_nvrtc_gets_ptx(tmp_path):
-    """And no word from the loader: the symbols have the versions of NVIDIA's."""
+    """The loader prints no warning: the symbols have the versions of NVIDIA's."""
     (tmp_path / "program.c").write_text(LINKED)
     command = ["cc", "program.c", "-o", "program", str(nvrtc())]
     subprocess.run(command, cwd=tmp_path, check=True)

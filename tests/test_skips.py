@@ -34,7 +34,7 @@ def test_cpu():
 
 @pytest.fixture
 def outcome(tmp_path):
-    """The lines that tell of each test, and the exit status."""
+    """The lines that report each test, and the exit status."""
     tests = tmp_path / "tests"
     tests.mkdir()
     shutil.copy(HERE / "conftest.py", tests)

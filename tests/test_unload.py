@@ -27,7 +27,7 @@ class At:
 
 
 def is_there(address):
-    """Whether the driver knows any memory there: other processes may use the device, too."""
+    """Whether the driver has memory at the address: other processes may use the device, too."""
     try:
         cupola.asarray(At(address))
     except cupola.ArgumentError as error:

@@ -42,7 +42,7 @@ class World:
         cuda.cuCtxSynchronize()
 
     def makes(self, name, *arguments, ends):
-        """A call whose first argument is where its result goes."""
+        """A call whose first argument is the address of its result."""
         made = c_uint64()
         code = self.cuda.code(name, byref(made), *arguments)
         if made.value and code == SUCCESS:
@@ -50,7 +50,7 @@ class World:
         return code
 
     def ends(self, name, what, *arguments):
-        """A call after which something is not there any more."""
+        """A call that destroys an object."""
         code = self.cuda.code(name, what, *arguments)
         if code == SUCCESS:
             what.value = 0

@@ -17,7 +17,7 @@ LZ4, ZSTD = 0x2000, 0x8000
 
 @pytest.fixture(scope="module")
 def fatbin(tmp_path_factory):
-    """By the way of compressing: the fatbin's bytes."""
+    """The bytes of a fatbin, by its compression."""
     from cupola.build import toolkit
 
     folder = tmp_path_factory.mktemp("fatbins")
@@ -70,7 +70,7 @@ REFUSED = {INVALID_IMAGE, NO_BINARY_FOR_GPU, INVALID_PTX}
 
 
 def damaged(image, ranges):
-    """(place, image) for some changes of each byte."""
+    """(offset, image) for some changes of each byte."""
     for at in (at for begin, end in ranges for at in range(begin, end)):
         for value in {0, 0xFF, image[at] ^ 1} - {image[at]}:
             spoilt = bytearray(image)
@@ -110,7 +110,7 @@ def test_damaged_content_is_refused_or_is_other_ptx(cuda, own, fatbin, mode):
 
 @pytest.mark.parametrize("mode", ["size", "speed"])
 def test_a_file_that_ends_early_is_refused(cuda, own, fatbin, tmp_path, mode):
-    """At any byte: the sizes in the headers say where it should end."""
+    """The image is cut at any byte: the sizes in the headers say where it should end."""
     image, path, module = fatbin(mode), tmp_path / "kernels.fatbin", c_void_p()
     end = 16 + struct.unpack_from("<Q", image, 8)[0]
     taken = []

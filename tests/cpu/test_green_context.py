@@ -28,7 +28,7 @@ def whole(cuda):
 
 
 def split(cuda, resource, groups, least, flags=0):
-    """The code, the groups, and what is left."""
+    """The code, the groups, and the remaining resource."""
     parts, count, rest = (Resource * max(1, groups))(), c_uint(groups), Resource()
     code = cuda.code(
         "cuDevSmResourceSplitByCount", parts, byref(count), byref(resource), byref(rest), flags,

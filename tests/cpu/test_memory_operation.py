@@ -227,7 +227,7 @@ def test_a_word_that_is_freed(passes, own):
 
 
 def test_memory_that_is_only_read(cuda, own):
-    """NVIDIA's driver may find out in the stream only, which then is of no more use."""
+    """NVIDIA's driver may report the error only in the stream, which is unusable then."""
     size = mmap.PAGESIZE
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     there = ctypes.addressof(ctypes.c_char.from_buffer(pages))

@@ -26,7 +26,7 @@ def test_the_record_has_every_case(found):
 
 
 def test_answers_are_nvidias(found, started):
-    """A case whose process did not survive it there is an error, and no more, on the CPU device."""
+    """A case that crashes NVIDIA's driver returns an error on the CPU device."""
     wrong = {}
     for case, there in json.loads(RECORD.read_text()).items():
         here = found[case]
@@ -42,7 +42,7 @@ def test_answers_are_nvidias(found, started):
 
 
 def test_what_is_otherwise_is_so(found, started):
-    """No reason is kept for what agrees by now."""
+    """OTHERWISE names no case whose results agree."""
     if started.on_hardware:
         pytest.skip("it is about the CPU device")
     record = json.loads(RECORD.read_text())

@@ -97,7 +97,7 @@ def test_a_piece_at_two_addresses(cuda, space):
 
 
 def test_neighbours_are_one_stretch(cuda, space, kernel):
-    """Copies, fills and kernels go over where two pieces meet."""
+    """Copies, fills and kernels cross the border of two pieces."""
     room = space.reserve(2)
     space.map(room, space.piece())
     space.map(room + space.grain, space.piece())
@@ -196,7 +196,7 @@ def test_what_is_not_there_any_more(passes, own, step):
 
 
 def test_unmapped_under_a_running_kernel(passes, own):
-    """The kernel comes to an end, one way or another, and the process survives it."""
+    """The kernel ends, with or without an error, and the process survives it."""
     passes(
         """
         from cpu.test_virtual_memory import Space
@@ -240,7 +240,7 @@ def test_unmapped_before_it_is(passes, own, work):
 
 
 def test_what_is_only_read(cuda, own, space):
-    """NVIDIA's driver may find out in the stream only, which then is of no more use."""
+    """NVIDIA's driver may report the error only in the stream, which is unusable then."""
     room, size = space.reserve(2), 2 * space.grain
     other = cuda.alloc(size)
     space.map(room, space.piece())

@@ -32,7 +32,7 @@ class Object:
 
 
 def sequence(seed):
-    """A program for one thread, and what it leaves in the words of its results."""
+    """A program for one thread, and the expected words of its results."""
     rng = random.Random(seed)
     count = rng.choice([1, 2, 5, 40])
     b, lines, expected, states = Object(count), [], [], []

@@ -35,7 +35,7 @@ def fetched(started):
 
 
 def different(case, got, expected):
-    """The first fetch that gives something else, or nothing."""
+    """The first fetch whose result differs; None if all agree."""
     bad = np.flatnonzero((got != expected).any(1))
     if len(bad):
         at = case.words[bad[0]].view(np.float32)

@@ -195,7 +195,7 @@ def level(case):
 
 
 def fetch(case):
-    """Float bits of the channels that there are: (count, channels)."""
+    """Float bits of the existing channels: (count, channels)."""
     count, channels = len(case.words), case.levels[0].shape[-1]
     dtype = case.levels[0].dtype
     whole, part = level(case) if ".level." in case.opcode else (np.zeros(count, int),) * 2

@@ -112,7 +112,7 @@ class Watch:
 
 @pytest.fixture
 def say(capsys):
-    """Prints a line: past pytest where the run is long, else for where a test fails."""
+    """Prints a line: directly in a long run, else into the output that pytest captures."""
 
     def say(line):
         with capsys.disabled() if FULL else contextlib.nullcontext():
@@ -123,7 +123,7 @@ def say(capsys):
 
 @pytest.fixture
 def stays_flat(say):
-    """Does the work so many times; what a first part of it took is not counted."""
+    """Does the work so many times; the memory of its first part is not counted."""
 
     def stays_flat(work, count, what):
         part = count // PARTS

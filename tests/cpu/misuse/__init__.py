@@ -48,7 +48,7 @@ BEFORE = {
 
 
 def answer(names):
-    """In the process that is started for it: one line a case, as it goes."""
+    """Runs in a process of its own, and prints one line for each case."""
     early = names[0] in BEFORE
     world = Driver() if early else World()
     for name in names:
@@ -69,7 +69,7 @@ def answer(names):
 
 
 def answers(names):
-    """Case to code, to "crash", or to what failed on the way."""
+    """Maps each case to its code, to "crash", or to the step that failed."""
     found, left = {}, list(names)
     while left:
         command = [sys.executable, "-m", "cpu.misuse", "--each", json.dumps(left)]
@@ -90,7 +90,7 @@ def answers(names):
 
 
 def lone(name):
-    """A case that may spoil what comes after it has a process to itself."""
+    """A case that may affect later cases has a process of its own."""
     return name.startswith(("stale:", "invented:", "foreign:"))
 
 

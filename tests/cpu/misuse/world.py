@@ -14,7 +14,7 @@ CASES: dict[str, Callable[[World], int]] = {}
 
 
 def out(kind=c_void_p):
-    """Where a call may write its result."""
+    """Memory to which a call may write its result."""
     return byref((kind * 64)())
 
 
@@ -24,7 +24,7 @@ def packed(form, *values):
 
 
 class World:
-    """The driver with a context, and what the cases take from it, made when first asked for."""
+    """The driver with a context, and the objects of the cases, made on first use."""
 
     def __init__(self):
         self.driver = Driver()
@@ -118,7 +118,7 @@ class World:
         return self.made("cuGraphInstantiateWithFlags", graph, 0)
 
     def dead(self, what):
-        """A handle of something that was there."""
+        """A handle of an object that was destroyed."""
         handle = getattr(self.driver, what)()
         destroy = {"stream": "cuStreamDestroy_v2", "event": "cuEventDestroy_v2"}.get(what)
         getattr(self.driver, destroy or "cuModuleUnload")(handle)

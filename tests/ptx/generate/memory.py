@@ -183,7 +183,7 @@ class Memory(Instructions):
         )
 
     def where(self):
-        """In which space an address lies; and a load there."""
+        """Tests the space of an address, and loads from it."""
         rng = self.rng
         if rng.random() < 0.4:  # an address of the space, made of a generic one
             space, at = rng.choice(("global", "shared", "local")), 4 * rng.randrange(8)

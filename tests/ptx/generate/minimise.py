@@ -74,7 +74,7 @@ def smaller(block):
 
 
 def shrink(program, wanted):
-    """Changes the program as long as something can be left out and it is still wanted."""
+    """Removes parts of the program as long as it still shows the difference."""
     again = True
     while again:
         again = False

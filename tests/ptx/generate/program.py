@@ -99,7 +99,7 @@ class Program(Warp):
     # -- statements --------------------------------------------------------------------------
 
     def converged(self, count, depth):
-        """Where all lanes that are left stand together."""
+        """A place where all remaining lanes have converged."""
         out, rng = [], self.rng
         for _ in range(count):
             pick = rng.choices(
@@ -130,7 +130,7 @@ class Program(Warp):
         return out
 
     def apart(self, count, depth, more=("memory", "special", "call")):
-        """Where lanes have parted."""
+        """A place where lanes have diverged."""
         out, names = [], ("operation", "branch", "loop", "switch", "jump", *more)
         for _ in range(count):
             pick = self.rng.choices(names, (50, 6, 4, 2, 3, 16, 3, 3)[: len(names)])[0]
