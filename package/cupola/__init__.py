@@ -93,8 +93,8 @@ _HOMES = {
     "zeros": "creation",
     "zeros_like": "creation",
 }
-# Internal names with "_" before them, for methods that return objects of a module above their own:
-# such a method imports the class or function from here, so that its module need not know the other.
+# Internal names with "_" before them. A method that returns an object of a module above its own
+# imports the class or function from here, so that no module imports a higher one.
 _INTERNAL_HOMES = {
     "_Capture": "capture",
     "_Variables": "variable",
