@@ -1,4 +1,4 @@
-"""Runs random programs on a driver, keeps digests of their results, and compares them::
+"""Runs random programs on a driver, keeps digests of their results, and compares them. Usage::
 
     python -m ptx.fuzz record FILE.npz --programs 100000 --jobs 16
     python -m ptx.fuzz compare FILE.npz
