@@ -228,6 +228,7 @@ def test_an_array_of_a_stream_outside_of_the_capture(x):
     theirs, ours = cupola.Stream(non_blocking=True), cupola.Stream(non_blocking=True)
     increment = images.module()["increment"]
     array = names(x, theirs)
+    cupola.Device().synchronize()  # non-blocking streams do not wait for the fill
     increment[1, 1, theirs](x, 1)
     with ours.capture() as graph:
         increment[1, 1, ours](array, 1)
