@@ -52,7 +52,7 @@ def integers(values):
     return None if values is None else (ctypes.c_int64 * max(1, len(values)))(*values)
 
 
-KEPT = []  # structures and their deleters, as a library's are there for good
+KEPT = []  # structures and their deleters, which live as long as the process, as a library's do
 
 
 class Producer:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 CSRC = ROOT / "csrc"
 SOURCES = ("*.cpp", "*.hpp", "*.h", "*.inc", "*.def", "*.cu", "*.cuh")
 
-# What each folder of csrc may include of the others.
+# The folders of csrc that each folder may include.
 ARROWS = {
     "include": set(),
     "platform": set(),
@@ -227,7 +227,7 @@ def test_public_declarations_need_no_header(path):
 
 
 PACKAGE = ROOT / "package/cupola"
-# What cupola.build imports of the modules beside it.
+# Modules beside cupola.build that it imports.
 BESIDE_BUILD = {"cubin", "cxx_names", "exceptions", "parameters", "processor_levels"}
 
 

@@ -13,7 +13,7 @@ RANGES = """
 import numpy as np, cupola
 x = cupola.zeros(1000, np.float32)
 with cupola.profile():
-    x.fill(1)  # nobody asked for ranges here
+    x.fill(1)  # ranges are off here
 with cupola.profile(nvtx=True) as p:
     with p.range("mine"):
         cupola.saxpy(2.0, x, x)

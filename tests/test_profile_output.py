@@ -1,4 +1,4 @@
-"""What a profile writes: a trace in Chrome's format, and a picture."""
+"""A profile writes a trace in Chrome's format, and a picture."""
 
 import json
 import os

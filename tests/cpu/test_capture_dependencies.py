@@ -37,7 +37,7 @@ def test_a_program_sets_dependencies(cuda, kernel, streams):
 
 
 def capture_info(cuda, stream, edges=True):
-    """What version 3 of the call says: status, nodes, and the bytes of each edge."""
+    """The results of the call's version 3: status, nodes, and the bytes of each edge."""
     now, graph, nodes, data, count = c_int(-1), c_void_p(), c_void_p(), c_void_p(), c_size_t()
     cuda.cuStreamGetCaptureInfo_v3(
         stream, byref(now), None, byref(graph), byref(nodes), byref(data) if edges else None,

@@ -34,14 +34,14 @@ STORE = "ld.shared.u32 %r16, [%r12+2048]; st.global.u32 [%rd6], %r16;" + SYNC
 
 
 def in_cluster(load, body, a=None):
-    """What each thread of 2 clusters of 4 blocks of 256 finds at its place behind 2048."""
+    """The result of each thread of 2 clusters of 4 blocks of 256, at its place behind 2048."""
     b = np.zeros((2, 4, 256), np.uint32)
     load(text_of(RANK + body + STORE, CLUSTER)).run("k", 8, 256, [b if a is None else a, b])
     return b
 
 
 def before(rank_shift=-1):
-    """What the neighbour's threads wrote."""
+    """The values that the neighbour's threads wrote."""
     rank = (np.arange(4) + rank_shift) % 4
     return np.tile(
         (rank[:, None] * 256 + np.arange(256, dtype=np.uint32)).astype(np.uint32) * np.uint32(3),

@@ -172,7 +172,7 @@ NAMED = {
     "other sizes": ("t: .calltargets wide;", "t", "do not match function 'wide'"),
     "a table of others": ("", "table", "'other' has other parameters"),
     "a kernel": ("t: .calltargets another;", "t", "kernel 'another' cannot be called"),
-    "nobody": ("t: .calltargets nobody;", "t", "'nobody' is not a declared function"),
+    "an undeclared function": ("t: .calltargets absent;", "t", "'absent' is not a declared function"),
     "a label": ("t: .calltargets L; L:", "t", "'L' is not a declared function"),
     "a register": ("t: .calltargets %rd3;", "t", "'%rd3' is not a declared function"),
     "an empty list": ("t: .calltargets ;", "t", "a function's name"),
