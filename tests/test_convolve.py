@@ -68,7 +68,7 @@ def test_convolve_of_arrays_that_are_not_aligned_to_16_bytes(driver, off_image, 
 
 def test_convolve_multiplies_the_border_too(driver):
     weights = np.zeros((3, 3), np.float32)
-    weights[0, 0] = np.inf  # of a border of zeros makes NaN, as it does in NumPy
+    weights[0, 0] = np.inf  # times the border of zeros is NaN, as in NumPy
     image = np.ones((5, 8), np.float32)
     with np.errstate(invalid="ignore"):
         expected = correlate(image, weights, "zero")

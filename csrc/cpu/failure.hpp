@@ -9,7 +9,7 @@
 
 namespace cupola::cpu {
 
-// `entry` catches it, so it never reaches the caller of a cu* function.
+// `result_of` catches it, in every cu* function, and returns `code`.
 struct Failure {
     CUresult code;
 };

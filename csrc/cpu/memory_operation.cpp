@@ -104,7 +104,7 @@ void check(const MemoryOperations& operations) {
         switch (static_cast<int>(it.operation)) {
             case CU_STREAM_MEM_OP_WAIT_VALUE_32:
             case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-                // Writes of other devices are visible without a flush.
+                // A flush is not supported, as on devices without one.
                 require(!(it.waitValue.flags & CU_STREAM_WAIT_VALUE_FLUSH),
                         CUDA_ERROR_NOT_SUPPORTED);
                 require(it.waitValue.flags <= CU_STREAM_WAIT_VALUE_NOR);

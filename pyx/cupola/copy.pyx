@@ -77,7 +77,7 @@ cdef ArrayData compact(ArrayData source, str order, Stream queue):
     return copy
 
 
-cdef ArrayData across(ArrayData source, Stream queue):
+cdef ArrayData copied_to_device_of(Stream queue, ArrayData source):
     """A copy of another device's array, on the queue's device."""
     cdef ArrayData copy
     if not source.contiguous:
@@ -99,7 +99,7 @@ cdef int copy_on_device(ArrayData target, ArrayData source, Stream queue) except
         broadcast(source.shape, source.get_strides(), target.shape)
         return 0
     if source.device_index != target.device_index:
-        source = across(source, queue)
+        source = copied_to_device_of(queue, source)
     elif overlap(target, source):
         if target.start == source.start and target.shape == source.shape and (
             target.get_strides() == source.get_strides()

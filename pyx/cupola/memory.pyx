@@ -209,7 +209,8 @@ cdef class Memory:
         cdef Stream queue = as_stream(stream, self.device_index)
         if isinstance(source, (Memory, int)):
             count = far_bytes(source, nbytes)
-            across(self.part(offset, count), self, far_address(source), source, count, queue)
+            copy_between_devices(
+                self.part(offset, count), self, far_address(source), source, count, queue)
         else:
             self.copy_host(source, offset, nbytes, queue, stream is None, False)
 
@@ -236,7 +237,8 @@ cdef class Memory:
         cdef Stream queue = as_stream(stream, self.device_index)
         if isinstance(target, (Memory, int)):
             count = far_bytes(target, nbytes)
-            across(far_address(target), target, self.part(offset, count), self, count, queue)
+            copy_between_devices(
+                far_address(target), target, self.part(offset, count), self, count, queue)
         else:
             self.copy_host(target, offset, nbytes, queue, stream is None, True)
 
@@ -413,7 +415,7 @@ cdef uint64_t far_address(object other) except? 0:
     return other
 
 
-cdef int across(
+cdef int copy_between_devices(
     uint64_t to, object target, uint64_t origin, object source, size_t nbytes, Stream queue
 ) except -1:
     """Queue a copy between two memories, and note its stream in both."""

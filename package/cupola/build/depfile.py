@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .error import BuildError
 
-# In a name: \ before a space or #, $ twice.  Other backslashes are themselves.
+# Compilers write "\ " for a space, "\#" for # and "$$" for $ in a name; any other \ is itself.
 _NAME = re.compile(r"(?:\\[ #]|\S)+")
 _WRITTEN = re.compile(r"\\([ #])|\$(\$)")
 

@@ -16,7 +16,7 @@ _here = os.path.dirname(os.path.abspath(__file__))
 
 
 def _load_nvrtc():
-    """Load the run folder's NVRTC. cuda.pathfinder takes a library of that SONAME as it is."""
+    """Load the run folder's NVRTC: cuda.pathfinder uses a library of that SONAME that is loaded."""
     folder = os.path.join(os.path.dirname(_here), "lib")
     with contextlib.suppress(OSError):  # there is none where the machine has no NVRTC
         for name in sorted(os.listdir(folder)):
