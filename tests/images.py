@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import cupola
+from cupola import toolkit as run_time_compilers
 from cupola.build import manifest, toolkit
 from cupola.build.error import BuildError
 
@@ -39,6 +40,14 @@ def nvcc():
     if isinstance(found(), str):
         pytest.skip(found())
     return found()
+
+
+def nvrtc():
+    """The run-time compiler; without one the test is skipped."""
+    try:
+        return run_time_compilers.load("nvrtc")
+    except cupola.MissingFileError as error:
+        pytest.skip(" ".join(str(error).split()))
 
 
 def compiled(name, source, *options):

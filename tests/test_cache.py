@@ -5,11 +5,12 @@ import subprocess
 import sys
 import time
 
+import images
 import numpy as np
 import pytest
 
 import cupola
-from cupola import cache, toolkit
+from cupola import cache
 from cupola.nvrtc import Nvrtc
 
 STORE = 'extern "C" __global__ void f(int* out) { *out = VALUE; }\n'
@@ -17,10 +18,7 @@ STORE = 'extern "C" __global__ void f(int* out) { *out = VALUE; }\n'
 
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch):
-    try:
-        toolkit.load("nvrtc")
-    except cupola.MissingFileError as error:
-        pytest.skip(" ".join(str(error).split()))
+    images.nvrtc()
     place = tmp_path / "cache"
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(place))
     monkeypatch.delenv("CUPOLA_CACHE_SIZE", raising=False)

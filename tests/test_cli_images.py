@@ -34,13 +34,9 @@ def source(tmp_path):
 
 @pytest.fixture
 def nvrtc():
-    import cupola
-    from cupola import toolkit
+    import images
 
-    try:
-        return toolkit.load("nvrtc")
-    except cupola.MissingFileError as error:
-        pytest.skip(" ".join(str(error).split()))
+    return images.nvrtc()
 
 
 def compiled(source, name, *arguments):

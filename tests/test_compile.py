@@ -31,10 +31,7 @@ extern "C" __global__ void plain(float a, long long b, double* out) { *out = a +
 @pytest.fixture(autouse=True)
 def _nvrtc(tmp_path, monkeypatch):
     """NVRTC; without one these tests are skipped. The cache is the test's own."""
-    try:
-        toolkit.load("nvrtc")
-    except cupola.MissingFileError as error:
-        pytest.skip(" ".join(str(error).split()))
+    images.nvrtc()
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
 
 

@@ -47,7 +47,7 @@ def test_a_malformed_tensor_is_refused(driver, array, lie, words):
     producer = Producer(array, **lie)
     with refused(cupola.ArgumentError, ValueError, saying=words):
         cupola.from_dlpack(producer)
-    assert producer.deleted == 0  # what was not taken is not ours to delete
+    assert producer.deleted == 0  # its owner deletes a capsule that was refused
     kernel = cupola.shipped_kernels()["saxpy"]
     with refused(cupola.ArgumentError, TypeError, saying=("argument 1", words)):
         kernel[1, 32](1.0, Producer(array, **lie), array, array, 1)

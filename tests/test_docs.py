@@ -12,7 +12,6 @@ import images
 import pytest
 
 import cupola
-from cupola import toolkit
 
 # Pages whose blocks another test runs: they need a build around them.
 ELSEWHERE = {
@@ -77,16 +76,9 @@ def test_each_subsystem_has_a_diagram(page):
 def require_compilers(page):
     text = (documents.ROOT / page).read_text()
     if re.search(r"cupola\.compile\(|cupola\.load\(\"\w+\.cu\"|cupola compile", text):
-        nvrtc()
+        images.nvrtc()
     if any(block.language == "cuda" and block.reason is None for block in documents.blocks(page)):
         images.nvcc()
-
-
-def nvrtc():
-    try:
-        toolkit.load("nvrtc")
-    except cupola.MissingFileError as error:
-        pytest.skip(" ".join(str(error).split()))
 
 
 @pytest.mark.filterwarnings("error::DeprecationWarning")  # of cupola's old names
@@ -113,7 +105,7 @@ PEERS = [
 @pytest.mark.parametrize("page, peer", PEERS, ids=[peer for _, peer in PEERS])
 def test_the_same_in_other_libraries(driver, page, peer, tmp_path):
     """Each in a process of its own, on the driver that the tests run on."""
-    nvrtc()
+    images.nvrtc()
     try:
         importlib.import_module(peer)
     except ImportError as error:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import cupola
-from cupola import paths, toolkit
+from cupola import paths
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -43,10 +43,9 @@ def loader_path(driver, folder):
 
 @pytest.fixture
 def nvrtc():
-    try:
-        return toolkit.load("nvrtc")
-    except cupola.MissingFileError as error:
-        pytest.skip(" ".join(str(error).split()))
+    import images
+
+    return images.nvrtc()
 
 
 @pytest.fixture

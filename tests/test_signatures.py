@@ -8,7 +8,6 @@ import pytest
 from working import refused, refused_argument
 
 import cupola
-from cupola import toolkit
 from cupola.nvrtc import Nvrtc
 from cupola.source_names import declarations, parameter_names
 
@@ -226,10 +225,7 @@ extern "C" __global__ void axpy(float a, const float* __restrict__ x, float* out
 
 @pytest.fixture
 def nvrtc(driver, tmp_path, monkeypatch):
-    try:
-        toolkit.load("nvrtc")
-    except cupola.MissingFileError as error:
-        pytest.skip(" ".join(str(error).split()))
+    images.nvrtc()
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
 
 

@@ -26,15 +26,6 @@ def streams(cuda):
         cuda.cuStreamDestroy_v2(stream)
 
 
-@pytest.fixture
-def memory(cuda):
-    pointer = cuda.alloc(4096)
-    cuda.cuMemsetD32_v2(pointer, 0, 1024)
-    cuda.cuCtxSynchronize()
-    yield pointer
-    cuda.cuMemFree_v2(pointer)
-
-
 def end(cuda, stream):
     graph = c_void_p()
     return cuda.code("cuStreamEndCapture", stream, byref(graph)), graph.value

@@ -45,6 +45,16 @@ def kernel(cuda, module):
 
 
 @pytest.fixture
+def memory(cuda):
+    """4096 bytes of device memory, zero at first."""
+    pointer = cuda.alloc(4096)
+    cuda.cuMemsetD32_v2(pointer, 0, 1024)
+    cuda.cuCtxSynchronize()
+    yield pointer
+    cuda.cuMemFree_v2(pointer)
+
+
+@pytest.fixture
 def events(cuda):
     """Makes events that are destroyed after the test."""
     made = []

@@ -94,13 +94,3 @@ def graph(cuda):
     yield made
     cuda.cuCtxSynchronize()
     cuda.cuGraphDestroy(made.handle)
-
-
-@pytest.fixture
-def memory(cuda):
-    pointer = cuda.alloc(256)
-    cuda.cuMemsetD32_v2(pointer, 0, 64)
-    cuda.cuCtxSynchronize()
-    yield pointer
-    cuda.cuCtxSynchronize()
-    cuda.cuMemFree_v2(pointer)

@@ -69,15 +69,6 @@ def test_per_thread_forms_equal_the_plain_functions(cuda, own):
 
 
 @pytest.fixture
-def memory(cuda):
-    pointer = cuda.alloc(256)
-    cuda.cuMemsetD32_v2(pointer, 0, 64)
-    yield pointer
-    cuda.cuCtxSynchronize()
-    cuda.cuMemFree_v2(pointer)
-
-
-@pytest.fixture
 def graph(cuda, kernel):
     made = Graph(cuda, kernel)
     yield made

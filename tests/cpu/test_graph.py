@@ -30,15 +30,6 @@ def graph(cuda, kernel):
 
 
 @pytest.fixture
-def memory(cuda):
-    pointer = cuda.alloc(4096)
-    cuda.cuMemsetD32_v2(pointer, 0, 1024)
-    cuda.cuCtxSynchronize()
-    yield pointer
-    cuda.cuMemFree_v2(pointer)
-
-
-@pytest.fixture
 def stream(cuda):
     made = cuda.stream(NON_BLOCKING)
     yield made

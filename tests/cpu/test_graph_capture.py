@@ -26,7 +26,6 @@ from .captures import (
     WRONG_THREAD,
     end,
     launch,
-    memory,
     nodes,
     status,
     streams,
@@ -34,7 +33,7 @@ from .captures import (
 )
 from .graphs import CHILD, COPY, FILL, HOST, KERNEL
 
-__all__ = ["memory", "streams"]
+__all__ = ["streams"]
 
 
 def test_captured_work_runs_at_the_launch(cuda, kernel, streams, memory):

@@ -8,9 +8,9 @@ import pytest
 from driver_abi import *
 
 from .graphs import COPY, FILL, KERNEL
-from .node_params import ALLOCATE, AUTO_FREE, FREE, Graph, graph, memory
+from .node_params import ALLOCATE, AUTO_FREE, FREE, Graph, graph
 
-__all__ = ["graph", "memory"]
+__all__ = ["graph"]
 
 # -- memory of graphs ------------------------------------------------------------------------------
 

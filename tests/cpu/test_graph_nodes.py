@@ -7,9 +7,9 @@ from ctypes import byref, c_int, c_uint, c_uint64, c_void_p
 from driver_abi import *
 
 from .graphs import CHILD, COPY, EMPTY, FILL, HOST, KERNEL, RECORD, WAIT
-from .node_params import COOPERATIVE, PRIORITY, Graph, graph, memory, params
+from .node_params import COOPERATIVE, PRIORITY, Graph, graph, params
 
-__all__ = ["graph", "memory"]
+__all__ = ["graph"]
 
 
 def test_each_kind_of_node_is_added_by_one_structure(cuda, graph, memory, kernel, events):
