@@ -33,6 +33,7 @@ from cupola._names cimport KeywordBinder, binder_of
 from cupola._send cimport Queue, follow, hold_queue, open_queue, tuple_items
 from cupola.abi cimport require
 from cupola.array cimport Array
+from cupola.array_data cimport is_freed
 from cupola._dimensions cimport integer_text
 from cupola.element cimport element_fits, element_of
 from cupola.error cimport check
@@ -236,7 +237,7 @@ cdef class Signature:
         cdef cupola_stream* stream
         if type(value) is Array:
             array = <Array>value
-            if not array.live or (array.memory is not None and array.memory.native == NULL):
+            if is_freed(array):
                 self.refuse(index, "a cupola.Array that was freed", CUPOLA_ERROR_VALUE)
             if not self.parameters[index].kind & CUPOLA_POINTER:
                 self.refuse(index, "a cupola.Array")

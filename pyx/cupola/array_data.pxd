@@ -38,6 +38,9 @@ cdef class ArrayData(Reductions):
     cdef int used_on(self, Stream stream) except -1  # work on the stream uses it
     cdef ArrayData view_as(self, tuple shape, tuple strides, Py_ssize_t offset, object dtype=*)
 
+cdef inline bint is_freed(ArrayData x) noexcept:
+    return not x.live or (x.memory is not None and x.memory.native == NULL)
+
 # A new array in C order; dtype is a numpy.dtype.
 cdef ArrayData new_array(tuple shape, object dtype, int device, Stream stream)
 # An array over existing memory; strides of None mean C order.

@@ -51,7 +51,7 @@ cdef class ArrayData(Reductions):
     cdef int require_live(self) except -1:
         if self.shape is None:  # made by __new__ without __init__
             raise ArgumentTypeError("this cupola.Array was never initialized")
-        if not self.live or (self.memory is not None and self.memory.native == NULL):
+        if is_freed(self):
             raise ArgumentValueError(
                 f"this cupola.Array of shape {self.shape} was freed: its memory is gone")
         return 0
@@ -73,15 +73,13 @@ cdef class ArrayData(Reductions):
 
     cdef str described(self):
         """One line without the elements."""
-        if not self.live or (self.memory is not None and self.memory.native == NULL):
+        if is_freed(self):
             return f"<cupola.Array shape={self.shape} dtype={self.dtype}, freed>"
         return f"<cupola.Array shape={self.shape} dtype={self.dtype} on device {self.device_index}>"
 
     cdef object text(self, object form):
         """The text with the elements, which it waits for; without them where that fails."""
-        if not self.live or (self.memory is not None and self.memory.native == NULL) or captures(
-            current_stream(self.device_index), None
-        ):
+        if is_freed(self) or captures(current_stream(self.device_index), None):
             return self.described()
         try:
             return form(self)

@@ -13,6 +13,8 @@ cdef object unary_to(int number, ArrayData x, ArrayData out)
 # With any operands; `right` is ABSENT for unary operations.
 cdef object ABSENT
 cdef object apply(int number, object left, object right, object out, object dtype)
+# A new array in C order, with room for `size` elements of a type of promotion.pxd.
+cdef ArrayData result_of(tuple shape, Py_ssize_t size, int element, int device, Stream queue)
 cdef ArrayData cast(ArrayData source, object dtype, Stream queue)
 # Whether each element is aligned to its size; the array, or an aligned copy.
 cdef bint is_aligned(ArrayData x) except -1

@@ -15,7 +15,7 @@ from cupola._elementwise cimport (
 )
 from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
-from cupola.array_data cimport ARRAY, ArrayData, lay, new_array
+from cupola.array_data cimport ARRAY, ArrayData, is_freed, lay, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
@@ -69,11 +69,6 @@ cdef int RECIPROCAL = number_of(np.reciprocal)
 # -- results ----------------------------------------------------------------------------------
 
 
-cdef ArrayData result_like(ArrayData x, int element, Stream queue):
-    """A new array in C order, of the same shape and of another type."""
-    return result_of(x.shape, x.size, element, x.device_index, queue)
-
-
 cdef ArrayData result_of(tuple shape, Py_ssize_t size, int element, int device, Stream queue):
     cdef type kind = ARRAY
     cdef ArrayData array = <ArrayData>kind.__new__(kind)
@@ -90,10 +85,6 @@ cdef ArrayData result_of(tuple shape, Py_ssize_t size, int element, int device, 
     array.memory = allocate(device, array.nbytes, queue)
     array.start = array.memory.address
     return array
-
-
-cdef inline bint is_gone(ArrayData x) noexcept:
-    return not x.live or (x.memory is not None and x.memory.native == NULL)
 
 
 cdef inline int use(ArrayData x, Stream queue) except -1:
@@ -214,7 +205,7 @@ cdef inline bint is_same(tuple one, tuple other) except -1:
 
 cdef inline bint is_plain(ArrayData x) noexcept:
     return (
-        x.contiguous and x.element != 0 and not x.start & (x.itemsize - 1) and not is_gone(x))
+        x.contiguous and x.element != 0 and not x.start & (x.itemsize - 1) and not is_freed(x))
 
 
 cdef inline bint is_aside(ArrayData x, ArrayData out) noexcept:
@@ -238,7 +229,7 @@ cdef ArrayData run(
     cdef Stream queue = current_stream(x.device_index)
     cdef uint64_t first = x.start, second = 0
     if out is None:
-        out = result_like(x, plan.result, queue)
+        out = result_of(x.shape, x.size, plan.result, x.device_index, queue)
     else:
         use(out, queue)
     use(x, queue)
@@ -625,7 +616,8 @@ cdef ArrayData cast(ArrayData source, object dtype, Stream queue):
     if not element_of(dtype):
         raise ArgumentTypeError(f"elements can't be cast to {dtype} on a device")
     if source.contiguous:
-        made = result_like(source, element_of(dtype), queue)
+        made = result_of(
+            source.shape, source.size, element_of(dtype), source.device_index, queue)
     else:
         made = shaped_like(source, dtype, queue)
     convert(source, made, queue, True)

@@ -13,15 +13,14 @@ from cupola._reduce cimport (
 )
 from cupola._send cimport forget_line, note_line
 from cupola.abi cimport require
-from cupola.array_data cimport ARRAY, ArrayData, new_array
+from cupola.array_data cimport ArrayData, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
-from cupola.elementwise cimport aligned, binary, cast, is_aligned
+from cupola.elementwise cimport aligned, binary, cast, is_aligned, result_of
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport as_dtype
-from cupola.memory cimport allocate
 from cupola.operators cimport OPERATORS
-from cupola.promotion cimport dtype_of, element_code, element_of, size_of
+from cupola.promotion cimport dtype_of, element_code, element_of
 from cupola.reductions cimport BY
 from cupola.stream cimport Stream, current_stream
 
@@ -52,7 +51,7 @@ cdef inline bint is_index(int reduction) noexcept:
     return reduction == CUPOLA_INDEX_OF_MINIMUM or reduction == CUPOLA_INDEX_OF_MAXIMUM
 
 
-cdef int result_of(int reduction, int element) except -1:
+cdef int element_of_result(int reduction, int element) except -1:
     """The default result type, which is also the computed type."""
     if RESULTS[reduction][element] == 0:
         RESULTS[reduction][element] = resolved(reduction, dtype_of(element), None, None)
@@ -67,24 +66,6 @@ cdef int common_of(int first, int second) except -1:
     if COMMON[first][second] == 0:
         COMMON[first][second] = element_of(np.result_type(dtype_of(first), dtype_of(second)))
     return COMMON[first][second]
-
-
-cdef ArrayData single(int element, int device, Stream queue):
-    """A new array of one element, without axes."""
-    cdef type kind = ARRAY
-    cdef ArrayData array = <ArrayData>kind.__new__(kind)
-    array.element = element
-    array.dtype = dtype_of(element)
-    array.kind = ord(array.dtype.kind)
-    array.itemsize = array.nbytes = size_of(element)
-    array.size = 1
-    array.shape = EMPTY
-    array.device_index = device
-    array.contiguous = True
-    array.live = True
-    array.memory = allocate(device, array.nbytes, queue)
-    array.start = array.memory.address
-    return array
 
 
 cdef int resolved(int reduction, object kind, object dtype, object out) except -1:
@@ -207,9 +188,9 @@ cdef object reduce(
         x.size > 0 and not x.start & (x.itemsize - 1)
     ):
         # The fast path: all elements, in memory order.
-        result = result_of(reduction, x.element)
+        result = element_of_result(reduction, x.element)
         queue = current_stream(x.device_index)
-        target = single(result, x.device_index, queue)
+        target = result_of(EMPTY, 1, result, x.device_index, queue)
         length, step = x.size, x.itemsize
         to.address, to.element, to.strides = target.start, result, &step
         source.address, source.element, source.strides = x.start, x.element, &step
@@ -228,7 +209,7 @@ cdef object reduce(
                 f"out must be a cupola.Array, got {type(out).__name__}")
         element_code(<ArrayData>out)
     if dtype is None and out is None:
-        result = result_of(reduction, x.element)
+        result = element_of_result(reduction, x.element)
     else:
         result = resolved(
             reduction, x.dtype, None if dtype is None else as_dtype(dtype),
@@ -253,7 +234,7 @@ cdef ArrayData target_of(int reduction, tuple shape, int result, object out, Str
     """The checked `out`, or a new array."""
     cdef ArrayData target
     if out is None and not shape:
-        return single(result, queue.device_index, queue)
+        return result_of(EMPTY, 1, result, queue.device_index, queue)
     if out is None:
         target = new_array(shape, dtype_of(result), queue.device_index, queue)
         target.element = result
