@@ -27,6 +27,7 @@ class Gate:
         kernel = images.module()["gate"]
         limit = LIMIT[cupola.driver.info().kind]
         self.launch = kernel.prepare(1, 1, self.flag.ctypes.data, limit, self.opened)
+        cupola.Device().synchronize()  # `opened` is zero before any stream can set it
 
     def __enter__(self):
         cupola.Device().synchronize()
