@@ -46,8 +46,9 @@ Rule rule_of(const exec::Origin& origin) {
 bool Program::step_of(std::uint32_t n, const std::vector<std::int64_t>& steps,
                       std::int64_t& step) const {
     const Step& s = this->steps[n];
+    if (s.kind != Kind::lanes) return false;  // only those are known to have a form
     const Rule rule = rule_of(s.origin);
-    if (s.kind != Kind::lanes || rule == Rule::none || !is_whole(s.origin.key.type)) return false;
+    if (rule == Rule::none || !is_whole(s.origin.key.type)) return false;
     for (const Access& access : s.accesses)
         if (access.bytes != 4 && access.bytes != 8) return false;
     // The value of an operand that is a constant.

@@ -66,8 +66,9 @@ struct Program::Sweeper {
     }
     // A comparison that the block's first and last threads answer for all.
     bool is_decided(const Step& step) const {
-        if (step.origin.form.form().mnemonic != "setp" || step.accesses.size() != 4 ||
-            step.accesses[1].offset != 0 || !ptx::is_integer(step.origin.key.type))
+        if (!step.known || step.origin.form.form().mnemonic != "setp" ||
+            step.accesses.size() != 4 || step.accesses[1].offset != 0 ||
+            !ptx::is_integer(step.origin.key.type))
             return false;
         const std::int32_t a = step.accesses[2].offset, b = step.accesses[3].offset;
         for (const std::int32_t each : {a, b})
