@@ -47,6 +47,9 @@ WEIGHTS = {
 AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxpy")
 # And this declares the driver's functions in its own way.
 APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
+# What differs between the versions of the CUDA runtime.
+CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
+VERSIONED = {f"csrc/cudart/{name}.cpp" for name in ("symbols", "versioned", "stream/versioned")}
 # The names under which programs load NVRTC; a library can have one of them.
 NVRTC = ("libnvrtc.so.12", "libnvrtc.so.13")
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
@@ -141,6 +144,7 @@ class Recipe:
         names = ["libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so"]
         names += ["cpu/libnvidia-ml.so.1"]
         names += [f"run/{name}" for name in NVRTC]
+        names += [f"cudart/{name}" for name in CUDART.values()]
         names += [f"cpu/kernels.{level}.so" for level in self.levels()]
         return {name: self.native / "lib" / name for name in names}
 
@@ -169,7 +173,8 @@ class Recipe:
         ]
         arrays = self.array_steps(toolkit, architectures)
         device = [*self.device_steps(toolkit), *self.ahead_steps()]
-        return [*image, *arrays, *self.runtime_steps(toolkit), *device, *self.nvrtc_steps(toolkit)]
+        others = [*self.nvrtc_steps(toolkit), *self.cudart_steps(toolkit)]
+        return [*image, *arrays, *self.runtime_steps(toolkit), *device, *others]
 
     def ahead_steps(self) -> list[Any]:
         """Shipped kernels' machine code for the CPU device, which looks for it beside itself."""
@@ -279,6 +284,50 @@ class Recipe:
                 self.compiler.shared_library(
                     self.products()[f"run/{name}"],
                     [step.target for step in objects],
+                    soname=name,
+                    version_script=exports,
+                    flags=SYSTEM,
+                )
+            )
+        return steps
+
+    def cudart_steps(self, toolkit: Any, flags: Sequence[str] = RELEASE) -> list[Any]:
+        """The CUDA runtime libraries, in a folder that no program searches by itself.
+
+        Functions that take a stream are compiled twice: stream 0 is the legacy stream or the
+        thread's own. What differs between the versions is compiled for each.
+        """
+        flags = (*flags, "-Icsrc")
+        own = (*flags, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM")
+        plain, stream = self.sources("cudart/*.cpp", *self.oldest), self.sources("cudart/stream/*.cpp")
+        plain_versioned, stream_versioned = (
+            [path for path in paths if str(path) in VERSIONED] for paths in (plain, stream)
+        )
+        plain = [path for path in plain if path not in plain_versioned]
+        stream = [path for path in stream if path not in stream_versioned]
+        shared = [
+            *self._objects(plain, flags, toolkit, folder="cudart"),
+            *self._objects(stream, flags, toolkit, folder="cudart"),
+            *self._objects(stream, own, toolkit, folder="cudart-per-thread"),
+        ]
+        steps = [*shared]
+        for major, name in CUDART.items():
+            version = f"-DCUPOLA_CUDART_MAJOR={major}"
+            folder = f"cudart-{major}"
+            versioned = [
+                self._object([source], (*options, version), toolkit, f"{folder}{suffix}")
+                for sources, options, suffix in (
+                    ([*plain_versioned, *stream_versioned], flags, ""),
+                    (stream_versioned, own, "-per-thread"),
+                )
+                for source in sources
+            ]
+            exports = self.native / f"{name}.map"
+            steps += [*versioned, self._exports(exports, "cuda*", "__cuda*", version=name)]
+            steps.append(
+                self.compiler.shared_library(
+                    self.products()[f"cudart/{name}"],
+                    [step.target for step in (*shared, *versioned)],
                     soname=name,
                     version_script=exports,
                     flags=SYSTEM,

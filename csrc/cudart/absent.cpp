@@ -1,0 +1,18 @@
+// csrc/cudart/absent.cpp - the result of a function that is not implemented.
+#include "cudart/absent.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "cudart/runtime.hpp"
+
+namespace cupola::cudart {
+
+int absent(const char* name) {
+    const char* const level = std::getenv("CUPOLA_LOG");  // as csrc/runtime/base/log.hpp reads it
+    if (level && *level)
+        std::fprintf(stderr, "cupola: %s is not supported by cupola's CUDA runtime\n", name);
+    return record(cudaErrorNotSupported);
+}
+
+}  // namespace cupola::cudart

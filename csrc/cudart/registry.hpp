@@ -1,0 +1,111 @@
+// csrc/cudart/registry.hpp - the images, kernels and variables that nvcc's host code registers
+// before main, by the addresses of their host counterparts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cudart/runtime.hpp"
+
+namespace cupola::cudart {
+
+class Image;
+
+struct Function {
+    Function(Image* image, const void* host, const char* name)
+        : image(image), host(host), name(name) {}
+    Image* image;
+    const void* host;
+    std::string name;
+    std::atomic<CUkernel> kernel{nullptr};  // null until it is first used
+};
+
+struct Variable {
+    Image* image;
+    std::string name;
+    const void* host;  // of a managed variable: the host pointer to it, which is set when it loads
+    std::size_t bytes;
+    bool managed;
+};
+
+// The code of one registration. It is loaded as a library when something of it is first used, so
+// that programs that use no device need none.
+class Image {
+  public:
+    explicit Image(const void* wrapper);
+    // The library; a context must be current. Sets managed variables' host pointers.
+    cudaError_t load(CUlibrary& library);
+    void unload() noexcept;
+
+  private:
+    friend class Registry;
+    cudaError_t read(const void* wrapper);
+    cudaError_t link(CUlibrary& library);
+
+    const void* code_ = nullptr;           // a fatbin
+    const void* const* linked_ = nullptr;  // or several, which end with null: -rdc=true
+    cudaError_t error_ = cudaSuccess;      // known without a device
+    std::mutex mutex_;                     // of `library_`
+    std::atomic<CUlibrary> library_{nullptr};
+    std::vector<std::unique_ptr<Function>> functions_;
+    std::vector<std::unique_ptr<Variable>> variables_;
+};
+
+// The map of kernels is read at each launch, so readers take no lock: the table is replaced when it
+// grows, and old tables are kept.
+class FunctionTable {
+  public:
+    Function* find(const void* host) const noexcept;
+    void set(const void* host, Function* function);  // null removes it; callers take a lock
+
+  private:
+    struct Slot {
+        std::atomic<const void*> host{nullptr};
+        std::atomic<Function*> function{nullptr};
+    };
+    struct Table {
+        explicit Table(std::size_t size) : slots(size) {}
+        std::vector<Slot> slots;  // a power of two of them
+        std::size_t used = 0;
+    };
+    static Slot& slot(Table& table, const void* host) noexcept;
+
+    std::atomic<Table*> table_{nullptr};
+    std::vector<std::unique_ptr<Table>> tables_;
+};
+
+class Registry {
+  public:
+    static Registry& get();
+
+    Image* add(const void* wrapper);
+    void remove(Image* image) noexcept;
+    void add_function(Image* image, const void* host, const char* name);
+    void add_variable(Image* image, const void* host, const char* name, std::size_t bytes,
+                      bool managed);
+
+    // The kernel of a host function, or of a handle that the program has got from the runtime.
+    // cudaErrorInvalidDeviceFunction: there is none. A context must be current.
+    cudaError_t find_kernel(const void* function, CUkernel& kernel);
+    // The host function of a kernel, or the kernel itself where it has none.
+    void* host_of(CUkernel kernel);
+    // The place of a variable on the device; cudaErrorInvalidSymbol: there is none.
+    cudaError_t find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes);
+    // A kernel of a library that the program has loaded itself.
+    void add_kernel(CUkernel kernel);
+
+  private:
+    Registry() = default;
+    FunctionTable functions_;
+    std::mutex mutex_;  // of what follows, and of changes to the table
+    std::unordered_map<const void*, Variable*> variables_;
+    std::unordered_map<CUkernel, const void*> hosts_;  // null: the kernel has no host function
+    std::vector<std::unique_ptr<Image>> images_;
+};
+
+}  // namespace cupola::cudart
