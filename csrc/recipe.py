@@ -299,7 +299,10 @@ class Recipe:
         """
         flags = (*flags, "-Icsrc")
         own = (*flags, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM")
-        plain, stream = self.sources("cudart/*.cpp", *self.oldest), self.sources("cudart/stream/*.cpp")
+        plain, stream = (
+            self.sources("cudart/*.cpp", *self.oldest),
+            self.sources("cudart/stream/*.cpp"),
+        )
         plain_versioned, stream_versioned = (
             [path for path in paths if str(path) in VERSIONED] for paths in (plain, stream)
         )

@@ -1,0 +1,1 @@
+"""Tests of cupola's CUDA runtime library, csrc/cudart."""

@@ -1,0 +1,1 @@
+"""Programs of the CUDA runtime API: each public function is one, and gets a `Runtime`."""
