@@ -49,9 +49,11 @@ AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxp
 APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
 # What differs between the versions of the CUDA runtime.
 CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
+# What a linker finds for -lcudart and -lcudart_static: scripts that name the shared library.
+CUDART_LINKS = ("libcudart.so", "libcudart_static.a")
 VERSIONED = {f"csrc/cudart/{name}.cpp" for name in ("symbols", "versioned", "stream/versioned")}
 # The names under which programs load NVRTC; a library can have one of them.
-NVRTC = ("libnvrtc.so.12", "libnvrtc.so.13")
+NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
@@ -143,8 +145,10 @@ class Recipe:
         """Library files by their place below the package's lib folder."""
         names = ["libcupola.so", "kernels.json", "cpu/libcuda.so.1", "cpu/libcuda.so"]
         names += ["cpu/libnvidia-ml.so.1"]
-        names += [f"run/{name}" for name in NVRTC]
-        names += [f"cudart/{name}" for name in CUDART.values()]
+        for major, name in NVRTC.items():
+            names += [f"run/{major}/{name}", f"run/{major}/libnvrtc.so"]
+        for major, name in CUDART.items():
+            names += [f"cudart/{name}", *(f"cudart/link/{major}/{link}" for link in CUDART_LINKS)]
         names += [f"cpu/kernels.{level}.so" for level in self.levels()]
         return {name: self.native / "lib" / name for name in names}
 
@@ -277,18 +281,20 @@ class Recipe:
         sources, flags = self.sources("nvrtc/*.cpp", *self.oldest), (*CALM, "-Icsrc")
         objects = list(self._objects(sources, flags, toolkit, folder="nvrtc"))
         steps = [*objects]
-        for name in NVRTC:
+        for major, name in NVRTC.items():
             exports = self.native / f"{name}.map"
+            made = self.products()[f"run/{major}/{name}"]
             steps.append(self._exports(exports, "nvrtc*", version=name))
             steps.append(
                 self.compiler.shared_library(
-                    self.products()[f"run/{name}"],
+                    made,
                     [step.target for step in objects],
                     soname=name,
                     version_script=exports,
                     flags=SYSTEM,
                 )
             )
+            steps.append(self._alias(self.products()[f"run/{major}/libnvrtc.so"], made))
         return steps
 
     def cudart_steps(self, toolkit: Any, flags: Sequence[str] = RELEASE) -> list[Any]:
@@ -336,7 +342,18 @@ class Recipe:
                     flags=SYSTEM,
                 )
             )
+            steps += [self._link_script(major, link) for link in CUDART_LINKS]
         return steps
+
+    def _link_script(self, major: int, name: str) -> Any:
+        target, text = self.products()[f"cudart/link/{major}/{name}"], f"INPUT({CUDART[major]})\n"
+        return self.build.step.Step(
+            target=target,
+            inputs=(),
+            action=lambda: (self.root / target).write_text(text) and None,
+            key=(text,),
+            label=f"write {name}",
+        )
 
     def device_objects(self, toolkit: Any, flags: Sequence[str] = DEVICE) -> list[Any]:
         """Its objects, in the order in which they have to be linked."""
@@ -459,8 +476,8 @@ class Recipe:
         )
 
     def _alias(self, target: Path, library: Path) -> Any:
-        # A SONAME of its own: with libcuda.so.1's, the loader would take it for that library.
+        # A SONAME of its own: with the library's, the loader would take it for that library.
         flags = ["-Wl,--no-as-needed", str(library), "-Wl,--as-needed", "-Wl,-rpath,$ORIGIN"]
         return self.compiler.shared_library(
-            target, [], soname="libcuda.so", flags=flags, inputs=[library]
+            target, [], soname=target.name, flags=flags, inputs=[library]
         )

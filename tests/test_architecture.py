@@ -19,6 +19,7 @@ ARROWS = {
     "cpu": {"ptx", "image", "platform"},
     "runtime": {"image", "include", "kernels", "platform"},
     "kernels": set(),
+    "cudart": set(),
     "nvml": {"cpu"},
     "nvrtc": set(),
 }

@@ -1,5 +1,6 @@
 """python -m cupola run: third-party programs on the driver that cupola chooses."""
 
+import json
 import os
 import shutil
 import signal
@@ -143,7 +144,7 @@ def test_a_program_linked_to_nvrtc_gets_ptx(tmp_path):
 
 def test_each_call_of_nvrtc_is_forwarded():
     """With the version that NVIDIA's has, and with what it returns for no program."""
-    found = Path(library.FOLDER, "run", nvrtc().name)
+    found = Path(library.FOLDER, "run", nvrtc().name.rpartition(".")[2], nvrtc().name)
     assert symbols(nvrtc()) <= symbols(found)
     text = f"""
 import ctypes
@@ -219,3 +220,95 @@ def test_nvcc_does_everything_else_itself():
 def test_on_a_gpu_the_program_is_left_alone():
     answer = run("--", "-c", "import os; print(os.environ.get('CUPOLA_RUN_NVCC'))")
     assert answer.stdout == "None\n"
+
+
+@pytest.fixture
+def nvcc():
+    """NVIDIA's compiler, in front of PATH."""
+    found = Path(images.nvcc().nvcc)
+    return {"PATH": f"{found.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+RUNTIME_PROGRAM = r"""
+#include <cstdio>
+__global__ void square(int* x) { x[threadIdx.x] *= x[threadIdx.x]; }
+int main() {
+    int numbers[4] = {1, 2, 3, 4}, *there;
+    cudaError_t error = cudaMalloc(&there, sizeof numbers);
+    cudaMemcpy(there, numbers, sizeof numbers, cudaMemcpyHostToDevice);
+    square<<<1, 4>>>(there);
+    cudaMemcpy(numbers, there, sizeof numbers, cudaMemcpyDeviceToHost);
+    std::printf("%d %d %d %d %d\n", error, numbers[0], numbers[1], numbers[2], numbers[3]);
+    return 7;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", ["", "-arch=sm_80", "-gencode arch=compute_80,code=sm_80"])
+def test_programs_of_the_runtime_api_are_built_and_run(tmp_path, nvcc, flags):
+    (tmp_path / "program.cu").write_text(RUNTIME_PROGRAM)
+    text = f"cd {tmp_path} && nvcc {flags} program.cu -o program && ./program"
+    answer = run("--cpu", "--", "sh", "-c", text, **nvcc)
+    assert (answer.stdout, answer.returncode) == ("0 1 4 9 16\n", 7), answer.stderr
+    again = run("--cpu", tmp_path / "program")
+    assert (again.stdout, again.stderr, again.returncode) == ("0 1 4 9 16\n", "", 7)
+
+
+def test_a_program_with_nvidias_static_runtime_gets_one_line(tmp_path, nvcc):
+    (tmp_path / "program.cu").write_text(RUNTIME_PROGRAM)
+    command = ["nvcc", "-cudart", "static", "program.cu", "-o", "program"]
+    environment = {**os.environ, **nvcc}
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    answer = run("--cpu", tmp_path / "program")
+    assert answer.stdout.startswith("801 1 2 3 4")
+    (line,) = answer.stderr.splitlines()
+    assert "NVIDIA's CUDA runtime is linked into" in line and "-cudart shared" in line
+
+
+def test_linkers_find_the_shared_runtime_in_place_of_the_static_one(tmp_path):
+    """g++ ... -lcudart_static, as build systems write it that compile no CUDA."""
+    source = 'extern "C" int cudaGetDeviceCount(int*);\nint main() { int n = 0; return cudaGetDeviceCount(&n) + n; }'
+    (tmp_path / "program.cpp").write_text(source)
+    text = f"cd {tmp_path} && g++ program.cpp -o program -lcudart_static -ldl -lrt && ./program"
+    assert run("--cpu", "--", "sh", "-c", text).returncode == 1
+
+
+def test_a_command_that_does_not_exist_is_an_error_with_a_remedy():
+    answer = run("--cpu", "no-such-program")
+    assert answer.returncode == 1 and "neither a file nor a command" in answer.stderr
+
+
+def environment_of(command, **variables):
+    """What a shell has after it has read `cupola env`."""
+    values = {**os.environ, "CUPOLA_PYTHON": sys.executable, **variables}
+    dump = "import os, json; print(json.dumps(dict(os.environ)))"
+    text = f"{command}; '{sys.executable}' -S -c '{dump}'"
+    done = subprocess.run(["bash", "-c", text], env=values, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_shell_gets_the_environment_of_run(nvcc):
+    dump = "import os, json; print(json.dumps(dict(os.environ)))"
+    given = json.loads(run("--cpu", "--", "-c", dump, **nvcc).stdout)
+    text = "source <($CUPOLA_PYTHON -m cupola env --cpu)"
+    found = environment_of(text, **nvcc)
+    names = [name for name in given if given[name] != os.environ.get(name)]
+    assert {name: found.get(name) for name in names} == {name: given[name] for name in names}
+    twice = f"{text}; {text}"
+    assert environment_of(twice, **nvcc)["LD_LIBRARY_PATH"] == given["LD_LIBRARY_PATH"]
+
+
+@pytest.mark.parametrize(
+    "shell, form",
+    [
+        ("sh", "export CUPOLA_DRIVER=cpu"),
+        ("fish", "set -gx CUPOLA_DRIVER 'cpu';"),
+        ("csh", "setenv CUPOLA_DRIVER cpu;"),
+    ],
+)
+def test_each_shell_has_its_syntax(shell, form):
+    command = [sys.executable, "-m", "cupola", "env", "--cpu", "--shell", shell]
+    values = {name: value for name, value in os.environ.items() if name != "CUPOLA_DRIVER"}
+    done = subprocess.run(command, env=values, capture_output=True, text=True, check=True)
+    assert form in done.stdout.splitlines()

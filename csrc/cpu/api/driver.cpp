@@ -11,6 +11,7 @@
 #include "cpu/load_error.hpp"
 #include "cpu/module.hpp"
 #include "cpu/native/ahead.hpp"
+#include "cpu/nvidia_runtime.hpp"
 #include "cpu/startup.hpp"
 #include "cpu/symbols.hpp"
 #include "cpu/watch/findings.hpp"
@@ -159,6 +160,7 @@ CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int vers
 // check that it exists, and works without the table.
 CUPOLA_API CUresult cuGetExportTable(const void** table, const CUuuid* id) {
     if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
+    tell_nvidia_runtime(*id, __builtin_return_address(0));
     *table = nullptr;
     return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -15,6 +15,7 @@ NAMES = (
     "info",
     "paths",
     "run",
+    "env",
     "new",
     "build",
     "compile",

@@ -1,8 +1,9 @@
-# cupola/command/run_site.py - sitecustomize of programs that `cupola run` runs on the CPU device.
+# cupola/on_cpu/site/sitecustomize.py - for programs that `cupola run` runs on the CPU device.
 """Changes what cuda.pathfinder finds, by which NVIDIA's own packages load libraries.
 
 nvJitLink is hidden: it links machine code, and without it programs link through the driver. NVRTC
-is replaced by one that returns PTX instead of a cubin. An existing sitecustomize also runs.
+is replaced by one that returns PTX instead of a cubin, and the CUDA runtime by cupola's. An
+existing sitecustomize also runs.
 """
 
 import contextlib
@@ -13,15 +14,19 @@ import os
 import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
+_libraries = os.path.join(os.path.dirname(os.path.dirname(_here)), "lib", "")
 
 
-def _load_nvrtc():
-    """Load the run folder's NVRTC: cuda.pathfinder uses a library of that SONAME that is loaded."""
-    folder = os.path.join(os.path.dirname(_here), "lib")
-    with contextlib.suppress(OSError):  # there is none where the machine has no NVRTC
-        for name in sorted(os.listdir(folder)):
-            if name != "libnvrtc.so":
-                ctypes.CDLL(os.path.join(folder, name))
+def _load(name):
+    """Load cupola's libraries of that name: cuda.pathfinder uses one of that SONAME that is loaded.
+
+    They are in folders of LD_LIBRARY_PATH, which hold no other version of them.
+    """
+    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
+        if folder.startswith(_libraries):
+            for file in sorted(os.listdir(folder)):
+                if file.startswith(f"lib{name}.so."):
+                    ctypes.CDLL(os.path.join(folder, file))
 
 
 class _Pathfinder:
@@ -45,8 +50,8 @@ class _Pathfinder:
                     raise module.DynamicLibNotFoundError(
                         "cupola run: nvJitLink makes machine code; the CPU device links PTX"
                     )
-                if libname == "nvrtc":
-                    _load_nvrtc()
+                if libname in ("nvrtc", "cudart"):
+                    _load(libname)
                 return load(libname, *arguments, **keywords)
 
             module.load_nvidia_dynamic_lib = load_other

@@ -1,4 +1,4 @@
-# cupola/command/run_nvcc.py - an nvcc for programs that `cupola run` runs on the CPU device.
+# cupola/on_cpu/nvcc.py - an nvcc for programs that `cupola run` runs on the CPU device.
 """Makes PTX instead of machine code, under the file name that the caller expects.
 
 Machine code for a GPU can't run on a processor. A program that asks nvcc for a cubin hands it to
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 CUBIN = ("-cubin", "--cubin")
+PTX = ("-ptx", "--ptx")
 WITH_VALUE = ("-arch", "--gpu-architecture")
 
 
@@ -42,7 +43,10 @@ def translated(arguments):
 
 def main():
     compiler = os.environ["CUPOLA_RUN_NVCC"]
-    os.execv(compiler, [compiler, *translated(sys.argv[1:])])
+    arguments = translated(sys.argv[1:])
+    if any(argument in PTX for argument in arguments):  # for one architecture only
+        os.environ.pop("NVCC_APPEND_FLAGS", None)
+    os.execv(compiler, [compiler, *arguments])
 
 
 if __name__ == "__main__":
