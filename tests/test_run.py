@@ -267,7 +267,10 @@ def test_a_program_with_nvidias_static_runtime_gets_one_line(tmp_path, nvcc):
 
 def test_linkers_find_the_shared_runtime_in_place_of_the_static_one(tmp_path):
     """g++ ... -lcudart_static, as build systems write it that compile no CUDA."""
-    source = 'extern "C" int cudaGetDeviceCount(int*);\nint main() { int n = 0; return cudaGetDeviceCount(&n) + n; }'
+    source = """
+extern "C" int cudaGetDeviceCount(int*);
+int main() { int n = 0; return cudaGetDeviceCount(&n) + n; }
+"""
     (tmp_path / "program.cpp").write_text(source)
     text = f"cd {tmp_path} && g++ program.cpp -o program -lcudart_static -ldl -lrt && ./program"
     assert run("--cpu", "--", "sh", "-c", text).returncode == 1
