@@ -142,8 +142,16 @@ void Registry::remove(Image* image) noexcept {
         if (found == images_.end()) return;
         removed = std::move(*found);
         images_.erase(found);
-        for (const auto& function : removed->functions_) functions_.set(function->host, nullptr);
-        for (const auto& variable : removed->variables_) variables_.erase(variable->host);
+        // Another image may have registered the same address since.
+        for (const auto& function : removed->functions_) {
+            if (functions_.find(function->host) == function.get())
+                functions_.set(function->host, nullptr);
+            hosts_.erase(function->kernel.load(std::memory_order_relaxed));
+        }
+        for (const auto& variable : removed->variables_)
+            if (const auto there = variables_.find(variable->host);
+                there != variables_.end() && there->second == variable.get())
+                variables_.erase(there);
     }
     if (Runtime::get().start() == cudaSuccess) removed->unload();
 }
