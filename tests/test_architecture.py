@@ -229,7 +229,8 @@ def test_public_declarations_need_no_header(path):
 
 PACKAGE = ROOT / "package/cupola"
 # Modules beside cupola.build that it imports.
-BESIDE_BUILD = {"cubin", "cxx_names", "exceptions", "parameters", "processor_levels"}
+BESIDE_BUILD = {"exceptions", "parameters"}
+BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels"}
 
 
 def module_of(path):
@@ -238,10 +239,16 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def file_of(module):
+    """The file of a module of the package that is named without "cupola."."""
+    return PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+
+
 def modules_of_the_package():
     """Each file in Python of what is imported as cupola, by the module's name."""
-    paths = [PACKAGE.glob("*.py"), *(PACKAGE.glob(f"{name}/*.py") for name in ("build", "command"))]
-    return {module_of(path): path for several in paths for path in several}
+    folders = {path.parent for path in PACKAGE.glob("*/__init__.py")}
+    assert {PACKAGE / name for name in ("build", "command", "image")} <= folders
+    return {module_of(path): path for folder in (PACKAGE, *folders) for path in folder.glob("*.py")}
 
 
 def imports(path, nodes, known):
@@ -262,8 +269,8 @@ def imports(path, nodes, known):
 
 
 def test_relative_imports_are_read():
-    known = {"cupola.cubin", "cupola.build.step", "cupola.build.link"}
-    text = "import os\nfrom .. import cubin\nfrom . import step\nfrom .link import steps as link"
+    known = {"cupola.image.cubin", "cupola.build.step", "cupola.build.link"}
+    text = "import os\nfrom ..image import cubin\nfrom . import step\nfrom .link import steps"
     found = imports(PACKAGE / "build/image.py", ast.walk(ast.parse(text)), known)
     assert found == {"os", *known}
 
@@ -273,7 +280,7 @@ def test_build_imports_little():
     import sys
 
     known = modules_of_the_package()
-    paths = [*sorted(PACKAGE.glob("build/*.py")), *(PACKAGE / f"{n}.py" for n in BESIDE_BUILD)]
+    paths = [*sorted(PACKAGE.glob("build/*.py")), *map(file_of, BESIDE_BUILD)]
     beside = set()
     for path in paths:
         for name in imports(path, ast.parse(path.read_text()).body, known):
@@ -289,7 +296,7 @@ def test_build_imports_little():
 
 def test_build_imports_relatively_at_its_start():
     """setup.py loads it under another name, before cupola can be imported."""
-    paths = [*sorted(PACKAGE.glob("build/*.py")), *(PACKAGE / f"{n}.py" for n in BESIDE_BUILD)]
+    paths = [*sorted(PACKAGE.glob("build/*.py")), *map(file_of, BESIDE_BUILD)]
     for path in paths:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ImportFrom) and not node.level:

@@ -7,14 +7,15 @@ import images
 import pytest
 
 import cupola
-from cupola import image_contents, paths, ptxas
+from cupola import paths, ptxas
+from cupola.image import contents
 
 
 def survives(path, data):
     """The bytes are read, or refused as an image."""
     path.write_bytes(data)
     try:
-        found = image_contents.read(path)
+        found = contents.read(path)
     except cupola.ImageError as error:
         assert str(path) in str(error)
         return False
@@ -49,10 +50,10 @@ def test_mutated_and_truncated_bytes(form, tmp_path):
 def test_forms_agree_on_what_they_tell(tmp_path):
     """Each tells the same kernels, with as many parameters; sizes and types as far as it knows."""
     found = {
-        "ptx": image_contents.read(images.ptx()),
-        "cubin": image_contents.read(images.cubin(90)),
-        "fatbin": image_contents.read(images.fatbin("compute_75", "sm_90")),
-        "described": image_contents.read(images.described()),
+        "ptx": contents.read(images.ptx()),
+        "cubin": contents.read(images.cubin(90)),
+        "fatbin": contents.read(images.fatbin("compute_75", "sm_90")),
+        "described": contents.read(images.described()),
     }
     kernels = {
         name: {kernel.name: len(kernel.parameters) for kernel in one.kernels}
@@ -79,12 +80,12 @@ def test_a_program_with_images_inside(tmp_path):
         b"".join([elf, noise, first.read_bytes(), noise, images.SCALE.read_bytes(), b"\0", noise,
                   second.read_bytes()])
     )  # fmt: skip
-    found = image_contents.read(path)
+    found = contents.read(path)
     assert found.kind == "library with 2 fatbins and 1 PTX text"
     code = [(part.what.split()[0], part.architecture) for part in found.parts]
     assert sorted(code)[-1] == ("machine", "sm_90") and len(code) == 4
     names = {kernel.name for kernel in found.kernels}
-    assert names == {"scale"} | {kernel.name for kernel in image_contents.read(first).kernels}
+    assert names == {"scale"} | {kernel.name for kernel in contents.read(first).kernels}
 
 
 def test_what_ptxas_says():
@@ -102,6 +103,6 @@ ptxas info    : Function properties for two
 ptxas info    : Used 8 registers, used 0 barriers
 """.splitlines()
     assert ptxas.parse_report(lines, "sm_90") == [
-        ("one", image_contents.Resources("sm_90", 255, 128, 64, 12, 20)),
-        ("two", image_contents.Resources("sm_90", 8, 0, 0, 0, 0)),
+        ("one", contents.Resources("sm_90", 255, 128, 64, 12, 20)),
+        ("two", contents.Resources("sm_90", 8, 0, 0, 0, 0)),
     ]

@@ -7,7 +7,7 @@ from working import refused
 import cupola
 from cupola import compiler, nvrtc, toolkit
 from cupola.compile_request import Request, Target, source_of
-from cupola.cubin import read_cubin
+from cupola.image.cubin import read_cubin
 from cupola.link import linked_as
 
 # Both have a `helper` and a `hidden` of their own.

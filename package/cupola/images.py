@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from cupola import manifest as manifests
 from cupola.exceptions import ArgumentTypeError, ImageError, MissingFileError
-from cupola.file_image import FileImage
-from cupola.processor_levels import LEVELS
+from cupola.image.file_image import FileImage
+from cupola.image.processor_levels import LEVELS
 
 if TYPE_CHECKING:
     from cupola.device import Device

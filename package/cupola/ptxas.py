@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cupola.exceptions import CompileError
-from cupola.image_contents import Contents, Resources, ptx_kernels
+from cupola.image.contents import Contents, Resources, ptx_kernels
 
 
 def add_resources(contents: Contents, program: Path, architecture: str) -> None:

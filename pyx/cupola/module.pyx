@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from cupola.exceptions import (
     ArgumentTypeError, ArgumentValueError, ImageError, UnknownNameError,
 )
-from cupola.file_image import FileImage
+from cupola.image.file_image import FileImage
 
 cdef dict KINDS = {
     "pointer": CUPOLA_POINTER,

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from cupola import cubin
 from cupola.exceptions import ImageError
+from cupola.image import cubin
 
 
 def test_kernels_of_a_cubin(built):

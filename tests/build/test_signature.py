@@ -6,11 +6,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from cupola import cubin
 from cupola.build import manifest, toolkit
 from cupola.build.error import BuildError
 from cupola.build.intermediate import Declaration, read_declarations
 from cupola.build.merge import merge
+from cupola.image import cubin
 from cupola.manifest import dtype_of
 
 SOURCE = """

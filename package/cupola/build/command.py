@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from setuptools import Command, Distribution
 
-from ..processor_levels import LEVELS
+from ..image.processor_levels import LEVELS
 from . import ahead, architectures, executor, library, processors, source_distribution, toolkit
 from .error import BuildError
 from .kernels import Kernels

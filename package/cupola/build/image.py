@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .. import cubin, cxx_names
+from ..image import cubin, cxx_names
 from . import link
 from .architectures import PTX, Architectures
 from .executor import jobs

@@ -32,8 +32,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..cubin import Kernel, architecture_of, read_cubin, read_fatbin
-from ..cxx_names import demangle
+from ..image.cubin import Kernel, architecture_of, read_cubin, read_fatbin
+from ..image.cxx_names import demangle
 from .error import BuildError
 from .intermediate import Declaration, read_declarations
 from .layout import dtype, notes

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..processor_levels import X86, X86_LEVELS
+from ..image.processor_levels import X86, X86_LEVELS
 
 
 def levels(which: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ..cxx_names import demangle
+from ..image.cxx_names import demangle
 from .error import BuildError
 
 _QUALIFIERS = {"DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_typedef"}

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     log = make(options, architectures)
     if log:
         print(log, file=sys.stderr)
-    from cupola.image_contents import read
+    from cupola.image.contents import read
 
     found = read(options.output)
     code = ", ".join(f"{part.what} for {part.architecture}" for part in found.parts)

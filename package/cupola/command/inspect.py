@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cupola.command.table import table
 
 if TYPE_CHECKING:
-    from cupola.image_contents import Contents, Kernel
+    from cupola.image.contents import Contents, Kernel
 
 HELP = "show the kernels, parameters, architectures and resources of an image"
 EPILOG = """\
@@ -40,9 +40,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print it."""
-    from cupola import image_contents
+    from cupola.image import contents
 
-    images = image_contents.read_all(options.file)
+    images = contents.read_all(options.file)
     release = ""
     if options.ptxas:
         from cupola import ptxas

@@ -1,4 +1,4 @@
-# cupola/cubin.py - reads kernels' layouts from cubins, and cubins from fatbins.
+# cupola/image/cubin.py - reads kernels' layouts from cubins, and cubins from fatbins.
 """Bounded readers of fatbins and of CUDA's ELF files.
 
 Every offset and size is checked against the data; one that does not fit raises ImageError.
@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .exceptions import ImageError
+from ..exceptions import ImageError
 
 FATBIN_MAGIC = 0xBA55ED50
 EM_CUDA = 190

@@ -1,4 +1,4 @@
-# cupola/file_image.py - a kernel image that stays in its file.
+# cupola/image/file_image.py - a kernel image that stays in its file.
 """Images in files."""
 
 from __future__ import annotations

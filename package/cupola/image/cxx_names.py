@@ -1,4 +1,4 @@
-# cupola/cxx_names.py - C++ names of functions and types, from their linkage names.
+# cupola/image/cxx_names.py - C++ names of functions and types, from their linkage names.
 """C++ names of linkage names.
 
 cupola.build uses this module, also before cupola can be imported.

@@ -1,4 +1,4 @@
-# cupola/processor_levels.py - the instruction-set levels that kernels' machine code is made for.
+# cupola/image/processor_levels.py - levels of the instruction set, for machine code of kernels.
 """Levels of the host's instruction set.
 
 cupola.build uses this module, also before cupola can be imported.

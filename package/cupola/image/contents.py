@@ -1,4 +1,4 @@
-# cupola/image_contents.py - reads kernels and resources from image files, without a driver.
+# cupola/image/contents.py - reads kernels and resources from image files, without a driver.
 """The kernels of an image file, and of the images inside a library."""
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cupola import manifest as manifests
-from cupola.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
-from cupola.cxx_names import demangle
 from cupola.exceptions import ImageError, MissingFileError
+from cupola.image.cubin import FATBIN_MAGIC, Entry, architecture_of, read_cubin, read_fatbin
+from cupola.image.cxx_names import demangle
 from cupola.manifest import Parameter
 
 _ZIP, _GZIP = b"PK\3\4", b"\x1f\x8b"
