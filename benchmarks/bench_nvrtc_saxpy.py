@@ -18,7 +18,7 @@ import floor
 import records
 
 import cupola
-from cupola import toolkit
+from cupola.toolkit import libraries
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "nvrtc_saxpy"
 ELEMENTS, ROUNDS = 512 * 32768, 20
@@ -36,7 +36,7 @@ def driver_path():
 
 def build(folder):
     """The C++ program; FileNotFoundError says what is missing for it."""
-    found = toolkit.load("nvrtc")
+    found = libraries.load("nvrtc")
     include = next((f for f in found.headers() if (Path(f) / "nvrtc.h").is_file()), None)
     if include is None or not (Path(include) / "cuda.h").is_file():
         raise FileNotFoundError(f"there is no cuda.h or no nvrtc.h beside {found.path}")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import cupola
-from cupola import toolkit as run_time_compilers
 from cupola.build import manifest, toolkit
 from cupola.build.error import BuildError
+from cupola.toolkit import libraries
 
 SOURCE = Path(__file__).with_name("kernels.cu")
 NAMED = Path(__file__).with_name("named.cu")  # of which no more is asked than test_names does
@@ -45,7 +45,7 @@ def nvcc():
 def nvrtc():
     """The run-time compiler; without one the test is skipped."""
     try:
-        return run_time_compilers.load("nvrtc")
+        return libraries.load("nvrtc")
     except cupola.MissingFileError as error:
         pytest.skip(" ".join(str(error).split()))
 

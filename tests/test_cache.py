@@ -11,7 +11,7 @@ import pytest
 
 import cupola
 from cupola import cache
-from cupola.nvrtc import Nvrtc
+from cupola.toolkit.nvrtc import Nvrtc
 
 STORE = 'extern "C" __global__ void f(int* out) { *out = VALUE; }\n'
 

@@ -10,7 +10,7 @@ import pytest
 from working import refused
 
 import cupola
-from cupola import toolkit
+from cupola.toolkit import libraries
 
 SOURCE = r"""
 #ifndef FACTOR
@@ -137,7 +137,7 @@ def test_strange_names(driver):
 
 
 def test_the_toolkits_headers(driver):
-    if not toolkit.load("nvrtc").headers():
+    if not libraries.load("nvrtc").headers():
         pytest.skip("the compiler came without CUDA's headers")
     source = "#include <cuda_fp16.h>\n#define VALUE __half2int_rn(__float2half(6.f))\n" + STORE
     assert value(source) == 6
@@ -300,7 +300,7 @@ def test_without_nvrtc(driver, monkeypatch, tmp_path):
     def nothing(name):
         raise pathfinder.DynamicLibNotFoundError(f"no {name} in site-packages")
 
-    toolkit._load.cache_clear()
+    libraries._load.cache_clear()
     compiler = cupola.compiler.nvrtc
     compiler.cache_clear()
     monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", nothing)
@@ -318,14 +318,14 @@ def test_without_nvrtc(driver, monkeypatch, tmp_path):
     )
     with refused(cupola.NotFoundError, FileNotFoundError, saying=saying):
         cupola.compile(STORE)
-    assert "not found" in toolkit.report("nvrtc")
+    assert "not found" in libraries.report("nvrtc")
 
 
 @pytest.mark.parametrize("variable", ["CUDA_HOME", "PATH"])
 def test_nvrtc_in_a_toolkit(driver, monkeypatch, tmp_path, variable):
     from cuda import pathfinder
 
-    real = toolkit.load("nvrtc").path
+    real = libraries.load("nvrtc").path
 
     def nothing(name):
         raise pathfinder.DynamicLibNotFoundError(f"no {name}")
@@ -336,10 +336,10 @@ def test_nvrtc_in_a_toolkit(driver, monkeypatch, tmp_path, variable):
     nvcc = written(tmp_path, "bin/nvcc", "#!/bin/sh\n")
     nvcc.chmod(0o755)
     monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", nothing)
-    for name in toolkit.VARIABLES:
+    for name in libraries.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, str(nvcc.parent if variable == "PATH" else tmp_path))
-    toolkit._load.cache_clear()
-    found = toolkit.load("nvrtc")
+    libraries._load.cache_clear()
+    found = libraries.load("nvrtc")
     assert (found.path, found.origin) == (str(lib / "libnvrtc.so.13"), variable)
-    toolkit._load.cache_clear()
+    libraries._load.cache_clear()

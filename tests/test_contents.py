@@ -7,8 +7,9 @@ import images
 import pytest
 
 import cupola
-from cupola import paths, ptxas
+from cupola import paths
 from cupola.image import contents
+from cupola.toolkit import ptxas
 
 
 def survives(path, data):

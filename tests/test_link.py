@@ -5,10 +5,11 @@ import pytest
 from working import refused
 
 import cupola
-from cupola import compiler, nvrtc, toolkit
+from cupola import compiler
 from cupola.compile_request import Request, Target, source_of
 from cupola.image.cubin import read_cubin
 from cupola.link import linked_as
+from cupola.toolkit import libraries, nvrtc
 
 # Both have a `helper` and a `hidden` of their own.
 CALLER = """
@@ -32,8 +33,8 @@ template <class T> __global__ void fill(T* out, T value) { *out = twice(value); 
 @pytest.fixture(autouse=True)
 def _tools(tmp_path, monkeypatch):
     try:
-        toolkit.load("nvrtc")
-        toolkit.load("nvJitLink")
+        libraries.load("nvrtc")
+        libraries.load("nvJitLink")
     except cupola.MissingFileError as error:
         pytest.skip(" ".join(str(error).split()))
     monkeypatch.setenv("CUPOLA_CACHE_DIR", str(tmp_path / "cache"))
@@ -192,9 +193,9 @@ def test_what_nvjitlink_makes(driver):
 
 @pytest.mark.cuda_only(reason="the CPU device links PTX by itself")
 def test_without_nvjitlink(monkeypatch, tmp_path):
-    monkeypatch.setattr(toolkit, "_places", lambda name: [("here", "nothing")])
-    toolkit._load.cache_clear()
+    monkeypatch.setattr(libraries, "_places", lambda name: [("here", "nothing")])
+    libraries._load.cache_clear()
     compiler.nvjitlink.cache_clear()
     with refused(cupola.NotFoundError, saying=("nvJitLink", "cupola[compile]")):
         cupola.compile([CALLER, CALLED])
-    toolkit._load.cache_clear()
+    libraries._load.cache_clear()

@@ -132,6 +132,17 @@ def test_old_names_are_imported():
     assert Launch is cupola.PreparedLaunch and pinned_empty is cupola.empty_pinned
 
 
+def test_the_module_of_nvrtc_is_found_by_its_old_name():
+    from cupola.toolkit import nvrtc
+
+    with warned("cupola.nvrtc", "cupola.toolkit.nvrtc") as seen:
+        assert cupola.nvrtc is nvrtc
+    assert seen[0].filename == __file__
+    with warned("cupola.nvrtc", "cupola.toolkit.nvrtc"):
+        from cupola import nvrtc as old
+    assert old is nvrtc
+
+
 def test_pinned_empty(driver):
     with warned("cupola.pinned_empty", "cupola.empty_pinned"):
         made = cupola.pinned_empty((2, 3), np.int16)

@@ -11,7 +11,8 @@ from pathlib import Path
 import images
 import pytest
 
-from cupola import library, toolkit
+from cupola import library
+from cupola.toolkit import libraries
 
 PROGRAMS = Path(__file__).with_name("programs")
 
@@ -103,7 +104,7 @@ for name in ("nvJitLink", "nvrtc"):
 
 def nvrtc():
     """NVIDIA's library, as a program without `cupola run` finds it."""
-    return Path(toolkit.load("nvrtc").path)
+    return Path(libraries.load("nvrtc").path)
 
 
 def test_nvrtc_gives_ptx_for_a_cubin_by_each_of_its_names():

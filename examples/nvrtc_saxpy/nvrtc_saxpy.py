@@ -14,7 +14,7 @@ import numpy as np
 
 # cupola imports what a name stands for when it is first used. Named here, that is done before the
 # clock starts; what a C++ program needs is loaded by then, too.
-from cupola import Device, Event, Module, Stream, compiler, empty, nvrtc  # noqa: F401
+from cupola import Device, Event, Module, Stream, compiler, empty  # noqa: F401
 
 SOURCE = r"""
 extern "C" __global__ void saxpy(float a, const float* x, const float* y, float* out, size_t n) {
@@ -40,7 +40,7 @@ def is_saxpy(out, a, x, y):
 
 
 def main(n):
-    nvrtc.nvrtc()  # the compiler's library, which the C++ program is linked with
+    compiler.nvrtc()  # the compiler's library, which the C++ program is linked with
     a = np.float32(2.5)
     host_x = np.arange(n, dtype=np.float32) / n
     host_y = 1 - host_x

@@ -104,6 +104,8 @@ _INTERNAL_HOMES = {
 }
 # Old names, which warn.
 _RENAMED = {"Launch": "PreparedLaunch", "pinned_empty": "empty_pinned"}
+# Modules that moved, by their old names, which warn.
+_MOVED = {"nvrtc": "toolkit.nvrtc"}
 # Threads that first use different names import one after another.
 _importing = _RLock()
 _SUBMODULES = ("array", "build", "driver", "exceptions", "kernels", "paths")
@@ -142,6 +144,10 @@ def __getattr__(name: str) -> object:
     if name in _RENAMED:
         _renamed(f"cupola.{name}", f"cupola.{_RENAMED[name]}", stacklevel=3)
         return __getattr__(_RENAMED[name])
+    if name in _MOVED:
+        _renamed(f"cupola.{name}", f"cupola.{_MOVED[name]}", stacklevel=3)
+        with _importing:
+            return _import_module(f"cupola.{_MOVED[name]}")
     from cupola.numpy_names import remedy
 
     instead = remedy(name)

@@ -18,8 +18,8 @@ from cupola.exceptions import (
     CompileError,
     MissingFileError,
 )
-from cupola.nvjitlink import NvJitLink
-from cupola.nvrtc import Compiled, Nvrtc
+from cupola.toolkit.nvjitlink import NvJitLink
+from cupola.toolkit.nvrtc import Compiled, Nvrtc
 
 FORMAT = 2  # of cached entries
 USUAL_NAME = "kernel.cu"

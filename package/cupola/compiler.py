@@ -24,8 +24,8 @@ from cupola.exceptions import ArgumentValueError, CompileError, ImageError
 from cupola.kernel_types import kernel_types
 from cupola.link import link as link_sources
 from cupola.link import linked_as, objects_of
-from cupola.nvjitlink import nvjitlink
-from cupola.nvrtc import Nvrtc, nvrtc
+from cupola.toolkit.nvjitlink import nvjitlink
+from cupola.toolkit.nvrtc import Nvrtc, nvrtc
 
 if TYPE_CHECKING:
     from cupola.device import Device

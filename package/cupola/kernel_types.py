@@ -13,8 +13,8 @@ import re
 
 from cupola.compile_request import WITH_FILES, KernelTypes, Request, Source
 from cupola.exceptions import CompileError
-from cupola.nvrtc import Nvrtc
 from cupola.source_names import Declaration, declarations, parameter_names
+from cupola.toolkit.nvrtc import Nvrtc
 
 _TEMPLATE = "cupola_signature"
 _ADDED = f"""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cupola.compile_request import ARCHITECTURE, Built, Request, Source, Target
 from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
 from cupola.kernel_types import kernel_types
-from cupola.nvrtc import Compiled, Nvrtc
+from cupola.toolkit.nvrtc import Compiled, Nvrtc
 
 if TYPE_CHECKING:
     from cupola.device import Device

@@ -75,7 +75,7 @@ def _of_driver() -> list[str]:
 
 def _of_toolkit() -> list[str]:
     """Lines for the toolkit, which is needed only to compile, not to run kernels."""
-    from cupola import toolkit as _toolkit
+    from cupola.toolkit import libraries
 
     lines = ["toolkit (no kernel that is compiled already needs one):"]
     taken = _of_wheel(lines)
@@ -95,7 +95,7 @@ def _of_toolkit() -> list[str]:
         lines.append("  PATH: no folder of it has nvcc")
     if not taken:
         lines.append("  no nvcc was found")
-    lines.append(f"NVRTC: {_toolkit.report('nvrtc')}")
+    lines.append(f"NVRTC: {libraries.report('nvrtc')}")
     return lines
 
 

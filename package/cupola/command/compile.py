@@ -83,7 +83,7 @@ def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) 
     """A cubin or PTX; what the compiler warned of."""
     from cupola.compile_request import Request, Source, Target
     from cupola.compiler import build
-    from cupola.nvrtc import nvrtc
+    from cupola.toolkit.nvrtc import nvrtc
 
     nvrtc_ = nvrtc()
     wanted = "sm" if options.output.suffix == ".cubin" else "compute"

@@ -45,8 +45,8 @@ def run(options: argparse.Namespace) -> None:
     images = contents.read_all(options.file)
     release = ""
     if options.ptxas:
-        from cupola import ptxas
         from cupola.build import toolkit
+        from cupola.toolkit import ptxas
 
         compiler = toolkit.find()
         release, program = compiler.release, compiler.nvcc.with_name("ptxas")

@@ -86,11 +86,12 @@ def _nvrtc(now: Mapping[str, str]) -> str | None:
     """NVIDIA's library, found as programs find it; inside an environment made here, that one's."""
     from cupola import toolkit
     from cupola.exceptions import MissingFileError
+    from cupola.toolkit import libraries
 
     if known := now.get("CUPOLA_RUN_NVRTC"):
         return known
     try:
-        return toolkit.load("nvrtc").path
+        return libraries.load("nvrtc").path
     except MissingFileError:
         return None
 

@@ -1,4 +1,4 @@
-# cupola/ptxas.py - runs ptxas for the registers, memory and spills of PTX kernels.
+# cupola/toolkit/ptxas.py - runs ptxas for the registers, memory and spills of PTX kernels.
 """Resources of an image's PTX kernels, as ptxas reports them."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-# cupola/nvjitlink.py - links images with nvJitLink, called through ctypes.
-"""NVIDIA's run-time linker; see `cupola.nvrtc` for why it is ctypes."""
+# cupola/toolkit/nvjitlink.py - links images with nvJitLink, called through ctypes.
+"""NVIDIA's run-time linker; see `cupola.toolkit.nvrtc` for why it is ctypes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint32, c_void_p
 from typing import Any
 
-from cupola import toolkit
 from cupola.exceptions import CompileError
+from cupola.toolkit import libraries
 
 ANY = 10  # nvJitLinkInputType: the linker detects the type
 _SIZE = [c_void_p, POINTER(c_size_t)]
@@ -35,7 +35,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
 class NvJitLink:
     """The loaded linker; see `nvjitlink`."""
 
-    def __init__(self, found: toolkit.Library) -> None:
+    def __init__(self, found: libraries.Library) -> None:
         self.found = found
         self._calls = found.calls(_PROTOTYPES, "nvJitLink 12.4")
         major, minor = c_uint(), c_uint()
@@ -102,6 +102,6 @@ def nvjitlink() -> NvJitLink:
     Raises
     ------
     MissingFileError
-        Where it is not found; see `cupola.toolkit.load`.
+        Where it is not found; see `cupola.toolkit.libraries.load`.
     """
-    return NvJitLink(toolkit.load("nvJitLink"))
+    return NvJitLink(libraries.load("nvJitLink"))

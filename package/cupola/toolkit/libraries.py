@@ -1,4 +1,4 @@
-# cupola/toolkit.py - finds the libraries that compile and link at run time, and their headers.
+# cupola/toolkit/libraries.py - finds the libraries that compile and link, and their headers.
 """A CUDA toolkit's compiler libraries, NVRTC and nvJitLink, found at first use."""
 
 from __future__ import annotations

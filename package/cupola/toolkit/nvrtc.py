@@ -1,4 +1,4 @@
-# cupola/nvrtc.py - compiles programs with NVRTC, called through ctypes.
+# cupola/toolkit/nvrtc.py - compiles programs with NVRTC, called through ctypes.
 """NVIDIA's run-time compiler.
 
 Compilation takes milliseconds to seconds and is cached, so ctypes is fast enough; its calls release
@@ -15,8 +15,8 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from dataclasses import dataclass, field
 from typing import Any
 
-from cupola import toolkit
 from cupola.exceptions import CompileError, Error
+from cupola.toolkit import libraries
 
 _SIZE = [c_void_p, POINTER(c_size_t)]
 _TEXT = [c_void_p, c_char_p]
@@ -57,7 +57,7 @@ class Compiled:
 class Nvrtc:
     """The loaded compiler; see `nvrtc`."""
 
-    def __init__(self, found: toolkit.Library) -> None:
+    def __init__(self, found: libraries.Library) -> None:
         self.found = found
         self._calls = found.calls(_PROTOTYPES, "NVRTC 11.4")
         self._error_text = found.library.nvrtcGetErrorString
@@ -161,6 +161,6 @@ def nvrtc() -> Nvrtc:
     Raises
     ------
     MissingFileError
-        Where it is not found; see `cupola.toolkit.load`.
+        Where it is not found; see `cupola.toolkit.libraries.load`.
     """
-    return Nvrtc(toolkit.load("nvrtc"))
+    return Nvrtc(libraries.load("nvrtc"))
