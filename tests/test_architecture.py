@@ -247,7 +247,9 @@ def file_of(module):
 def modules_of_the_package():
     """Each file in Python of what is imported as cupola, by the module's name."""
     folders = {path.parent for path in PACKAGE.glob("*/__init__.py")}
-    assert {PACKAGE / name for name in ("build", "command", "image", "toolkit")} <= folders
+    assert {
+        PACKAGE / name for name in ("build", "command", "compiler", "image", "toolkit")
+    } <= folders
     return {module_of(path): path for folder in (PACKAGE, *folders) for path in folder.glob("*.py")}
 
 

@@ -6,9 +6,9 @@ from working import refused
 
 import cupola
 from cupola import compiler
-from cupola.compile_request import Request, Target, source_of
+from cupola.compiler.link import linked_as
+from cupola.compiler.request import Request, Target, source_of
 from cupola.image.cubin import read_cubin
-from cupola.link import linked_as
 from cupola.toolkit import libraries, nvrtc
 
 # Both have a `helper` and a `hidden` of their own.

@@ -8,7 +8,7 @@ import pytest
 from working import refused, refused_argument
 
 import cupola
-from cupola.source_names import declarations, parameter_names
+from cupola.compiler.source_names import declarations, parameter_names
 from cupola.toolkit.nvrtc import Nvrtc
 
 # Of extern "C" and without a manifest: the image tells sizes, and which parameters are floats.

@@ -81,8 +81,8 @@ def named(text: str | None) -> list[tuple[str, str]]:
 
 def by_nvrtc(options: argparse.Namespace, architectures: list[tuple[str, str]]) -> str:
     """A cubin or PTX; what the compiler warned of."""
-    from cupola.compile_request import Request, Source, Target
     from cupola.compiler import build
+    from cupola.compiler.request import Request, Source, Target
     from cupola.toolkit.nvrtc import nvrtc
 
     nvrtc_ = nvrtc()

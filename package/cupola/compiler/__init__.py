@@ -1,4 +1,4 @@
-# cupola/compiler.py - cupola.compile: CUDA C++ to a loaded module, by NVRTC and the cache.
+# cupola/compiler/__init__.py - cupola.compile: CUDA C++ to a loaded module, by NVRTC and the cache.
 """Compiling at run time."""
 
 from __future__ import annotations
@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cupola import cache as _cache
-from cupola.compile_request import (
+from cupola.compiler.link import link as link_sources
+from cupola.compiler.link import linked_as, objects_of
+from cupola.compiler.parameter_types import kernel_types
+from cupola.compiler.request import (
     ARCHITECTURE,
     Built,
     Request,
@@ -21,9 +24,6 @@ from cupola.compile_request import (
     texts_of,
 )
 from cupola.exceptions import ArgumentValueError, CompileError, ImageError
-from cupola.kernel_types import kernel_types
-from cupola.link import link as link_sources
-from cupola.link import linked_as, objects_of
 from cupola.toolkit.nvjitlink import nvjitlink
 from cupola.toolkit.nvrtc import Nvrtc, nvrtc
 

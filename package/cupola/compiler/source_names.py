@@ -1,4 +1,4 @@
-# cupola/source_names.py - finds kernels' declarations in CUDA C++: parameter names, namespaces.
+# cupola/compiler/source_names.py - finds the declarations of kernels in CUDA C++.
 """The names of kernels' parameters from a source's text; the compiler does not provide them.
 
 The text is scanned, not compiled: macros are not expanded and headers are not read. Ambiguous text

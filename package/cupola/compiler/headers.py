@@ -1,4 +1,4 @@
-# cupola/headers.py - finds the files that a source's #include lines may refer to.
+# cupola/compiler/headers.py - finds the files that a source's #include lines may refer to.
 """The content of all files that a compilation may include, for its key in the cache.
 
 NVRTC does not report the files that it includes. So each include line, in any preprocessor branch,

@@ -1,4 +1,4 @@
-# cupola/kernel_types.py - finds the parameter types of extern "C" kernels with NVRTC.
+# cupola/compiler/parameter_types.py - finds the parameter types of extern "C" kernels with NVRTC.
 """The types of kernels' parameters, from the compiler.
 
 A kernel's C++ name has the types of its parameters, but an ``extern "C"`` kernel has no such name.
@@ -11,9 +11,9 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from cupola.compile_request import WITH_FILES, KernelTypes, Request, Source
+from cupola.compiler.request import WITH_FILES, KernelTypes, Request, Source
+from cupola.compiler.source_names import Declaration, declarations, parameter_names
 from cupola.exceptions import CompileError
-from cupola.source_names import Declaration, declarations, parameter_names
 from cupola.toolkit.nvrtc import Nvrtc
 
 _TEMPLATE = "cupola_signature"

@@ -1,4 +1,4 @@
-# cupola/compile_request.py - a compilation's sources, options and target.
+# cupola/compiler/request.py - a compilation's sources, options and target.
 """Requests to compile."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cupola import cache as _cache
-from cupola import headers as _headers
+from cupola.compiler import headers as _headers
 from cupola.exceptions import (
     ArgumentTypeError,
     ArgumentValueError,

@@ -1,4 +1,4 @@
-# cupola/link.py - links several sources and objects to one image.
+# cupola/compiler/link.py - links several sources and objects to one image.
 """Linking."""
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from cupola.compile_request import ARCHITECTURE, Built, Request, Source, Target
+from cupola.compiler.parameter_types import kernel_types
+from cupola.compiler.request import ARCHITECTURE, Built, Request, Source, Target
 from cupola.exceptions import ArgumentTypeError, CompileError, ImageError, MissingFileError
-from cupola.kernel_types import kernel_types
 from cupola.toolkit.nvrtc import Compiled, Nvrtc
 
 if TYPE_CHECKING:
