@@ -34,7 +34,8 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     import cupola
-    from cupola import kernels, png
+    from cupola import kernels
+    from cupola.command import png
 
     height = max(1, round(options.width * 2 / 3))
     start, stop = cupola.Event(), cupola.Event()

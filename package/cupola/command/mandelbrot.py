@@ -12,7 +12,7 @@ HELP = "render the Mandelbrot set as a PNG"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the picture."""
-    from cupola.png import COLORS
+    from cupola.command.png import COLORS
 
     add = parser.add_argument
     add("-o", "--output", required=True, metavar="FILE", help="the PNG file to write")
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     import cupola
-    from cupola import png
+    from cupola.command import png
 
     found = cupola.driver.info()
     device = cupola.Device()

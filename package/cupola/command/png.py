@@ -1,4 +1,4 @@
-# cupola/png.py - writes pictures as PNG, with only the standard library.
+# cupola/command/png.py - writes pictures as PNG, with only the standard library.
 """Pictures as PNG files."""
 
 from __future__ import annotations
