@@ -229,7 +229,7 @@ def test_public_declarations_need_no_header(path):
 
 PACKAGE = ROOT / "package/cupola"
 # Modules beside cupola.build that it imports.
-BESIDE_BUILD = {"exceptions", "parameters"}
+BESIDE_BUILD = {"exceptions", "inspection.parameters"}
 BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels"}
 
 

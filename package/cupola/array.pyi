@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cupola.device import Device
-from cupola.records import Flags
+from cupola.inspection.result_types import Flags
 from cupola.reductions import Reductions
 from cupola.stream import _StreamProtocol
 

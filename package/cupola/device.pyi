@@ -3,8 +3,8 @@ from typing import SupportsIndex
 
 from typing_extensions import Self
 
+from cupola.inspection.result_types import MemoryInfo
 from cupola.pool import Pool
-from cupola.records import MemoryInfo
 
 class Device:
     def __init__(self, index: Device | SupportsIndex | None = None) -> None: ...

@@ -1,5 +1,5 @@
 # cupola/profiler.pyi - recordings.
-from cupola.records import Operation
+from cupola.inspection.result_types import Operation
 
 class Recording:
     def __init__(self, ranges: bool = False) -> None: ...

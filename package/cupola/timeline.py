@@ -15,7 +15,7 @@ from typing import Any
 from cupola import profiler
 from cupola.device import Device
 from cupola.exceptions import ArgumentValueError
-from cupola.records import Operation
+from cupola.inspection.result_types import Operation
 
 # Colours of a picture by kind; distinguishable in grey and for colour-blind readers.
 _COLOURS = {

@@ -139,7 +139,7 @@ cdef class Array(ArrayData):
     @property
     def flags(self):
         """`Flags`, a named tuple: c_contiguous, f_contiguous, writeable."""
-        from cupola.records import Flags
+        from cupola.inspection.result_types import Flags
         self.require_live()
         return Flags(
             self.contiguous, is_f_contiguous(self.shape, self.steps, self.itemsize),
@@ -617,11 +617,11 @@ cdef class Array(ArrayData):
         return complex(self.item())
 
     def __repr__(self):
-        from cupola.representation import summary
+        from cupola.inspection.representation import summary
         return self.text(summary)
 
     def __str__(self):
-        from cupola.representation import elements
+        from cupola.inspection.representation import elements
         return self.text(elements)
 
 

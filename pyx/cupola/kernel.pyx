@@ -553,20 +553,20 @@ cdef class Kernel:
         KernelSignature
             A named tuple: `kernel`, `parameters`, `known_by`.
         """
-        from cupola.records import KernelSignature
+        from cupola.inspection.result_types import KernelSignature
         signature_in(self)
         return KernelSignature(self.title, self.params, KNOWN_BY[cupola_kernel_known(self.native)])
 
     @property
     def __signature__(self):
         """The parameters, for `inspect.signature`."""
-        from cupola.parameters import signature
+        from cupola.inspection.parameters import signature
         return signature(self.params)
 
     @property
     def __doc__(self):
         """The parameters and their source, for `help`."""
-        from cupola.parameters import about
+        from cupola.inspection.parameters import about
         return about(self.title, self.params)
 
     @property
@@ -597,7 +597,7 @@ cdef class Kernel:
             Named tuples: `name`, `kind`, `type`, `offset` and `size` (bytes), `dtype` (for a
             struct, the dtype of a structured scalar), `const` and `restrict`.
         """
-        from cupola.records import Parameter
+        from cupola.inspection.result_types import Parameter
         cdef Signature signature = signature_in(self)
         cdef const cupola_parameter* one
         cdef size_t i
@@ -633,7 +633,7 @@ cdef class Kernel:
         KernelAttributes
             A named tuple.
         """
-        from cupola.records import KernelAttributes
+        from cupola.inspection.result_types import KernelAttributes
         return KernelAttributes(
             max_threads=self.attribute(MAX_THREADS_PER_BLOCK),
             registers=self.attribute(NUM_REGS),

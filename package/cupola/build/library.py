@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import parameters
+from ..inspection import parameters
 from . import ahead, image
 from .architectures import Architectures
 from .kernels import Kernels

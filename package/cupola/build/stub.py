@@ -11,7 +11,7 @@ import keyword
 import re
 from typing import Any
 
-from ..parameters import keyword_names, placeholder_name
+from ..inspection.parameters import keyword_names, placeholder_name
 
 # Annotations of cupola.arguments by a parameter's kind; unknown kinds are not checked.
 _ANNOTATIONS = {"pointer": "Pointer", "integer": "Integer", "float": "Float", "struct": "Struct"}

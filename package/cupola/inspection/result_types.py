@@ -1,5 +1,5 @@
-# cupola/records.py - the named tuples that cupola's functions return.
-"""The named tuples that cupola's functions return."""
+# cupola/inspection/result_types.py - the named tuples that describe drivers, kernels and arrays.
+"""The named tuples that functions and properties of cupola return."""
 
 from __future__ import annotations
 

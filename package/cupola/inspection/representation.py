@@ -1,4 +1,4 @@
-# cupola/representation.py - formats an array's elements as text.
+# cupola/inspection/representation.py - formats an array's elements as text.
 """Text of device arrays, formatted as by NumPy, with few elements copied."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# cupola/parameters.py - kernel signatures for inspect.signature and help.
+# cupola/inspection/parameters.py - kernel signatures for inspect.signature and help.
 """Kernel parameters as Python signatures.
 
 cupola.build uses this module, also before cupola can be imported.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from cupola.records import Parameter
+    from cupola.inspection.result_types import Parameter
 
 
 def keyword_names(names: Sequence[str]) -> list[str | None]:
