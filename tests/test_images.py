@@ -16,7 +16,7 @@ from working import refused
 
 import cupola
 from cupola import manifest
-from cupola.images import LARGE
+from cupola.loader import LARGE
 from cupola.manifest import Manifest
 
 

@@ -78,7 +78,7 @@ _HOMES = {
     "full_like": "creation",
     "get_include": "paths",
     "hello": "kernels",
-    "load": "images",
+    "load": "loader",
     "managed": "creation",
     "mandelbrot": "kernels",
     "memory_info": "device",

@@ -41,7 +41,6 @@ from cupola.exceptions import OutOfMemoryError as OutOfMemoryError
 from cupola.exceptions import UnknownNameError as UnknownNameError
 from cupola.graph import Graph as Graph
 from cupola.graph_exec import GraphExec as GraphExec
-from cupola.images import load as load
 from cupola.kernel import Kernel as Kernel
 from cupola.kernels import convolve as convolve
 from cupola.kernels import hello as hello
@@ -49,6 +48,7 @@ from cupola.kernels import mandelbrot as mandelbrot
 from cupola.kernels import saxpy as saxpy
 from cupola.kernels import shipped_kernels as shipped_kernels
 from cupola.launch import PreparedLaunch as PreparedLaunch
+from cupola.loader import load as load
 from cupola.memory import Memory as Memory
 from cupola.memory import alloc as alloc
 from cupola.memory import register_host as register_host

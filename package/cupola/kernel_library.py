@@ -105,18 +105,18 @@ class KernelLibrary:
         self._given.clear()
 
     def _load(self, index: int) -> Module:
-        from cupola import images
+        from cupola import loader
         from cupola.module import Module
 
         if self._found is None:
             self._found = self._search()
         image, manifest, place = self._found
-        images.register_cpu_code(place)
+        loader.register_cpu_code(place)
         return Module(image, place, manifest, index)
 
     def _search(self) -> tuple[Any, Any, str]:
         """Image, manifest and path: from CUPOLA_PATH (in a folder per package), or the package."""
-        from cupola import images
+        from cupola import loader
 
         package, _, stem = self.name.rpartition(".")
         inside = os.path.join(*package.split("."), stem)
@@ -125,11 +125,11 @@ class KernelLibrary:
             for suffix in SUFFIXES if folder else ():
                 path = os.path.join(folder, inside + suffix)
                 if os.path.isfile(path):
-                    return images.from_file(path)
+                    return loader.from_file(path)
                 tried.append(f"{path} (of CUPOLA_PATH)")
         if not tried:
             tried.append("CUPOLA_PATH, which is not set")
-        found = images.in_package(stem + SUFFIXES[0], package)
+        found = loader.in_package(stem + SUFFIXES[0], package)
         if found is not None:
             return found
         beside = os.path.dirname(sys.modules[self.name].__file__ or "")

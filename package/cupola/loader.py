@@ -1,4 +1,4 @@
-# cupola/images.py - finds a kernel image and its manifest, by path or by name, and loads it.
+# cupola/loader.py - finds a kernel image and its manifest, by path or by name, and loads it.
 """Finding and loading of kernel images and sources, for `cupola.load`."""
 
 from __future__ import annotations
