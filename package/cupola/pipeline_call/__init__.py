@@ -1,0 +1,224 @@
+# cupola/pipeline_call/__init__.py - cupola.pipeline: prepares a pipeline and runs it.
+"""Pipelines: process host arrays of any size on devices, with overlapped copies and kernels."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cupola import driver
+from cupola.device import Device, memory_info
+from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ChunkError, Error
+from cupola.kernel import Kernel
+from cupola.memory import Memory
+from cupola.pipeline_call.chunk_size import choose
+from cupola.pipeline_call.host_arrays import HostArrays, row_bytes
+from cupola.pipeline_call.integers import checked_count
+from cupola.pipeline_call.launches import Launches
+from cupola.pipeline_call.progress import progress_report
+from cupola.pipeline_call.staging import needs_staging, page_locked_cache
+from cupola.pipelines import Pipeline
+from cupola.stream import Stream
+
+# The default part of a device's free memory: a quarter.
+SHARE = 4
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _set_work(pipeline: Pipeline, launches: Launches | None, work: Any) -> None:
+    if launches is None:
+        pipeline.set_function(work)
+        return
+    there: dict[int, Any] = {}
+    for slot in pipeline.slots:
+        device = slot.stream.device_index
+        if device not in there:
+            kernel, arguments = launches.on(device)
+            there[device] = (kernel, *launches.forms(pipeline, kernel, arguments))
+        pipeline.set_kernel(slot.index, *there[device])
+
+
+def _execute(pipeline: Pipeline, schedule: Callable[[Pipeline], object] | None) -> None:
+    try:
+        if schedule is None:
+            pipeline.run()
+        else:
+            schedule(pipeline)
+    except Exception as error:
+        failed = pipeline.failed()
+        if failed is None:
+            raise
+        first, last = failed
+        rows = f"rows {first.start} to {last.stop - 1}"
+        which = f"chunk {first.index} ({rows})"
+        if first != last:
+            which = (
+                f"one of chunks {first.index} to {last.index} ({rows}), which the device had "
+                "in flight; run with CUPOLA_SYNC=1 to find the one"
+            )
+        what = str(error)
+        if not isinstance(error, Error):  # formatted like Python's own traceback
+            what = f"{type(error).__name__}: {error}" if what else type(error).__name__
+        raise ChunkError(f"{which}: {what}", first, last) from error
+    pipeline.finish(True)
+
+
+def pipeline(
+    kernel: Any,
+    inputs: Any = (),
+    outputs: Any = (),
+    *,
+    arguments: Sequence[Any] | None = None,
+    threads: Any = None,
+    grid: Any = None,
+    block: Any = None,
+    shared: int = 0,
+    chunk: int | None = None,
+    streams: int = 4,
+    devices: Any = None,
+    memory: int | None = None,
+    staging: bool | None = None,
+    schedule: Callable[[Pipeline], object] | None = None,
+    progress: Any = None,
+) -> Any:
+    """Process host arrays of any size with a kernel, with overlapped copies and launches.
+
+    The arrays are cut into chunks along their first axis. A chunk of the inputs is copied to a
+    device, the kernel runs on it, and the chunk of the outputs is copied back. Several chunks are
+    in flight, each in a slot: a stream with its own memory.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable
+        A kernel is launched once for each chunk. A function is called once for each chunk to queue
+        its work: ``kernel(chunk, stream, inputs, outputs)``. It gets a `Chunk`, the stream, which
+        is also the current one, and the chunk's device arrays, which it must not keep.
+    inputs, outputs : array_like, or a list or tuple of them
+        Host arrays with equal first axes: NumPy arrays, memory-mapped files, any buffer.
+        Contiguous page-locked arrays are copied directly, others through page-locked memory. An
+        array that is both input and output is processed in place. Elements of other outputs that
+        the kernel does not write are undefined afterwards.
+    arguments : sequence, optional
+        The kernel's arguments, as for a launch. Inputs and outputs (the same objects) stand for
+        the chunk's parts. ``Chunk.length``, ``Chunk.start``, ``Chunk.stop`` and ``Chunk.index``
+        stand for the chunk's values. A function is called with each `Chunk` beforehand. Other
+        arguments are the same for every chunk: numbers, and device arrays, which are copied to the
+        other devices. By default the inputs, then the outputs that are not inputs. Where the
+        kernel has one more parameter, it is the number of the first output's (or input's)
+        elements in the chunk.
+    threads : int, or as an argument, optional
+        The minimum number of threads of a chunk; by default one for each element of the first
+        output (or input).
+    grid : int or tuple, or as an argument, optional
+        The grid of a chunk, instead of `threads`.
+    block : int or tuple, optional
+        Threads per block; by default the size of highest occupancy.
+    shared : int
+        Dynamic shared memory per block, in bytes.
+    chunk : int, optional
+        Rows of a chunk; by default at most 32 MiB in each direction, within `memory`.
+    streams : int
+        Slots per device, limited by `memory` and the number of chunks.
+    devices : Device, int, or a list of them, optional
+        The devices to use; by default the kernel's device, or the current one. The kernel's image
+        is loaded on each.
+    memory : int, optional
+        Maximum bytes on each device; by default a quarter of its free memory.
+    staging : bool, optional
+        Whether pageable memory is copied through page-locked memory. By default not on the CPU
+        device, where it would be an extra copy. Arrays that are not C-contiguous always are.
+    schedule : callable, optional
+        Replaces cupola's own schedule. It is called once with a `cupola.pipelines.Pipeline` and
+        must run all steps of every chunk.
+    progress : callable or True, optional
+        Called after each chunk with the number of finished rows and the number of all rows. True
+        shows a progress bar, which needs tqdm.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The outputs that were passed, complete.
+
+    Raises
+    ------
+    ChunkError
+        Where a chunk failed; it names the chunk. No other chunk is started, and those in flight
+        have ended. Outputs of finished chunks are complete.
+    ArgumentError
+        Where arrays, arguments or sizes do not fit together; no work was started.
+
+    Notes
+    -----
+    Each slot's stream waits for this thread's current stream first. Ctrl-C ends a pipeline like
+    an error.
+    """
+    hosts = HostArrays(_as_list(inputs), _as_list(outputs))
+    if devices is None and isinstance(kernel, Kernel):
+        devices = kernel.device_index
+    indices = [Device(device).index for device in _as_list(devices)] or [Device().index]
+    if len(set(indices)) < len(indices):
+        raise ArgumentValueError("devices= names a device twice")
+    if schedule is not None and not callable(schedule):
+        raise ArgumentTypeError(
+            f"schedule= must be a function that takes a cupola.pipelines.Pipeline, got {schedule!r}"
+        )
+    if any(Stream.current(index).capturing for index in indices):
+        raise ArgumentValueError(
+            "a pipeline waits for its work and can't be part of the graph that is being captured"
+        )
+    launches = None
+    if isinstance(kernel, Kernel):
+        launches = Launches(kernel, hosts, arguments, threads, grid, block, shared)
+    elif not callable(kernel):
+        raise ArgumentTypeError(f"a pipeline takes a kernel or a function, got {kernel!r}")
+    elif not (arguments is threads is grid is block is None and shared == 0):
+        raise ArgumentTypeError(
+            "arguments=, threads=, grid=, block= and shared= are only for kernels; a function sets "
+            "its own launches"
+        )
+    if memory is None:
+        memory = min(memory_info(index).free for index in indices) // SHARE
+    length, slots = choose(
+        hosts,
+        None if chunk is None else checked_count(chunk, "chunk"),
+        checked_count(streams, "streams"),
+        checked_count(memory, "memory"),
+        len(indices),
+    )
+    if staging is not None and not isinstance(staging, (bool, np.bool_)):
+        raise ArgumentTypeError(f"staging= is True, False or None, got {staging!r}")
+    run = Pipeline(tuple(hosts.arrays), hosts.inputs, hosts.outputs, length)
+    if staging is None:
+        staging = driver.info().kind != "cpu"
+    locked: list[Memory] = []
+    with progress_report(progress, hosts.rows) as report:
+        try:
+            for number in range(min(slots * len(indices), max(run.chunk_count, 1))):
+                device = indices[number % len(indices)]
+                stream = Stream(non_blocking=True, device=device)
+                pinned = tuple(
+                    page_locked_cache.take(device, min(length, hosts.rows) * row_bytes(array))
+                    if needs_staging(array, staging)
+                    else None
+                    for array in hosts.arrays
+                )
+                locked += [memory for memory in pinned if memory is not None]
+                run.add_slot(stream, pinned)
+            _set_work(run, launches, kernel)
+            for slot in run.slots:  # wait for queued work first
+                slot.stream.wait(Stream.current(slot.stream.device_index))
+            run.set_progress(report, 0.0 if report else 0.05)
+            _execute(run, schedule)
+        finally:
+            with contextlib.suppress(Exception):
+                run.finish(False)  # after a failure: waits until no work is in flight
+            page_locked_cache.give_back(locked)
+    return outputs
