@@ -232,6 +232,22 @@ PACKAGE = ROOT / "package/cupola"
 BESIDE_BUILD = {"exceptions", "inspection.parameters"}
 BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels"}
 
+# The folders of package/cupola, with the other folders that each imports.
+FAMILIES = {
+    "build": {"image", "inspection"},
+    "command": {"build", "compiler", "image", "toolkit"},
+    "compiler": {"toolkit"},
+    "image": set(),
+    "inspection": set(),
+    "pipeline_call": set(),
+    "timeline": {"inspection"},
+    "toolkit": {"image"},
+}
+# The modules beside these folders: public ones, those of cupola/__init__.py, and the loader.
+TOP = {"arguments", "cache", "exceptions", "kernel_library", "manifest", "paths"}
+TOP |= {"deprecation", "library", "numpy_names", "version", "__init__", "__main__"}
+TOP |= {"loader"}
+
 
 def module_of(path):
     """The name of a Python file of the package: cupola, cupola.build.step."""
@@ -246,11 +262,8 @@ def file_of(module):
 
 def modules_of_the_package():
     """Each file in Python of what is imported as cupola, by the module's name."""
-    folders = {path.parent for path in PACKAGE.glob("*/__init__.py")}
-    assert {
-        PACKAGE / name for name in ("build", "command", "compiler", "image", "toolkit")
-    } <= folders
-    return {module_of(path): path for folder in (PACKAGE, *folders) for path in folder.glob("*.py")}
+    folders = (PACKAGE, *(PACKAGE / name for name in FAMILIES))
+    return {module_of(path): path for folder in folders for path in folder.glob("*.py")}
 
 
 def imports(path, nodes, known):
@@ -314,11 +327,39 @@ def test_what_runs_does_not_import_the_build():
         assert not [one for one in found if one.startswith("cupola.build")], f"{path}: {found}"
 
 
+def test_each_python_module_is_in_a_family():
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(FAMILIES)
+    assert {path.stem for path in PACKAGE.glob("*.py")} == TOP
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_import_as_the_table_says(family):
+    known = modules_of_the_package()
+    others = set()
+    for path in PACKAGE.glob(f"{family}/*.py"):
+        for name in imports(path, ast.walk(ast.parse(path.read_text())), known):
+            parts = name.split(".")
+            if parts[0] == "cupola" and len(parts) > 1 and parts[1] in FAMILIES:
+                others.add(parts[1])
+    assert others - {family} == FAMILIES[family]
+
+
+def test_families_form_no_circle():
+    assert circles(FAMILIES) == []
+
+
+@pytest.mark.parametrize("family", ["image", "inspection", "toolkit"])
+def test_a_folder_imports_nothing_when_one_of_its_modules_is_imported(family):
+    tree = ast.parse((PACKAGE / family / "__init__.py").read_text())
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def test_no_module_has_the_name_of_a_public_function():
     """Its import would replace the function, since it sets an attribute of the package."""
     import cupola
 
     modules = {path.stem for path in (*PACKAGE.glob("*.py"), *ROOT.glob("pyx/cupola/*.pyx"))}
+    modules |= set(FAMILIES)
     assert not modules & {name for name in cupola._HOMES if name not in cupola._SUBMODULES}
 
 
