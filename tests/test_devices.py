@@ -106,4 +106,5 @@ def test_an_event_is_not_recorded_on_another_devices_stream():
     assert library.cupola_event_record(event, stream) != 0
     said = library.cupola_last_error().decode()
     assert said == "the event is of device 0, the stream of device 1", said
+    library.cupola_event_release(event)
     """)

@@ -84,7 +84,6 @@ def _major(compiler: str | None) -> int:
 
 def _nvrtc(now: Mapping[str, str]) -> str | None:
     """NVIDIA's library, found as programs find it; inside an environment made here, that one's."""
-    from cupola import toolkit
     from cupola.exceptions import MissingFileError
     from cupola.toolkit import libraries
 
