@@ -13,30 +13,34 @@ namespace {
 // passes and removes them.
 int missing() { return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER; }
 
+PFN_cuGetProcAddress_v12000 get_address = nullptr;
+
 template <class Function>
-void look_up(PFN_cuGetProcAddress_v12000 find, const char* name, int version, cuuint64_t flags,
-             Function*& function) {
-    void* found = nullptr;
-    CUdriverProcAddressQueryResult status;
-    if (find(name, &found, version, flags, &status) != CUDA_SUCCESS || !found)
-        found = reinterpret_cast<void*>(&missing);
-    function = reinterpret_cast<Function*>(found);
+void look_up(const char* name, int version, bool own, Function*& function) {
+    function = reinterpret_cast<Function*>(find_driver_function(name, version, own));
 }
 
 }  // namespace
+
+void* find_driver_function(const char* name, int version, bool own_stream) {
+    const cuuint64_t flags = own_stream ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+                                        : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
+    void* found = nullptr;
+    CUdriverProcAddressQueryResult status;
+    if (get_address(name, &found, version, flags, &status) == CUDA_SUCCESS && found) return found;
+    return reinterpret_cast<void*>(&missing);
+}
 
 cudaError_t load_driver() {
     // Never closed: the program's own libraries may hold its functions.
     void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) return cudaErrorInsufficientDriver;
-    const auto find =
+    get_address =
         reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(library, "cuGetProcAddress_v2"));
-    if (!find) return cudaErrorInsufficientDriver;
+    if (!get_address) return cudaErrorInsufficientDriver;
     for (const bool own : {false, true}) {
         Driver& table = driver_tables[own];
-        const cuuint64_t flags =
-            own ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
-#define CUPOLA_MEMBER(name, version) look_up(find, "cu" #name, version, flags, table.name);
+#define CUPOLA_MEMBER(name, version) look_up("cu" #name, version, own, table.name);
 #include "cudart/driver_symbols.def"
 #undef CUPOLA_MEMBER
     }

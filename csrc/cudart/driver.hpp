@@ -1,6 +1,7 @@
 // csrc/cudart/driver.hpp - the driver's functions, found at run time.
 #pragma once
 
+#include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
 
 #include "cudart/types.hpp"
@@ -20,5 +21,25 @@ extern Driver driver_tables[2];
 // Loads libcuda.so.1 and fills the tables, without cuInit. Call it once.
 // cudaErrorInsufficientDriver: there is no driver, or one that lacks cuGetProcAddress.
 cudaError_t load_driver();
+
+// A function of a newer CUDA version than the oldest toolkit that cupola is built with. `version`
+// is that of its parameters. It is never null: like the tables' functions, a missing one returns
+// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER. The driver must be loaded.
+void* find_driver_function(const char* name, int version, bool own_stream);
+
+// Calls such a function. The arguments must have the exact types of its parameters.
+template <class... Arguments>
+CUresult call_newer(const char* name, int version, Arguments... arguments) {
+    return reinterpret_cast<CUresult (*)(Arguments...)>(
+        find_driver_function(name, version, per_thread))(arguments...);
+}
+
+// The runtime's pointers are the driver's addresses.
+inline CUdeviceptr device_address(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
+inline CUdeviceptr* address_result(void** pointer) {
+    return reinterpret_cast<CUdeviceptr*>(pointer);
+}
 
 }  // namespace cupola::cudart
