@@ -52,17 +52,42 @@ bool Runtime::find(int ordinal, CUdevice& device) const {
     return true;
 }
 
+int Runtime::ordinal_of(CUdevice device) const {
+    int ordinal = 0;
+    for (int n = 0; n < count(); ++n)
+        if (devices_[static_cast<std::size_t>(n)].device == device) ordinal = n;
+    return ordinal;
+}
+
+// Callers hold the mutex.
+cudaError_t Runtime::retain(Device& device) {
+    if (device.retained) return cudaSuccess;
+    const Driver& d = driver_tables[0];
+    const CUresult result = d.DevicePrimaryCtxRetain(&device.primary, device.device);
+    device.retained = result == CUDA_SUCCESS;
+    return result_of(result);
+}
+
 cudaError_t Runtime::bind(int ordinal) {
     const Driver& d = driver_tables[0];
     Device& device = devices_[static_cast<std::size_t>(ordinal)];
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!device.retained) {
-        if (const CUresult error = d.DevicePrimaryCtxRetain(&device.primary, device.device);
-            error != CUDA_SUCCESS)
-            return result_of(error);
-        device.retained = true;
-    }
+    if (const cudaError_t error = retain(device); error != cudaSuccess) return error;
     return result_of(d.CtxSetCurrent(device.primary));
+}
+
+cudaError_t Runtime::primary_of(int ordinal, CUcontext& context) {
+    if (ordinal < 0 || ordinal >= count()) return cudaErrorInvalidDevice;
+    Device& device = devices_[static_cast<std::size_t>(ordinal)];
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const cudaError_t error = retain(device);
+    context = device.primary;
+    return error;
+}
+
+bool Runtime::is_primary(CUcontext context, int ordinal) {
+    CUcontext primary = nullptr;
+    return is_active(ordinal) && primary_of(ordinal, primary) == cudaSuccess && context == primary;
 }
 
 cudaError_t Runtime::enter_slowly() {
@@ -98,8 +123,7 @@ cudaError_t Runtime::current(int& ordinal) {
     const Driver& d = driver_tables[0];
     if (d.CtxGetCurrent(&context) == CUDA_SUCCESS && context &&
         d.CtxGetDevice(&device) == CUDA_SUCCESS) {
-        for (int n = 0; n < count(); ++n)
-            if (devices_[static_cast<std::size_t>(n)].device == device) ordinal = n;
+        ordinal = ordinal_of(device);
         return cudaSuccess;
     }
     ordinal = this_thread.device < 0 ? 0 : this_thread.device;
@@ -130,6 +154,9 @@ cudaError_t Runtime::reset() {
     if (const cudaError_t error = current(ordinal); error != cudaSuccess) return error;
     const Driver& d = driver_tables[0];
     Device& device = devices_[static_cast<std::size_t>(ordinal)];
+    CUcontext context = nullptr;
+    if (d.CtxGetCurrent(&context) == CUDA_SUCCESS && context && !is_primary(context, ordinal))
+        return cudaSuccess;
     const std::lock_guard<std::mutex> lock(mutex_);
     const CUresult result = d.DevicePrimaryCtxReset(device.device);
     if (device.retained) d.DevicePrimaryCtxRelease(device.device);

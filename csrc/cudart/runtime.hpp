@@ -39,13 +39,19 @@ class Runtime {
     int count() const { return static_cast<int>(devices_.size()); }
     // The driver's device of an ordinal; false: there is none.
     bool find(int ordinal, CUdevice& device) const;
+    int ordinal_of(CUdevice device) const;
     // The ordinal of the current context's device, or of the one that the thread has chosen.
     cudaError_t current(int& ordinal);
     // Chooses a device, and makes its primary context current.
     cudaError_t choose(int ordinal);
+    // The primary context of a device.
+    cudaError_t primary_of(int ordinal, CUcontext& context);
+    // Whether a context is the primary one of a device.
+    bool is_primary(CUcontext context, int ordinal);
     // Ordinals that threads without a choice try, in this order.
     cudaError_t prefer(const int* ordinals, int count);
-    // Destroys the primary context of the thread's device with everything in it.
+    // Destroys the primary context of the thread's device with everything in it. It does nothing
+    // where the program has made another context current.
     cudaError_t reset();
     // Whether the primary context is alive, by this library or another.
     bool is_active(int ordinal) const;
@@ -60,6 +66,7 @@ class Runtime {
     cudaError_t load();
     cudaError_t enter_slowly();
     cudaError_t bind(int ordinal);
+    cudaError_t retain(Device& device);
     static void end();
 
     // Threads compare their own with it. It rises when a context ends, and no thread has `ended`.

@@ -1,0 +1,210 @@
+// csrc/cudart/device.cpp - devices: how many, which, and what they can do.
+#include <cuda_profiler_api.h>
+
+#include "cudart/cudart.hpp"
+
+namespace cupola::cudart {
+namespace {
+
+// Runs the body with the driver's device of an ordinal.
+template <class Call>
+cudaError_t entry_with_device(int ordinal, Call call) {
+    return entry_without_context([&](const Driver& d) -> cudaError_t {
+        CUdevice device = 0;
+        if (!Runtime::get().find(ordinal, device)) return cudaErrorInvalidDevice;
+        return result_of(call(d, device));
+    });
+}
+
+bool is_form_of_array(const cudaChannelFormatDesc& form, CUarray_format& format, int& channels) {
+    const int bits[] = {form.x, form.y, form.z, form.w};
+    channels = 0;
+    while (channels < 4 && bits[channels] != 0) ++channels;
+    for (int n = 0; n < 4; ++n)
+        if (bits[n] != (n < channels ? form.x : 0)) return false;
+    if (channels == 0 || channels == 3) return false;
+    switch (form.f) {
+        case cudaChannelFormatKindSigned:
+            format = form.x == 8    ? CU_AD_FORMAT_SIGNED_INT8
+                     : form.x == 16 ? CU_AD_FORMAT_SIGNED_INT16
+                                    : CU_AD_FORMAT_SIGNED_INT32;
+            return form.x == 8 || form.x == 16 || form.x == 32;
+        case cudaChannelFormatKindUnsigned:
+            format = form.x == 8    ? CU_AD_FORMAT_UNSIGNED_INT8
+                     : form.x == 16 ? CU_AD_FORMAT_UNSIGNED_INT16
+                                    : CU_AD_FORMAT_UNSIGNED_INT32;
+            return form.x == 8 || form.x == 16 || form.x == 32;
+        case cudaChannelFormatKindFloat:
+            format = form.x == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT;
+            return form.x == 16 || form.x == 32;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+}  // namespace cupola::cudart
+
+using namespace cupola::cudart;
+
+CUPOLA_CUDART cudaError_t cudaGetDeviceCount(int* count) {
+    const cudaError_t result = entry_without_context([&](const Driver&) {
+        if (!count) return cudaErrorInvalidValue;
+        *count = Runtime::get().count();
+        return cudaSuccess;
+    });
+    if (result != cudaSuccess && count) *count = 0;
+    return result;
+}
+
+CUPOLA_CUDART cudaError_t cudaGetDevice(int* ordinal) {
+    return entry_without_context([&](const Driver&) {
+        return ordinal ? Runtime::get().current(*ordinal) : cudaErrorInvalidValue;
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaSetDevice(int ordinal) {
+    return entry_without_context([&](const Driver&) { return Runtime::get().choose(ordinal); });
+}
+
+CUPOLA_CUDART cudaError_t cudaSetValidDevices(int* ordinals, int count) {
+    return entry_without_context(
+        [&](const Driver&) { return Runtime::get().prefer(ordinals, count); });
+}
+
+CUPOLA_CUDART cudaError_t cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags) {
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) -> cudaError_t {
+        if (flags & ~unsigned{cudaInitDeviceFlagsAreValid}) return cudaErrorInvalidValue;
+        if (flags & cudaInitDeviceFlagsAreValid) {
+            if (device_flags & ~unsigned{cudaDeviceMask}) return cudaErrorInvalidValue;
+            if (const CUresult error = d.DevicePrimaryCtxSetFlags(device, device_flags);
+                error != CUDA_SUCCESS)
+                return result_of(error);
+        }
+        CUcontext primary = nullptr;
+        return Runtime::get().primary_of(ordinal, primary);
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaSetDeviceFlags(unsigned flags) {
+    return entry_without_context([&](const Driver& d) -> cudaError_t {
+        int ordinal = 0;
+        if (const cudaError_t error = Runtime::get().current(ordinal); error != cudaSuccess)
+            return error;
+        CUdevice device = 0;
+        Runtime::get().find(ordinal, device);
+        if (flags & ~unsigned{cudaDeviceMask}) return cudaErrorInvalidValue;
+        if (const CUresult error = d.DevicePrimaryCtxSetFlags(device, flags); error != CUDA_SUCCESS)
+            return result_of(error);
+        return Runtime::get().enter();
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+    return entry_without_context([&](const Driver& d) -> cudaError_t {
+        if (!flags) return cudaErrorInvalidValue;
+        int ordinal = 0;
+        if (const cudaError_t error = Runtime::get().current(ordinal); error != cudaSuccess)
+            return error;
+        CUcontext context = nullptr;
+        if (d.CtxGetCurrent(&context) == CUDA_SUCCESS && context)
+            if (!Runtime::get().is_primary(context, ordinal))
+                return result_of(d.CtxGetFlags(flags));
+        CUdevice device = 0;
+        Runtime::get().find(ordinal, device);
+        int active = 0;
+        const CUresult result = d.DevicePrimaryCtxGetState(device, flags, &active);
+        *flags |= cudaDeviceMapHost;  // always on in primary contexts
+        return result_of(result);
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceReset() {
+    return entry_without_context([](const Driver&) { return Runtime::get().reset(); });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceSynchronize() {
+    return entry([](const Driver& d) { return d.CtxSynchronize(); });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute,
+                                                 int ordinal) {
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+        return value
+                   ? d.DeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device)
+                   : CUDA_ERROR_INVALID_VALUE;
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* width,
+                                                               const cudaChannelFormatDesc* form,
+                                                               int ordinal) {
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+        CUarray_format format{};
+        int channels = 0;
+        if (!width || !form || !is_form_of_array(*form, format, channels))
+            return CUDA_ERROR_INVALID_VALUE;
+        return d.DeviceGetTexture1DLinearMaxWidth(width, format, static_cast<unsigned>(channels),
+                                                  device);
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceGetByPCIBusId(int* ordinal, const char* id) {
+    return entry_without_context([&](const Driver& d) {
+        if (!ordinal || !id) return CUDA_ERROR_INVALID_VALUE;
+        CUdevice device = 0;
+        const CUresult result = d.DeviceGetByPCIBusId(&device, id);
+        if (result == CUDA_SUCCESS) *ordinal = Runtime::get().ordinal_of(device);
+        return result;
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int ordinal) {
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+        return id ? d.DeviceGetPCIBusId(id, length, device) : CUDA_ERROR_INVALID_VALUE;
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceRegisterAsyncNotification(int ordinal,
+                                                              cudaAsyncCallback function,
+                                                              void* data,
+                                                              cudaAsyncCallbackHandle_t* handle) {
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+        if (!function || !handle) return CUDA_ERROR_INVALID_VALUE;
+        return d.DeviceRegisterAsyncNotification(device,
+                                                 reinterpret_cast<CUasyncCallback>(function), data,
+                                                 reinterpret_cast<CUasyncCallbackHandle*>(handle));
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaDeviceUnregisterAsyncNotification(int ordinal,
+                                                                cudaAsyncCallbackHandle_t handle) {
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+        return handle ? d.DeviceUnregisterAsyncNotification(
+                            device, reinterpret_cast<CUasyncCallbackHandle>(handle))
+                      : CUDA_ERROR_INVALID_VALUE;
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaDriverGetVersion(int* version) {
+    if (!version) return record(cudaErrorInvalidValue);
+    Runtime::get().start();  // without a device, the driver still has a version
+    *version = 0;
+    const Driver& d = driver_tables[0];
+    return d.DriverGetVersion ? record(result_of(d.DriverGetVersion(version))) : cudaSuccess;
+}
+
+CUPOLA_CUDART cudaError_t cudaProfilerStart() {
+    return entry([](const Driver& d) { return d.ProfilerStart(); });
+}
+
+CUPOLA_CUDART cudaError_t cudaProfilerStop() {
+    return entry([](const Driver& d) { return d.ProfilerStop(); });
+}
+
+// The runtime has no tables for tools.
+CUPOLA_CUDART cudaError_t cudaGetExportTable(const void** table, const cudaUUID_t* id) {
+    if (!table || !id) return record(cudaErrorInvalidValue);
+    *table = nullptr;
+    return record(cudaErrorUnknown);
+}
