@@ -47,11 +47,11 @@ WEIGHTS = {
 AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxpy")
 # And this declares the driver's functions in its own way.
 APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
+APART.add("csrc/cudart/symbols.cpp")
 # What differs between the versions of the CUDA runtime.
 CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
 # What a linker finds for -lcudart and -lcudart_static: scripts that name the shared library.
 CUDART_LINKS = ("libcudart.so", "libcudart_static.a")
-VERSIONED = {f"csrc/cudart/{name}.cpp" for name in ("symbols", "versioned", "stream/versioned")}
 # The names under which programs load NVRTC; a library can have one of them.
 NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
 # Needed by name wherever they are files of their own: before glibc 2.34 the functions were there.
@@ -305,31 +305,23 @@ class Recipe:
         """
         flags = (*flags, "-Icsrc")
         own = (*flags, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM")
-        plain, stream = (
-            self.sources("cudart/*.cpp", *self.oldest),
-            self.sources("cudart/stream/*.cpp"),
-        )
-        plain_versioned, stream_versioned = (
-            [path for path in paths if str(path) in VERSIONED] for paths in (plain, stream)
-        )
-        plain = [path for path in plain if path not in plain_versioned]
-        stream = [path for path in stream if path not in stream_versioned]
+        symbols = Path("csrc/cudart/symbols.cpp")
+        plain = self.sources("cudart/*.cpp", *self.oldest)
+        plain.remove(symbols)
+        stream = self.sources("cudart/stream/*.cpp")
         shared = [
             *self._objects(plain, flags, toolkit, folder="cudart"),
             *self._objects(stream, flags, toolkit, folder="cudart"),
             *self._objects(stream, own, toolkit, folder="cudart-per-thread"),
         ]
+        plain = [symbols, *self.sources("cudart/versions/*.cpp")]
+        stream = self.sources("cudart/stream/versions/*.cpp")
         steps = [*shared]
         for major, name in CUDART.items():
-            version = f"-DCUPOLA_CUDART_MAJOR={major}"
-            folder = f"cudart-{major}"
+            version, folder = f"-DCUPOLA_CUDART_MAJOR={major}", f"cudart-{major}"
             versioned = [
-                self._object([source], (*options, version), toolkit, f"{folder}{suffix}")
-                for sources, options, suffix in (
-                    ([*plain_versioned, *stream_versioned], flags, ""),
-                    (stream_versioned, own, "-per-thread"),
-                )
-                for source in sources
+                *self._objects([*plain, *stream], (*flags, version), toolkit, folder=folder),
+                *self._objects(stream, (*own, version), toolkit, folder=f"{folder}-per-thread"),
             ]
             exports = self.native / f"{name}.map"
             steps += [*versioned, self._exports(exports, "cuda*", "__cuda*", version=name)]

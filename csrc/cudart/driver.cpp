@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 namespace cupola::cudart {
 
 Driver driver_tables[2];
@@ -11,7 +14,7 @@ namespace {
 
 // It may ignore the arguments: in the C calling conventions of x86-64 and aarch64 Linux, the caller
 // passes and removes them.
-int missing() { return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER; }
+int missing() { return 36; }  // CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, a name of CUDA 13's headers
 
 PFN_cuGetProcAddress_v12000 get_address = nullptr;
 
@@ -23,6 +26,8 @@ void look_up(const char* name, int version, bool own, Function*& function) {
 }  // namespace
 
 void* find_driver_function(const char* name, int version, bool own_stream) {
+    // Twins for the thread's own stream came with CUDA 7. None has other parameters than before.
+    if (own_stream) version = std::max(version, 7000);
     const cuuint64_t flags = own_stream ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
                                         : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
     void* found = nullptr;

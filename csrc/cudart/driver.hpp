@@ -34,12 +34,32 @@ CUresult call_newer(const char* name, int version, Arguments... arguments) {
         find_driver_function(name, version, per_thread))(arguments...);
 }
 
-// The runtime's pointers are the driver's addresses.
+// The runtime's pointers and handles are the driver's.
 inline CUdeviceptr device_address(const void* pointer) {
     return reinterpret_cast<CUdeviceptr>(pointer);
 }
 inline CUdeviceptr* address_result(void** pointer) {
     return reinterpret_cast<CUdeviceptr*>(pointer);
+}
+inline CUarray driver_array(cudaArray_const_t array) {
+    return reinterpret_cast<CUarray>(const_cast<cudaArray*>(array));
+}
+inline CUmipmappedArray driver_mipmap(cudaMipmappedArray_const_t mipmap) {
+    return reinterpret_cast<CUmipmappedArray>(const_cast<cudaMipmappedArray*>(mipmap));
+}
+
+inline CUmemLocation driver_location(cudaMemLocation location) {
+    CUmemLocation made{};
+    made.type = static_cast<CUmemLocationType>(location.type);
+    made.id = location.id;
+    return made;
+}
+// Of a device ordinal, or of cudaCpuDeviceId.
+inline cudaMemLocation location_of(int device) {
+    cudaMemLocation made{};
+    made.type = device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
+    made.id = device == cudaCpuDeviceId ? 0 : device;
+    return made;
 }
 
 }  // namespace cupola::cudart

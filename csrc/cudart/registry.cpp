@@ -17,6 +17,20 @@ struct Wrapper {
     const void* const* linked;  // of version 2: fatbins to be linked, which end with null
 };
 
+// The start of a fatbin, which is followed by its entries.
+struct FatbinHeader {
+    std::uint32_t magic;
+    std::uint16_t version;
+    std::uint16_t header_bytes;
+    std::uint64_t entries_bytes;
+};
+
+std::size_t fatbin_bytes(const void* fatbin) {
+    FatbinHeader header;
+    std::memcpy(&header, fatbin, sizeof header);
+    return header.header_bytes + header.entries_bytes;
+}
+
 }  // namespace
 
 Image::Image(const void* wrapper) { error_ = read(wrapper); }
@@ -64,8 +78,8 @@ cudaError_t Image::link(CUlibrary& library) {
         return result_of(error);
     CUresult result = CUDA_SUCCESS;
     for (const void* const* each = linked_; *each && result == CUDA_SUCCESS; ++each) {
-        result = d.LinkAddData(state, CU_JIT_INPUT_FATBINARY, const_cast<void*>(*each), 0, nullptr,
-                               0, nullptr, nullptr);
+        result = d.LinkAddData(state, CU_JIT_INPUT_FATBINARY, const_cast<void*>(*each),
+                               fatbin_bytes(*each), nullptr, 0, nullptr, nullptr);
         // The device runtime's library has machine code alone; programs that need it fail below.
         if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) result = CUDA_SUCCESS;
     }
@@ -199,6 +213,17 @@ void* Registry::host_of(CUkernel kernel) {
     return found != hosts_.end() && found->second ? const_cast<void*>(found->second) : kernel;
 }
 
+// The driver has no function that finds a function's kernel. Nodes are seldom queried.
+void* Registry::host_of(CUfunction function) {
+    const Driver& d = driver_tables[0];
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [kernel, host] : hosts_)
+        if (CUfunction each = nullptr;
+            d.KernelGetFunction(&each, kernel) == CUDA_SUCCESS && each == function)
+            return host ? const_cast<void*>(host) : kernel;
+    return function;
+}
+
 cudaError_t Registry::find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes) {
     const Variable* variable = nullptr;
     {
@@ -225,6 +250,11 @@ cudaError_t Registry::find_variable(const void* symbol, CUdeviceptr& address, st
 void Registry::add_kernel(CUkernel kernel) {
     const std::lock_guard<std::mutex> lock(mutex_);
     hosts_.emplace(kernel, nullptr);
+}
+
+void Registry::remove_kernel(CUkernel kernel) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    hosts_.erase(kernel);
 }
 
 }  // namespace cupola::cudart

@@ -94,10 +94,13 @@ class Registry {
     cudaError_t find_kernel(const void* function, CUkernel& kernel);
     // The host function of a kernel, or the kernel itself where it has none.
     void* host_of(CUkernel kernel);
+    // The same for a kernel's function in the current context, or the function itself.
+    void* host_of(CUfunction function);
     // The place of a variable on the device; cudaErrorInvalidSymbol: there is none.
     cudaError_t find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes);
-    // A kernel of a library that the program has loaded itself.
+    // A kernel of a library that the program has loaded itself, until it unloads the library.
     void add_kernel(CUkernel kernel);
+    void remove_kernel(CUkernel kernel) noexcept;
 
   private:
     Registry() = default;

@@ -2,7 +2,7 @@
 // functions are exported.
 //
 // One set of sources makes libcudart.so.12 and libcudart.so.13. Functions whose parameters differ
-// between the two are in versioned.cpp and stream/versioned.cpp, which include this header. All
+// between the two are in versions/ and stream/versions/, which include this header. All
 // others include cudart.hpp, so that the compiler compares them with NVIDIA's declarations.
 #pragma once
 

@@ -294,9 +294,10 @@ def test_a_node_cannot_be_removed_during_a_capture(cuda, own, kernel, streams, m
         ("work, record, wait, work", UNJOINED),
     ],
 )
-def test_a_forked_stream_may_be_destroyed(cuda, kernel, streams, steps, code):
+@pytest.mark.parametrize("flags", [0, NON_BLOCKING])
+def test_a_forked_stream_may_be_destroyed(cuda, kernel, streams, steps, code, flags):
     """Its work still needs a join; the destroyed stream does not invalidate the capture."""
-    origin, fork, event, join = streams(), cuda.stream(NON_BLOCKING), cuda.event(2), cuda.event(2)
+    origin, fork, event, join = streams(), cuda.stream(flags), cuda.event(2), cuda.event(2)
     cuda.cuStreamBeginCapture_v2(origin, GLOBAL)
     cuda.launch(kernel("empty"), 1, 1, stream=origin)
     cuda.cuEventRecord(event, origin)

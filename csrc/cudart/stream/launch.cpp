@@ -1,5 +1,6 @@
 // csrc/cudart/stream/launch.cpp - launches of kernels and of host functions.
 #include "cudart/cudart.hpp"
+#include "cudart/launch_config.hpp"
 #include "cudart/registry.hpp"
 
 namespace cupola::cudart {
@@ -89,24 +90,13 @@ CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3
 
 CUPOLA_CUDART cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                               const void* function, void** arguments) {
-    static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute));
     return entry([&](const Driver& d) {
         if (!config) return cudaErrorInvalidConfiguration;
         CUkernel kernel = nullptr;
         if (const cudaError_t found = Registry::get().find_kernel(function, kernel);
             found != cudaSuccess)
             return found;
-        CUlaunchConfig wanted{};
-        wanted.gridDimX = config->gridDim.x;
-        wanted.gridDimY = config->gridDim.y;
-        wanted.gridDimZ = config->gridDim.z;
-        wanted.blockDimX = config->blockDim.x;
-        wanted.blockDimY = config->blockDim.y;
-        wanted.blockDimZ = config->blockDim.z;
-        wanted.sharedMemBytes = static_cast<unsigned>(config->dynamicSmemBytes);
-        wanted.hStream = config->stream;
-        wanted.attrs = reinterpret_cast<CUlaunchAttribute*>(config->attrs);
-        wanted.numAttrs = config->numAttrs;
+        const CUlaunchConfig wanted = driver_config(*config);
         const CUresult result =
             d.LaunchKernelEx(&wanted, reinterpret_cast<CUfunction>(kernel), arguments, nullptr);
         return result == CUDA_SUCCESS

@@ -1,6 +1,9 @@
-// csrc/cudart/versioned.cpp - functions whose parameters differ between versions 12 and 13 of the
-// runtime, without those that take a stream.
+// csrc/cudart/versions/device.cpp - functions of devices and of threads whose parameters differ
+// between versions 12 and 13 of the runtime, or that one of them lacks.
+#include <vector>
+
 #include "cudart/properties.hpp"
+#include "cudart/registry.hpp"
 #include "cudart/runtime.hpp"
 
 using namespace cupola::cudart;
@@ -66,6 +69,55 @@ CUPOLA_CUDART cudaError_t cudaSetDoubleForHost(double* value) {
     return entry_without_context(
         [&](const Driver&) { return value ? cudaSuccess : cudaErrorInvalidValue; });
 }
+// Version 13 has it no longer; the driver functions have the same parameters but for the kernel.
+struct LaunchParameters {
+    const void* function;
+    dim3 grid, block;
+    void** arguments;
+    size_t shared;
+    cudaStream_t stream;
+};
+
+CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernelMultiDevice(const LaunchParameters* launches,
+                                                                 unsigned count, unsigned flags) {
+    return entry([&](const Driver& d) -> cudaError_t {
+        if (!launches || count == 0) return cudaErrorInvalidValue;
+        std::vector<CUDA_LAUNCH_PARAMS> wanted(count);
+        for (unsigned n = 0; n < count; ++n) {
+            const LaunchParameters& launch = launches[n];
+            CUkernel kernel = nullptr;
+            if (const cudaError_t found = Registry::get().find_kernel(launch.function, kernel);
+                found != cudaSuccess)
+                return found;
+            CUcontext context = nullptr;
+            CUresult result = d.StreamGetCtx(launch.stream, &context, nullptr);
+            if (result == CUDA_SUCCESS) result = d.CtxPushCurrent(context);
+            if (result != CUDA_SUCCESS) return result_of(result);
+            result = d.KernelGetFunction(&wanted[n].function, kernel);
+            d.CtxPopCurrent(&context);
+            if (result != CUDA_SUCCESS) return result_of(result);
+            wanted[n].gridDimX = launch.grid.x;
+            wanted[n].gridDimY = launch.grid.y;
+            wanted[n].gridDimZ = launch.grid.z;
+            wanted[n].blockDimX = launch.block.x;
+            wanted[n].blockDimY = launch.block.y;
+            wanted[n].blockDimZ = launch.block.z;
+            wanted[n].sharedMemBytes = static_cast<unsigned>(launch.shared);
+            wanted[n].hStream = launch.stream;
+            wanted[n].kernelParams = launch.arguments;
+        }
+        return result_of(d.LaunchCooperativeKernelMultiDevice(wanted.data(), count, flags));
+    });
+}
+
+// It differs from cudaEventElapsedTime in which errors of pending work it may return.
+CUPOLA_CUDART cudaError_t cudaEventElapsedTime_v2(float* milliseconds, cudaEvent_t start,
+                                                  cudaEvent_t end) {
+    return entry([&](const Driver& d) {
+        return milliseconds ? d.EventElapsedTime(milliseconds, start, end)
+                            : CUDA_ERROR_INVALID_VALUE;
+    });
+}
 #else
 constexpr PropertyForm property_form = PropertyForm::of_13;
 
@@ -98,6 +150,36 @@ CUPOLA_CUDART cudaError_t cudaDeviceGetP2PAtomicCapabilities(unsigned* capabilit
         if (!capabilities || !operations || count == 0) return cudaErrorInvalidValue;
         return result_of(call_newer("cuDeviceGetP2PAtomicCapabilities", 13000, capabilities,
                                     operations, count, from, to));
+    });
+}
+
+// Logs are of the driver, since 12.9. Their types are a pointer and an integer.
+CUPOLA_CUDART cudaError_t cudaLogsRegisterCallback(void* function, void* data, void** handle) {
+    return entry_without_context([&](const Driver&) {
+        return call_newer("cuLogsRegisterCallback", 12090, function, data, handle);
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaLogsUnregisterCallback(void* handle) {
+    return entry_without_context(
+        [&](const Driver&) { return call_newer("cuLogsUnregisterCallback", 12090, handle); });
+}
+
+CUPOLA_CUDART cudaError_t cudaLogsCurrent(unsigned* position, unsigned flags) {
+    return entry_without_context(
+        [&](const Driver&) { return call_newer("cuLogsCurrent", 12090, position, flags); });
+}
+
+CUPOLA_CUDART cudaError_t cudaLogsDumpToFile(unsigned* position, const char* file, unsigned flags) {
+    return entry_without_context([&](const Driver&) {
+        return call_newer("cuLogsDumpToFile", 12090, position, file, flags);
+    });
+}
+
+CUPOLA_CUDART cudaError_t cudaLogsDumpToMemory(unsigned* position, char* buffer, size_t* bytes,
+                                               unsigned flags) {
+    return entry_without_context([&](const Driver&) {
+        return call_newer("cuLogsDumpToMemory", 12090, position, buffer, bytes, flags);
     });
 }
 #endif
