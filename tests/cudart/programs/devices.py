@@ -4,7 +4,7 @@ import ctypes
 import threading
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, sizeof
 
-from cudart.structures import ChannelFormat, device_properties
+from cudart.device_structures import ChannelFormat, device_properties
 
 ATTRIBUTES = range(1, 126)
 BUFFER = 4096  # larger than any cudaDeviceProp

@@ -132,3 +132,55 @@ class ChannelFormat(ctypes.Structure):
     """cudaChannelFormatDesc: bits of four channels, and 0 signed, 1 unsigned, 2 float, 3 none."""
 
     _fields_ = [(name, ctypes.c_int) for name in "xyzwf"]
+
+
+# Launches
+
+
+class LaunchAttributeValue(ctypes.Union):
+    """cudaLaunchAttributeValue."""
+
+    _fields_ = [
+        ("bytes", ctypes.c_char * 64),
+        ("number", ctypes.c_int),
+        ("size", ctypes.c_uint * 3),
+    ]
+
+
+class LaunchAttribute(ctypes.Structure):
+    """cudaLaunchAttribute; the value is aligned to 8 bytes."""
+
+    _fields_ = [("id", ctypes.c_int), ("padding", ctypes.c_int), ("value", LaunchAttributeValue)]
+
+
+class LaunchConfig(ctypes.Structure):
+    """cudaLaunchConfig_t."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_size_t),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("count", ctypes.c_uint),
+    ]
+
+
+class FunctionAttributes(ctypes.Structure):
+    """cudaFuncAttributes."""
+
+    _fields_ = [
+        *[(name, ctypes.c_size_t) for name in ("sharedSizeBytes", "constSizeBytes")],
+        ("localSizeBytes", ctypes.c_size_t),
+        *[(name, ctypes.c_int) for name in ("maxThreadsPerBlock", "numRegs", "ptxVersion")],
+        *[(name, ctypes.c_int) for name in ("binaryVersion", "cacheModeCA")],
+        ("maxDynamicSharedSizeBytes", ctypes.c_int),
+        ("preferredShmemCarveout", ctypes.c_int),
+        ("clusterDimMustBeSet", ctypes.c_int),
+        ("requiredClusterWidth", ctypes.c_int),
+        ("requiredClusterHeight", ctypes.c_int),
+        ("requiredClusterDepth", ctypes.c_int),
+        ("clusterSchedulingPolicyPreference", ctypes.c_int),
+        ("nonPortableClusterSizeAllowed", ctypes.c_int),
+        ("reserved", ctypes.c_int * 16),
+    ]
