@@ -1,6 +1,8 @@
 """Arrays in a device's memory: what goes in comes out."""
 
 import array
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -333,3 +335,22 @@ def test_pinned_memory_is_numpy(driver):
 def test_arrays_are_not_made_by_hand(driver):
     with pytest.raises(TypeError, match="to_device"):
         cupola.Array()
+
+
+def test_classes_above_the_data_add_none():
+    """array.pyx lets Array use the deallocator of ArrayData."""
+    *classes, root = cupola.Array.__mro__[:-1]
+    assert root.__name__ == "ArrayData" and len(classes) == 3
+    assert {one.__basicsize__ for one in classes} == {root.__basicsize__}
+
+
+def test_an_array_in_a_cycle_is_collected(driver):
+    class Owner:
+        pass
+
+    memory, owner = cupola.zeros(4, np.float32), Owner()
+    owner.array = cupola.Array.from_address(memory.address, 4, np.float32, owner=owner)
+    end = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert end() is None

@@ -3,7 +3,8 @@
 from cupola.array_data cimport ArrayData, lay, new_array
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.memory cimport host_address, is_pinned
+from cupola.reductions cimport Reductions
 
-# The base class declares its data and its methods for Cython.
-cdef class Array(ArrayData):
+# ArrayData, the root of its bases, declares its data and its methods for Cython.
+cdef class Array(Reductions):
     pass

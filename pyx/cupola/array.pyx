@@ -34,7 +34,7 @@ from cupola.ufuncs cimport call_ufunc
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 
-cdef class Array(ArrayData):
+cdef class Array(Reductions):
     """An array in a device's memory, of any NumPy dtype except objects.
 
     Made by `cupola.to_device`, `empty`, `zeros`, `full`, `asarray` and similar functions. Kernels
@@ -54,9 +54,6 @@ cdef class Array(ArrayData):
     itemsize, nbytes : int
         Bytes of one element, and of all elements.
     """
-
-    def __init__(self):
-        raise TypeError("arrays are made by cupola.empty, zeros, to_device or asarray")
 
     @staticmethod
     def from_address(
@@ -626,6 +623,18 @@ cdef class Array(ArrayData):
 
 
 array_data.ARRAY = Array
+
+# Only ArrayData has data. Cython's deallocators of the classes derived from it would each remove
+# the object from the garbage collector and add it again.
+cdef extern from *:
+    """
+    static inline void cupola_inherit_dealloc(PyTypeObject* type, PyTypeObject* base) {
+        type->tp_dealloc = base->tp_dealloc;
+    }
+    """
+    void cupola_inherit_dealloc(type kind, type base)
+
+cupola_inherit_dealloc(Array, ArrayData)
 
 cdef dict ADVICE = {
     "read_mostly": CUPOLA_ADVISE_READ_MOSTLY,

@@ -3,15 +3,14 @@
 from libc.stdint cimport uint64_t
 
 from cupola.memory cimport Memory
-from cupola.reductions cimport Reductions
 from cupola.stream cimport Stream
 
 # cupola.Array, the class of every array. Its module sets this at import: the methods of Array use
 # operations, and operations make arrays, so they cannot cimport the class.
 cdef type ARRAY
 
-# The base class of cupola.Array, which has no data of its own. Operations know only this class.
-cdef class ArrayData(Reductions):
+# The root of cupola.Array's bases, which add methods and no data. Operations know only this class.
+cdef class ArrayData:
     cdef Memory memory  # None where other code owns the memory
     cdef object owner  # the owner of such memory
     cdef uint64_t start

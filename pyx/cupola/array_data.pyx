@@ -47,7 +47,10 @@ cdef ArrayData new_array(tuple shape, object dtype, int device, Stream stream):
     return array
 
 
-cdef class ArrayData(Reductions):
+cdef class ArrayData:
+    def __init__(self):
+        raise TypeError("arrays are made by cupola.empty, zeros, to_device or asarray")
+
     cdef int require_live(self) except -1:
         if self.shape is None:  # made by __new__ without __init__
             raise ArgumentTypeError("this cupola.Array was never initialized")

@@ -7,6 +7,8 @@ from cupola.stream cimport Stream
 # promotion.pxd.
 cdef object binary(int number, object left, object right)
 cdef object unary(int number, object x)
+cdef object inplace(int number, object left, object right)
+cdef object power(object base, object exponent)
 # The same into `out`, or a new array where it is None.
 cdef object binary_to(int number, object left, object right, ArrayData out)
 cdef object unary_to(int number, ArrayData x, ArrayData out)

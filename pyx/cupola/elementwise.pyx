@@ -21,10 +21,10 @@ from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport broadcast, bytes_of
 from cupola.memory cimport allocate
-from cupola.operators cimport DO, OPERATORS
 from cupola.promotion cimport (
-    WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of, free_plan,
-    letter_of, name_of, number_of, plan_of, plan_with, size_of,
+    EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, POSITIVE, POWER, RECIPROCAL, SQRT,
+    SQUARE, WEAK_COMPLEX, WEAK_FLOAT, WEAK_INT, Plan, dtype_of, element_code, element_of,
+    free_plan, letter_of, name_of, plan_of, plan_with, size_of,
 )
 from cupola.stream cimport Stream, current_stream
 
@@ -32,38 +32,6 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef enum:
     MOST_AXES = 64
-
-OPERATORS.add = number_of(np.add)
-OPERATORS.subtract = number_of(np.subtract)
-OPERATORS.multiply = number_of(np.multiply)
-OPERATORS.divide = number_of(np.divide)
-OPERATORS.floor_divide = number_of(np.floor_divide)
-OPERATORS.remainder = number_of(np.remainder)
-OPERATORS.power = number_of(np.power)
-OPERATORS.negative = number_of(np.negative)
-OPERATORS.positive = number_of(np.positive)
-OPERATORS.absolute = number_of(np.absolute)
-OPERATORS.invert = number_of(np.invert)
-OPERATORS.equal = number_of(np.equal)
-OPERATORS.not_equal = number_of(np.not_equal)
-OPERATORS.less = number_of(np.less)
-OPERATORS.less_equal = number_of(np.less_equal)
-OPERATORS.greater = number_of(np.greater)
-OPERATORS.greater_equal = number_of(np.greater_equal)
-OPERATORS.bitwise_and = number_of(np.bitwise_and)
-OPERATORS.bitwise_or = number_of(np.bitwise_or)
-OPERATORS.bitwise_xor = number_of(np.bitwise_xor)
-OPERATORS.left_shift = number_of(np.left_shift)
-OPERATORS.right_shift = number_of(np.right_shift)
-
-DO.binary = binary
-DO.inplace = inplace
-DO.unary = unary
-DO.power = power
-
-cdef int SQUARE = number_of(np.square)
-cdef int SQRT = number_of(np.sqrt)
-cdef int RECIPROCAL = number_of(np.reciprocal)
 
 
 # -- results ----------------------------------------------------------------------------------
@@ -165,9 +133,8 @@ cdef int put_scalar(cupola_scalar* scalar, object value, int element) except -1:
 
 cdef bint is_comparison(int number) noexcept:
     return (
-        number == OPERATORS.equal or number == OPERATORS.not_equal or number == OPERATORS.less
-        or number == OPERATORS.less_equal or number == OPERATORS.greater
-        or number == OPERATORS.greater_equal)
+        number == EQUAL or number == NOT_EQUAL or number == LESS or number == LESS_EQUAL
+        or number == GREATER or number == GREATER_EQUAL)
 
 
 cdef object compare_out_of_range(int number, object value, int element, int side, bint first):
@@ -178,11 +145,11 @@ cdef object compare_out_of_range(int number, object value, int element, int side
     there, here = (1 if side == 2 else -1), 0
     if first:
         there, here = here, there
-    if number == OPERATORS.equal:
+    if number == EQUAL:
         return False
-    if number == OPERATORS.not_equal:
+    if number == NOT_EQUAL:
         return True
-    if number == OPERATORS.less or number == OPERATORS.less_equal:
+    if number == LESS or number == LESS_EQUAL:
         return here < there
     return here > there
 
@@ -310,8 +277,7 @@ cdef object unary(int number, object x):
 
 cdef inline bint is_refused(int number, const Plan* plan, object value, bint first) except -1:
     """Whether it is an integer to a negative power, where the exponent is known here."""
-    return (
-        number == OPERATORS.power and not first and plan.element < CUPOLA_FLOAT16 and value < 0)
+    return number == POWER and not first and plan.element < CUPOLA_FLOAT16 and value < 0
 
 
 cdef object power(object base, object exponent):
@@ -326,7 +292,7 @@ cdef object power(object base, object exponent):
                 return unary(SQRT, x)
             if exponent == -1:
                 return unary(RECIPROCAL, x)
-    return binary(OPERATORS.power, x, exponent)
+    return binary(POWER, x, exponent)
 
 
 # -- general path -------------------------------------------------------------------------------
@@ -631,11 +597,11 @@ cdef int convert(ArrayData source, ArrayData target, Stream queue, bint fresh) e
     cdef int origin = element_code(source), element = element_code(target)
     zero.parts[0] = zero.parts[1] = 0
     if element == CUPOLA_BOOL:
-        plan = plan_of(OPERATORS.not_equal, origin, origin)
+        plan = plan_of(NOT_EQUAL, origin, origin)
         return run_any(plan.operation, origin, target, source, None, &zero, queue, fresh)
     if element == CUPOLA_FLOAT16 and size_of(origin) >= 8 and origin >= CUPOLA_FLOAT16:
         element = CUPOLA_FLOAT64  # rounds once
-    plan = plan_of(OPERATORS.positive, CUPOLA_FLOAT64, 0)
+    plan = plan_of(POSITIVE, CUPOLA_FLOAT64, 0)
     return run_any(plan.operation, element, target, source, None, &zero, queue, fresh)
 
 

@@ -9,6 +9,14 @@ cdef enum Weak:
     WEAK_COMPLEX = 17
     KINDS_OF_OPERAND = 18
 
+# The numbers of ufuncs that code names; number_of() has those of all. UFUNCS starts with them.
+cdef enum NamedUfunc:
+    ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, POWER
+    NEGATIVE, POSITIVE, ABSOLUTE, INVERT
+    EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL
+    BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT, RIGHT_SHIFT
+    SQUARE, SQRT, RECIPROCAL
+
 cdef struct Plan:
     int operation  # as elementwise.h numbers them
     int element  # the computed type

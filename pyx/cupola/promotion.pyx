@@ -65,10 +65,16 @@ cdef list names_of_operations():
     return names
 
 
+# In the order of NamedUfunc.
+cdef list NAMED = [
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "negative",
+    "positive", "absolute", "invert", "equal", "not_equal", "less", "less_equal", "greater",
+    "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
+    "square", "sqrt", "reciprocal"]
 # The ufuncs that have kernels, as the library lists them, and ufuncs that use another's kernel.
 cdef dict ALIASES = {
     np.fabs: "absolute", np.degrees: "rad2deg", np.radians: "deg2rad", np.float_power: "power"}
-cdef list UFUNCS = [getattr(np, name) for name in dict.fromkeys(names_of_operations())]
+cdef list UFUNCS = [getattr(np, name) for name in dict.fromkeys(NAMED + names_of_operations())]
 UFUNCS += list(ALIASES)
 cdef list NAMES = [ALIASES.get(ufunc, ufunc.__name__).encode() for ufunc in UFUNCS]
 cdef dict NUMBERS = {ufunc: number for number, ufunc in enumerate(UFUNCS)}

@@ -19,9 +19,7 @@ from cupola.elementwise cimport aligned, binary, cast, is_aligned, result_of
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
 from cupola.layout cimport as_dtype
-from cupola.operators cimport OPERATORS
-from cupola.promotion cimport dtype_of, element_code, element_of
-from cupola.reductions cimport BY
+from cupola.promotion cimport MULTIPLY, dtype_of, element_code, element_of
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
@@ -38,10 +36,6 @@ cdef dict REDUCTIONS = {ufunc: number for number, ufunc in enumerate(UFUNCS)}
 cdef tuple EMPTY = ()
 # The default result type of a reduction of a type; 0: not looked up yet.
 cdef int[10][ELEMENTS] RESULTS
-
-BY.reduce = reduce
-BY.dot = dot
-BY.matmul = matmul
 
 
 # -- types ------------------------------------------------------------------------------------
@@ -341,7 +335,7 @@ cdef object dot(object first, object second, object out):
     ):
         if out is not None:
             return np.multiply(first, second, out=out)
-        product = binary(OPERATORS.multiply, first, second)
+        product = binary(MULTIPLY, first, second)
         if product is NotImplemented:
             raise ArgumentTypeError(
                 f"dot takes arrays and numbers, got {type(first).__name__} and "

@@ -10,6 +10,7 @@ from cupola._reduce cimport (
 )
 from cupola.abi cimport require
 from cupola.operators cimport Operators
+from cupola.reduce cimport dot, matmul, reduce
 
 from cupola.exceptions import ArgumentTypeError
 
@@ -58,48 +59,48 @@ cdef class Reductions(Operators):
 
     def sum(self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
         """The sum of elements, 0 of none; see `Reductions`."""
-        return BY.reduce(CUPOLA_SUM, self, axis, dtype, out, keepdims, initial, where)
+        return reduce(CUPOLA_SUM, self, axis, dtype, out, keepdims, initial, where)
 
     def prod(self, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
         """The product of elements, 1 of none; see `Reductions`."""
-        return BY.reduce(CUPOLA_PRODUCT, self, axis, dtype, out, keepdims, initial, where)
+        return reduce(CUPOLA_PRODUCT, self, axis, dtype, out, keepdims, initial, where)
 
     def min(self, axis=None, out=None, keepdims=False, initial=None, where=True):
         """The least element, or NaN if any element is NaN; see `Reductions`."""
-        return BY.reduce(CUPOLA_MINIMUM, self, axis, None, out, keepdims, initial, where)
+        return reduce(CUPOLA_MINIMUM, self, axis, None, out, keepdims, initial, where)
 
     def max(self, axis=None, out=None, keepdims=False, initial=None, where=True):
         """The greatest element, or NaN if any element is NaN; see `Reductions`."""
-        return BY.reduce(CUPOLA_MAXIMUM, self, axis, None, out, keepdims, initial, where)
+        return reduce(CUPOLA_MAXIMUM, self, axis, None, out, keepdims, initial, where)
 
     def any(self, axis=None, out=None, keepdims=False, *, where=True):
         """Whether any element is true, as bool; NaN is true. See `Reductions`."""
-        return BY.reduce(CUPOLA_ANY, self, axis, None, out, keepdims, None, where)
+        return reduce(CUPOLA_ANY, self, axis, None, out, keepdims, None, where)
 
     def all(self, axis=None, out=None, keepdims=False, *, where=True):
         """Whether all elements are true, as bool; NaN is true. See `Reductions`."""
-        return BY.reduce(CUPOLA_ALL, self, axis, None, out, keepdims, None, where)
+        return reduce(CUPOLA_ALL, self, axis, None, out, keepdims, None, where)
 
     def mean(self, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
         """The arithmetic mean, of integers in float64; NaN of no elements. See `Reductions`.
 
         The sum of integers of up to 32 bits is exact before it is divided.
         """
-        return BY.reduce(CUPOLA_MEAN, self, axis, dtype, out, keepdims, None, where)
+        return reduce(CUPOLA_MEAN, self, axis, dtype, out, keepdims, None, where)
 
     def argmin(self, axis=None, out=None, *, keepdims=False):
         """The index of the first least element, or of the first NaN, as int64.
 
         Along one axis, or in the flattened array with None. See `Reductions`.
         """
-        return BY.reduce(CUPOLA_INDEX_OF_MINIMUM, self, axis, None, out, keepdims, None, True)
+        return reduce(CUPOLA_INDEX_OF_MINIMUM, self, axis, None, out, keepdims, None, True)
 
     def argmax(self, axis=None, out=None, *, keepdims=False):
         """The index of the first greatest element, or of the first NaN, as int64.
 
         Along one axis, or in the flattened array with None. See `Reductions`.
         """
-        return BY.reduce(CUPOLA_INDEX_OF_MAXIMUM, self, axis, None, out, keepdims, None, True)
+        return reduce(CUPOLA_INDEX_OF_MAXIMUM, self, axis, None, out, keepdims, None, True)
 
     def dot(self, other, out=None):
         """The sum of products over the last axis of this array and the only axis of `other`.
@@ -124,13 +125,13 @@ cdef class Reductions(Operators):
             Where the axes differ in length, or both arrays have several axes: there is no kernel
             for products of matrices.
         """
-        return BY.dot(self, other, out)
+        return dot(self, other, out)
 
     def __matmul__(self, other):
-        return BY.matmul(self, other)
+        return matmul(self, other)
 
     def __rmatmul__(self, other):
-        return BY.matmul(other, self)
+        return matmul(other, self)
 
     def __array_function__(self, function, types, args, kwargs):
         """Implements ``numpy.dot``; other functions of NumPy use their default implementation.
@@ -151,7 +152,7 @@ cdef class Reductions(Operators):
 
 
 def dot_of(a, b, out=None):
-    return BY.dot(a, b, out)
+    return dot(a, b, out)
 
 
 require(__file__, CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID)
