@@ -163,6 +163,21 @@ def test_no_shapes(driver, shape, make):
         make(shape, np.float32)
 
 
+def test_more_axes_than_numpy_has(driver):
+    pairs = np.dtype([("a", np.float32, (1,) * 40)])
+    makes = (
+        lambda: cupola.empty((1,) * 65, np.float32),
+        lambda: cupola.zeros((2, 3), np.float32).T[(None,) * 63],
+        lambda: cupola.zeros((1,) * 30, pairs)["a"],
+        lambda: cupola.zeros(1, np.float32).reshape((1,) * 65),
+    )
+    for make in makes:
+        with refused(cupola.ArgumentValueError, saying="at most 64 axes"):
+            make()
+    x = cupola.zeros((2, 3), np.float32).T[(None,) * 62]
+    assert (x + 1).sum().item() == 6 and x.copy().shape == x.shape
+
+
 def test_no_dtypes(driver):
     for dtype in (object, "nonsense", 5, [("a", object)]):
         with refused(cupola.ArgumentError, TypeError):

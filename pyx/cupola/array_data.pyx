@@ -3,7 +3,7 @@
 
 from cupola._abi cimport CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID
 from cupola.abi cimport require
-from cupola.layout cimport bytes_of, c_strides, is_c_contiguous
+from cupola.layout cimport MAX_AXES, bytes_of, c_strides, is_c_contiguous, refuse_axes
 from cupola.memory cimport allocate
 from cupola.stream cimport captures, current_stream
 
@@ -20,6 +20,8 @@ cdef ArrayData lay(
 ):
     cdef type kind = ARRAY
     cdef ArrayData array = <ArrayData>kind.__new__(kind)
+    if len(shape) > MAX_AXES:
+        refuse_axes(len(shape))
     if strides is not None:
         for step in strides:
             if not -MOST_STRIDE <= step <= MOST_STRIDE:

@@ -13,21 +13,18 @@ from cupola._abi cimport (
 from cupola.abi cimport require
 from cupola.array_data cimport ArrayData, lay, new_array
 from cupola.error cimport check
-from cupola.layout cimport broadcast, extent, f_strides
+from cupola.layout cimport MAX_AXES, broadcast, extent, f_strides
 from cupola.memory cimport host_address, is_pinned
 from cupola.stream cimport Stream, captures, current_stream
 
 from cupola.exceptions import ArgumentValueError
 
-cdef enum:
-    MOST_AXES = 64
-
 
 cdef struct Axes:
     int count
-    int64_t shape[MOST_AXES]
-    int64_t first[MOST_AXES]
-    int64_t second[MOST_AXES]
+    int64_t shape[MAX_AXES]
+    int64_t first[MAX_AXES]
+    int64_t second[MAX_AXES]
 
 
 cdef int lay_out(Axes* axes, tuple shape, tuple first, tuple second) except -1:

@@ -19,7 +19,7 @@ from cupola.array_data cimport ARRAY, ArrayData, is_freed, lay, new_array
 from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
-from cupola.layout cimport broadcast, bytes_of
+from cupola.layout cimport MAX_AXES, broadcast, bytes_of
 from cupola.memory cimport allocate
 from cupola.promotion cimport (
     EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, POSITIVE, POWER, RECIPROCAL, SQRT,
@@ -29,9 +29,6 @@ from cupola.promotion cimport (
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
-
-cdef enum:
-    MOST_AXES = 64
 
 
 # -- results ----------------------------------------------------------------------------------
@@ -503,10 +500,10 @@ cdef ArrayData aligned(ArrayData x, Stream queue):
 
 
 cdef struct Layout:
-    int64_t shape[MOST_AXES]
-    int64_t out[MOST_AXES]
-    int64_t x[MOST_AXES]
-    int64_t y[MOST_AXES]
+    int64_t shape[MAX_AXES]
+    int64_t out[MAX_AXES]
+    int64_t x[MAX_AXES]
+    int64_t y[MAX_AXES]
 
 
 cdef int lay_out(cupola_operand* operand, int64_t* strides, ArrayData array, tuple shape) except -1:

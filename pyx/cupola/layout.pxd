@@ -1,5 +1,9 @@
 # cupola/layout.pxd - shapes and strides of arrays; internal.
 
+cdef enum:
+    MAX_AXES = 64  # NumPy's limit; structs with an entry for each axis have this length
+
+cdef int refuse_axes(Py_ssize_t count) except -1  # more than MAX_AXES
 # Converts a shape= or dtype= argument.
 cdef tuple as_shape(object shape)
 cdef object as_dtype(object dtype)

@@ -12,8 +12,10 @@ from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef object DTYPE = np.dtype
 cdef object LARGEST = (1 << 63) - 1
-cdef enum:
-    MAX_AXES = 64  # NumPy's limit
+
+
+cdef int refuse_axes(Py_ssize_t count) except -1:
+    raise ArgumentValueError(f"an array has at most {MAX_AXES} axes, got {count}")
 
 
 cdef tuple as_shape(object shape):
@@ -31,7 +33,7 @@ cdef tuple as_shape(object shape):
         raise ArgumentTypeError(
             f"a shape is an int or a sequence of ints, got {shape!r}") from None
     if len(axes) > MAX_AXES:
-        raise ArgumentValueError(f"a shape has at most {MAX_AXES} axes, got {len(axes)}")
+        refuse_axes(len(axes))
     for axis in axes:
         if axis < 0:
             raise ArgumentValueError(f"a shape can't have negative sizes, got {axes}")

@@ -18,14 +18,13 @@ from cupola.copy cimport compact, copy_on_device, overlap
 from cupola.elementwise cimport aligned, binary, cast, is_aligned, result_of
 from cupola.error cimport check
 from cupola.interface cimport foreign_array, is_foreign
-from cupola.layout cimport as_dtype
+from cupola.layout cimport MAX_AXES, as_dtype
 from cupola.promotion cimport MULTIPLY, dtype_of, element_code, element_of
 from cupola.stream cimport Stream, current_stream
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError
 
 cdef enum:
-    MOST_AXES = 64
     ELEMENTS = 15
     AXES_OF_AN_INDEX = 8
 
@@ -139,10 +138,10 @@ cdef tuple shape_of(tuple shape, uint64_t axes, bint keep):
 
 
 cdef struct Layout:
-    int64_t shape[MOST_AXES]
-    int64_t out[MOST_AXES]
-    int64_t x[MOST_AXES]
-    int64_t y[MOST_AXES]
+    int64_t shape[MAX_AXES]
+    int64_t out[MAX_AXES]
+    int64_t x[MAX_AXES]
+    int64_t y[MAX_AXES]
 
 
 cdef int run(

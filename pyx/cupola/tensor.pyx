@@ -21,12 +21,10 @@ from cupola.array_data cimport ArrayData
 from cupola.device cimport device_index
 from cupola.error cimport check
 from cupola.event cimport Event
+from cupola.layout cimport MAX_AXES
 from cupola.stream cimport Stream, current_stream, wrap_handle
 
 from cupola.exceptions import ArgumentTypeError, ArgumentValueError, ExchangeError
-
-cdef enum:
-    MOST_AXES = 64
 
 # DLPack's type codes by NumPy's letter.
 cdef dict CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
@@ -198,8 +196,8 @@ cdef object capsule_of(
     int device, bint readonly, bint copied, bint versioned, object wanted
 ):
     cdef cupola_tensor tensor
-    cdef int64_t lengths[MOST_AXES]
-    cdef int64_t steps[MOST_AXES]
+    cdef int64_t lengths[MAX_AXES]
+    cdef int64_t steps[MAX_AXES]
     cdef Py_ssize_t axis, itemsize = dtype.itemsize
     cdef void* managed = NULL
     cdef int status
