@@ -111,11 +111,20 @@ def test_clusters_that_do_not_divide_the_grid(module, clusters):
             module["neighbours"].prepare(grid, 32, out, cluster=cluster)
 
 
-@pytest.mark.parametrize("cluster", [0, (0, 1), (2, 0), -1, "2", 1.5, (1, 1, 1, 1), True])
+@pytest.mark.parametrize(
+    "cluster", [0, (0, 1), (2, 0), (0, 0, 0), -1, "2", 1.5, (1, 1, 1, 1), True]
+)
 def test_clusters_that_are_none(module, clusters, cluster):
     out = cupola.zeros(8, np.int32)
     with refused(cupola.ArgumentError, saying=("neighbours", "cluster")):
         module["neighbours"].launch(8, 32, out, cluster=cluster)
+
+
+def test_zeros_in_clusters(module, clusters):
+    out = cupola.zeros(8, np.int32)
+    for cluster in (0, (2, 0), (0, 0, 0)):
+        with refused(cupola.ArgumentValueError, saying=("neighbours: cluster", "zero dimension")):
+            module["neighbours"].launch(8, 32, out, cluster=cluster)
 
 
 def test_dependent_launches_see_what_was_written_before(module, clusters):
@@ -144,7 +153,7 @@ def test_priorities_and_carveouts_are_taken(driver):
         ({"priority": "high"}, "priority must be an int"),
         ({"priority": True}, "priority must be an int"),
         ({"carveout": 101}, "percentage"),
-        ({"carveout": -1}, "negative"),
+        ({"carveout": -1}, "percentage from 0 to 100, got -1"),
         ({"carveout": 2**40}, "percentage"),
         ({"carveout": 0.5}, "carve-out must be an int"),
     ],

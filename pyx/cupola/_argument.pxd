@@ -63,6 +63,7 @@ cdef class Signature:
     # After the launch, for memory of other streams.
     cdef int use(self, PyObject** arguments, cupola_stream* stream) except -1
 
+    cdef int refuse_device(self, size_t index, str came, int device) except -1
     cdef int refuse_readonly(self, size_t index, object value) except -1
     cdef int refuse_host(self, size_t index, object value) except -1
     cdef int refuse(self, size_t index, str came, int status=*) except -1

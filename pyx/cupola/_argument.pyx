@@ -19,8 +19,8 @@ import numpy as np
 
 from cupola._abi cimport (
     CUPOLA_ABI_VERSION, CUPOLA_BUILD_ID, CUPOLA_CONST, CUPOLA_ERROR_TYPE, CUPOLA_ERROR_VALUE,
-    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, CUPOLA_STRUCT, cupola_address_device,
-    cupola_argument_bytes, cupola_argument_count, cupola_argument_float, cupola_argument_int,
+    CUPOLA_FLOAT, CUPOLA_INTEGER, CUPOLA_POINTER, cupola_address_device, cupola_argument_bytes,
+    cupola_argument_count, cupola_argument_float, cupola_argument_int,
     cupola_argument_pointer, cupola_argument_refuse, cupola_argument_uint, cupola_capture_hold,
     cupola_captures, cupola_device_count, cupola_kernel_device, cupola_kernel_parameter_bytes,
     cupola_kernel_parameter_count, cupola_kernel_parameters, cupola_kernel_release,
@@ -250,9 +250,7 @@ cdef class Signature:
                     index, f"a cupola.Array of {array.dtype}; to ignore the type, pass its "
                     "address as an int")
             if array.device_index != self.device_index:
-                self.refuse(
-                    index, f"a cupola.Array on device {array.device_index}; the kernel is loaded "
-                    f"on device {self.device_index}", CUPOLA_ERROR_VALUE)
+                self.refuse_device(index, "a cupola.Array", array.device_index)
             if array.readonly:
                 self.refuse_readonly(index, value)
             # The parameter was just found to be a pointer: no check remains.
@@ -282,9 +280,9 @@ cdef class Signature:
     cdef int put_address(
         self, char* buffer, size_t index, uint64_t address, str came
     ) except -1:
-        if not self.parameters[index].kind & CUPOLA_POINTER:
+        if cupola_argument_pointer(self.native, buffer, index, address) != 0:
             return self.refuse(index, came)
-        return check(cupola_argument_pointer(self.native, buffer, index, address))
+        return 0
 
     cdef int put_large(self, char* buffer, size_t index, object value, int sign) except -1:
         """An int that is no int64."""
@@ -409,9 +407,7 @@ cdef class Signature:
         if memory.native == NULL:
             self.refuse(index, "a cupola.Memory that was freed", CUPOLA_ERROR_VALUE)
         if not memory.pinned and not memory.managed and memory.device_index != self.device_index:
-            self.refuse(
-                index, f"a cupola.Memory on device {memory.device_index}; the kernel is loaded on "
-                f"device {self.device_index}", CUPOLA_ERROR_VALUE)
+            self.refuse_device(index, "a cupola.Memory", memory.device_index)
         if memory.write_protected:
             self.refuse_readonly(index, memory)
         self.put_address(buffer, index, memory.address, "a cupola.Memory")
@@ -466,9 +462,7 @@ cdef class Signature:
         if devices > 1:
             check(cupola_address_device(interface.address, &device))
             if device != self.device_index and device >= 0:
-                self.refuse(
-                    index, f"{kind} on device {device}; the kernel is loaded on device "
-                    f"{self.device_index}", CUPOLA_ERROR_VALUE)
+                self.refuse_device(index, kind, device)
         self.put_address(buffer, index, interface.address, kind)
         interface.wait_for_data(stream)
         if cupola_captures():
@@ -479,30 +473,33 @@ cdef class Signature:
     cdef int put_complex(self, char* buffer, size_t index, double real, double imag) except -1:
         cdef float single[2]
         cdef double both[2]
+        cdef int status
         if self.parameters[index].size == sizeof(single):
             single[0], single[1] = <float>real, <float>imag
-            return check(cupola_argument_bytes(
-                self.native, buffer, index, single, sizeof(single)))
-        if self.parameters[index].size == sizeof(both):
+            status = cupola_argument_bytes(self.native, buffer, index, single, sizeof(single))
+        else:
             both[0], both[1] = real, imag
-            return check(cupola_argument_bytes(self.native, buffer, index, both, sizeof(both)))
-        return self.refuse(index, f"the complex number {complex(real, imag)}")
+            status = cupola_argument_bytes(self.native, buffer, index, both, sizeof(both))
+        if status != 0:
+            return self.refuse(index, f"the complex number {complex(real, imag)}")
+        return 0
 
     cdef int put_buffer(self, char* buffer, size_t index, object value) except -1:
         """Raw bytes, of exactly the parameter's size."""
         cdef Py_buffer view
-        cdef uint32_t kind = self.parameters[index].kind
-        if kind & CUPOLA_POINTER and not kind & CUPOLA_STRUCT:
-            return self.refuse_host(index, value)
+        cdef int status
+        raw = value
         if isinstance(value, np.void):
             self.check_layout(index, value)
-            value = value.tobytes()
-        PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
+            raw = value.tobytes()
+        PyObject_GetBuffer(raw, &view, PyBUF_SIMPLE)
         try:
-            check(cupola_argument_bytes(self.native, buffer, index, view.buf, view.len))
+            status = cupola_argument_bytes(self.native, buffer, index, view.buf, view.len)
         finally:
             PyBuffer_Release(&view)
-        return 0
+        if status == CUPOLA_ERROR_TYPE and self.parameters[index].kind & CUPOLA_POINTER:
+            return self.refuse_host(index, value)
+        return check(status)
 
     cdef int check_layout(self, size_t index, object value) except -1:
         """Check that a structured scalar's fields have the kernel's offsets."""
@@ -520,6 +517,11 @@ cdef class Signature:
                 f"{layout} (kernel.params[{index}].dtype)")
         self.fitting.add(known)
         return 0
+
+    cdef int refuse_device(self, size_t index, str came, int device) except -1:
+        return self.refuse(
+            index, f"{came} on device {device}; the kernel is loaded on device "
+            f"{self.device_index}", CUPOLA_ERROR_VALUE)
 
     cdef int refuse_readonly(self, size_t index, object value) except -1:
         cdef const cupola_parameter* parameter = &self.parameters[index]

@@ -1,12 +1,12 @@
 # cupola/_dimensions.pyx - converts grid and block from Python ints and tuples.
 # cython: language_level=3
 #
-# libcupola checks for zeros and the limits of device and kernel. Here are the checks that the C ABI
-# cannot express: negative values, more than 32 bits, non-integers, too many axes.
+# libcupola checks for zeros and the limits of device and kernel. Here are the checks of what its C
+# ABI cannot express: negative values, more than 32 bits, non-integers, too many axes.
 
 import operator
 
-from libc.stdint cimport INT32_MAX, int32_t, uint32_t
+from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 
 from cupola._abi cimport (
@@ -34,8 +34,6 @@ cdef str limit(int device, str what):
         return f"this device takes at most {known_device(device).max_block}"
     if what.startswith("cluster"):
         return "every device with clusters takes 8 blocks"
-    if what.startswith("the carve-out"):
-        return "it is a percentage"
     return f"a block of this device can have {known_device(device).attribute(SHARED_OPTIN)} bytes"
 
 
@@ -44,20 +42,29 @@ cdef str integer_text(object value):
     return str(value) if value.bit_length() <= 256 else f"{hex(value)[:20]}..."
 
 
+cdef object read_int(str kernel, str what, object value):
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:  # also of an array of several ints
+        raise ArgumentTypeError(
+            f"{kernel}: {what} must be an int, got {value!r} of {type(value).__name__}"
+        ) from None
+
+
+cdef int32_t read_clamped(str kernel, str what, object value) except? -1:
+    """The nearest int32, for values that libcupola or the driver checks or clamps."""
+    return max(-(1 << 31), min(read_int(kernel, what, value), (1 << 31) - 1))
+
+
 cdef uint32_t read_number(
     str kernel, int device, str what, object value
 ) except? 0xFFFFFFFF:
     cdef int overflow = 0
     cdef long long number
     if type(value) is not int:
-        try:
-            if isinstance(value, bool):
-                raise TypeError
-            value = operator.index(value)
-        except TypeError:  # also of an array of several ints
-            raise ArgumentTypeError(
-                f"{kernel}: {what} must be an int, got {value!r} of {type(value).__name__}"
-            ) from None
+        value = read_int(kernel, what, value)
     number = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow != 0 or number < 0 or number > LARGEST:
         raise ArgumentValueError(
@@ -95,23 +102,20 @@ cdef cupola_attributes* read_attributes(
     memset(out, 0, sizeof(cupola_attributes))
     if cluster is not None:
         read_axes(kernel, device, "cluster", cluster, out.cluster)
-        if out.cluster[0] == 0:  # zero means None in the C ABI
-            raise ArgumentValueError(f"{kernel}: cluster {cluster!r} has a zero dimension")
+        if not (out.cluster[0] or out.cluster[1] or out.cluster[2]):  # None in the C ABI
+            raise ArgumentValueError(
+                f"{kernel}: cluster {cluster!r} has only zero dimensions; each must be at least 1")
     if cooperative:
         out.flags |= CUPOLA_COOPERATIVE
     if dependent_launch:
         out.flags |= CUPOLA_DEPENDENT
     if priority is not None:
-        if isinstance(priority, bool) or not hasattr(priority, "__index__"):
-            raise ArgumentTypeError(f"{kernel}: priority must be an int, got {priority!r}")
         out.flags |= CUPOLA_PRIORITY
-        # The driver clamps to its own range; here the value is clamped to C's.
-        out.priority = max(-(1 << 31), min(priority.__index__(), (1 << 31) - 1))
+        out.priority = read_clamped(kernel, "priority", priority)
     if carveout is not None:
         out.flags |= CUPOLA_CARVEOUT
-        out.carveout = <int32_t>min(
-            read_number(kernel, device, "the carve-out", carveout), <uint32_t>INT32_MAX)
-    return out if out.flags or out.cluster[0] else NULL
+        out.carveout = read_clamped(kernel, "the carve-out", carveout)
+    return out if out.flags or cluster is not None else NULL
 
 
 cdef bint dependent(object wanted, object pdl) except -1:

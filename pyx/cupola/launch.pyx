@@ -24,6 +24,7 @@ from cupola._send cimport (
 from cupola.abi cimport require
 from cupola._argument cimport TRANSFER, Signature, hold_captured
 from cupola.array cimport Array
+from cupola.array_data cimport is_freed
 from cupola._dimensions cimport dependent, read_attributes, read_dimensions
 from cupola.error cimport check
 from cupola.handles cimport cupola_stream
@@ -291,10 +292,9 @@ cdef Memory memory_of(object argument):
 
 
 cdef bint is_live(object argument) except -1:
-    cdef Memory memory = memory_of(argument)
-    if type(argument) is not Memory and not (<Array>argument).live:
-        return False
-    return memory is None or memory.native != NULL
+    if type(argument) is Memory:
+        return (<Memory>argument).native != NULL
+    return not is_freed(<Array>argument)
 
 
 cdef int notify(list arrays, cupola_stream* stream) except -1:

@@ -208,9 +208,6 @@ cdef object capsule_of(
     code = NAMED.get(dtype.name, CODES.get(dtype.kind))
     if code is None or not dtype.isnative:
         raise ExchangeError(f"DLPack has no type for elements of {dtype}: use view()")
-    if readonly and not versioned:
-        raise ExchangeError(
-            "the array is read-only, which DLPack supports since 1.0: pass max_version=(1, 0)")
     for axis in range(len(shape)):
         lengths[axis] = shape[axis]
         if strides[axis] % itemsize and shape[axis] > 1:
@@ -232,7 +229,10 @@ cdef object capsule_of(
     status = cupola_tensor_make(&tensor, versioned, <PyObject*>owner, drop, &managed)
     if status != 0:
         Py_DECREF(owner)
-        check(status)
+        try:
+            check(status)
+        except ArgumentValueError as error:
+            raise ExchangeError(str(error)) from None
     try:
         return PyCapsule_New(
             managed, b"dltensor_versioned" if versioned else b"dltensor", &end_capsule)

@@ -36,7 +36,11 @@ void Kernel::check_attributes(const cupola_dimensions& d, const cupola_attribute
     if (!(a.cluster[0] | a.cluster[1] | a.cluster[2])) return;
     need(90, "thread-block clusters");
     for (int axis = 0; axis < 3; ++axis)
-        if (a.cluster[axis] == 0 || d.grid[axis] % a.cluster[axis] != 0)
+        if (a.cluster[axis] == 0)
+            fail(CUPOLA_ERROR_VALUE, title + ": cluster " + triple(a.cluster) +
+                                         " has a zero dimension; each must be at least 1");
+    for (int axis = 0; axis < 3; ++axis)
+        if (d.grid[axis] % a.cluster[axis] != 0)
             fail(CUPOLA_ERROR_VALUE, title + ": grid " + triple(d.grid) +
                                          " is not a multiple of cluster " + triple(a.cluster) +
                                          " along each axis");
