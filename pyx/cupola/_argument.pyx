@@ -359,8 +359,9 @@ cdef class Signature:
                 self.refuse(
                     index, f"cupola.{type(value).__name__} of a numpy.ndarray of "
                     f"{(<Transfer>value).array.dtype}")
-            # The address comes later; check now that the parameter is a pointer.
-            self.put_address(buffer, index, 0, f"cupola.{type(value).__name__}")
+            # The address comes later; check now that the parameter is a pointer. Any address but
+            # null will do: after a null, each launch is inspected for nulls.
+            self.put_address(buffer, index, 1, f"cupola.{type(value).__name__}")
             return TRANSFER
         code = SCALARS.get(type(value))
         if code is not None:
