@@ -7,7 +7,7 @@
 namespace cupola::cudart {
 namespace {
 
-// What the driver's two structures have in common; contexts are the caller's.
+// The fields that the driver's two structures share. The caller sets the contexts.
 template <class Given, class Made>
 cudaError_t describe_copy(const Driver& d, const Given& given, CopySides sides, Made& made) {
     const bool from_array = given.srcArray, to_array = given.dstArray;

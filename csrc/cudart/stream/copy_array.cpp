@@ -58,7 +58,7 @@ class RowPosition {
 };
 
 // Copies `count` bytes: the rest of a row, whole rows at once, and the start of a last row.
-// copy(width, height, done) copies bytes at the positions' present place.
+// copy(width, height, done) copies at the current positions; `done` bytes precede them.
 template <class Copy>
 cudaError_t copy_count(std::size_t count, RowPosition& at, RowPosition* other, Copy copy) {
     if (!at.is_valid() || (other && !other->is_valid())) return cudaErrorInvalidValue;

@@ -158,6 +158,9 @@ def of_boxes(runtime):
             to_position=Position(3, 0, 0), extent=extent, kind=3,
         ),
         "default": Copy(from_array=second, target=to_device, extent=extent, kind=4),
+        "one row without a pitch": Copy(
+            source=Pitched(device, 0, 0, 0), target=to_device, extent=Extent(5, 1, 1), kind=3
+        ),
         "no width": Copy(source=from_host, target=to_device, extent=Extent(0, 3, 2), kind=1),
         "no depth": Copy(source=from_host, target=to_device, extent=Extent(5, 3, 0), kind=1),
     }  # fmt: skip

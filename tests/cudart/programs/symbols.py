@@ -27,7 +27,7 @@ def _fatbin(ptx):
 
 
 def _register(runtime, *more):
-    """What nvcc's host code does before main."""
+    """Registers as nvcc's host code does before main."""
     image = ctypes.create_string_buffer(_fatbin(PTX))
     wrapper = (c_uint64 * 3)(1 << 32 | 0x466243B1, ctypes.addressof(image), 0)
     register = getattr(runtime.library, "__cudaRegisterFatBinary")
