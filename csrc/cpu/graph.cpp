@@ -140,6 +140,21 @@ bool Graph::has_conditions() const {
     });
 }
 
+bool Graph::has_memory() const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+        const auto inner = inner_graphs(node->work);
+        return std::holds_alternative<AllocateNode>(node->work) ||
+               std::holds_alternative<FreeNode>(node->work) ||
+               std::any_of(inner.begin(), inner.end(),
+                           [](const auto& each) { return each->has_memory(); });
+    });
+}
+
+bool Graph::is_moved() const {
+    const auto* child = owner ? std::get_if<ChildGraph>(&owner->work) : nullptr;
+    return child && child->moved;
+}
+
 Graph& Graph::outermost() {
     Graph* graph = this;
     while (graph->owner) graph = graph->owner->graph;

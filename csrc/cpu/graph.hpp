@@ -31,6 +31,7 @@ struct HostCall {
 };
 struct ChildGraph {
     std::shared_ptr<Graph> graph;
+    bool moved = false;  // the program's graph itself, not a clone
 };
 struct EmptyNode {};
 struct WaitNode {
@@ -90,6 +91,9 @@ class Graph : public std::enable_shared_from_this<Graph> {
     // Whether this graph contains the graph, at any depth.
     bool holds(const Graph& graph) const;
     bool has_conditions() const;  // at any depth
+    bool has_memory() const;      // allocation or free nodes, at any depth
+    // Whether the program moved it into a node; such a graph can only be edited.
+    bool is_moved() const;
     // The outermost graph that contains this one; itself if there is none.
     Graph& outermost();
     // The conditions of this graph and of the graphs inside.

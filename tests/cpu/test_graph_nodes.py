@@ -7,7 +7,7 @@ from ctypes import byref, c_int, c_uint, c_uint64, c_void_p
 from driver_abi import *
 
 from .graphs import CHILD, COPY, EMPTY, FILL, HOST, KERNEL, RECORD, WAIT
-from .node_params import COOPERATIVE, PRIORITY, Graph, graph, params
+from .node_params import COOPERATIVE, FREE, PRIORITY, Graph, graph, params
 
 __all__ = ["graph"]
 
@@ -89,6 +89,33 @@ def test_a_child_graph_is_replaced_by_another(cuda, graph, memory):
     for each in (inner, other):
         cuda.cuGraphDestroy(each.handle)
     cuda.cuGraphExecDestroy(ready)
+
+
+def test_a_child_graph_is_moved_into_its_node(cuda, graph, memory):
+    """It keeps its handle and those of its nodes, and may have memory nodes."""
+    inner = Graph(cuda)
+    allocation, address = inner.allocate(64)
+    fill = inner.fill(address, 5, 16, after=[allocation])
+    copy = inner.copy(memory, address, 64, after=[fill])
+    inner.add(FREE, struct.pack("Q", address), after=[copy])
+    made, none = c_void_p(), c_void_p()
+    cloned = params(CHILD, struct.pack("Qii", inner.handle.value, 0, 0))
+    add = "cuGraphAddNode_v2"
+    assert cuda.code(add, byref(made), graph.handle, none, none, 0, byref(cloned)) == NOT_SUPPORTED
+    child, _ = graph.add(CHILD, struct.pack("Qii", inner.handle.value, 1, 0))
+    seen = c_void_p()
+    cuda.cuGraphChildGraphNodeGetGraph(child, byref(seen))
+    assert seen.value == inner.handle.value
+    graph.run()
+    assert cuda.read(memory, 16) == [5] * 16
+    for call in (
+        ("cuGraphDestroy", inner.handle),
+        ("cuGraphInstantiateWithFlags", byref(made), inner.handle, 0),
+        ("cuGraphAddChildGraphNode", byref(made), graph.handle, none, 0, inner.handle),
+        ("cuGraphAddMemFreeNode", byref(made), inner.handle, none, 0, address),
+    ):
+        assert cuda.code(*call) == INVALID_VALUE
+    cuda.cuGraphDestroyNode(child)
 
 
 # -- objects and attributes ------------------------------------------------------------------------

@@ -96,7 +96,9 @@ void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
         CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     require(out && !(flags & ~known));
     require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_NOT_SUPPORTED);
-    auto exec = std::make_shared<GraphExec>(*graph_of(handle), flags);
+    const auto graph = graph_of(handle);
+    require(!graph->is_moved());
+    auto exec = std::make_shared<GraphExec>(*graph, flags);
     *out = exec->handle();
     Driver::get().graph_execs.add(std::move(exec));
 }
@@ -343,9 +345,10 @@ CUPOLA_API CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
         CUgraphExecUpdateResultInfo unseen;
         const auto which = exec_of(exec);
         std::lock_guard lock(which->mutex);
-        require(
-            which->update(*graph_of(graph), info ? *info : unseen) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
-            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+        const auto with = graph_of(graph);
+        require(!with->is_moved());
+        require(which->update(*with, info ? *info : unseen) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
+                CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     });
 }
 CUPOLA_API CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* node,

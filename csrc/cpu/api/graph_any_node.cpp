@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cpu/capture.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/launch.hpp"
@@ -16,6 +17,8 @@
 using namespace cupola::cpu;
 
 namespace {
+
+constexpr int by_clone = 0, by_move = 1;  // CUgraphChildGraphNodeOwnership
 
 CUresult check(const CUgraphNodeParams* it) {
     const bool clean =
@@ -124,6 +127,17 @@ CUresult add_conditional(CUgraphNode* node, CUgraph graph, const CUgraphNode* be
     });
 }
 
+// The graph becomes part of the node, with its handle and those of its nodes.
+CUresult move_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                    CUgraph child) {
+    return add_node(node, graph, before, count, [&](Graph& to) {
+        auto what = Driver::get().graphs.get(child, CUDA_ERROR_INVALID_VALUE);
+        require(!what->holds(to) && !what->owner && !Capture::into(*what));
+        require(!what->has_conditions(), CUDA_ERROR_NOT_SUPPORTED);
+        return ChildGraph{std::move(what), true};
+    });
+}
+
 }  // namespace
 
 CUPOLA_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* out, CUgraph graph,
@@ -156,8 +170,13 @@ CUPOLA_API CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgra
             case CU_GRAPH_NODE_TYPE_HOST:
                 return cuGraphAddHostNode(node, graph, before, count,
                                           older<CUDA_HOST_NODE_PARAMS>(it->host));
-            case CU_GRAPH_NODE_TYPE_GRAPH:
-                return cuGraphAddChildGraphNode(node, graph, before, count, it->graph.graph);
+            case CU_GRAPH_NODE_TYPE_GRAPH: {
+                // CUDA 12.8's headers have no name for the field after the handle, `ownership`.
+                const int ownership = static_cast<int>(it->reserved1[1]);
+                require(ownership == by_clone || ownership == by_move);
+                const auto add = ownership == by_move ? move_child : cuGraphAddChildGraphNode;
+                return add(node, graph, before, count, it->graph.graph);
+            }
             case CU_GRAPH_NODE_TYPE_EMPTY:
                 return cuGraphAddEmptyNode(node, graph, before, count);
             case CU_GRAPH_NODE_TYPE_WAIT_EVENT:

@@ -34,7 +34,10 @@ std::shared_ptr<UserObject> object_of(CUuserObject handle) {
 CUPOLA_API CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
                                            const CUgraphNode* before, size_t count,
                                            CUDA_MEM_ALLOC_NODE_PARAMS* parameters) {
-    return add_node(node, graph, before, count, [&](Graph&) { return allocation_of(parameters); });
+    return add_node(node, graph, before, count, [&](Graph& to) {
+        require(!to.is_moved());
+        return allocation_of(parameters);
+    });
 }
 
 CUPOLA_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle,
@@ -55,8 +58,10 @@ CUPOLA_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle,
 CUPOLA_API CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                           const CUgraphNode* before, size_t count,
                                           CUdeviceptr address) {
-    return add_node(node, graph, before, count,
-                    [&](Graph&) { return FreeNode{GraphMemory::at(address)}; });
+    return add_node(node, graph, before, count, [&](Graph& to) {
+        require(!to.is_moved());
+        return FreeNode{GraphMemory::at(address)};
+    });
 }
 
 CUPOLA_API CUresult cuGraphMemFreeNodeGetParams(CUgraphNode handle, CUdeviceptr* out) {
