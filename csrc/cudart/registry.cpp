@@ -31,6 +31,20 @@ std::size_t fatbin_bytes(const void* fatbin) {
     return header.header_bytes + header.entries_bytes;
 }
 
+// A load allocates memory, which a capture of another mode would forbid. Programs may launch a
+// kernel for the first time while a stream captures.
+class RelaxedCapture {
+  public:
+    RelaxedCapture() { exchange(); }
+    ~RelaxedCapture() { exchange(); }
+    RelaxedCapture(const RelaxedCapture&) = delete;
+    RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+  private:
+    void exchange() { driver_tables[0].ThreadExchangeStreamCaptureMode(&mode_); }
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
 }  // namespace
 
 Image::Image(const void* wrapper) { error_ = read(wrapper); }
@@ -52,6 +66,7 @@ cudaError_t Image::load(CUlibrary& library) {
     library = library_.load(std::memory_order_relaxed);
     if (library) return cudaSuccess;
     if (error_ != cudaSuccess) return error_;
+    const RelaxedCapture relaxed;
     const Driver& d = driver_tables[0];
     const cudaError_t loaded = linked_
                                    ? link(library)
