@@ -43,7 +43,9 @@ CUPOLA_CUDART cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
 
 CUPOLA_CUDART cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path,
                                                  unsigned flags) {
-    return entry([&](const Driver& d) { return d.GraphDebugDotPrint(graph, path, flags); });
+    return entry([&](const Driver& d) {
+        return d.GraphDebugDotPrint(graph, path, flags | CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES);
+    });
 }
 
 CUPOLA_CUDART cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle,

@@ -110,6 +110,30 @@ def memory_nodes(runtime):
     runtime.cudaGraphNodeSetParams(first, byref(allocation))
 
 
+def a_moved_child_graph(runtime):
+    numbers, graph, child = runtime.upload([0] * 4), _graph(runtime), _graph(runtime)
+    allocation = _params(ALLOC, alloc=MemAllocNodeParams(1, 0, 1, 0, bytesize=16))
+    first = _add(runtime, child, allocation)
+    address = allocation.alloc.dptr
+    fill = _params(MEMSET, memset=MemsetParams(address, 0, 8, 4, 4, 1))
+    second = _add(runtime, child, fill, first)
+    third = _add(runtime, child, _copy(numbers, address, 16), second)
+    _add(runtime, child, _params(FREE, free=address), third)
+    inner, seen = GraphNodeParams(GRAPH), c_void_p()
+    inner.graph.graph = child
+    for ownership in (0, 2, 1):
+        runtime.note("ownership", ownership)
+        inner.graph.ownership = ownership
+        node = _add(runtime, graph, inner)
+    runtime.cudaGraphChildGraphNodeGetGraph(node, byref(seen))
+    runtime.note("the graph", seen.value == child)
+    _launch(runtime, runtime.handle("cudaGraphInstantiate", graph, 0))
+    runtime.note("numbers", runtime.ints(numbers, 4))
+    runtime.cudaGraphInstantiate(byref(seen), child, 0)
+    runtime.cudaGraphDestroy(child)
+    runtime.cudaGraphDestroy(graph)
+
+
 def _conditional(handle, kind, size):
     made = GraphNodeParams(CONDITIONAL)
     made.conditional.handle = handle
