@@ -327,7 +327,8 @@ def objects_live_as_long_as_graphs(runtime):
 
 
 def wrong_objects(runtime):
-    destroy = HostFunction(lambda data: None)
+    destroyed = threading.Event()
+    destroy = HostFunction(lambda data: destroyed.set())
     made = c_void_p()
     runtime.cudaUserObjectCreate(None, 0, destroy, 1, 1)
     runtime.cudaUserObjectCreate(byref(made), 0, None, 1, 1)
@@ -345,6 +346,7 @@ def wrong_objects(runtime):
     runtime.cudaGraphReleaseUserObject(graph, held, 1)
     runtime.cudaGraphReleaseUserObject(0, held, 1)
     runtime.cudaUserObjectRelease(held, 1)
+    runtime.note("destroyed", destroyed.wait(5))
     runtime.cudaGraphDestroy(graph)
 
 
