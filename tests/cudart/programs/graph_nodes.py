@@ -66,7 +66,6 @@ def kernel_nodes(runtime):
     _launch(runtime, exec_)
     runtime.note("numbers", runtime.ints(numbers, 8))
     add1 = kernel_node(runtime.kernel("add1"), (2, 1, 1), (2, 1, 1), [c_uint64(numbers)])
-    runtime.cudaGraphKernelNodeSetParams(node, byref(add1))
     runtime.cudaGraphKernelNodeSetParams(node, byref(seen))  # what was read before
     runtime.cudaGraphKernelNodeSetParams(node, byref(add1))
     _launch(runtime, _instantiate(runtime, graph))
