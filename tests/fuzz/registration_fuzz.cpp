@@ -100,6 +100,8 @@ CUresult complete_link(CUlinkState, void** code, std::size_t* bytes) {
     return hand_out(code);
 }
 
+CUresult exchange_mode(CUstreamCaptureMode*) { return CUDA_SUCCESS; }
+
 CUresult destroy_link(CUlinkState) { return CUDA_SUCCESS; }
 
 CUresult succeed(unsigned) { return CUDA_SUCCESS; }
@@ -124,6 +126,7 @@ void set_driver() {
         d.LinkAddData = add_to_link;
         d.LinkComplete = complete_link;
         d.LinkDestroy = destroy_link;
+        d.ThreadExchangeStreamCaptureMode = exchange_mode;
     }
 }
 
