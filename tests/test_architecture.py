@@ -235,10 +235,11 @@ BESIDE_BUILD |= {"image.cubin", "image.cxx_names", "image.processor_levels"}
 # The folders of package/cupola, with the other folders that each imports.
 FAMILIES = {
     "build": {"image", "inspection"},
-    "command": {"build", "compiler", "image", "toolkit"},
+    "command": {"build", "compiler", "image", "on_cpu", "toolkit"},
     "compiler": {"toolkit"},
     "image": set(),
     "inspection": set(),
+    "on_cpu": {"toolkit"},
     "pipeline_call": set(),
     "timeline": {"inspection"},
     "toolkit": {"image"},
