@@ -90,7 +90,8 @@ CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernelMultiDevice(const LaunchPar
                 found != cudaSuccess)
                 return found;
             CUcontext context = nullptr;
-            CUresult result = d.StreamGetCtx(launch.stream, &context, nullptr);
+            CUgreenCtx green = nullptr;
+            CUresult result = d.StreamGetCtx(launch.stream, &context, &green);
             if (result == CUDA_SUCCESS) result = d.CtxPushCurrent(context);
             if (result != CUDA_SUCCESS) return result_of(result);
             result = d.KernelGetFunction(&wanted[n].function, kernel);
