@@ -1,6 +1,4 @@
 // csrc/cudart/device.cpp - devices: how many, which, and what they can do.
-#include <cuda_profiler_api.h>
-
 #include "cudart/cudart.hpp"
 
 namespace cupola::cudart {
