@@ -8,8 +8,8 @@ from ctypes import byref, c_char, c_int, c_size_t, c_uint64, c_ulonglong, c_void
 
 from driver_abi import PTX
 
+from cudart.device_structures import FunctionAttributes, device_properties
 from cudart.runtime import HOST_TO_DEVICE, PER_THREAD
-from cudart.structures import FunctionAttributes, device_properties
 
 NO_CODE = (None, None, 0, None, None, 0)
 
