@@ -262,3 +262,31 @@ def a_reset_keeps_settings_of_the_thread(runtime):
     runtime.cudaDeviceGetLimit(byref(size), 0)
     runtime.note("stack is as set", size.value == 8192)
     runtime.note("flags", runtime.integer("cudaGetDeviceFlags"))
+
+
+def the_driver_resets_the_device(runtime):
+    driver = _driver(runtime)
+    runtime.upload([1])
+    runtime.note("reset", driver.cuDevicePrimaryCtxReset_v2(0))
+    runtime.cudaDeviceSynchronize()
+    runtime.handle("cudaMalloc", 4)
+    runtime.cudaGetLastError()
+    runtime.cudaDeviceReset()
+    runtime.handle("cudaMalloc", 4)
+    runtime.cudaGetLastError()
+
+
+def a_reset_of_a_thread_that_has_chosen_no_device(runtime):
+    codes = []
+
+    def work():
+        codes.append(runtime.library.cudaDeviceReset())
+        codes.append(runtime.library.cudaGetLastError())
+
+    runtime.upload([1])
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    runtime.note("codes", codes)
+    runtime.note("primary is active", _is_active(ctypes.CDLL("libcuda.so.1")))
+    runtime.cudaDeviceSynchronize()
