@@ -1,4 +1,5 @@
 // csrc/cudart/device.cpp - devices: how many, which, and what they can do.
+#include "cudart/channel.hpp"
 #include "cudart/cudart.hpp"
 
 namespace cupola::cudart {
@@ -12,32 +13,6 @@ cudaError_t entry_with_device(int ordinal, Call call) {
         if (!Runtime::get().find(ordinal, device)) return cudaErrorInvalidDevice;
         return result_of(call(d, device));
     });
-}
-
-bool is_form_of_array(const cudaChannelFormatDesc& form, CUarray_format& format, int& channels) {
-    const int bits[] = {form.x, form.y, form.z, form.w};
-    channels = 0;
-    while (channels < 4 && bits[channels] != 0) ++channels;
-    for (int n = 0; n < 4; ++n)
-        if (bits[n] != (n < channels ? form.x : 0)) return false;
-    if (channels == 0 || channels == 3) return false;
-    switch (form.f) {
-        case cudaChannelFormatKindSigned:
-            format = form.x == 8    ? CU_AD_FORMAT_SIGNED_INT8
-                     : form.x == 16 ? CU_AD_FORMAT_SIGNED_INT16
-                                    : CU_AD_FORMAT_SIGNED_INT32;
-            return form.x == 8 || form.x == 16 || form.x == 32;
-        case cudaChannelFormatKindUnsigned:
-            format = form.x == 8    ? CU_AD_FORMAT_UNSIGNED_INT8
-                     : form.x == 16 ? CU_AD_FORMAT_UNSIGNED_INT16
-                                    : CU_AD_FORMAT_UNSIGNED_INT32;
-            return form.x == 8 || form.x == 16 || form.x == 32;
-        case cudaChannelFormatKindFloat:
-            format = form.x == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT;
-            return form.x == 16 || form.x == 32;
-        default:
-            return false;
-    }
 }
 
 }  // namespace
@@ -138,12 +113,10 @@ CUPOLA_CUDART cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* width,
                                                                const cudaChannelFormatDesc* form,
                                                                int ordinal) {
     return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
-        CUarray_format format{};
-        int channels = 0;
-        if (!width || !form || !is_form_of_array(*form, format, channels))
+        ElementFormat format{};
+        if (!width || !form || format_of(*form, format) != cudaSuccess)
             return CUDA_ERROR_INVALID_VALUE;
-        return d.DeviceGetTexture1DLinearMaxWidth(width, format, static_cast<unsigned>(channels),
-                                                  device);
+        return d.DeviceGetTexture1DLinearMaxWidth(width, format.format, format.channels, device);
     });
 }
 
