@@ -290,3 +290,20 @@ def a_reset_of_a_thread_that_has_chosen_no_device(runtime):
     runtime.note("codes", codes)
     runtime.note("primary is active", _is_active(ctypes.CDLL("libcuda.so.1")))
     runtime.cudaDeviceSynchronize()
+
+
+def a_child_of_a_process_that_has_used_the_device(runtime):
+    runtime.upload([1])
+    calls = [
+        ("cudaMalloc", byref(c_void_p()), 4),
+        ("cudaDeviceSynchronize",),
+        ("cudaGetDevice", byref(c_int())),
+        ("cudaGetDeviceCount", byref(c_int())),
+        ("cudaSetDevice", 0),
+        ("cudaStreamSynchronize", 0),
+        ("cudaGetLastError",),
+        ("cudaRuntimeGetVersion", byref(c_int())),
+    ]
+    for name, *arguments in calls:
+        runtime.note("in a child", _alone(runtime, name, arguments)[:2])
+    runtime.upload([2])
