@@ -291,7 +291,7 @@ static void cooperative() {
     CUDA(cudaFree(to));
 }
 
-// What kernels print, without the standard output of the program.
+// Returns the output of kernels, which does not reach the program's standard output.
 template <class Wait>
 static std::string printed(Wait wait) {
     int ends[2];
