@@ -283,7 +283,7 @@ def test_a_command_that_does_not_exist_is_an_error_with_a_remedy():
 
 
 def environment_of(command, **variables):
-    """What a shell has after it has read `cupola env`."""
+    """The variables of a shell that has read `cupola env`."""
     values = {**os.environ, "CUPOLA_PYTHON": sys.executable, **variables}
     dump = "import os, json; print(json.dumps(dict(os.environ)))"
     text = f"{command}; '{sys.executable}' -S -c '{dump}'"

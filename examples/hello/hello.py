@@ -9,7 +9,7 @@ Without one, the same program and the same sources:
 
     python -m cupola run hello.py
 
-No file knows of cupola.
+No file uses cupola.
 """
 
 import ctypes

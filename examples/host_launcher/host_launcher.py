@@ -9,7 +9,7 @@ Without one, the same program and the same source:
 
     python -m cupola run host_launcher.py [picture.png]
 
-Neither file knows of cupola.
+Neither file uses cupola.
 """
 
 import ctypes

@@ -56,13 +56,13 @@ class Runtime:
         return function(*arguments).decode()
 
     def handle(self, name, *arguments):
-        """What a function stores through its first parameter: a handle or pointer, never noted."""
+        """The handle or pointer that a function stores through its first parameter; never noted."""
         made = c_void_p()
         getattr(self, name)(byref(made), *arguments)
         return made.value or 0
 
     def integer(self, name, *arguments):
-        """What a function stores through its first parameter, an int."""
+        """The int that a function stores through its first parameter."""
         made = c_int()
         getattr(self, name)(byref(made), *arguments)
         return made.value

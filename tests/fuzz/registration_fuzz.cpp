@@ -38,7 +38,7 @@ class Bytes {
 };
 
 Bytes* input = nullptr;
-// What the driver hands out: pieces of memory of their own, so that a use after the end is seen.
+// Handles of the driver: each is memory of its own, so that AddressSanitizer sees a late use.
 std::vector<std::unique_ptr<char>> handles;
 
 CUresult answer() {

@@ -31,7 +31,7 @@ def _instantiate(runtime, graph):
 
 
 def _get(runtime, name, node):
-    """What a function stores through its second parameter: a handle."""
+    """The handle that a function stores."""
     made = c_void_p()
     getattr(runtime, name)(node, byref(made))
     return made.value or 0
