@@ -151,6 +151,10 @@ void Parser::instruction(Function& f) {
                  std::string(opcode.text.substr(0, 100)) + "'",
              Error::Kind::unsupported_form);
     }
+    // The manual does not say which results such instructions have.
+    if (module_.no_doubles && opcode.text.find(".f64") != std::string_view::npos)
+        fail(opcode, "instructions of .f64 are not supported where .target has map_f64_to_f32",
+             Error::Kind::unsupported_form);
     operands_.clear();
     if (candidates[0].form.form().mnemonic == "call") {
         i.form = candidates[0].form;

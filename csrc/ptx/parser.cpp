@@ -157,6 +157,10 @@ void Parser::target() {
             continue;
         }
         if (word == "debug") continue;
+        if (word == "map_f64_to_f32") {
+            module_.no_doubles = true;
+            continue;
+        }
         int number = 0;
         std::size_t i = 3;
         for (; i < word.size() && i < 7 && word[i] >= '0' && word[i] <= '9'; ++i)
@@ -166,6 +170,8 @@ void Parser::target() {
         module_.target = number;
     } while (accept(','));
     if (module_.target == 0) fail(peek(), "expected a target such as sm_75, got " + quoted(peek()));
+    if (module_.no_doubles && module_.target >= 13)
+        fail(peek(), "map_f64_to_f32 is for targets below sm_13, which have no .f64");
     module_.independent_samplers = mode == "texmode_independent";
 }
 
