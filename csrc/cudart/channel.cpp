@@ -25,7 +25,8 @@ constexpr NumberFormat number_formats[] = {
     {cudaChannelFormatKindFloat, 32, CU_AD_FORMAT_FLOAT},
 };
 
-// Formats with a kind of their own. Those of compressed blocks have 4 x 4 elements a block.
+// Formats with a kind of their own. Those of compressed blocks have 4 x 4 elements a block. The
+// planes of NV12 have elements of different sizes.
 struct NamedFormat {
     int kind;
     int bits[4];
@@ -34,7 +35,7 @@ struct NamedFormat {
     std::size_t bytes;
 };
 constexpr NamedFormat named_formats[] = {
-    {4, {8, 8, 8, 0}, CU_AD_FORMAT_NV12, 3, 1},
+    {4, {8, 8, 8, 0}, CU_AD_FORMAT_NV12, 3, 0},
     {5, {8, 0, 0, 0}, CU_AD_FORMAT_UNORM_INT8X1, 1, 1},
     {6, {8, 8, 0, 0}, CU_AD_FORMAT_UNORM_INT8X2, 2, 2},
     {7, {8, 8, 8, 8}, CU_AD_FORMAT_UNORM_INT8X4, 4, 4},
@@ -110,7 +111,7 @@ std::size_t element_bytes(CUarray_format format, unsigned channels) {
         if (named.format == format) return named.bytes;
     for (const NumberFormat& number : number_formats)
         if (number.format == format) return channels * static_cast<std::size_t>(number.bits) / 8;
-    return 1;
+    return 0;
 }
 
 }  // namespace cupola::cudart

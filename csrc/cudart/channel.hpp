@@ -14,7 +14,8 @@ struct ElementFormat {
 cudaError_t format_of(const cudaChannelFormatDesc& channel, ElementFormat& format);
 // False: the runtime has no name for the format.
 bool channel_of(CUarray_format format, unsigned channels, cudaChannelFormatDesc& channel);
-// The bytes of an element; of a block in formats of compressed blocks.
+// The bytes of an element; of a block in formats of compressed blocks. 0: the format has several
+// planes, or the runtime has no name for it.
 std::size_t element_bytes(CUarray_format format, unsigned channels);
 
 }  // namespace cupola::cudart

@@ -13,15 +13,17 @@ cudaError_t sides_of(cudaMemcpyKind kind, CopySides& sides);
 // The side that is no array; cudaErrorInvalidMemcpyDirection: the array's would be the host.
 cudaError_t side_facing_array(cudaMemcpyKind kind, bool array_is_source, CUmemorytype& side);
 
-// Extents and positions are in elements of the arrays, and in bytes of other memory.
-cudaError_t to_driver(const Driver& d, const cudaMemcpy3DParms& given, CUDA_MEMCPY3D& made);
-cudaError_t to_driver(const Driver& d, const cudaMemcpy3DPeerParms& given,
-                      CUDA_MEMCPY3D_PEER& made);
+// The primary contexts of a copy's devices.
+struct Peers {
+    CUcontext to = nullptr, from = nullptr;
+};
+cudaError_t find_peers(int to, int from, Peers& peers);
 
 // The bytes of an element of an array, and of one of its rows.
 struct ArrayRow {
     std::size_t element, bytes;
 };
+// cudaErrorInvalidChannelDescriptor: the array has several planes.
 cudaError_t row_of(const Driver& d, cudaArray_const_t array, ArrayRow& row);
 
 inline void set_source(CUDA_MEMCPY2D& copy, CUmemorytype type, const void* pointer,
@@ -54,12 +56,16 @@ inline void set_destination(CUDA_MEMCPY2D& copy, cudaArray_t array, std::size_t 
     copy.dstY = y;
 }
 
-// A stream of null is a synchronous call's.
+// Whether rows overlap in memory with this pitch.
+inline bool is_pitch_too_small(std::size_t pitch, std::size_t width, std::size_t height) {
+    return height > 1 && width > pitch;
+}
+
+// A stream of null is a synchronous call's. The driver refuses copies of nothing.
 inline cudaError_t run_copy(const Driver& d, CUDA_MEMCPY2D& copy, std::size_t width,
                             std::size_t height, const cudaStream_t* stream) {
     copy.WidthInBytes = width;
     copy.Height = height;
-    if (width == 0 || height == 0) return cudaSuccess;
     // Of the synchronous functions, this one takes any pitch.
     return static_cast<cudaError_t>(stream ? d.Memcpy2DAsync(&copy, *stream)
                                            : d.Memcpy2DUnaligned(&copy));

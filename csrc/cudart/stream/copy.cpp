@@ -8,6 +8,7 @@ namespace {
 
 cudaError_t copy_bytes(const Driver& d, void* to, const void* from, std::size_t count,
                        cudaMemcpyKind kind) {
+    if (count == 0) return cudaSuccess;
     switch (kind) {
         case cudaMemcpyHostToDevice:
             return result_of(d.MemcpyHtoD(device_address(to), from, count));
@@ -24,6 +25,7 @@ cudaError_t copy_bytes(const Driver& d, void* to, const void* from, std::size_t 
 
 cudaError_t copy_bytes(const Driver& d, void* to, const void* from, std::size_t count,
                        cudaMemcpyKind kind, cudaStream_t stream) {
+    if (count == 0) return cudaSuccess;
     switch (kind) {
         case cudaMemcpyHostToDevice:
             return result_of(d.MemcpyHtoDAsync(device_address(to), from, count, stream));

@@ -13,10 +13,11 @@ cudaError_t copy_to_array(const Driver& d, cudaArray_t to, std::size_t x, std::s
                           const void* from, std::size_t pitch, std::size_t width,
                           std::size_t height, cudaMemcpyKind kind, const cudaStream_t* stream) {
     CUmemorytype side{};
-    if (!to) return cudaErrorInvalidValue;
+    if (!to) return cudaErrorInvalidResourceHandle;
+    if (width == 0 || height == 0) return cudaSuccess;
     if (const cudaError_t error = side_facing_array(kind, false, side); error != cudaSuccess)
         return error;
-    if (width > pitch) return cudaErrorInvalidPitchValue;
+    if (is_pitch_too_small(pitch, width, height)) return cudaErrorInvalidPitchValue;
     CUDA_MEMCPY2D copy{};
     set_destination(copy, to, x, y);
     set_source(copy, side, from, pitch);
@@ -27,21 +28,23 @@ cudaError_t copy_from_array(const Driver& d, void* to, std::size_t pitch, cudaAr
                             std::size_t x, std::size_t y, std::size_t width, std::size_t height,
                             cudaMemcpyKind kind, const cudaStream_t* stream) {
     CUmemorytype side{};
-    if (!from) return cudaErrorInvalidValue;
+    if (!from) return cudaErrorInvalidResourceHandle;
+    if (width == 0 || height == 0) return cudaSuccess;
     if (const cudaError_t error = side_facing_array(kind, true, side); error != cudaSuccess)
         return error;
-    if (width > pitch) return cudaErrorInvalidPitchValue;
+    if (is_pitch_too_small(pitch, width, height)) return cudaErrorInvalidPitchValue;
     CUDA_MEMCPY2D copy{};
     set_destination(copy, side, to, pitch);
     set_source(copy, from, x, y);
     return run_copy(d, copy, width, height, stream);
 }
 
-// A position in the rows of an array, for copies of a count of bytes.
+// A position in the rows of an array, for copies of a count of bytes. A position behind the end of
+// a row is one in the rows that follow.
 class RowPosition {
   public:
-    RowPosition(std::size_t x, std::size_t y, std::size_t row) : x(x), y(y), row_(row) {}
-    bool is_valid() const { return x < row_; }
+    RowPosition(std::size_t x, std::size_t y, std::size_t row)
+        : x(x % row), y(y + x / row), row_(row) {}
     std::size_t left() const { return row_ - x; }
     bool is_at_start() const { return x == 0; }
     void advance(std::size_t width, std::size_t height) {
@@ -61,7 +64,6 @@ class RowPosition {
 // copy(width, height, done) copies at the current positions; `done` bytes precede them.
 template <class Copy>
 cudaError_t copy_count(std::size_t count, RowPosition& at, RowPosition* other, Copy copy) {
-    if (!at.is_valid() || (other && !other->is_valid())) return cudaErrorInvalidValue;
     for (std::size_t done = 0; done < count;) {
         std::size_t width = std::min(count - done, at.left());
         if (other) width = std::min(width, other->left());
@@ -79,7 +81,8 @@ cudaError_t copy_count(std::size_t count, RowPosition& at, RowPosition* other, C
 cudaError_t copy_count_to_array(const Driver& d, cudaArray_t to, std::size_t x, std::size_t y,
                                 const void* from, std::size_t count, cudaMemcpyKind kind,
                                 const cudaStream_t* stream) {
-    if (!to || !from) return cudaErrorInvalidValue;
+    if (!to) return cudaErrorInvalidResourceHandle;
+    if (!from) return cudaErrorInvalidValue;
     ArrayRow row{};
     if (const cudaError_t error = row_of(d, to, row); error != cudaSuccess) return error;
     RowPosition at(x, y, row.bytes);
@@ -93,7 +96,8 @@ cudaError_t copy_count_to_array(const Driver& d, cudaArray_t to, std::size_t x, 
 cudaError_t copy_count_from_array(const Driver& d, void* to, cudaArray_const_t from, std::size_t x,
                                   std::size_t y, std::size_t count, cudaMemcpyKind kind,
                                   const cudaStream_t* stream) {
-    if (!to || !from) return cudaErrorInvalidValue;
+    if (!from) return cudaErrorInvalidResourceHandle;
+    if (!to) return cudaErrorInvalidValue;
     ArrayRow row{};
     if (const cudaError_t error = row_of(d, from, row); error != cudaSuccess) return error;
     RowPosition at(x, y, row.bytes);
@@ -104,8 +108,7 @@ cudaError_t copy_count_from_array(const Driver& d, void* to, cudaArray_const_t f
                       });
 }
 
-cudaError_t check_array_copy(cudaArray_t to, cudaArray_const_t from, cudaMemcpyKind kind) {
-    if (!to || !from) return cudaErrorInvalidValue;
+cudaError_t check_array_copy(cudaMemcpyKind kind) {
     return kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault
                ? cudaSuccess
                : cudaErrorInvalidMemcpyDirection;
@@ -155,12 +158,13 @@ CUPOLA_CUDART cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, 
                                                    size_t from_y, size_t width, size_t height,
                                                    cudaMemcpyKind kind) {
     return entry([&](const Driver& d) {
-        if (const cudaError_t error = check_array_copy(to, from, kind); error != cudaSuccess)
-            return error;
+        if (!from) return cudaErrorInvalidResourceHandle;
+        if (!to) return cudaErrorInvalidValue;
+        if (const cudaError_t error = check_array_copy(kind); error != cudaSuccess) return error;
         CUDA_MEMCPY2D copy{};
         set_destination(copy, to, to_x, to_y);
         set_source(copy, from, from_x, from_y);
-        return run_copy(d, copy, width, height, nullptr);
+        return width == 0 || height == 0 ? cudaSuccess : run_copy(d, copy, width, height, nullptr);
     });
 }
 
@@ -198,8 +202,8 @@ CUPOLA_CUDART cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, si
                                                  cudaArray_const_t from, size_t from_x,
                                                  size_t from_y, size_t count, cudaMemcpyKind kind) {
     return entry([&](const Driver& d) {
-        if (const cudaError_t error = check_array_copy(to, from, kind); error != cudaSuccess)
-            return error;
+        if (!to || !from) return cudaErrorInvalidResourceHandle;
+        if (const cudaError_t error = check_array_copy(kind); error != cudaSuccess) return error;
         ArrayRow to_row{}, from_row{};
         if (const cudaError_t error = row_of(d, to, to_row); error != cudaSuccess) return error;
         if (const cudaError_t error = row_of(d, from, from_row); error != cudaSuccess) return error;

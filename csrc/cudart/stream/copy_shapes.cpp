@@ -1,5 +1,6 @@
 // csrc/cudart/stream/copy_shapes.cpp - copies in two and three dimensions.
 #include "cudart/copy.hpp"
+#include "cudart/copy_params.hpp"
 #include "cudart/cudart.hpp"
 
 namespace cupola::cudart {
@@ -9,8 +10,11 @@ cudaError_t copy_rows(const Driver& d, void* to, std::size_t to_pitch, const voi
                       std::size_t from_pitch, std::size_t width, std::size_t height,
                       cudaMemcpyKind kind, const cudaStream_t* stream) {
     CopySides sides{};
+    if (width == 0 || height == 0) return cudaSuccess;
     if (const cudaError_t error = sides_of(kind, sides); error != cudaSuccess) return error;
-    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+    if (is_pitch_too_small(to_pitch, width, height) ||
+        is_pitch_too_small(from_pitch, width, height))
+        return cudaErrorInvalidPitchValue;
     CUDA_MEMCPY2D copy{};
     set_destination(copy, sides.to, to, to_pitch);
     set_source(copy, sides.from, from, from_pitch);
@@ -25,7 +29,7 @@ bool is_empty(const Copy& copy) {
 cudaError_t copy_box(const Driver& d, const cudaMemcpy3DParms* given, const cudaStream_t* stream) {
     if (!given) return cudaErrorInvalidValue;
     CUDA_MEMCPY3D copy{};
-    if (const cudaError_t error = to_driver(d, *given, copy); error != cudaSuccess) return error;
+    if (const cudaError_t error = copy_params(*given, copy); error != cudaSuccess) return error;
     if (is_empty(copy)) return cudaSuccess;
     return result_of(stream ? d.Memcpy3DAsync(&copy, *stream) : d.Memcpy3D(&copy));
 }
@@ -34,7 +38,7 @@ cudaError_t copy_box(const Driver& d, const cudaMemcpy3DPeerParms* given,
                      const cudaStream_t* stream) {
     if (!given) return cudaErrorInvalidValue;
     CUDA_MEMCPY3D_PEER copy{};
-    if (const cudaError_t error = to_driver(d, *given, copy); error != cudaSuccess) return error;
+    if (const cudaError_t error = copy_params(*given, copy); error != cudaSuccess) return error;
     if (is_empty(copy)) return cudaSuccess;
     return result_of(stream ? d.Memcpy3DPeerAsync(&copy, *stream) : d.Memcpy3DPeer(&copy));
 }

@@ -62,9 +62,9 @@ static void test_boxes() {
 
     cudaMemcpy3DParms copy{};
     copy.srcPtr = host;
-    copy.srcPos = make_cudaPos(2 * sizeof(int), 1, 1);  // bytes: of memory
+    copy.srcPos = make_cudaPos(2, 1, 1);  // elements of the array, also in memory
     copy.dstArray = array;
-    copy.dstPos = make_cudaPos(3, 2, 1);  // elements: of an array
+    copy.dstPos = make_cudaPos(3, 2, 1);
     copy.extent = part;
     copy.kind = cudaMemcpyHostToDevice;
     CUDA(cudaMemcpy3D(&copy));
@@ -73,7 +73,7 @@ static void test_boxes() {
     out.srcArray = array;
     out.srcPos = make_cudaPos(3, 2, 1);
     out.dstPtr = pitched;
-    out.dstPos = make_cudaPos(sizeof(int), 0, 2);
+    out.dstPos = make_cudaPos(1, 0, 2);
     out.extent = part;
     out.kind = cudaMemcpyDeviceToDevice;
     CUDA(cudaMemcpy3DAsync(&out));

@@ -3,13 +3,6 @@
 import ctypes
 from ctypes import byref, c_size_t, c_ubyte, c_void_p
 
-from cudart.runtime import (
-    DEFAULT,
-    DEVICE_TO_DEVICE,
-    DEVICE_TO_HOST,
-    HOST_TO_DEVICE,
-    HOST_TO_HOST,
-)
 from cudart.memory_structures import (
     ON_DEVICE,
     ON_HOST,
@@ -24,6 +17,13 @@ from cudart.memory_structures import (
     PeerCopy,
     Pitched,
     Position,
+)
+from cudart.runtime import (
+    DEFAULT,
+    DEVICE_TO_DEVICE,
+    DEVICE_TO_HOST,
+    HOST_TO_DEVICE,
+    HOST_TO_HOST,
 )
 
 BYTES = Channel(8, 0, 0, 0, UNSIGNED)
@@ -140,6 +140,12 @@ def of_boxes(runtime):
     from_host = Pitched(ctypes.addressof(host), 40, 40, 5)
     from_device, to_device = Pitched(device, 40, 40, 5), Pitched(other, 48, 48, 6)
     extent = Extent(5, 3, 2)
+    zeros = (c_ubyte * 4096)()
+    for made in (array, second):
+        source = Pitched(ctypes.addressof(zeros), 32, 32, 5)
+        runtime.cudaMemcpy3D(
+            byref(Copy(source=source, to_array=made, extent=Extent(8, 5, 4), kind=1))
+        )
     good = {
         "host to device": Copy(source=from_host, target=to_device, extent=extent, kind=1),
         "device to device": Copy(
@@ -311,6 +317,7 @@ def of_counts(runtime):
         back(more, array, 0, 0, 8, HOST_TO_DEVICE, *last)
         back(more, None, 0, 0, 8, DEVICE_TO_HOST, *last)
         back(None, array, 0, 0, 8, DEVICE_TO_HOST, *last)
+        runtime.cudaDeviceSynchronize()
     for name in ("cudaMemcpyArrayToArray", "cudaMemcpyArrayToArray_ptds"):
         call = getattr(runtime, name)
         call(wide, 5, 1, array, 3, 2, 60, DEVICE_TO_DEVICE)

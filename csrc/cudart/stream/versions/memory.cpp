@@ -176,6 +176,11 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaWaitExternalSemaphoresAsync_v2)(
 
 #else
 
+// Batches of version 13 take no stream 0, also where that is the thread's own.
+static cudaError_t refuse_default_stream() {
+    return entry([](const Driver&) { return cudaErrorInvalidValue; });
+}
+
 CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemPrefetchAsync)(const void* pointer, size_t count,
                                                            cudaMemLocation location, unsigned flags,
                                                            cudaStream_t stream) {
@@ -188,6 +193,7 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemcpyBatchAsync)(void* const* to, cons
                                                            size_t* indices, size_t attribute_count,
                                                            cudaStream_t stream) {
     size_t failed = 0;
+    if (!stream) return refuse_default_stream();
     return copy_batch(to, from, sizes, count, attributes, indices, attribute_count, &failed,
                       stream);
 }
@@ -197,6 +203,7 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemcpy3DBatchAsync)(size_t count,
                                                              unsigned long long flags,
                                                              cudaStream_t stream) {
     size_t failed = 0;
+    if (!stream) return refuse_default_stream();
     return copy_batch_3d(count, copies, &failed, flags, stream);
 }
 
