@@ -126,8 +126,7 @@ CUPOLA_CUDART cudaError_t cudaArrayGetSparseProperties(cudaArraySparseProperties
                                                        cudaArray_t array) {
     static_assert(sizeof(cudaArraySparseProperties) == sizeof(CUDA_ARRAY_SPARSE_PROPERTIES));
     return entry([&](const Driver& d) {
-        if (!properties) return cudaErrorInvalidValue;
-        if (!array) return cudaErrorInvalidResourceHandle;
+        if (!properties || !array) return cudaErrorInvalidValue;
         return result_of(d.ArrayGetSparseProperties(
             reinterpret_cast<CUDA_ARRAY_SPARSE_PROPERTIES*>(properties), driver_array(array)));
     });
@@ -136,8 +135,7 @@ CUPOLA_CUDART cudaError_t cudaArrayGetSparseProperties(cudaArraySparseProperties
 CUPOLA_CUDART cudaError_t cudaMipmappedArrayGetSparseProperties(
     cudaArraySparseProperties* properties, cudaMipmappedArray_t mipmap) {
     return entry([&](const Driver& d) {
-        if (!properties) return cudaErrorInvalidValue;
-        if (!mipmap) return cudaErrorInvalidResourceHandle;
+        if (!properties || !mipmap) return cudaErrorInvalidValue;
         return result_of(d.MipmappedArrayGetSparseProperties(
             reinterpret_cast<CUDA_ARRAY_SPARSE_PROPERTIES*>(properties), driver_mipmap(mipmap)));
     });
@@ -148,9 +146,8 @@ CUPOLA_CUDART cudaError_t cudaArrayGetMemoryRequirements(cudaArrayMemoryRequirem
     static_assert(sizeof(cudaArrayMemoryRequirements) == sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS));
     return entry([&](const Driver& d) {
         CUdevice on = 0;
-        if (!requirements) return cudaErrorInvalidValue;
-        if (!array) return cudaErrorInvalidResourceHandle;
-        if (!Runtime::get().find(device, on)) return cudaErrorInvalidDevice;
+        if (!requirements || !array || !Runtime::get().find(device, on))
+            return cudaErrorInvalidValue;
         return result_of(d.ArrayGetMemoryRequirements(
             reinterpret_cast<CUDA_ARRAY_MEMORY_REQUIREMENTS*>(requirements), driver_array(array),
             on));
@@ -161,9 +158,8 @@ CUPOLA_CUDART cudaError_t cudaMipmappedArrayGetMemoryRequirements(
     cudaArrayMemoryRequirements* requirements, cudaMipmappedArray_t mipmap, int device) {
     return entry([&](const Driver& d) {
         CUdevice on = 0;
-        if (!requirements) return cudaErrorInvalidValue;
-        if (!mipmap) return cudaErrorInvalidResourceHandle;
-        if (!Runtime::get().find(device, on)) return cudaErrorInvalidDevice;
+        if (!requirements || !mipmap || !Runtime::get().find(device, on))
+            return cudaErrorInvalidValue;
         return result_of(d.MipmappedArrayGetMemoryRequirements(
             reinterpret_cast<CUDA_ARRAY_MEMORY_REQUIREMENTS*>(requirements), driver_mipmap(mipmap),
             on));
