@@ -1,7 +1,7 @@
 // csrc/cudart/external.cpp - memory and semaphores of other interfaces.
 //
 // Version 13's structures are longer than version 12's at their end, so fields are copied one by
-// one. Signals and waits are in stream/versioned.cpp.
+// one. Signals and waits are in stream/versions/memory.cpp.
 #include "cudart/channel.hpp"
 #include "cudart/cudart.hpp"
 
@@ -45,8 +45,7 @@ CUPOLA_CUDART cudaError_t cudaImportExternalMemory(cudaExternalMemory_t* memory,
 CUPOLA_CUDART cudaError_t cudaExternalMemoryGetMappedBuffer(
     void** pointer, cudaExternalMemory_t memory, const cudaExternalMemoryBufferDesc* given) {
     return entry([&](const Driver& d) {
-        if (!pointer || !given) return CUDA_ERROR_INVALID_VALUE;
-        if (!memory) return CUDA_ERROR_INVALID_HANDLE;
+        if (!pointer || !memory || !given) return CUDA_ERROR_INVALID_VALUE;
         CUDA_EXTERNAL_MEMORY_BUFFER_DESC made{};
         made.offset = given->offset;
         made.size = given->size;
@@ -60,8 +59,7 @@ CUPOLA_CUDART cudaError_t
 cudaExternalMemoryGetMappedMipmappedArray(cudaMipmappedArray_t* mipmap, cudaExternalMemory_t memory,
                                           const cudaExternalMemoryMipmappedArrayDesc* given) {
     return entry([&](const Driver& d) {
-        if (!mipmap || !given) return cudaErrorInvalidValue;
-        if (!memory) return cudaErrorInvalidResourceHandle;
+        if (!mipmap || !memory || !given) return cudaErrorInvalidValue;
         ElementFormat format{};
         if (const cudaError_t error = format_of(given->formatDesc, format); error != cudaSuccess)
             return error;
@@ -77,7 +75,7 @@ cudaExternalMemoryGetMappedMipmappedArray(cudaMipmappedArray_t* mipmap, cudaExte
 
 CUPOLA_CUDART cudaError_t cudaDestroyExternalMemory(cudaExternalMemory_t memory) {
     return entry([&](const Driver& d) {
-        return memory ? d.DestroyExternalMemory(driver_memory(memory)) : CUDA_ERROR_INVALID_HANDLE;
+        return memory ? d.DestroyExternalMemory(driver_memory(memory)) : CUDA_ERROR_INVALID_VALUE;
     });
 }
 
@@ -96,6 +94,6 @@ CUPOLA_CUDART cudaError_t cudaImportExternalSemaphore(
 CUPOLA_CUDART cudaError_t cudaDestroyExternalSemaphore(cudaExternalSemaphore_t semaphore) {
     return entry([&](const Driver& d) {
         return semaphore ? d.DestroyExternalSemaphore(driver_semaphore(semaphore))
-                         : CUDA_ERROR_INVALID_HANDLE;
+                         : CUDA_ERROR_INVALID_VALUE;
     });
 }

@@ -1,5 +1,6 @@
 // csrc/cudart/stream/versions/memory.cpp - functions of memory and copies that take a stream, and
 // whose parameters differ between versions 12 and 13 of the runtime.
+#include <algorithm>
 #include <vector>
 
 #include "cudart/own_name.hpp"
@@ -46,11 +47,17 @@ cudaError_t copy_batch_3d(std::size_t count, cudaMemcpy3DBatchOp* copies, std::s
     });
 }
 
+// NVIDIA's driver dereferences null handles.
+bool are_valid(const cudaExternalSemaphore_t* semaphores, const void* params, unsigned count) {
+    return semaphores && params &&
+           std::all_of(semaphores, semaphores + count, [](auto each) { return each != nullptr; });
+}
+
 cudaError_t signal_external(const cudaExternalSemaphore_t* semaphores,
                             const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params, unsigned count,
                             cudaStream_t stream) {
     return entry([&](const Driver& d) {
-        if (!semaphores || !params) return CUDA_ERROR_INVALID_VALUE;
+        if (!are_valid(semaphores, params, count)) return CUDA_ERROR_INVALID_VALUE;
         return d.SignalExternalSemaphoresAsync(
             reinterpret_cast<const CUexternalSemaphore*>(semaphores), params, count, stream);
     });
@@ -60,7 +67,7 @@ cudaError_t wait_external(const cudaExternalSemaphore_t* semaphores,
                           const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params, unsigned count,
                           cudaStream_t stream) {
     return entry([&](const Driver& d) {
-        if (!semaphores || !params) return CUDA_ERROR_INVALID_VALUE;
+        if (!are_valid(semaphores, params, count)) return CUDA_ERROR_INVALID_VALUE;
         return d.WaitExternalSemaphoresAsync(
             reinterpret_cast<const CUexternalSemaphore*>(semaphores), params, count, stream);
     });
