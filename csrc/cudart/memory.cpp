@@ -104,14 +104,20 @@ CUPOLA_CUDART cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 
 CUPOLA_CUDART cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
     return entry([&](const Driver& d) {
-        return pointer ? result_of(d.MemAllocManaged(address_result(pointer), size, flags))
-                       : cudaErrorInvalidValue;
+        if (!pointer) return cudaErrorInvalidValue;
+        if (size != 0) return result_of(d.MemAllocManaged(address_result(pointer), size, flags));
+        *pointer = nullptr;
+        return cudaSuccess;
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
     return entry([&](const Driver& d) {
-        return free && total ? result_of(d.MemGetInfo(free, total)) : cudaErrorInvalidValue;
+        std::size_t free_bytes = 0, total_bytes = 0;
+        const CUresult result = d.MemGetInfo(&free_bytes, &total_bytes);
+        if (result == CUDA_SUCCESS && free) *free = free_bytes;
+        if (result == CUDA_SUCCESS && total) *total = total_bytes;
+        return result;
     });
 }
 
