@@ -17,8 +17,8 @@ CUresult fill_rows(const Driver& d, CUdeviceptr pointer, std::size_t pitch, int 
 CUresult fill_slices(const Driver& d, cudaPitchedPtr pitched, int value, cudaExtent extent,
                      const cudaStream_t* stream) {
     if (extent.width == 0 || extent.height == 0) return CUDA_SUCCESS;
-    if (extent.width > pitched.pitch) return CUDA_ERROR_INVALID_VALUE;
-    if (extent.depth > 1 && extent.height > pitched.ysize) return CUDA_ERROR_INVALID_VALUE;
+    if (extent.width > pitched.pitch || extent.height > pitched.ysize)
+        return CUDA_ERROR_INVALID_VALUE;
     const auto pointer = device_address(pitched.ptr);
     if (extent.height == pitched.ysize || extent.depth <= 1)
         return fill_rows(d, pointer, pitched.pitch, value, extent.width,
