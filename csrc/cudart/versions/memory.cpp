@@ -22,7 +22,16 @@ using namespace cupola::cudart;
 
 CUPOLA_CUDART cudaError_t cudaMemAdvise(const void* pointer, size_t count, cudaMemoryAdvise advice,
                                         int device) {
-    return advise(pointer, count, advice, location_of(device));
+    return entry([&](const Driver&) {
+        const bool has_device =
+            device != cudaCpuDeviceId &&
+            (advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
+             advice == cudaMemAdviseUnsetAccessedBy);
+        CUdevice found = 0;
+        return has_device && !Runtime::get().find(device, found)
+                   ? cudaErrorInvalidDevice
+                   : advise(pointer, count, advice, location_of(device));
+    });
 }
 
 CUPOLA_CUDART cudaError_t cudaMemAdvise_v2(const void* pointer, size_t count,
