@@ -14,10 +14,10 @@ cudaError_t to_driver(const cudaResourceDesc& given, CUDA_RESOURCE_DESC& made) {
     switch (given.resType) {
         case cudaResourceTypeArray:
             made.res.array.hArray = driver_array(given.res.array.array);
-            return cudaSuccess;
+            return made.res.array.hArray ? cudaSuccess : cudaErrorInvalidResourceHandle;
         case cudaResourceTypeMipmappedArray:
             made.res.mipmap.hMipmappedArray = driver_mipmap(given.res.mipmap.mipmap);
-            return cudaSuccess;
+            return made.res.mipmap.hMipmappedArray ? cudaSuccess : cudaErrorInvalidResourceHandle;
         case cudaResourceTypeLinear: {
             const auto& linear = given.res.linear;
             const cudaError_t error = format_of(linear.desc, format);
@@ -148,18 +148,18 @@ bool find_format(const Driver& d, const CUDA_RESOURCE_DESC& resource, CUarray_fo
     }
 }
 
-// The driver calls these an invalid value.
+// The driver calls these an invalid value, or takes them.
 cudaError_t check_modes(const cudaTextureDesc& texture, CUarray_format format) {
+    const bool is_float = format == CU_AD_FORMAT_FLOAT || format == CU_AD_FORMAT_HALF;
     const bool is_int32 =
         format == CU_AD_FORMAT_SIGNED_INT32 || format == CU_AD_FORMAT_UNSIGNED_INT32;
     const bool is_integer =
         is_int32 || format == CU_AD_FORMAT_SIGNED_INT16 || format == CU_AD_FORMAT_UNSIGNED_INT16 ||
         format == CU_AD_FORMAT_SIGNED_INT8 || format == CU_AD_FORMAT_UNSIGNED_INT8;
-    if (texture.readMode == cudaReadModeNormalizedFloat && is_int32)
-        return cudaErrorInvalidNormSetting;
-    if (texture.readMode == cudaReadModeElementType && is_integer &&
-        texture.filterMode == cudaFilterModeLinear)
+    const bool is_normalized = texture.readMode == cudaReadModeNormalizedFloat;
+    if (texture.filterMode == cudaFilterModeLinear && is_integer && (is_int32 || !is_normalized))
         return cudaErrorInvalidFilterSetting;
+    if (is_normalized && (is_int32 || is_float)) return cudaErrorInvalidNormSetting;
     return cudaSuccess;
 }
 
@@ -173,7 +173,8 @@ CUPOLA_CUDART cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
                                                   const cudaTextureDesc* texture,
                                                   const cudaResourceViewDesc* view) {
     return entry([&](const Driver& d) {
-        if (!object || !resource || !texture) return cudaErrorInvalidValue;
+        if (!object || !resource) return cudaErrorInvalidValue;
+        if (!texture) return cudaErrorInvalidResourceHandle;
         CUDA_RESOURCE_DESC of{};
         if (const cudaError_t error = to_driver(*resource, of); error != cudaSuccess) return error;
         CUarray_format format{};
@@ -204,7 +205,7 @@ CUPOLA_CUDART cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* res
 CUPOLA_CUDART cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* texture,
                                                           cudaTextureObject_t object) {
     return entry([&](const Driver& d) {
-        if (!texture) return cudaErrorInvalidValue;
+        if (!texture) return cudaErrorInvalidResourceHandle;
         CUDA_TEXTURE_DESC found{};
         const CUresult result = d.TexObjectGetTextureDesc(&found, object);
         if (result == CUDA_SUCCESS) to_runtime(found, *texture);
@@ -215,11 +216,11 @@ CUPOLA_CUDART cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* textu
 CUPOLA_CUDART cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* view,
                                                                cudaTextureObject_t object) {
     return entry([&](const Driver& d) {
-        if (!view) return cudaErrorInvalidValue;
         CUDA_RESOURCE_VIEW_DESC found{};
         if (const CUresult error = d.TexObjectGetResourceViewDesc(&found, object);
             error != CUDA_SUCCESS)
             return result_of(error);
+        if (!view) return cudaSuccess;
         view->format = static_cast<cudaResourceViewFormat>(found.format);
         view->width = found.width;
         view->height = found.height;
@@ -249,7 +250,7 @@ CUPOLA_CUDART cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) {
 CUPOLA_CUDART cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* resource,
                                                            cudaSurfaceObject_t object) {
     return entry([&](const Driver& d) {
-        if (!resource) return cudaErrorInvalidValue;
+        if (!resource) return cudaErrorInvalidDevice;
         CUDA_RESOURCE_DESC found{};
         const CUresult result = d.SurfObjectGetResourceDesc(&found, object);
         return result == CUDA_SUCCESS ? to_runtime(found, *resource) : result_of(result);
