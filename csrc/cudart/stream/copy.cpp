@@ -58,23 +58,25 @@ cudaError_t find_part(const void* symbol, std::size_t offset, std::size_t count,
 template <class... More>
 cudaError_t copy_to_symbol(const Driver& d, const void* symbol, const void* from, std::size_t count,
                            std::size_t offset, cudaMemcpyKind kind, More... more) {
+    void* to = nullptr;
+    if (const cudaError_t error = find_part(symbol, offset, count, to); error != cudaSuccess)
+        return error;
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
         kind != cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    void* to = nullptr;
-    const cudaError_t error = find_part(symbol, offset, count, to);
-    return error == cudaSuccess ? copy_bytes(d, to, from, count, kind, more...) : error;
+    return copy_bytes(d, to, from, count, kind, more...);
 }
 
 template <class... More>
 cudaError_t copy_from_symbol(const Driver& d, void* to, const void* symbol, std::size_t count,
                              std::size_t offset, cudaMemcpyKind kind, More... more) {
+    void* from = nullptr;
+    if (const cudaError_t error = find_part(symbol, offset, count, from); error != cudaSuccess)
+        return error;
     if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
         kind != cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    void* from = nullptr;
-    const cudaError_t error = find_part(symbol, offset, count, from);
-    return error == cudaSuccess ? copy_bytes(d, to, from, count, kind, more...) : error;
+    return copy_bytes(d, to, from, count, kind, more...);
 }
 
 }  // namespace
