@@ -62,6 +62,12 @@ def test_advice(cuda, managed):
     cuda.cuMemAdvise(managed, 1 << 16, SET_PREFERRED, HOST)
     assert cuda.code("cuMemAdvise", managed, 1 << 16, 99, 0) == INVALID_VALUE
     assert cuda.code("cuMemAdvise", managed, 1 << 16, SET_ACCESSED_BY, 99) == INVALID_DEVICE
+    for advice, place in [
+        (SET_PREFERRED, Location(DEVICE_LOCATION, 99)),
+        (SET_PREFERRED, Location(0, 0)),
+        (SET_READ_MOSTLY, Location(0, 0)),
+    ]:
+        assert cuda.code("cuMemAdvise_v2", managed, 1 << 16, advice, place) == INVALID_VALUE
     plain = cuda.alloc(16)
     assert cuda.code("cuMemAdvise", plain, 16, SET_READ_MOSTLY, 0) == INVALID_VALUE
     cuda.cuMemFree_v2(plain)

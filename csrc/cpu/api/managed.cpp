@@ -18,18 +18,18 @@ void require_managed(CUdeviceptr address, size_t bytes) {
     require(found && found->is_managed() && bytes <= found->end() - address);
 }
 
-void require_place(CUmemLocation place) {
-    switch (static_cast<int>(place.type)) {
-        case CU_MEM_LOCATION_TYPE_DEVICE:
-            Driver::get().device(place.id);
-            return;
-        case CU_MEM_LOCATION_TYPE_HOST:
-        case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-        case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-            return;
-        default:
-            fail(CUDA_ERROR_INVALID_VALUE);
-    }
+void require_type(CUmemLocation place) {
+    require(place.type == CU_MEM_LOCATION_TYPE_DEVICE || place.type == CU_MEM_LOCATION_TYPE_HOST ||
+            place.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+            place.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT);
+}
+
+// `missing` is the error where there is no such device.
+void require_place(CUmemLocation place, CUresult missing) {
+    require_type(place);
+    if (place.type == CU_MEM_LOCATION_TYPE_DEVICE)
+        require(place.id >= 0 && static_cast<std::size_t>(place.id) < Driver::get().devices.size(),
+                missing);
 }
 
 // The location as the first forms of these calls encode it.
@@ -44,7 +44,7 @@ CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation place, CUstre
     return entry([&] {
         Stream::from(stream);
         require_managed(address, bytes);
-        require_place(place);
+        require_place(place, CUDA_ERROR_INVALID_DEVICE);
         Driver::get().advice.change(address, address + bytes, [&](Advice& it) {
             it.prefetched = Advice::Place{place.type, place.id};
         });
@@ -65,7 +65,7 @@ CUresult ranges(const CUdeviceptr* addresses, const size_t* sizes, size_t count,
             require(places && firsts && kinds > 0 && kinds <= count && firsts[0] == 0);
         for (size_t n = 0; n < kinds; ++n) {
             require(n == 0 || (firsts[n] > firsts[n - 1] && firsts[n] < count));
-            require_place(places[n]);
+            require_place(places[n], CUDA_ERROR_INVALID_VALUE);
         }
         for (size_t n = 0; n < count; ++n) require_managed(addresses[n], sizes[n]);
         for (size_t n = 0, kind = 0; kinds > 0 && n < count; ++n) {
@@ -106,16 +106,18 @@ void take(Advice& it, CUmem_advise advice, CUmemLocation place) {
     }
 }
 
-CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation place) {
+CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation place,
+                CUresult missing) {
     return entry([&] {
         Context::usable();
         require_managed(address, bytes);
         require(advice >= CU_MEM_ADVISE_SET_READ_MOSTLY &&
                 advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
-        // Other advice ignores the location.
+        require_type(place);
+        // Other advice ignores the device.
         if (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
             advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY)
-            require_place(place);
+            require_place(place, missing);
         Capture::forbid();
         Driver::get().advice.change(address, address + bytes,
                                     [&](Advice& it) { take(it, advice, place); });
@@ -184,10 +186,10 @@ CUPOLA_API CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr* addresse
 
 CUPOLA_API CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice,
                                 CUdevice device) {
-    return advise(address, bytes, advice, place_of(device));
+    return advise(address, bytes, advice, place_of(device), CUDA_ERROR_INVALID_DEVICE);
 }
 
 CUPOLA_API CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice,
                                    CUmemLocation place) {
-    return advise(address, bytes, advice, place);
+    return advise(address, bytes, advice, place, CUDA_ERROR_INVALID_VALUE);
 }
