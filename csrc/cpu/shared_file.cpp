@@ -66,7 +66,7 @@ std::unique_ptr<SharedFile> SharedFile::open(Use use, const void* name) {
     require(std::memcmp(given.magic, magic, sizeof magic) == 0 &&
             given.use == static_cast<std::uint32_t>(use) && given.process > 0 &&
             given.descriptor >= 0 && given.size > 0 && given.size <= SIZE_MAX / 4);
-    require(given.process != getpid(), CUDA_ERROR_INVALID_CONTEXT);
+    require(given.process != getpid() || given.owner != Number{}, CUDA_ERROR_INVALID_CONTEXT);
     const std::string path =
         "/proc/" + std::to_string(given.process) + "/fd/" + std::to_string(given.descriptor);
     require(labelled(path), CUDA_ERROR_INVALID_HANDLE);

@@ -116,6 +116,22 @@ def test_memory_is_seen_by_both(cuda, pool, stream):
     cuda.cuStreamSynchronize(stream)
 
 
+def test_the_process_opens_its_own_memory(cuda, pool, stream):
+    at, imported, opened = allocated(cuda, pool, 64, stream), c_void_p(), c_uint64()
+    cuda.cuMemsetD32Async(at, 5, 16, stream)
+    cuda.cuStreamSynchronize(stream)
+    descriptor = exported(cuda, pool)
+    cuda.cuMemPoolImportFromShareableHandle(byref(imported), c_void_p(descriptor), DESCRIPTOR, 0)
+    cuda.cuMemPoolImportPointer(byref(opened), imported, named(cuda, at))
+    assert cuda.read(opened.value, 16) == [5] * 16
+    cuda.cuMemFreeAsync(opened, stream)
+    cuda.cuStreamSynchronize(stream)
+    cuda.cuMemPoolDestroy(imported)
+    assert cuda.read(at, 16) == [5] * 16
+    cuda.cuMemFreeAsync(at, stream)
+    os.close(descriptor)
+
+
 def test_a_kernel_works_on_it(cuda, pool, stream, kernel):
     at = allocated(cuda, pool, 256, stream)
     cuda.cuMemsetD32Async(at, 5, 64, stream)
