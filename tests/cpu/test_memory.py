@@ -156,13 +156,13 @@ def test_pointer_attributes(cuda):
 
 def test_attributes_of_a_foreign_pointer(cuda):
     here = ctypes.create_string_buffer(16)
-    value, ordinal, kind = c_void_p(1), c_int(), c_uint(7)
+    value, ordinal, kind, host = c_void_p(1), c_int(), c_uint(7), c_void_p(1)
     where = ctypes.addressof(here)
     assert cuda.code("cuPointerGetAttribute", byref(kind), MEMORY_TYPE, where) == INVALID_VALUE
-    which = (c_int * 3)(CONTEXT, ORDINAL, MEMORY_TYPE)
-    data = (c_void_p * 3)(*(ctypes.addressof(a) for a in (value, ordinal, kind)))
-    cuda.cuPointerGetAttributes(3, which, data, where)
-    assert (value.value, ordinal.value, kind.value) == (None, -2, 0)
+    which = (c_int * 4)(CONTEXT, ORDINAL, MEMORY_TYPE, HOST_POINTER)
+    data = (c_void_p * 4)(*(ctypes.addressof(a) for a in (value, ordinal, kind, host)))
+    cuda.cuPointerGetAttributes(4, which, data, where)
+    assert (value.value, ordinal.value, kind.value, host.value) == (None, -2, 0, where)
 
 
 def test_pinned_memory(cuda):

@@ -15,18 +15,20 @@ void put(void* data, T value) {
     *static_cast<T*>(data) = value;
 }
 
-// The values that cuPointerGetAttributes returns for a pointer that is unknown to the driver.
-void put_unknown(void* data, CUpointer_attribute attribute) {
+// The values that cuPointerGetAttributes returns for a pointer that is unknown to the driver, which
+// counts as one of the host, or for an attribute that a known one lacks.
+void put_unknown(void* data, CUpointer_attribute attribute, CUdeviceptr host = 0) {
     switch (static_cast<int>(attribute)) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
         case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
             return put<std::uint64_t>(data, 0);
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+            return put<CUdeviceptr>(data, host);
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
             return put<int>(data, CU_DEVICE_INVALID);
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -136,7 +138,9 @@ CUPOLA_API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribu
         const auto found = Driver::get().memory.at(pointer);
         for (unsigned i = 0; i < count; ++i) {
             require(data[i]);
-            if (!found || put_known(data[i], attributes[i], *found, pointer) != CUDA_SUCCESS)
+            if (!found)
+                put_unknown(data[i], attributes[i], pointer);
+            else if (put_known(data[i], attributes[i], *found, pointer) != CUDA_SUCCESS)
                 put_unknown(data[i], attributes[i]);
         }
         return CUDA_SUCCESS;
