@@ -130,6 +130,8 @@ def test_pitch(cuda):
     cuda.cuMemsetD8_v2(pointer, 1, pitch.value * 7)
     cuda.cuMemFree_v2(pointer)
     assert cuda.code("cuMemAllocPitch_v2", byref(pointer), byref(pitch), 100, 7, 3) == INVALID_VALUE
+    huge = (1 << 40, 1 << 20, 4)
+    assert cuda.code("cuMemAllocPitch_v2", byref(pointer), byref(pitch), *huge) == OUT_OF_MEMORY
 
 
 def test_address_range(cuda):

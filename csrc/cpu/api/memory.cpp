@@ -100,10 +100,13 @@ CUPOLA_API CUresult cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t w
         require(out && pitch && width && height);
         require(element == 4 || element == 8 || element == 16);
         constexpr size_t align = MemoryMap::alignment;
+        size_t row, bytes;
+        require(!__builtin_add_overflow(width, align - 1, &row) &&
+                    !__builtin_mul_overflow(row / align * align, height, &bytes) &&
+                    bytes <= Context::usable()->device().budget().total(),
+                CUDA_ERROR_OUT_OF_MEMORY);
+        row = row / align * align;
         require(width <= 2147483647);  // the device attribute MAX_PITCH
-        const size_t row = (width + align - 1) / align * align;
-        size_t bytes;
-        require(!__builtin_mul_overflow(row, height, &bytes), CUDA_ERROR_OUT_OF_MEMORY);
         const CUresult result = allocate_device(out, bytes, Allocation::Kind::device, 0);
         *pitch = row;
         return result;
