@@ -184,7 +184,13 @@ def test_pinned_memory(cuda):
 def test_registered_memory(cuda):
     here = ctypes.create_string_buffer(3 * 4096)
     pointer = (ctypes.addressof(here) + 4095) // 4096 * 4096
-    cuda.cuMemHostRegister_v2(pointer, 4096, 0)
+    flags = c_uint()
+    for asked, told in [(1, 3), (0, 2)]:  # it is mapped in any case
+        cuda.cuMemHostRegister_v2(pointer, 4096, asked)
+        cuda.cuMemHostGetFlags(byref(flags), pointer)
+        assert flags.value == told
+        if asked:
+            cuda.cuMemHostUnregister(pointer)
     assert cuda.code("cuMemHostRegister_v2", pointer, 4096, 0) == ALREADY_REGISTERED
     assert attribute(cuda, c_uint, MEMORY_TYPE, pointer) == 1
     cuda.cuMemHostUnregister(pointer)

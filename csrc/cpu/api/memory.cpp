@@ -214,9 +214,11 @@ CUPOLA_API CUresult cuMemHostGetFlags(unsigned int* flags, void* pointer) {
         Context::usable();
         require(flags);
         const Allocation found = pinned(pointer);
-        require(found.kind == Allocation::Kind::host);
         // With unified addressing all pinned memory is mapped; NVIDIA's driver reports the same.
         *flags = found.flags | CU_MEMHOSTALLOC_DEVICEMAP;
+        // Both kinds have these two flags, with the same numbers.
+        if (found.kind == Allocation::Kind::registered)
+            *flags &= CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
         return CUDA_SUCCESS;
     });
 }
