@@ -18,10 +18,10 @@ TABLE, SEVEN, MISSING = (c_char * 64)(), c_int(), c_int()  # what nvcc's host co
 
 
 def _fatbin(ptx):
-    """A fatbin of one uncompressed PTX."""
+    """A fatbin of one uncompressed PTX, with the empty options that NVIDIA's tools read."""
     text = ptx + bytes(-len(ptx) % 8)
     entry = struct.pack(
-        "<HHIQIIHHIIIQQQ", 1, 0x101, 64, len(text), 0, 0, 3, 6, 75, 0, 0, 0x11, 0, 0
+        "<HHIQIIHHIIIQQQQQ", 1, 0x101, 80, len(text), 0, 64, 3, 6, 75, 0, 0, 0x11, 0, 0, 72, 0
     )
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry) + len(text)) + entry + text
 
@@ -62,6 +62,12 @@ def addresses(runtime):
         runtime.cudaGetSymbolSize(byref(size), wrong)
     runtime.cudaGetSymbolAddress(None, byref(TABLE))
     runtime.cudaGetSymbolSize(None, byref(TABLE))
+    del kept
+
+
+def addresses_after_unregistration(runtime):
+    kept, pointer = _register(runtime), c_void_p()
+    runtime.cudaGetSymbolAddress(byref(pointer), byref(TABLE))
     getattr(runtime.library, "__cudaUnregisterFatBinary")(kept[2])
     runtime.cudaGetSymbolAddress(byref(pointer), byref(TABLE))
 
