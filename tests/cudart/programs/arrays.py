@@ -30,13 +30,21 @@ def descriptions(runtime):
 
 
 def channels(runtime):
+    _channels(runtime, (SIGNED, UNSIGNED, FLOAT, NONE, 32, 99))
+
+
+def channels_of_named_formats(runtime):
+    _channels(runtime, (4, 5, 7, 10, 14, 16, 17, 23, 30, 31))
+
+
+def _channels(runtime, kinds):
     found, array = Channel(), c_void_p()
     bits = [
         (8,), (16,), (32,), (64,), (8, 8), (16, 16), (32, 32), (8, 8, 8), (32, 32, 32),
         (8, 8, 8, 8), (16, 16, 16, 16), (32, 32, 32, 32), (8, 16), (0, 8), (8, 0, 8), (24,), (0,),
         (10, 10, 10, 2),
     ]  # fmt: skip
-    for kind in (SIGNED, UNSIGNED, FLOAT, NONE, 4, 5, 7, 10, 14, 16, 17, 23, 30, 31, 32, 99):
+    for kind in kinds:
         for each in bits:
             channel = Channel(*each, *[0] * (4 - len(each)), kind)
             runtime.note("channel", [*each, kind])

@@ -46,13 +46,33 @@ def semaphores(runtime):
         runtime.cudaImportExternalSemaphore(byref(made), byref(wanted))
     runtime.cudaImportExternalSemaphore(None, byref(ExternalSemaphore(FD)))
     runtime.cudaImportExternalSemaphore(byref(made), None)
-    runtime.cudaDestroyExternalSemaphore(None)
     none, params = (c_void_p * 1)(), (c_uint64 * 32)()
+    for call in _signals_and_waits(runtime):
+        call(none, params, 0, stream)
+
+
+def _signals_and_waits(runtime):
+    versions = ("", "_v2") if runtime.major == 12 else ("",)
     for name in ("cudaSignalExternalSemaphoresAsync", "cudaWaitExternalSemaphoresAsync"):
-        for version in ("", "_v2") if runtime.major == 12 else ("",):
+        for version in versions:
             for suffix in ("", "_ptsz"):
-                call = getattr(runtime, name + version + suffix)
-                call(none, params, 1, stream)
-                call(None, params, 1, stream)
-                call(none, None, 1, stream)
-                call(none, params, 0, stream)
+                yield getattr(runtime, name + version + suffix)
+
+
+def destruction_of_no_semaphore_crashes(runtime):
+    runtime.cudaDestroyExternalSemaphore(None)
+
+
+def a_null_semaphore_crashes(runtime):
+    for call in _signals_and_waits(runtime):
+        call((c_void_p * 1)(), (c_uint64 * 32)(), 1, 0)
+
+
+def a_null_array_of_semaphores_crashes(runtime):
+    for call in _signals_and_waits(runtime):
+        call(None, (c_uint64 * 32)(), 1, 0)
+
+
+def null_parameters_of_semaphores_crash(runtime):
+    for call in _signals_and_waits(runtime):
+        call((c_void_p * 1)(), None, 1, 0)

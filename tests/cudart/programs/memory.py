@@ -4,8 +4,16 @@ import ctypes
 import mmap
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
+from cudart.memory_structures import (
+    ON_DEVICE,
+    ON_HOST,
+    Attributes,
+    Extent,
+    IpcHandle,
+    Location,
+    Pitched,
+)
 from cudart.runtime import DEVICE_TO_HOST
-from cudart.memory_structures import ON_DEVICE, ON_HOST, Attributes, Extent, IpcHandle, Location, Pitched
 
 GLOBAL, HOST, SINGLE = 1, 2, 4
 
@@ -293,9 +301,17 @@ def of_other_processes(runtime):
     runtime.cudaIpcOpenMemHandle(byref(opened), IpcHandle(handle), 1)
     runtime.cudaIpcOpenMemHandle(byref(opened), IpcHandle(), 1)
     runtime.cudaIpcOpenMemHandle(byref(opened), IpcHandle(handle), 2)
-    runtime.cudaIpcOpenMemHandle(None, IpcHandle(handle), 1)
-    runtime.cudaIpcGetMemHandle(None, pointer)
     runtime.cudaIpcGetMemHandle(handle, 0)
     runtime.cudaIpcGetMemHandle(handle, ctypes.addressof(handle))
     runtime.cudaIpcCloseMemHandle(pointer)
     runtime.cudaIpcCloseMemHandle(0)
+
+
+def a_null_ipc_handle_crashes(runtime):
+    runtime.cudaIpcGetMemHandle(None, runtime.handle("cudaMalloc", 4096))
+
+
+def opening_to_null_crashes(runtime):
+    handle = (c_uint64 * 8)()
+    runtime.cudaIpcGetMemHandle(handle, runtime.handle("cudaMalloc", 4096))
+    runtime.cudaIpcOpenMemHandle(None, IpcHandle(handle), 1)

@@ -90,12 +90,24 @@ def attributes(runtime):
         runtime.cudaMemPoolSetAttribute(pool, attribute, byref(value))
     runtime.cudaMemPoolGetAttribute(pool, 4, byref(value))
     runtime.note("threshold", value.value)
-    runtime.cudaMemPoolGetAttribute(pool, 4, None)
-    runtime.cudaMemPoolSetAttribute(pool, 4, None)
+    runtime.cudaMemPoolTrimTo(pool, 0)
+
+
+def a_null_value_crashes(runtime):
+    runtime.cudaMemPoolGetAttribute(_create(runtime), 4, None)
+
+
+def setting_a_null_value_crashes(runtime):
+    runtime.cudaMemPoolSetAttribute(_create(runtime), 4, None)
+
+
+def of_no_pool(runtime):
+    value, flags, device = c_uint64(), c_int(), Location(ON_DEVICE, 0)
+    runtime.cudaMemPoolTrimTo(0, 0)
     runtime.cudaMemPoolGetAttribute(0, 4, byref(value))
     runtime.cudaMemPoolSetAttribute(0, 4, byref(value))
-    runtime.cudaMemPoolTrimTo(pool, 0)
-    runtime.cudaMemPoolTrimTo(0, 0)
+    runtime.cudaMemPoolSetAccess(0, byref(Access(device, 3)), 1)
+    runtime.cudaMemPoolGetAccess(byref(flags), 0, byref(device))
 
 
 def access(runtime):
@@ -108,12 +120,19 @@ def access(runtime):
         runtime.cudaMemPoolSetAccess(pool, byref(Access(device, wanted)), 1)
     runtime.cudaMemPoolSetAccess(pool, byref(Access(Location(ON_DEVICE, 99), 3)), 1)
     runtime.cudaMemPoolSetAccess(pool, None, 0)
-    runtime.cudaMemPoolSetAccess(pool, None, 1)
-    runtime.cudaMemPoolSetAccess(0, byref(Access(device, 3)), 1)
-    runtime.cudaMemPoolGetAccess(None, pool, byref(device))
-    runtime.cudaMemPoolGetAccess(byref(flags), 0, byref(device))
-    runtime.cudaMemPoolGetAccess(byref(flags), pool, None)
     runtime.cudaMemPoolGetAccess(byref(flags), pool, byref(Location(ON_DEVICE, 99)))
+
+
+def null_descriptions_of_access_crash(runtime):
+    runtime.cudaMemPoolSetAccess(_create(runtime), None, 1)
+
+
+def null_flags_of_access_crash(runtime):
+    runtime.cudaMemPoolGetAccess(None, _create(runtime), byref(Location(ON_DEVICE, 0)))
+
+
+def a_null_location_of_access_crashes(runtime):
+    runtime.cudaMemPoolGetAccess(byref(c_int()), _create(runtime), None)
 
 
 def allocate(runtime):

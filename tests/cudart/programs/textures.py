@@ -85,21 +85,34 @@ def resources(runtime):
 
 
 def every_field(runtime):
-    handle, found = c_uint64(), Texture()
+    _fields(runtime, [
+        {"filter": 1},
+        {"address": BORDER, "border": (0.5, 1, 2, 3)},
+        {"srgb": 1},
+        {"level_filter": 1, "bias": 0.5, "least": 0.25, "most": 1.5},
+        {"no_trilinear": 1},
+        {"seamless": 1},
+    ])  # fmt: skip
+
+
+def filters_without_documented_samples(runtime):
+    _fields(runtime, [{"anisotropy": 4}, {"filter": 1, "srgb": 1}])
+
+
+def _fields(runtime, textures):
     of = _resources(runtime)["mipmap of bytes"]
-    texture = _texture(
-        BORDER, (0.5, 1, 2, 3), filter=1, read=1, srgb=1, normalized=1, anisotropy=4,
-        level_filter=1, bias=0.5, least=0.25, most=1.5, no_trilinear=1, seamless=1,
-    )  # fmt: skip
-    runtime.cudaCreateTextureObject(byref(handle), byref(of), byref(texture), None)
-    runtime.cudaGetTextureObjectTextureDesc(byref(found), handle)
-    runtime.note("texture", _described(found))
+    for fields in textures:
+        handle, found = c_uint64(), Texture()
+        runtime.note("fields", sorted(fields.items()))
+        texture = _texture(**{"read": 1, "normalized": 1, **fields})
+        if runtime.cudaCreateTextureObject(byref(handle), byref(of), byref(texture), None) == 0:
+            runtime.cudaGetTextureObjectTextureDesc(byref(found), handle)
+            runtime.note("texture", _described(found))
 
 
 def views(runtime):
     handle, found = c_uint64(), View()
-    made = _resources(runtime)
-    of = made["mipmap of floats"]
+    of = _resources(runtime)["mipmap of floats"]
     runtime.cudaCreateTextureObject(byref(handle), byref(of), byref(_texture()), None)
     runtime.cudaGetTextureObjectResourceViewDesc(byref(found), handle)
     runtime.cudaDestroyTextureObject(handle)
@@ -108,7 +121,6 @@ def views(runtime):
         {"format": 0x16, "width": 8, "height": 4, "first_level": 1, "last_level": 1},
         {"format": 0x14, "width": 16, "height": 8, "last_level": 2},
         {"format": 0x16, "width": 15, "height": 8, "last_level": 2},
-        {"format": 0x16, "width": 16, "height": 8, "last_level": 9},
         {"format": 99, "width": 16, "height": 8},
     ]:
         runtime.note("view", list(fields.items()))
@@ -118,9 +130,15 @@ def views(runtime):
             continue
         runtime.cudaGetTextureObjectResourceViewDesc(byref(found), handle)
         runtime.note("found", values(found)[:8])
-    linear = made["linear floats"]
-    view = View(0x16, 16, 0, 0)
-    runtime.cudaCreateTextureObject(byref(handle), byref(linear), byref(_texture()), byref(view))
+
+
+def views_of_what_is_not_there(runtime):
+    handle, made, texture = c_uint64(), _resources(runtime), _texture()
+    mipmap, linear = made["mipmap of floats"], made["linear floats"]
+    beyond = View(0x16, 16, 8, last_level=9)
+    runtime.cudaCreateTextureObject(byref(handle), byref(mipmap), byref(texture), byref(beyond))
+    line = View(0x16, 16, 0, 0)
+    runtime.cudaCreateTextureObject(byref(handle), byref(linear), byref(texture), byref(line))
 
 
 def wrong(runtime):
