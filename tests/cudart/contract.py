@@ -24,6 +24,16 @@ from .runtime import Runtime
 HERE = Path(__file__).parent
 RECORD = HERE / "nvidia.json"
 SECONDS = 60  # a program that takes longer hangs
+# Programs that the CPU device answers otherwise than NVIDIA's driver, with the reason.
+OTHERWISE = {
+    "arrays.channels_of_named_formats": "arrays have no normalized or compressed formats",
+    "arrays.planes": "arrays have no formats of several planes",
+    "arrays.sparse": "arrays are not sparse",
+    "external.memory": "there is no memory of other interfaces",
+    "external.semaphores": "there are no semaphores of other interfaces",
+    "textures.filters_without_documented_samples": "unknown samples are refused",
+    "textures.views_of_what_is_not_there": "views must be of what the resource has",
+}
 
 
 def programs():
@@ -32,9 +42,9 @@ def programs():
     for module in pkgutil.iter_modules([os.fspath(HERE / "programs")]):
         made = importlib.import_module(f"cudart.programs.{module.name}")
         for name, function in vars(made).items():
-            if callable(function) and getattr(function, "__module__", "") == made.__name__:
-                if not name.startswith("_") and not isinstance(function, type):
-                    found[f"{module.name}.{name}"] = function
+            own = callable(function) and getattr(function, "__module__", "") == made.__name__
+            if own and not name.startswith("_") and not isinstance(function, type):
+                found[f"{module.name}.{name}"] = function
     return dict(sorted(found.items()))
 
 
