@@ -1,17 +1,18 @@
 # tools/cuda_samples.py - NVIDIA's CUDA samples, built and run on the CPU device.
 """Builds the samples of a folder unchanged and runs each: a table of what passes.
 
-python tools/cuda_samples.py FOLDER BUILD [--out FILE] [--only NAME ...] [--driver cuda]
+python tools/cuda_samples.py FOLDER BUILD [--out FOLDER] [--only NAME ...]
 
 FOLDER is a checkout of the samples for CUDA 13; cupola has none of them. They are copied to BUILD,
 where two lines change: the list of architectures becomes one, so that the build takes minutes, and
 samples of other libraries are not built. Everything else is the environment of `cupola run`.
-A sample passes if its process succeeds within the time limit and reports no failure.
+A sample passes if its process succeeds within the time limit and reports no failure. It is waived
+if it says itself that the device lacks something that it is about.
 """
 
 from __future__ import annotations
 
-import argparse
+import importlib
 import json
 import os
 import re
@@ -21,6 +22,13 @@ import sys
 import time
 from pathlib import Path
 
+from cupola.on_cpu.environment import variables
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
+records = importlib.import_module("records")
+
+MEASURES = ("csrc/cudart", "csrc/cpu", "csrc/ptx")
+WAIVED = 2  # the samples' status
 SECONDS = 120
 LEFT_OUT = ("4_CUDA_Libraries", "7_libNVVM", "8_Platform_Specific")
 # Other libraries and features that a sample needs, by its build file.
@@ -31,7 +39,7 @@ NEEDS = {
     "Direct3D": r"D3D|WIN32\)\s*$.*Windows-only|Windows-only",
     "MPI": r"\bMPI\b",
     "cuBLAS, cuFFT or others of NVIDIA's libraries": r"cublas|cufft|curand|cusolver|cusparse|npp",
-    "dynamic parallelism": r"cudadevrt",
+    "dynamic parallelism": r"\bcdp[A-Z]|cudadevrt",
 }
 FAILURE = re.compile(r"(?i)\b(test failed|= fail|failed!|mismatch found|verification failed)")
 
@@ -84,8 +92,10 @@ def arguments(folder: Path) -> dict[str, list[list[str]]]:
     }
 
 
-def run(program: Path, lines: list[list[str]], environment: dict[str, str]) -> tuple[str, float]:
-    """Why the sample failed, empty if it passed; and its seconds."""
+def run(
+    program: Path, lines: list[list[str]], environment: dict[str, str]
+) -> tuple[str, float, str]:
+    """ "passed", "failed" or "waived"; the seconds; and why it did not pass."""
     begin = time.perf_counter()
     for line in lines:
         try:
@@ -94,57 +104,71 @@ def run(program: Path, lines: list[list[str]], environment: dict[str, str]) -> t
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            return f"not done after {SECONDS} s", SECONDS
+            return "failed", SECONDS, f"not done after {SECONDS} s"
         text = done.stdout.decode(errors="replace")
         if done.returncode or FAILURE.search(text):
-            last = [row for row in text.splitlines() if row.strip()][-1:]
-            status = f"status {done.returncode}" if done.returncode else "reports a failure"
-            return f"{status}: {last[0].strip()[:150] if last else ''}", time.perf_counter() - begin
-    return "", time.perf_counter() - begin
+            last = [row.strip() for row in text.splitlines() if row.strip()][-1:]
+            result = "waived" if done.returncode == WAIVED and "aiv" in text else "failed"
+            return result, time.perf_counter() - begin, last[0][:100] if last else "no output"
+    return "passed", time.perf_counter() - begin, ""
+
+
+def judge(program: Path, lines: list[list[str]], environment: dict[str, str]) -> records.Row:
+    """A sample's row. One that declines to run is run again with two devices."""
+    result, seconds, why = run(program, lines, environment)
+    if result == "waived":
+        result, seconds, why = run(program, lines, {**environment, "CUPOLA_CPU_DEVICES": "2"})
+        why = why or "with CUPOLA_CPU_DEVICES=2"
+    note = f"{result}: {why}" if why else result
+    return records.Row(program.name, round(seconds, 2), "s", note=note)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("build", type=Path)
-    parser.add_argument("--out", type=Path, help="write the table as JSON")
-    parser.add_argument("--only", nargs="+", help="run these samples alone")
-    parser.add_argument("--driver", choices=["cpu", "cuda"], default="cpu")
+    parser = records.parser(__doc__)
+    parser.add_argument("folder", type=Path, help="a checkout of the samples")
+    parser.add_argument("build", type=Path, help="folder for what is built")
+    parser.add_argument("--only", nargs="+", help="run these samples alone, and write no record")
     parser.add_argument("--no-build", action="store_true", help="run what is built")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     environment = dict(os.environ)
-    if options.driver == "cpu":
-        from cupola.on_cpu.environment import variables
-
-        environment.update(variables(environment))
+    environment.update(variables(environment))
     build = options.build.resolve()
     source = copy(options.folder.resolve(), build)
     if not options.no_build:
         make(source, build, environment, options.jobs)
-    lines, rows = arguments(source), []
+    lines, rows, other = arguments(source), [], []
     for name, folder in samples(source).items():
         if options.only and name not in options.only:
             continue
-        row = {"sample": name, "folder": folder.relative_to(source).parts[1]}
-        program = build / "build" / folder.relative_to(source) / name
         if needed := need(folder):
-            row |= {"result": "left out", "reason": f"needs {needed}"}
-        elif not program.exists():
-            row |= {"result": "failed", "reason": "not built"}
-        else:
-            reason, seconds = run(program, lines.get(name, [[]]), environment)
-            result = "failed" if reason else "passed"
-            row |= {"result": result, "reason": reason, "seconds": round(seconds, 2)}
-        rows.append(row)
-        print(
-            f"{row['result']:9}{row.get('seconds', 0):8.2f} s  {name}  {row['reason']}", flush=True
+            other.append(f"{name} ({needed})")
+            continue
+        program = build / "build" / folder.relative_to(source) / name
+        row = (
+            judge(program, lines.get(name, [[]]), environment)
+            if program.exists()
+            else records.Row(name, 0, "s", note="failed: not built")
         )
-    tried = [row for row in rows if row["result"] != "left out"]
-    passed = [row for row in tried if row["result"] == "passed"]
-    print(f"{len(passed)} of {len(tried)} pass; {len(rows) - len(tried)} need something else")
-    if options.out:
-        options.out.write_text(json.dumps(rows, indent=1) + "\n")
+        rows.append(row)
+        print(f"{row.value:8.2f} s  {name}  {row.note}", flush=True)
+    tried = [row for row in rows if not row.note.startswith("waived")]
+    passed = [row for row in tried if row.note.startswith("passed")]
+    print(f"{len(passed)} of {len(tried)} pass, {len(rows) - len(tried)} decline to run")
+    print("not tried:", ", ".join(other))
+    share = records.Row(
+        "share of samples that pass",
+        round(len(passed) / len(tried), 4) if tried else 0,
+        "of 1",
+        goal="value >= 0.95",
+        note=f"{len(passed)} of {len(tried)}; {len(rows) - len(tried)} more decline to run, "
+        f"{len(other)} need other libraries or dynamic parallelism",
+    )
+    if options.out and not options.only:
+        records.write(
+            options.out, "samples", "NVIDIA's CUDA samples that run on the CPU device",
+            "python tools/cuda_samples.py FOLDER BUILD", [share, *rows], MEASURES,
+        )  # fmt: skip
     return 0
 
 
