@@ -85,8 +85,9 @@ CUPOLA_CUDART cudaError_t cudaDeviceEnablePeerAccess(int peer_ordinal, unsigned 
         Runtime& runtime = Runtime::get();
         CUdevice peer = 0, device = 0;
         if (!runtime.find(peer_ordinal, peer)) return cudaErrorInvalidDevice;
+        if (flags != 0) return cudaErrorInvalidValue;
         if (d.CtxGetDevice(&device) == CUDA_SUCCESS && device == peer)
-            return cudaErrorInvalidDevice;
+            return cudaErrorPeerAccessUnsupported;
         CUcontext primary = nullptr;
         if (const cudaError_t error = runtime.primary_of(peer_ordinal, primary);
             error != cudaSuccess)

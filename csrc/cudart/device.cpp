@@ -15,6 +15,15 @@ cudaError_t entry_with_device(int ordinal, Call call) {
     });
 }
 
+// Sets flags of the primary context. Flags of cudaDeviceMask that have no name are ignored, and so
+// is cudaDeviceMapHost, which is always on.
+cudaError_t set_flags(const Driver& d, CUdevice device, unsigned flags) {
+    constexpr unsigned settable =
+        cudaDeviceScheduleMask | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
+    if (flags & ~unsigned{cudaDeviceMask}) return cudaErrorInvalidValue;
+    return result_of(d.DevicePrimaryCtxSetFlags(device, flags & settable));
+}
+
 }  // namespace
 }  // namespace cupola::cudart
 
@@ -47,13 +56,9 @@ CUPOLA_CUDART cudaError_t cudaSetValidDevices(int* ordinals, int count) {
 
 CUPOLA_CUDART cudaError_t cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags) {
     return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) -> cudaError_t {
-        if (flags & ~unsigned{cudaInitDeviceFlagsAreValid}) return cudaErrorInvalidValue;
-        if (flags & cudaInitDeviceFlagsAreValid) {
-            if (device_flags & ~unsigned{cudaDeviceMask}) return cudaErrorInvalidValue;
-            if (const CUresult error = d.DevicePrimaryCtxSetFlags(device, device_flags);
-                error != CUDA_SUCCESS)
-                return result_of(error);
-        }
+        if (flags & cudaInitDeviceFlagsAreValid)
+            if (const cudaError_t error = set_flags(d, device, device_flags); error != cudaSuccess)
+                return error;
         CUcontext primary = nullptr;
         return Runtime::get().primary_of(ordinal, primary);
     });
@@ -66,9 +71,8 @@ CUPOLA_CUDART cudaError_t cudaSetDeviceFlags(unsigned flags) {
             return error;
         CUdevice device = 0;
         Runtime::get().find(ordinal, device);
-        if (flags & ~unsigned{cudaDeviceMask}) return cudaErrorInvalidValue;
-        if (const CUresult error = d.DevicePrimaryCtxSetFlags(device, flags); error != CUDA_SUCCESS)
-            return result_of(error);
+        if (const cudaError_t error = set_flags(d, device, flags); error != cudaSuccess)
+            return error;
         return Runtime::get().enter();
     });
 }
@@ -102,21 +106,21 @@ CUPOLA_CUDART cudaError_t cudaDeviceSynchronize() {
 
 CUPOLA_CUDART cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute,
                                                  int ordinal) {
+    if (!value) return entry_without_context([](const Driver&) { return cudaErrorInvalidValue; });
     return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
-        return value
-                   ? d.DeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device)
-                   : CUDA_ERROR_INVALID_VALUE;
+        return d.DeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device);
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* width,
                                                                const cudaChannelFormatDesc* form,
                                                                int ordinal) {
-    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) -> cudaError_t {
+        if (!width || !form) return cudaErrorInvalidValue;
         ElementFormat format{};
-        if (!width || !form || format_of(*form, format) != cudaSuccess)
-            return CUDA_ERROR_INVALID_VALUE;
-        return d.DeviceGetTexture1DLinearMaxWidth(width, format.format, format.channels, device);
+        if (const cudaError_t error = format_of(*form, format); error != cudaSuccess) return error;
+        return result_of(
+            d.DeviceGetTexture1DLinearMaxWidth(width, format.format, format.channels, device));
     });
 }
 
@@ -177,5 +181,5 @@ CUPOLA_CUDART cudaError_t cudaProfilerStop() {
 CUPOLA_CUDART cudaError_t cudaGetExportTable(const void** table, const cudaUUID_t* id) {
     if (!table || !id) return record(cudaErrorInvalidValue);
     *table = nullptr;
-    return record(cudaErrorUnknown);
+    return record(cudaErrorInvalidValue);
 }

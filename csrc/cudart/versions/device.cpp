@@ -60,15 +60,14 @@ CUPOLA_CUDART cudaError_t cudaThreadSetCacheConfig(cudaFuncCache config) {
 }
 
 // All devices compute with doubles, so there is nothing to convert.
-CUPOLA_CUDART cudaError_t cudaSetDoubleForDevice(double* value) {
-    return entry_without_context(
-        [&](const Driver&) { return value ? cudaSuccess : cudaErrorInvalidValue; });
+CUPOLA_CUDART cudaError_t cudaSetDoubleForDevice(double*) {
+    return entry_without_context([](const Driver&) { return cudaSuccess; });
 }
 
-CUPOLA_CUDART cudaError_t cudaSetDoubleForHost(double* value) {
-    return entry_without_context(
-        [&](const Driver&) { return value ? cudaSuccess : cudaErrorInvalidValue; });
+CUPOLA_CUDART cudaError_t cudaSetDoubleForHost(double*) {
+    return entry_without_context([](const Driver&) { return cudaSuccess; });
 }
+
 // Version 13 has it no longer; the driver functions have the same parameters but for the kernel.
 struct LaunchParameters {
     const void* function;
@@ -146,9 +145,9 @@ CUPOLA_CUDART cudaError_t cudaDeviceGetP2PAtomicCapabilities(unsigned* capabilit
     return entry_without_context([&](const Driver&) -> cudaError_t {
         CUdevice from = 0, to = 0;
         const Runtime& runtime = Runtime::get();
+        if (!capabilities || !operations || count == 0) return cudaErrorInvalidValue;
         if (!runtime.find(source, from) || !runtime.find(target, to) || from == to)
             return cudaErrorInvalidDevice;
-        if (!capabilities || !operations || count == 0) return cudaErrorInvalidValue;
         return result_of(call_newer("cuDeviceGetP2PAtomicCapabilities", 13000, capabilities,
                                     operations, count, from, to));
     });
