@@ -65,6 +65,9 @@ cudaError_t Runtime::retain(Device& device) {
     const Driver& d = driver_tables[0];
     const CUresult result = d.DevicePrimaryCtxRetain(&device.primary, device.device);
     device.retained = result == CUDA_SUCCESS;
+    // After a kernel's fault, NVIDIA's driver makes no new context in the process.
+    if (result >= CUDA_ERROR_ILLEGAL_ADDRESS && result <= CUDA_ERROR_LAUNCH_FAILED)
+        return cudaErrorDevicesUnavailable;
     return result_of(result);
 }
 
