@@ -139,6 +139,21 @@ bool Stream::poll(std::uint64_t ticket) {
     return false;
 }
 
+bool Stream::poll_all() {
+    bool all = poll(submitted());
+    if (kind_ == Kind::legacy)
+        for (const auto& other : context_->streams())
+            if (other->blocking() && !other->poll(other->submitted())) all = false;
+    return all;
+}
+
+void Stream::wait_all() {
+    if (kind_ == Kind::legacy)
+        for (const auto& other : context_->streams())
+            if (other->blocking()) other->wait(other->submitted());
+    wait(submitted());
+}
+
 std::uint64_t Stream::submit(std::unique_ptr<Operation> operation) {
     return enqueue(std::move(operation), true);
 }

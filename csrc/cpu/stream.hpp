@@ -55,6 +55,10 @@ class Stream final : public ExecutorTask, public std::enable_shared_from_this<St
     // faster than waking a thread.
     void wait(std::uint64_t ticket);
 
+    // The same for all of its work. The legacy stream's includes that of all blocking streams.
+    bool poll_all();
+    void wait_all();
+
     // Adds it to the streams of its context, whose pending waits it waits for.
     void register_in_context();
 

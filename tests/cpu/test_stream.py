@@ -82,6 +82,25 @@ def test_blocking_streams_wait_for_the_legacy_stream(cuda, kernel, flag, streams
     cuda.cuStreamSynchronize(stream)
 
 
+def test_the_legacy_stream_is_done_after_blocking_streams(cuda, kernel, flag, streams):
+    """Also if it has no work of its own."""
+    blocking, free = streams(), streams(NON_BLOCKING)
+    block(cuda, kernel, flag, blocking)
+    assert cuda.code("cuStreamQuery", LEGACY) == NOT_READY
+    assert cuda.code("cuStreamQuery", 0) == NOT_READY
+    assert cuda.code("cuStreamQuery", PER_THREAD) == SUCCESS
+    releaser = threading.Timer(0.05, lambda: setattr(word(flag), "value", 1))
+    releaser.start()
+    cuda.cuStreamSynchronize(0)
+    assert word(flag).value == 1
+    cuda.cuStreamQuery(blocking)
+    releaser.join()
+    word(flag).value = 0
+    block(cuda, kernel, flag, free)
+    cuda.cuStreamQuery(0)
+    cuda.cuStreamSynchronize(0)
+
+
 def test_threads_own_streams_overlap(cuda, kernel, flag):
     context = c_void_p()
     cuda.cuCtxGetCurrent(byref(context))

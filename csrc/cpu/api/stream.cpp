@@ -67,7 +67,7 @@ CUPOLA_API CUresult cuStreamQuery(CUstream handle) {
         const auto stream = Stream::from(handle);
         Capture::forbid(*stream);
         Capture::forbid();
-        if (!stream->poll(stream->submitted())) return CUDA_ERROR_NOT_READY;
+        if (!stream->poll_all()) return CUDA_ERROR_NOT_READY;
         return stream->context_pointer()->error();
     });
 }
@@ -80,7 +80,7 @@ CUPOLA_API CUresult cuStreamSynchronize(CUstream handle) {
         const auto stream = Stream::from(handle);
         Capture::forbid(*stream);
         Capture::forbid();
-        stream->wait(stream->submitted());
+        stream->wait_all();
         stream->context_pointer()->device().pool()->settle();
         return stream->context_pointer()->error();
     });
