@@ -111,6 +111,15 @@ def test_wrong_flags(cuda):
     assert cuda.code("cuEventCreate", byref(c_uint64()), 4) == INVALID_VALUE
 
 
+def test_external_records_need_a_capture(cuda, streams):
+    event, stream = cuda.event(), streams()
+    assert cuda.code("cuEventRecordWithFlags", event, stream, 1) == ILLEGAL_STATE
+    assert cuda.code("cuStreamWaitEvent", stream, event, 1) == ILLEGAL_STATE
+    cuda.cuEventRecordWithFlags(event, stream, 0)
+    cuda.cuStreamWaitEvent(stream, event, 0)
+    cuda.cuEventDestroy_v2(event)
+
+
 def test_event_of_another_context(cuda, own):
     event, context = cuda.event(), c_uint64()
     cuda.cuCtxCreate_v2(byref(context), 0, 0)

@@ -44,6 +44,7 @@ CUPOLA_API CUresult cuEventRecordWithFlags(CUevent handle, CUstream on, unsigned
         const auto event = Event::from(handle);
         const auto capture = Capture::of(*stream);
         if (!capture) {
+            require(flags == CU_EVENT_RECORD_DEFAULT, CUDA_ERROR_ILLEGAL_STATE);
             event->record(*stream);
         } else {
             require(stream->context() == event->context(), CUDA_ERROR_INVALID_HANDLE);

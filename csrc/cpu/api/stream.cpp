@@ -99,6 +99,7 @@ CUPOLA_API CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
             capture->add(*stream, WaitNode{what});
             return CUDA_SUCCESS;
         }
+        require(flags == CU_EVENT_WAIT_DEFAULT, CUDA_ERROR_ILLEGAL_STATE);
         if (capture || what->captured().capture) {
             Capture::wait(*stream, *what);
             return CUDA_SUCCESS;
