@@ -64,8 +64,9 @@ std::unique_ptr<SharedFile> SharedFile::open(Use use, const void* name) {
     Text given;
     std::memcpy(&given, name, sizeof given);
     require(std::memcmp(given.magic, magic, sizeof magic) == 0 &&
-            given.use == static_cast<std::uint32_t>(use) && given.process > 0 &&
-            given.descriptor >= 0 && given.size > 0 && given.size <= SIZE_MAX / 4);
+                given.use == static_cast<std::uint32_t>(use) && given.process > 0 &&
+                given.descriptor >= 0 && given.size > 0 && given.size <= SIZE_MAX / 4,
+            use == Use::event ? CUDA_ERROR_MAP_FAILED : CUDA_ERROR_INVALID_VALUE);
     require(given.process != getpid() || given.owner != Number{}, CUDA_ERROR_INVALID_CONTEXT);
     const std::string path =
         "/proc/" + std::to_string(given.process) + "/fd/" + std::to_string(given.descriptor);

@@ -24,9 +24,9 @@ class SharedFile {
     // the number of its pool.
     static std::unique_ptr<SharedFile> make(Use use, std::size_t size, int device = 0,
                                             const Number& owner = {});
-    // Opens a file by its handle. Throws INVALID_VALUE for a malformed handle, INVALID_CONTEXT for
-    // a file of this process that is no memory of a pool, INVALID_HANDLE if the file does not exist
-    // (any more).
+    // Opens a file by its handle. Throws INVALID_VALUE for a malformed handle (MAP_FAILED for that
+    // of an event), INVALID_CONTEXT for a file of this process that is no memory of a pool,
+    // INVALID_HANDLE if the file does not exist (any more).
     static std::unique_ptr<SharedFile> open(Use use, const void* name);
     // Opens a file by a descriptor of the program, which keeps the descriptor. Throws UNKNOWN, like
     // NVIDIA's driver, if it is another kind of file.

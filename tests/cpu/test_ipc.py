@@ -169,7 +169,9 @@ def test_misuse_of_handles_is_refused(cuda, own, shared, events):
     event, handle = shared_event(cuda, events)
     assert cuda.code("cuIpcOpenEventHandle", byref(c_void_p()), handle) == INVALID_CONTEXT
     assert cuda.code("cuIpcOpenEventHandle", None, handle) == INVALID_VALUE
+    assert cuda.code("cuIpcOpenEventHandle", byref(c_void_p()), Handle()) == MAP_FAILED
     assert cuda.code("cuIpcGetEventHandle", None, event) == INVALID_VALUE
+    assert cuda.code("cuIpcGetEventHandle", byref(handle), None) == INVALID_VALUE
     assert cuda.code("cuIpcGetEventHandle", byref(handle), events()) == INVALID_HANDLE
     assert cuda.code("cuIpcGetEventHandle", byref(handle), 16) == CONTEXT_IS_DESTROYED
 
@@ -217,7 +219,7 @@ def test_random_bytes_of_a_handle_are_refused(cuda, own, other):
             assert data == handle
             cuda.cuIpcCloseMemHandle(pointer)
         code = cuda.code("cuIpcOpenEventHandle", byref(event), name)
-        assert code in (SUCCESS, INVALID_VALUE, INVALID_HANDLE, INVALID_CONTEXT)
+        assert code in (SUCCESS, MAP_FAILED, INVALID_HANDLE, INVALID_CONTEXT)
         if code == SUCCESS:
             assert data == mark
             cuda.cuEventDestroy_v2(event)

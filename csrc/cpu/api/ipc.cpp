@@ -51,7 +51,7 @@ CUPOLA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
 
 CUPOLA_API CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
     return entry([&] {
-        require(handle);
+        require(handle && event);
         const auto shared = Event::from(event)->shared();
         require(shared && shared->mine(), CUDA_ERROR_INVALID_HANDLE);
         shared->name(handle);
