@@ -1,7 +1,7 @@
 """Texture and surface objects: their properties, misuse, and CUDA C++ that reads them."""
 
 import pathlib
-from ctypes import byref, c_int, c_uint64, c_void_p
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 import images
 import numpy as np
@@ -91,6 +91,17 @@ def test_line_in_memory(make, run):
     resource = ResourceDesc.linear(make.memory(texels), 10, 4, texels.nbytes)
     out = run("line", 1, 32, np.zeros((20, 4), np.int32), make.texture(resource), 20)
     assert (out == texels).all()
+
+
+def test_the_longest_line_in_memory(cuda):
+    longest = c_size_t()
+    for form, channels in ((0x20, 1), (0x01, 2), (0x10, 4)):  # float, unsigned char, short
+        cuda.cuDeviceGetTexture1DLinearMaxWidth(byref(longest), form, channels, 0)
+        assert longest.value >= 1 << 20
+    get = "cuDeviceGetTexture1DLinearMaxWidth"
+    assert cuda.code(get, None, 0x20, 1, 0) == INVALID_VALUE
+    assert cuda.code(get, byref(longest), 0x20, 3, 0) == INVALID_VALUE
+    assert cuda.code(get, byref(longest), 0x20, 1, 1000) == INVALID_DEVICE
 
 
 def test_box(make, run):

@@ -1,9 +1,22 @@
 // csrc/cpu/api/texture.cpp - cu* entry points: texture and surface objects.
+#include "cpu/array.hpp"
+#include "cpu/array_limits.hpp"
 #include "cpu/context.hpp"
 #include "cpu/driver.hpp"
 #include "cpu/texture_object.hpp"
 
 using namespace cupola::cpu;
+
+CUPOLA_API CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format format,
+                                                       unsigned channels, CUdevice device) {
+    return entry([&] {
+        require(width);
+        Driver::get().device(device);
+        texel_format(format, channels);  // throws if textures have no such texels
+        *width = ArrayLimits::linear;
+        return CUDA_SUCCESS;
+    });
+}
 
 CUPOLA_API CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC* resource,
                                       const CUDA_TEXTURE_DESC* description,
