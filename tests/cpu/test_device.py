@@ -138,6 +138,14 @@ def test_pci_bus_id_leads_back(cuda):
     assert cuda.code("cuDeviceGetByPCIBusId", byref(device), b"0000:7E:1E.7") == INVALID_DEVICE
 
 
+def test_a_pci_bus_id_is_not_cut_off(cuda):
+    text = (c_char * 32)()
+    for room in (12, 1, 0, -1):
+        assert cuda.code("cuDeviceGetPCIBusId", text, room, 0) == INVALID_VALUE
+    cuda.cuDeviceGetPCIBusId(text, 13, 0)
+    assert len(text.value) == 12
+
+
 def test_uuids_differ_between_devices(passes, own):
     passes(
         """
