@@ -146,6 +146,32 @@ def test_a_pci_bus_id_is_not_cut_off(cuda):
     assert len(text.value) == 12
 
 
+def test_notifications_are_registered(cuda):
+    callback = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)(lambda *_: None)
+    first, second = c_void_p(), c_void_p()
+    cuda.cuDeviceRegisterAsyncNotification(0, callback, None, byref(first))
+    cuda.cuDeviceRegisterAsyncNotification(0, callback, None, byref(second))
+    assert first.value != second.value
+    cuda.cuDeviceUnregisterAsyncNotification(0, first)
+    cuda.cuDeviceUnregisterAsyncNotification(0, second)
+
+
+def test_wrong_notifications_are_refused(cuda, own):
+    callback = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)(lambda *_: None)
+    handle = c_void_p()
+    register, unregister = (
+        "cuDeviceRegisterAsyncNotification",
+        "cuDeviceUnregisterAsyncNotification",
+    )
+    assert cuda.code(register, 0, None, None, byref(handle)) == INVALID_VALUE
+    assert cuda.code(register, 0, callback, None, None) == INVALID_VALUE
+    assert cuda.code(register, 1000, callback, None, byref(handle)) == INVALID_DEVICE
+    assert cuda.code(unregister, 0, None) == INVALID_VALUE
+    cuda.cuDeviceRegisterAsyncNotification(0, callback, None, byref(handle))
+    cuda.cuDeviceUnregisterAsyncNotification(0, handle)
+    assert cuda.code(unregister, 0, handle) == INVALID_VALUE
+
+
 def test_uuids_differ_between_devices(passes, own):
     passes(
         """
