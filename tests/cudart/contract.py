@@ -1,12 +1,19 @@
 """Runs the programs of tests/cudart/programs on a runtime and a driver, each in its own process.
 
-``python -m cudart.contract --runtime LIBRARY --driver LIBRARY FILE`` writes what each program's
-calls return. nvidia.json in this folder is that of NVIDIA's runtime on NVIDIA's driver.
+``python -m cudart.contract --runtime LIBRARY --driver LIBRARY FILE`` in tests writes what each
+program's calls return. nvidia12.json and nvidia13.json are the records of NVIDIA's two runtimes on
+NVIDIA's driver and an H100. test_contract.py compares cupola's runtime with them.
+
+To record new programs on a GPU:
+
+    python -m cudart.contract --runtime /usr/local/cuda/lib64/libcudart.so.13 \\
+        cudart/nvidia13.json --only FILE.PROGRAM ...
 """
 
 import argparse
 import ctypes
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -22,17 +29,22 @@ from pathlib import Path
 from .runtime import Runtime
 
 HERE = Path(__file__).parent
-RECORD = HERE / "nvidia.json"
+RECORDS = {major: HERE / f"nvidia{major}.json" for major in (12, 13)}
 SECONDS = 60  # a program that takes longer hangs
-# Programs that the CPU device answers otherwise than NVIDIA's driver, with the reason.
+# Programs whose calls return something else with cupola's runtime, and why. A reason that begins
+# with CPU_DEVICE holds for the CPU device alone: over NVIDIA's driver, the program agrees.
+CPU_DEVICE = "CPU device: "
 OTHERWISE = {
-    "arrays.channels_of_named_formats": "arrays have no normalized or compressed formats",
-    "arrays.planes": "arrays have no formats of several planes",
-    "arrays.sparse": "arrays are not sparse",
-    "external.memory": "there is no memory of other interfaces",
-    "external.semaphores": "there are no semaphores of other interfaces",
-    "textures.filters_without_documented_samples": "unknown samples are refused",
-    "textures.views_of_what_is_not_there": "views must be of what the resource has",
+    "arrays.channels_of_named_formats": "CPU device: no normalized or compressed formats of arrays",
+    "arrays.planes": "CPU device: no formats of several planes",
+    "arrays.sparse": "CPU device: no sparse arrays",
+    "devices.atomics": "CPU device: it lacks cuDeviceGetHostAtomicCapabilities",
+    "devices.remote_writes": "CPU device: no other device writes to its memory",
+    "errors.a_reset_after_a_fault": "CPU device: a reset ends a fault",
+    "external.memory": "CPU device: no memory of other interfaces",
+    "external.semaphores": "CPU device: no semaphores of other interfaces",
+    "textures.filters_without_documented_samples": "CPU device: unknown samples are refused",
+    "textures.views_of_what_is_not_there": "CPU device: views must be of what the resource has",
 }
 
 
@@ -42,8 +54,8 @@ def programs():
     for module in pkgutil.iter_modules([os.fspath(HERE / "programs")]):
         made = importlib.import_module(f"cudart.programs.{module.name}")
         for name, function in vars(made).items():
-            own = callable(function) and getattr(function, "__module__", "") == made.__name__
-            if own and not name.startswith("_") and not isinstance(function, type):
+            own = getattr(function, "__module__", "") == made.__name__
+            if own and inspect.isfunction(function) and not name.startswith("_"):
                 found[f"{module.name}.{name}"] = function
     return dict(sorted(found.items()))
 
@@ -106,18 +118,22 @@ def ask(runtime, driver, names=None):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("file", help="- for standard output")
     parser.add_argument("--runtime", required=True)
     parser.add_argument("--driver", default="")
-    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--only", nargs="+", help="run these; keep what FILE has of the others")
     options = parser.parse_args()
     answers = run_all(options.runtime, options.driver, options.only)
+    file = Path(options.file)
+    if options.only and file.exists():
+        kept = json.loads(file.read_text())
+        answers = {name: {**kept, **answers}[name] for name in sorted(kept.keys() | answers.keys())}
     text = json.dumps(answers, indent=0, separators=(",", ":")) + "\n"
     if options.file == "-":
         print(text)
     else:
-        Path(options.file).write_text(text)
+        file.write_text(text)
 
 
 if __name__ == "__main__":
