@@ -29,6 +29,8 @@ records = importlib.import_module("records")
 
 MEASURES = ("csrc/cudart", "csrc/cpu", "csrc/ptx")
 WAIVED = 2  # the samples' status
+TITLE = "NVIDIA's CUDA samples that run on the CPU device."
+COMMAND = "python tools/cuda_samples.py FOLDER BUILD"
 SECONDS = 120
 LEFT_OUT = ("4_CUDA_Libraries", "7_libNVVM", "8_Platform_Specific")
 # Other libraries and features that a sample needs, by its build file.
@@ -164,11 +166,8 @@ def main() -> int:
         note=f"{len(passed)} of {len(tried)}; {len(rows) - len(tried)} more decline to run, "
         f"{len(other)} need other libraries or dynamic parallelism",
     )
-    if options.out and not options.only:
-        records.write(
-            options.out, "samples", "NVIDIA's CUDA samples that run on the CPU device",
-            "python tools/cuda_samples.py FOLDER BUILD", [share, *rows], MEASURES,
-        )  # fmt: skip
+    out = None if options.only else options.out
+    records.publish(out, __file__, TITLE, [share, *rows], MEASURES, command=COMMAND)
     return 0
 
 

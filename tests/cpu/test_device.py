@@ -1,7 +1,7 @@
 """Initialisation and devices: who answers before cuInit, and numbers that agree with each other."""
 
 import re
-from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_ubyte
+from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_ubyte, c_uint
 
 import pytest
 from driver_abi import *
@@ -170,6 +170,36 @@ def test_wrong_notifications_are_refused(cuda, own):
     cuda.cuDeviceRegisterAsyncNotification(0, callback, None, byref(handle))
     cuda.cuDeviceUnregisterAsyncNotification(0, handle)
     assert cuda.code(unregister, 0, handle) == INVALID_VALUE
+
+
+def test_atomics_on_the_memory_of_the_host(cuda, own):
+    operations, found = (c_int * 13)(*range(13)), (c_uint * 13)()
+    get = "cuDeviceGetHostAtomicCapabilities"
+    cuda.cuDeviceGetHostAtomicCapabilities(found, operations, 13, 0)
+    assert all(found[:11]) and found[9] & 32  # cas.b128
+    assert found[11:] == [0, 0]  # float minimum and maximum
+    assert cuda.code(get, found, (c_int * 1)(13), 1, 0) == INVALID_VALUE
+    assert cuda.code(get, found, (c_int * 1)(-1), 1, 0) == INVALID_VALUE
+    assert cuda.code(get, found, operations, 0, 0) == INVALID_VALUE
+    assert cuda.code(get, None, operations, 13, 0) == INVALID_VALUE
+    assert cuda.code(get, found, None, 13, 0) == INVALID_VALUE
+    assert cuda.code(get, found, operations, 13, 1000) == INVALID_DEVICE
+
+
+def test_atomics_on_the_memory_of_a_peer(passes, own):
+    passes(
+        """
+        import ctypes
+        operations, found = (ctypes.c_int * 2)(0, 9), (ctypes.c_uint * 2)()
+        get = "cuDeviceGetP2PAtomicCapabilities"
+        cuda.cuDeviceGetP2PAtomicCapabilities(found, operations, 2, 0, 1)
+        assert all(found)
+        assert cuda.code(get, found, operations, 2, 0, 0) == INVALID_DEVICE
+        assert cuda.code(get, found, operations, 2, 0, 2) == INVALID_DEVICE
+        assert cuda.code(get, found, operations, 0, 0, 1) == INVALID_VALUE
+    """,
+        CUPOLA_CPU_DEVICES="2",
+    )
 
 
 def test_uuids_differ_between_devices(passes, own):

@@ -38,7 +38,6 @@ OTHERWISE = {
     "arrays.channels_of_named_formats": "CPU device: no normalized or compressed formats of arrays",
     "arrays.planes": "CPU device: no formats of several planes",
     "arrays.sparse": "CPU device: no sparse arrays",
-    "devices.atomics": "CPU device: it lacks cuDeviceGetHostAtomicCapabilities",
     "devices.remote_writes": "CPU device: no other device writes to its memory",
     "errors.a_reset_after_a_fault": "CPU device: a reset ends a fault",
     "external.memory": "CPU device: no memory of other interfaces",
