@@ -58,12 +58,15 @@ def launches_by_a_configuration(runtime):
             launch(byref(_config((1, 1, 1), (3, 1, 1), 0, [attribute])), kernel, arguments)
         runtime.cudaDeviceSynchronize()
         runtime.note("numbers", runtime.ints(numbers, 3))
-        launch(None, kernel, arguments)
         launch(byref(_config((1, 1, 1), (3, 1, 1))), None, arguments)
         launch(byref(_config((1, 1, 1), (3, 1, 1))), byref(c_int()), arguments)
         launch(byref(_config((0, 1, 1), (3, 1, 1))), kernel, arguments)
         launch(byref(_config((1, 1, 1), (1025, 1, 1))), kernel, arguments)
         runtime.cudaGetLastError()
+
+
+def a_launch_without_a_configuration(runtime):
+    runtime.cudaLaunchKernelExC(None, runtime.kernel("empty"), _arguments())
 
 
 def launches_of_clusters(runtime):
