@@ -41,7 +41,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def answers(driver):
-    """What cupola's runtime returns, by version and program."""
+    """The answers of cupola's runtime, by version and program."""
     library = os.fspath(cupola.paths.cpu_driver()) if driver == "cpu" else ""
     return {major: contract.ask(os.fspath(file), library) for major, file in RUNTIMES.items()}
 
