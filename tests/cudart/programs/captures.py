@@ -4,8 +4,8 @@ from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 from driver_abi import HostFunction
 
-from cudart.runtime import DEVICE_TO_DEVICE, LEGACY, PER_THREAD
 from cudart.graph_structures import GraphEdgeData, Memcpy3DParms
+from cudart.runtime import DEVICE_TO_DEVICE, LEGACY, PER_THREAD
 
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
 NO_TIMING = 2

@@ -5,7 +5,6 @@ from ctypes import byref, c_int, c_uint64, c_void_p
 
 from driver_abi import HostFunction
 
-from cudart.runtime import DEVICE_TO_DEVICE
 from cudart.graph_structures import (
     GraphEdgeData,
     GraphNodeParams,
@@ -16,6 +15,7 @@ from cudart.graph_structures import (
     copy_box,
     kernel_node,
 )
+from cudart.runtime import DEVICE_TO_DEVICE
 
 KERNEL, MEMCPY, MEMSET, HOST, GRAPH, EMPTY, WAIT, RECORD, SIGNAL, WAIT_FOR = range(10)
 ALLOC, FREE, CONDITIONAL = 10, 11, 13

@@ -3,8 +3,8 @@
 import ctypes
 from ctypes import byref, c_int, c_void_p
 
-from cudart.runtime import DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST
 from cudart.graph_structures import Memcpy3DParms, MemsetParams, PitchedPtr, copy_box
+from cudart.runtime import DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST
 
 
 def _graph(runtime):

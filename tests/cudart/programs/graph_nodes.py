@@ -5,7 +5,6 @@ from ctypes import byref, c_int, c_uint64, c_void_p
 
 from driver_abi import HostFunction
 
-from cudart.runtime import DEVICE_TO_HOST
 from cudart.graph_structures import (
     HostNodeParams,
     KernelNodeParams,
@@ -14,6 +13,7 @@ from cudart.graph_structures import (
     SemaphoreNodeParams,
     kernel_node,
 )
+from cudart.runtime import DEVICE_TO_HOST
 
 COOPERATIVE = 2  # cudaLaunchAttributeID
 

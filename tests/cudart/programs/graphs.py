@@ -8,7 +8,6 @@ from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 from driver_abi import HostFunction
 
-from cudart.runtime import LEGACY
 from cudart.graph_structures import (
     GraphEdgeData,
     GraphExecUpdateResultInfo,
@@ -16,6 +15,7 @@ from cudart.graph_structures import (
     MemsetParams,
     kernel_node,
 )
+from cudart.runtime import LEGACY
 
 
 def _empty(runtime, graph, *after):
