@@ -167,6 +167,7 @@ def main() -> int:
         f"{len(other)} need other libraries or dynamic parallelism",
     )
     out = None if options.only else options.out
+    sys.argv[1:] = []  # folders of this machine, which the record does not name
     records.publish(out, __file__, TITLE, [share, *rows], MEASURES, command=COMMAND)
     return 0
 
