@@ -37,6 +37,7 @@ GPU = {
     "bench_nvrtc_saxpy": [],
     "bench_heat": [],
     "bench_library": [],
+    "bench_cudart": [],
     "bench_copy": [],
     "bench_kernels": [],
     "bench_elementwise": [],
