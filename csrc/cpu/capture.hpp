@@ -51,8 +51,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
     void invalidate() { valid_ = false; }
     // Whether a capture into this graph is active. Needs Graph::mutex.
     static bool into(const Graph& graph);
-    // Called when the stream is destroyed. Its nodes stay and must be joined like those of other
-    // streams.
+    // Called when the stream is destroyed. A capture that began on the stream ends, and is invalid.
+    // In a capture that began on another stream, the stream's nodes stay and must be joined.
     static void leave(Stream& stream);
 
     struct Info {

@@ -50,8 +50,8 @@ SmResource SmResource::read(const CUdevResource& from, const Device& device) {
     return {seal.count, seal.whole != 0};
 }
 
-// Multiprocessors can be split one by one: partitions have no minimal size or alignment. In the
-// result of a split both are zero, as in NVIDIA's driver.
+// A split can take any number of multiprocessors, so the whole device's minimal partition size and
+// alignment are 1. In the result of a split both fields are 0, as in NVIDIA's driver.
 CUdevResource SmResource::written(const Device& device) const {
     CUdevResource out{};
     if (count == 0) return out;

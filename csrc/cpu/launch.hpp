@@ -40,8 +40,8 @@ KernelCall kernel_call(CUfunction function, const LaunchShape& shape,
                        std::shared_ptr<Context> context, void** parameters, void** extra);
 std::unique_ptr<Operation> grid_operation(KernelCall call, int priority);
 
-// launch_attribute.cpp: the shape and the attributes of cuLaunchKernelEx. Hints are checked and
-// have no effect; an unsupported attribute is NOT_SUPPORTED.
+// The shape and the attributes of cuLaunchKernelEx (launch_attribute.cpp). Hints are checked and
+// have no effect. Throws NOT_SUPPORTED for an attribute that this device does not support.
 LaunchShape shape_of(const CUlaunchConfig& config);
 
 // The cluster shape of a launch; nothing if neither the launch nor the kernel has one. Throws

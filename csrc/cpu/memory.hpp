@@ -95,17 +95,17 @@ class MemoryMap final : public AddressSpace {
     // Makes the allocation that contains an address shareable, and returns its file.
     std::shared_ptr<const SharedFile> share(std::uintptr_t address, QuiesceGate& gate,
                                             const SharedFile::Number& owner = {});
-    // Maps memory of another process. `like` has its properties here; a second call returns the
-    // same address. Throws INVALID_VALUE if it has another owner.
+    // Maps memory that another process shares; a second call returns the same address. `like` gives
+    // the properties of the mapping. Throws INVALID_VALUE if the memory's owner is not `owner`.
     std::uintptr_t open(Allocation like, const void* name, const SharedFile::Number& owner = {});
     // `close` ends one reference of the program and returns the allocation's id; it throws
-    // INVALID_VALUE if there is none. `drop_closed` follows when no work uses that reference any
-    // more; the last one unmaps the memory.
+    // INVALID_VALUE if the program has none. Call `drop_closed` once for each `close`, when earlier
+    // work is done; the call for the last reference unmaps the memory.
     std::uint64_t close(std::uintptr_t begin);
     void drop_closed(std::uintptr_t begin, std::uint64_t id, Budget& budget);
 
-    // A piece that the program mapped (virtual_memory.hpp). `flags` of such a range is its access,
-    // none at first.
+    // A piece that the program mapped (virtual_memory.hpp). The piece's access is in
+    // Allocation::flags; at first there is none, and `open_mapped` sets it.
     void add_mapped(Allocation range);
     void remove_mapped(std::uintptr_t begin);
     void open_mapped(std::uintptr_t begin, CUmemAccess_flags access);

@@ -35,13 +35,13 @@ struct Entry {
     std::uint64_t unpacked = 0;  // size after decompression, from the entry's header
 };
 
-// Whether a device of that compute capability (90 for 9.0) runs the entry. A cubin needs the same
-// major version and at least its minor version, PTX a device that is not older.
+// Whether a device of that compute capability (90 for 9.0) runs the entry. The capability must be
+// at least the entry's architecture; for a cubin the major versions must also be equal.
 bool runs_on(const Entry& entry, int capability);
 
-// Decompresses an entry's payload. Throws Error if it is damaged or if its header gives an
-// impossible size, and Unsupported if it is zstd and libzstd.so.1, loaded at the first use, is not
-// found.
+// Decompresses an entry's payload. Throws Error if the payload is damaged, or if the entry's header
+// gives an impossible size. zstd needs libzstd.so.1, which is loaded at the first use; throws
+// Unsupported if it is not found.
 std::string unpack(const Entry& entry);
 
 // All entries, in the image's order. Throws Error with the fault and its offset: the image is

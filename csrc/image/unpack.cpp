@@ -11,8 +11,8 @@
 namespace cupola::image {
 namespace {
 
-// Limits against forged headers: the ratios of LZ4 (at most 255 by its format) and of zstd (far
-// above that of real text), and the size.
+// Limits of the size in an entry's header, against forged headers: the ratios to the compressed
+// size (LZ4's format allows 255; zstd's ratio for real text is far below 1024), and the bytes.
 constexpr std::uint64_t max_lz4 = 255, max_zstd = 1024, max_bytes = std::uint64_t{1} << 30;
 
 [[noreturn]] void damaged() { throw Error("its compressed bytes are damaged"); }

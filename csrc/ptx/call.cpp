@@ -108,8 +108,8 @@ Parser::Actual Parser::actual(Function& f) {
     return a;
 }
 
-// The frame variable of each argument or result during the call. Stores registers and constants
-// there before the call.
+// The frame variables that hold the arguments or results during the call. For arguments (`stores`),
+// emits instructions that copy registers and constants to the frame variables before the call.
 std::vector<std::uint32_t> Parser::pass(Function& f, const Instruction& i,
                                         const std::vector<Actual>& given,
                                         const std::vector<const Variable*>& wanted,

@@ -76,8 +76,9 @@ bool fits(std::string_view opcode, FormId id, Candidate& found) {
     return rest.empty();
 }
 
-// ptxas accepts modifiers in any order, and code generators use that: "atom.gpu.acq_rel.add". In
-// these groups equal words belong to different operands, so their order matters.
+// Whether the order of modifiers matters. ptxas accepts any order, and code generators use that:
+// "atom.gpu.acq_rel.add". But the instructions of these four groups have equal words for different
+// operands, and only the order tells which operand a word belongs to.
 bool has_an_order(FormId id) {
     const auto group = static_cast<InstructionGroupId>(id.group());
     return group == InstructionGroupId::matrix || group == InstructionGroupId::async ||

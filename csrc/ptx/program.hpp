@@ -136,8 +136,9 @@ struct Operand {
     bool negated = false;    // !p, or -a of a video instruction
     bool sum = false;        // a register or an address to which the parser added a constant
     bool element = false;    // the address of variable[index], outside of [ ]
-    // Parts of a register (.b0, .h32): their count, whether they are half-words or bytes, and three
-    // bits for each part, the last one lowest. 0 is the whole register.
+    // Parts of a register (.b0, .h32); 0 is the whole register. Bit 15 is set for half-words, bits
+    // 12 to 14 are the number of parts. Each part has three of the lower bits, the last part
+    // lowest.
     std::uint16_t selector = 0;
     std::uint32_t index = 0;
     std::uint32_t count = 0;

@@ -5,8 +5,8 @@
 
 namespace cupola::ptx {
 
-// Fields of Instruction::modifiers in such a row. Its types are those of the result and of the
-// first source.
+// Fields of Instruction::modifiers in a video instruction. The instruction's type and type2 are
+// those of the result and the first source; in vset they are those of the two sources.
 namespace video {
 inline constexpr Field b_signed{0, 1}, saturate{1, 1}, second{2, 2}, operation{4, 4}, compare{8, 3},
     wrap{11, 1}, scale{12, 2}, plus_one{14, 1}, accumulate{15, 1};

@@ -115,8 +115,8 @@ CUPOLA_API CUresult cuMemcpyDtoH_v2_ptds(void* to, CUdeviceptr from, size_t byte
     return linear(Space::host, integer(to), Space::device, from, bytes, CU_STREAM_PER_THREAD, true);
 }
 
-// As on hardware, the host does not wait for a copy between device memory. Page-locked and managed
-// memory also has device addresses.
+// As on hardware, the host does not wait for a copy between device memory. It waits if one side is
+// page-locked or managed memory, which also has device addresses and which the host may read.
 CUPOLA_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
     return between_devices(to, from, bytes, CU_STREAM_LEGACY);
 }

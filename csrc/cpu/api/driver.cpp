@@ -41,8 +41,8 @@ CUPOLA_API const char* cupola_cpu_last_fault(void) {
 }
 
 // The calling thread's last error in PTX; empty if there was none. It also covers calls without a
-// log, such as cuModuleGetFunction of a lazily parsed kernel. Valid until the thread's next such
-// error.
+// log, such as cuModuleGetFunction of a lazily parsed kernel. The text is valid until the thread's
+// next error in PTX.
 CUPOLA_API const char* cupola_cpu_last_refusal(void) { return last_load_error().c_str(); }
 
 // The number of different findings of CUPOLA_CPU_CHECK so far.
@@ -145,11 +145,12 @@ CUPOLA_API CUresult cuGetProcAddress_v2(const char* name, void** function, int v
                   : symbol.newer  ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     }
-    // If the symbol is missing, the function is null, the status says so, and the call succeeds, as
-    // in NVIDIA's driver (580). Only the first form, which has no status, returns NOT_FOUND.
+    // For a missing symbol the function is null, `status` gives the reason, and the call succeeds,
+    // as in NVIDIA's driver (580).
     return CUDA_SUCCESS;
 }
 
+// Has no status to give the reason, so a missing symbol is NOT_FOUND.
 CUPOLA_API CUresult cuGetProcAddress(const char* name, void** function, int version,
                                      cuuint64_t flags) {
     const CUresult result = cuGetProcAddress_v2(name, function, version, flags, nullptr);

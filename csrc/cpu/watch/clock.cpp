@@ -1,4 +1,4 @@
-// csrc/cpu/watch/clock.cpp - joining what threads know.
+// csrc/cpu/watch/clock.cpp - vector clocks for the race check: joins what threads know.
 #include "cpu/watch/clock.hpp"
 
 #include <algorithm>

@@ -285,8 +285,9 @@ void Plan::add_columns(const ReductionSpec& p) {
     add(std::move(rest));
 }
 
-// A group of threads for each result. One thread where results are closer together than the
-// elements of one result.
+// The logarithm of the number of threads for each result. It is 0 for many short results if the
+// elements of neighbouring results are closer together than the elements of one result: adjacent
+// threads then read adjacent memory.
 int log_threads_anywhere(const ReductionSpec& p) {
     const std::uint64_t length = p.length();
     const bool close = !p.kept.empty() && !p.reduced.empty() && p.results() >= 4096 &&

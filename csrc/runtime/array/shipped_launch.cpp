@@ -60,8 +60,8 @@ void mandelbrot(std::uint64_t lattice, std::uint64_t graph, int iterations, floa
     if (!(bound >= 0))
         fail(CUPOLA_ERROR_VALUE, "mandelbrot: the bound must be a number, 0 or larger");
     if (n == 0) return;
-    // Points differ in cost, so small parts balance best. A thread has 4 points, or 8 where enough
-    // threads remain for the largest devices.
+    // Points differ in cost, and small parts balance best, so a thread has only 4 points. It has 8
+    // if the threads then still fill the largest devices.
     const std::uint64_t across = (std::uint64_t(n) + 31) / 32, down = (std::uint64_t(n) + 3) / 4;
     const std::uint64_t rows = across * down * 32 / 2 < enough ? 1 : 2;
     launch("mandelbrot_ker", cover(stream.context, across * ((down + rows - 1) / rows) * 32, 128),

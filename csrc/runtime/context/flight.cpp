@@ -17,8 +17,8 @@ namespace {
 // after each `batch` launches. The next batch starts only when the mark was reached, so at most two
 // batches are queued.
 constexpr int batch = 256;
-// Launches that may wait between two queries of the mark. A stream gets its mark only after as
-// many: many streams are used once.
+// Launches that may wait between two queries of the mark. A stream gets its mark only after this
+// number of launches, because many streams have only a few.
 constexpr int query_interval = 16;
 
 struct Gone {

@@ -23,8 +23,9 @@ class Stream : public Object {
     ~Stream() override;
 
     void synchronize();
-    // Waits for the work queued on the other stream so far. The device waits; where only this
-    // stream is captured, the host does.
+    // Makes later work of this stream wait for the work queued on `other` so far. If this stream is
+    // captured and `other` is not, the host waits instead: a graph can't depend on work outside
+    // its capture.
     void follow(CUstream other);
     // A default stream's handle means the current context's; any other handle implies its context.
     bool needs_current() const noexcept {

@@ -227,8 +227,8 @@ int pattern_of(const unsigned char* element, std::size_t size, std::uint32_t& va
     return 0;
 }
 
-// Writes one element to device memory. Small elements are passed by value. In a capture all are:
-// the host memory may be freed before the graph is launched.
+// Writes one element to device memory. Small elements are passed by value, in fills. In a
+// capture large ones are too: their host memory may be freed before the graph's launch.
 void put_element(std::uint64_t to, const unsigned char* element, std::size_t size, Stream& stream) {
     constexpr std::size_t most = 64;
     if (size > most && !stream.flight.capturing())

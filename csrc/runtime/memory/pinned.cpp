@@ -33,7 +33,7 @@ class PinnedMemory : public Memory {
 };
 
 // The ranges that cupola registered in this process, by their begin. The driver can't register a
-// range twice, so users of its parts share it. Never destroyed.
+// range twice, so all users of a range or a part of it share one registration. Never destroyed.
 struct Registrations {
     struct Range {
         std::uint64_t end;

@@ -38,7 +38,7 @@ class Module : public RetainedObject {
     void note_sizes(CUfunction function, std::vector<std::uint32_t> sizes);
     bool sizes_of(CUfunction function, std::vector<std::uint32_t>& sizes) const;
     // Waits for the device's work, then unloads; later uses throw. Throws where a graph has one of
-    // its kernels: drivers do not detect that at launch.
+    // the module's kernels: drivers do not detect at a graph's launch that a module was unloaded.
     void unload();
     // A lock that prevents unloading while the handle is used; throws where it was unloaded.
     // Launches do not take it, for speed: they only check `handle`.

@@ -29,8 +29,8 @@ bool differ(std::string_view one, std::string_view other);
 // the name has no parameter list (extern "C").
 bool from_demangled(std::string_view demangled, std::vector<Parameter>& parameters);
 
-// The same from "void f<void (*)(float, float const*)>()", whose template argument is the type of a
-// pointer to the kernel.
+// Like from_demangled, from the name of a template function whose template argument is the type of
+// a pointer to the kernel: "void f<void (*)(float, float const*)>()".
 bool from_function_type(std::string_view demangled, std::vector<Parameter>& parameters);
 
 // Sizes, offsets, and kinds as far as PTX has them, from a kernel's .entry. False where the text
