@@ -7,15 +7,15 @@ import numpy as np
 
 import cupola
 
-# How often the kernel looks before it gives up, some ten seconds.
+# How often the kernel reads the flag before it gives up: some ten seconds.
 LIMIT = {"cpu": 50_000_000, "cuda": 10_000_000}
 
 
 class Gate:
-    """``with Gate(stream) as gate``: the stream stands until ``gate.open()``.
+    """``with Gate(stream) as gate``: a kernel on the stream waits until ``gate.open()``.
 
-    At its end the block checks that the gate was opened by the host and not by its limit, so
-    nothing in between has waited for it.
+    The end of the block checks that the host ended the kernel's wait, and not the limit: then
+    nothing in the block has waited for the stream.
     """
 
     def __init__(self, stream):

@@ -114,8 +114,8 @@ LOADABLE = [
     *(form for form in FORMS if form != "cubin"),
     pytest.param("cubin", marks=pytest.mark.cuda_only(reason="machine code runs on GPUs only")),
 ]
-# Forms that differ in the known parameters of a kernel, for tests of arguments. test_module alone
-# checks that a cubin does not run on the CPU device.
+# For tests of arguments: forms from which cupola knows different things about a kernel's
+# parameters. A cubin is left out on the CPU device, which refuses it (test_module checks that).
 CHECKED = ["ptx", "described"]
 if os.environ.get("CUPOLA_DRIVER") != "cpu":
     CHECKED.append("cubin")

@@ -123,8 +123,8 @@ extern "C" __global__ void congruential(unsigned* value, unsigned steps) {
     *value = x;
 }
 
-// Waits until the host opens it: what is queued behind it cannot have run before. The limit is
-// there so that a wrong driver or test ends in a failure, not in a hang.
+// Waits until the host sets *open, so that work queued behind this kernel runs only after that.
+// `limit` ends the wait, so that a wrong driver or test fails instead of hanging.
 extern "C" __global__ void gate(const volatile int* open, unsigned limit, int* opened) {
     unsigned looks = 0;
     while (*open == 0 && ++looks < limit) {

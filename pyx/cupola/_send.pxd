@@ -46,9 +46,9 @@ cdef inline void close_queue(Queue* queue) noexcept:
     if queue.held:
         cupola_stream_release(queue.native)
 
-# Sends a checked launch. It keeps the GIL where the launch can't wait, and releases it otherwise.
-# Other threads may then change the first `shared` bytes of the buffer, so these are copied before.
-# `used` becomes the stream, which may be NULL for the current one.
+# Sends a checked launch. Releases the GIL if the launch may wait. Other threads may change the
+# first `shared` bytes of the buffer while the GIL is released, so it copies these bytes before.
+# `stream` is NULL for the current stream; `used` receives the stream of the launch.
 cdef inline int send(
     cupola_kernel* kernel, const cupola_dimensions* dimensions,
     const cupola_attributes* attributes, const char* buffer, size_t shared,

@@ -624,8 +624,8 @@ cdef class Array(Reductions):
 
 array_data.ARRAY = Array
 
-# Only ArrayData has data. Cython's deallocators of the classes derived from it would each remove
-# the object from the garbage collector and add it again.
+# Array takes the deallocator of ArrayData, since only ArrayData has data. Cython's deallocator of
+# each derived class would remove the object from the garbage collector and add it again.
 cdef extern from *:
     """
     static inline void cupola_inherit_dealloc(PyTypeObject* type, PyTypeObject* base) {

@@ -67,8 +67,8 @@ cdef Memory allocate(int device, size_t nbytes, Stream stream):
     cdef Memory memory
     cdef cupola_memory* native = NULL
     cdef int status
-    # To release and take the GIL costs more than the pool does. It is kept where the call waits for
-    # nothing that may need it.
+    # To release and take the GIL costs more than the pool does. So a small allocation keeps the
+    # GIL, unless it may wait for a pending callback, which may need the GIL.
     if nbytes <= MAX_HELD_BYTES and cupola_callbacks_pending() == 0:
         status = cupola_memory_allocate(device, nbytes, stream.native, &native)
     else:

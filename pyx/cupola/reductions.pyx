@@ -45,8 +45,8 @@ cdef class Reductions(Operators):
     Integers have NumPy's bits; they wrap. The order of additions of floats depends only on the
     array's shape, so the bits are the same in each run and on each device. The rounding error of
     2^28 contiguous float32 is at most ``34 * eps * sum(abs(x))`` (NumPy's pairwise sum: 39). It
-    grows about with the logarithm of the number of elements. Along axes other than the last, where
-    NumPy adds row by row, it is much smaller than NumPy's. float16 is added in float32.
+    grows about with the logarithm of the number of elements. Along axes other than the last, NumPy
+    adds row by row; its rounding error is much larger than cupola's. float16 is added in float32.
 
     Raises
     ------
@@ -136,8 +136,8 @@ cdef class Reductions(Operators):
     def __array_function__(self, function, types, args, kwargs):
         """Implements ``numpy.dot``; other functions of NumPy use their default implementation.
 
-        Some of these call a method of the array, as ``numpy.sum`` does. The others raise an error,
-        since an array is not copied to the host implicitly.
+        A default implementation that calls a method of the array, as that of ``numpy.sum`` does,
+        works. One that computes on the host raises an error: arrays are not copied implicitly.
         """
         for kind in types:
             if not issubclass(kind, (Reductions, NDARRAY)):

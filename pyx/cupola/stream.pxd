@@ -7,8 +7,8 @@ cdef class Stream:
     cdef readonly int device_index
 
     cdef void* get_handle(self) noexcept nogil  # the driver's CUstream
-    # Waits until all queued work is done. Never call it with the GIL held: a Python function that a
-    # stream calls needs it.
+    # Waits until all queued work is done. Never call this with the GIL held: the work may include
+    # a Python function, which needs the GIL.
     cdef int wait_done(self) except -1 nogil
     cdef int is_done(self) except -1 nogil  # 0 or 1
 

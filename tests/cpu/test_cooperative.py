@@ -98,8 +98,8 @@ def test_blocks_wait_for_later_ones(cuda, function, memory):
 
 def test_the_grid_knows(cuda, function, memory):
     valid, out = function("valid"), c_uint64(memory)
-    # is_valid() looks at registers that PTX leaves to the driver. In a grid that is not cooperative
-    # NVIDIA's may hold anything.
+    # is_valid() reads registers whose values PTX leaves to the driver. In a grid that is not
+    # cooperative, NVIDIA's driver may leave any values in them.
     plain = ([1], [2]) if cuda.on_hardware else ([1],)
     cuda.launch(valid, 1, 1, out)
     assert cuda.read(memory, 1) in plain

@@ -175,8 +175,8 @@ def test_what_was_shared_is_used_again(cuda, pool, stream, own):
 
 
 def test_what_is_freed_is_freed_once(cuda, pool, stream, own):
-    """While a stream waits the memory is there, yet not the program's to free again; imported
-    meanwhile, it is there as long as that is not freed.
+    """While a free waits in its stream, the memory stays mapped, but a second free fails. If the
+    program imports the memory meanwhile, it stays mapped until that import is freed too.
     """
     at = allocated(cuda, pool, 4096, stream)
     cuda.cuMemsetD32Async(at, 5, 1024, stream)

@@ -1,5 +1,5 @@
-// tests/fuzz/signature_fuzz.cpp - what the runtime reads of PTX, of C++ names and of declarations
-// to know a kernel's parameters: any text is read within its bounds, and tells nothing impossible.
+// tests/fuzz/signature_fuzz.cpp - the runtime's readers of a kernel's parameters, from PTX, C++
+// names and declarations: they read any text within its bounds and return no impossible parameter.
 #include <cstdlib>
 #include <string>
 #include <string_view>

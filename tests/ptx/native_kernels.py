@@ -212,9 +212,9 @@ SHARES = 3  # of the rows, since a compiler takes minutes for all
 
 
 def row_kernels(rotation):
-    """A kernel of each third row of the table that computes on registers, in one of its spellings.
+    """A kernel for each third row of the table that computes on registers, in one spelling.
 
-    Successive numbers have the other rows, then other spellings.
+    Successive values of `rotation` take the other rows, then the other spellings.
     """
     share, rotation = rotation % SHARES, rotation // SHARES
     kernels = []

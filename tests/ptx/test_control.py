@@ -53,7 +53,7 @@ def slept(load, body, block=1, grid=1):
 
 
 def test_nanosleep_takes_its_time(load):
-    """On an H100 20 of 1 ms took 21 ms, and one of more than that no longer than 1 ms."""
+    """On an H100, 20 sleeps of 1 ms took 21 ms; one for a longer time took at most 1 ms."""
     loop = "mov.u32 %r3, 20; L: nanosleep.u32 1000000; sub.u32 %r3, %r3, 1; setp.ne.u32 %p0, %r3, 0; @%p0 bra L;"
     assert 10e6 <= slept(load, loop)[0] < 200e6
     assert 2e6 <= slept(load, "nanosleep.u32 1000000;" * 4)[0] < 40e6
@@ -61,9 +61,9 @@ def test_nanosleep_takes_its_time(load):
 
 
 def test_warps_sleep_at_the_same_time(load, driver):
-    """32 warps of each of 4 blocks sleep 5 ms; and of a warp half of the lanes, while others run.
+    """32 warps of each of 4 blocks sleep 5 ms. Then half of a warp's lanes sleep; the others run.
 
-    Hardware may end a sleep at any time from 0 to twice what was asked: an H100 took 0.15 ms of 1.
+    Hardware may sleep from 0 to twice the requested time: for 1 ms an H100 took 0.15 ms.
     """
     took = slept(load, "nanosleep.u32 1000000;" * 5, block=1024, grid=4)
     assert (took >= 2.5e6).all() and took.max() < 300e6

@@ -73,10 +73,10 @@ def device_bytes():
 
 
 class Watch:
-    """How the memory in use changes from look to look.
+    """How the memory in use changes from one measurement (a look) to the next.
 
-    A leak grows from each look to the next. Memory that an allocator keeps permanently does not.
-    So the least growth counts, as if it were that of each part.
+    A leak grows between all looks; memory that an allocator keeps permanently does not. So the
+    smallest growth between two looks, times the number of parts, counts as the leak.
     """
 
     def __init__(self, say):

@@ -63,7 +63,7 @@ def fetch(key: str, step: Step, root: Path) -> str | None:
 
 
 def unchanged(path: Path, began: int) -> bool:
-    """Whether a file exists and is unchanged since before that time (ns)."""
+    """Whether a file exists and its last change was before the time `began` (ns)."""
     try:
         found = path.stat()
     except OSError:
@@ -72,15 +72,16 @@ def unchanged(path: Path, began: int) -> bool:
 
 
 def keep(key: str, step: Step, root: Path, headers: Iterable[str], output: str, began: int) -> None:
-    """Store a step's result and the headers that it read; its key was computed after that time
-    (ns).
+    """Store a step's result and the headers that it read.
+
+    `began` is a time (ns) before `key` was computed.
     """
     cache = _cache()
     if cache is None:
         return
     headers = list(headers)
     if not all(unchanged(root / path, began) for path in (*step.inputs, *headers)):
-        return  # it may have been read before it changed
+        return  # the key or the result may be of the content before the change
     made = [root / path for path in _made(step)]
     if not all(path.is_file() for path in made):
         return

@@ -28,8 +28,8 @@ def levels(which: str) -> tuple[str, ...]:
 def instruction_sets(everywhere: bool) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     """Names (CUPOLA_ISA), compiler flags and whether speed matters, oldest processor first.
 
-    Each takes a large part of a build. So a build that need not be fast `everywhere` has only this
-    machine's own set, and the oldest, with which it runs everywhere.
+    Each set takes a large part of a build. A build that need not be fast `everywhere` therefore has
+    only this machine's own set, and the oldest set, which all supported machines can run.
     """
     if platform.machine().lower() not in X86:
         yield "generic", (), True

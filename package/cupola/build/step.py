@@ -28,8 +28,8 @@ class Step:
     action: Callable[[], object] | None = None
     label: str = ""
     depfile: Path | None = None  # in make's format, written by the command: further inputs
-    # Identifies the step instead of the command, if that names a folder that changes in each build
-    # without a change of its content (a compiler in an isolated environment).
+    # Identifies the step instead of the command, where the command names a folder that has another
+    # path in each build but the same content (a compiler in an isolated environment).
     key: tuple[str, ...] = field(default=())
     ignored: tuple[Path, ...] = ()  # folders whose files in the dependency file are ignored
     weight: float = 1  # estimated processor time in seconds: long steps begin first

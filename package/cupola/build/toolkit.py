@@ -63,8 +63,8 @@ class Toolkit:
         )
 
     def headers(self) -> str:
-        """A digest of the headers in its folders, and of their versions. They may be of another
-        release than the compiler, since CCCL has its own releases.
+        """A digest of the headers in `include`, and of their versions. The compiler's release does
+        not determine these versions, since CCCL has its own releases.
         """
         return _headers(self.include)
 

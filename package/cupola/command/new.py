@@ -46,9 +46,9 @@ def create(name: str, folder: Path) -> list[Path]:
     Parameters
     ----------
     name : str
-        As pip will know it; the module has ``_`` for ``-`` and ``.``, in lower case.
+        The name for pip; the module's name has ``_`` for ``-`` and ``.``, in lower case.
     folder : Path
-        Made here; it may be there already where it is empty.
+        The folder to make; an empty folder may exist already.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def create(name: str, folder: Path) -> list[Path]:
     Raises
     ------
     ArgumentValueError
-        Where that can be no package's name, or the folder has something in it.
+        Where `name` is not valid for a package, or `folder` exists and is not an empty folder.
     """
     from cupola.command.template import FILES
     from cupola.version import __version__

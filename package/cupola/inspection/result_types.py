@@ -114,9 +114,10 @@ class Operation(NamedTuple):
     call_begin: float
     call_end: float
     begin: float | None
-    """On the device; None where no work ran there, or its times are unknown: it became part of
-    a graph, or failed."""
+    """When the work on the device began; None where no work ran on a device, or where its times
+    are unknown, because it became part of a graph or failed."""
     end: float | None
+    """When the work on the device ended; None where `begin` is None."""
     bytes: int
     """Bytes of copies and fills."""
     grid: tuple[int, int, int] | None

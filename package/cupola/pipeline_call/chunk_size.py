@@ -6,8 +6,8 @@ from __future__ import annotations
 from cupola.exceptions import ArgumentValueError
 from cupola.pipeline_call.host_arrays import HostArrays, row_bytes
 
-# Bytes of a chunk in its larger direction: large enough for full copy speed, and for a small host
-# overhead.
+# Limits of the bytes that a chunk copies in its larger direction, upload or download: large enough
+# for full copy speed, and for a small host overhead.
 MOST = 32 << 20
 LEAST = 1 << 20
 # With fewer chunks, the first upload and the last download take a large part of the time.

@@ -1,5 +1,5 @@
 // tests/fuzz/grammar/grammar.hpp - makes PTX: modules, declarations and instructions, by the rows
-// of the instruction table, so that a good part of what is made loads and runs.
+// of the instruction table, so that a large part of the modules loads and runs.
 // Modules are short: one wrong statement is enough for an error. Mutations make them longer.
 //
 // Contents of registers: %rd0, %rd1 and %rd2 are generic addresses of global, shared and local

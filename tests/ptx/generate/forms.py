@@ -156,14 +156,14 @@ GUARDS = {
 }
 
 
-# Made of several instructions by NVIDIA's compiler (13.0), of which it guards the first alone: what
-# lanes that are kept off had before is converted, or a predicate turned over. Of a guarded setp
-# of two halves, with its own guard as a result, it never comes to an end.
+# Instructions that must have no guard. NVIDIA's compiler (13.0) makes several machine instructions
+# of each and guards only the first; the rest then change old values of lanes that the guard
+# excludes. The compiler does not end for a setp of two halves whose result is its own guard.
 UNGUARDED = {("set", None), ("testp", None), ("setp", "f16x2"), ("setp", "bf16x2")}
 
 
-# Made a call of a function of its own by NVIDIA's compiler (13.0), which for some of these in
-# branches of a function that is called by its address ends with a fault.
+# Instructions that NVIDIA's compiler (13.0) turns into calls of its own functions. The compiler
+# crashes on some of them in branches of a function that is called by its address.
 CALLING = {"div", "rem", "sqrt", "rcp"}
 
 

@@ -18,9 +18,9 @@ _libraries = os.path.join(os.path.dirname(os.path.dirname(_here)), "lib", "")
 
 
 def _load(name):
-    """Load cupola's libraries of that name: cuda.pathfinder uses one of that SONAME that is loaded.
+    """Load cupola's libraries of that name: cuda.pathfinder then uses them, by their SONAMEs.
 
-    They are in folders of LD_LIBRARY_PATH, which hold no other version of them.
+    The libraries are in cupola's folders of LD_LIBRARY_PATH, which hold no other version of them.
     """
     for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
         if folder.startswith(_libraries):
@@ -30,7 +30,7 @@ def _load(name):
 
 
 class _Pathfinder:
-    """Changes cuda.pathfinder once it is imported, which it need never be."""
+    """Changes cuda.pathfinder when the program imports it; a program may never do so."""
 
     def find_spec(self, name, path=None, target=None):
         if name != "cuda.pathfinder":
