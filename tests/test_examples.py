@@ -163,6 +163,40 @@ def test_cython_hello(driver, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def run_cuda(path, *arguments, folder, driver):
+    """The output of an example that does not use cupola, started by `cupola run`."""
+    import images
+
+    search = f"{Path(images.nvcc().nvcc).parent}{os.pathsep}{os.environ['PATH']}"
+    command = [sys.executable, "-m", "cupola", "run", *(["--cpu"] if driver == "cpu" else [])]
+    done = subprocess.run(
+        [*command, EXAMPLES / path, *arguments],
+        env={**os.environ, "PATH": search},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_host_launcher(driver, tmp_path, plots):
+    text = run_cuda("host_launcher/host_launcher.py", "m.png", folder=tmp_path, driver=driver)
+    points, area, picture = text.splitlines()
+    assert points.startswith("768 x 512 points, kernel ") and picture == "picture: m.png"
+    assert area == "area of the set: 1.524"  # it is 1.507; the limit of steps adds to it
+    assert plots(tmp_path / "m.png").shape == (512, 768, 3)
+
+
+def test_hello(driver, tmp_path):
+    pytest.importorskip("Cython")
+    text = run_cuda("hello/hello.py", folder=tmp_path, driver=driver)
+    parts = re.split(r"^-- (.*)\n", text, flags=re.MULTILINE)[1:]
+    lines = [f"Hello from thread {n} of block 0" for n in range(3)]
+    assert parts[::2] == ["C program, dlopen", "C library, ctypes", "Cython"]
+    assert all(sorted(printed.splitlines()) == lines for printed in parts[1::2])
+
+
 def test_nvrtc_saxpy(driver, tmp_path, nvrtc):
     few = [] if driver == "cuda" else ["--elements", 1_000_000]
     text = run("nvrtc_saxpy/nvrtc_saxpy.py", *few, folder=tmp_path)
