@@ -81,6 +81,22 @@ def test_programs(python, program):
     assert output.startswith("cupola CPU device") and output.endswith("well\n")
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """A library with a kernel and its host launcher, built by nvcc's defaults."""
+    nvcc, target = Path(images.nvcc().nvcc), tmp_path_factory.mktemp("library") / "library.so"
+    command = ["nvcc", "-shared", "-Xcompiler", "-fPIC", "-DSTART=0", "-o", target]
+    path = f"{nvcc.parent}{os.pathsep}{os.environ['PATH']}"
+    source = HERE.parent / "cudart" / "library.cu"
+    run(sys.executable, "--", *command, source, PATH=path)
+    return target
+
+
+def test_a_library_beside_bindings(python, library):
+    output = run(python, "beside_runtime.py", library, "bindings")
+    assert output.startswith("cupola CPU device") and output.endswith("well\n")
+
+
 # PyCUDA is published as source alone. This compiler does not optimise, and precompiles the header
 # that nearly all sources include: the build takes 45 s of processor time instead of minutes.
 COMPILER = """#!/bin/sh
@@ -130,4 +146,10 @@ def test_pycuda(pycuda):
     python, toolkit = pycuda
     path = f"{toolkit / 'bin'}{os.pathsep}{os.environ['PATH']}"
     output = run(python, "pycuda_kernels.py", CUDA_ROOT=os.fspath(toolkit), PATH=path)
+    assert output.startswith("cupola CPU device") and output.endswith("well\n")
+
+
+def test_a_library_beside_pycuda(pycuda, library):
+    python, _ = pycuda
+    output = run(python, "beside_runtime.py", library, "pycuda")
     assert output.startswith("cupola CPU device") and output.endswith("well\n")
