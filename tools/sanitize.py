@@ -1,7 +1,7 @@
 # tools/sanitize.py - run tests on libraries that are built under sanitizers; `make sanitize`.
-"""AddressSanitizer and UndefinedBehaviorSanitizer in libcupola.so and in the CPU device.
+"""AddressSanitizer and UndefinedBehaviorSanitizer in libcupola.so, libcudart and the CPU device.
 
-Both libraries are built in a folder of their own, and pytest runs with them in place of the
+The libraries are built in a folder of their own, and pytest runs with them in place of the
 package's (CUPOLA_LIBRARY) and with the sanitizers' run time preloaded into Python.  The Cython
 modules are the package's own.  An error ends its process with a report.
 Leaks are reported when a process exits, except those that tests/sanitizer/leaks.txt suppresses.
@@ -101,7 +101,8 @@ def libraries(setup: ModuleType, parts: str, kind: str) -> tuple[list[object], P
         objects += filter(keeps, plain)
     steps = work.device_steps(toolkit, objects)
     runtime = ("-O1", "-g") if kind == "thread" else CODE
-    return [*work.runtime_steps(toolkit, runtime), *steps], ROOT / work.products()["libcupola.so"]
+    steps += [*work.runtime_steps(toolkit, runtime), *work.cudart_steps(toolkit, runtime)]
+    return steps, ROOT / work.products()["libcupola.so"]
 
 
 def describe(library: Path) -> None:

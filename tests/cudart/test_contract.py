@@ -7,17 +7,14 @@ driver. contract.py tells how to record, and which programs may differ.
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
-import cupola.library
 import cupola.paths
 
-from . import contract
+from . import RUNTIME, contract
 
-FOLDER = Path(cupola.library.FOLDER, "cudart")
-RUNTIMES = {major: FOLDER / f"libcudart.so.{major}" for major in contract.RECORDS}
+RUNTIMES = {major: RUNTIME / f"libcudart.so.{major}" for major in contract.RECORDS}
 LIBRARIES = list(RUNTIMES.values())
 
 versions = pytest.mark.parametrize("major", RUNTIMES)

@@ -9,11 +9,11 @@ from pathlib import Path
 import images
 import pytest
 
-import cupola.library
 import cupola.paths
 
+from . import PACKAGED, RUNTIME
+
 SOURCE = Path(__file__).with_name("library.cu")
-RUNTIME = Path(cupola.library.FOLDER, "cudart")
 HEAD = """
 import ctypes, os, subprocess, sys, threading
 def load(path):
@@ -37,7 +37,7 @@ def libraries(tmp_path_factory):
         options = ["-shared", "-Xcompiler", "-fPIC", f"-DSTART={start}", "-o", target]
         options += ["-gencode=arch=compute_75,code=compute_75", "-cudart=none", "-cudadevrt=none"]
         options += [f"-I{path}" for path in toolkit.include]
-        options += ["-Xlinker", RUNTIME / f"libcudart.so.{toolkit.version[0]}"]
+        options += ["-Xlinker", PACKAGED / f"libcudart.so.{toolkit.version[0]}"]
         done = subprocess.run([toolkit.nvcc, *options, SOURCE], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         made.append(os.fspath(target))

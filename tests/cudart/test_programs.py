@@ -7,11 +7,11 @@ from pathlib import Path
 import images
 import pytest
 
-import cupola.library
 import cupola.paths
 
+from . import PACKAGED, RUNTIME
+
 FOLDER = Path(__file__).parent / "cuda"
-RUNTIME = Path(cupola.library.FOLDER, "cudart")
 
 pytestmark = pytest.mark.cpu_only(reason="contract.py compares the runtime on a GPU")
 
@@ -25,7 +25,7 @@ def test_program(tmp_path, name, stream):
     options += [f"-I{folder}" for folder in toolkit.include]
     # The toolkit's own libraries are not needed, which NVIDIA's wheels lack.
     options += ["-cudart=none", "-cudadevrt=none"]
-    options += ["-Xlinker", RUNTIME / f"libcudart.so.{toolkit.version[0]}"]
+    options += ["-Xlinker", PACKAGED / f"libcudart.so.{toolkit.version[0]}"]
     command = [toolkit.nvcc, *options, FOLDER / f"{name}.cu"]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
