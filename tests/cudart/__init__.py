@@ -1,11 +1,1 @@
 """Tests of cupola's CUDA runtime library, csrc/cudart."""
-
-from pathlib import Path
-
-import cupola.library
-import cupola.paths
-
-PACKAGED = Path(cupola.library.FOLDER, "cudart")  # which programs are linked to
-# Programs run with the runtime beside the libcupola.so in use: sanitize.py has another than the
-# package's.
-RUNTIME = Path(cupola.paths.library()).parent / "cudart"

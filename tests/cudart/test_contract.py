@@ -12,7 +12,8 @@ import pytest
 
 import cupola.paths
 
-from . import RUNTIME, contract
+from . import contract
+from .places import RUNTIME
 
 RUNTIMES = {major: RUNTIME / f"libcudart.so.{major}" for major in contract.RECORDS}
 LIBRARIES = list(RUNTIMES.values())

@@ -11,7 +11,7 @@ import pytest
 
 import cupola.paths
 
-from . import PACKAGED, RUNTIME
+from .places import PACKAGED, RUNTIME
 
 SOURCE = Path(__file__).with_name("library.cu")
 HEAD = """

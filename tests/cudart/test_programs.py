@@ -9,7 +9,7 @@ import pytest
 
 import cupola.paths
 
-from . import PACKAGED, RUNTIME
+from .places import PACKAGED, RUNTIME
 
 FOLDER = Path(__file__).parent / "cuda"
 
