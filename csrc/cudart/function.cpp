@@ -5,12 +5,13 @@
 namespace cupola::cudart {
 namespace {
 
-// Runs the body with a function's kernel and the current device.
+// Runs the body with a function's kernel and the current device. `find` is how Registry finds it.
+using Find = cudaError_t (Registry::*)(const void*, CUkernel&);
 template <class Call>
-cudaError_t entry_with_kernel(const void* function, Call call) {
+cudaError_t entry_with_kernel(const void* function, Call call, Find find = &Registry::find_kernel) {
     return entry([&](const Driver& d) -> cudaError_t {
         CUkernel kernel = nullptr;
-        if (const cudaError_t found = Registry::get().find_kernel(function, kernel);
+        if (const cudaError_t found = (Registry::get().*find)(function, kernel);
             found != cudaSuccess)
             return found;
         CUdevice device = 0;
@@ -18,6 +19,11 @@ cudaError_t entry_with_kernel(const void* function, Call call) {
             return result_of(error);
         return result_of(call(d, kernel, device));
     });
+}
+
+// Version 12 configures host functions alone.
+Find find_configurable() {
+    return runtime_major == 12 ? &Registry::find_host_kernel : &Registry::find_kernel;
 }
 
 struct AttributeField {
@@ -98,29 +104,33 @@ CUPOLA_CUDART cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAtt
 CUPOLA_CUDART cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                           cudaFuncAttribute attribute, int value,
                                                           int ordinal) {
-    return entry_with_kernel(kernel, [&](const Driver& d, CUkernel found, CUdevice) -> cudaError_t {
+    return entry([&](const Driver& d) -> cudaError_t {
+        const auto given = reinterpret_cast<CUkernel>(kernel);
+        if (!Registry::get().is_kernel(given)) return cudaErrorInvalidResourceHandle;
         CUdevice device = 0;
         if (!Runtime::get().find(ordinal, device)) return cudaErrorInvalidDevice;
         return result_of(d.KernelSetAttribute(static_cast<CUfunction_attribute>(attribute), value,
-                                              found, device));
+                                              given, device));
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache config) {
-    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel, CUdevice device) {
+    const auto set = [&](const Driver& d, CUkernel kernel, CUdevice device) {
         return d.KernelSetCacheConfig(kernel, static_cast<CUfunc_cache>(config), device);
-    });
+    };
+    return entry_with_kernel(function, set, find_configurable());
 }
 
 CUPOLA_CUDART cudaError_t cudaFuncSetSharedMemConfig(const void* function,
                                                      cudaSharedMemConfig config) {
-    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel, CUdevice) {
+    const auto set = [&](const Driver& d, CUkernel kernel, CUdevice) {
         CUfunction loaded = nullptr;
         const CUresult result = d.KernelGetFunction(&loaded, kernel);
         return result == CUDA_SUCCESS
                    ? d.FuncSetSharedMemConfig(loaded, static_cast<CUsharedconfig>(config))
                    : result;
-    });
+    };
+    return entry_with_kernel(function, set, find_configurable());
 }
 
 CUPOLA_CUDART cudaError_t cudaFuncGetName(const char** name, const void* function) {
@@ -137,16 +147,19 @@ CUPOLA_CUDART cudaError_t cudaFuncGetParamInfo(const void* function, size_t inde
     });
 }
 
+// These two take host functions alone.
+
 CUPOLA_CUDART cudaError_t cudaGetFuncBySymbol(cudaFunction_t* loaded, const void* function) {
-    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel, CUdevice) {
+    const auto get = [&](const Driver& d, CUkernel kernel, CUdevice) {
         return loaded ? d.KernelGetFunction(loaded, kernel) : CUDA_ERROR_INVALID_VALUE;
-    });
+    };
+    return entry_with_kernel(function, get, &Registry::find_host_kernel);
 }
 
 CUPOLA_CUDART cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
-    return entry_with_kernel(function, [&](const Driver&, CUkernel found, CUdevice) {
-        if (!kernel) return CUDA_ERROR_INVALID_VALUE;
-        *kernel = reinterpret_cast<cudaKernel_t>(found);
-        return CUDA_SUCCESS;
+    return entry([&](const Driver&) {
+        return kernel ? Registry::get().find_host_kernel(function,
+                                                         *reinterpret_cast<CUkernel*>(kernel))
+                      : cudaErrorInvalidValue;
     });
 }

@@ -97,39 +97,53 @@ CUPOLA_CUDART cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGrap
     return entry([&](const Driver& d) { return d.GraphNodeGetEnabled(exec, node, enabled); });
 }
 
-// User objects.
+// User objects. NVIDIA's driver may crash on null pointers here.
 
 CUPOLA_CUDART cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* data,
                                                cudaHostFn_t destroy, unsigned count,
                                                unsigned flags) {
-    return entry(
-        [&](const Driver& d) { return d.UserObjectCreate(object, data, destroy, count, flags); });
+    return entry([&](const Driver& d) {
+        return object && destroy ? d.UserObjectCreate(object, data, destroy, count, flags)
+                                 : CUDA_ERROR_INVALID_VALUE;
+    });
 }
 
 CUPOLA_CUDART cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count) {
-    return entry([&](const Driver& d) { return d.UserObjectRetain(object, count); });
+    return entry([&](const Driver& d) {
+        return object ? d.UserObjectRetain(object, count) : CUDA_ERROR_INVALID_VALUE;
+    });
 }
 
 CUPOLA_CUDART cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count) {
-    return entry([&](const Driver& d) { return d.UserObjectRelease(object, count); });
+    return entry([&](const Driver& d) {
+        return object ? d.UserObjectRelease(object, count) : CUDA_ERROR_INVALID_VALUE;
+    });
 }
 
 CUPOLA_CUDART cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                     unsigned count, unsigned flags) {
-    return entry(
-        [&](const Driver& d) { return d.GraphRetainUserObject(graph, object, count, flags); });
+    return entry([&](const Driver& d) {
+        return graph && object ? d.GraphRetainUserObject(graph, object, count, flags)
+                               : CUDA_ERROR_INVALID_VALUE;
+    });
 }
 
 CUPOLA_CUDART cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                      unsigned count) {
-    return entry([&](const Driver& d) { return d.GraphReleaseUserObject(graph, object, count); });
+    return entry([&](const Driver& d) {
+        return graph && object ? d.GraphReleaseUserObject(graph, object, count)
+                               : CUDA_ERROR_INVALID_VALUE;
+    });
 }
 
 // Captures, and the memory of graphs.
 
 CUPOLA_CUDART cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
     return entry([&](const Driver& d) {
-        return d.ThreadExchangeStreamCaptureMode(reinterpret_cast<CUstreamCaptureMode*>(mode));
+        // The driver crashes on null.
+        return mode
+                   ? d.ThreadExchangeStreamCaptureMode(reinterpret_cast<CUstreamCaptureMode*>(mode))
+                   : CUDA_ERROR_INVALID_VALUE;
     });
 }
 

@@ -10,15 +10,15 @@ namespace {
 enum class SymbolRole { is_source, is_destination };
 cudaError_t symbol_copy_params(SymbolRole role, const void* symbol, const void* other, size_t bytes,
                                size_t offset, cudaMemcpyKind kind, CUDA_MEMCPY3D& copy) {
-    const cudaMemcpyKind host_kind =
-        role == SymbolRole::is_source ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
-    if (kind != host_kind && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
-        return cudaErrorInvalidMemcpyDirection;
     CUdeviceptr variable = 0;
     size_t size = 0;
     if (const cudaError_t error = Registry::get().find_variable(symbol, variable, size);
         error != cudaSuccess)
         return error;
+    const cudaMemcpyKind host_kind =
+        role == SymbolRole::is_source ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    if (kind != host_kind && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
     if (offset > size || bytes > size - offset) return cudaErrorInvalidValue;
     void* const place = reinterpret_cast<void*>(variable + offset);
     return role == SymbolRole::is_source

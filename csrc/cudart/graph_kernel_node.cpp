@@ -25,7 +25,9 @@ CUPOLA_CUDART cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
         if (const CUresult error = d.GraphKernelNodeGetParams(node, &there); error != CUDA_SUCCESS)
             return result_of(error);
         Registry& registry = Registry::get();
-        params->func = there.kern ? registry.host_of(there.kern) : registry.host_of(there.func);
+        void* const host = there.kern ? registry.host_of(there.kern) : registry.host_of(there.func);
+        if (!host) return cudaErrorInvalidDeviceFunction;  // nothing that the program could pass
+        params->func = host;
         params->gridDim = {there.gridDimX, there.gridDimY, there.gridDimZ};
         params->blockDim = {there.blockDimX, there.blockDimY, there.blockDimZ};
         params->sharedMemBytes = there.sharedMemBytes;
@@ -57,7 +59,7 @@ CUPOLA_CUDART cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec,
     });
 }
 
-// Attributes. Their numbers and values are those of the driver.
+// Attributes. Their numbers and values are those of the driver, which crashes on null pointers.
 
 static_assert(sizeof(cudaLaunchAttributeValue) == sizeof(CUlaunchAttributeValue));
 
@@ -65,6 +67,7 @@ CUPOLA_CUDART cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node,
                                                           cudaLaunchAttributeID attribute,
                                                           cudaLaunchAttributeValue* value) {
     return entry([&](const Driver& d) {
+        if (!node || !value) return CUDA_ERROR_INVALID_VALUE;
         return d.GraphKernelNodeGetAttribute(node, static_cast<CUlaunchAttributeID>(attribute),
                                              reinterpret_cast<CUlaunchAttributeValue*>(value));
     });
@@ -74,6 +77,7 @@ CUPOLA_CUDART cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node,
                                                           cudaLaunchAttributeID attribute,
                                                           const cudaLaunchAttributeValue* value) {
     return entry([&](const Driver& d) {
+        if (!node || !value) return CUDA_ERROR_INVALID_VALUE;
         return d.GraphKernelNodeSetAttribute(
             node, static_cast<CUlaunchAttributeID>(attribute),
             reinterpret_cast<const CUlaunchAttributeValue*>(value));
@@ -84,5 +88,7 @@ CUPOLA_CUDART cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node,
 // names of the parameters are exchanged.
 CUPOLA_CUDART cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t to,
                                                             cudaGraphNode_t from) {
-    return entry([&](const Driver& d) { return d.GraphKernelNodeCopyAttributes(to, from); });
+    return entry([&](const Driver& d) {
+        return to && from ? d.GraphKernelNodeCopyAttributes(to, from) : CUDA_ERROR_INVALID_VALUE;
+    });
 }

@@ -72,26 +72,32 @@ CUPOLA_CUDART cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, c
     });
 }
 
-// Child graphs.
+// Child graphs. NVIDIA's driver may crash on null pointers here.
 
 CUPOLA_CUDART cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                      const cudaGraphNode_t* dependencies,
                                                      size_t count, cudaGraph_t child) {
     return entry([&](const Driver& d) {
+        if (!node || !graph || !child) return CUDA_ERROR_INVALID_VALUE;
         return d.GraphAddChildGraphNode(node, graph, dependencies, count, child);
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node,
                                                           cudaGraph_t* graph) {
-    return entry([&](const Driver& d) { return d.GraphChildGraphNodeGetGraph(node, graph); });
+    return entry([&](const Driver& d) {
+        return node && graph ? d.GraphChildGraphNodeGetGraph(node, graph)
+                             : CUDA_ERROR_INVALID_VALUE;
+    });
 }
 
 CUPOLA_CUDART cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec,
                                                                cudaGraphNode_t node,
                                                                cudaGraph_t child) {
-    return entry(
-        [&](const Driver& d) { return d.GraphExecChildGraphNodeSetParams(exec, node, child); });
+    return entry([&](const Driver& d) {
+        return exec && node && child ? d.GraphExecChildGraphNodeSetParams(exec, node, child)
+                                     : CUDA_ERROR_INVALID_VALUE;
+    });
 }
 
 // Events.

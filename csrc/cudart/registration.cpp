@@ -100,9 +100,18 @@ CUPOLA_CUDART cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, si
     return cudaSuccess;
 }
 
+// The host code passes the result to __cudaLaunchKernel without a look at the code. On failure it
+// is the function itself, so that each launch fails for the same reason.
 CUPOLA_CUDART cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
     return entry([&](const Driver&) {
-        return kernel ? Registry::get().find_kernel(function, *reinterpret_cast<CUkernel*>(kernel))
-                      : cudaErrorInvalidValue;
+        if (!kernel) return cudaErrorInvalidValue;
+        CUkernel found = nullptr;
+        const cudaError_t error = Registry::get().find_host_kernel(function, found);
+        *kernel = error == cudaSuccess ? reinterpret_cast<cudaKernel_t>(found)
+                                       : static_cast<cudaKernel_t>(const_cast<void*>(function));
+        // Version 12 takes what is no host function for a handle.
+        const bool handle =
+            runtime_major == 12 && function && !Registry::get().is_host_function(function);
+        return handle ? cudaSuccess : error;
     });
 }

@@ -202,30 +202,37 @@ void Registry::add_variable(Image* image, const void* host, const char* name, st
 }
 
 cudaError_t Registry::find_kernel(const void* function, CUkernel& kernel) {
-    if (Function* const found = functions_.find(function)) {
-        kernel = found->kernel.load(std::memory_order_acquire);
-        if (kernel) return cudaSuccess;
-        CUlibrary library = nullptr;
-        if (const cudaError_t error = found->image->load(library); error != cudaSuccess)
-            return error;
-        const CUresult result =
-            driver_tables[0].LibraryGetKernel(&kernel, library, found->name.c_str());
-        if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidDeviceFunction;
-        if (result != CUDA_SUCCESS) return result_of(result);
-        const std::lock_guard<std::mutex> lock(mutex_);
-        hosts_[kernel] = function;
-        found->kernel.store(kernel, std::memory_order_release);
-        return cudaSuccess;
-    }
+    if (!function || is_host_function(function)) return find_host_kernel(function, kernel);
     kernel = static_cast<CUkernel>(const_cast<void*>(function));
+    return is_kernel(kernel) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+cudaError_t Registry::find_host_kernel(const void* host, CUkernel& kernel) {
+    Function* const found = functions_.find(host);
+    if (!found) return cudaErrorInvalidDeviceFunction;
+    kernel = found->kernel.load(std::memory_order_acquire);
+    if (kernel) return cudaSuccess;
+    CUlibrary library = nullptr;
+    if (const cudaError_t error = found->image->load(library); error != cudaSuccess) return error;
+    const CUresult result =
+        driver_tables[0].LibraryGetKernel(&kernel, library, found->name.c_str());
+    if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidDeviceFunction;
+    if (result != CUDA_SUCCESS) return result_of(result);
     const std::lock_guard<std::mutex> lock(mutex_);
-    return hosts_.count(kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+    hosts_[kernel] = host;
+    found->kernel.store(kernel, std::memory_order_release);
+    return cudaSuccess;
+}
+
+bool Registry::is_kernel(CUkernel kernel) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return hosts_.count(kernel) != 0;
 }
 
 void* Registry::host_of(CUkernel kernel) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = hosts_.find(kernel);
-    return found != hosts_.end() && found->second ? const_cast<void*>(found->second) : kernel;
+    return found == hosts_.end() ? nullptr : const_cast<void*>(found->second);
 }
 
 // The driver has no function that finds a function's kernel. Nodes are seldom queried.
@@ -234,9 +241,9 @@ void* Registry::host_of(CUfunction function) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [kernel, host] : hosts_)
         if (CUfunction each = nullptr;
-            d.KernelGetFunction(&each, kernel) == CUDA_SUCCESS && each == function)
-            return host ? const_cast<void*>(host) : kernel;
-    return function;
+            host && d.KernelGetFunction(&each, kernel) == CUDA_SUCCESS && each == function)
+            return const_cast<void*>(host);
+    return nullptr;
 }
 
 cudaError_t Registry::find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes) {

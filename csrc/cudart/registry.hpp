@@ -90,11 +90,16 @@ class Registry {
                       bool managed);
 
     // The kernel of a host function, or of a handle that the program has got from the runtime.
-    // cudaErrorInvalidDeviceFunction: there is none. A context must be current.
+    // A context must be current. cudaErrorInvalidDeviceFunction: the function is null, or its image
+    // lacks the kernel. cudaErrorInvalidResourceHandle: it is neither function nor handle.
     cudaError_t find_kernel(const void* function, CUkernel& kernel);
-    // The host function of a kernel, or the kernel itself where it has none.
+    // The same for host functions alone; all else is cudaErrorInvalidDeviceFunction.
+    cudaError_t find_host_kernel(const void* host, CUkernel& kernel);
+    bool is_host_function(const void* host) const noexcept { return functions_.find(host); }
+    bool is_kernel(CUkernel kernel);
+    // The host function of a kernel; null: it has none.
     void* host_of(CUkernel kernel);
-    // The same for a kernel's function in the current context, or the function itself.
+    // The same for a kernel's function in the current context.
     void* host_of(CUfunction function);
     // The place of a variable on the device; cudaErrorInvalidSymbol: there is none.
     cudaError_t find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes);

@@ -19,6 +19,8 @@ struct Thread {
 };
 extern thread_local Thread this_thread;
 
+extern const int runtime_major;  // 12 or 13: this library's version
+
 class Runtime {
   public:
     static Runtime& get();

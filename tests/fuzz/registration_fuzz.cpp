@@ -13,6 +13,8 @@
 
 #include "cudart/registration.cpp"
 
+const int cupola::cudart::runtime_major = 13;
+
 namespace {
 
 using namespace cupola::cudart;

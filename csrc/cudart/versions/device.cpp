@@ -8,6 +8,8 @@
 
 using namespace cupola::cudart;
 
+const int cupola::cudart::runtime_major = CUPOLA_CUDART_MAJOR;
+
 CUPOLA_CUDART cudaError_t cudaRuntimeGetVersion(int* version) {
     if (!version) return record(cudaErrorInvalidValue);
     *version = CUPOLA_CUDART_MAJOR == 12 ? 12090 : 13000;
@@ -85,7 +87,7 @@ CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernelMultiDevice(const LaunchPar
         for (unsigned n = 0; n < count; ++n) {
             const LaunchParameters& launch = launches[n];
             CUkernel kernel = nullptr;
-            if (const cudaError_t found = Registry::get().find_kernel(launch.function, kernel);
+            if (const cudaError_t found = Registry::get().find_host_kernel(launch.function, kernel);
                 found != cudaSuccess)
                 return found;
             CUcontext context = nullptr;
