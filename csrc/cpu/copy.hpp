@@ -29,6 +29,7 @@ struct Copy {
     Side destination, source;
     std::size_t width = 0;  // bytes
     std::size_t height = 1, depth = 1;
+    std::shared_ptr<const CUDA_MEMCPY3D> given{};  // of a graph's node that the program described
 };
 
 // The ranges that the work accesses. Another stream or context may free them while it is queued.

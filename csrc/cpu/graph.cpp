@@ -141,12 +141,17 @@ bool Graph::has_conditions() const {
 }
 
 bool Graph::has_memory() const {
+    return has_own_memory() || std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+               const auto inner = inner_graphs(node->work);
+               return std::any_of(inner.begin(), inner.end(),
+                                  [](const auto& each) { return each->has_memory(); });
+           });
+}
+
+bool Graph::has_own_memory() const {
     return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
-        const auto inner = inner_graphs(node->work);
         return std::holds_alternative<AllocateNode>(node->work) ||
-               std::holds_alternative<FreeNode>(node->work) ||
-               std::any_of(inner.begin(), inner.end(),
-                           [](const auto& each) { return each->has_memory(); });
+               std::holds_alternative<FreeNode>(node->work);
     });
 }
 

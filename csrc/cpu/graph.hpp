@@ -22,6 +22,7 @@ namespace cupola::cpu {
 
 class Event;
 class Graph;
+class GraphExec;
 class Stream;
 class UserReferences;
 
@@ -92,6 +93,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     bool holds(const Graph& graph) const;
     bool has_conditions() const;  // at any depth
     bool has_memory() const;      // allocation or free nodes, at any depth
+    bool has_own_memory() const;  // not in the graphs inside
     // Whether the program moved it into a node; such a graph can only be edited.
     bool is_moved() const;
     // The outermost graph that contains this one; itself if there is none.
@@ -102,6 +104,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
     Node* owner = nullptr;  // for a child graph or a body: the node that owns it
     std::vector<std::shared_ptr<Conditional>> conditions;  // copies share them
     std::vector<std::shared_ptr<UserReferences>> objects;  // copies share them
+    std::weak_ptr<GraphExec> memory_user;  // the executable graph of one that has memory
 
   private:
     Nodes nodes_;

@@ -266,7 +266,9 @@ int FunctionAttributes::get(CUfunction_attribute attribute, const Kernel& kernel
                             const Device& device) const {
     switch (static_cast<int>(attribute)) {
         case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-            return static_cast<int>(kernel.max_threads());
+            // .reqntid is no limit of its own: launches of other blocks fail.
+            return kernel.required_block().x ? Capability::threads_per_block
+                                             : static_cast<int>(kernel.max_threads());
         case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
             return static_cast<int>(kernel.static_shared_bytes());
         case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:

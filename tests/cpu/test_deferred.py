@@ -214,6 +214,8 @@ def test_a_library_reads_kernels_as_a_module_does(cuda, mode, library):
     cuda.cuLibraryGetKernelCount(byref(count), loaded)
     assert count.value == COUNT
     found, name, value = (c_void_p * COUNT)(), c_char_p(), c_int()
+    cuda.cuLibraryEnumerateKernels(found, 0, loaded)
+    assert not any(found)
     cuda.cuLibraryEnumerateKernels(found, COUNT, loaded)
     names = {}
     for one in found:

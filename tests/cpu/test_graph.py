@@ -1,6 +1,7 @@
 """Graphs: nodes and edges, launching, and changing what is ready to launch."""
 
 import ctypes
+import struct
 from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import pytest
@@ -135,6 +136,46 @@ def test_other_nodes_of_an_executable_graph_can_be_changed(cuda, graph, memory, 
     assert seen == [2]
     assert cuda.read(memory + 2048, 8) == [6] * 8 and cuda.read(memory + 1024, 8) == [0] * 8
     cuda.cuGraphExecDestroy(ready)
+
+
+def test_a_copy_is_read_as_it_was_described(cuda, graph, memory):
+    """Two rows of four bytes, from the second word of a row."""
+    box = line(memory + 1024, memory, 4)
+    box.height, box.srcX, box.dstX, box.srcPitch, box.dstPitch = 2, 4, 8, 16, 32
+    node = graph.node("cuGraphAddMemcpyNode", byref(box), graph.context)
+    plain = graph.copy(memory + 1024, memory, 32)
+    for each, given in ((node, box), (plain, line(memory + 1024, memory, 32))):
+        seen = type(box)()
+        cuda.cuGraphMemcpyNodeGetParams(each, byref(seen))
+        for name in ("X", "Y", "Device", "Pitch", "Height"):
+            for side in ("src", "dst"):
+                assert getattr(seen, side + name) == getattr(given, side + name), (side, name)
+        assert (seen.width, seen.height, seen.depth) == (given.width, given.height, 1)
+
+
+def test_only_rows_are_changed_in_an_executable_graph(cuda, graph, memory):
+    box = line(memory + 1024, memory, 4)
+    box.height, box.srcPitch, box.dstPitch = 2, 16, 16
+    boxes = graph.node("cuGraphAddMemcpyNode", byref(box), graph.context)
+    row = graph.copy(memory + 1024, memory, 32)
+    ready = graph.instantiate()
+    change = "cuGraphExecMemcpyNodeSetParams"
+    other = line(memory + 1024, memory, 8)
+    assert cuda.code(change, ready, boxes, byref(other), graph.context) == INVALID_VALUE
+    assert cuda.code(change, ready, row, byref(box), graph.context) == INVALID_VALUE
+    assert cuda.code(change, ready, row, byref(other), graph.context) == SUCCESS
+    cuda.cuGraphExecDestroy(ready)
+
+
+def test_an_upload_is_no_flag_of_an_executable_graph(cuda, graph, memory, stream):
+    graph.fill(memory, 1, 4)
+    made, flags = c_void_p(), c_uint64()
+    given = bytearray(struct.pack("QQQi4x", 1 | 2, stream, 0, 0))  # AUTO_FREE_ON_LAUNCH, UPLOAD
+    given = (ctypes.c_ubyte * len(given)).from_buffer(given)
+    cuda.cuGraphInstantiateWithParams(byref(made), graph.handle, given)
+    cuda.cuGraphExecGetFlags(made, byref(flags))
+    assert flags.value == 1
+    cuda.cuGraphExecDestroy(made)
 
 
 def test_edges_are_added_and_removed(cuda, graph, memory):

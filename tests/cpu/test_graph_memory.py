@@ -8,7 +8,7 @@ import pytest
 from driver_abi import *
 
 from .graphs import COPY, FILL, KERNEL
-from .node_params import ALLOCATE, AUTO_FREE, FREE, Graph, graph
+from .node_params import ALLOCATE, AUTO_FREE, FREE, Graph, allocation, graph, params
 
 __all__ = ["graph"]
 
@@ -102,6 +102,29 @@ def test_a_trim_keeps_memory_in_use(cuda, graph):
     cuda.cuMemFree_v2(address)
     assert trimmed(cuda) == 0
     cuda.cuGraphExecDestroy(ready)
+
+
+def test_a_graph_with_memory_keeps_its_shape(cuda, graph):
+    node, address = graph.allocate(128)
+    fill = graph.fill(address, 5, 32, after=[node])
+    start, end = byref(c_void_p(node)), byref(c_void_p(fill))
+    one = c_size_t(1)
+    assert cuda.code("cuGraphDestroyNode", fill) == NOT_SUPPORTED
+    if not cuda.on_hardware:  # which may have another code
+        code = cuda.code("cuGraphRemoveDependencies", graph.handle, start, end, one)
+        assert code == NOT_SUPPORTED
+    given = params(ALLOCATE, allocation(128))
+    assert cuda.code("cuGraphNodeSetParams", node, byref(given)) == NOT_SUPPORTED
+
+
+def test_a_graph_with_memory_has_one_executable_graph(cuda, graph):
+    graph.allocate(128)
+    ready, made = graph.ready(), c_void_p()
+    again = "cuGraphInstantiateWithFlags", byref(made), graph.handle, 0
+    assert cuda.code(*again) == NOT_SUPPORTED
+    cuda.cuGraphExecDestroy(ready)
+    assert cuda.code(*again) == SUCCESS
+    cuda.cuGraphExecDestroy(made)
 
 
 def test_a_launch_frees_memory_by_itself(cuda, graph):

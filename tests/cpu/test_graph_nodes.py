@@ -2,7 +2,7 @@
 
 import ctypes
 import struct
-from ctypes import byref, c_int, c_uint, c_uint64, c_void_p
+from ctypes import byref, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 from driver_abi import *
 
@@ -116,6 +116,54 @@ def test_a_child_graph_is_moved_into_its_node(cuda, graph, memory):
     ):
         assert cuda.code(*call) == INVALID_VALUE
     cuda.cuGraphDestroyNode(child)
+
+
+def test_an_empty_node_takes_empty_parameters(cuda, graph):
+    node, given = graph.add(EMPTY)
+    ready = graph.ready()
+    cuda.cuGraphNodeSetParams(node, byref(given))
+    cuda.cuGraphExecNodeSetParams(ready, node, byref(given))
+    cuda.cuGraphExecDestroy(ready)
+
+
+def test_properties_of_edges_are_checked(cuda, graph, kernel):
+    """Programmatic edges start at kernel nodes; the CPU device has none."""
+    empty, made = graph.add(EMPTY)
+    launch = graph.kernel(kernel("empty"))
+    last, _ = graph.add(EMPTY)
+    for start, edge, expected in (
+        (empty, b"\0\0\0", SUCCESS),
+        (empty, b"\0\0\7", INVALID_VALUE),
+        (empty, b"\1\0\1", INVALID_VALUE),
+        (launch, b"\0\0\7", INVALID_VALUE),
+        *([] if cuda.on_hardware else [(launch, b"\1\0\1", NOT_SUPPORTED)]),
+    ):
+        data, before, added = edge + bytes(5), byref(c_void_p(start)), c_void_p()
+        count = c_size_t(1)
+        code = cuda.code(
+            "cuGraphAddNode_v2", byref(added), graph.handle, before, data, count, byref(made)
+        )
+        assert code == expected, (start == launch, edge)
+        to = byref(c_void_p(last))
+        code = cuda.code("cuGraphAddDependencies_v2", graph.handle, before, to, data, count)
+        assert code == expected, (start == launch, edge)
+
+
+def test_neighbours_need_room_for_a_node(cuda, graph):
+    first, _ = graph.add(EMPTY)
+    second, _ = graph.add(EMPTY, after=[first])
+    found = (c_void_p * 2)()
+    for call, node in (
+        ("cuGraphNodeGetDependencies", second),
+        ("cuGraphNodeGetDependentNodes", first),
+    ):
+        assert cuda.code(call, node, found, byref(c_size_t(0))) == INVALID_VALUE
+        count = c_size_t(2)
+        getattr(cuda, call)(node, found, byref(count))
+        assert (count.value, found[0]) == (1, first if node == second else second)
+    assert cuda.code("cuGraphNodeGetDependencies", first, found, byref(c_size_t(0))) == (
+        INVALID_VALUE
+    )
 
 
 # -- objects and attributes ------------------------------------------------------------------------

@@ -128,6 +128,13 @@ def test_directives_bound_registers(cuda, directives, threads, registers, blocks
     cuda.cuModuleUnload(module)
 
 
+def test_a_required_block_is_no_limit_of_threads(cuda, kernel):
+    value = c_int()
+    for name, expected in (("exact", 1024), ("narrow", 64)):
+        cuda.cuFuncGetAttribute(byref(value), 0, kernel(name))
+        assert value.value == expected
+
+
 def test_setting_the_shared_limit(cuda, kernel):
     most, value = c_int(), c_int()
     cuda.cuDeviceGetAttribute(byref(most), 97, 0)

@@ -45,6 +45,12 @@ void list(const Nodes& nodes, CUgraphNode* out, size_t* count) {
     }
 }
 
+// Those of neighbours need room for a node.
+void list_neighbours(const std::vector<Node*>& nodes, CUgraphNode* out, size_t* count) {
+    require(count && (!out || *count));
+    list(nodes, out, count);
+}
+
 void edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count) {
     require(count && (from == nullptr) == (to == nullptr));
     std::vector<Node*> starts, ends;
@@ -61,13 +67,6 @@ void edges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, size_t* count) {
 void default_edges(CUgraphEdgeData* data, const size_t* count) {
     if (data)
         for (size_t i = 0; i < *count; ++i) data[i] = {};
-}
-
-void refuse_edges(const CUgraphEdgeData* data, size_t count) {
-    for (size_t i = 0; data && i < count; ++i)
-        require(data[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT && data[i].from_port == 0 &&
-                    data[i].to_port == 0,
-                CUDA_ERROR_NOT_SUPPORTED);
 }
 
 template <class Change>
@@ -98,7 +97,11 @@ void instantiate(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
     require(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_NOT_SUPPORTED);
     const auto graph = graph_of(handle);
     require(!graph->is_moved());
+    // Its memory has one address, which one executable graph at a time uses.
+    const bool has_memory = graph->has_memory();
+    require(!has_memory || graph->memory_user.expired(), CUDA_ERROR_NOT_SUPPORTED);
     auto exec = std::make_shared<GraphExec>(*graph, flags);
+    if (has_memory) graph->memory_user = exec;
     *out = exec->handle();
     Driver::get().graph_execs.add(std::move(exec));
 }
@@ -155,10 +158,7 @@ CUPOLA_API CUresult cuGraphClone(CUgraph* out, CUgraph graph) {
         const auto whole = graph_of(graph);
         require(!whole->has_conditions(), CUDA_ERROR_NOT_SUPPORTED);
         // Memory nodes have a fixed address, so they cannot be cloned.
-        for (const auto& node : whole->nodes())
-            require(!std::holds_alternative<AllocateNode>(node->work) &&
-                        !std::holds_alternative<FreeNode>(node->work),
-                    CUDA_ERROR_NOT_SUPPORTED);
+        require(!whole->has_own_memory(), CUDA_ERROR_NOT_SUPPORTED);
         *out = whole->clone(true)->handle();
     });
 }
@@ -201,24 +201,24 @@ CUPOLA_API CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraph
 }
 
 CUPOLA_API CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* out, size_t* count) {
-    return locked([&] { list(node_of(node)->before, out, count); });
+    return locked([&] { list_neighbours(node_of(node)->before, out, count); });
 }
 CUPOLA_API CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* out,
                                                   CUgraphEdgeData* data, size_t* count) {
     return locked([&] {
-        list(node_of(node)->before, out, count);
+        list_neighbours(node_of(node)->before, out, count);
         if (out) default_edges(data, count);
     });
 }
 
 CUPOLA_API CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* out,
                                                  size_t* count) {
-    return locked([&] { list(node_of(node)->after, out, count); });
+    return locked([&] { list_neighbours(node_of(node)->after, out, count); });
 }
 CUPOLA_API CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* out,
                                                     CUgraphEdgeData* data, size_t* count) {
     return locked([&] {
-        list(node_of(node)->after, out, count);
+        list_neighbours(node_of(node)->after, out, count);
         if (out) default_edges(data, count);
     });
 }
@@ -231,16 +231,19 @@ CUPOLA_API CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* fro
 CUPOLA_API CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
                                               const CUgraphNode* to, const CUgraphEdgeData* data,
                                               size_t count) {
+    size_t next = 0;
     return change_edges(graph, from, to, count, [&](Graph& it, Node& start, Node& end) {
-        refuse_edges(data, count);
+        if (data) check_edge(data[next++], start);
         it.link(start, end);
     });
 }
 
 CUPOLA_API CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from,
                                               const CUgraphNode* to, size_t count) {
-    return change_edges(graph, from, to, count,
-                        [](Graph& it, Node& start, Node& end) { it.unlink(start, end); });
+    return change_edges(graph, from, to, count, [](Graph& it, Node& start, Node& end) {
+        require(!it.has_own_memory(), CUDA_ERROR_NOT_SUPPORTED);
+        it.unlink(start, end);
+    });
 }
 CUPOLA_API CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
                                                  const CUgraphNode* to, const CUgraphEdgeData*,
@@ -334,7 +337,8 @@ CUPOLA_API CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
     return entry([&] {
         const auto which = exec_of(exec);
         require(flags);
-        *flags = which->flags();
+        // An upload was part of the instantiation.
+        *flags = which->flags() & ~cuuint64_t{CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD};
         return CUDA_SUCCESS;
     });
 }

@@ -25,6 +25,15 @@ CUresult locked(Body&& body) {
     });
 }
 
+// Edges have no properties here: a node waits for another to complete. Ports and programmatic edges
+// start at kernel nodes.
+inline void check_edge(const CUgraphEdgeData& edge, const Node& from) {
+    if (edge.type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT && !edge.from_port && !edge.to_port) return;
+    require(edge.type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
+            from.type() == CU_GRAPH_NODE_TYPE_KERNEL);
+    fail(CUDA_ERROR_NOT_SUPPORTED);
+}
+
 // Nodes: `make` returns the work, given the node's current work.
 
 template <class T>

@@ -203,15 +203,12 @@ CUPOLA_API CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgra
     });
 }
 
-// Edges have no properties here: a node waits for another to complete.
 CUPOLA_API CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
                                       const CUgraphEdgeData* edges, size_t count,
                                       CUgraphNodeParams* parameters) {
     return entry([&] {
-        for (size_t i = 0; edges && i < count; ++i)
-            require(edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT && edges[i].from_port == 0 &&
-                        edges[i].to_port == 0,
-                    CUDA_ERROR_NOT_SUPPORTED);
+        require(before || count == 0);
+        for (size_t i = 0; edges && i < count; ++i) check_edge(edges[i], *node_of(before[i]));
         return cuGraphAddNode(node, graph, before, count, parameters);
     });
 }
@@ -236,6 +233,12 @@ CUPOLA_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* it
             case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
                 return cuGraphBatchMemOpNodeSetParams(
                     node, older<CUDA_BATCH_MEM_OP_NODE_PARAMS>(it->memOp));
+            case CU_GRAPH_NODE_TYPE_EMPTY:
+                return set_node<EmptyNode>(node, [] { return EmptyNode{}; });
+            case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+            case CU_GRAPH_NODE_TYPE_MEM_FREE:
+            case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+                return CUDA_ERROR_NOT_SUPPORTED;
             default:
                 return CUDA_ERROR_INVALID_VALUE;
         }
@@ -268,6 +271,8 @@ CUPOLA_API CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
             case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
                 return cuGraphExecBatchMemOpNodeSetParams(
                     exec, node, older<CUDA_BATCH_MEM_OP_NODE_PARAMS>(it->memOp));
+            case CU_GRAPH_NODE_TYPE_EMPTY:
+                return set_exec_node<EmptyNode>(exec, node, [] { return EmptyNode{}; });
             default:
                 return CUDA_ERROR_INVALID_VALUE;
         }

@@ -76,6 +76,7 @@ Copy checked_box(const CUDA_MEMCPY3D* it) {
     require(it);
     Copy copy = box_copy(*it);
     check(copy);
+    copy.given = std::make_shared<const CUDA_MEMCPY3D>(*it);
     return copy;
 }
 
@@ -160,6 +161,7 @@ CUPOLA_API CUresult cuGraphDestroyNode(CUgraphNode handle) {
         // A later node of the capture may depend on it, so CUDA forbids removal until the capture
         // ends.
         require(!Capture::into(*node->graph));
+        require(!node->graph->has_own_memory(), CUDA_ERROR_NOT_SUPPORTED);
         node->graph->remove(*node);
     });
 }
@@ -223,6 +225,10 @@ CUPOLA_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode handle, CUDA_MEMCPY3D
         require(out);
         const auto node = node_of(handle);
         const auto& copy = work_of<Copy>(*node);
+        if (copy.given) {
+            *out = *copy.given;
+            return;
+        }
         *out = {};
         struct Place {
             CUmemorytype& type;
@@ -253,9 +259,12 @@ CUPOLA_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMC
 CUPOLA_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_MEMCPY3D* parameters,
                                                    CUcontext context) {
-    return set_exec_node<Copy>(exec, node, [&] {
+    return set_exec_node<Copy>(exec, node, [&](const Copy* before) {
         Context::from(context);
-        return checked_box(parameters);
+        Copy copy = checked_box(parameters);
+        for (const Copy* each : {before, const_cast<const Copy*>(&copy)})
+            require(each->height == 1 && each->depth == 1);
+        return copy;
     });
 }
 
