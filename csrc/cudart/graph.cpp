@@ -83,7 +83,9 @@ CUPOLA_CUDART cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t 
                                               cudaGraphExecUpdateResultInfo* info) {
     static_assert(sizeof(cudaGraphExecUpdateResultInfo) == sizeof(CUgraphExecUpdateResultInfo));
     return entry([&](const Driver& d) {
-        return d.GraphExecUpdate(exec, graph, reinterpret_cast<CUgraphExecUpdateResultInfo*>(info));
+        CUgraphExecUpdateResultInfo unseen;
+        return d.GraphExecUpdate(
+            exec, graph, info ? reinterpret_cast<CUgraphExecUpdateResultInfo*>(info) : &unseen);
     });
 }
 

@@ -245,6 +245,7 @@ CUPOLA_CUDART cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGra
 // `memory` is the address of a pointer.
 CUPOLA_CUDART cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* memory) {
     return entry([&](const Driver& d) {
-        return d.GraphMemFreeNodeGetParams(node, static_cast<CUdeviceptr*>(memory));
+        return memory ? d.GraphMemFreeNodeGetParams(node, static_cast<CUdeviceptr*>(memory))
+                      : CUDA_ERROR_INVALID_VALUE;
     });
 }
