@@ -243,6 +243,9 @@ def modes_of_a_thread(runtime):
         runtime.cudaThreadExchangeStreamCaptureMode(byref(before))
         runtime.note("mode before", before.value)
     runtime.cudaThreadExchangeStreamCaptureMode(byref(c_int(7)))
+
+
+def a_null_mode_crashes(runtime):
     runtime.cudaThreadExchangeStreamCaptureMode(None)
 
 

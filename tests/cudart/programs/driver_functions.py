@@ -22,10 +22,19 @@ def newest(runtime):
         for name in (b"cuInit", b"cuLaunchKernel", b"cuMemAlloc", b"cuNothing", b"nonsense", b""):
             _ask(runtime, call, name, 0)
         getattr(runtime, call)(b"cuInit", byref(c_void_p()), 0, None)
-        getattr(runtime, call)(b"cuNothing", byref(c_void_p()), 0, None)
-        getattr(runtime, call)(b"cuInit", None, 0, None)
-        getattr(runtime, call)(None, byref(c_void_p()), 0, None)
     runtime.cudaGetLastError()
+
+
+def newest_without_a_status_crashes(runtime):
+    runtime.cudaGetDriverEntryPoint(b"cuNothing", byref(c_void_p()), 0, None)
+
+
+def newest_without_a_result_crashes(runtime):
+    runtime.cudaGetDriverEntryPoint(b"cuInit", None, 0, byref(c_int()))
+
+
+def newest_without_a_name_crashes(runtime):
+    runtime.cudaGetDriverEntryPoint(None, byref(c_void_p()), 0, byref(c_int()))
 
 
 def of_a_version(runtime):
@@ -40,9 +49,15 @@ def of_a_version(runtime):
         _ask(runtime, call, b"cuNothing", 12000, 0)
         _ask(runtime, call, b"cuInit", 12000, 100)
         _ask(runtime, call, b"cuInit", 1000000, 0)
-        getattr(runtime, call)(None, byref(c_void_p()), 12000, 0, None)
-        getattr(runtime, call)(b"cuInit", None, 12000, 0, None)
     runtime.cudaGetLastError()
+
+
+def of_a_version_without_a_result_crashes(runtime):
+    runtime.cudaGetDriverEntryPointByVersion(b"cuInit", None, 12000, 0, byref(c_int()))
+
+
+def of_a_version_without_a_name_crashes(runtime):
+    runtime.cudaGetDriverEntryPointByVersion(None, byref(c_void_p()), 12000, 0, byref(c_int()))
 
 
 def a_function_works(runtime):

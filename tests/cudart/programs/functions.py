@@ -141,13 +141,11 @@ def occupancy(runtime):
         most_blocks(byref(blocks), kernel, size, bytes_)
         runtime.note("blocks", blocks.value)
     most_blocks(byref(blocks), runtime.kernel("narrow"), 128, 0)
-    most_blocks(None, kernel, 32, 0)
     most_blocks(byref(blocks), None, 32, 0)
     most_blocks(byref(blocks), _no_function(), 32, 0)
     with_flags = runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     for flags in (0, 1, 2, 100):
         with_flags(byref(blocks), kernel, 128, 0, flags)
-    with_flags(None, kernel, 128, 0, 0)
     available = runtime.cudaOccupancyAvailableDynamicSMemPerBlock
     available(byref(shared), kernel, 1, 32)
     one = shared.value
@@ -156,28 +154,52 @@ def occupancy(runtime):
     available(byref(shared), kernel, 0, 32)
     available(byref(shared), kernel, 1, 0)
     available(byref(shared), kernel, 1 << 20, 32)
-    available(None, kernel, 1, 32)
     available(byref(shared), None, 1, 32)
     runtime.cudaGetLastError()
 
 
-def clusters(runtime):
-    kernel, number = runtime.kernel("empty"), c_int()
-    supported = runtime.integer("cudaDeviceGetAttribute", 120, 0)
+def occupancy_without_a_result_crashes(runtime):
+    kernel = runtime.kernel("empty")
+    runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessor(None, kernel, 32, 0)
+    runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(None, kernel, 128, 0, 0)
+
+
+def shared_memory_without_a_result_crashes(runtime):
+    runtime.cudaOccupancyAvailableDynamicSMemPerBlock(None, runtime.kernel("empty"), 1, 32)
+
+
+CLUSTER_CALLS = "cudaOccupancyMaxPotentialClusterSize", "cudaOccupancyMaxActiveClusters"
+
+
+def _clusters_of_two():
     attribute = LaunchAttribute(id=4)
     attribute.value.size[:] = 2, 1, 1
-    config = LaunchConfig((8, 1, 1), (32, 1, 1), 0, None, ctypes.pointer(attribute), 1)
+    return LaunchConfig((8, 1, 1), (32, 1, 1), 0, None, ctypes.pointer(attribute), 1)
+
+
+def clusters(runtime):
+    kernel, number, config = runtime.kernel("empty"), c_int(), _clusters_of_two()
+    supported = runtime.integer("cudaDeviceGetAttribute", 120, 0)
     if supported:
         runtime.cudaOccupancyMaxPotentialClusterSize(byref(number), kernel, byref(config))
         runtime.note("size", number.value >= 8)
         runtime.cudaOccupancyMaxActiveClusters(byref(number), kernel, byref(config))
         runtime.note("clusters", number.value > 0)
-    for name in ("cudaOccupancyMaxPotentialClusterSize", "cudaOccupancyMaxActiveClusters"):
-        call = getattr(runtime, name)
-        call(None, kernel, byref(config))
-        call(byref(number), kernel, None)
-        call(byref(number), None, byref(config))
+    for name in CLUSTER_CALLS:
+        getattr(runtime, name)(byref(number), None, byref(config))
     runtime.cudaGetLastError()
+
+
+def clusters_without_a_result_crash(runtime):
+    kernel, config = runtime.kernel("empty"), _clusters_of_two()
+    for name in CLUSTER_CALLS:
+        getattr(runtime, name)(None, kernel, byref(config))
+
+
+def clusters_without_a_configuration_crash(runtime):
+    kernel, number = runtime.kernel("empty"), c_int()
+    for name in CLUSTER_CALLS:
+        getattr(runtime, name)(byref(number), kernel, None)
 
 
 class LaunchParameters(ctypes.Structure):

@@ -94,7 +94,7 @@ def copies_of_a_box(runtime):
 
 
 def copies_with_arrays(runtime):
-    """The extent and an array's positions count its elements, of 8 bytes."""
+    """The extent and the positions on both sides count the array's elements, of 8 bytes."""
     channels = (c_int * 5)(32, 32, 0, 0, 0)
     arrays = [runtime.handle("cudaMallocArray", channels, 4, 2, 0) for _ in range(2)]
     numbers, back = runtime.upload(range(16)), runtime.upload([0] * 16)
@@ -103,7 +103,7 @@ def copies_with_arrays(runtime):
         between = copy_box(arrays[0], arrays[1], (2, 2, 1), DEVICE_TO_DEVICE)
         between.srcPos.x = 1
         download = copy_box(arrays[1], PitchedPtr(back, 32, 32, 2), (2, 2, 1), DEVICE_TO_DEVICE)
-        download.dstPos.x = 8
+        download.dstPos.x = 1
         if kind == HOST_TO_DEVICE:
             host = (c_int * 16)(*range(100, 116))
             upload.srcPtr.ptr = ctypes.addressof(host)
@@ -115,6 +115,8 @@ def copies_with_arrays(runtime):
             _note_copy(runtime, node)
         _launch(runtime, _instantiate(runtime, graph))
         runtime.note("numbers", runtime.ints(back, 16))
+        download.dstPos.x = 8  # beyond the row
+        runtime.cudaGraphAddMemcpyNode(byref(c_void_p()), graph, None, 0, byref(download))
 
 
 def wrong_copies(runtime):

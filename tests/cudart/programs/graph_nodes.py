@@ -50,14 +50,7 @@ def kernel_nodes(runtime):
     graph, store = _graph(runtime), runtime.kernel("store")
     params = kernel_node(store, (2, 1, 1), (4, 1, 1), [c_uint64(numbers), c_int(5)])
     node = runtime.handle("cudaGraphAddKernelNode", graph, None, 0, byref(params))
-    seen = KernelNodeParams()
-    runtime.cudaGraphKernelNodeGetParams(node, byref(seen))
-    runtime.note("the kernel", seen.func == store)
-    runtime.note("grid", [seen.gridDim.x, seen.gridDim.y, seen.gridDim.z])
-    runtime.note("block", [seen.blockDim.x, seen.blockDim.y, seen.blockDim.z])
-    runtime.note("shared", seen.sharedMemBytes)
-    pointers = ctypes.cast(seen.kernelParams, ctypes.POINTER(ctypes.POINTER(c_int)))
-    runtime.note("argument", pointers[1][0])
+    runtime.cudaGraphKernelNodeGetParams(node, byref(KernelNodeParams()))  # no host function
     exec_ = _instantiate(runtime, graph)
     _launch(runtime, exec_)
     runtime.note("numbers", runtime.ints(numbers, 8))
@@ -66,7 +59,6 @@ def kernel_nodes(runtime):
     _launch(runtime, exec_)
     runtime.note("numbers", runtime.ints(numbers, 8))
     add1 = kernel_node(runtime.kernel("add1"), (2, 1, 1), (2, 1, 1), [c_uint64(numbers)])
-    runtime.cudaGraphKernelNodeSetParams(node, byref(seen))  # what was read before
     runtime.cudaGraphKernelNodeSetParams(node, byref(add1))
     _launch(runtime, _instantiate(runtime, graph))
     runtime.note("numbers", runtime.ints(numbers, 8))
@@ -77,14 +69,9 @@ def wrong_kernel_nodes(runtime):
     graph, store, made = _graph(runtime), runtime.kernel("store"), c_void_p()
     arguments = [c_uint64(numbers), c_int(5)]
     good = kernel_node(store, (1, 1, 1), (4, 1, 1), arguments)
-    here = c_int()
-    runtime.cudaGraphAddKernelNode(byref(made), graph, None, 0, None)
     runtime.cudaGraphAddKernelNode(None, graph, None, 0, byref(good))
     runtime.cudaGraphAddKernelNode(byref(made), 0, None, 0, byref(good))
     runtime.cudaGraphAddKernelNode(byref(made), graph, None, 1, byref(good))
-    for kernel in (0, ctypes.addressof(here)):
-        wrong = kernel_node(kernel, (1, 1, 1), (4, 1, 1), arguments)
-        runtime.cudaGraphAddKernelNode(byref(made), graph, None, 0, byref(wrong))
     for grid, block in [
         ((0, 1, 1), (1, 1, 1)),
         ((1, 1, 1), (0, 1, 1)),
@@ -97,12 +84,52 @@ def wrong_kernel_nodes(runtime):
     node = runtime.handle("cudaGraphAddKernelNode", graph, None, 0, byref(good))
     other, seen = _empty(runtime, graph), KernelNodeParams()
     exec_ = _instantiate(runtime, graph)
-    for get in (node, other, 0):
-        runtime.cudaGraphKernelNodeGetParams(get, None if get == node else byref(seen))
-        runtime.cudaGraphKernelNodeSetParams(get, None if get == node else byref(good))
-        runtime.cudaGraphExecKernelNodeSetParams(exec_, get, None if get == node else byref(good))
+    for get in (other, 0):
+        runtime.cudaGraphKernelNodeGetParams(get, byref(seen))
+        runtime.cudaGraphKernelNodeSetParams(get, byref(good))
+        runtime.cudaGraphExecKernelNodeSetParams(exec_, get, byref(good))
     runtime.cudaGraphExecKernelNodeSetParams(0, node, byref(good))
     runtime.cudaGetLastError()
+
+
+def _no_function_node(runtime, function):
+    graph, made = _graph(runtime), c_void_p()
+    wrong = kernel_node(function, (1, 1, 1), (4, 1, 1), [c_uint64(0), c_int(5)])
+    runtime.cudaGraphAddKernelNode(byref(made), graph, None, 0, byref(wrong))
+
+
+def a_kernel_node_of_null_crashes(runtime):
+    _no_function_node(runtime, 0)
+
+
+def a_kernel_node_of_no_function_crashes(runtime):
+    here = c_int()
+    _no_function_node(runtime, ctypes.addressof(here))
+
+
+def a_kernel_node_without_parameters_crashes(runtime):
+    runtime.cudaGraphAddKernelNode(byref(c_void_p()), _graph(runtime), None, 0, None)
+
+
+def _empty_kernel_node(runtime):
+    graph = _graph(runtime)
+    params = kernel_node(runtime.kernel("empty"), (1, 1, 1), (1, 1, 1), [])
+    return graph, runtime.handle("cudaGraphAddKernelNode", graph, None, 0, byref(params))
+
+
+def reading_no_kernel_parameters_crashes(runtime):
+    _, node = _empty_kernel_node(runtime)
+    runtime.cudaGraphKernelNodeGetParams(node, None)
+
+
+def setting_no_kernel_parameters_crashes(runtime):
+    _, node = _empty_kernel_node(runtime)
+    runtime.cudaGraphKernelNodeSetParams(node, None)
+
+
+def setting_no_kernel_parameters_of_an_executable_graph_crashes(runtime):
+    graph, node = _empty_kernel_node(runtime)
+    runtime.cudaGraphExecKernelNodeSetParams(_instantiate(runtime, graph), node, None)
 
 
 def attributes_of_kernel_nodes(runtime):
@@ -127,15 +154,33 @@ def attributes_of_kernel_nodes(runtime):
     note_both()
     other = _empty(runtime, graph)
     runtime.cudaGraphKernelNodeGetAttribute(first, 99, value)
-    runtime.cudaGraphKernelNodeGetAttribute(first, COOPERATIVE, None)
     runtime.cudaGraphKernelNodeGetAttribute(other, COOPERATIVE, value)
-    runtime.cudaGraphKernelNodeGetAttribute(0, COOPERATIVE, value)
     runtime.cudaGraphKernelNodeSetAttribute(first, 99, value)
-    runtime.cudaGraphKernelNodeSetAttribute(first, COOPERATIVE, None)
     runtime.cudaGraphKernelNodeSetAttribute(other, COOPERATIVE, value)
-    runtime.cudaGraphKernelNodeSetAttribute(0, COOPERATIVE, value)
     runtime.cudaGraphKernelNodeCopyAttributes(first, other)
-    runtime.cudaGraphKernelNodeCopyAttributes(first, 0)
+
+
+def reading_an_attribute_of_no_node_crashes(runtime):
+    runtime.cudaGraphKernelNodeGetAttribute(0, COOPERATIVE, (c_int * 16)())
+
+
+def setting_an_attribute_of_no_node_crashes(runtime):
+    runtime.cudaGraphKernelNodeSetAttribute(0, COOPERATIVE, (c_int * 16)())
+
+
+def reading_an_attribute_to_null_crashes(runtime):
+    _, node = _empty_kernel_node(runtime)
+    runtime.cudaGraphKernelNodeGetAttribute(node, COOPERATIVE, None)
+
+
+def setting_an_attribute_to_null_crashes(runtime):
+    _, node = _empty_kernel_node(runtime)
+    runtime.cudaGraphKernelNodeSetAttribute(node, COOPERATIVE, None)
+
+
+def copying_attributes_of_no_node_crashes(runtime):
+    _, node = _empty_kernel_node(runtime)
+    runtime.cudaGraphKernelNodeCopyAttributes(node, 0)
 
 
 # Host functions, child graphs, events.
@@ -194,14 +239,48 @@ def child_graphs(runtime):
     empty = _graph(runtime)
     _empty(runtime, empty)
     runtime.cudaGraphExecChildGraphNodeSetParams(exec_, node, empty)
-    runtime.cudaGraphExecChildGraphNodeSetParams(exec_, node, 0)
-    runtime.cudaGraphExecChildGraphNodeSetParams(0, node, changed)
-    runtime.cudaGraphAddChildGraphNode(byref(made), graph, None, 0, 0)
-    runtime.cudaGraphAddChildGraphNode(byref(made), graph, None, 0, graph)
-    runtime.cudaGraphChildGraphNodeGetGraph(node, None)
     runtime.cudaGraphChildGraphNodeGetGraph(_empty(runtime, graph), byref(made))
-    runtime.cudaGraphChildGraphNodeGetGraph(0, byref(made))
-    runtime.cudaGraphDestroy(inner)
+
+
+def _parent(runtime):
+    """A graph with a child graph of an empty node; its node; the child."""
+    child, graph = _graph(runtime), _graph(runtime)
+    _empty(runtime, child)
+    return graph, runtime.handle("cudaGraphAddChildGraphNode", graph, None, 0, child), child
+
+
+def no_child_graph_crashes(runtime):
+    graph, _, _ = _parent(runtime)
+    runtime.cudaGraphAddChildGraphNode(byref(c_void_p()), graph, None, 0, 0)
+
+
+def a_graph_as_its_own_child_crashes(runtime):
+    graph, _, _ = _parent(runtime)
+    runtime.cudaGraphAddChildGraphNode(byref(c_void_p()), graph, None, 0, graph)
+
+
+def reading_a_child_graph_to_null_crashes(runtime):
+    _, node, _ = _parent(runtime)
+    runtime.cudaGraphChildGraphNodeGetGraph(node, None)
+
+
+def reading_a_child_graph_of_no_node_crashes(runtime):
+    runtime.cudaGraphChildGraphNodeGetGraph(0, byref(c_void_p()))
+
+
+def changing_a_child_graph_to_null_crashes(runtime):
+    graph, node, _ = _parent(runtime)
+    runtime.cudaGraphExecChildGraphNodeSetParams(_instantiate(runtime, graph), node, 0)
+
+
+def changing_a_child_graph_of_null_crashes(runtime):
+    _, node, child = _parent(runtime)
+    runtime.cudaGraphExecChildGraphNodeSetParams(0, node, child)
+
+
+def a_child_graph_that_is_destroyed_crashes(runtime):
+    _, node, _ = _parent(runtime)
+    runtime.cudaGraphDestroy(_get(runtime, "cudaGraphChildGraphNodeGetGraph", node))
 
 
 def event_nodes(runtime):
@@ -308,6 +387,14 @@ def memory_nodes(runtime):
     runtime.cudaDeviceGraphMemTrim(0)
     runtime.cudaDeviceGetGraphMemAttribute(0, 2, byref(used))
     runtime.note("reserved", used.value)
+
+
+def reading_a_free_node_to_null_crashes(runtime):
+    graph, params = _graph(runtime), _allocation(64)
+    node = runtime.handle("cudaGraphAddMemAllocNode", graph, None, 0, byref(params))
+    after = byref(c_void_p(node))
+    free = runtime.handle("cudaGraphAddMemFreeNode", graph, after, 1, params.dptr)
+    runtime.cudaGraphMemFreeNodeGetParams(free, None)
 
 
 def memory_that_stays_allocated(runtime):

@@ -127,18 +127,30 @@ def what_cannot_be_loaded(runtime):
     library = c_void_p()
     runtime.cudaLibraryLoadData(byref(library), None, *NO_CODE)
     runtime.cudaLibraryLoadData(None, PTX, *NO_CODE)
-    runtime.cudaLibraryLoadData(byref(library), b".version 6.3\nnonsense\n\0", *NO_CODE)
-    runtime.cudaLibraryLoadData(byref(library), b"\0" * 64, *NO_CODE)
     runtime.cudaGetLastError()
+
+
+def code_that_is_wrong(runtime):
+    """NVIDIA's driver reads it when the program first uses it."""
+    wrong = b".version 6.3\n.target sm_75\n.address_size 64\n.entry f() { no_such; }\n\0"
+    for code in (b".version 6.3\nnonsense\n\0", b"\0" * 64, wrong):
+        library, count, log = c_void_p(), c_uint(), (c_char * 1024)()
+        options = (c_int * 2)(ERROR_LOG, ERROR_LOG_BYTES)
+        values = (c_void_p * 2)(cast(log, c_void_p), 1024)
+        runtime.cudaLibraryLoadData(byref(library), code, options, values, 2, None, None, 0)
+        if library.value:
+            runtime.cudaLibraryGetKernelCount(byref(count), library)
+            runtime.cudaLibraryGetKernel(byref(c_void_p()), library, b"f")
+        runtime.note("log", len(log.value) > 0)
+        runtime.cudaGetLastError()
 
 
 def options_of_the_compiler(runtime):
     library, log = c_void_p(), (c_char * 1024)()
     options = (c_int * 2)(ERROR_LOG, ERROR_LOG_BYTES)
     values = (c_void_p * 2)(cast(log, c_void_p), 1024)
-    wrong = b".version 6.3\n.target sm_75\n.address_size 64\n.entry f() { no_such; }\n\0"
-    runtime.cudaLibraryLoadData(byref(library), wrong, options, values, 2, None, None, 0)
-    runtime.note("log", len(log.value) > 0)
+    runtime.cudaLibraryLoadData(byref(library), PTX, options, values, 2, None, None, 0)
+    runtime.cudaLibraryUnload(library)
     keep = (c_int * 1)(BINARY_IS_PRESERVED)
     runtime.cudaLibraryLoadData(byref(library), PTX, None, None, 0, keep, (c_void_p * 1)(1), 1)
     runtime.cudaLibraryUnload(library)
