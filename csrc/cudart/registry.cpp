@@ -225,8 +225,13 @@ cudaError_t Registry::find_host_kernel(const void* host, CUkernel& kernel) {
 }
 
 bool Registry::is_kernel(CUkernel kernel) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return hosts_.count(kernel) != 0;
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (hosts_.count(kernel)) return true;
+    }
+    // This call does not load the kernel.
+    const char* name = nullptr;
+    return kernel && driver_tables[0].KernelGetName(&name, kernel) == CUDA_SUCCESS;
 }
 
 void* Registry::host_of(CUkernel kernel) {

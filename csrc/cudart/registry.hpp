@@ -89,7 +89,7 @@ class Registry {
     void add_variable(Image* image, const void* host, const char* name, std::size_t bytes,
                       bool managed);
 
-    // The kernel of a host function, or of a handle that the program has got from the runtime.
+    // The kernel of a host function, or of a handle that the runtime or the driver has returned.
     // A context must be current. cudaErrorInvalidDeviceFunction: the function is null, or its image
     // lacks the kernel. cudaErrorInvalidResourceHandle: it is neither function nor handle.
     cudaError_t find_kernel(const void* function, CUkernel& kernel);

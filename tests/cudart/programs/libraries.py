@@ -1,7 +1,18 @@
 """Code that programs load themselves: kernels, variables, functions."""
 
 import tempfile
-from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p, cast
+from ctypes import (
+    CFUNCTYPE,
+    byref,
+    c_char,
+    c_char_p,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint64,
+    c_void_p,
+    cast,
+)
 
 from driver_abi import PTX
 
@@ -158,6 +169,42 @@ def options_of_the_compiler(runtime):
     runtime.cudaLibraryLoadData(byref(library), PTX, unknown, values, 1, None, None, 0)
     runtime.cudaLibraryLoadData(byref(library), PTX, None, None, 0, unknown, values, 1)
     runtime.cudaGetLastError()
+
+
+def _driver_function(runtime, name, *arguments):
+    """Call a function of the driver."""
+    function = c_void_p()
+    runtime.cudaGetDriverEntryPoint(name, byref(function), 0, None)
+    runtime.note("code", CFUNCTYPE(c_int, *map(type, arguments))(function.value)(*arguments))
+
+
+def a_kernel_of_the_driver(runtime):
+    """Handles of the driver are those of the runtime."""
+    numbers, nothing = runtime.upload([0]), c_void_p()
+    library, kernel, name, found = c_void_p(), c_void_p(), c_char_p(), c_void_p()
+    to_library, to_kernel = (cast(byref(each), c_void_p) for each in (library, kernel))
+    code = [c_char_p(PTX), nothing, nothing, c_uint(), nothing, nothing, c_uint()]
+    _driver_function(runtime, b"cuLibraryLoadData", to_library, *code)
+    _driver_function(runtime, b"cuLibraryGetKernel", to_kernel, library, c_char_p(b"add1"))
+    runtime.launch(kernel, (1, 1, 1), (1, 1, 1), [c_uint64(numbers)])
+    runtime.note("number", runtime.ints(numbers, 1))
+    runtime.cudaFuncGetName(byref(name), kernel)
+    runtime.note("name", name.value.decode())
+    runtime.cudaFuncSetAttribute(kernel, 9, 50)
+    runtime.cudaKernelSetAttributeForDevice(kernel, 9, 50, 0)
+    runtime.cudaGetKernel(byref(found), kernel)
+    runtime.cudaLibraryGetKernel(byref(found), library, b"add1")
+    runtime.note("the same", found.value == kernel.value)
+    runtime.cudaLibraryUnload(library)
+    runtime.cudaGetLastError()
+
+
+def a_kernel_of_an_unloaded_library_crashes(runtime):
+    library = runtime.handle("cudaLibraryLoadData", PTX, *NO_CODE)
+    kernel = runtime.handle("cudaLibraryGetKernel", library, b"empty")
+    runtime.cudaLibraryUnload(library)
+    runtime.cudaFuncGetName(byref(c_char_p()), kernel)
+    runtime.launch(kernel, (1, 1, 1), (1, 1, 1), [])
 
 
 def a_library_outlives_a_reset(runtime):
