@@ -92,46 +92,6 @@ def wrong_kernel_nodes(runtime):
     runtime.cudaGetLastError()
 
 
-def _no_function_node(runtime, function):
-    graph, made = _graph(runtime), c_void_p()
-    wrong = kernel_node(function, (1, 1, 1), (4, 1, 1), [c_uint64(0), c_int(5)])
-    runtime.cudaGraphAddKernelNode(byref(made), graph, None, 0, byref(wrong))
-
-
-def a_kernel_node_of_null_crashes(runtime):
-    _no_function_node(runtime, 0)
-
-
-def a_kernel_node_of_no_function_crashes(runtime):
-    here = c_int()
-    _no_function_node(runtime, ctypes.addressof(here))
-
-
-def a_kernel_node_without_parameters_crashes(runtime):
-    runtime.cudaGraphAddKernelNode(byref(c_void_p()), _graph(runtime), None, 0, None)
-
-
-def _empty_kernel_node(runtime):
-    graph = _graph(runtime)
-    params = kernel_node(runtime.kernel("empty"), (1, 1, 1), (1, 1, 1), [])
-    return graph, runtime.handle("cudaGraphAddKernelNode", graph, None, 0, byref(params))
-
-
-def reading_no_kernel_parameters_crashes(runtime):
-    _, node = _empty_kernel_node(runtime)
-    runtime.cudaGraphKernelNodeGetParams(node, None)
-
-
-def setting_no_kernel_parameters_crashes(runtime):
-    _, node = _empty_kernel_node(runtime)
-    runtime.cudaGraphKernelNodeSetParams(node, None)
-
-
-def setting_no_kernel_parameters_of_an_executable_graph_crashes(runtime):
-    graph, node = _empty_kernel_node(runtime)
-    runtime.cudaGraphExecKernelNodeSetParams(_instantiate(runtime, graph), node, None)
-
-
 def attributes_of_kernel_nodes(runtime):
     graph = _graph(runtime)
     params = kernel_node(runtime.kernel("empty"), (1, 1, 1), (1, 1, 1), [])
@@ -158,29 +118,6 @@ def attributes_of_kernel_nodes(runtime):
     runtime.cudaGraphKernelNodeSetAttribute(first, 99, value)
     runtime.cudaGraphKernelNodeSetAttribute(other, COOPERATIVE, value)
     runtime.cudaGraphKernelNodeCopyAttributes(first, other)
-
-
-def reading_an_attribute_of_no_node_crashes(runtime):
-    runtime.cudaGraphKernelNodeGetAttribute(0, COOPERATIVE, (c_int * 16)())
-
-
-def setting_an_attribute_of_no_node_crashes(runtime):
-    runtime.cudaGraphKernelNodeSetAttribute(0, COOPERATIVE, (c_int * 16)())
-
-
-def reading_an_attribute_to_null_crashes(runtime):
-    _, node = _empty_kernel_node(runtime)
-    runtime.cudaGraphKernelNodeGetAttribute(node, COOPERATIVE, None)
-
-
-def setting_an_attribute_to_null_crashes(runtime):
-    _, node = _empty_kernel_node(runtime)
-    runtime.cudaGraphKernelNodeSetAttribute(node, COOPERATIVE, None)
-
-
-def copying_attributes_of_no_node_crashes(runtime):
-    _, node = _empty_kernel_node(runtime)
-    runtime.cudaGraphKernelNodeCopyAttributes(node, 0)
 
 
 # Host functions, child graphs, events.
@@ -240,47 +177,6 @@ def child_graphs(runtime):
     _empty(runtime, empty)
     runtime.cudaGraphExecChildGraphNodeSetParams(exec_, node, empty)
     runtime.cudaGraphChildGraphNodeGetGraph(_empty(runtime, graph), byref(made))
-
-
-def _parent(runtime):
-    """A graph with a child graph of an empty node; its node; the child."""
-    child, graph = _graph(runtime), _graph(runtime)
-    _empty(runtime, child)
-    return graph, runtime.handle("cudaGraphAddChildGraphNode", graph, None, 0, child), child
-
-
-def no_child_graph_crashes(runtime):
-    graph, _, _ = _parent(runtime)
-    runtime.cudaGraphAddChildGraphNode(byref(c_void_p()), graph, None, 0, 0)
-
-
-def a_graph_as_its_own_child_crashes(runtime):
-    graph, _, _ = _parent(runtime)
-    runtime.cudaGraphAddChildGraphNode(byref(c_void_p()), graph, None, 0, graph)
-
-
-def reading_a_child_graph_to_null_crashes(runtime):
-    _, node, _ = _parent(runtime)
-    runtime.cudaGraphChildGraphNodeGetGraph(node, None)
-
-
-def reading_a_child_graph_of_no_node_crashes(runtime):
-    runtime.cudaGraphChildGraphNodeGetGraph(0, byref(c_void_p()))
-
-
-def changing_a_child_graph_to_null_crashes(runtime):
-    graph, node, _ = _parent(runtime)
-    runtime.cudaGraphExecChildGraphNodeSetParams(_instantiate(runtime, graph), node, 0)
-
-
-def changing_a_child_graph_of_null_crashes(runtime):
-    _, node, child = _parent(runtime)
-    runtime.cudaGraphExecChildGraphNodeSetParams(0, node, child)
-
-
-def a_child_graph_that_is_destroyed_crashes(runtime):
-    _, node, _ = _parent(runtime)
-    runtime.cudaGraphDestroy(_get(runtime, "cudaGraphChildGraphNodeGetGraph", node))
 
 
 def event_nodes(runtime):
@@ -387,14 +283,6 @@ def memory_nodes(runtime):
     runtime.cudaDeviceGraphMemTrim(0)
     runtime.cudaDeviceGetGraphMemAttribute(0, 2, byref(used))
     runtime.note("reserved", used.value)
-
-
-def reading_a_free_node_to_null_crashes(runtime):
-    graph, params = _graph(runtime), _allocation(64)
-    node = runtime.handle("cudaGraphAddMemAllocNode", graph, None, 0, byref(params))
-    after = byref(c_void_p(node))
-    free = runtime.handle("cudaGraphAddMemFreeNode", graph, after, 1, params.dptr)
-    runtime.cudaGraphMemFreeNodeGetParams(free, None)
 
 
 def memory_that_stays_allocated(runtime):

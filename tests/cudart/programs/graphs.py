@@ -271,12 +271,6 @@ def an_update(runtime):
     runtime.cudaGraphExecDestroy(exec_)
 
 
-def an_update_without_a_result_crashes(runtime):
-    graph, _ = _adding(runtime, runtime.upload([0] * 4))
-    exec_ = runtime.handle("cudaGraphInstantiate", graph, 0)
-    runtime.cudaGraphExecUpdate(exec_, graph, None)
-
-
 def nodes_are_switched_off(runtime):
     numbers = runtime.upload([0] * 4)
     graph, node = _adding(runtime, numbers)
@@ -346,48 +340,6 @@ def wrong_objects(runtime):
     runtime.cudaUserObjectRelease(held, 1)
     runtime.note("destroyed", destroyed.wait(5))
     runtime.cudaGraphDestroy(graph)
-
-
-def _object(runtime):
-    """An object that the program keeps."""
-    destroy = HostFunction(lambda data: None)
-    runtime.kept.append(destroy)
-    return runtime.handle("cudaUserObjectCreate", 0, destroy, 1, 1)
-
-
-def an_object_to_null_crashes(runtime):
-    destroy = HostFunction(lambda data: None)
-    runtime.cudaUserObjectCreate(None, 0, destroy, 1, 1)
-
-
-def an_object_without_a_destructor_crashes(runtime):
-    runtime.cudaUserObjectCreate(byref(c_void_p()), 0, None, 1, 1)
-
-
-def retaining_a_null_object_crashes(runtime):
-    runtime.cudaUserObjectRetain(0, 1)
-
-
-def releasing_a_null_object_crashes(runtime):
-    runtime.cudaUserObjectRelease(0, 1)
-
-
-def an_object_in_a_null_graph_crashes(runtime):
-    runtime.cudaGraphRetainUserObject(0, _object(runtime), 1, 0)
-
-
-def a_null_object_in_a_graph_crashes(runtime):
-    graph = runtime.handle("cudaGraphCreate", 0)
-    runtime.cudaGraphRetainUserObject(graph, 0, 1, 0)
-
-
-def releasing_an_object_of_a_null_graph_crashes(runtime):
-    runtime.cudaGraphReleaseUserObject(0, _object(runtime), 1)
-
-
-def releasing_an_object_that_a_graph_does_not_hold_crashes(runtime):
-    graph = runtime.handle("cudaGraphCreate", 0)
-    runtime.cudaGraphReleaseUserObject(graph, _object(runtime), 1)
 
 
 def memory_of_graphs(runtime):
