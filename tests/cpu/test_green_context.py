@@ -118,6 +118,7 @@ def test_a_green_context(cuda, green, kernel):
     assert of.value == context.value
     plain = cuda.stream()
     cuda.cuStreamGetGreenCtx(plain, byref(of))
+    cuda.cuStreamGetCtx_v2(plain, byref(owner), None)
     cuda.cuStreamGetCtx_v2(plain, byref(owner), byref(of))
     assert (owner.value, of.value) == (primary.value, None)
     cuda.cuStreamDestroy_v2(plain)

@@ -42,9 +42,9 @@ OTHERWISE = {
     "errors.a_reset_after_a_fault": "CPU device: a reset ends a fault",
     "external.memory": "CPU device: no memory of other interfaces",
     "external.semaphores": "CPU device: no semaphores of other interfaces",
-    "graph_nodes.semaphore_nodes": "CPU device: it has no external semaphores",
-    "libraries.code_that_is_wrong": "CPU device: it reads code when it is loaded",
-    "registration.cooperative_launches_on_devices": "CPU device: it launches on one device at a time",
+    "graph_nodes.semaphore_nodes": "CPU device: no semaphores of other interfaces",
+    "libraries.code_that_is_wrong": "CPU device: code is read when it is loaded",
+    "registration.cooperative_launches_on_devices": "CPU device: no grids of several devices",
     "textures.filters_without_documented_samples": "CPU device: unknown samples are refused",
     "textures.views_of_what_is_not_there": "CPU device: views must be of what the resource has",
 }

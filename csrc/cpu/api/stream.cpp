@@ -183,9 +183,9 @@ CUPOLA_API CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
 // A stream of a green context has both; its context is the primary one.
 CUPOLA_API CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
     return entry([&] {
-        require(context && green);
+        require(context);
         const auto stream = Stream::from(handle);
-        *green = stream->green ? stream->green->handle() : nullptr;
+        if (green) *green = stream->green ? stream->green->handle() : nullptr;
         *context = stream->context_pointer()->handle();
         return CUDA_SUCCESS;
     });
