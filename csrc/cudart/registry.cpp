@@ -202,25 +202,29 @@ void Registry::add_variable(Image* image, const void* host, const char* name, st
 }
 
 cudaError_t Registry::find_kernel(const void* function, CUkernel& kernel) {
-    if (!function || is_host_function(function)) return find_host_kernel(function, kernel);
+    if (Function* const found = functions_.find(function)) return kernel_of(*found, kernel);
+    if (!function) return cudaErrorInvalidDeviceFunction;
     kernel = static_cast<CUkernel>(const_cast<void*>(function));
     return is_kernel(kernel) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t Registry::find_host_kernel(const void* host, CUkernel& kernel) {
     Function* const found = functions_.find(host);
-    if (!found) return cudaErrorInvalidDeviceFunction;
-    kernel = found->kernel.load(std::memory_order_acquire);
+    return found ? kernel_of(*found, kernel) : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t Registry::kernel_of(Function& function, CUkernel& kernel) {
+    kernel = function.kernel.load(std::memory_order_acquire);
     if (kernel) return cudaSuccess;
     CUlibrary library = nullptr;
-    if (const cudaError_t error = found->image->load(library); error != cudaSuccess) return error;
+    if (const cudaError_t error = function.image->load(library); error != cudaSuccess) return error;
     const CUresult result =
-        driver_tables[0].LibraryGetKernel(&kernel, library, found->name.c_str());
+        driver_tables[0].LibraryGetKernel(&kernel, library, function.name.c_str());
     if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidDeviceFunction;
     if (result != CUDA_SUCCESS) return result_of(result);
     const std::lock_guard<std::mutex> lock(mutex_);
-    hosts_[kernel] = host;
-    found->kernel.store(kernel, std::memory_order_release);
+    hosts_[kernel] = function.host;
+    function.kernel.store(kernel, std::memory_order_release);
     return cudaSuccess;
 }
 

@@ -109,6 +109,8 @@ class Registry {
 
   private:
     Registry() = default;
+    cudaError_t kernel_of(Function& function, CUkernel& kernel);
+
     FunctionTable functions_;
     std::mutex mutex_;  // of what follows, and of changes to the table
     std::unordered_map<const void*, Variable*> variables_;
