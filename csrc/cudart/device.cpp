@@ -154,10 +154,10 @@ CUPOLA_CUDART cudaError_t cudaDeviceRegisterAsyncNotification(int ordinal,
 
 CUPOLA_CUDART cudaError_t cudaDeviceUnregisterAsyncNotification(int ordinal,
                                                                 cudaAsyncCallbackHandle_t handle) {
+    if (!handle) return record(cudaErrorInvalidValue);
     return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
-        return handle ? d.DeviceUnregisterAsyncNotification(
-                            device, reinterpret_cast<CUasyncCallbackHandle>(handle))
-                      : CUDA_ERROR_INVALID_VALUE;
+        return d.DeviceUnregisterAsyncNotification(device,
+                                                   reinterpret_cast<CUasyncCallbackHandle>(handle));
     });
 }
 
@@ -173,8 +173,12 @@ CUPOLA_CUDART cudaError_t cudaProfilerStart() {
     return entry([](const Driver& d) { return d.ProfilerStart(); });
 }
 
+// Before the process has a context, there is nothing to stop.
 CUPOLA_CUDART cudaError_t cudaProfilerStop() {
-    return entry([](const Driver& d) { return d.ProfilerStop(); });
+    return entry_without_context([](const Driver& d) {
+        const CUresult result = d.ProfilerStop();
+        return result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
+    });
 }
 
 // The runtime has no tables for tools.

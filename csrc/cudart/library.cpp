@@ -28,7 +28,7 @@ CUPOLA_CUDART cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void
                                               unsigned jit_count,
                                               cudaLibraryOption* library_options,
                                               void** library_values, unsigned library_count) {
-    return entry([&](const Driver& d) {
+    return entry_without_context([&](const Driver& d) {
         if (!library || !code) return CUDA_ERROR_INVALID_VALUE;
         return d.LibraryLoadData(reinterpret_cast<CUlibrary*>(library), code,
                                  reinterpret_cast<CUjit_option*>(jit_options), jit_values,

@@ -220,7 +220,8 @@ cudaError_t Registry::kernel_of(Function& function, CUkernel& kernel) {
     if (const cudaError_t error = function.image->load(library); error != cudaSuccess) return error;
     const CUresult result =
         driver_tables[0].LibraryGetKernel(&kernel, library, function.name.c_str());
-    if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidDeviceFunction;
+    if (result == CUDA_ERROR_NOT_FOUND && runtime_major == 12)
+        return cudaErrorInvalidDeviceFunction;
     if (result != CUDA_SUCCESS) return result_of(result);
     const std::lock_guard<std::mutex> lock(mutex_);
     hosts_[kernel] = function.host;

@@ -124,8 +124,9 @@ cudaError_t Runtime::current(int& ordinal) {
     CUcontext context = nullptr;
     CUdevice device = 0;
     const Driver& d = driver_tables[0];
-    if (d.CtxGetCurrent(&context) == CUDA_SUCCESS && context &&
-        d.CtxGetDevice(&device) == CUDA_SUCCESS) {
+    const CUresult found = d.CtxGetCurrent(&context);
+    if (found == CUDA_ERROR_NOT_INITIALIZED) return result_of(found);  // in a forked child
+    if (found == CUDA_SUCCESS && context && d.CtxGetDevice(&device) == CUDA_SUCCESS) {
         ordinal = ordinal_of(device);
         return cudaSuccess;
     }

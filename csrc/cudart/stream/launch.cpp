@@ -12,12 +12,10 @@ bool is_within(const Driver& d, CUdevice device, unsigned size, CUdevice_attribu
            size <= static_cast<unsigned>(limit);
 }
 
-// The driver calls a grid or block out of bounds an invalid value. So does version 13, where a
-// program passes a kernel's handle as the function.
-cudaError_t launch_error(const Driver& d, CUresult result, const void* function, CUkernel kernel,
-                         dim3 grid, dim3 block) {
+// The driver calls a grid or block out of bounds an invalid value, and so does version 13.
+cudaError_t launch_error(const Driver& d, CUresult result, CUkernel kernel, dim3 grid, dim3 block) {
+    if (runtime_major == 13) return result_of(result);
     if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidDeviceFunction;
-    if (runtime_major == 13 && function == kernel) return result_of(result);
     CUdevice device = 0;
     if (result != CUDA_ERROR_INVALID_VALUE || d.CtxGetDevice(&device) != CUDA_SUCCESS)
         return result_of(result);
@@ -34,23 +32,21 @@ cudaError_t launch_error(const Driver& d, CUresult result, const void* function,
     return fits ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
 }
 
-// `function` is what the program has passed for the kernel.
-cudaError_t launch(const Driver& d, const void* function, CUkernel kernel, dim3 grid, dim3 block,
-                   void** arguments, size_t shared, cudaStream_t stream) {
+cudaError_t launch(const Driver& d, CUkernel kernel, dim3 grid, dim3 block, void** arguments,
+                   size_t shared, cudaStream_t stream) {
     const CUresult result =
         d.LaunchKernel(reinterpret_cast<CUfunction>(kernel), grid.x, grid.y, grid.z, block.x,
                        block.y, block.z, static_cast<unsigned>(shared), stream, arguments, nullptr);
     if (__builtin_expect(result == CUDA_SUCCESS, 1)) return cudaSuccess;
-    return launch_error(d, result, function, kernel, grid, block);
+    return launch_error(d, result, kernel, grid, block);
 }
 
-cudaError_t launch_cooperatively(const Driver& d, const void* function, CUkernel kernel, dim3 grid,
-                                 dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
+cudaError_t launch_cooperatively(const Driver& d, CUkernel kernel, dim3 grid, dim3 block,
+                                 void** arguments, size_t shared, cudaStream_t stream) {
     const CUresult result = d.LaunchCooperativeKernel(
         reinterpret_cast<CUfunction>(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
         static_cast<unsigned>(shared), stream, arguments);
-    return result == CUDA_SUCCESS ? cudaSuccess
-                                  : launch_error(d, result, function, kernel, grid, block);
+    return result == CUDA_SUCCESS ? cudaSuccess : launch_error(d, result, kernel, grid, block);
 }
 
 }  // namespace
@@ -70,7 +66,7 @@ CUPOLA_CUDART cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim
             if (const cudaError_t error = registry.find_host_kernel(kernel, found);
                 error != cudaSuccess)
                 return error;
-        return launch(d, nullptr, found, grid, block, arguments, shared, stream);
+        return launch(d, found, grid, block, arguments, shared, stream);
     });
 }
 
@@ -79,9 +75,8 @@ CUPOLA_CUDART cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3
     return entry([&](const Driver& d) {
         CUkernel kernel = nullptr;
         const cudaError_t found = Registry::get().find_kernel(function, kernel);
-        return found == cudaSuccess
-                   ? launch(d, function, kernel, grid, block, arguments, shared, stream)
-                   : found;
+        return found == cudaSuccess ? launch(d, kernel, grid, block, arguments, shared, stream)
+                                    : found;
     });
 }
 
@@ -91,9 +86,9 @@ CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3
     return entry([&](const Driver& d) {
         CUkernel kernel = nullptr;
         const cudaError_t found = Registry::get().find_kernel(function, kernel);
-        return found == cudaSuccess ? launch_cooperatively(d, function, kernel, grid, block,
-                                                           arguments, shared, stream)
-                                    : found;
+        return found == cudaSuccess
+                   ? launch_cooperatively(d, kernel, grid, block, arguments, shared, stream)
+                   : found;
     });
 }
 
@@ -110,7 +105,7 @@ CUPOLA_CUDART cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
             d.LaunchKernelEx(&wanted, reinterpret_cast<CUfunction>(kernel), arguments, nullptr);
         return result == CUDA_SUCCESS
                    ? cudaSuccess
-                   : launch_error(d, result, function, kernel, config->gridDim, config->blockDim);
+                   : launch_error(d, result, kernel, config->gridDim, config->blockDim);
     });
 }
 

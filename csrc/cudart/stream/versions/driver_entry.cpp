@@ -1,5 +1,5 @@
-// csrc/cudart/stream/versions/driver_entry.cpp - the driver's functions for programs that call them.
-// The version that a name means by default is that of the runtime.
+// csrc/cudart/stream/versions/driver_entry.cpp - the driver's functions for programs that call
+// them. The version that a name means by default is that of the runtime.
 #include "cudart/own_name.hpp"
 #include "cudart/runtime.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 // A symbol that is not there is no error: the pointer is null, and the status says why.
 cudaError_t get_entry_point(const char* name, void** function, unsigned version,
                             unsigned long long flags, int* status) {
-    return entry([&](const Driver& d) {
+    return entry_without_context([&](const Driver& d) {
         if (!name || !function) return CUDA_ERROR_INVALID_VALUE;
         if (flags == cudaEnableDefault)
             flags = per_thread ? cudaEnablePerThreadDefaultStream : cudaEnableLegacyStream;
