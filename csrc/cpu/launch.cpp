@@ -82,7 +82,8 @@ void check(const LaunchShape& shape, const Function& function) {
     const Dim3 required = kernel.required_block();
     if (required.x)
         require(block.x == required.x && block.y == required.y && block.z == required.z);
-    require(shape.shared <= function.attributes.dynamic_limit());
+    require(shape.shared <= function.attributes.dynamic_limit(),
+            shape.cooperative ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_ERROR_INVALID_VALUE);
 }
 
 // All blocks of a cooperative grid must be resident at once.

@@ -166,6 +166,7 @@ def test_wrong_shapes(cuda, function, memory):
     valid, out = function("valid"), c_uint64(memory)
     assert cooperative(cuda, valid, 0, 1, out) == INVALID_VALUE
     assert cooperative(cuda, valid, 1, 2000, out) == INVALID_VALUE
+    assert cooperative(cuda, valid, 1, 32, out, shared=1 << 20) == COOPERATIVE_LAUNCH_TOO_LARGE
 
 
 def test_a_fault_ends_the_others(passes, own):
