@@ -35,8 +35,12 @@ def test_the_page_is_what_the_records_give():
     found = records.all_records()
     advice = "run `make results`"
     assert without_age(results.PAGE.read_text()) == without_age(results.page(found)), advice
-    readme = results.README.read_text()
-    assert without_age(readme) == without_age(results.readme(found, readme)), advice
+    for path, block in (
+        (results.README, results.pictures(found)),
+        (results.SAMPLES, results.samples(found)),
+    ):
+        made = results.filled(path, block)
+        assert without_age(path.read_text()) == without_age(made), advice
 
 
 def without_age(text):

@@ -1,8 +1,8 @@
-# tools/results.py - make docs/results.md and README.md's figures from the records; `make results`.
+# tools/results.py - make docs/results.md and other documents' figures from the records.
 """The page of all figures, made of benchmarks/results/*.json and of nothing else.
 
-With ``--check`` nothing is written: the exit status is 1 where page or README differ from the
-records.
+`make results` runs it. With ``--check`` nothing is written: the exit status is 1 where a document
+differs from the records.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ records = importlib.import_module("records")
 
 PAGE = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
+SAMPLES = ROOT / "docs" / "how-to" / "cuda-programs.md"
 STALE = "**Stale**: what it measures has changed since. "
 THEY = " They are stale: what they measure has changed since."
 BLOCK = re.compile(r"(?<=<!-- made by tools/results.py -->\n).*?(?=<!-- end -->\n)", re.DOTALL)
@@ -151,11 +152,33 @@ def pictures(found: list[records.Record]) -> str:
     return f"{made}\n\n{origin}\n"
 
 
-def readme(found: list[records.Record], text: str) -> str:
-    """README.md with its figures."""
+def samples(found: list[records.Record]) -> str:
+    """The table of NVIDIA's samples: those that do not pass with the reason, then the others."""
+    of_samples = [record for record in found if record.name == "cuda_samples"]
+    if not of_samples:
+        return "There is no record of them yet.\n"
+    record = of_samples[0]
+    share = next(row for row in record.rows if row.goal)
+    rows = [row for row in record.rows if not row.goal]
+    passed = sorted(row.what for row in rows if (row.note or "").startswith("passed"))
+    others = [row for row in rows if row.what not in passed]
+    others.sort(key=lambda row: (row.note or "", row.what))
+    made = table(
+        ["sample", "s", "result"], [[r.what, f"{r.value:g}", r.note or ""] for r in others]
+    )
+    stale = THEY if record.stale() else ""
+    return (
+        f"On {record.date}, revision {record.revision}, {record.host['cores']} cores: {share.note}."
+        f"{stale}\n\n{made}\n\nThese pass: {', '.join(f'`{name}`' for name in passed)}.\n"
+    )
+
+
+def filled(path: Path, block: str) -> str:
+    """A document with its figures."""
+    text = path.read_text()
     if len(BLOCK.findall(text)) != 1:
-        raise SystemExit("README.md has no place for the figures")
-    return BLOCK.sub(lambda _: pictures(found), text)
+        raise SystemExit(f"{path.name} has no place for the figures")
+    return BLOCK.sub(lambda _: block, text)
 
 
 def main() -> int:
@@ -163,7 +186,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args()
     found = records.all_records()
-    wanted = {PAGE: page(found), README: readme(found, README.read_text())}
+    wanted = {
+        PAGE: page(found),
+        README: filled(README, pictures(found)),
+        SAMPLES: filled(SAMPLES, samples(found)),
+    }
     differing = [p for p, text in wanted.items() if not p.is_file() or p.read_text() != text]
     for path in differing:
         print(f"results: {path.relative_to(ROOT)} {'differs' if options.check else 'written'}")
