@@ -147,11 +147,11 @@ CUPOLA_CUDART cudaError_t cudaFuncGetParamInfo(const void* function, size_t inde
     });
 }
 
-// These two take host functions alone.
+// These two take host functions alone. The first needs no place for its result, as NVIDIA's.
 
 CUPOLA_CUDART cudaError_t cudaGetFuncBySymbol(cudaFunction_t* loaded, const void* function) {
     const auto get = [&](const Driver& d, CUkernel kernel, CUdevice) {
-        return loaded ? d.KernelGetFunction(loaded, kernel) : CUDA_ERROR_INVALID_VALUE;
+        return loaded ? d.KernelGetFunction(loaded, kernel) : CUDA_SUCCESS;
     };
     return entry_with_kernel(function, get, &Registry::find_host_kernel);
 }
