@@ -82,10 +82,10 @@ CUPOLA_CUDART cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool,
                                                const cudaMemAccessDesc* descriptions,
                                                size_t count) {
     return entry([&](const Driver& d) {
-        return pool && (descriptions || count == 0)
-                   ? d.MemPoolSetAccess(
-                         pool, reinterpret_cast<const CUmemAccessDesc*>(descriptions), count)
-                   : CUDA_ERROR_INVALID_VALUE;
+        if (!pool || (!descriptions && count > 0)) return CUDA_ERROR_INVALID_VALUE;
+        if (count == 0) return CUDA_SUCCESS;  // an error in the driver
+        return d.MemPoolSetAccess(pool, reinterpret_cast<const CUmemAccessDesc*>(descriptions),
+                                  count);
     });
 }
 
