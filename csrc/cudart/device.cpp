@@ -91,7 +91,8 @@ CUPOLA_CUDART cudaError_t cudaGetDeviceFlags(unsigned* flags) {
         Runtime::get().find(ordinal, device);
         int active = 0;
         const CUresult result = d.DevicePrimaryCtxGetState(device, flags, &active);
-        *flags |= cudaDeviceMapHost;  // always on in primary contexts
+        // Always on in primary contexts. NVIDIA's shows no flags from a reset to the next context.
+        if (active || !Runtime::get().was_reset(ordinal)) *flags |= cudaDeviceMapHost;
         return result_of(result);
     });
 }

@@ -167,9 +167,16 @@ cudaError_t Runtime::reset() {
     const CUresult result = d.DevicePrimaryCtxReset(device.device);
     if (device.retained) d.DevicePrimaryCtxRelease(device.device);
     device.retained = false;
+    device.was_reset = true;
+    d.DevicePrimaryCtxSetFlags(device.device, 0);
     d.CtxSetCurrent(nullptr);
     generation_.fetch_add(1, std::memory_order_acq_rel);
     return result_of(result);
+}
+
+bool Runtime::was_reset(int ordinal) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return devices_[static_cast<std::size_t>(ordinal)].was_reset;
 }
 
 bool Runtime::is_active(int ordinal) const {

@@ -55,6 +55,7 @@ class Runtime {
     // Destroys the primary context of the thread's device with everything in it. It does nothing
     // where the program has made another context current.
     cudaError_t reset();
+    bool was_reset(int ordinal);
     // Whether the primary context is alive, by this library or another.
     bool is_active(int ordinal) const;
 
@@ -63,6 +64,7 @@ class Runtime {
         CUdevice device = 0;
         CUcontext primary = nullptr;
         bool retained = false;
+        bool was_reset = false;
     };
     Runtime() = default;
     cudaError_t load();
