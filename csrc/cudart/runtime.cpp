@@ -161,6 +161,7 @@ cudaError_t Runtime::reset() {
     CUcontext context = nullptr;
     if (d.CtxGetCurrent(&context) == CUDA_SUCCESS && context && !is_primary(context, ordinal))
         return cudaSuccess;
+    if (!context && this_thread.device < 0) return cudaSuccess;
     // Kernels that run end first, and print: programs use a reset as their last synchronization.
     if (is_active(ordinal) && bind(ordinal) == cudaSuccess) d.CtxSynchronize();
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -53,7 +53,7 @@ class Runtime {
     // Ordinals that threads without a choice try, in this order.
     cudaError_t prefer(const int* ordinals, int count);
     // Destroys the primary context of the thread's device with everything in it. It does nothing
-    // where the program has made another context current.
+    // where the program has made another context current, or the thread has no device yet.
     cudaError_t reset();
     bool was_reset(int ordinal);
     // Whether the primary context is alive, by this library or another.
