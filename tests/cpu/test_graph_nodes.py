@@ -91,6 +91,21 @@ def test_a_child_graph_is_replaced_by_another(cuda, graph, memory):
     cuda.cuGraphExecDestroy(ready)
 
 
+def test_a_child_graph_of_other_nodes_is_refused(cuda, graph, memory):
+    inner, other = Graph(cuda), Graph(cuda)
+    inner.fill(memory, 1, 4)
+    other.add(EMPTY)
+    child, _ = graph.add(CHILD, struct.pack("Qii", inner.handle.value, 0, 0))
+    ready = graph.ready()
+    code = cuda.code("cuGraphExecChildGraphNodeSetParams", ready, child, other.handle)
+    assert code == GRAPH_EXEC_UPDATE_FAILURE
+    cuda.cuGraphLaunch(ready, 0)
+    assert cuda.read(memory, 4) == [1] * 4
+    for each in (inner, other):
+        cuda.cuGraphDestroy(each.handle)
+    cuda.cuGraphExecDestroy(ready)
+
+
 def test_a_child_graph_is_moved_into_its_node(cuda, graph, memory):
     """It keeps its handle and those of its nodes, and may have memory nodes."""
     inner = Graph(cuda)

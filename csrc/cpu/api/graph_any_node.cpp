@@ -285,7 +285,8 @@ CUPOLA_API CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgra
         const auto exec = Driver::get().graph_execs.get(handle, CUDA_ERROR_INVALID_VALUE);
         const auto graph = Driver::get().graphs.get(child, CUDA_ERROR_INVALID_VALUE);
         std::lock_guard lock(exec->mutex);
-        require(exec->update_child(node, *graph) == CU_GRAPH_EXEC_UPDATE_SUCCESS);
+        require(exec->update_child(node, *graph) == CU_GRAPH_EXEC_UPDATE_SUCCESS,
+                CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     });
 }
 
