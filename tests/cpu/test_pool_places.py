@@ -84,6 +84,15 @@ def test_managed_memory_of_a_pool(cuda, pools, kernel, where):
     cuda.cuMemFree_v2(taken(cuda, pool))
 
 
+def test_access_of_a_pools_own_device(cuda, pools):
+    pool = pools(PINNED, DEVICE)
+    assert set_access(cuda, pool, DEVICE, READ_WRITE) == SUCCESS
+    assert set_access(cuda, pool, DEVICE, NO_ACCESS) == INVALID_DEVICE
+    assert set_access(cuda, pool, DEVICE, READ_ONLY) == NOT_SUPPORTED
+    assert set_access(cuda, pool, DEVICE, 99) == INVALID_VALUE  # no kind of access
+    assert access(cuda, pool, DEVICE) == READ_WRITE
+
+
 @pytest.mark.parametrize("where", [HOST, NUMA])
 def test_memory_of_the_host_of_a_pool(cuda, pools, kernel, where):
     """A device has access to it when that was set."""

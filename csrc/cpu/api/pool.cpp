@@ -196,6 +196,8 @@ CUPOLA_API CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc*
             }
             const Device& device = Driver::get().device(each.location.id);
             require(each.flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
+            require(each.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+                    each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
             require(!devices || &device != &which->device() ||
                         each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
                     CUDA_ERROR_INVALID_DEVICE);
