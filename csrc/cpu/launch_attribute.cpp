@@ -31,8 +31,8 @@ std::shared_ptr<Event> event_behind(CUevent handle, int flags) {
     return event;
 }
 
-Dim3 positive(unsigned x, unsigned y, unsigned z) {
-    require(x && y && z);
+Dim3 positive(unsigned x, unsigned y, unsigned z, CUresult otherwise) {
+    require(x && y && z, otherwise);
     return {x, y, z};
 }
 
@@ -76,8 +76,8 @@ LaunchShape shape_of(const CUlaunchConfig& config) {
                         value.syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC);
                 break;
             case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-                shape.cluster =
-                    positive(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+                shape.cluster = positive(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z,
+                                         CUDA_ERROR_INVALID_CLUSTER_SIZE);
                 shape.cluster_given = true;
                 break;
             case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -106,7 +106,7 @@ LaunchShape shape_of(const CUlaunchConfig& config) {
                 break;
             case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
                 preferred = positive(value.preferredClusterDim.x, value.preferredClusterDim.y,
-                                     value.preferredClusterDim.z);
+                                     value.preferredClusterDim.z, CUDA_ERROR_INVALID_VALUE);
                 break;
             case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
                 shape.events.push_back(event_behind(value.launchCompletionEvent.event,

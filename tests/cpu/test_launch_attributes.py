@@ -70,7 +70,6 @@ def test_taken_here(own, store, made):
 
 
 @pytest.mark.parametrize("made", [
-    cluster(0),
     attribute(CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3),
     attribute(MEM_SYNC_DOMAIN, 2),
     attribute(MEM_SYNC_DOMAIN_MAP, 0x0900),
@@ -87,6 +86,10 @@ def test_taken_here(own, store, made):
 ], ids=lambda made: f"{made.id}-{made.value[0]}")  # fmt: skip
 def test_wrong_values(own, store, made):
     assert store(made) == REFUSED
+
+
+def test_a_cluster_of_no_blocks(own, store):
+    assert store(cluster(0)) == store(cluster(2, 0)) == (INVALID_CLUSTER_SIZE, False)
 
 
 def test_updatable_nodes_are_not_supported(own, store):
