@@ -225,6 +225,7 @@ def test_more_references_than_exist_are_refused(cuda, own):
     thing, graph = c_void_p(), Graph(cuda)
     cuda.cuUserObjectCreate(byref(thing), c_void_p(8), function, 2, 1)
     assert cuda.code("cuGraphRetainUserObject", graph.handle, thing, 5, 1) == INVALID_VALUE
+    assert cuda.code("cuGraphReleaseUserObject", graph.handle, thing, 1) == INVALID_VALUE
     cuda.cuGraphRetainUserObject(graph.handle, thing, 1, 1)
     assert cuda.code("cuGraphRetainUserObject", graph.handle, thing, 2, 1) == INVALID_VALUE
     assert cuda.code("cuUserObjectRelease", thing, 2) == INVALID_VALUE  # one is the graph's

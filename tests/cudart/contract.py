@@ -38,12 +38,18 @@ OTHERWISE = {
     "arrays.channels_of_named_formats": "CPU device: no normalized or compressed formats of arrays",
     "arrays.planes": "CPU device: no formats of several planes",
     "arrays.sparse": "CPU device: no sparse arrays",
+    "captures.modes_of_a_thread": "CPU device: an unknown mode of capture is refused",
     "devices.remote_writes": "CPU device: no other device writes to its memory",
     "errors.a_reset_after_a_fault": "CPU device: a reset ends a fault",
     "external.memory": "CPU device: no memory of other interfaces",
     "external.semaphores": "CPU device: no semaphores of other interfaces",
+    "graph_any_nodes.a_moved_child_graph": "CPU device: an unknown ownership is refused",
     "graph_nodes.semaphore_nodes": "CPU device: no semaphores of other interfaces",
+    "graph_nulls.releasing_an_object_that_a_graph_does_not_hold_crashes": (
+        "CPU device: a graph releases no more references than it holds"
+    ),
     "libraries.code_that_is_wrong": "CPU device: code is read when it is loaded",
+    "registered_images.parts_that_do_not_fit": "CPU device: PTX that lacks a symbol is invalid",
     "registration.cooperative_launches_on_devices": "CPU device: no grids of several devices",
     "textures.filters_without_documented_samples": "CPU device: unknown samples are refused",
     "textures.views_of_what_is_not_there": "CPU device: views must be of what the resource has",
