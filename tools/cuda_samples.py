@@ -139,6 +139,7 @@ def main() -> int:
     source = copy(options.folder.resolve(), build)
     if not options.no_build:
         make(source, build, environment, options.jobs)
+    device, driver = records.cupola_device()  # now: a build may replace the package meanwhile
     lines, rows, other = arguments(source), [], []
     for name, folder in samples(source).items():
         if options.only and name not in options.only:
@@ -168,7 +169,8 @@ def main() -> int:
     )
     out = None if options.only else options.out
     sys.argv[1:] = []  # folders of this machine, which the record does not name
-    records.publish(out, __file__, TITLE, [share, *rows], MEASURES, command=COMMAND)
+    told = {"command": COMMAND, "device": device, "extra": driver}
+    records.publish(out, __file__, TITLE, [share, *rows], MEASURES, **told)
     return 0
 
 

@@ -71,7 +71,7 @@ class Image:
         self._call("RegisterFatBinaryEnd", self.handle)
 
     def initialize(self):
-        """What host code calls before it first uses a managed variable."""
+        """Load the image, as host code does before it first uses a managed variable."""
         self._call("InitModule", self.handle)
 
     def unregister(self):
