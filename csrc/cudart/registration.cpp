@@ -109,9 +109,6 @@ CUPOLA_CUDART cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* func
         const cudaError_t error = Registry::get().find_host_kernel(function, found);
         *kernel = error == cudaSuccess ? reinterpret_cast<cudaKernel_t>(found)
                                        : static_cast<cudaKernel_t>(const_cast<void*>(function));
-        // Version 12 takes what is no host function for a handle.
-        const bool handle =
-            runtime_major == 12 && function && !Registry::get().is_host_function(function);
-        return handle ? cudaSuccess : error;
+        return runtime_major == 12 && function ? cudaSuccess : error;
     });
 }

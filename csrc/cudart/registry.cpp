@@ -220,8 +220,6 @@ cudaError_t Registry::kernel_of(Function& function, CUkernel& kernel) {
     if (const cudaError_t error = function.image->load(library); error != cudaSuccess) return error;
     const CUresult result =
         driver_tables[0].LibraryGetKernel(&kernel, library, function.name.c_str());
-    if (result == CUDA_ERROR_NOT_FOUND && runtime_major == 12)
-        return cudaErrorInvalidDeviceFunction;
     if (result != CUDA_SUCCESS) return result_of(result);
     const std::lock_guard<std::mutex> lock(mutex_);
     hosts_[kernel] = function.host;
@@ -233,6 +231,7 @@ bool Registry::is_kernel(CUkernel kernel) {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (hosts_.count(kernel)) return true;
+        if (unloaded_.count(kernel)) return false;
     }
     // This call does not load the kernel.
     const char* name = nullptr;
@@ -276,17 +275,20 @@ cudaError_t Registry::find_variable(const void* symbol, CUdeviceptr& address, st
     const Driver& d = driver_tables[0];
     const auto get = variable->managed ? d.LibraryGetManaged : d.LibraryGetGlobal;
     const CUresult result = get(&address, &bytes, library, variable->name.c_str());
-    return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : result_of(result);
+    const bool unknown = result == CUDA_ERROR_NOT_FOUND && runtime_major == 12;
+    return unknown ? cudaErrorInvalidSymbol : result_of(result);
 }
 
 void Registry::add_kernel(CUkernel kernel) {
     const std::lock_guard<std::mutex> lock(mutex_);
     hosts_.emplace(kernel, nullptr);
+    unloaded_.erase(kernel);
 }
 
-void Registry::remove_kernel(CUkernel kernel) noexcept {
+void Registry::remove_kernel(CUkernel kernel) {
     const std::lock_guard<std::mutex> lock(mutex_);
     hosts_.erase(kernel);
+    unloaded_.insert(kernel);
 }
 
 }  // namespace cupola::cudart

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cudart/runtime.hpp"
@@ -105,7 +106,7 @@ class Registry {
     cudaError_t find_variable(const void* symbol, CUdeviceptr& address, std::size_t& bytes);
     // A kernel of a library that the program has loaded itself, until it unloads the library.
     void add_kernel(CUkernel kernel);
-    void remove_kernel(CUkernel kernel) noexcept;
+    void remove_kernel(CUkernel kernel);
 
   private:
     Registry() = default;
@@ -115,6 +116,8 @@ class Registry {
     std::mutex mutex_;  // of what follows, and of changes to the table
     std::unordered_map<const void*, Variable*> variables_;
     std::unordered_map<CUkernel, const void*> hosts_;  // null: the kernel has no host function
+    // Handles that the driver may hand out again. NVIDIA's driver crashes if it is asked about one.
+    std::unordered_set<CUkernel> unloaded_;
     std::vector<std::unique_ptr<Image>> images_;
 };
 

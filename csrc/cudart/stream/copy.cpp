@@ -49,7 +49,8 @@ cudaError_t find_part(const void* symbol, std::size_t offset, std::size_t count,
     if (const cudaError_t error = Registry::get().find_variable(symbol, address, bytes);
         error != cudaSuccess)
         return error;
-    if (offset > bytes || count > bytes - offset) return cudaErrorInvalidValue;
+    const bool fits = count == 0 || (offset <= bytes && count <= bytes - offset);
+    if (!fits) return cudaErrorInvalidValue;
     part = reinterpret_cast<void*>(address + offset);
     return cudaSuccess;
 }

@@ -13,22 +13,20 @@ bool is_within(const Driver& d, CUdevice device, unsigned size, CUdevice_attribu
 }
 
 // The driver calls a grid or block out of bounds an invalid value, and so does version 13.
-cudaError_t launch_error(const Driver& d, CUresult result, CUkernel kernel, dim3 grid, dim3 block) {
+cudaError_t launch_error(const Driver& d, CUresult result, dim3 grid, dim3 block) {
     if (runtime_major == 13) return result_of(result);
     if (result == CUDA_ERROR_NOT_FOUND) return cudaErrorInvalidDeviceFunction;
     CUdevice device = 0;
     if (result != CUDA_ERROR_INVALID_VALUE || d.CtxGetDevice(&device) != CUDA_SUCCESS)
         return result_of(result);
-    int most = 0;
     const bool fits = is_within(d, device, grid.x, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
                       is_within(d, device, grid.y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
                       is_within(d, device, grid.z, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z) &&
                       is_within(d, device, block.x, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
                       is_within(d, device, block.y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
                       is_within(d, device, block.z, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z) &&
-                      d.KernelGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel,
-                                           device) == CUDA_SUCCESS &&
-                      std::uint64_t{block.x} * block.y * block.z <= static_cast<unsigned>(most);
+                      is_within(d, device, block.x * block.y * block.z,
+                                CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     return fits ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
 }
 
@@ -38,7 +36,7 @@ cudaError_t launch(const Driver& d, CUkernel kernel, dim3 grid, dim3 block, void
         d.LaunchKernel(reinterpret_cast<CUfunction>(kernel), grid.x, grid.y, grid.z, block.x,
                        block.y, block.z, static_cast<unsigned>(shared), stream, arguments, nullptr);
     if (__builtin_expect(result == CUDA_SUCCESS, 1)) return cudaSuccess;
-    return launch_error(d, result, kernel, grid, block);
+    return launch_error(d, result, grid, block);
 }
 
 cudaError_t launch_cooperatively(const Driver& d, CUkernel kernel, dim3 grid, dim3 block,
@@ -46,7 +44,7 @@ cudaError_t launch_cooperatively(const Driver& d, CUkernel kernel, dim3 grid, di
     const CUresult result = d.LaunchCooperativeKernel(
         reinterpret_cast<CUfunction>(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
         static_cast<unsigned>(shared), stream, arguments);
-    return result == CUDA_SUCCESS ? cudaSuccess : launch_error(d, result, kernel, grid, block);
+    return result == CUDA_SUCCESS ? cudaSuccess : launch_error(d, result, grid, block);
 }
 
 }  // namespace
@@ -103,9 +101,8 @@ CUPOLA_CUDART cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
         const CUlaunchConfig wanted = driver_config(*config);
         const CUresult result =
             d.LaunchKernelEx(&wanted, reinterpret_cast<CUfunction>(kernel), arguments, nullptr);
-        return result == CUDA_SUCCESS
-                   ? cudaSuccess
-                   : launch_error(d, result, kernel, config->gridDim, config->blockDim);
+        return result == CUDA_SUCCESS ? cudaSuccess
+                                      : launch_error(d, result, config->gridDim, config->blockDim);
     });
 }
 
