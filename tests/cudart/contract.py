@@ -35,7 +35,6 @@ SECONDS = 60  # a program that takes longer hangs
 # with CPU_DEVICE holds for the CPU device alone: over NVIDIA's driver, the program agrees.
 CPU_DEVICE = "CPU device: "
 OTHERWISE = {
-        "CPU device: a graph releases no more references than it holds"
     "arrays.channels_of_named_formats": "CPU device: no normalized or compressed formats of arrays",
     "arrays.planes": "CPU device: no formats of several planes",
     "arrays.sparse": "CPU device: no sparse arrays",
@@ -47,6 +46,8 @@ OTHERWISE = {
     "graph_any_nodes.a_moved_child_graph": "CPU device: an unknown ownership is refused",
     "graph_nodes.semaphore_nodes": "CPU device: no semaphores of other interfaces",
     "graph_nulls.releasing_an_object_that_a_graph_does_not_hold_crashes": (
+        "CPU device: a graph releases no more references than it holds"
+    ),
     "libraries.code_that_is_wrong": "CPU device: code is read when it is loaded",
     "registered_images.parts_that_do_not_fit": "CPU device: PTX that lacks a symbol is invalid",
     "registration.attributes": "version 12 keeps attributes of functions and of kernels apart",
@@ -54,7 +55,6 @@ OTHERWISE = {
     "textures.every_field": "NVIDIA's runtime leaves border colors unset",
     "textures.filters_without_documented_samples": "CPU device: unknown samples are refused",
     "textures.views_of_what_is_not_there": "CPU device: views must be of what the resource has",
-    ),
 }
 
 

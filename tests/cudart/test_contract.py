@@ -20,6 +20,7 @@ LIBRARIES = list(RUNTIMES.values())
 
 versions = pytest.mark.parametrize("major", RUNTIMES)
 
+
 @pytest.fixture(scope="module")
 def records():
     return {major: json.loads(file.read_text()) for major, file in contract.RECORDS.items()}
