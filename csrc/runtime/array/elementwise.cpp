@@ -1,8 +1,8 @@
 // csrc/runtime/array/elementwise.cpp - chooses and launches the kernels of elementwise operations.
 //
-// Contiguous operands of the computed type go to a flat kernel, which moves 16 bytes at a time.
-// Other operands are merged into as few axes as possible. They go to a strided kernel where all
-// have the computed type, else to a mixed kernel.
+// First, axes are merged into as few as possible. Contiguous operands of the computed type then go
+// to a flat kernel, which moves 16 bytes at a time. Others go to a strided kernel if all have that
+// type and the axes are few, else to a mixed kernel.
 #include "runtime/array/elementwise.hpp"
 
 #include <algorithm>
@@ -132,8 +132,8 @@ void launch_mixed(int operation, int element, const LoopNest& axes, Mixed& argum
     kernel->launch(cover(arguments.count, a_thread), nullptr, &arguments, stream);
 }
 
-// Launches the strided kernel. False where types differ, or the axes are too many or too long for
-// it.
+// Launches the strided kernel. Returns false for operations, types, axes or strides that it cannot
+// take.
 bool launch_strided(int operation, int element, const LoopNest& axes, const Mixed& like,
                     Stream& stream) {
     const auto own = [element](int other) { return other == element || other == elements::none; };
@@ -169,7 +169,8 @@ bool launch_strided(int operation, int element, const LoopNest& axes, const Mixe
     return true;
 }
 
-// The kernels are limited in axes and elements: here the outermost axis is looped over or halved.
+// Kernels take a limited number of axes and elements. If there are too many axes, this loops over
+// the outermost one; if there are too many elements, it halves that axis.
 void launch_any(int operation, int element, LoopNest axes, Mixed& arguments, Stream& stream) {
     constexpr std::uint64_t most = std::uint64_t{1} << 31;
     if (axes.list.size() <= arrays::most_axes && axes.count() < most) {
@@ -221,7 +222,8 @@ bool is_flat(const LoopNest& axes, int operation, int element, const cupola_oper
     return in_order(out, axis.out) && in_order(x, axis.x) && in_order(y, axis.y);
 }
 
-// Functions have one kernel for the flat and mixed forms. `element` is stored and computed type.
+// Functions have one kernel for the flat and mixed forms. `element` is the type of the operands and
+// of the computation.
 bool launch_flat_function(int operation, int element, Mixed& arguments, Stream& stream,
                           bool no_wait) {
     Kernel* const kernel = function_kernel(stream.context, operation, element, no_wait);

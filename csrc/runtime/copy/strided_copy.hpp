@@ -6,8 +6,8 @@
 
 namespace cupola {
 
-// Returns false and queues nothing for host memory where the copy is neither linear nor made of
-// long enough rows.
+// Returns false, with nothing queued, if the copy needs a kernel but one side is host memory. A
+// kernel does every copy that is neither linear nor pitched with rows of at least 512 bytes.
 bool copy_strided(const cupola_strided& to, const cupola_strided& from, const std::int64_t* shape,
                   int ndim, std::size_t itemsize, int direction, Stream& stream);
 void fill_strided(const cupola_strided& to, const std::int64_t* shape, int ndim,

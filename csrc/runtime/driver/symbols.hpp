@@ -1,9 +1,9 @@
 // csrc/runtime/driver/symbols.hpp - the table of driver symbols.
 //
 // A row is a symbol's name and the CUDA version of its signature (see cudaTypedefs.h); it becomes a
-// member of Driver. cuInit is first: a stub library is recognized by its absence. The symbols that
-// launches call follow. REQUIRED symbols are in the oldest supported driver (11.3); OPTIONAL ones
-// may be null.
+// member of Driver. cuInit is first: in a stub library, cuGetProcAddress does not even find cuInit.
+// The symbols that launches call follow. REQUIRED symbols are in the oldest supported driver
+// (11.3); OPTIONAL ones may be null.
 #pragma once
 
 #define CUPOLA_DRIVER_SYMBOLS(REQUIRED, OPTIONAL)               \

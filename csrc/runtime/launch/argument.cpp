@@ -38,8 +38,8 @@ std::string float_text(double value) {
     return text;
 }
 
-// The range of an integer parameter, as " (-128 to 127)". Without a known sign, signed and unsigned
-// values fit.
+// The range of an integer parameter, as " (-128 to 127)". If it is not known whether the type is
+// signed, the range covers both: " (-128 to 255)".
 std::string range_text(const Parameter& p) {
     const unsigned width = p.size * 8;
     const bool below = !(p.kind & CUPOLA_UNSIGNED);
