@@ -1,8 +1,8 @@
 // csrc/cpu/graph_memory.hpp - memory that graph nodes allocate and free.
 //
-// The memory has its address from the creation of the node. It exists as long as the node, or as
-// long as the program owns it: from the launch that allocates it to a free, inside a graph or
-// outside.
+// Creating the node reserves the memory and its address. Both stay while the node exists, and also
+// while the memory is allocated: from the launch that allocates it until it is freed, by a graph or
+// by the program.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
     std::uintptr_t address() const { return address_; }
     std::size_t size() const { return size_; }
     bool live() const;
-    // `take` marks it allocated, `give` freed; false if it already is.
+    // `take` marks the memory allocated, `give` freed. They return false if it already was.
     bool take();
     bool give();
 
     static cuuint64_t get(int device, CUgraphMem_attribute attribute);
     static void reset_high(int device, CUgraphMem_attribute attribute);
-    // Frees memory that no launch uses.
+    // Stops counting freed memory as reserved.
     static void trim(int device);
 
   private:

@@ -28,14 +28,15 @@ class Log {
 
     CUlogsCallbackHandle add(CUlogsCallback call, void* data);
     // Waits until no other thread runs the callback. Inside a callback it does not wait, because
-    // two callbacks that remove each other would deadlock. Throws INVALID_VALUE if it is unknown.
+    // two callbacks that remove each other would deadlock. Throws INVALID_VALUE for an unknown
+    // handle.
     void remove(CUlogsCallbackHandle handle);
 
     // The number of the next line.
     std::uint32_t next() const;
-    // The latest lines from a number (null: all) that fit into `most` bytes; sets the number to the
-    // next line. If lines are left out, the first line says so. Throws INVALID_VALUE if there are
-    // lines and none fits.
+    // The lines from number `*from` on, or all if `from` is null; sets `*from` to next(). Older
+    // lines that do not fit into `most` bytes are left out; the first line then says so. Throws
+    // INVALID_VALUE if there are lines and none fits.
     std::string lines(std::uint32_t* from, std::size_t most) const;
 
   private:

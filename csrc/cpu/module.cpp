@@ -67,7 +67,7 @@ std::string_view text_of(const image::Entry& entry, std::string& unpacked, JitOp
     return std::string_view(unpacked).substr(0, unpacked.find('\0'));
 }
 
-// CUPOLA_CPU_MODE=compile: a kernel without machine code is an error, not interpreted.
+// For CUPOLA_CPU_MODE=compile: a kernel without machine code is an error; it is not interpreted.
 void compile_now(const Kernel& kernel) {
     native::make_now({&kernel});
     const std::string state = native::state_of(kernel);
@@ -266,7 +266,7 @@ int FunctionAttributes::get(CUfunction_attribute attribute, const Kernel& kernel
                             const Device& device) const {
     switch (static_cast<int>(attribute)) {
         case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-            // .reqntid is no limit of its own: launches of other blocks fail.
+            // .reqntid does not lower the maximum: launches with other block sizes fail.
             return kernel.required_block().x ? Capability::threads_per_block
                                              : static_cast<int>(kernel.max_threads());
         case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -329,7 +329,7 @@ void FunctionAttributes::set(CUfunction_attribute attribute, int value, const Ke
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
             require(value >= 0);
             // cuda.h documents NOT_PERMITTED for a kernel with a fixed shape. NVIDIA's driver
-            // returns this error, and accepts the current value.
+            // accepts the current value and returns INVALID_VALUE for others.
             if (const Dim3 own = kernel.required_cluster(); own.x != 0) {
                 const unsigned axes[] = {own.x, own.y, own.z};
                 require(static_cast<unsigned>(value) ==
