@@ -25,7 +25,7 @@ constexpr NumberFormat number_formats[] = {
     {cudaChannelFormatKindFloat, 32, CU_AD_FORMAT_FLOAT},
 };
 
-// Formats with a kind of their own. Those of compressed blocks have 4 x 4 elements a block. The
+// Formats with a kind of their own. A block of a compressed format has 4 x 4 elements. The
 // planes of NV12 have elements of different sizes.
 struct NamedFormat {
     int kind;

@@ -10,12 +10,12 @@ struct ElementFormat {
     unsigned channels;
 };
 
-// cudaErrorInvalidChannelDescriptor: arrays have no such elements.
+// Returns cudaErrorInvalidChannelDescriptor if arrays have no such elements.
 cudaError_t format_of(const cudaChannelFormatDesc& channel, ElementFormat& format);
-// False: the runtime has no name for the format.
+// Returns false if the runtime has no name for the format.
 bool channel_of(CUarray_format format, unsigned channels, cudaChannelFormatDesc& channel);
-// The bytes of an element; of a block in formats of compressed blocks. 0: the format has several
-// planes, or the runtime has no name for it.
+// The bytes of an element or, in compressed formats, of a block of 4 x 4 elements. Returns 0 if the
+// format has several planes or the runtime has no name for it.
 std::size_t element_bytes(CUarray_format format, unsigned channels);
 
 }  // namespace cupola::cudart

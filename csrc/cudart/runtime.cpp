@@ -13,8 +13,8 @@ Runtime& Runtime::get() {
     return *runtime;
 }
 
-// Handlers run in reverse order. This one is registered after the program's own libraries, which
-// unregister their images in such handlers, and after the driver's, which it precedes.
+// An exit handler. Handlers run in reverse order of registration, so this one runs before the
+// driver's, and before those in which the program's libraries unregister their images.
 void Runtime::end() { get().generation_.store(ended, std::memory_order_release); }
 
 cudaError_t Runtime::load() {
@@ -106,7 +106,7 @@ cudaError_t Runtime::enter_slowly() {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (this_thread.device < 0 && !preferred_.empty()) wanted = preferred_.front();
     } else {
-        // A primary context that was reset is made again.
+        // Create the primary context again if it was reset.
         const std::lock_guard<std::mutex> lock(mutex_);
         for (int n = 0; n < count(); ++n)
             if (const Device& device = devices_[static_cast<std::size_t>(n)];
@@ -162,7 +162,7 @@ cudaError_t Runtime::reset() {
     if (d.CtxGetCurrent(&context) == CUDA_SUCCESS && context && !is_primary(context, ordinal))
         return cudaSuccess;
     if (!context && this_thread.device < 0) return cudaSuccess;
-    // Kernels that run end first, and print: programs use a reset as their last synchronization.
+    // Wait for kernels and their output: programs use a reset as their last synchronization.
     if (is_active(ordinal) && bind(ordinal) == cudaSuccess) d.CtxSynchronize();
     const std::lock_guard<std::mutex> lock(mutex_);
     const CUresult result = d.DevicePrimaryCtxReset(device.device);

@@ -73,7 +73,8 @@ class Runtime {
     cudaError_t retain(Device& device);
     static void end();
 
-    // Threads compare their own with it. It rises when a context ends, and no thread has `ended`.
+    // Each thread compares its own generation with this one, which increases when a context ends.
+    // No thread's generation is `ended`.
     static constexpr unsigned ended = ~0u;
     std::atomic<unsigned> generation_{1};
     std::once_flag loaded_;
