@@ -68,7 +68,7 @@ def empty(shape, dtype=float, *, order="C", device=None, stream=None):
 
 
 def zeros(shape, dtype=float, *, order="C", device=None, stream=None):
-    """An array in a device's memory, all zero bytes; parameters as for `empty`.
+    """An array in a device's memory, filled with zero bytes; parameters as for `empty`.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def zeros(shape, dtype=float, *, order="C", device=None, stream=None):
 
 
 def ones(shape, dtype=float, *, order="C", device=None, stream=None):
-    """An array in a device's memory, all ones; parameters as for `empty`.
+    """An array in a device's memory, filled with ones; parameters as for `empty`.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def ones(shape, dtype=float, *, order="C", device=None, stream=None):
 
 
 def full(shape, value, dtype=None, *, order="C", device=None, stream=None):
-    """An array in a device's memory, every element the same.
+    """An array in a device's memory, filled with one value.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ cdef Array made_like(
 
 
 def empty_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
-    """An array in a device's memory like another one, with uninitialized elements.
+    """An array in a device's memory, like `prototype`, with uninitialized elements.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def empty_like(prototype, dtype=None, *, order="K", shape=None, device=None, str
 
 
 def zeros_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
-    """An array in a device's memory like another one, all zero bytes; as `empty_like`.
+    """An array like `prototype`, filled with zero bytes; parameters as for `empty_like`.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def zeros_like(prototype, dtype=None, *, order="K", shape=None, device=None, str
 
 
 def ones_like(prototype, dtype=None, *, order="K", shape=None, device=None, stream=None):
-    """An array in a device's memory like another one, all ones; as `empty_like`.
+    """An array like `prototype`, filled with ones; parameters as for `empty_like`.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def ones_like(prototype, dtype=None, *, order="K", shape=None, device=None, stre
 def full_like(
     prototype, value, dtype=None, *, order="K", shape=None, device=None, stream=None
 ):
-    """An array in a device's memory like another one, every element the same; as `empty_like`.
+    """An array like `prototype`, filled with one value; parameters as for `empty_like`.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def to_device(source, dtype=None, *, device=None, stream=None):
 
 
 def array(source, dtype=None, *, device=None, stream=None):
-    """A copy in a device's memory, as `to_device` makes it; of device memory in any dtype.
+    """A copy in a device's memory, as by `to_device`; `dtype` also converts device memory.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def managed(shape, dtype=float, *, device=None):
 
 
 def empty_pinned(shape, dtype=float, *, device=None, write_combined=False):
-    """A NumPy array in page-locked host memory, its elements not set.
+    """A NumPy array in page-locked host memory, with uninitialized elements.
 
     Copies from and to it are faster, and run beside other work where a stream is given.
 
@@ -388,7 +388,7 @@ def empty_pinned(shape, dtype=float, *, device=None, write_combined=False):
     dtype : data-type
         Any NumPy dtype except objects; by default float64.
     device : Device or int, optional
-        The device whose driver context allocates it; it can be used with every one.
+        The device whose driver context allocates it; all devices can use it.
     write_combined : bool
         For arrays that the host only writes, in order: faster to copy from, very slow to read.
 

@@ -427,7 +427,7 @@ def convolve(image, filter, border="zero", out=None, stream=None):
 
 
 def hello(blocks=1, threads=1):
-    """Print ``Hello World From GPU!`` once for each thread, and wait for it.
+    """Print ``Hello World From GPU!`` once for each thread, and wait for the kernel.
 
     Parameters
     ----------

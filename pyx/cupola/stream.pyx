@@ -212,8 +212,8 @@ cdef class Stream:
             Its ``CUstream`` (or ``cudaStream_t``); 0 or 1 is the legacy default stream, 2 the
             default stream of each thread.
         owner : object, optional
-            Kept alive as long as cupola needs the stream. Without an owner, keep the stream as long
-            as memory that was used on it, since the memory is freed in its order.
+            Kept alive as long as cupola needs the stream. Without an owner, destroy the stream only
+            after the memory that was used on it is freed: cupola frees it in stream order.
         device : Device or int, optional
             The device it belongs to; by default the current one.
 
@@ -342,7 +342,7 @@ cdef class Stream:
         Parameters
         ----------
         what : Event, Stream, or an object with ``__cuda_stream__``
-            An event, or a stream, whose work queued so far is waited for.
+            Later work waits for the event, or for all work queued on the stream so far.
         """
         cdef NativeEvent event
         if isinstance(what, NativeEvent):
@@ -414,7 +414,8 @@ cdef class Stream:
         """
         cdef void* data = hold_call(function, args)
         cdef int status
-        # Before the GIL is released: other threads must no longer wait in the driver with it.
+        # Before the GIL is released: from now on, no other thread may hold it while it waits in the
+        # driver.
         cupola_callbacks_hold()
         with nogil:
             status = cupola_stream_call(self.native, run_call, data, drop)
