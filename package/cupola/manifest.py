@@ -265,9 +265,10 @@ def dtype_of_type(name: str, size: int, pointer: bool) -> np.dtype[Any] | None:
 
 
 def difference(given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
-    """A text for the first difference in the layouts of two structs; "" where they agree.
+    """Describes the first difference in the layouts of two structs; "" where they agree.
 
-    Names and bytes without a description are ignored; signed and unsigned integers are equal.
+    Ignores names, and bytes that only one struct describes. Signed and unsigned integers of one
+    size are equal.
     """
     known = dict(_leaves(wanted, 0, ""))
     taken = {byte: at for at, (one, _) in known.items() for byte in range(at, at + one.itemsize)}

@@ -12,9 +12,9 @@ from .step import Step
 
 
 class Schedule:
-    """Returns steps whose inputs are made, first the one that most work depends on.
+    """Returns each step after its inputs are made, the longest chain of remaining work first.
 
-    So all processors finish at about the same time.
+    With this order, all processors finish at about the same time.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:

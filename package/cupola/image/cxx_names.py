@@ -1,5 +1,5 @@
 # cupola/image/cxx_names.py - C++ names of functions and types, from their linkage names.
-"""C++ names of linkage names.
+"""Converts linkage names to C++ names.
 
 cupola.build uses this module, also before cupola can be imported.
 """

@@ -12,7 +12,7 @@ from cupola.exceptions import ImageError
 
 class FileImage:
     """An image that stays in its file: mapped while it is loaded, and read when needed, for example
-    for a pickle.  The file may be removed or replaced, but not overwritten.
+    for a pickle. The file may be removed or replaced, but not overwritten.
     """
 
     def __init__(self, file: io.FileIO) -> None:
@@ -35,7 +35,7 @@ class FileImage:
         Raises
         ------
         ImageError
-            Where the file was overwritten since then.
+            Where the file was overwritten after it was loaded.
         """
         pieces, size = [], 0
         while piece := os.pread(self._file.fileno(), self._state[0] - size, size):
