@@ -32,7 +32,7 @@ def test_pip_install_editable(place, mode):
 
 def test_setup_py_install(place):
     place.pip(*REQUIREMENTS)
-    # setup.py brings no compiler in: where the machine has none, the remedy which its error names.
+    # setup.py installs no compiler: without one, install the wheel that its error names.
     compiler = place.python("package/cupola/build/backend.py").split()
     if compiler:
         place.pip(*compiler)
@@ -41,9 +41,9 @@ def test_setup_py_install(place):
 
 
 def test_wheel_from_a_source_distribution(place):
-    """As a release is made; the source distribution lacks nothing that its wheel needs.
+    """Makes a wheel as for a release: the source distribution has everything that it needs.
 
-    Of every architecture, which takes minutes, in the long run (`make sweep`), else of two.
+    The long run (`make sweep`) compiles for all architectures, which takes minutes; others for two.
     """
     every = os.environ.get("CUPOLA_SOAK") == "full"
     place.pip(*REQUIREMENTS)
@@ -51,7 +51,7 @@ def test_wheel_from_a_source_distribution(place):
     (archive,) = place.elsewhere.glob("cupola-*.tar.gz")
     place.python("-m", "tarfile", "-e", archive, place.elsewhere)
     (unpacked,) = place.elsewhere.glob("cupola-*/")
-    # The objects again, which are no part of the distribution.
+    # Reuse the compiled objects, which are not in the distribution.
     (place.source / "build").rename(unpacked / "build")
     place.environment["CUPOLA_ARCHITECTURES"] = "all" if every else "86,89"
     place.environment["CUPOLA_PORTABLE"] = "1"

@@ -2,8 +2,8 @@
 
 `python -m ptx.approximate [--out FOLDER]` in `tests` measures them.
 
-Over random and special values, as tests/ptx/test_rows.py has them, of the driver that
-CUPOLA_TEST_DRIVER names or the CPU device; what the bounds are is said in reference/.
+The inputs are random and special values, as in tests/ptx/test_rows.py. CUPOLA_TEST_DRIVER names
+the driver; the default is the CPU device. The bounds are in reference/.
 """
 
 import importlib
@@ -37,7 +37,7 @@ def halves(expected, bits):
 
 
 def error(expected, bits):
-    """(part of the bound, error, whether it is relative); None where the bound is no number."""
+    """(error / bound, error, whether it is relative); None for results that do not count."""
     got, exact = reference.as_double(expected.t, bits), expected.exact
     e, _ = reference.fl.FORMATS[expected.t]
     least, most = 2.0 ** (3 - (1 << (e - 1))), 2.0 ** ((1 << (e - 1)) - 1)
@@ -66,10 +66,10 @@ def largest(driver, row, opcode, named, t, t2):
 
 
 def main():
-    """A row for each instruction, as a part of its bound.
+    """Publishes the largest error of each instruction, divided by its bound.
 
-    Only results that are normal numbers count, and `sin` and `cos` only up to pi: the manual leaves
-    their error beyond it open.
+    Only results that are normal numbers count. `sin` and `cos` count up to pi: the manual gives no
+    bound beyond it.
     """
     sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
     records = importlib.import_module("records")

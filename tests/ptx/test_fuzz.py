@@ -1,6 +1,8 @@
-"""Random programs: what an H200 left of them, interpreted and as machine code; NVIDIA's assembler
-takes them, and they have every row of the table that they can have. The small ones are those that
-NVIDIA's compiler (13.0) makes other bits of when it optimises; without, an H200 left these.
+"""Random programs leave the bits that a GPU left, interpreted and as machine code.
+
+NVIDIA's assembler accepts them. They use every row of the table that random programs can use. The
+small programs are those that NVIDIA's compiler (13.0) gives other bits when it optimises; theirs
+were recorded without optimisation.
 """
 
 import os
@@ -65,7 +67,7 @@ def test_nvidias_assembler_takes_them(tmp_path, ptxas):
 
 
 def differing(driver, file):
-    """(programs of a record that leave something else here, how many there are)"""
+    """(names of recorded programs that leave other bits here, number of recorded programs)"""
     names, programs = [], 0
     for text, launches, digests in kept.load(file)[1]:
         got = batch.digests(batch.run(driver, text, launches))
@@ -85,7 +87,7 @@ def test_recorded_programs(file, driver):
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="one level alone")
 @pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
 def test_every_level_leaves_the_same(level):
-    """Which levels there are is the build's choice and the processor's; the oldest always is."""
+    """The build and the processor decide which levels exist; the oldest always exists."""
     call = "from ptx.test_fuzz import *; from ptx.driver import Driver; print(*[differing(Driver(), f)[0] for f in RECORDED])"  # fmt: skip  # noqa: E501
     environment = {**os.environ, "CUPOLA_CPU_LEVEL": level, "CUPOLA_CPU_MODE": "interpret"}
     command = [sys.executable, "-c", call]
@@ -106,13 +108,13 @@ def test_what_was_made_small_is_kept(tmp_path, driver):
     assert int(batch.digests(batch.run(driver, text, [launch]))[0]) == given
 
 
-PROGRAMS = 6  # a compiler takes 9 s for one, as users have it
+PROGRAMS = 6  # a compiler takes 9 s for each, with the users' flags
 
 
 @pytest.mark.skipif("CUPOLA_TEST_DRIVER" in os.environ, reason="of the CPU device alone")
 @pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++"))), reason="no compiler")
 def test_machine_code_agrees(tmp_path):
-    """Other programs at each commit."""
+    """Each commit compiles other programs."""
 
     def run(command, mode, *more):
         environment = {

@@ -1,5 +1,6 @@
-"""Graphs with null pointers, and graphs that belong to others: calls that may crash NVIDIA's driver
-or runtime, one a program.
+"""Calls on graphs that may crash NVIDIA's driver or runtime, one in each program.
+
+They pass null pointers, or a graph, a function or an object that the call does not accept.
 """
 
 import ctypes
@@ -88,7 +89,7 @@ def copying_attributes_of_no_node_crashes(runtime):
 
 
 def _parent(runtime):
-    """A graph with a child graph of an empty node; its node; the child."""
+    """A graph, its only node and the child graph in it, which has an empty node."""
     child, graph = _graph(runtime), _graph(runtime)
     _empty(runtime, child)
     return graph, runtime.handle("cudaGraphAddChildGraphNode", graph, None, 0, child), child
@@ -138,7 +139,7 @@ def reading_a_free_node_to_null_crashes(runtime):
     runtime.cudaGraphMemFreeNodeGetParams(free, None)
 
 
-# Updates, and objects of the program.
+# Updates of executable graphs, and user objects.
 
 
 def an_update_without_a_result_crashes(runtime):
@@ -147,7 +148,7 @@ def an_update_without_a_result_crashes(runtime):
 
 
 def _object(runtime):
-    """An object that the program keeps."""
+    """A user object, whose destructor is kept alive."""
     destroy = HostFunction(lambda data: None)
     runtime.kept.append(destroy)
     return runtime.handle("cudaUserObjectCreate", 0, destroy, 1, 1)

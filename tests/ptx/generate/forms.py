@@ -1,4 +1,4 @@
-"""Which rows of the instruction table random programs are made of, and why others are not."""
+"""The rows of the instruction table that random programs use, and why they omit the others."""
 
 from .. import reference, table
 
@@ -65,8 +65,8 @@ def excluded(row):
     return None
 
 
-# Spellings for which an H200 was seen to give other bits than the manual has, in the run that the
-# results tell of; all for registers that floating point was computed in, or constants.
+# Spellings for which an H200 gave other bits than the manual, in the run that the results describe.
+# Each time, an operand was a constant or a register in which floating point was computed.
 DIFFERING = (
     ("cvt.sat.s16.u16", "a register that halves were computed in"),
     ("setp.eq.and.b16", "a register that halves were computed in"),
@@ -75,12 +75,12 @@ DIFFERING = (
     ("cvt.rz.relu.tf32.f32", "not understood: NaN"),
     ("cvt.rn.relu.tf32.f32", "not understood: NaN"),
 )
-# Folded otherwise by NVIDIA's compiler where what is extracted from or where it lies is constant.
+# NVIDIA's compiler folds these to other bits if the source or the position is constant.
 NEVER_CONSTANT = {"Szext", "Bfe", "Bfi"}
 
 
 def carries(row):
-    """Whether it has to do with the condition code: only in chains."""
+    """Whether it reads or writes the condition code; such rows are drawn in chains only."""
     return "cc_in" in row.shapes or "cc_out" in row.shapes
 
 
@@ -96,7 +96,7 @@ def drawn():
 
 
 def spelled(row, rng):
-    """One that no device was seen to differ in."""
+    """A spelling for which no device gave other bits than the manual."""
     while True:
         found = any_spelling(row, rng)
         if found[0] not in (opcode for opcode, _ in DIFFERING):
@@ -105,7 +105,7 @@ def spelled(row, rng):
 
 def any_spelling(row, rng):
     """A spelling: (opcode, modifiers by axis, type, second type). The rounding of additions and
-    products is always written: without, NVIDIA's compiler may make one operation of two.
+    products is always written: without it, NVIDIA's compiler may fuse two operations into one.
     """
     named = {}
     for a in row.axes:
@@ -115,8 +115,8 @@ def any_spelling(row, rng):
         else:
             named[a.name] = rng.choice(a.choices)
     if row.chapter == "video" and row.mnemonic[-1] not in "24":
-        # Scalar ones that saturate, or take the least or greatest with c: NVIDIA's compiler makes
-        # of them what the manual does not say.
+        # For scalar ones that saturate, or take the minimum or maximum with c, NVIDIA's compiler
+        # does not follow the manual.
         named.update((n, None) for n in ("saturate_video", "scale_video") if n in named)
         if "second_operation" in named:
             named["second_operation"] = "add"
@@ -131,18 +131,18 @@ def any_spelling(row, rng):
 
 
 def nan_is_open(row, named, t):
-    """Whether the bits of a NaN that comes out are the device's choice."""
+    """Whether the device may choose the bits of a NaN result."""
     if row.mnemonic in ("copysign", "selp", "slct", "mov"):
         return False
     same = row.semantics == "ConvertReal" and t in (*row.types2, "f16")
     sign = "AbsReal" in row.semantics or "NegReal" in row.semantics
-    # NVIDIA's compiler makes x of min(x, x), NaN or not.
+    # NVIDIA's compiler replaces min(x, x) by x, also for a NaN.
     sign = sign or "MinReal" in row.semantics or "MaxReal" in row.semantics
     return t == "f64" or sign or bool(named.get("xorsign")) or same
 
 
-# Operands for which the manual leaves the result open are kept away from it: by semantics and, for
-# some, size; the place among the sources, and an instruction that makes the operand harmless.
+# For some operands, the manual leaves the result open. An entry has the semantics and a size (None:
+# any), and by the index of a source an instruction that excludes such operands.
 GUARDS = {
     ("Div", None): {1: "or.b{n} {to}, {of}, 1"},
     ("Rem", None): {1: "or.b{n} {to}, {of}, 1"},
