@@ -129,7 +129,7 @@ def test_sources_are_compiled_together_and_tools_see_each(recipe):
 FOLDERS = sorted(
     {
         path.parent.relative_to(ROOT / "csrc").as_posix()
-        for part in ("runtime", "image", "ptx", "cpu")
+        for part in ("runtime", "image", "ptx", "cpu", "cudart")
         for path in (ROOT / "csrc" / part).rglob("*.cpp")
     }
 )
@@ -146,7 +146,11 @@ def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
     includes = [f"-isystem{path}" for path in toolkit.find().include]
     command = [*compiler.command, *compiler.flags, "-fsyntax-only", "-Icsrc", "-Icsrc/include"]
     command += [*includes, *(native.define(f"CUPOLA_{name}", "") for name in defined)]
-    command += ["-DCUPOLA_ISA=oldest", *(w for path in sources for w in ("-include", path))]
+    command += [
+        "-DCUPOLA_CUDART_MAJOR=13",
+        "-DCUPOLA_ISA=oldest",
+        *(w for path in sources for w in ("-include", path)),
+    ]
     done = subprocess.run(
         [*command, "-x", "c++", "/dev/null"], cwd=ROOT, capture_output=True, text=True
     )

@@ -14,7 +14,7 @@ using namespace cupola::cpu;
 
 namespace {
 
-enum Capability : unsigned {
+enum AtomicCapability : unsigned {
     is_signed = 1,
     is_unsigned = 2,
     reduction = 4,
@@ -26,7 +26,7 @@ enum Capability : unsigned {
 constexpr unsigned any_word = is_signed | is_unsigned | scalar_32 | scalar_64;
 
 // By the number of the operation. PTX has no minimum or maximum of 32-bit floats.
-constexpr unsigned table[] = {
+constexpr unsigned atomic_capabilities[] = {
     any_word | reduction,                                         // add
     any_word | reduction,                                         // min
     any_word | reduction,                                         // max
@@ -42,10 +42,11 @@ constexpr unsigned table[] = {
     0,                                                            // max of floats
 };
 
-void find(unsigned* capabilities, const int* operations, unsigned count) {
+void find_capabilities(unsigned* capabilities, const int* operations, unsigned count) {
     for (unsigned n = 0; n < count; ++n)
-        require(operations[n] >= 0 && static_cast<std::size_t>(operations[n]) < std::size(table));
-    for (unsigned n = 0; n < count; ++n) capabilities[n] = table[operations[n]];
+        require(operations[n] >= 0 &&
+                static_cast<std::size_t>(operations[n]) < std::size(atomic_capabilities));
+    for (unsigned n = 0; n < count; ++n) capabilities[n] = atomic_capabilities[operations[n]];
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ CUPOLA_HIDDEN CUresult host_atomics(unsigned* capabilities, const int* operation
     return entry([&] {
         require(capabilities && operations && count > 0);
         Driver::get().device(device);
-        find(capabilities, operations, count);
+        find_capabilities(capabilities, operations, count);
         return CUDA_SUCCESS;
     });
 }
@@ -68,7 +69,7 @@ CUPOLA_HIDDEN CUresult peer_atomics(unsigned* capabilities, const int* operation
         Driver::get().device(from);
         Driver::get().device(to);
         require(from != to, CUDA_ERROR_INVALID_DEVICE);
-        find(capabilities, operations, count);
+        find_capabilities(capabilities, operations, count);
         return CUDA_SUCCESS;
     });
 }
