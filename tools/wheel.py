@@ -27,11 +27,14 @@ OLDEST = "manylinux_2_24"
 # Libraries that every Linux has, and the wheel's own.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6"}
 SYSTEM |= {"libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-OWN = {"cupola/lib/cpu/libcuda.so": {"libcuda.so.1"}}  # the CPU device, which lies beside it
+# Names without a version lead to the library beside them.
+OWN = {"cupola/lib/cpu/libcuda.so": {"libcuda.so.1"}}
+OWN |= {f"cupola/lib/run/{n}/libnvrtc.so": {f"libnvrtc.so.{n}"} for n in (12, 13)}
 MODULES = {"libcupola.so"}
 PARTS = {
     "libcupola.so, kernels inside": ("cupola/lib/libcupola.so",),
     "the CPU device": ("cupola/lib/cpu/",),
+    "the CUDA runtime": ("cupola/lib/cudart/",),
     "Cython modules": (".so",),
     "declarations and headers": (".pxd", ".h", ".hpp"),
     "Python": (".py", ".pyi"),
@@ -47,7 +50,8 @@ def needed(content: bytes) -> set[str]:
 
 
 def is_library(name: str) -> bool:
-    return ".so" in Path(name).suffixes
+    """The folder link has scripts for linkers, under the names of libraries."""
+    return ".so" in Path(name).suffixes and "/link/" not in name
 
 
 def part_of(name: str) -> str:
