@@ -100,7 +100,7 @@ CUPOLA_API CUresult cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t w
         require(out && pitch && width && height);
         require(element == 4 || element == 8 || element == 16);
         constexpr size_t align = MemoryMap::alignment;
-        size_t row, bytes;
+        size_t row = 0, bytes = 0;
         require(!__builtin_add_overflow(width, align - 1, &row) &&
                     !__builtin_mul_overflow(row / align * align, height, &bytes) &&
                     bytes <= Context::usable()->device().budget().total(),
