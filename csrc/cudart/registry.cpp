@@ -107,8 +107,10 @@ cudaError_t Image::link(CUlibrary& library) {
     return result_of(result);
 }
 
+// An image that was never used leaves the driver alone, which may not be loaded.
 void Image::unload() noexcept {
-    if (CUlibrary library = library_.exchange(nullptr)) driver_tables[0].LibraryUnload(library);
+    CUlibrary const library = library_.exchange(nullptr);
+    if (library && Runtime::get().start() == cudaSuccess) driver_tables[0].LibraryUnload(library);
 }
 
 FunctionTable::Slot& FunctionTable::slot(Table& table, const void* host) noexcept {
@@ -182,7 +184,7 @@ void Registry::remove(Image* image) noexcept {
                 there != variables_.end() && there->second == variable.get())
                 variables_.erase(there);
     }
-    if (Runtime::get().start() == cudaSuccess) removed->unload();
+    removed->unload();
 }
 
 void Registry::add_function(Image* image, const void* host, const char* name) {

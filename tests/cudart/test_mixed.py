@@ -104,6 +104,16 @@ def test_a_library_that_is_loaded_again_begins_anew(script):
     assert said == ["1", "1", "2", "3"] * 3 + ["101", "201"]
 
 
+def test_a_library_that_is_never_used_loads_no_driver(script):
+    """Neither when it is loaded nor when it is closed."""
+    said = script("""
+    handle = load(sys.argv[1])._handle
+    assert ctypes.CDLL(None).dlclose(ctypes.c_void_p(handle)) == 0
+    print("libcuda.so" in open("/proc/self/maps").read())
+    """)
+    assert said == ["False"]
+
+
 def test_threads_call_libraries_at_once(script):
     said = script("""
     libraries, wrong = [load(path) for path in sys.argv[1:]], []
