@@ -5,16 +5,6 @@
 namespace cupola::cudart {
 namespace {
 
-// Runs the body with the driver's device of an ordinal.
-template <class Call>
-cudaError_t entry_with_device(int ordinal, Call call) {
-    return entry_without_context([&](const Driver& d) -> cudaError_t {
-        CUdevice device = 0;
-        if (!Runtime::get().find(ordinal, device)) return cudaErrorInvalidDevice;
-        return result_of(call(d, device));
-    });
-}
-
 // Sets flags of the primary context. Flags of cudaDeviceMask that have no name are ignored, and so
 // is cudaDeviceMapHost, which is always on.
 cudaError_t set_flags(const Driver& d, CUdevice device, unsigned flags) {

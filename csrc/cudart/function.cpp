@@ -5,24 +5,20 @@
 namespace cupola::cudart {
 namespace {
 
-// Runs the body with a function's kernel and the current device. `find` is how Registry finds it.
-using Find = cudaError_t (Registry::*)(const void*, CUkernel&);
+// The same with the current device, too.
 template <class Call>
-cudaError_t entry_with_kernel(const void* function, Call call, Find find = &Registry::find_kernel) {
-    return entry([&](const Driver& d) -> cudaError_t {
-        CUkernel kernel = nullptr;
-        if (const cudaError_t found = (Registry::get().*find)(function, kernel);
-            found != cudaSuccess)
-            return found;
+cudaError_t entry_on_device(const void* function, Call call,
+                            FindKernel find = &Registry::find_kernel) {
+    const auto on_device = [&](const Driver& d, CUkernel kernel) {
         CUdevice device = 0;
-        if (const CUresult error = d.CtxGetDevice(&device); error != CUDA_SUCCESS)
-            return result_of(error);
-        return result_of(call(d, kernel, device));
-    });
+        const CUresult error = d.CtxGetDevice(&device);
+        return error == CUDA_SUCCESS ? call(d, kernel, device) : error;
+    };
+    return entry_with_kernel(function, on_device, find);
 }
 
 // Version 12 configures host functions alone.
-Find find_configurable() {
+FindKernel find_configurable() {
     return runtime_major == 12 ? &Registry::find_host_kernel : &Registry::find_kernel;
 }
 
@@ -87,7 +83,7 @@ using namespace cupola::cudart;
 
 CUPOLA_CUDART cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
                                                 const void* function) {
-    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel, CUdevice device) {
+    return entry_on_device(function, [&](const Driver& d, CUkernel kernel, CUdevice device) {
         return attributes ? get_attributes(d, kernel, device, *attributes)
                           : CUDA_ERROR_INVALID_VALUE;
     });
@@ -95,7 +91,7 @@ CUPOLA_CUDART cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
 
 CUPOLA_CUDART cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute,
                                                int value) {
-    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel, CUdevice device) {
+    return entry_on_device(function, [&](const Driver& d, CUkernel kernel, CUdevice device) {
         return d.KernelSetAttribute(static_cast<CUfunction_attribute>(attribute), value, kernel,
                                     device);
     });
@@ -118,12 +114,12 @@ CUPOLA_CUDART cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncC
     const auto set = [&](const Driver& d, CUkernel kernel, CUdevice device) {
         return d.KernelSetCacheConfig(kernel, static_cast<CUfunc_cache>(config), device);
     };
-    return entry_with_kernel(function, set, find_configurable());
+    return entry_on_device(function, set, find_configurable());
 }
 
 CUPOLA_CUDART cudaError_t cudaFuncSetSharedMemConfig(const void* function,
                                                      cudaSharedMemConfig config) {
-    const auto set = [&](const Driver& d, CUkernel kernel, CUdevice) {
+    const auto set = [&](const Driver& d, CUkernel kernel) {
         CUfunction loaded = nullptr;
         const CUresult result = d.KernelGetFunction(&loaded, kernel);
         return result == CUDA_SUCCESS
@@ -134,14 +130,14 @@ CUPOLA_CUDART cudaError_t cudaFuncSetSharedMemConfig(const void* function,
 }
 
 CUPOLA_CUDART cudaError_t cudaFuncGetName(const char** name, const void* function) {
-    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel, CUdevice) {
+    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel) {
         return name ? d.KernelGetName(name, kernel) : CUDA_ERROR_INVALID_VALUE;
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset,
                                                size_t* bytes) {
-    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel, CUdevice) {
+    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel) {
         return offset ? d.KernelGetParamInfo(kernel, index, offset, bytes)
                       : CUDA_ERROR_INVALID_VALUE;
     });
@@ -150,7 +146,7 @@ CUPOLA_CUDART cudaError_t cudaFuncGetParamInfo(const void* function, size_t inde
 // These two take host functions alone. The first needs no place for its result, as NVIDIA's.
 
 CUPOLA_CUDART cudaError_t cudaGetFuncBySymbol(cudaFunction_t* loaded, const void* function) {
-    const auto get = [&](const Driver& d, CUkernel kernel, CUdevice) {
+    const auto get = [&](const Driver& d, CUkernel kernel) {
         return loaded ? d.KernelGetFunction(loaded, kernel) : CUDA_SUCCESS;
     };
     return entry_with_kernel(function, get, &Registry::find_host_kernel);

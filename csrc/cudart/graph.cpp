@@ -150,31 +150,24 @@ CUPOLA_CUDART cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureM
 }
 
 CUPOLA_CUDART cudaError_t cudaDeviceGraphMemTrim(int ordinal) {
-    return entry_without_context([&](const Driver& d) {
-        CUdevice device = 0;
-        return Runtime::get().find(ordinal, device) ? result_of(d.DeviceGraphMemTrim(device))
-                                                    : cudaErrorInvalidDevice;
-    });
+    return entry_with_device(
+        ordinal, [](const Driver& d, CUdevice device) { return d.DeviceGraphMemTrim(device); });
 }
 
 CUPOLA_CUDART cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal,
                                                          cudaGraphMemAttributeType attribute,
                                                          void* value) {
-    return entry_without_context([&](const Driver& d) {
-        CUdevice device = 0;
-        if (!Runtime::get().find(ordinal, device)) return cudaErrorInvalidDevice;
-        return result_of(d.DeviceGetGraphMemAttribute(
-            device, static_cast<CUgraphMem_attribute>(attribute), value));
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+        return d.DeviceGetGraphMemAttribute(device, static_cast<CUgraphMem_attribute>(attribute),
+                                            value);
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaDeviceSetGraphMemAttribute(int ordinal,
                                                          cudaGraphMemAttributeType attribute,
                                                          void* value) {
-    return entry_without_context([&](const Driver& d) {
-        CUdevice device = 0;
-        if (!Runtime::get().find(ordinal, device)) return cudaErrorInvalidDevice;
-        return result_of(d.DeviceSetGraphMemAttribute(
-            device, static_cast<CUgraphMem_attribute>(attribute), value));
+    return entry_with_device(ordinal, [&](const Driver& d, CUdevice device) {
+        return d.DeviceSetGraphMemAttribute(device, static_cast<CUgraphMem_attribute>(attribute),
+                                            value);
     });
 }

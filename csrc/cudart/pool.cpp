@@ -9,37 +9,33 @@ static_assert(sizeof(cudaMemAccessDesc) == sizeof(CUmemAccessDesc));
 static_assert(sizeof(cudaMemLocation) == sizeof(CUmemLocation));
 static_assert(sizeof(cudaMemPoolPtrExportData) == sizeof(CUmemPoolPtrExportData));
 
-// Calls a function of the driver with a device, which needs no context. `missing` is the result
-// where there is no such device.
-template <class Call>
-cudaError_t with_device(int ordinal, cudaError_t missing, Call call) {
-    return entry_without_context([&](const Driver& d) {
-        CUdevice device = 0;
-        return Runtime::get().find(ordinal, device) ? result_of(call(d, device)) : missing;
-    });
-}
-
 }  // namespace
 }  // namespace cupola::cudart
 
 using namespace cupola::cudart;
 
 CUPOLA_CUDART cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-    return with_device(device, cudaErrorInvalidDevice, [&](const Driver& d, CUdevice on) {
+    return entry_with_device(device, [&](const Driver& d, CUdevice on) {
         return pool ? d.DeviceGetDefaultMemPool(pool, on) : CUDA_ERROR_INVALID_VALUE;
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-    return with_device(device, cudaErrorInvalidValue, [&](const Driver& d, CUdevice on) {
-        return pool ? d.DeviceGetMemPool(pool, on) : CUDA_ERROR_INVALID_VALUE;
-    });
+    return entry_with_device(
+        device,
+        [&](const Driver& d, CUdevice on) {
+            return pool ? d.DeviceGetMemPool(pool, on) : CUDA_ERROR_INVALID_VALUE;
+        },
+        cudaErrorInvalidValue);
 }
 
 CUPOLA_CUDART cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-    return with_device(device, cudaErrorInvalidValue, [&](const Driver& d, CUdevice on) {
-        return pool ? d.DeviceSetMemPool(on, pool) : CUDA_ERROR_INVALID_VALUE;
-    });
+    return entry_with_device(
+        device,
+        [&](const Driver& d, CUdevice on) {
+            return pool ? d.DeviceSetMemPool(on, pool) : CUDA_ERROR_INVALID_VALUE;
+        },
+        cudaErrorInvalidValue);
 }
 
 CUPOLA_CUDART cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* props) {

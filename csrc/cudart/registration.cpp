@@ -56,17 +56,15 @@ CUPOLA_CUDART void __cudaRegisterFunction(void** handle, const char* host, char*
 }
 
 CUPOLA_CUDART void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int,
-                                     size_t bytes, int, int) {
-    register_safely([&](Registry& registry) {
-        registry.add_variable(image_of(handle), host, name, bytes, false);
-    });
+                                     size_t, int, int) {
+    register_safely(
+        [&](Registry& registry) { registry.add_variable(image_of(handle), host, name, false); });
 }
 
 CUPOLA_CUDART void __cudaRegisterManagedVar(void** handle, void** host, char*, const char* name,
-                                            int, size_t bytes, int, int) {
-    register_safely([&](Registry& registry) {
-        registry.add_variable(image_of(handle), host, name, bytes, true);
-    });
+                                            int, size_t, int, int) {
+    register_safely(
+        [&](Registry& registry) { registry.add_variable(image_of(handle), host, name, true); });
 }
 
 // A program that has managed variables calls it before it first uses one.

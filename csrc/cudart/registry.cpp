@@ -194,12 +194,10 @@ void Registry::add_function(Image* image, const void* host, const char* name) {
     functions_.set(host, image->functions_.back().get());
 }
 
-void Registry::add_variable(Image* image, const void* host, const char* name, std::size_t bytes,
-                            bool managed) {
+void Registry::add_variable(Image* image, const void* host, const char* name, bool managed) {
     if (!image || !host || !name) return;
     const std::lock_guard<std::mutex> lock(mutex_);
-    image->variables_.push_back(
-        std::make_unique<Variable>(Variable{image, name, host, bytes, managed}));
+    image->variables_.push_back(std::make_unique<Variable>(Variable{image, name, host, managed}));
     variables_[host] = image->variables_.back().get();
 }
 

@@ -30,7 +30,6 @@ struct Variable {
     Image* image;
     std::string name;
     const void* host;  // of a managed variable: the host pointer to it, which is set when it loads
-    std::size_t bytes;
     bool managed;
 };
 
@@ -87,14 +86,13 @@ class Registry {
     Image* add(const void* wrapper);
     void remove(Image* image) noexcept;
     void add_function(Image* image, const void* host, const char* name);
-    void add_variable(Image* image, const void* host, const char* name, std::size_t bytes,
-                      bool managed);
+    void add_variable(Image* image, const void* host, const char* name, bool managed);
 
     // The kernel of a host function, or of a handle that the runtime or the driver has returned.
     // A context must be current. cudaErrorInvalidDeviceFunction: the function is null, or its image
     // lacks the kernel. cudaErrorInvalidResourceHandle: it is neither function nor handle.
     cudaError_t find_kernel(const void* function, CUkernel& kernel);
-    // The same for host functions alone; all else is cudaErrorInvalidDeviceFunction.
+    // The kernel of a host function. A handle is cudaErrorInvalidDeviceFunction here.
     cudaError_t find_host_kernel(const void* host, CUkernel& kernel);
     bool is_host_function(const void* host) const noexcept { return functions_.find(host); }
     bool is_kernel(CUkernel kernel);
@@ -120,5 +118,21 @@ class Registry {
     std::unordered_set<CUkernel> unloaded_;
     std::vector<std::unique_ptr<Image>> images_;
 };
+
+// Launches and occupancies take a kernel where they take a function, for the current device.
+inline CUfunction as_function(CUkernel kernel) { return reinterpret_cast<CUfunction>(kernel); }
+
+using FindKernel = cudaError_t (Registry::*)(const void*, CUkernel&);
+
+// entry() with the kernel of a function, too. `find` says what the program may pass for it.
+template <class Call>
+cudaError_t entry_with_kernel(const void* function, Call call,
+                              FindKernel find = &Registry::find_kernel) noexcept {
+    return entry([&](const Driver& d) {
+        CUkernel kernel = nullptr;
+        const cudaError_t found = (Registry::get().*find)(function, kernel);
+        return found == cudaSuccess ? result_of(call(d, kernel)) : found;
+    });
+}
 
 }  // namespace cupola::cudart

@@ -59,6 +59,13 @@ int Runtime::ordinal_of(CUdevice device) const {
     return ordinal;
 }
 
+// The device that the thread has chosen, else the first valid one.
+int Runtime::chosen() {
+    if (this_thread.device >= 0) return this_thread.device;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return preferred_.empty() ? 0 : preferred_.front();
+}
+
 // Callers hold the mutex.
 cudaError_t Runtime::retain(Device& device) {
     if (device.retained) return cudaSuccess;
@@ -102,9 +109,7 @@ cudaError_t Runtime::enter_slowly() {
         return result_of(error);
     int wanted = -1;  // the device whose primary context is to be bound
     if (!current) {
-        wanted = this_thread.device < 0 ? 0 : this_thread.device;
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (this_thread.device < 0 && !preferred_.empty()) wanted = preferred_.front();
+        wanted = chosen();
     } else {
         // Create the primary context again if it was reset.
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -130,9 +135,7 @@ cudaError_t Runtime::current(int& ordinal) {
         ordinal = ordinal_of(device);
         return cudaSuccess;
     }
-    ordinal = this_thread.device < 0 ? 0 : this_thread.device;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (this_thread.device < 0 && !preferred_.empty()) ordinal = preferred_.front();
+    ordinal = chosen();
     return cudaSuccess;
 }
 

@@ -11,7 +11,7 @@
 
 namespace cupola::cudart {
 
-// What the runtime API keeps for each thread.
+// The runtime's state of each thread.
 struct Thread {
     cudaError_t last = cudaSuccess;
     int device = -1;          // chosen by cudaSetDevice; -1: the first valid one
@@ -42,7 +42,7 @@ class Runtime {
     // The driver's device of an ordinal; false: there is none.
     bool find(int ordinal, CUdevice& device) const;
     int ordinal_of(CUdevice device) const;
-    // The ordinal of the current context's device, or of the one that the thread has chosen.
+    // The ordinal of the current context's device, or chosen().
     cudaError_t current(int& ordinal);
     // Chooses a device, and makes its primary context current.
     cudaError_t choose(int ordinal);
@@ -71,6 +71,7 @@ class Runtime {
     cudaError_t enter_slowly();
     cudaError_t bind(int ordinal);
     cudaError_t retain(Device& device);
+    int chosen();
     static void end();
 
     // Each thread compares its own generation with this one, which increases when a context ends.
@@ -118,6 +119,16 @@ template <class Call>
 cudaError_t entry_without_context(Call call) noexcept {
     const cudaError_t started = Runtime::get().start();
     return record(started == cudaSuccess ? call_safely(call) : started);
+}
+
+// The same with the driver's device of an ordinal, too; `missing` is the result if there is none.
+template <class Call>
+cudaError_t entry_with_device(int ordinal, Call call,
+                              cudaError_t missing = cudaErrorInvalidDevice) noexcept {
+    return entry_without_context([&](const Driver& d) {
+        CUdevice device = 0;
+        return Runtime::get().find(ordinal, device) ? result_of(call(d, device)) : missing;
+    });
 }
 
 }  // namespace cupola::cudart

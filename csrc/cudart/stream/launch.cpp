@@ -33,17 +33,17 @@ cudaError_t launch_error(const Driver& d, CUresult result, dim3 grid, dim3 block
 cudaError_t launch(const Driver& d, CUkernel kernel, dim3 grid, dim3 block, void** arguments,
                    size_t shared, cudaStream_t stream) {
     const CUresult result =
-        d.LaunchKernel(reinterpret_cast<CUfunction>(kernel), grid.x, grid.y, grid.z, block.x,
-                       block.y, block.z, static_cast<unsigned>(shared), stream, arguments, nullptr);
+        d.LaunchKernel(as_function(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                       static_cast<unsigned>(shared), stream, arguments, nullptr);
     if (__builtin_expect(result == CUDA_SUCCESS, 1)) return cudaSuccess;
     return launch_error(d, result, grid, block);
 }
 
 cudaError_t launch_cooperatively(const Driver& d, CUkernel kernel, dim3 grid, dim3 block,
                                  void** arguments, size_t shared, cudaStream_t stream) {
-    const CUresult result = d.LaunchCooperativeKernel(
-        reinterpret_cast<CUfunction>(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-        static_cast<unsigned>(shared), stream, arguments);
+    const CUresult result =
+        d.LaunchCooperativeKernel(as_function(kernel), grid.x, grid.y, grid.z, block.x, block.y,
+                                  block.z, static_cast<unsigned>(shared), stream, arguments);
     return result == CUDA_SUCCESS ? cudaSuccess : launch_error(d, result, grid, block);
 }
 
@@ -70,23 +70,16 @@ CUPOLA_CUDART cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim
 
 CUPOLA_CUDART cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block,
                                            void** arguments, size_t shared, cudaStream_t stream) {
-    return entry([&](const Driver& d) {
-        CUkernel kernel = nullptr;
-        const cudaError_t found = Registry::get().find_kernel(function, kernel);
-        return found == cudaSuccess ? launch(d, kernel, grid, block, arguments, shared, stream)
-                                    : found;
+    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel) {
+        return launch(d, kernel, grid, block, arguments, shared, stream);
     });
 }
 
 CUPOLA_CUDART cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block,
                                                       void** arguments, size_t shared,
                                                       cudaStream_t stream) {
-    return entry([&](const Driver& d) {
-        CUkernel kernel = nullptr;
-        const cudaError_t found = Registry::get().find_kernel(function, kernel);
-        return found == cudaSuccess
-                   ? launch_cooperatively(d, kernel, grid, block, arguments, shared, stream)
-                   : found;
+    return entry_with_kernel(function, [&](const Driver& d, CUkernel kernel) {
+        return launch_cooperatively(d, kernel, grid, block, arguments, shared, stream);
     });
 }
 
@@ -99,8 +92,7 @@ CUPOLA_CUDART cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
             found != cudaSuccess)
             return found;
         const CUlaunchConfig wanted = driver_config(*config);
-        const CUresult result =
-            d.LaunchKernelEx(&wanted, reinterpret_cast<CUfunction>(kernel), arguments, nullptr);
+        const CUresult result = d.LaunchKernelEx(&wanted, as_function(kernel), arguments, nullptr);
         return result == CUDA_SUCCESS ? cudaSuccess
                                       : launch_error(d, result, config->gridDim, config->blockDim);
     });

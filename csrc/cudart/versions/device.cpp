@@ -132,12 +132,11 @@ CUPOLA_CUDART cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, in
 CUPOLA_CUDART cudaError_t cudaDeviceGetHostAtomicCapabilities(unsigned* capabilities,
                                                               const int* operations, unsigned count,
                                                               int ordinal) {
-    return entry_without_context([&](const Driver&) -> cudaError_t {
-        CUdevice device = 0;
-        if (!Runtime::get().find(ordinal, device)) return cudaErrorInvalidDevice;
-        if (!capabilities || !operations || count == 0) return cudaErrorInvalidValue;
-        return result_of(call_newer("cuDeviceGetHostAtomicCapabilities", 13000, capabilities,
-                                    operations, count, device));
+    return entry_with_device(ordinal, [&](const Driver&, CUdevice device) {
+        return capabilities && operations && count > 0
+                   ? call_newer("cuDeviceGetHostAtomicCapabilities", 13000, capabilities,
+                                operations, count, device)
+                   : CUDA_ERROR_INVALID_VALUE;
     });
 }
 
