@@ -1,6 +1,7 @@
 // csrc/cudart/versions/graph.cpp - functions of graphs whose parameters differ between versions
 // 12 and 13 of the runtime, or that one of them lacks.
 #include "cudart/graph.hpp"
+#include "cudart/names.hpp"
 #include "cudart/runtime.hpp"
 
 using namespace cupola::cudart;
@@ -56,49 +57,67 @@ cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
 
 }  // namespace
 
+CUPOLA_CUDART cudaError_t CUPOLA_NEW(cudaGraphGetEdges,
+                                     _v2)(cudaGraph_t graph, cudaGraphNode_t* from,
+                                          cudaGraphNode_t* to, cudaGraphEdgeData* edges,
+                                          size_t* count) {
+    return get_edges(graph, from, to, edges, count);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_NEW(cudaGraphNodeGetDependencies,
+                                     _v2)(cudaGraphNode_t node, cudaGraphNode_t* others,
+                                          cudaGraphEdgeData* edges, size_t* count) {
+    return get_dependencies(node, others, edges, count);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_NEW(cudaGraphNodeGetDependentNodes,
+                                     _v2)(cudaGraphNode_t node, cudaGraphNode_t* others,
+                                          cudaGraphEdgeData* edges, size_t* count) {
+    return get_dependents(node, others, edges, count);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_NEW(cudaGraphAddDependencies,
+                                     _v2)(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                          const cudaGraphNode_t* to, const cudaGraphEdgeData* edges,
+                                          size_t count) {
+    return add_dependencies(graph, from, to, edges, count);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_NEW(cudaGraphRemoveDependencies,
+                                     _v2)(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                          const cudaGraphNode_t* to, const cudaGraphEdgeData* edges,
+                                          size_t count) {
+    return remove_dependencies(graph, from, to, edges, count);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_NEW(cudaGraphAddNode,
+                                     _v2)(cudaGraphNode_t* node, cudaGraph_t graph,
+                                          const cudaGraphNode_t* dependencies,
+                                          const cudaGraphEdgeData* edges, size_t count,
+                                          cudaGraphNodeParams* params) {
+    return add_graph_node(node, graph, dependencies, edges, count, params);
+}
+
 #if CUPOLA_CUDART_MAJOR == 12
 
 CUPOLA_CUDART cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from,
                                             cudaGraphNode_t* to, size_t* count) {
     return get_edges(graph, from, to, nullptr, count);
 }
-CUPOLA_CUDART cudaError_t cudaGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_t* from,
-                                               cudaGraphNode_t* to, cudaGraphEdgeData* edges,
-                                               size_t* count) {
-    return get_edges(graph, from, to, edges, count);
-}
 
 CUPOLA_CUDART cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
                                                        cudaGraphNode_t* others, size_t* count) {
     return get_dependencies(node, others, nullptr, count);
-}
-CUPOLA_CUDART cudaError_t cudaGraphNodeGetDependencies_v2(cudaGraphNode_t node,
-                                                          cudaGraphNode_t* others,
-                                                          cudaGraphEdgeData* edges, size_t* count) {
-    return get_dependencies(node, others, edges, count);
 }
 
 CUPOLA_CUDART cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
                                                          cudaGraphNode_t* others, size_t* count) {
     return get_dependents(node, others, nullptr, count);
 }
-CUPOLA_CUDART cudaError_t cudaGraphNodeGetDependentNodes_v2(cudaGraphNode_t node,
-                                                            cudaGraphNode_t* others,
-                                                            cudaGraphEdgeData* edges,
-                                                            size_t* count) {
-    return get_dependents(node, others, edges, count);
-}
 
 CUPOLA_CUDART cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                                    const cudaGraphNode_t* to, size_t count) {
     return add_dependencies(graph, from, to, nullptr, count);
-}
-CUPOLA_CUDART cudaError_t cudaGraphAddDependencies_v2(cudaGraph_t graph,
-                                                      const cudaGraphNode_t* from,
-                                                      const cudaGraphNode_t* to,
-                                                      const cudaGraphEdgeData* edges,
-                                                      size_t count) {
-    return add_dependencies(graph, from, to, edges, count);
 }
 
 CUPOLA_CUDART cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph,
@@ -106,65 +125,11 @@ CUPOLA_CUDART cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph,
                                                       const cudaGraphNode_t* to, size_t count) {
     return remove_dependencies(graph, from, to, nullptr, count);
 }
-CUPOLA_CUDART cudaError_t cudaGraphRemoveDependencies_v2(cudaGraph_t graph,
-                                                         const cudaGraphNode_t* from,
-                                                         const cudaGraphNode_t* to,
-                                                         const cudaGraphEdgeData* edges,
-                                                         size_t count) {
-    return remove_dependencies(graph, from, to, edges, count);
-}
 
 CUPOLA_CUDART cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                            const cudaGraphNode_t* dependencies, size_t count,
                                            cudaGraphNodeParams* params) {
     return add_graph_node(node, graph, dependencies, nullptr, count, params);
-}
-CUPOLA_CUDART cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* node, cudaGraph_t graph,
-                                              const cudaGraphNode_t* dependencies,
-                                              const cudaGraphEdgeData* edges, size_t count,
-                                              cudaGraphNodeParams* params) {
-    return add_graph_node(node, graph, dependencies, edges, count, params);
-}
-
-#else
-
-CUPOLA_CUDART cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from,
-                                            cudaGraphNode_t* to, cudaGraphEdgeData* edges,
-                                            size_t* count) {
-    return get_edges(graph, from, to, edges, count);
-}
-
-CUPOLA_CUDART cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
-                                                       cudaGraphNode_t* others,
-                                                       cudaGraphEdgeData* edges, size_t* count) {
-    return get_dependencies(node, others, edges, count);
-}
-
-CUPOLA_CUDART cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
-                                                         cudaGraphNode_t* others,
-                                                         cudaGraphEdgeData* edges, size_t* count) {
-    return get_dependents(node, others, edges, count);
-}
-
-CUPOLA_CUDART cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                                   const cudaGraphNode_t* to,
-                                                   const cudaGraphEdgeData* edges, size_t count) {
-    return add_dependencies(graph, from, to, edges, count);
-}
-
-CUPOLA_CUDART cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph,
-                                                      const cudaGraphNode_t* from,
-                                                      const cudaGraphNode_t* to,
-                                                      const cudaGraphEdgeData* edges,
-                                                      size_t count) {
-    return remove_dependencies(graph, from, to, edges, count);
-}
-
-CUPOLA_CUDART cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                           const cudaGraphNode_t* dependencies,
-                                           const cudaGraphEdgeData* edges, size_t count,
-                                           cudaGraphNodeParams* params) {
-    return add_graph_node(node, graph, dependencies, edges, count, params);
 }
 
 #endif

@@ -1,5 +1,6 @@
 // csrc/cudart/versions/memory.cpp - functions of memory whose parameters differ between versions
 // 12 and 13 of the runtime, or that one of them lacks.
+#include "cudart/names.hpp"
 #include "cudart/runtime.hpp"
 
 namespace cupola::cudart {
@@ -18,6 +19,12 @@ cudaError_t advise(const void* pointer, std::size_t count, cudaMemoryAdvise advi
 
 using namespace cupola::cudart;
 
+CUPOLA_CUDART cudaError_t CUPOLA_NEW(cudaMemAdvise, _v2)(const void* pointer, size_t count,
+                                                         cudaMemoryAdvise advice,
+                                                         cudaMemLocation location) {
+    return advise(pointer, count, advice, location);
+}
+
 #if CUPOLA_CUDART_MAJOR == 12
 
 CUPOLA_CUDART cudaError_t cudaMemAdvise(const void* pointer, size_t count, cudaMemoryAdvise advice,
@@ -34,17 +41,7 @@ CUPOLA_CUDART cudaError_t cudaMemAdvise(const void* pointer, size_t count, cudaM
     });
 }
 
-CUPOLA_CUDART cudaError_t cudaMemAdvise_v2(const void* pointer, size_t count,
-                                           cudaMemoryAdvise advice, cudaMemLocation location) {
-    return advise(pointer, count, advice, location);
-}
-
 #else
-
-CUPOLA_CUDART cudaError_t cudaMemAdvise(const void* pointer, size_t count, cudaMemoryAdvise advice,
-                                        cudaMemLocation location) {
-    return advise(pointer, count, advice, location);
-}
 
 CUPOLA_CUDART cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location,
                                                    cudaMemAllocationType type) {

@@ -1,6 +1,6 @@
 // csrc/cudart/stream/versions/driver_entry.cpp - the driver's functions for programs that call
 // them. The version that a name means by default is that of the runtime.
-#include "cudart/own_name.hpp"
+#include "cudart/names.hpp"
 #include "cudart/runtime.hpp"
 
 using namespace cupola::cudart;

@@ -1,6 +1,6 @@
 // csrc/cudart/stream/versions/graph.cpp - functions of captures and graphs that take a stream, and
 // whose parameters differ between versions 12 and 13 of the runtime.
-#include "cudart/own_name.hpp"
+#include "cudart/names.hpp"
 #include "cudart/runtime.hpp"
 
 using namespace cupola::cudart;
@@ -30,6 +30,19 @@ cudaError_t update_dependencies(cudaStream_t stream, cudaGraphNode_t* dependenci
 
 }  // namespace
 
+CUPOLA_CUDART cudaError_t CUPOLA_OWN(CUPOLA_NEW(cudaStreamGetCaptureInfo, _v3))(
+    cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+    cudaGraph_t* graph, const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
+    size_t* count) {
+    return capture_info(stream, status, id, graph, dependencies, edges, count);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_OWN(CUPOLA_NEW(cudaStreamUpdateCaptureDependencies, _v2))(
+    cudaStream_t stream, cudaGraphNode_t* dependencies, const cudaGraphEdgeData* edges,
+    size_t count, unsigned flags) {
+    return update_dependencies(stream, dependencies, edges, count, flags);
+}
+
 #if CUPOLA_CUDART_MAJOR == 12
 
 CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaStreamGetCaptureInfo)(cudaStream_t stream,
@@ -42,36 +55,10 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaStreamGetCaptureInfo_v2)(
     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* count) {
     return capture_info(stream, status, id, graph, dependencies, nullptr, count);
 }
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaStreamGetCaptureInfo_v3)(
-    cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-    cudaGraph_t* graph, const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
-    size_t* count) {
-    return capture_info(stream, status, id, graph, dependencies, edges, count);
-}
 
 CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaStreamUpdateCaptureDependencies)(
     cudaStream_t stream, cudaGraphNode_t* dependencies, size_t count, unsigned flags) {
     return update_dependencies(stream, dependencies, nullptr, count, flags);
-}
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaStreamUpdateCaptureDependencies_v2)(
-    cudaStream_t stream, cudaGraphNode_t* dependencies, const cudaGraphEdgeData* edges,
-    size_t count, unsigned flags) {
-    return update_dependencies(stream, dependencies, edges, count, flags);
-}
-
-#else
-
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaStreamGetCaptureInfo)(
-    cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-    cudaGraph_t* graph, const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
-    size_t* count) {
-    return capture_info(stream, status, id, graph, dependencies, edges, count);
-}
-
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaStreamUpdateCaptureDependencies)(
-    cudaStream_t stream, cudaGraphNode_t* dependencies, const cudaGraphEdgeData* edges,
-    size_t count, unsigned flags) {
-    return update_dependencies(stream, dependencies, edges, count, flags);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cudart/own_name.hpp"
+#include "cudart/names.hpp"
 #include "cudart/runtime.hpp"
 
 using namespace cupola::cudart;
@@ -76,6 +76,25 @@ cudaError_t wait_external(const cudaExternalSemaphore_t* semaphores,
 }  // namespace
 }  // namespace cupola::cudart
 
+CUPOLA_CUDART cudaError_t CUPOLA_OWN(CUPOLA_NEW(cudaMemPrefetchAsync,
+                                                _v2))(const void* pointer, size_t count,
+                                                      cudaMemLocation location, unsigned flags,
+                                                      cudaStream_t stream) {
+    return prefetch(pointer, count, location, flags, stream);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_OWN(CUPOLA_NEW(cudaSignalExternalSemaphoresAsync, _v2))(
+    const cudaExternalSemaphore_t* semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params,
+    unsigned count, cudaStream_t stream) {
+    return signal_external(semaphores, params, count, stream);
+}
+
+CUPOLA_CUDART cudaError_t CUPOLA_OWN(CUPOLA_NEW(cudaWaitExternalSemaphoresAsync, _v2))(
+    const cudaExternalSemaphore_t* semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params,
+    unsigned count, cudaStream_t stream) {
+    return wait_external(semaphores, params, count, stream);
+}
+
 #if CUPOLA_CUDART_MAJOR == 12
 
 namespace cupola::cudart {
@@ -129,12 +148,6 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemPrefetchAsync)(const void* pointer, 
     return prefetch(pointer, count, location_of(device), 0, stream);
 }
 
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemPrefetchAsync_v2)(const void* pointer, size_t count,
-                                                              cudaMemLocation location,
-                                                              unsigned flags, cudaStream_t stream) {
-    return prefetch(pointer, count, location, flags, stream);
-}
-
 CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemcpyBatchAsync)(void** to, void** from, size_t* sizes,
                                                            size_t count,
                                                            cudaMemcpyAttributes* attributes,
@@ -160,12 +173,6 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaSignalExternalSemaphoresAsync)(
     });
 }
 
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaSignalExternalSemaphoresAsync_v2)(
-    const cudaExternalSemaphore_t* semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params,
-    unsigned count, cudaStream_t stream) {
-    return signal_external(semaphores, params, count, stream);
-}
-
 CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaWaitExternalSemaphoresAsync)(
     const cudaExternalSemaphore_t* semaphores, const OldWait* params, unsigned count,
     cudaStream_t stream) {
@@ -175,23 +182,11 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaWaitExternalSemaphoresAsync)(
     });
 }
 
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaWaitExternalSemaphoresAsync_v2)(
-    const cudaExternalSemaphore_t* semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params,
-    unsigned count, cudaStream_t stream) {
-    return wait_external(semaphores, params, count, stream);
-}
-
 #else
 
 // Batches of version 13 take no stream 0, also where that is the thread's own.
 static cudaError_t refuse_default_stream() {
     return entry([](const Driver&) { return cudaErrorInvalidValue; });
-}
-
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemPrefetchAsync)(const void* pointer, size_t count,
-                                                           cudaMemLocation location, unsigned flags,
-                                                           cudaStream_t stream) {
-    return prefetch(pointer, count, location, flags, stream);
 }
 
 CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemcpyBatchAsync)(void* const* to, const void* const* from,
@@ -239,18 +234,6 @@ CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaMemDiscardAndPrefetchBatchAsync)(
         return call_newer("cuMemDiscardAndPrefetchBatchAsync", 13000, pointers, sizes, count,
                           locations, indices, location_count, flags, stream);
     });
-}
-
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaSignalExternalSemaphoresAsync)(
-    const cudaExternalSemaphore_t* semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params,
-    unsigned count, cudaStream_t stream) {
-    return signal_external(semaphores, params, count, stream);
-}
-
-CUPOLA_CUDART cudaError_t CUPOLA_OWN(cudaWaitExternalSemaphoresAsync)(
-    const cudaExternalSemaphore_t* semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params,
-    unsigned count, cudaStream_t stream) {
-    return wait_external(semaphores, params, count, stream);
 }
 
 #endif
