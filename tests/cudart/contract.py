@@ -127,6 +127,15 @@ def ask(runtime, driver, names=None):
     return json.loads(done.stdout)
 
 
+def lines_of(answers):
+    """The JSON text of a record: one line a program."""
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(answer, separators=(',', ':'))}"
+        for name, answer in answers.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("file", help="- for standard output")
@@ -139,7 +148,7 @@ def main():
     if options.only and file.exists():
         kept = json.loads(file.read_text())
         answers = {name: {**kept, **answers}[name] for name in sorted(kept.keys() | answers.keys())}
-    text = json.dumps(answers, indent=0, separators=(",", ":")) + "\n"
+    text = lines_of(answers)
     if options.file == "-":
         print(text)
     else:
