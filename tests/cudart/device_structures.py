@@ -128,12 +128,6 @@ def device_properties(major):
     return type("DeviceProperties", (ctypes.Structure,), {"_fields_": fields}), attributes
 
 
-class ChannelFormat(ctypes.Structure):
-    """cudaChannelFormatDesc: bits of four channels, and 0 signed, 1 unsigned, 2 float, 3 none."""
-
-    _fields_ = [(name, ctypes.c_int) for name in "xyzwf"]
-
-
 # Launches
 
 
@@ -183,4 +177,17 @@ class FunctionAttributes(ctypes.Structure):
         ("clusterSchedulingPolicyPreference", ctypes.c_int),
         ("nonPortableClusterSizeAllowed", ctypes.c_int),
         ("reserved", ctypes.c_int * 16),
+    ]
+
+
+class LaunchParameters(ctypes.Structure):
+    """cudaLaunchParams."""
+
+    _fields_ = [
+        ("function", ctypes.c_void_p),
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("arguments", ctypes.POINTER(ctypes.c_void_p)),
+        ("shared", ctypes.c_size_t),
+        ("stream", ctypes.c_void_p),
     ]

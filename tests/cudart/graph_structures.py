@@ -3,43 +3,8 @@
 import ctypes
 from ctypes import c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 
+from .memory_structures import Copy, Extent, Pitched
 from .runtime import Dim3
-
-# Copies.
-
-
-class Pos(ctypes.Structure):
-    """cudaPos."""
-
-    _fields_ = [("x", c_size_t), ("y", c_size_t), ("z", c_size_t)]
-
-
-class Extent(ctypes.Structure):
-    """cudaExtent."""
-
-    _fields_ = [("width", c_size_t), ("height", c_size_t), ("depth", c_size_t)]
-
-
-class PitchedPtr(ctypes.Structure):
-    """cudaPitchedPtr."""
-
-    _fields_ = [("ptr", c_void_p), ("pitch", c_size_t), ("xsize", c_size_t), ("ysize", c_size_t)]
-
-
-class Memcpy3DParms(ctypes.Structure):
-    """cudaMemcpy3DParms."""
-
-    _fields_ = [
-        ("srcArray", c_void_p),
-        ("srcPos", Pos),
-        ("srcPtr", PitchedPtr),
-        ("dstArray", c_void_p),
-        ("dstPos", Pos),
-        ("dstPtr", PitchedPtr),
-        ("extent", Extent),
-        ("kind", c_int),
-    ]
-
 
 # Nodes of graphs.
 
@@ -101,7 +66,7 @@ class MemAllocNodeParams(ctypes.Structure):
 class MemcpyNodeParams(ctypes.Structure):
     """cudaMemcpyNodeParams."""
 
-    _fields_ = [("flags", c_int), ("reserved", c_int * 3), ("copyParams", Memcpy3DParms)]
+    _fields_ = [("flags", c_int), ("reserved", c_int * 3), ("copyParams", Copy)]
 
 
 class ChildGraphNodeParams(ctypes.Structure):
@@ -177,7 +142,6 @@ class GraphExecUpdateResultInfo(ctypes.Structure):
     _fields_ = [("result", c_int), ("errorNode", c_void_p), ("errorFromNode", c_void_p)]
 
 
-assert ctypes.sizeof(Memcpy3DParms) == 160
 assert ctypes.sizeof(MemAllocNodeParams) == 120
 assert ctypes.sizeof(GraphNodeParams) == 256
 
@@ -191,14 +155,14 @@ def kernel_node(kernel, grid, block, arguments):
 
 
 def copy_box(source, destination, extent, kind):
-    """Memcpy3DParms between two PitchedPtr, or arrays as integers."""
-    made = Memcpy3DParms(extent=Extent(*extent), kind=kind)
-    if isinstance(source, PitchedPtr):
-        made.srcPtr = source
+    """A Copy between two Pitched, or arrays as integers."""
+    made = Copy(extent=Extent(*extent), kind=kind)
+    if isinstance(source, Pitched):
+        made.source = source
     else:
-        made.srcArray = source
-    if isinstance(destination, PitchedPtr):
-        made.dstPtr = destination
+        made.from_array = source
+    if isinstance(destination, Pitched):
+        made.target = destination
     else:
-        made.dstArray = destination
+        made.to_array = destination
     return made

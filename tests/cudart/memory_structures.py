@@ -36,6 +36,7 @@ Copy = structure(
     extent=Extent,
     kind=c_int,
 )
+assert ctypes.sizeof(Copy) == 160
 PeerCopy = structure(
     "PeerCopy",
     from_array=c_void_p,

@@ -4,23 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <cuda_runtime.h>
-
-#define CHECK(condition)                                                \
-    do {                                                                \
-        if (!(condition)) {                                             \
-            std::printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::exit(1);                                               \
-        }                                                               \
-    } while (0)
-#define OK(call)                                                                                  \
-    do {                                                                                          \
-        const cudaError_t error = (call);                                                         \
-        if (error != cudaSuccess) {                                                               \
-            std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \
-            std::exit(1);                                                                         \
-        }                                                                                         \
-    } while (0)
+#include "check.cuh"
 
 __global__ void choose(cudaGraphConditionalHandle handle, const unsigned* value) {
     cudaGraphSetConditional(handle, *value);
@@ -35,9 +19,9 @@ cudaGraphNode_t add(cudaGraph_t graph, cudaGraphNodeParams& params,
                     cudaGraphNode_t* after = nullptr) {
     cudaGraphNode_t node = nullptr;
 #if CUDART_VERSION >= 13000
-    OK(cudaGraphAddNode(&node, graph, after, nullptr, after ? 1 : 0, &params));
+    CUDA(cudaGraphAddNode(&node, graph, after, nullptr, after ? 1 : 0, &params));
 #else
-    OK(cudaGraphAddNode(&node, graph, after, after ? 1 : 0, &params));
+    CUDA(cudaGraphAddNode(&node, graph, after, after ? 1 : 0, &params));
 #endif
     return node;
 }
@@ -67,64 +51,64 @@ cudaGraph_t* add_condition(cudaGraph_t graph, cudaGraphConditionalHandle handle,
 }
 
 void launch(cudaGraphExec_t exec) {
-    OK(cudaGraphLaunch(exec, 0));
-    OK(cudaDeviceSynchronize());
+    CUDA(cudaGraphLaunch(exec, 0));
+    CUDA(cudaDeviceSynchronize());
 }
 
 void branches() {
     unsigned* value = nullptr;
     int* places = nullptr;
-    OK(cudaMallocManaged(&value, sizeof *value));
-    OK(cudaMallocManaged(&places, sizeof(int)));
+    CUDA(cudaMallocManaged(&value, sizeof *value));
+    CUDA(cudaMallocManaged(&places, sizeof(int)));
     *places = 0;
     cudaGraph_t graph;
-    OK(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphCreate(&graph, 0));
     cudaGraphConditionalHandle handle;
-    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
+    CUDA(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
     const cudaGraphNode_t first =
         add_kernel(graph, choose, handle, static_cast<const unsigned*>(value));
     cudaGraph_t* const bodies = add_condition(graph, handle, cudaGraphCondTypeIf, 1, first);
     add_kernel(bodies[0], note, places);
     cudaGraphExec_t exec;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
     for (const unsigned each : {0u, 1u, 0u, 2u}) {
         *value = each;
         launch(exec);
     }
     CHECK(*places == 2);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
 }
 
 void loops() {
     int* numbers = nullptr;
-    OK(cudaMallocManaged(&numbers, 2 * sizeof(int)));
+    CUDA(cudaMallocManaged(&numbers, 2 * sizeof(int)));
     cudaGraph_t graph;
-    OK(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphCreate(&graph, 0));
     cudaGraphConditionalHandle handle;
-    OK(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+    CUDA(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
     cudaGraph_t* const bodies = add_condition(graph, handle, cudaGraphCondTypeWhile, 1);
     // The body is filled by a capture.
     cudaStream_t stream;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    OK(cudaStreamBeginCaptureToGraph(stream, bodies[0], nullptr, nullptr, 0,
-                                     cudaStreamCaptureModeThreadLocal));
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA(cudaStreamBeginCaptureToGraph(stream, bodies[0], nullptr, nullptr, 0,
+                                       cudaStreamCaptureModeThreadLocal));
     count_down<<<1, 1, 0, stream>>>(handle, numbers, numbers + 1);
-    OK(cudaGetLastError());
+    CUDA(cudaGetLastError());
     cudaGraph_t body = nullptr;
-    OK(cudaStreamEndCapture(stream, &body));
+    CUDA(cudaStreamEndCapture(stream, &body));
     CHECK(body == bodies[0]);
     cudaGraphExec_t exec;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
     for (const int rounds : {1, 7, 0}) {
         numbers[0] = rounds;
         numbers[1] = 0;
         launch(exec);
         CHECK(numbers[1] == (rounds ? rounds : 1));
     }
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaStreamDestroy(stream));
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(stream));
 }
 
 int main() {

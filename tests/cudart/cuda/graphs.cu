@@ -4,23 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include <cuda_runtime.h>
-
-#define CHECK(condition)                                                \
-    do {                                                                \
-        if (!(condition)) {                                             \
-            std::printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::exit(1);                                               \
-        }                                                               \
-    } while (0)
-#define OK(call)                                                                                  \
-    do {                                                                                          \
-        const cudaError_t error = (call);                                                         \
-        if (error != cudaSuccess) {                                                               \
-            std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \
-            std::exit(1);                                                                         \
-        }                                                                                         \
-    } while (0)
+#include "check.cuh"
 
 constexpr int count = 256;
 
@@ -39,15 +23,15 @@ __global__ void sum(T* to, const T* left, const T* right) {
 
 int* device_numbers(int value) {
     int* made = nullptr;
-    OK(cudaMalloc(&made, count * sizeof(int)));
+    CUDA(cudaMalloc(&made, count * sizeof(int)));
     const std::vector<int> values(count, value);
-    OK(cudaMemcpy(made, values.data(), count * sizeof(int), cudaMemcpyHostToDevice));
+    CUDA(cudaMemcpy(made, values.data(), count * sizeof(int), cudaMemcpyHostToDevice));
     return made;
 }
 
 bool all(const int* numbers, int value) {
     std::vector<int> values(count);
-    OK(cudaMemcpy(values.data(), numbers, count * sizeof(int), cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(values.data(), numbers, count * sizeof(int), cudaMemcpyDeviceToHost));
     for (const int each : values)
         if (each != value) {
             std::printf("found %d, expected %d\n", each, value);
@@ -58,10 +42,10 @@ bool all(const int* numbers, int value) {
 
 void launch(cudaGraph_t graph, cudaStream_t stream, int times = 1) {
     cudaGraphExec_t exec = nullptr;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    for (int n = 0; n < times; ++n) OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
-    OK(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    for (int n = 0; n < times; ++n) CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaGraphExecDestroy(exec));
 }
 
 void called(void* data) { ++*static_cast<int*>(data); }
@@ -69,56 +53,56 @@ void called(void* data) { ++*static_cast<int*>(data); }
 void capture_a_fork() {
     cudaStream_t first, second;
     cudaEvent_t fork, join;
-    OK(cudaStreamCreate(&first));
-    OK(cudaStreamCreate(&second));
-    OK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
-    OK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+    CUDA(cudaStreamCreate(&first));
+    CUDA(cudaStreamCreate(&second));
+    CUDA(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+    CUDA(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
     int *left = device_numbers(1), *right = device_numbers(2), *both = device_numbers(0);
     int calls = 0;
-    OK(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
-    OK(cudaEventRecord(fork, first));
-    OK(cudaStreamWaitEvent(second, fork, 0));
+    CUDA(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
+    CUDA(cudaEventRecord(fork, first));
+    CUDA(cudaStreamWaitEvent(second, fork, 0));
     add<<<count / 64, 64, 0, first>>>(left, 1);
-    OK(cudaGetLastError());
+    CUDA(cudaGetLastError());
     multiply<<<count / 64, 64, 0, second>>>(right);
-    OK(cudaGetLastError());
-    OK(cudaEventRecord(join, second));
-    OK(cudaStreamWaitEvent(first, join, 0));
-    OK(cudaStreamDestroy(second));
+    CUDA(cudaGetLastError());
+    CUDA(cudaEventRecord(join, second));
+    CUDA(cudaStreamWaitEvent(first, join, 0));
+    CUDA(cudaStreamDestroy(second));
     sum<int><<<count / 64, 64, 0, first>>>(both, left, right);
-    OK(cudaGetLastError());
-    OK(cudaLaunchHostFunc(first, called, &calls));
+    CUDA(cudaGetLastError());
+    CUDA(cudaLaunchHostFunc(first, called, &calls));
     cudaStreamCaptureStatus status;
-    OK(cudaStreamIsCapturing(first, &status));
+    CUDA(cudaStreamIsCapturing(first, &status));
     CHECK(status == cudaStreamCaptureStatusActive);
     cudaGraph_t graph = nullptr;
-    OK(cudaStreamEndCapture(first, &graph));
+    CUDA(cudaStreamEndCapture(first, &graph));
     size_t nodes = 0;
-    OK(cudaGraphGetNodes(graph, nullptr, &nodes));
+    CUDA(cudaGraphGetNodes(graph, nullptr, &nodes));
     CHECK(nodes == 4);
     CHECK(all(both, 0));
     launch(graph, first, 2);
     CHECK(all(left, 3) && all(right, 18) && all(both, 21) && calls == 2);
     // The parameters of captured kernels are in the terms of the runtime.
     std::vector<cudaGraphNode_t> found(nodes);
-    OK(cudaGraphGetNodes(graph, found.data(), &nodes));
+    CUDA(cudaGraphGetNodes(graph, found.data(), &nodes));
     int kernels = 0;
     for (const cudaGraphNode_t node : found) {
         cudaGraphNodeType type;
-        OK(cudaGraphNodeGetType(node, &type));
+        CUDA(cudaGraphNodeGetType(node, &type));
         if (type != cudaGraphNodeTypeKernel) continue;
         cudaKernelNodeParams params;
-        OK(cudaGraphKernelNodeGetParams(node, &params));
+        CUDA(cudaGraphKernelNodeGetParams(node, &params));
         const bool known = params.func == reinterpret_cast<void*>(&add) ||
                            params.func == reinterpret_cast<void*>(&multiply) ||
                            params.func == reinterpret_cast<void*>(&sum<int>);
         CHECK(known && params.gridDim.x == count / 64 && params.blockDim.x == 64);
-        OK(cudaGraphKernelNodeSetParams(node, &params));
+        CUDA(cudaGraphKernelNodeSetParams(node, &params));
         ++kernels;
     }
     CHECK(kernels == 3);
-    OK(cudaGraphDestroy(graph));
-    OK(cudaStreamDestroy(first));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(first));
 }
 
 cudaKernelNodeParams kernel_params(void* function, void** arguments) {
@@ -132,168 +116,169 @@ cudaKernelNodeParams kernel_params(void* function, void** arguments) {
 
 void explicit_nodes() {
     cudaStream_t stream;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     int *numbers = device_numbers(0), *copy = device_numbers(0);
     int value = 5, calls = 0;
     void* arguments[] = {&numbers, &value};
     cudaGraph_t graph, child;
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphCreate(&child, 0));
+    CUDA(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphCreate(&child, 0));
     cudaGraphNode_t fill, kernel, inner, record, wait, host, back;
     cudaMemsetParams zeros{};
     zeros.dst = numbers;
     zeros.elementSize = sizeof(int);
     zeros.width = count;
     zeros.height = 1;
-    OK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &zeros));
+    CUDA(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &zeros));
     const cudaKernelNodeParams adding = kernel_params(reinterpret_cast<void*>(&add), arguments);
-    OK(cudaGraphAddKernelNode(&kernel, graph, &fill, 1, &adding));
+    CUDA(cudaGraphAddKernelNode(&kernel, graph, &fill, 1, &adding));
     void* multiplied[] = {&numbers};
     const cudaKernelNodeParams multiplying =
         kernel_params(reinterpret_cast<void*>(&multiply), multiplied);
     cudaGraphNode_t unused;
-    OK(cudaGraphAddKernelNode(&unused, child, nullptr, 0, &multiplying));
-    OK(cudaGraphAddChildGraphNode(&inner, graph, &kernel, 1, child));
-    OK(cudaGraphDestroy(child));
+    CUDA(cudaGraphAddKernelNode(&unused, child, nullptr, 0, &multiplying));
+    CUDA(cudaGraphAddChildGraphNode(&inner, graph, &kernel, 1, child));
+    CUDA(cudaGraphDestroy(child));
     cudaEvent_t event;
-    OK(cudaEventCreate(&event));
-    OK(cudaGraphAddEventRecordNode(&record, graph, &inner, 1, event));
-    OK(cudaGraphAddEventWaitNode(&wait, graph, &record, 1, event));
+    CUDA(cudaEventCreate(&event));
+    CUDA(cudaGraphAddEventRecordNode(&record, graph, &inner, 1, event));
+    CUDA(cudaGraphAddEventWaitNode(&wait, graph, &record, 1, event));
     cudaHostNodeParams function{called, &calls};
-    OK(cudaGraphAddHostNode(&host, graph, &wait, 1, &function));
-    OK(cudaGraphAddMemcpyNode1D(&back, graph, &host, 1, copy, numbers, count * sizeof(int),
-                                cudaMemcpyDeviceToDevice));
+    CUDA(cudaGraphAddHostNode(&host, graph, &wait, 1, &function));
+    CUDA(cudaGraphAddMemcpyNode1D(&back, graph, &host, 1, copy, numbers, count * sizeof(int),
+                                  cudaMemcpyDeviceToDevice));
     launch(graph, stream, 2);
     CHECK(all(numbers, 15) && all(copy, 15) && calls == 2);
 
     // Changes of the executable graph.
     cudaGraphExec_t exec;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
     value = 6;
-    OK(cudaGraphExecKernelNodeSetParams(exec, kernel, &adding));
+    CUDA(cudaGraphExecKernelNodeSetParams(exec, kernel, &adding));
     zeros.value = 1;
-    OK(cudaGraphExecMemsetNodeSetParams(exec, fill, &zeros));
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    CUDA(cudaGraphExecMemsetNodeSetParams(exec, fill, &zeros));
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
     CHECK(all(copy, 21));
-    OK(cudaGraphNodeSetEnabled(exec, kernel, 0));
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    CUDA(cudaGraphNodeSetEnabled(exec, kernel, 0));
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
     CHECK(all(copy, 3));
 
     // A clone, and an update by it.
     cudaGraph_t clone;
-    OK(cudaGraphClone(&clone, graph));
+    CUDA(cudaGraphClone(&clone, graph));
     cudaGraphNode_t cloned;
-    OK(cudaGraphNodeFindInClone(&cloned, kernel, clone));
+    CUDA(cudaGraphNodeFindInClone(&cloned, kernel, clone));
     value = 7;
-    OK(cudaGraphKernelNodeSetParams(cloned, &adding));
+    CUDA(cudaGraphKernelNodeSetParams(cloned, &adding));
     cudaGraphExecUpdateResultInfo info;
-    OK(cudaGraphExecUpdate(exec, clone, &info));
+    CUDA(cudaGraphExecUpdate(exec, clone, &info));
     CHECK(info.result == cudaGraphExecUpdateSuccess);
-    OK(cudaGraphNodeSetEnabled(exec, kernel, 1));
-    OK(cudaGraphLaunch(exec, stream));
-    OK(cudaStreamSynchronize(stream));
+    CUDA(cudaGraphNodeSetEnabled(exec, kernel, 1));
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
     CHECK(all(copy, 21));
-    OK(cudaGraphDestroyNode(cloned));
+    CUDA(cudaGraphDestroyNode(cloned));
     CHECK(cudaGraphExecUpdate(exec, clone, &info) == cudaErrorGraphExecUpdateFailure);
     CHECK(info.result != cudaGraphExecUpdateSuccess);
     CHECK(cudaGetLastError() == cudaErrorGraphExecUpdateFailure);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(clone));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaStreamDestroy(stream));
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(clone));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaStreamDestroy(stream));
 }
 
 void symbols() {
     int host[4] = {9, 8, 7, 6}, seen[4] = {};
     cudaGraph_t graph;
-    OK(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphCreate(&graph, 0));
     cudaGraphNode_t to, from;
-    OK(cudaGraphAddMemcpyNodeToSymbol(&to, graph, nullptr, 0, table, host, 2 * sizeof(int),
-                                      sizeof(int), cudaMemcpyHostToDevice));
-    OK(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &to, 1, seen, table, sizeof seen, 0,
-                                        cudaMemcpyDeviceToHost));
+    CUDA(cudaGraphAddMemcpyNodeToSymbol(&to, graph, nullptr, 0, table, host, 2 * sizeof(int),
+                                        sizeof(int), cudaMemcpyHostToDevice));
+    CUDA(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &to, 1, seen, table, sizeof seen, 0,
+                                          cudaMemcpyDeviceToHost));
     CHECK(cudaGraphMemcpyNodeSetParamsToSymbol(to, table, host, sizeof host, sizeof(int),
                                                cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
     cudaGetLastError();
     cudaGraphExec_t exec;
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    OK(cudaGraphLaunch(exec, 0));
-    OK(cudaDeviceSynchronize());
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaGraphLaunch(exec, 0));
+    CUDA(cudaDeviceSynchronize());
     CHECK(seen[0] == 1 && seen[1] == 9 && seen[2] == 8 && seen[3] == 4);
-    OK(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, to, table, host + 2, sizeof(int), 0,
-                                                cudaMemcpyHostToDevice));
-    OK(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, from, seen + 2, table, 2 * sizeof(int), 0,
-                                                  cudaMemcpyDeviceToHost));
-    OK(cudaGraphLaunch(exec, 0));
-    OK(cudaDeviceSynchronize());
+    CUDA(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, to, table, host + 2, sizeof(int), 0,
+                                                  cudaMemcpyHostToDevice));
+    CUDA(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, from, seen + 2, table, 2 * sizeof(int), 0,
+                                                    cudaMemcpyDeviceToHost));
+    CUDA(cudaGraphLaunch(exec, 0));
+    CUDA(cudaDeviceSynchronize());
     CHECK(seen[0] == 1 && seen[1] == 9 && seen[2] == 7 && seen[3] == 9);
-    OK(cudaGraphMemcpyNodeSetParamsToSymbol(to, factor, host, sizeof(int), 0, cudaMemcpyDefault));
-    OK(cudaGraphMemcpyNodeSetParamsFromSymbol(from, seen, factor, sizeof(int), 0,
-                                              cudaMemcpyDefault));
+    CUDA(cudaGraphMemcpyNodeSetParamsToSymbol(to, factor, host, sizeof(int), 0, cudaMemcpyDefault));
+    CUDA(cudaGraphMemcpyNodeSetParamsFromSymbol(from, seen, factor, sizeof(int), 0,
+                                                cudaMemcpyDefault));
     launch(graph, 0);
     CHECK(seen[0] == 9);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
     const int three = 3;
-    OK(cudaMemcpyToSymbol(factor, &three, sizeof three));
+    CUDA(cudaMemcpyToSymbol(factor, &three, sizeof three));
 }
 
 void memory() {
     cudaGraph_t graph;
-    OK(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphCreate(&graph, 0));
     cudaMemAllocNodeParams params{};
     params.poolProps.allocType = cudaMemAllocationTypePinned;
     params.poolProps.location.type = cudaMemLocationTypeDevice;
     params.bytesize = count * sizeof(int);
     cudaGraphNode_t allocation, fill, kernel, copy, freed;
-    OK(cudaGraphAddMemAllocNode(&allocation, graph, nullptr, 0, &params));
+    CUDA(cudaGraphAddMemAllocNode(&allocation, graph, nullptr, 0, &params));
     cudaMemsetParams twos{};
     twos.dst = params.dptr;
     twos.value = 2;
     twos.elementSize = sizeof(int);
     twos.width = count;
     twos.height = 1;
-    OK(cudaGraphAddMemsetNode(&fill, graph, &allocation, 1, &twos));
+    CUDA(cudaGraphAddMemsetNode(&fill, graph, &allocation, 1, &twos));
     void* arguments[] = {&params.dptr};
     const cudaKernelNodeParams multiplying =
         kernel_params(reinterpret_cast<void*>(&multiply), arguments);
-    OK(cudaGraphAddKernelNode(&kernel, graph, &fill, 1, &multiplying));
+    CUDA(cudaGraphAddKernelNode(&kernel, graph, &fill, 1, &multiplying));
     int* numbers = device_numbers(0);
-    OK(cudaGraphAddMemcpyNode1D(&copy, graph, &kernel, 1, numbers, params.dptr, params.bytesize,
-                                cudaMemcpyDefault));
-    OK(cudaGraphAddMemFreeNode(&freed, graph, &copy, 1, params.dptr));
+    CUDA(cudaGraphAddMemcpyNode1D(&copy, graph, &kernel, 1, numbers, params.dptr, params.bytesize,
+                                  cudaMemcpyDefault));
+    CUDA(cudaGraphAddMemFreeNode(&freed, graph, &copy, 1, params.dptr));
     launch(graph, 0, 3);
     CHECK(all(numbers, 6));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaDeviceGraphMemTrim(0));
+    CUDA(cudaGraphDestroy(graph));
+    CUDA(cudaDeviceGraphMemTrim(0));
 }
 
 // The condition has its default value at each launch.
 void conditions() {
     for (const unsigned value : {0u, 1u}) {
         cudaGraph_t graph;
-        OK(cudaGraphCreate(&graph, 0));
+        CUDA(cudaGraphCreate(&graph, 0));
         cudaGraphConditionalHandle handle;
-        OK(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
+        CUDA(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
         cudaGraphNodeParams params = {cudaGraphNodeTypeConditional};
         params.conditional.handle = handle;
         params.conditional.type = cudaGraphCondTypeIf;
         params.conditional.size = 1;
         cudaGraphNode_t node, inner;
 #if CUDART_VERSION >= 13000
-        OK(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
+        CUDA(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
 #else
-        OK(cudaGraphAddNode(&node, graph, nullptr, 0, &params));
+        CUDA(cudaGraphAddNode(&node, graph, nullptr, 0, &params));
 #endif
         int *numbers = device_numbers(1), change = 4;
         void* arguments[] = {&numbers, &change};
         const cudaKernelNodeParams adding = kernel_params(reinterpret_cast<void*>(&add), arguments);
-        OK(cudaGraphAddKernelNode(&inner, params.conditional.phGraph_out[0], nullptr, 0, &adding));
+        CUDA(
+            cudaGraphAddKernelNode(&inner, params.conditional.phGraph_out[0], nullptr, 0, &adding));
         launch(graph, 0, 2);
         CHECK(all(numbers, value ? 9 : 1));
-        OK(cudaGraphDestroy(graph));
+        CUDA(cudaGraphDestroy(graph));
     }
 }
 

@@ -4,7 +4,8 @@ from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 
 from driver_abi import HostFunction
 
-from cudart.graph_structures import GraphEdgeData, Memcpy3DParms
+from cudart.graph_structures import GraphEdgeData
+from cudart.memory_structures import Copy
 from cudart.runtime import DEVICE_TO_DEVICE, LEGACY, PER_THREAD
 
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
@@ -108,9 +109,9 @@ def parameters_of_captured_nodes(runtime):
     runtime.cudaGraphKernelNodeGetParams(kernels[0], first)
     runtime.note("the kernel", first[0] == add1)
     runtime.cudaGraphKernelNodeSetParams(kernels[0], first)
-    copy = Memcpy3DParms()
+    copy = Copy()
     runtime.cudaGraphMemcpyNodeGetParams(copies[0], byref(copy))
-    runtime.note("the pointers", [copy.srcPtr.ptr == numbers, copy.dstPtr.ptr == others])
+    runtime.note("the pointers", [copy.source.pointer == numbers, copy.target.pointer == others])
     runtime.note("extent", [copy.extent.width, copy.extent.height, copy.extent.depth])
     runtime.cudaGraphMemcpyNodeSetParams(copies[0], byref(copy))
     _launch(runtime, graph, stream)

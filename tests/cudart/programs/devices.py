@@ -4,7 +4,8 @@ import ctypes
 import threading
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, sizeof
 
-from cudart.device_structures import ChannelFormat, device_properties
+from cudart.device_structures import device_properties
+from cudart.memory_structures import Channel
 
 ATTRIBUTES = range(1, 126)
 BUFFER = 4096  # larger than any cudaDeviceProp
@@ -266,12 +267,12 @@ def atomics(runtime):
 def linear_textures(runtime):
     width = c_size_t()
     for form in ((32, 0, 0, 0, 2), (8, 8, 0, 0, 1), (16, 16, 16, 16, 0), (16, 0, 0, 0, 2)):
-        runtime.cudaDeviceGetTexture1DLinearMaxWidth(byref(width), byref(ChannelFormat(*form)), 0)
+        runtime.cudaDeviceGetTexture1DLinearMaxWidth(byref(width), byref(Channel(*form)), 0)
         runtime.note("elements", width.value >= 1 << 20)
     for form in ((7, 0, 0, 0, 1), (8, 8, 8, 0, 1), (0, 0, 0, 0, 3), (8, 0, 0, 0, 2)):
         runtime.note("format", form)
-        runtime.cudaDeviceGetTexture1DLinearMaxWidth(byref(width), byref(ChannelFormat(*form)), 0)
-    form = ChannelFormat(32, 0, 0, 0, 2)
+        runtime.cudaDeviceGetTexture1DLinearMaxWidth(byref(width), byref(Channel(*form)), 0)
+    form = Channel(32, 0, 0, 0, 2)
     runtime.cudaDeviceGetTexture1DLinearMaxWidth(None, byref(form), 0)
     runtime.cudaDeviceGetTexture1DLinearMaxWidth(byref(width), None, 0)
     runtime.cudaDeviceGetTexture1DLinearMaxWidth(byref(width), byref(form), -1)

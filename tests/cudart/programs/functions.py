@@ -1,9 +1,14 @@
 """Kernels: attributes, names, parameters, occupancy."""
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 
-from cudart.device_structures import FunctionAttributes, LaunchAttribute, LaunchConfig
+from cudart.device_structures import (
+    FunctionAttributes,
+    LaunchAttribute,
+    LaunchConfig,
+    LaunchParameters,
+)
 
 MAX_DYNAMIC_SHARED, CARVEOUT, CLUSTER_MUST_BE_SET, CLUSTER_WIDTH, NON_PORTABLE = 8, 9, 10, 11, 14
 
@@ -200,19 +205,6 @@ def clusters_without_a_configuration_crash(runtime):
     kernel, number = runtime.kernel("empty"), c_int()
     for name in CLUSTER_CALLS:
         getattr(runtime, name)(byref(number), kernel, None)
-
-
-class LaunchParameters(ctypes.Structure):
-    """cudaLaunchParams."""
-
-    _fields_ = [
-        ("function", c_void_p),
-        ("grid", ctypes.c_uint * 3),
-        ("block", ctypes.c_uint * 3),
-        ("arguments", POINTER(c_void_p)),
-        ("shared", c_size_t),
-        ("stream", c_void_p),
-    ]
 
 
 def cooperative_launches_on_devices(runtime):

@@ -11,10 +11,10 @@ from cudart.graph_structures import (
     HostNodeParams,
     MemAllocNodeParams,
     MemsetParams,
-    PitchedPtr,
     copy_box,
     kernel_node,
 )
+from cudart.memory_structures import Pitched
 from cudart.runtime import DEVICE_TO_DEVICE
 
 KERNEL, MEMCPY, MEMSET, HOST, GRAPH, EMPTY, WAIT, RECORD, SIGNAL, WAIT_FOR = range(10)
@@ -44,7 +44,7 @@ def _params(kind, **fields):
 
 
 def _copy(destination, source, size):
-    pointers = PitchedPtr(source, size, size, 1), PitchedPtr(destination, size, size, 1)
+    pointers = Pitched(source, size, size, 1), Pitched(destination, size, size, 1)
     made = GraphNodeParams(MEMCPY)
     made.memcpy.copyParams = copy_box(*pointers, (size, 1, 1), DEVICE_TO_DEVICE)
     return made

@@ -3,7 +3,8 @@
 import ctypes
 from ctypes import byref, c_int, c_void_p
 
-from cudart.graph_structures import Memcpy3DParms, MemsetParams, PitchedPtr, copy_box
+from cudart.graph_structures import MemsetParams, copy_box
+from cudart.memory_structures import Copy, Pitched
 from cudart.runtime import DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST
 
 
@@ -25,15 +26,15 @@ def _launch(runtime, exec_):
 
 
 def _note_copy(runtime, node):
-    seen = Memcpy3DParms()
+    seen = Copy()
     runtime.cudaGraphMemcpyNodeGetParams(node, byref(seen))
-    runtime.note("arrays, pointers", [bool(p) for p in (seen.srcArray, seen.dstArray)])
-    runtime.note("from", [seen.srcPos.x, seen.srcPos.y, seen.srcPos.z])
-    runtime.note("to", [seen.dstPos.x, seen.dstPos.y, seen.dstPos.z])
+    runtime.note("arrays, pointers", [bool(p) for p in (seen.from_array, seen.to_array)])
+    runtime.note("from", [seen.from_position.x, seen.from_position.y, seen.from_position.z])
+    runtime.note("to", [seen.to_position.x, seen.to_position.y, seen.to_position.z])
     runtime.note("extent", [seen.extent.width, seen.extent.height, seen.extent.depth])
     runtime.note("kind", seen.kind)
-    for pointer in (seen.srcPtr, seen.dstPtr):
-        runtime.note("pitch, xsize, ysize", [pointer.pitch, pointer.xsize, pointer.ysize])
+    for pointer in (seen.source, seen.target):
+        runtime.note("pitch, xsize, ysize", [pointer.pitch, pointer.width, pointer.height])
     return seen
 
 
@@ -74,20 +75,20 @@ def copies_between_hosts(runtime):
 def copies_of_a_box(runtime):
     """Two rows of two numbers, of rows of four, to rows of three."""
     source, destination = runtime.upload(range(16)), runtime.upload([0] * 16)
-    box = copy_box(PitchedPtr(source, 16, 16, 2), PitchedPtr(destination, 12, 12, 2), (8, 2, 2), 3)
-    box.srcPos.x, box.dstPos.x, box.dstPos.y = 4, 4, 0
+    box = copy_box(Pitched(source, 16, 16, 2), Pitched(destination, 12, 12, 2), (8, 2, 2), 3)
+    box.from_position.x, box.to_position.x, box.to_position.y = 4, 4, 0
     graph = _graph(runtime)
     node = runtime.handle("cudaGraphAddMemcpyNode", graph, None, 0, byref(box))
     seen = _note_copy(runtime, node)
     exec_ = _instantiate(runtime, graph)
     _launch(runtime, exec_)
     runtime.note("numbers", runtime.ints(destination, 16))
-    box.srcPos.x, box.extent.depth = 8, 1
+    box.from_position.x, box.extent.depth = 8, 1
     runtime.cudaGraphExecMemcpyNodeSetParams(exec_, node, byref(box))
     _launch(runtime, exec_)
     runtime.note("numbers", runtime.ints(destination, 16))
     runtime.cudaGraphMemcpyNodeSetParams(node, byref(box))
-    runtime.cudaGraphMemcpyNodeSetParams(node, byref(seen))  # what was read before
+    runtime.cudaGraphMemcpyNodeSetParams(node, byref(seen))  # as GetParams returned it
     _note_copy(runtime, node)
     _launch(runtime, _instantiate(runtime, graph))
     runtime.note("numbers", runtime.ints(destination, 16))
@@ -99,14 +100,14 @@ def copies_with_arrays(runtime):
     arrays = [runtime.handle("cudaMallocArray", channels, 4, 2, 0) for _ in range(2)]
     numbers, back = runtime.upload(range(16)), runtime.upload([0] * 16)
     for kind in (HOST_TO_DEVICE, DEVICE_TO_DEVICE, DEFAULT):
-        upload = copy_box(PitchedPtr(numbers, 32, 32, 2), arrays[0], (4, 2, 1), kind)
+        upload = copy_box(Pitched(numbers, 32, 32, 2), arrays[0], (4, 2, 1), kind)
         between = copy_box(arrays[0], arrays[1], (2, 2, 1), DEVICE_TO_DEVICE)
-        between.srcPos.x = 1
-        download = copy_box(arrays[1], PitchedPtr(back, 32, 32, 2), (2, 2, 1), DEVICE_TO_DEVICE)
-        download.dstPos.x = 1
+        between.from_position.x = 1
+        download = copy_box(arrays[1], Pitched(back, 32, 32, 2), (2, 2, 1), DEVICE_TO_DEVICE)
+        download.to_position.x = 1
         if kind == HOST_TO_DEVICE:
             host = (c_int * 16)(*range(100, 116))
-            upload.srcPtr.ptr = ctypes.addressof(host)
+            upload.source.pointer = ctypes.addressof(host)
         graph, before = _graph(runtime), []
         for box in (upload, between, download):
             after = (c_void_p * 1)(*before)
@@ -115,14 +116,14 @@ def copies_with_arrays(runtime):
             _note_copy(runtime, node)
         _launch(runtime, _instantiate(runtime, graph))
         runtime.note("numbers", runtime.ints(back, 16))
-        download.dstPos.x = 8  # beyond the row
+        download.to_position.x = 8  # beyond the row
         runtime.cudaGraphAddMemcpyNode(byref(c_void_p()), graph, None, 0, byref(download))
 
 
 def wrong_copies(runtime):
     source, destination = runtime.upload([1, 2, 3, 4]), runtime.upload([0] * 4)
-    graph, made, seen = _graph(runtime), c_void_p(), Memcpy3DParms()
-    here, there = PitchedPtr(source, 16, 16, 1), PitchedPtr(destination, 16, 16, 1)
+    graph, made, seen = _graph(runtime), c_void_p(), Copy()
+    here, there = Pitched(source, 16, 16, 1), Pitched(destination, 16, 16, 1)
     good = copy_box(here, there, (16, 1, 1), DEVICE_TO_DEVICE)
     runtime.cudaGraphAddMemcpyNode(byref(made), graph, None, 0, None)
     runtime.cudaGraphAddMemcpyNode(None, graph, None, 0, byref(good))
@@ -130,14 +131,14 @@ def wrong_copies(runtime):
     for what, wrong in {
         "kind 5": copy_box(here, there, (16, 1, 1), 5),
         "kind -1": copy_box(here, there, (16, 1, 1), -1),
-        "no source": copy_box(PitchedPtr(), there, (16, 1, 1), DEVICE_TO_DEVICE),
-        "no destination": copy_box(here, PitchedPtr(), (16, 1, 1), DEVICE_TO_DEVICE),
+        "no source": copy_box(Pitched(), there, (16, 1, 1), DEVICE_TO_DEVICE),
+        "no destination": copy_box(here, Pitched(), (16, 1, 1), DEVICE_TO_DEVICE),
         "no width": copy_box(here, there, (0, 1, 1), DEVICE_TO_DEVICE),
         "no height": copy_box(here, there, (16, 0, 1), DEVICE_TO_DEVICE),
         "no depth": copy_box(here, there, (16, 1, 0), DEVICE_TO_DEVICE),
-        "overlapping rows": copy_box(PitchedPtr(source, 4, 4, 2), there, (8, 2, 1), 3),
-        "a row too long": copy_box(PitchedPtr(source, 4, 4, 1), there, (8, 1, 1), 3),
-        "pitch 0": copy_box(PitchedPtr(source, 0, 0, 1), there, (8, 1, 1), 3),
+        "overlapping rows": copy_box(Pitched(source, 4, 4, 2), there, (8, 2, 1), 3),
+        "a row too long": copy_box(Pitched(source, 4, 4, 1), there, (8, 1, 1), 3),
+        "pitch 0": copy_box(Pitched(source, 0, 0, 1), there, (8, 1, 1), 3),
     }.items():
         runtime.note("wrong", what)
         runtime.cudaGraphAddMemcpyNode(byref(made), graph, None, 0, byref(wrong))

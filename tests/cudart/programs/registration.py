@@ -5,7 +5,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 
 from driver_abi import PTX
 
-from cudart.device_structures import FunctionAttributes, LaunchConfig
+from cudart.device_structures import FunctionAttributes, LaunchConfig, LaunchParameters
 from cudart.graph_structures import GraphNodeParams, KernelNodeParams, kernel_node
 from cudart.runtime import Dim3, Image, fatbin
 
@@ -182,7 +182,7 @@ def kernel_nodes(runtime):
     runtime.cudaGraphExecKernelNodeSetParams(exec_, node, byref(other))
     runtime.cudaGraphLaunch(exec_, 0)
     runtime.note("numbers", runtime.ints(numbers, 8))
-    runtime.cudaGraphKernelNodeSetParams(node, byref(seen))  # what was read before
+    runtime.cudaGraphKernelNodeSetParams(node, byref(seen))  # as GetParams returned it
     runtime.cudaGraphKernelNodeSetParams(node, byref(other))
     _note_node(runtime, node, functions)
     _run(runtime, graph)
@@ -260,19 +260,6 @@ def code_that_cannot_be_loaded(runtime):
     runtime.cudaGetLastError()
     runtime.launch(runtime.registered["empty"], (1, 1, 1), (1, 1, 1), [])
     runtime.cudaDeviceSynchronize()
-
-
-class LaunchParameters(ctypes.Structure):
-    """cudaLaunchParams."""
-
-    _fields_ = [
-        ("function", c_void_p),
-        ("grid", ctypes.c_uint * 3),
-        ("block", ctypes.c_uint * 3),
-        ("arguments", POINTER(c_void_p)),
-        ("shared", c_size_t),
-        ("stream", c_void_p),
-    ]
 
 
 def cooperative_launches_on_devices(runtime):
