@@ -16,6 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import driver_symbols
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "csrc/cudart"
 NAMES, DRIVER = FOLDER / "symbols.def", FOLDER / "driver_symbols.def"
@@ -55,12 +57,10 @@ def names_table(old: set[str], new: set[str]) -> str:
 
 def driver_table(include: Path) -> str:
     """The text of driver_symbols.def."""
-    types = (include / "cudaTypedefs.h").read_text() + (
-        include / "cudaProfilerTypedefs.h"
-    ).read_text()
     versions: dict[str, list[int]] = {}
-    for name, version in re.findall(r"\*PFN_cu(\w+?)_v(\d+)\)", types):
-        versions.setdefault(name, []).append(int(version))
+    for kind, name, version, _ in driver_symbols.entry_points(include):
+        if kind == "ONE":
+            versions.setdefault(name.removeprefix("cu"), []).append(version)
     sources = "".join(path.read_text() for path in sorted(FOLDER.rglob("*.[ch]pp")))
     called = set(re.findall(r"\b(?:d|driver_tables\[0\])\.([A-Z]\w+)", sources))
     rows = []
