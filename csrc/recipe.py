@@ -45,12 +45,17 @@ WEIGHTS = {
 # Shipped kernels that are machine code for the CPU device. All of them would take a compiler some
 # 15 s for each level.
 AHEAD = ("double_array", "doublify", "mandelbrot_image", "mandelbrot_ker", "saxpy")
-# And this declares the driver's functions in its own way.
-APART = {"csrc/cpu/symbols.cpp", "csrc/cpu/exec/isa/convert.cpp", "csrc/cpu/exec/isa/real.cpp"}
-APART.add("csrc/cudart/symbols.cpp")
-# What differs between the versions of the CUDA runtime.
+# Sources compiled by themselves: they declare the functions of a driver or a runtime as symbols,
+# or need options of their own.
+APART = {
+    "csrc/cpu/symbols.cpp",
+    "csrc/cpu/exec/isa/convert.cpp",
+    "csrc/cpu/exec/isa/real.cpp",
+    "csrc/cudart/symbols.cpp",
+}
+# Sources that differ between the versions of the CUDA runtime.
 CUDART = {major: f"libcudart.so.{major}" for major in (12, 13)}
-# What a linker finds for -lcudart and -lcudart_static: scripts that name the shared library.
+# Linker scripts for -lcudart and -lcudart_static, which name the shared library.
 CUDART_LINKS = ("libcudart.so", "libcudart_static.a")
 # The names under which programs load NVRTC; a library can have one of them.
 NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def command(program: list[str], values: dict[str, str]) -> list[str]:
-    """The command line: commands and executables by themselves, all else with this Python."""
+    """The command line: commands and executables as they are, Python files with this Python."""
     first = program[0]
     if first.startswith("-") or first.endswith((".py", ".pyz")):
         return [sys.executable, *program]
