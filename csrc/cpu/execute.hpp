@@ -125,7 +125,7 @@ struct Launch {
     const std::atomic<bool>* stop = nullptr;      // checked at backward branches and barriers
     std::function<void(std::string_view)> print;  // device printf, with a formatted string
     std::uint64_t grid_id = 0;
-    const TextureSpace* textures = nullptr;
+    std::shared_ptr<const TextureSpace> textures;
     watch::Checks checks;
     std::shared_ptr<watch::GridWatch> watch;  // the checkers of its accesses
     watch::Unwritten* unwritten = nullptr;    // in global memory

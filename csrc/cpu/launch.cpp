@@ -177,7 +177,7 @@ std::unique_ptr<Operation> grid_operation(KernelCall call, int priority) {
     launch.dynamic_shared = shape.shared;
     launch.memory = &Driver::get().memory;
     launch.heap = &call.context->heap();
-    launch.textures = &Driver::get().textures;
+    launch.textures = Driver::get().textures.space();
     launch.checks = Driver::get().settings.checks;
     launch.unwritten = &Driver::get().memory.unwritten;
     if (function->references()) launch.references = function->references()->bound();

@@ -52,11 +52,11 @@ struct Texture {
     std::shared_ptr<const void> held;  // keeps the texels alive
 };
 
-// The current textures and surfaces.
+// The textures and surfaces that a launch can use.
 class TextureSpace {
   public:
     virtual ~TextureSpace() = default;
-    // Null if the handle is not alive.
+    // Null if no texture or surface had the handle when the launch was queued or later.
     virtual std::shared_ptr<const Texture> find(std::uint64_t handle) const = 0;
 };
 

@@ -22,21 +22,30 @@ struct TextureObject {
     CUDA_RESOURCE_VIEW_DESC view{};
 };
 
-class TextureTable final : public TextureSpace {
+class TextureTable {
   public:
+    TextureTable();
     // Handles are never reused, so a stale handle is detected.
     std::uint64_t add(TextureObject object);
     // Throws INVALID_VALUE if there is no texture, or surface, with this handle.
     TextureObject get(std::uint64_t handle, bool surface) const;
+    // As on hardware, a launch that was queued before still finds the object.
     bool remove(std::uint64_t handle, bool surface);
+    // Removes the objects of a context whose work is done.
     void close(const Context& context);
 
-    std::shared_ptr<const Texture> find(std::uint64_t handle) const override;
+    // The objects for a launch that is queued now.
+    std::shared_ptr<const TextureSpace> space() const;
 
   private:
+    // The time between two removals. It holds what was removed at its end, and the next period.
+    // A launch holds the period in which it was queued, so it holds all that was removed later.
+    struct Period;
+
     mutable std::shared_mutex mutex_;
     std::uint64_t last_ = 0;
     std::unordered_map<std::uint64_t, TextureObject> objects_;
+    std::shared_ptr<Period> period_;  // the current one
 };
 
 }  // namespace cupola::cpu

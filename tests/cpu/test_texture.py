@@ -221,6 +221,30 @@ def test_objects_outlive_their_arrays(cuda, make, run, own):
     assert (out == numbers(4, 4)).all()
 
 
+@pytest.mark.parametrize("count", [1, 1000])
+def test_a_queued_launch_keeps_objects_destroyed_before_it_runs(cuda, make, compiled, own, count):
+    """A wait holds the stream until the objects are destroyed."""
+    resource, description = of(make.array(numbers(4, 4, 1))), TextureDesc.of()
+    stream, flag, out = cuda.stream(1), cuda.pinned(4), cuda.alloc(64 * count)
+    cuda.cuStreamWaitValue32_v2(stream, flag, 1, 0)
+    handles = [c_uint64() for _ in range(count)]
+    plane = cuda.function(compiled, "plane")
+    for i, handle in enumerate(handles):
+        cuda.cuTexObjectCreate(byref(handle), byref(resource), byref(description), c_void_p())
+        arguments = c_uint64(out + 64 * i), handle, c_int(4), c_int(4)
+        cuda.launch(plane, (1, 4), 32, *arguments, stream=stream)
+    for handle in handles:
+        cuda.cuTexObjectDestroy(handle)
+    word(flag).value = 1
+    cuda.cuStreamSynchronize(stream)
+    values = np.zeros((count, 4, 4), np.float32)
+    cuda.cuMemcpyDtoH_v2(c_void_p(values.ctypes.data), out, values.nbytes)
+    assert (values == numbers(4, 4)).all()
+    cuda.cuStreamDestroy_v2(stream)
+    cuda.cuMemFree_v2(out)
+    cuda.cuMemFreeHost(c_void_p(flag))
+
+
 def attempt(cuda, resource, description=None, view=None):
     handle = c_uint64()
     code = cuda.code(
