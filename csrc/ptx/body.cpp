@@ -5,6 +5,29 @@
 #include "ptx/parser.hpp"
 
 namespace cupola::ptx {
+namespace {
+
+// mad.f32 needs a rounding modifier since PTX 3.2, and for sm_20 or newer (9.7.3.7). Without one,
+// it rounds to nearest.
+std::string with_rounding(std::string_view opcode, const Module& module) {
+    const bool old = module.version < 32 || module.target < 20;
+    if (old && opcode.substr(0, 4) == "mad.")
+        for (const char* end : {".f32", ".sat.f32"})
+            for (const char* flush : {"", ".ftz"})
+                if (opcode.substr(3) == std::string(flush) + end)
+                    return "mad.rn" + std::string(opcode.substr(3));
+    return std::string(opcode);
+}
+
+bool can_flush(const Form& form) {
+    for (unsigned n = 0; n < form.slots.count; ++n)
+        if (form.slots.list[n]->field.width == 1 &&
+            form.slots.list[n]->field.shift == field::ftz.shift)
+            return true;
+    return false;
+}
+
+}  // namespace
 
 void Parser::open_scope() {
     NameScope scope;
@@ -141,7 +164,10 @@ void Parser::instruction(Function& f) {
         fail(opcode, "expected an instruction, got " + quoted(opcode));
     take();
     auto known = matched_.find(opcode.text);
-    if (known == matched_.end()) known = matched_.emplace(opcode.text, match(opcode.text)).first;
+    if (known == matched_.end()) {
+        const std::string spelled = with_rounding(opcode.text, module_);
+        known = matched_.emplace(opcode.text, match(spelled)).first;
+    }
     const std::vector<Candidate>& candidates = known->second;
     if (candidates.empty()) {
         const std::string_view word = opcode.text.substr(0, opcode.text.find('.'));
@@ -195,6 +221,8 @@ bool Parser::add_instruction(Function& f, Instruction& i, const std::vector<Cand
         i.type = c.type;
         i.type2 = c.type2;
         i.modifiers = c.modifiers;
+        if (module_.target < 20 && can_flush(c.form.form()))
+            i.modifiers |= field::ftz.put(1);  // these targets have no subnormal numbers
         for (const Made& made : made_) emit(f, i, made.opcode, made.operands);
         if (c.form.form().mnemonic == "ret") store_results(f, i);
         i.operand = static_cast<std::uint32_t>(f.operands.size());

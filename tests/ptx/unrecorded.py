@@ -47,7 +47,9 @@ NEVER = {
 }
 
 # These wait for the next recording, which takes them in; then they leave this list.
-AWAITING = {}
+AWAITING = {
+    "test_target.py::test_mad_without_rounding_is_fused": "not run on a GPU yet",
+}
 
 
 def _entry(listed, name):
