@@ -143,6 +143,30 @@ BODIES = {
     add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, %r0; @%p2 bra OVER; bar.sync 0; ld.shared.u32 %r16, [%r8]; mul.wide.u32 %rd10, %r4, 4; add.u64 %rd10, %rd10, %rd2; st.global.u32 [%rd10], %r16;""",
     "rounds_of_steps": """mov.u32 %r5, %r1; mov.u32 %r6, 1; mov.u32 %r7, 0; and.b32 %r20, %r2, 1; add.u32 %r21, %r20, 1; NEXT: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r7, %r7, %r8; add.u32 %r5, %r5, %r6; add.u32 %r6, %r6, %r21;
     setp.lt.u32 %p0, %r5, 3000; @%p0 bra NEXT; st.global.u32 [%rd5], %r7;""",
+    "quotients": """mul.lo.u32 %r5, %r0, 13; mul.lo.u32 %r6, %r0, 32; sub.s32 %r7, %r4, 200; div.s32 %r8, %r7, %r5; rem.s32 %r9, %r7, %r5; div.u32 %r10, %r4, %r6; rem.u32 %r11, %r4, %r6; mov.u32 %r12, 0; mov.u32 %r13, 0;
+    add.s32 %r14, %r8, 16; mad.lo.s32 %r14, %r14, %r5, %r9; mul.wide.s32 %rd6, %r14, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r15, [%rd6]; mad.lo.u32 %r16, %r10, 128, %r11; mul.wide.u32 %rd7, %r16, 4; add.u64 %rd7, %rd1, %rd7;
+    ld.global.u32 %r17, [%rd7+4]; mad.lo.u32 %r12, %r15, 3, %r17; cvt.s64.s32 %rd8, %r7; cvt.s64.s32 %rd9, %r6; div.s64 %rd10, %rd8, %rd9; rem.s64 %rd11, %rd8, %rd9; shl.b64 %rd10, %rd10, 7; add.s64 %rd10, %rd10, %rd11; shl.b64 %rd10, %rd10, 2;
+    add.s64 %rd10, %rd10, %rd1; ld.global.u32 %r18, [%rd10+2048]; mad.lo.u32 %r12, %r12, 3, %r18; sub.u32 %r19, %r3, %r3; div.u32 %r20, %r4, %r19; rem.u32 %r21, %r4, %r19; xor.b32 %r12, %r12, %r20; mad.lo.u32 %r12, %r12, 3, %r21; neg.s32 %r22, %r0;
+    div.s32 %r23, %r7, %r22; rem.s32 %r24, %r7, %r22; mad.lo.u32 %r12, %r12, 3, %r23; mad.lo.u32 %r12, %r12, 3, %r24; and.b32 %r25, %r4, 1; setp.eq.u32 %p0, %r25, 0; @%p0 bra EVEN; rem.u32 %r26, %r4, %r5; div.u32 %r27, %r4, %r0; mad.lo.u32 %r12, %r26, 7, %r27;
+    EVEN: add.u32 %r28, %r4, %r13; rem.u32 %r29, %r28, %r6; div.u32 %r30, %r28, %r6; mad.lo.u32 %r31, %r30, 100, %r29; mul.wide.u32 %rd12, %r31, 4; add.u64 %rd12, %rd1, %rd12; ld.global.u32 %r32, [%rd12]; mad.lo.u32 %r12, %r12, 3, %r32;
+    add.u32 %r13, %r13, 7; setp.lt.u32 %p1, %r13, 90; @%p1 bra EVEN; st.global.u32 [%rd5], %r12;""",
+    "quotients_around": """add.u32 %r5, %r4, 0x7fffff00; div.s32 %r6, %r5, 0x7fffff80; div.u32 %r7, %r5, 0x7fffff80; add.u32 %r8, %r4, 0xffffff40; mul.lo.u32 %r9, %r0, 85; shl.b32 %r9, %r9, 24; div.u32 %r10, %r8, %r9; rem.u32 %r11, %r8, %r9; shr.u32 %r12, %r11, 24;
+    add.s32 %r13, %r6, 4; add.s32 %r13, %r13, %r7; mad.lo.u32 %r13, %r10, 32, %r13; mad.lo.u32 %r13, %r12, 64, %r13; mul.wide.s32 %rd6, %r13, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r14, [%rd6]; shr.s32 %r15, %r5, 26; add.s32 %r15, %r15, 40; mul.wide.s32 %rd7, %r15, 4;
+    add.u64 %rd7, %rd1, %rd7; ld.global.u32 %r16, [%rd7]; mul.hi.u32 %r17, %r8, 33; mul.wide.u32 %rd8, %r17, 4; add.u64 %rd8, %rd1, %rd8; ld.global.u32 %r18, [%rd8]; mad.lo.u32 %r14, %r14, 3, %r16; xor.b32 %r14, %r14, %r18; st.global.u32 [%rd5], %r14;""",
+    "bits_of_lanes": """and.b32 %r5, %r4, 31; shr.u32 %r6, %r4, 5; mul.lo.u32 %r7, %r0, 21; and.b32 %r8, %r4, %r7; mad.lo.u32 %r9, %r0, 16, 1; and.b32 %r10, %r9, %r4; shl.b32 %r11, %r1, 2; or.b32 %r12, %r11, 3; xor.b32 %r13, %r11, 1; and.b32 %r14, %r11, -4; and.b32 %r15, %r1, -4; or.b32 %r16, %r1, 1;
+    mov.u32 %r20, 0; mul.wide.u32 %rd6, %r5, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r21, [%rd6]; mad.lo.u32 %r20, %r20, 3, %r21; mul.wide.u32 %rd7, %r6, 4; add.u64 %rd7, %rd1, %rd7; ld.global.u32 %r21, [%rd7]; mad.lo.u32 %r20, %r20, 3, %r21;
+    mul.wide.u32 %rd8, %r8, 4; add.u64 %rd8, %rd1, %rd8; ld.global.u32 %r21, [%rd8]; mad.lo.u32 %r20, %r20, 3, %r21; mul.wide.u32 %rd9, %r10, 4; add.u64 %rd9, %rd1, %rd9; ld.global.u32 %r21, [%rd9]; mad.lo.u32 %r20, %r20, 3, %r21; cvt.u64.u32 %rd10, %r12; add.u64 %rd10, %rd1, %rd10; ld.global.u32 %r21, [%rd10+1];
+    mad.lo.u32 %r20, %r20, 3, %r21; cvt.u64.u32 %rd11, %r13; add.u64 %rd11, %rd1, %rd11; ld.global.u32 %r21, [%rd11+3]; mad.lo.u32 %r20, %r20, 3, %r21; cvt.u64.u32 %rd12, %r14; add.u64 %rd12, %rd1, %rd12; ld.global.u32 %r21, [%rd12]; mad.lo.u32 %r20, %r20, 3, %r21; mul.wide.u32 %rd13, %r15, 4; add.u64 %rd13, %rd1, %rd13;
+    ld.global.u32 %r21, [%rd13]; mad.lo.u32 %r20, %r20, 3, %r21; mul.wide.u32 %rd14, %r16, 4; add.u64 %rd14, %rd1, %rd14; ld.global.u32 %r21, [%rd14]; mad.lo.u32 %r20, %r20, 3, %r21; st.global.u32 [%rd5], %r20;""",
+    "clamps": """sub.s32 %r5, %r4, 50; max.s32 %r6, %r5, 0; min.s32 %r7, %r6, 300; mul.wide.s32 %rd6, %r7, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r8, [%rd6]; min.u32 %r9, %r5, 0xfffffff0; max.s32 %r10, %r5, %r0; mul.wide.s32 %rd7, %r10, 4; add.u64 %rd7, %rd1, %rd7; ld.global.u32 %r11, [%rd7];
+    min.u32 %r12, %r4, %r3; mul.wide.u32 %rd8, %r12, 4; add.u64 %rd8, %rd1, %rd8; ld.global.u32 %r13, [%rd8]; mad.lo.u32 %r8, %r8, 3, %r11; mad.lo.u32 %r8, %r8, 3, %r13; xor.b32 %r8, %r8, %r9; st.global.u32 [%rd5], %r8;""",
+    "uniform_halves": """.reg .b16 %rs<8>; mov.u32 %r5, 0; mov.u32 %r6, 0; AGAIN: cvt.u16.u32 %rs1, %r5; and.b16 %rs2, %rs1, 255; mul.wide.u16 %r7, %rs2, -13107; shr.u32 %r8, %r7, 18; cvt.u16.u32 %rs3, %r8; mul.lo.s16 %rs4, %rs3, 5; sub.s16 %rs5, %rs1, %rs4; cvt.u32.u16 %r9, %rs5; and.b32 %r10, %r9, 255;
+    mad.lo.u32 %r11, %r8, 100, %r4; add.u32 %r11, %r11, %r10; mul.wide.u32 %rd6, %r11, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r12, [%rd6]; mad.lo.u32 %r6, %r6, 3, %r12; cvt.u16.u32 %rs6, %r1; shr.u16 %rs7, %rs6, 1; cvt.u32.u16 %r13, %rs7; mul.wide.u32 %rd7, %r13, 4; add.u64 %rd7, %rd1, %rd7; ld.global.u32 %r14, [%rd7];
+    xor.b32 %r6, %r6, %r14; add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, 25; @%p0 bra AGAIN; st.global.u32 [%rd5], %r6;""",
+    "sweeping_quotients": """mul.lo.u32 %r5, %r0, 32; div.u32 %r6, %r4, %r5; rem.u32 %r7, %r4, %r5; setp.gt.u32 %p0, %r6, 3; @%p0 bra OUT; mad.lo.u32 %r8, %r6, 1000, %r7; mul.wide.u32 %rd6, %r8, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r9, [%rd7]; and.b32 %r10, %r4, 127; mul.wide.u32 %rd8, %r10, 4; add.u64 %rd9, %rd1, %rd8;
+    ld.global.u32 %r11, [%rd9]; max.u32 %r12, %r4, 96; mul.wide.u32 %rd10, %r12, 4; add.u64 %rd11, %rd1, %rd10; ld.global.u32 %r13, [%rd11]; mad.lo.u32 %r14, %r9, 3, %r11; mad.lo.u32 %r15, %r14, 3, %r13; st.global.u32 [%rd5], %r15; OUT:""",
+    "sweeping_planes": """mov.u32 %r5, %tid.y; mov.u32 %r6, %ntid.y; mov.u32 %r7, %ctaid.y; mad.lo.u32 %r8, %r7, %r6, %r5; mov.u32 %r9, %tid.z; mad.lo.u32 %r10, %r9, 7, %r8; setp.lt.u32 %p0, %r4, 1; setp.lt.u32 %p1, %r10, 1; or.pred %p2, %p0, %p1; setp.gt.u32 %p3, %r10, 12; or.pred %p4, %p2, %p3; @%p4 bra OUT;
+    mad.lo.u32 %r11, %r10, 480, %r4; mul.wide.u32 %rd6, %r11, 4; add.u64 %rd7, %rd1, %rd6; add.u64 %rd8, %rd2, %rd6; ld.global.u32 %r12, [%rd7+-4]; ld.global.u32 %r13, [%rd7+1920]; ld.global.u32 %r14, [%rd8]; mad.lo.u32 %r15, %r12, 3, %r13; mad.lo.u32 %r16, %r14, 5, %r15; add.u32 %r17, %r16, %r9; st.global.u32 [%rd8], %r17; OUT:""",
 }  # fmt: skip
 # Those whose loops go several rounds at once.
 ROUNDS = ["rounds", "rounds_down", "rounds_around", "rounds_in_shared", "rounds_of_atomics", "rounds_in_turn"]  # fmt: skip
@@ -151,6 +175,10 @@ SWEEPING = [name for name in BODIES if name.startswith("sweeping")]
 # Blocks of other shapes than one of 96 threads, by threads of x, y and z.
 SHAPES = {
     "lines": [(16, 6), (24, 4), (8, 4, 3), (40,)],
+    "quotients": [(16, 6), (24, 4), (40,), (256,)],
+    "bits_of_lanes": [(16, 6), (40,), (512,)],
+    "sweeping_quotients": [(32,), (64,), (80,), (48, 2)],
+    "sweeping_planes": [(32, 4), (96, 2, 3), (64, 5), (16, 6), (32, 1, 5)],
     "sweeping": [(32, 3), (80,), (128,), (1024,)],
     "rounds": [(40,), (16, 4), (480,)],
     "rounds_in_turn": [(32,), (40,), (160,), (256,)],
@@ -159,7 +187,7 @@ SHAPES = {
     "lasting": [(1,), (40,), (33, 2), (256,)],
 }
 # And grids of other shapes than one of five blocks.
-GRIDS = {"sweeping_rows": [(3, 4, 2), (40,), (2, 9), (1, 2, 7)]}
+GRIDS = {"sweeping_planes": [(5, 3)], "sweeping_rows": [(3, 4, 2), (40,), (2, 9), (1, 2, 7)]}
 FIB = """.func (.param .b32 out) fib(.param .b32 n) {
 .reg .b32 %r<8>; .reg .pred %p; ld.param.u32 %r1, [n]; setp.lt.u32 %p, %r1, 2; mov.u32 %r4, %r1;
 @%p bra DONE;
@@ -174,6 +202,7 @@ FAULTS = {
     "trapping": "setp.eq.u32 %p0, %r4, 40; @!%p0 bra ON; trap; ON: st.global.u32 [%rd5], %r4;",
     "beyond_the_end": ".shared .align 4 .b8 tile[64]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6; st.shared.u32 [%r6], %r4; ret;",
     "a_hole": "mul.wide.u32 %rd6, %r4, 1073741824; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
+    "a_gap": "cvt.u64.u32 %rd6, %r4; mul.lo.u64 %rd6, %rd6, 0x100000004; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "running_out": "add.u64 %rd6, %rd4, 14784; ld.global.u32 %r5, [%rd6]; st.global.u32 [%rd5], %r5;",
     "going_out": "mov.u32 %r5, %r4; GO: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r8, [%rd7]; add.u32 %r9, %r9, %r8; add.u32 %r5, %r5, 501; setp.lt.u32 %p0, %r5, 100000; @%p0 bra GO; st.global.u32 [%rd5], %r9;",
     "meeting_for_ever": "ON: bar.sync 0; bra ON;",

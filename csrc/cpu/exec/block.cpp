@@ -84,17 +84,16 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
         const bool lasts = special_lasts(each.first, native_ != nullptr, kernel_.call_depth != 0);
         (lasts ? lasting_ : changing_).push_back(each);
     }
-    sweeps_ = native_ && native_->sweeps && alone && changing_.empty() && launch.block.y == 1 &&
-              launch.block.z == 1 && threads_ % lanes == 0;
+    shape[0] = launch.block.x, shape[1] = launch.block.y, shape[2] = launch.block.z;
+    sweeps_ = native_ && native_->sweeps && alone && changing_.empty() && shape[0] % lanes == 0;
     // Divided once, not for every block.
     threads_of_.resize(warp_count);
     own_files_.resize(native_ ? warp_count : 0);
-    const Dim3& shape = launch.block;
     for (unsigned n = 0; n < warp_count * lanes; ++n) {
         ThreadIndices& t = threads_of_[n / lanes];
-        t.x[n % lanes] = n % shape.x;
-        t.y[n % lanes] = n / shape.x % shape.y;
-        t.z[n % lanes] = n / shape.x / shape.y;
+        t.x[n % lanes] = n % shape[0];
+        t.y[n % lanes] = n / shape[0] % shape[1];
+        t.z[n % lanes] = n / shape[0] / shape[1];
     }
     for (unsigned n = 0; n < warp_count; ++n) {
         ThreadLine* const line = warps_.get()[n].thread;
@@ -195,8 +194,8 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     index_of_block[1] = y;
     index_of_block[2] = z;
     fault_.reset();
-    live_warps = warp_count;
-    live_threads = threads_;
+    live_warps = warp_count - swept_warps;
+    live_threads = threads_ - lanes * swept_warps;
     for (; used_barriers != 0; used_barriers &= used_barriers - 1)
         barriers[__builtin_ctz(used_barriers)] = BarrierState{};
     awaited = false;
@@ -206,6 +205,11 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
         w.arrived = 0;
+        if (n < swept_warps) {
+            w.live = w.mask = 0;
+            w.status = Status::done;
+            continue;
+        }
         if (native_) {
             start(w, n);
             continue;
@@ -215,6 +219,7 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
         w.live = lanes_of(n);
         w.status = Status::yielded;
     }
+    swept_warps = 0;
     if (watch_) watch_->begin({x, y, z});
 }
 
@@ -226,7 +231,6 @@ std::uint32_t BlockState::sweep(std::uint32_t x, std::uint32_t y, std::uint32_t 
     index_of_block[1] = y;
     index_of_block[2] = z;
     end_of_sweep = x + count;
-    live_threads = threads_;
     native_->run(nullptr, warps_.get()[0], own_files_[0], native_->services);
     return index_of_block[0] - x;
 }

@@ -41,7 +41,7 @@ class BlockState final : public Block {
     BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
     void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
     // Does so many blocks of a row, or as many as can be done all at once by machine code; how many
-    // that were.
+    // that were. The next one may be done in part, which begin() takes into account.
     std::uint32_t sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t count);
     // Gives each warp that can go on a turn.
     enum class Turn { moved, stuck, faulted };

@@ -131,7 +131,9 @@ struct Block {
     std::uint64_t parameter_bytes = 0;
     Range* ranges = nullptr;               // cached, one for each access of the kernel
     std::uint32_t index_of_block[3] = {};  // %ctaid
+    std::uint32_t shape[3] = {1, 1, 1};    // %ntid
     std::uint32_t end_of_sweep = 0;        // in a row, of blocks that are done at once
+    std::uint32_t swept_warps = 0;         // of the block behind them, the first so many are done
     unsigned warp_count = 0, live_warps = 0, live_threads = 0;
     // Whether somebody has come to a barrier: an exit may be what completes it.
     bool awaited = false;

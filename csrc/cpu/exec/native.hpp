@@ -23,9 +23,10 @@ struct Services {
 };
 
 // Runs from an entry on; returns where to go on by handlers, or nullptr where the warp leaves.
-// Without a place, where the kernel sweeps (native/sweep.cpp): does whole blocks, of full warps in
-// one dimension, from `index_of_block` along a row to `end_of_sweep`, or to the first of them that
-// can't be done so, where that index is left. The warp is any of a block that has not begun.
+// Without a place, where the kernel sweeps (native/sweep.cpp): does whole blocks, whose rows of
+// threads are full warps, from `index_of_block` along a row to `end_of_sweep`, or to the first of
+// them that can't be done so. That index is left, with the number of `swept_warps` in that block.
+// The warp is any of a block that has not begun.
 // Those behind it in the block may have had their turns then: `ip` belongs to the warp at work.
 using NativeRun = const Code* (*)(const Code* ip, Warp& w, std::byte* registers, const Services&);
 

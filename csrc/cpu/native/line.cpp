@@ -2,10 +2,12 @@
 // neighbouring elements do.
 //
 // A block's x coordinates are consecutive in each half of a warp, whatever shape the block has that
-// programs use, and its y coordinates are the same. What is computed from these by additions and
+// programs use, and its y coordinates are the same. A value computed from these by additions and
 // multiplications has a *line*: the value of lane 0, that of lane 16, and the step between lanes.
-// Machine code computes lines as scalars beside the vectors; whether a line holds is looked at when
-// the code runs, so that what is found here need only be likely.
+// So has one that is computed by / and %, as of flat indices, where no multiple of the divisor lies
+// between the lanes. Machine code computes lines as scalars beside the vectors. It tests whether a
+// line holds when it runs, so that this analysis need only be likely.
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -21,10 +23,23 @@ namespace {
 constexpr std::int64_t most = 1 << 12;
 
 bool is_whole(ptx::Type t) {
-    return ptx::is_integer(t) || t == ptx::Type::b32 || t == ptx::Type::b64;
+    return ptx::is_integer(t) || t == ptx::Type::b16 || t == ptx::Type::b32 || t == ptx::Type::b64;
 }
 
-enum class Rule : std::uint8_t { none, copy, sum, difference, product, product_sum, shift };
+enum class Rule : std::uint8_t {
+    none,
+    copy,
+    sum,
+    difference,
+    product,
+    product_sum,
+    shift,
+    quotient,   // falls or rises with its first source, more slowly: by 0 nearly everywhere
+    remainder,  // rises as its first source does, but for a few places
+    clamp,
+    bit_and,
+    bit_or,
+};
 
 Rule rule_of(const exec::Origin& origin) {
     const std::string_view m = origin.form.form().mnemonic;
@@ -35,30 +50,49 @@ Rule rule_of(const exec::Origin& origin) {
     if (m == "cvt") return is_whole(origin.key.type2) ? Rule::copy : Rule::none;
     if (m == "add") return Rule::sum;
     if (m == "sub") return Rule::difference;
-    if ((m == "mul" && low) || m == "mul.wide") return Rule::product;
-    if ((m == "mad" && low) || m == "mad.wide") return Rule::product_sum;
+    if (m == "mul.wide" || (m == "mul" && low)) return Rule::product;
+    if (m == "mad.wide" || (m == "mad" && low)) return Rule::product_sum;
     if (m == "shl") return Rule::shift;
+    if (m == "div" || m == "shr" || m == "mul") return Rule::quotient;
+    if (m == "rem") return Rule::remainder;
+    if (m == "min" || m == "max") return Rule::clamp;
+    if (m == "and") return Rule::bit_and;
+    if (m == "or" || m == "xor") return Rule::bit_or;
     return Rule::none;
+}
+
+// Whether the lanes of a line differ in no bit that `bits` has: 0 <= bits.
+bool lies_above(std::int64_t step, std::int64_t bits) {
+    std::int64_t above = 1;
+    while (above <= bits) above *= 2;
+    return step % above == 0;
 }
 
 }  // namespace
 
-bool Program::step_of(std::uint32_t n, const std::vector<std::int64_t>& steps,
-                      std::int64_t& step) const {
+bool Program::rise_of_lanes(std::uint32_t n, const std::vector<std::int64_t>& steps,
+                            Rise& rise) const {
     const Step& s = this->steps[n];
     if (s.kind != Kind::lanes) return false;  // only those are known to have a form
-    const Rule rule = rule_of(s.origin);
-    if (rule == Rule::none || !is_whole(s.origin.key.type)) return false;
-    for (const Access& access : s.accesses)
-        if (access.bytes != 4 && access.bytes != 8) return false;
+    if (!is_whole(s.origin.key.type)) return false;
+    std::size_t source = 0;
+    bool narrow = false;  // 16 bits, which only uniform values are followed through
+    for (const Access& access : s.accesses) {
+        const bool rises = !access.write && steps[source++] != 0;
+        if (access.bytes != 4 && access.bytes != 8 && (access.bytes != 2 || rises)) return false;
+        narrow |= access.write && access.bytes == 2;
+    }
     // The value of an operand that is a constant.
     const auto known = [&](std::size_t k, std::int64_t& value) {
         const Access& access = s.accesses[k + 1];
         const Register* r = at(access.offset);
         if (access.offset == 0) value = 0;
-        if (r && r->constant) value = static_cast<std::int32_t>(r->value);
+        if (r && r->constant)
+            value = access.bytes == 8 ? static_cast<std::int64_t>(r->value)
+                                      : static_cast<std::int32_t>(r->value);
         return access.offset == 0 || (r && r->constant && value >= -most && value <= most);
     };
+    std::int64_t& step = rise.step;
     const auto product = [&](std::size_t a, std::size_t b) {
         std::int64_t value = 0;
         if (steps[a] == 0 && steps[b] == 0) {
@@ -72,7 +106,15 @@ bool Program::step_of(std::uint32_t n, const std::vector<std::int64_t>& steps,
         }
         return true;
     };
-    std::int64_t count = 0;
+    rise = {};
+    const Rule rule = rule_of(s.origin);
+    const bool uniform =
+        std::all_of(steps.begin(), steps.end(), [](std::int64_t each) { return each == 0; });
+    if (uniform && (rule == Rule::none || rule >= Rule::quotient)) {
+        rise.proof = Proof::uniform;
+        return true;
+    }
+    std::int64_t value = 0;
     switch (rule) {
         case Rule::none:
             return false;
@@ -93,12 +135,46 @@ bool Program::step_of(std::uint32_t n, const std::vector<std::int64_t>& steps,
             step += steps[2];
             break;
         case Rule::shift:
-            if (steps[1] != 0 || (steps[0] != 0 && (!known(1, count) || count < 0 || count > 12)))
+            if (steps[1] != 0 || (steps[0] != 0 && (!known(1, value) || value < 0 || value > 12)))
                 return false;
-            step = steps[0] * (std::int64_t{1} << count);
+            step = steps[0] * (std::int64_t{1} << value);
             break;
+        case Rule::quotient:
+        case Rule::remainder:
+            if (steps[1] != 0) return false;
+            step = rule == Rule::quotient ? 0 : steps[0];
+            rise.proof = Proof::ends;
+            break;
+        case Rule::clamp:
+            if (steps[0] != 0 && steps[1] != 0) return false;
+            step = steps[0] + steps[1];
+            rise.proof = Proof::ends;
+            break;
+        case Rule::bit_and: {
+            const std::size_t mask = steps[1] == 0 ? 1 : 0;
+            if (steps[mask] != 0) return false;
+            step = steps[1 - mask];
+            if (known(mask, value) && value < 0 && lies_above(step, ~value)) break;
+            rise.proof = Proof::low_bits;
+            break;
+        }
+        case Rule::bit_or: {
+            const std::size_t bits = steps[1] == 0 ? 1 : 0;
+            step = steps[1 - bits];
+            if (steps[bits] != 0 || !known(bits, value) || value < 0 || !lies_above(step, value))
+                return false;
+            break;
+        }
     }
-    return step >= -most && step <= most;
+    return step >= -most && step <= most && (step == 0 || !narrow);
+}
+
+const Register* Program::quotient_of(std::uint32_t n) const {
+    const Step& step = steps[n];
+    if (step.kind != Kind::lanes || step.guarded || !is_whole(step.origin.key.type)) return nullptr;
+    const std::string_view m = step.origin.form.form().mnemonic;
+    const Register* r = m == "div" || m == "rem" ? at(step.accesses[0].offset) : nullptr;
+    return r && r->bytes >= 4 && r->stepped && !r->same ? r : nullptr;
 }
 
 // What each register seems to rise by: as long as all that writes it says the same.
@@ -126,17 +202,17 @@ void Program::find_steps() {
                 some &= known[r] != Known::none;
             }
             if (!all && some && steps[n].kind == Kind::lanes) continue;
-            std::int64_t step = 0;
-            const bool found = all && step_of(n, sources, step);
+            Rise rise;
+            const bool found = all && rise_of_lanes(n, sources, rise);
             for (const Access& access : steps[n].accesses) {
                 if (!access.write || access.offset == 0) continue;
                 const std::uint32_t r = by_offset_.at(access.offset);
                 Register& reg = registers[r];
                 if (reg.same || reg.constant || reg.special || known[r] == Known::none) continue;
-                const bool fits = found && (known[r] == Known::nothing || reg.step == step);
+                const bool fits = found && (known[r] == Known::nothing || reg.step == rise.step);
                 if (fits && known[r] == Known::step) continue;
                 known[r] = fits ? Known::step : Known::none;
-                reg.step = fits ? step : 0;
+                reg.step = fits ? rise.step : 0;
                 changed = true;
             }
         }

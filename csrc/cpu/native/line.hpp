@@ -3,8 +3,11 @@
 #pragma once
 
 #include "cpu/native/lanes.hpp"
+#include "cpu/native/proof.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
+
+using native::Proof;
 
 // Lane i of each half has the half's first value and i times S, if it holds.
 template <class V, std::int64_t S>
@@ -30,13 +33,14 @@ CUPOLA_INLINE Line<Bytes<E>, S> line_of(const Lanes<E>& v) {
     using L = Lanes<E>;
     using Wide __attribute__((vector_size(L::size))) = V;
     constexpr unsigned each = L::size / E, middle = L::count / 2;
+    static_assert(middle != 0 || S == 0);
     Wide x[L::count], off = {};
     for (unsigned k = 0; k < L::count; ++k) __builtin_memcpy(&x[k], &v.v[k], L::size);
     const V first[2] = {x[0][0], x[middle][0]};
     for (unsigned k = 0; k < L::count; ++k) {
         Wide expected;
         __builtin_memcpy(&expected, rise<V, S>.of + k * each, L::size);
-        off |= x[k] ^ (expected + first[k / middle]);
+        off |= x[k] ^ (expected + first[middle == 0 ? 0 : k / middle]);
     }
     return {first[0], first[1], is_zero(off)};
 }
@@ -67,22 +71,82 @@ CUPOLA_INLINE bool holds(Line<V, S> line) {
     return line.holds;
 }
 
-// The row's function at the halves' first lanes. Of what is wider than its sources, at their last
-// ones too: a source that begins anew on the way has a line, its result has none.
-template <class Row, class M, class V, std::int64_t S, bool Widens, class... O>
+// Whether the lanes of each half are in order as numbers of T: no value wraps between them.
+template <class T, class W>
+CUPOLA_INLINE bool in_order(One<W>) {
+    return true;
+}
+template <class T, class V, std::int64_t S>
+CUPOLA_INLINE bool in_order(Line<V, S> line) {
+    const auto rises = [](One<V> first, One<V> last) {
+        return bit_cast<T>(first.value) <= bit_cast<T>(last.value);
+    };
+    if constexpr (S == 0)
+        return true;
+    else
+        return (S > 0) == rises(value_at<0>(line), value_at<lanes / 2 - 1>(line)) &&
+               (S > 0) == rises(value_at<lanes / 2>(line), value_at<lanes - 1>(line));
+}
+
+template <class T>
+CUPOLA_INLINE bool is_of_low_bits(One<T> mask) {
+    return (mask.value & (mask.value + 1)) == 0;
+}
+template <class V, std::int64_t S>
+CUPOLA_INLINE bool is_of_low_bits(Line<V, S> mask) {
+    return S != 0 || (mask.low == mask.high && is_of_low_bits(One<V>{mask.low}));
+}
+// What Proof asks beside the ends; a source that rises is no mask.
+template <Proof P, class Row, class M, class... O>
+CUPOLA_INLINE bool is_proved(O... sources) {
+    if constexpr (P == Proof::ends)
+        return (in_order<Element<Row, 1, M>>(sources) && ...);
+    else if constexpr (P == Proof::low_bits)
+        return (is_of_low_bits(sources) && ...);
+    else
+        return true;
+}
+
+// The row's function at the halves' first lanes. At their last ones too for a result that is wider
+// than its sources (a source that wraps has a line, its result has none), and for what only the
+// ends prove.
+template <class Row, class M, class V, std::int64_t S, bool Widens, Proof P, class... O>
 CUPOLA_INLINE Line<V, S> line(O... sources) {
     V first, second;
     once<Row, M>(first, value_at<0>(sources)...);
     once<Row, M>(second, value_at<lanes / 2>(sources)...);
     Line<V, S> made = {first, second, (holds(sources) && ...)};
-    if constexpr (Widens) {
+    if constexpr (Widens || P == Proof::ends || P == Proof::low_bits) {
         V low, high;
         once<Row, M>(low, value_at<lanes / 2 - 1>(sources)...);
         once<Row, M>(high, value_at<lanes - 1>(sources)...);
         made.holds &= (low == value_at<lanes / 2 - 1>(made).value) &
-                      (high == value_at<lanes - 1>(made).value);
+                      (high == value_at<lanes - 1>(made).value) & is_proved<P, Row, M>(sources...);
     }
     return made;
+}
+
+// A line's values as a register, of the lanes that run.
+template <bool Masked, class V, std::int64_t S>
+CUPOLA_INLINE void write_line(std::uint32_t mask, Lanes<sizeof(V)>& to, Line<V, S> line) {
+    using L = Lanes<sizeof(V)>;
+    using Wide __attribute__((vector_size(L::size))) = V;
+    const V first[2] = {line.low, line.high};
+    Lanes<sizeof(V)> made;
+    for (unsigned k = 0; k < L::count; ++k) {
+        Wide x;
+        __builtin_memcpy(&x, rise<V, S>.of + k * (L::size / sizeof(V)), L::size);
+        x += first[k / (L::count / 2)];
+        __builtin_memcpy(&made.v[k], &x, L::size);
+    }
+    if (Masked && mask != all_lanes) {
+        alignas(64) V old[lanes], now[lanes];
+        spread(to, old), spread(made, now);
+        for (unsigned i = 0; i < lanes; ++i) old[i] = mask >> i & 1 ? now[i] : old[i];
+        collect_lanes(old, to);
+    } else {
+        to = made;
+    }
 }
 
 // ---- lines in rounds to come ----------------------------------------------------------------
@@ -96,13 +160,6 @@ CUPOLA_INLINE Line<V, S> later(Line<V, S> line, std::uint64_t rounds, V rise) {
 template <class T>
 CUPOLA_INLINE std::uint64_t widened(One<std::uint32_t> value) {
     return static_cast<std::uint64_t>(std::int64_t{bit_cast<T>(value.value)});
-}
-// Whether the half's lanes are in order as numbers of T.
-template <class T, std::int64_t S>
-CUPOLA_INLINE bool in_order(Line<std::uint32_t, S> line) {
-    constexpr auto way = static_cast<std::uint64_t>(S * std::int64_t{lanes / 2 - 1});
-    return widened<T>(value_at<lanes / 2 - 1>(line)) - widened<T>(value_at<0>(line)) == way &&
-           widened<T>(value_at<lanes - 1>(line)) - widened<T>(value_at<lanes / 2>(line)) == way;
 }
 // Whether all lanes answer an ordered comparison so, by those at the ends of the halves; x: what is
 // compared, as numbers.
@@ -193,7 +250,7 @@ template <unsigned Count, class At>
     return 0;
 }
 
-// ---- lines over all threads of a block ------------------------------------------------------
+// ---- lines over a row of threads ------------------------------------------------------
 
 // Thread i has the first one's value and i times S, if it holds.
 template <class V, std::int64_t S>
@@ -201,7 +258,21 @@ struct Stretch {
     V first, last;
     bool holds;
 };
-// Of a block of one dimension.
+// Whether no value on the way is on another side of its end than where it began.
+template <class T, class V, std::int64_t S>
+CUPOLA_INLINE bool in_order(Stretch<V, S> line) {
+    if constexpr (S == 0)
+        return true;
+    else
+        return (S > 0) == (bit_cast<T>(line.first) <= bit_cast<T>(line.last));
+}
+template <class V, std::int64_t S>
+CUPOLA_INLINE bool is_of_low_bits(Stretch<V, S> mask) {
+    return S != 0 || is_of_low_bits(One<V>{mask.first});
+}
+// A sweep ends in the block at hand, of which so many warps are done.
+CUPOLA_INLINE void stop_sweep(const Warp& w, std::uint32_t warps) { w.block->swept_warps = warps; }
+
 template <std::int64_t S>
 CUPOLA_INLINE Stretch<std::uint32_t, S> stretch_of_threads(std::uint32_t threads) {
     return {0, static_cast<std::uint32_t>(S) * (threads - 1), true};
@@ -219,24 +290,17 @@ CUPOLA_INLINE bool holds(Stretch<V, S> line) {
     return line.holds;
 }
 // Steps are so small that a source begins anew once at most on the way, which shows at its end.
-template <class Row, class M, class V, std::int64_t S, class... O>
+template <class Row, class M, class V, std::int64_t S, Proof P, class... O>
 CUPOLA_INLINE Stretch<V, S> stretch(std::uint32_t threads, O... sources) {
     V first, last;
     once<Row, M>(first, end_of<false>(sources)...);
     once<Row, M>(last, end_of<true>(sources)...);
     const auto way = static_cast<V>(static_cast<std::uint64_t>(S) * (threads - 1));
-    return {first, last, (holds(sources) && ...) && last == static_cast<V>(first + way)};
+    return {first, last,
+            (holds(sources) && ...) && last == static_cast<V>(first + way) &&
+                is_proved<P, Row, M>(sources...)};
 }
 
-// Whether no value on the way is on another side of its end than where it began.
-template <class T, class V>
-CUPOLA_INLINE bool in_order(One<V>) {
-    return true;
-}
-template <class T, class V, std::int64_t S>
-CUPOLA_INLINE bool in_order(Stretch<V, S> line) {
-    return S == 0 || (S > 0) == (bit_cast<T>(line.first) <= bit_cast<T>(line.last));
-}
 // A comparison that all threads answer alike: of lines by `ordered` relations, so that the first
 // and the last one tell.
 template <class Row, class M, class A, class B>

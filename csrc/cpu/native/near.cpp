@@ -8,6 +8,24 @@ namespace cupola::cpu::native {
 
 using std::to_string;
 
+namespace {
+
+const char* name_of(Proof proof) {
+    switch (proof) {
+        case Proof::linear:
+            return "linear";
+        case Proof::ends:
+            return "ends";
+        case Proof::low_bits:
+            return "low_bits";
+        case Proof::uniform:
+            break;
+    }
+    return "uniform";
+}
+
+}  // namespace
+
 // The line of an operand as an expression, "" where it has none.
 std::string Printer::line_of(const Access& access, std::int64_t& step) {
     const Register* r = program_.at(access.offset);
@@ -22,8 +40,8 @@ std::string Printer::line_of(const Access& access, std::int64_t& step) {
     }
     if (!r->stepped || written_.count(r->offset) != 0) return "";
     const std::string name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
-    line("const auto " + name + " = line_of<" + to_string(step) + ">(" + r->name() + ");");
-    bases_.push_back({name, r->offset});
+    const std::string text = "const auto " + name + " = line_of<" + to_string(step) + ">(";
+    bases_.push_back({name, r->offset, text + r->name() + ");"});
     lines_[r->offset] = {name, step};
     return name;
 }
@@ -40,12 +58,37 @@ void Printer::fixed_lines(std::uint32_t b) {
             if (r && r->fixed) needed.insert(r->offset);
         }
     };
-    for (std::uint32_t n = block.first; n < block.end; ++n) need(n);
-    for (auto each = program_.fixed.rbegin(); each != program_.fixed.rend(); ++each)
-        if (needed.count(program_.registers[*each].offset) != 0)
-            need(program_.registers[*each].definition);
+    for (std::uint32_t n = block.first; n < block.end; ++n) {
+        need(n);
+        if (const Register* r = program_.quotient_of(n); r && r->fixed) {
+            needed.insert(r->offset);
+            line_at_[n] = "l" + to_string(r->offset);
+        }
+    }
+    fixed_lines(needed);
+}
+
+// The lines of quotients take divisions, so that they are made once, when the warp goes on.
+void Printer::hold_lines() {
+    std::set<std::int32_t> needed;
+    for (std::uint32_t n = 0; n < program_.steps.size(); ++n)
+        if (const Register* r = program_.quotient_of(n); r && r->fixed) needed.insert(r->offset);
+    fixed_lines(needed);
+    held_ = std::move(needed);
+}
+
+// Those of these registers, and of what they are computed from.
+void Printer::fixed_lines(std::set<std::int32_t>& needed) {
+    for (auto each = program_.fixed.rbegin(); each != program_.fixed.rend(); ++each) {
+        const Register& r = program_.registers[*each];
+        if (needed.count(r.offset) == 0 || held_.count(r.offset) != 0) continue;
+        for (const Access& access : program_.steps[r.definition].accesses) {
+            const Register* from = access.write ? nullptr : program_.at(access.offset);
+            if (from && from->fixed) needed.insert(from->offset);
+        }
+    }
     for (const Register& r : program_.registers) {
-        if (!r.special || needed.count(r.offset) == 0) continue;
+        if (!r.special || needed.count(r.offset) == 0 || held_.count(r.offset) != 0) continue;
         const std::string begin = "const auto l" + to_string(r.offset) + " = ";
         const std::string step = "<" + to_string(r.step) + ">(";
         if (r.thread >= 0 && r.bytes == 4) {
@@ -58,17 +101,17 @@ void Printer::fixed_lines(std::uint32_t b) {
     }
     for (const std::uint32_t n : program_.fixed) {
         const Register& r = program_.registers[n];
-        std::int64_t step;
-        if (needed.count(r.offset) != 0)
-            line(derived(r.definition, "l" + to_string(r.offset), step));
+        if (needed.count(r.offset) != 0 && held_.count(r.offset) == 0)
+            line(derived(r.definition, "l" + to_string(r.offset)).text);
     }
 }
 
-// A variable for the line of an instruction's result; "" where there is none.
-std::string Printer::derived(std::uint32_t n, const std::string& name, std::int64_t& step) {
+// A variable for the line of an instruction's result; without a text where there is none.
+Printer::Derived Printer::derived(std::uint32_t n, const std::string& name) {
     const Step& s = program_.steps[n];
     std::vector<std::int64_t> steps;
     std::string text;
+    std::int64_t step = 0;
     unsigned read = 0, written = 0;
     for (const Access& access : s.accesses) {
         if (access.write) {
@@ -76,17 +119,19 @@ std::string Printer::derived(std::uint32_t n, const std::string& name, std::int6
             continue;
         }
         const std::string operand = line_of(access, step);
-        if (operand.empty()) return "";
+        if (operand.empty()) return {};
         text += (text.empty() ? "" : ", ") + operand;
         steps.push_back(step);
         read = read == 0 || access.bytes < read ? access.bytes : read;
     }
-    if (!program_.step_of(n, steps, step)) return "";
-    if (written > read) widened_.push_back(name);
-    const std::string made = row(s) + ", " + word_type(written) + ", " + to_string(step);
-    if (sweeping_) return "const auto " + name + " = stretch<" + made + ">(threads, " + text + ");";
-    return "const auto " + name + " = line<" + made + ", " + (written > read ? "true" : "false") +
-           ">(" + text + ");";
+    Rise rise;
+    if (!program_.rise_of_lanes(n, steps, rise)) return {};
+    const std::string made = row(s) + ", " + word_type(written) + ", " + to_string(rise.step);
+    const bool widens = written > read;
+    const std::string proof = std::string(", Proof::") + name_of(rise.proof) + ">(";
+    const std::string call = sweeping_ ? "stretch<" + made + proof + "threads, "
+                                       : "line<" + made + (widens ? ", true" : ", false") + proof;
+    return {name, "const auto " + name + " = " + call + text + ");", rise, widens};
 }
 
 // What an instruction has written has its new line, or none.
@@ -140,20 +185,47 @@ void Printer::check_groups(std::uint32_t b) {
     }
 }
 
+// Drops lines that neither an access nor the loop's branch needs: a compiler would, after it has
+// read them.
+void Printer::keep_needed_lines() {
+    std::set<std::string> needed;
+    const auto need = [&](const std::string& text) {
+        std::string word;
+        for (const char c : text + " ") {
+            if (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')) {
+                word += c;
+                continue;
+            }
+            needed.insert(word);
+            word.clear();
+        }
+    };
+    for (const Group& group : groups_) need(group.line);
+    need(asked_);
+    for (const auto& [n, name] : line_at_) need(name);
+    const auto unneeded = [&](const auto& each) { return needed.count(each.name) == 0; };
+    for (auto each = derived_.rbegin(); each != derived_.rend(); ++each)
+        if (!unneeded(*each)) need(each->text);
+    derived_.erase(std::remove_if(derived_.begin(), derived_.end(), unneeded), derived_.end());
+    bases_.erase(std::remove_if(bases_.begin(), bases_.end(), unneeded), bases_.end());
+}
+
 void Printer::plan(std::uint32_t b) {
     const Block& block = program_.blocks[b];
     lines_.clear();
     written_.clear();
     groups_.clear();
     group_of_.clear();
+    line_at_.clear();
     fixed_lines(b);
-    for (auto* list : {&derived_, &widened_, &checks_}) list->clear();
+    derived_.clear();
+    checks_.clear();
     bases_.clear();
     asked_.clear();
     const std::int64_t question = question_of(b);
     for (std::uint32_t n = block.first; n < block.end; ++n) {
         const Step& s = program_.steps[n];
-        std::string name;
+        Derived made;
         std::int64_t step = 0;
         if (!s.guarded && (s.kind == Kind::load || s.kind == Kind::store)) note_access(n);
         if (!s.guarded && s.kind == Kind::lanes) {
@@ -162,11 +234,9 @@ void Printer::plan(std::uint32_t b) {
                 if (access.write) to = &access;
             const Register* r = to ? program_.at(to->offset) : nullptr;
             if (r && r->stepped && !r->same && !r->fixed) {
-                name = "l" + to_string(r->offset) + "_" + to_string(temporaries_++);
-                const std::string text = derived(n, name, step);
-                if (text.empty()) name.clear();
-                line(text);
-                if (!text.empty()) derived_.push_back(text);
+                made = derived(n, "l" + to_string(r->offset) + "_" + to_string(temporaries_++));
+                if (!made.name.empty()) derived_.push_back(made);
+                if (!made.name.empty() && program_.quotient_of(n)) line_at_[n] = made.name;
             }
         }
         if (n == question && s.accesses[2].bytes == 4) {
@@ -174,8 +244,11 @@ void Printer::plan(std::uint32_t b) {
                               right = line_of(s.accesses[3], step);
             if (!left.empty() && !right.empty()) asked_ = left + ", " + right;
         }
-        note_written(n, name, step);
+        note_written(n, made.name, made.rise.step);
     }
+    keep_needed_lines();
+    for (const Base& base : bases_) line(base.text);
+    for (const Derived& each : derived_) line(each.text);
     check_groups(b);
 }
 

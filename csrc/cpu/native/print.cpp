@@ -247,6 +247,7 @@ void Printer::in_one() {
     line("Warp& w = *each; std::byte* const r = w.registers; std::uint32_t mask = w.mask;");
     variables();
     same(is_of_warp);  // for as long as the warp lives
+    hold_lines();
     enter();
     std::set<std::uint32_t> entries;
     for (std::uint32_t b = 0; b < program_.blocks.size(); ++b)

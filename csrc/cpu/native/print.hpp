@@ -87,7 +87,15 @@ class Printer {
     // near.cpp: lines of addresses, and the checks of accesses that have them
     void plan(std::uint32_t b);
     void fixed_lines(std::uint32_t b);
-    std::string derived(std::uint32_t n, const std::string& name, std::int64_t& step);
+    void fixed_lines(std::set<std::int32_t>& needed);
+    void hold_lines();
+    struct Derived {
+        std::string name = {}, text = {};
+        Rise rise = {};
+        bool widens = false;
+    };
+    Derived derived(std::uint32_t n, const std::string& name);
+    void keep_needed_lines();
     std::string line_of(const Access& access, std::int64_t& step);
     void note_access(std::uint32_t n);
     void note_written(std::uint32_t n, const std::string& name, std::int64_t step);
@@ -153,6 +161,8 @@ class Printer {
         std::int64_t step;
     };
     std::map<std::int32_t, Line> lines_;
+    std::map<std::uint32_t, std::string> line_at_;  // of quotients, by Code
+    std::set<std::int32_t> held_;  // registers whose lines are there for the whole function
     std::set<std::int32_t> written_;
     // Accesses whose addresses are one line and constants, with one check for all of them.
     struct Group {
@@ -167,9 +177,11 @@ class Printer {
     struct Base {
         std::string name;
         std::int32_t offset;
+        std::string text;
     };
     std::vector<Base> bases_;
-    std::vector<std::string> derived_, widened_, checks_;
+    std::vector<Derived> derived_;
+    std::vector<std::string> checks_;
     std::string frame_;  // variables of the function, for what blocks keep
     std::string asked_;  // the lines that the loop's branch compares
     std::vector<Group> groups_;

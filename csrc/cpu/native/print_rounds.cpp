@@ -58,6 +58,9 @@ std::string Printer::rounds(std::uint32_t b) const {
 bool Printer::plan_rounds(std::uint32_t b) {
     const std::int64_t question = asked_.empty() ? -1 : question_of(b);
     if (question < 0 || groups_.empty()) return false;
+    // Three rounds tell of those between for sums alone.
+    for (const Derived& each : derived_)
+        if (each.rise.proof != Proof::linear) return false;
     std::string text;
     for (const Base& base : bases_) {
         const std::string rise = rise_of(b, base.offset);
@@ -75,16 +78,17 @@ bool Printer::plan_rounds(std::uint32_t b) {
     const auto look = [&](const std::string& value) {
         text += "x[" + to_string(count++) + "] = " + value + ";\n";
     };
-    for (const std::string& each : derived_) text += each + "\n";
+    for (const Derived& each : derived_) text += each.text + "\n";
     for (const std::string& each : checks_) text += each + "\n";
     for (const Group& g : groups_) {
         holds += " & " + g.name + ".holds";
         look(g.name + ".low");
         look(g.name + ".high");
     }
-    for (const std::string& each : widened_) {
-        look(each + ".low");
-        look(each + ".high");
+    for (const Derived& each : derived_) {
+        if (!each.widens) continue;
+        look(each.name + ".low");
+        look(each.name + ".high");
     }
     const std::string at = to_string(count);
     count += 4;

@@ -1,30 +1,38 @@
-// csrc/cpu/native/print_sweep.cpp - the way that whole blocks go at once, as a function: of each
-// block of a row first all that may be otherwise is looked at, then it is done, warp after warp.
+// csrc/cpu/native/print_sweep.cpp - prints the path that whole blocks take as a function. Of each
+// row of a block's threads, it first tests all that may differ, and then runs warp after warp.
 #include "cpu/native/print.hpp"
 
 namespace cupola::cpu::native {
 
 using std::to_string;
 
-// Scalars: what each thread's are is known from the first and the last one.
+namespace {
+constexpr const char* end_sweep = " return stop_sweep(w, swept);";
+
+std::string index_of(const Register& r) { return r.thread == 1 ? "y" : "z"; }
+}  // namespace
+
+// Scalars: the first and the last thread of a row tell the values of all its threads.
 void Printer::sweep_lines() {
     for (const Register& r : program_.registers)
         if (r.special && r.fixed && r.thread >= 0)
-            line("const auto l" + to_string(r.offset) + " = stretch_of_threads<" +
-                 to_string(r.step) + ">(threads);");
+            line("const auto l" + to_string(r.offset) + " = " +
+                 (r.thread == 0 ? "stretch_of_threads<1>(threads);"
+                                : "Stretch<std::uint32_t, 0>{" + index_of(r) + ", " + index_of(r) +
+                                      ", true};"));
     for (const Way& each : program_.sweep) {
         const Step& step = program_.steps[each.code];
         if (step.kind == Kind::load || step.kind == Kind::store) note_access(each.code);
         if (step.kind == Kind::branch) {
             const bool negate = (program_.kernel.code[each.code].flags & exec::flag::negate) != 0;
             line("if (" + input(step.accesses[0]) + ".bits " +
-                 (negate == each.taken ? "!=" : "==") + " 0) return;");
+                 (negate == each.taken ? "!=" : "==") + " 0)" + end_sweep);
         }
         if (step.kind != Kind::lanes && step.kind != Kind::logic) continue;
         const Register* to = program_.at(step.accesses[0].offset);
         std::int64_t rise = 0;
         if (to && to->fixed && !to->same)
-            line(derived(each.code, "l" + to_string(to->offset), rise));
+            line(derived(each.code, "l" + to_string(to->offset)).text);
         if (!each.decided) continue;
         line("std::uint32_t " + to->name() + ";");
         if (step.kind == Kind::logic) {
@@ -32,7 +40,7 @@ void Printer::sweep_lines() {
             continue;
         }
         const std::string a = line_of(step.accesses[2], rise), b = line_of(step.accesses[3], rise);
-        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b + ")) return;");
+        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b + "))" + end_sweep);
     }
 }
 
@@ -70,18 +78,21 @@ void Printer::sweep() {
     constexpr std::int64_t behind_first = exec::lanes / 2 - 1;  // lanes of a half
     line("struct Sweep { [[gnu::noinline]] static void run(Warp& w, const std::byte* r) {");
     line("constexpr std::uint32_t mask = all_lanes; (void)mask;");
-    line("const std::uint32_t threads = w.block->live_threads;");
+    line("const std::uint32_t threads = w.block->shape[0];");
     constants([](const Register& r) { return is_of_block(r) && !r.of_x; });
     line("const std::uint32_t end = w.block->end_of_sweep;");
     line("for (std::uint32_t& x = w.block->index_of_block[0]; x != end; ++x) {");
     constants([](const Register& r) { return is_of_block(r) && r.of_x; });
+    line("std::uint32_t swept = 0;");
+    line("for (std::uint32_t z = 0; z < w.block->shape[2]; ++z)");
+    line("for (std::uint32_t y = 0; y < w.block->shape[1]; ++y, swept += threads / lanes) {");
     sweeping_ = full_ = true;
     sweep_lines();
     for (const Group& g : groups_) {
         line("const Near all_" + g.name + " = near_all(w, " + to_string(g.slot) + ", " + g.line +
              ", " + to_string(g.begin) + ", " + to_string(g.end - g.begin - behind_first * g.step) +
              ", " + to_string(g.align) + ", " + (g.write ? "true" : "false") + ");");
-        line("if (!all_" + g.name + ".holds) return;");
+        line("if (!all_" + g.name + ".holds)" + end_sweep);
     }
     line("for (std::uint32_t from = 0; from < threads; from += lanes) {");
     for (const Group& g : groups_) {
@@ -89,7 +100,7 @@ void Printer::sweep() {
              ", from);");
     }
     sweep_warp();
-    line("} } } };");
+    line("} } } } };");
     line("if (!ip) { Sweep::run(w, r); return nullptr; }");
     sweeping_ = full_ = false;
     groups_.clear();

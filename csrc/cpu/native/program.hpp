@@ -9,6 +9,7 @@
 
 #include "cpu/exec/kernel.hpp"
 #include "cpu/exec/origin.hpp"
+#include "cpu/native/proof.hpp"
 
 namespace cupola::cpu::native {
 
@@ -91,6 +92,12 @@ struct Block {
     std::vector<bool> live;                 // registers, where it begins
 };
 
+// How a result rises from lane to lane, and how printed code shows that it does.
+struct Rise {
+    std::int64_t step = 0;
+    Proof proof = Proof::linear;
+};
+
 // A Code on the way that whole blocks may go at once: see sweep.cpp.
 struct Way {
     std::uint32_t code;
@@ -111,9 +118,11 @@ class Program {
     std::vector<std::uint32_t> fixed;  // and those that have a line, which never changes
     std::vector<std::uint32_t> early;  // Codes that are, in order of need
     std::vector<Way> sweep;            // empty: there is none
-    // What lane numbers an instruction's result rises by where its sources rise by `steps`, which
-    // are as many as it reads. False: it is no such instruction, or there is no such number.
-    bool step_of(std::uint32_t n, const std::vector<std::int64_t>& steps, std::int64_t& step) const;
+    // How an instruction's result rises from lane to lane where its sources rise by `steps`, which
+    // are as many as it reads. False: it does not, or not by a constant.
+    bool rise_of_lanes(std::uint32_t n, const std::vector<std::int64_t>& steps, Rise& rise) const;
+    // The result of a division of integers, if it has a line: lanes of that need no divisions.
+    const Register* quotient_of(std::uint32_t n) const;
     std::vector<std::uint32_t> entries() const;  // Codes
     bool waits() const;                          // lanes wait in it, for others
     // Too many instructions for one function: see print_parts.cpp.

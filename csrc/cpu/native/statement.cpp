@@ -139,7 +139,7 @@ std::string Printer::bits_output(const Access& p, const Access* q, Output& out) 
 void Printer::lanes(std::uint32_t n) {
     const Step& step = program_.steps[n];
     const ptx::OperandConstraints& shapes = step.origin.form.form().operands;
-    std::string text;
+    std::string text, to;
     Output first{step.guarded};
     std::size_t next = 0;
     for (unsigned k = 0; k < shapes.count; ++k) {
@@ -151,7 +151,8 @@ void Printer::lanes(std::uint32_t n) {
         }
         const Access& access = step.accesses[next++];
         if (!access.write || access.bytes != 0) {
-            text += access.write ? output(access, first) : input(access);
+            if (access.write) to = output(access, first);
+            text += access.write ? to : input(access);
             continue;
         }
         const Access* second =
@@ -166,8 +167,12 @@ void Printer::lanes(std::uint32_t n) {
             first.after += own.after;
         }
     }
-    line((parts_ ? "map_apart<" : "map<") + row(step) + (first.masked ? ", true" : ", false") +
-         ">(mask" + text + ");" + first.after);
+    const std::string masked = first.masked ? "true" : "false";
+    if (const auto found = line_at_.find(n); found != line_at_.end())
+        line("if (" + found->second + ".holds) write_line<" + masked + ">(mask, " + to + ", " +
+             found->second + "); else");
+    line((parts_ ? "map_apart<" : "map<") + row(step) + ", " + masked + ">(mask" + text + ");" +
+         first.after);
 }
 
 void Printer::logic(std::uint32_t n) {

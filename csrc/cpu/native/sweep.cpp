@@ -1,9 +1,9 @@
-// csrc/cpu/native/sweep.cpp - the way through a kernel that all threads of a block may go at once.
+// csrc/cpu/native/sweep.cpp - finds the path through a kernel that all threads of a block may take.
 //
 // Most blocks of a kernel without loops do the same: no thread is beyond the end of the arrays, and
-// all go from the first instruction to the last. Whether a block is like that is seen from its
-// first and its last thread where addresses, and what branches ask, are lines over the whole block.
-// Then nothing of its warps' state is needed, and no check for each warp.
+// all go from the first instruction to the last. The first and the last thread of a row of a block
+// decide whether all its threads do, where addresses and the operands of branches are lines over
+// the row. Then the warps' state is not needed, and no check for each warp.
 #include "cpu/native/program.hpp"
 
 #include <set>
