@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cpu/exec/code.hpp"
+#include "cpu/exec/matrix_tile.hpp"
 #include "ptx/table.hpp"
 
 namespace cupola::cpu::exec {
@@ -31,6 +32,7 @@ struct Isa {
     // nullptr for rows that the decoder builds from others.
     Handler (*find)(ptx::FormId form, const Key& key);
     Handler (*find_parameter_load)(unsigned bytes);
+    const TileProducts* products;
 };
 
 // The best that this processor runs, or of the level that is used.

@@ -91,9 +91,11 @@ void Decoder::matrix(const ptx::Instruction& i) {
             break;
         case MatrixKind::LoadWhole:
             code.run = matrix_control.load_whole;
+            op.whole = std::make_shared<const WholeLayout>(whole_layout_of(op.form));
             break;
         case MatrixKind::StoreWhole:
             code.run = matrix_control.store_whole;
+            op.whole = std::make_shared<const WholeLayout>(whole_layout_of(op.form));
             break;
         case MatrixKind::LoadRows:
             code.run = matrix_control.load_rows;
@@ -187,9 +189,27 @@ void choose_rows(const MatrixForm& form, const MatrixOperation& op, const std::b
 
 namespace {
 
+// False: nothing is done.
+template <class Word>
+bool multiply_tile(const MatrixOperation& op, std::uint32_t mask, std::byte* r) {
+    const MatrixLayout& layout = *op.layout;
+    const TileShape shape{layout.c.rows, layout.c.columns, layout.a.columns};
+    Word a[max_of_a], b[max_of_a], sums[max_of_a];
+    gather(layout.a, op.a, r, a);
+    gather(layout.b, op.b, r, b);
+    gather(layout.c, op.c, r, sums);
+    if (!multiply_words(op.form, shape, a, b, sums)) return false;
+    scatter(layout.d, op.d, mask, sums, r);
+    return true;
+}
+
 [[gnu::noinline]] const Code* multiply(const Code* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     const MatrixOperation& op = matrix_operation(ip, w);
+    if (!op.form.sparse && !op.form.quads() &&
+        (op.layout->a.bits == 64 ? multiply_tile<std::uint64_t>(op, w.mask, r)
+                                 : multiply_tile<std::uint32_t>(op, w.mask, r)))
+        return ip + 1;
     Factors factors;
     Elements c, d;
     gather(op.layout->a, op.a, r, factors.a);

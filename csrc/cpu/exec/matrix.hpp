@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/exec/code.hpp"
+#include "cpu/exec/matrix_tile.hpp"
 #include "ptx/matrix.hpp"
 
 namespace cupola::cpu::exec {
@@ -17,15 +18,27 @@ struct MatrixLayout {
         unsigned rows = 0, columns = 0;
         unsigned count = 0, bits = 0;   // of what a lane holds
         std::vector<std::uint16_t> at;  // [n * lanes + lane]: row * columns + column
+        unsigned repeated = 0;          // registers whose elements lie in later ones, too
     };
     Part a, b, c, d;
 };
 std::shared_ptr<const MatrixLayout> layout_of(const ptx::MatrixForm& form);
 
+// How a whole matrix is loaded or stored: accesses of `bits`, `count` in each lane, and where each
+// begins. Nibbles lie eight to an access, single bits 32.
+struct WholeLayout {
+    unsigned bits = 0, count = 0;
+    std::vector<std::uint16_t> row, column;  // [n * lanes + lane]
+    unsigned last_row = 0, last_column = 0;
+    unsigned distinct = 0;  // registers; later ones have the same elements again
+};
+WholeLayout whole_layout_of(const ptx::MatrixForm& form);
+
 // Where an instruction's registers lie; in Code::imm is which one of the kernel's this is.
 struct MatrixOperation {
     ptx::MatrixForm form{};
     std::shared_ptr<const MatrixLayout> layout;  // of what is multiplied
+    std::shared_ptr<const WholeLayout> whole;    // of what is loaded or stored
     std::vector<std::int32_t> a, b, c, d;
     std::int32_t metadata = 0;  // of a sparse A
     unsigned selector = 0;      // which lanes' metadata count
@@ -98,6 +111,16 @@ void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& reg
 void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
              std::uint32_t mask, const Elements& d, std::byte* r);
 
+// The same as words: of elements of up to 32 bits, or of 64.
+void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+            const std::byte* r, std::uint32_t* out);
+void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+             std::uint32_t mask, const std::uint32_t* d, std::byte* r);
+void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+            const std::byte* r, std::uint64_t* out);
+void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+             std::uint32_t mask, const std::uint64_t* d, std::byte* r);
+
 // What is multiplied. Of a sparse A the elements that are there: each has a row of B to go with it.
 struct Factors {
     Elements a, b;
@@ -115,8 +138,16 @@ void choose_rows(const ptx::MatrixForm& form, const MatrixOperation& op, const s
 // matrix_product.cpp: D = A * B + C as the hardware of sm_90 rounds it.
 void multiply_matrices(const ptx::MatrixForm& form, const Factors& factors, const Elements& c,
                        Elements& d);
+// The same of a dense tile, if the host's instruction set has a product for it. `sums` holds C,
+// then D. False: there is none, or it does not have these values, and `sums` is as it was.
+bool multiply_words(const ptx::MatrixForm& form, const TileShape& shape, std::uint32_t* a,
+                    std::uint32_t* b, std::uint32_t* sums);
+bool multiply_words(const ptx::MatrixForm& form, const TileShape& shape, const std::uint64_t* a,
+                    const std::uint64_t* b, std::uint64_t* sums);
 // matrix_float.cpp: f16 and f32 sums; D has its size.
 void multiply_floats(const ptx::MatrixForm& form, const Factors& factors, const Elements& c,
                      Elements& d);
+bool multiply_float_words(const ptx::MatrixForm& form, const TileShape& shape,
+                          const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* sums);
 
 }  // namespace cupola::cpu::exec

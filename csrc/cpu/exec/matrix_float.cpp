@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "cpu/exec/isa.hpp"
 #include "cpu/exec/matrix.hpp"
 
 namespace cupola::cpu::exec {
@@ -17,11 +18,6 @@ namespace {
 using ptx::Element;
 using ptx::MatrixForm;
 using ptx::MatrixKind;
-
-struct FloatLayout {
-    int exponent, mantissa;  // bits
-    int unused = 0;          // below
-};
 
 FloatLayout layout_of(Element e) {
     switch (e) {
@@ -299,6 +295,24 @@ Numbers unpack_lines(const Elements& from, bool columns, Element e, bool as_f16)
 }
 
 }  // namespace
+
+bool multiply_float_words(const MatrixForm& form, const TileShape& shape, const std::uint32_t* a,
+                          const std::uint32_t* b, std::uint32_t* sums) {
+    const bool short_factors =
+        form.a == Element::f16 || form.a == Element::bf16 || form.a == Element::tf32;
+    const bool in_f32 = form.c == Element::f32 || form.d == Element::f32;
+    if (form.quads() || !short_factors || !in_f32) return false;
+    const unsigned count = shape.rows * shape.columns;
+    const auto convert = [&](Element from, Element to) {
+        for (unsigned n = 0; n < count && from != to; ++n)
+            sums[n] = static_cast<std::uint32_t>(as_bits(as_float(sums[n], from), to));
+    };
+    convert(form.c, Element::f32);
+    if (!isa().products->floats({shape, layout_of(form.a), scheme_of(form).group, a, b, sums}))
+        return false;
+    convert(Element::f32, form.d);
+    return true;
+}
 
 void multiply_floats(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
     if (form.quads()) return multiply_quad(form, f, c, d);

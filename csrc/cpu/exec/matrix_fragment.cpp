@@ -1,4 +1,5 @@
 // csrc/cpu/exec/matrix_fragment.cpp - which element of a matrix lies where in the lanes' registers.
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/exec/matrix.hpp"
@@ -169,6 +170,10 @@ MatrixLayout::Part part_of(MatrixForm form, Matrix of) {
             part.at[n * lanes + lane] =
                 static_cast<std::uint16_t>((product * each + p.row) * part.columns + p.column);
         }
+    // Where a fragment has room, it holds all elements twice.
+    const unsigned needed = part.rows * part.columns / lanes;
+    if (part.bits < 64 && part.count > needed)
+        part.repeated = (part.count - needed) * part.bits / 32;
     return part;
 }
 
@@ -180,6 +185,28 @@ std::shared_ptr<const MatrixLayout> layout_of(const MatrixForm& form) {
     layout->b = part_of(form, Matrix::b);
     layout->d = part_of(form, Matrix::d);
     layout->c = form.kind == MatrixKind::MultiplyGroup ? layout->d : part_of(form, Matrix::c);
+    return layout;
+}
+
+WholeLayout whole_layout_of(const MatrixForm& form) {
+    const Matrix of = form.which;
+    const unsigned bits = element_bits(form, of), held = held_by_lane(form, of);
+    WholeLayout layout;
+    layout.bits = bits < 8 ? 32 : bits;
+    layout.count = held * bits / layout.bits;
+    for (unsigned n = 0; n < layout.count; ++n)
+        for (unsigned lane = 0; lane < lanes; ++lane) {
+            Place p = place_of(form, of, lane, n * (layout.bits / bits));
+            if (form.a == Element::b1) (of == Matrix::b ? p.row : p.column) *= 32;
+            layout.row.push_back(static_cast<std::uint16_t>(p.row));
+            layout.column.push_back(static_cast<std::uint16_t>(p.column));
+            layout.last_row = std::max(layout.last_row, p.row);
+            layout.last_column = std::max(layout.last_column, p.column);
+        }
+    const unsigned per = layout.bits < 32 ? 32 / layout.bits : 1;
+    const unsigned elements = form.rows(of) * form.columns(of) / (form.a == Element::b1 ? 32 : 1);
+    layout.distinct =
+        std::min(layout.count / per, elements * bits / (std::max(layout.bits, 32u) * lanes));
     return layout;
 }
 
@@ -214,6 +241,54 @@ void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& re
         for (std::uint32_t m = mask; m != 0; m &= m - 1) {
             const auto lane = static_cast<unsigned>(__builtin_ctz(m));
             std::memcpy(r + to + bytes * lane, &words[lane], bytes);
+        }
+    }
+}
+
+void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+            const std::byte* r, std::uint32_t* out) {
+    const std::uint16_t* at = part.at.data() + part.repeated * lanes * (32 / part.bits);
+    const std::uint32_t mask = 0xffffffffu >> (32 - part.bits);
+    for (std::size_t n = part.repeated; n < registers.size(); ++n) {
+        std::uint32_t words[lanes];
+        std::memcpy(words, r + registers[n], sizeof words);
+        for (unsigned shift = 0; shift < 32; shift += part.bits)
+            for (unsigned lane = 0; lane < lanes; ++lane) out[*at++] = words[lane] >> shift & mask;
+    }
+}
+
+void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+            const std::byte* r, std::uint64_t* out) {
+    const std::uint16_t* at = part.at.data();
+    for (const std::int32_t from : registers) {
+        std::uint64_t words[lanes];
+        std::memcpy(words, r + from, sizeof words);
+        for (const std::uint64_t word : words) out[*at++] = word;
+    }
+}
+
+void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+             std::uint32_t mask, const std::uint64_t* d, std::byte* r) {
+    const std::uint16_t* at = part.at.data();
+    for (const std::int32_t to : registers)
+        for (unsigned lane = 0; lane < lanes; ++lane, ++at)
+            if (mask >> lane & 1) std::memcpy(r + to + 8 * lane, &d[*at], 8);
+}
+
+void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
+             std::uint32_t mask, const std::uint32_t* d, std::byte* r) {
+    const std::uint16_t* at = part.at.data();
+    for (const std::int32_t to : registers) {
+        std::uint32_t words[lanes] = {};
+        for (unsigned shift = 0; shift < 32; shift += part.bits)
+            for (std::uint32_t& word : words) word |= d[*at++] << shift;
+        if (mask == all_lanes) {
+            std::memcpy(r + to, words, sizeof words);
+            continue;
+        }
+        for (std::uint32_t m = mask; m != 0; m &= m - 1) {
+            const auto lane = static_cast<unsigned>(__builtin_ctz(m));
+            std::memcpy(r + to + 4 * lane, &words[lane], 4);
         }
     }
 }

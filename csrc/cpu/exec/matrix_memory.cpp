@@ -1,5 +1,6 @@
 // csrc/cpu/exec/matrix_memory.cpp - matrices between memory and the registers of a warp.
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/exec/block.hpp"
 #include "cpu/exec/matrix.hpp"
@@ -107,40 +108,118 @@ void store_bits(std::uint64_t address, unsigned bytes, std::uint64_t value) {
     }
 }
 
-// How a whole matrix is gone through: nibbles lie eight to a word, which a lane has whole.
-struct Walk {
-    unsigned bits;   // of what is accessed at once
-    unsigned count;  // of such, in a lane
-    unsigned pack;   // elements in one
-};
-Walk walk_of(const MatrixForm& form, Matrix of) {
-    const unsigned bits = element_bits(form, of);
-    if (bits >= 8) return {bits, held_by_lane(form, of), form.a == ptx::Element::b1 ? 32u : 1u};
-    return {32, held_by_lane(form, of) * bits / 32, 32 / bits};
+std::uint32_t stride_in(const MatrixOperation& op, const std::byte* r, unsigned lane) {
+    const MatrixForm& form = op.form;
+    if (op.stride == 0) return form.column_a ? form.rows(form.which) : form.columns(form.which);
+    std::uint32_t stride;
+    std::memcpy(&stride, r + op.stride + 4 * lane, sizeof stride);
+    return stride;
+}
+
+std::uint64_t bits_to(const MatrixForm& form, std::uint64_t stride, unsigned row, unsigned column) {
+    const std::uint64_t element = form.column_a ? column * stride + row : row * stride + column;
+    return element * bits_of(form.element(form.which));
 }
 
 // The n-th access of every lane. False: a fault has been noted.
 bool reach_elements(const Code* ip, Warp& w, const std::byte* r, const MatrixOperation& op,
-                    const Walk& walk, unsigned n, bool write) {
-    const MatrixForm& form = op.form;
-    const Matrix of = form.which;
-    const unsigned default_stride = form.column_a ? form.rows(of) : form.columns(of);
+                    unsigned n, bool write) {
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        const bool nibbles = walk.pack == 8;
-        Place p = place_of(form, of, lane, nibbles ? n * walk.pack : n);
-        if (walk.pack == 32) (of == Matrix::b ? p.row : p.column) *= walk.pack;
-        std::uint64_t stride = default_stride;
-        if (op.stride != 0) {
-            std::uint32_t given;
-            std::memcpy(&given, r + op.stride + 4 * lane, sizeof given);
-            stride = given;
-        }
-        const std::uint64_t element =
-            form.column_a ? p.column * stride + p.row : p.row * stride + p.column;
-        w.address[lane] = address_in(ip, op, r, lane) + element * bits_of(form.element(of)) / 8;
+        const unsigned at = n * lanes + lane;
+        w.address[lane] =
+            address_in(ip, op, r, lane) +
+            bits_to(op.form, stride_in(op, r, lane), op.whole->row[at], op.whole->column[at]) / 8;
     }
-    return reach(ip, w, op, w.mask, walk.bits / 8, write);
+    return reach(ip, w, op, w.mask, op.whole->bits / 8, write);
+}
+
+// Whether all lanes have the same value, of so many bytes.
+bool is_uniform(const std::byte* values, unsigned bytes) {
+    return std::memcmp(values, values + bytes, (lanes - 1) * bytes) == 0;
+}
+
+// Where a matrix lies and where its elements do from there on, if all lanes name one address and
+// one stride, as the manual demands, and it lies where the last one was found. Else null.
+std::byte* find_whole(const Code* ip, Warp& w, const std::byte* r, const MatrixOperation& op,
+                      bool write, std::uint32_t* offsets) {
+    const BlockState& b = block_of(w);
+    const WholeLayout& layout = *op.whole;
+    const std::uint64_t base = address_in(ip, op, r, 0), stride = stride_in(op, r, 0);
+    const unsigned bytes = layout.bits / 8;
+    const std::uint64_t row = bits_to(op.form, stride, 1, 0),
+                        column = bits_to(op.form, stride, 0, 1);
+    const std::uint64_t line = (op.form.column_a ? column : row) / 8;
+    const std::uint64_t end = (layout.last_row * row + layout.last_column * column) / 8 + bytes;
+    if (w.mask != all_lanes || b.watch() || ((base | line) & (bytes - 1)) != 0 || end >> 28 != 0)
+        return nullptr;
+    const unsigned address_bytes = ip->flags & flag::address32 ? 4 : 8;
+    if (!is_uniform(r + ip->op[4], address_bytes) ||
+        (op.stride != 0 && !is_uniform(r + op.stride, 4)))
+        return nullptr;
+    const bool shared = op.space == ptx::Space::shared;
+    const Range range =
+        shared ? Range{0, b.shared_bytes, true} : b.ranges[static_cast<unsigned>(ip->slot)];
+    if (base < range.begin || base > range.end || range.end - base < end ||
+        (write && !range.writable))
+        return nullptr;
+    const unsigned per = layout.bits < 32 ? 32 / layout.bits : 1;
+    const unsigned count = write ? layout.count : layout.distinct * per;
+    for (unsigned n = 0; n < count * lanes; ++n)
+        offsets[n] = (layout.row[n] * static_cast<std::uint32_t>(row) +
+                      layout.column[n] * static_cast<std::uint32_t>(column)) /
+                     8;
+    return reinterpret_cast<std::byte*>(base + (shared ? b.shared : 0));
+}
+
+// A lane holds up to 16 elements.
+constexpr unsigned max_held = 16;
+
+template <class T>
+void load_elements(const std::byte* from, const std::uint32_t* offsets,
+                   const std::vector<std::int32_t>& to, unsigned distinct, std::byte* r) {
+    constexpr unsigned per = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+    using Word = std::conditional_t<(sizeof(T) > 4), T, std::uint32_t>;
+    for (unsigned n = 0; n < distinct; ++n) {
+        Word words[lanes] = {};
+        for (unsigned k = 0; k < per; ++k, offsets += lanes)
+            for (unsigned lane = 0; lane < lanes; ++lane) {
+                T element;
+                std::memcpy(&element, from + offsets[lane], sizeof element);
+                words[lane] |= static_cast<Word>(element) << (8 * sizeof(T) * k);
+            }
+        for (std::size_t at = n; at < to.size(); at += distinct)
+            std::memcpy(r + to[at], words, sizeof words);
+    }
+}
+template <class T>
+void store_elements(std::byte* to, const std::uint32_t* offsets,
+                    const std::vector<std::int32_t>& from, const std::byte* r) {
+    constexpr unsigned per = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+    using Word = std::conditional_t<(sizeof(T) > 4), T, std::uint32_t>;
+    for (const std::int32_t at : from) {
+        Word words[lanes];
+        std::memcpy(words, r + at, sizeof words);
+        for (unsigned k = 0; k < per; ++k, offsets += lanes)
+            for (unsigned lane = 0; lane < lanes; ++lane) {
+                const auto element = static_cast<T>(words[lane] >> (8 * sizeof(T) * k));
+                std::memcpy(to + offsets[lane], &element, sizeof element);
+            }
+    }
+}
+// Calls `run` with an unsigned integer of so many bits.
+template <class Run>
+void with_type(unsigned bits, const Run& run) {
+    switch (bits) {
+        case 8:
+            return run(std::uint8_t{});
+        case 16:
+            return run(std::uint16_t{});
+        case 32:
+            return run(std::uint32_t{});
+        default:
+            return run(std::uint64_t{});
+    }
 }
 
 }  // namespace
@@ -187,20 +266,27 @@ const Code* store_rows(const Code* ip, Warp& w, std::byte* r) {
 const Code* load_whole(const Code* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     const MatrixOperation& op = matrix_operation(ip, w);
-    const Walk walk = walk_of(op.form, op.form.which);
+    const unsigned bits = op.whole->bits, count = op.whole->count;
+    std::uint32_t offsets[max_held * lanes];
+    if (const std::byte* const from = find_whole(ip, w, r, op, false, offsets)) {
+        with_type(bits, [&](auto element) {
+            load_elements<decltype(element)>(from, offsets, op.d, op.whole->distinct, r);
+        });
+        return ip + 1;
+    }
     // The address may lie in a register that is loaded: all is read before any is written.
-    std::uint64_t read[16][lanes];
-    for (unsigned n = 0; n < walk.count; ++n) {
-        if (!reach_elements(ip, w, r, op, walk, n, false)) return stop_faulted(w);
+    std::uint64_t read[max_held][lanes];
+    for (unsigned n = 0; n < count; ++n) {
+        if (!reach_elements(ip, w, r, op, n, false)) return stop_faulted(w);
         for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
             const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-            read[n][lane] = load_bits(w.address[lane], walk.bits / 8);
+            read[n][lane] = load_bits(w.address[lane], bits / 8);
         }
     }
-    for (unsigned n = 0; n < walk.count; ++n)
+    for (unsigned n = 0; n < count; ++n)
         for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
             const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-            write_element(r, op.d, lane, n, walk.bits, read[n][lane]);
+            write_element(r, op.d, lane, n, bits, read[n][lane]);
         }
     return ip + 1;
 }
@@ -208,12 +294,18 @@ const Code* load_whole(const Code* ip, Warp& w, std::byte* r) {
 const Code* store_whole(const Code* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     const MatrixOperation& op = matrix_operation(ip, w);
-    const Walk walk = walk_of(op.form, op.form.which);
-    for (unsigned n = 0; n < walk.count; ++n) {
-        if (!reach_elements(ip, w, r, op, walk, n, true)) return stop_faulted(w);
+    const unsigned bits = op.whole->bits;
+    std::uint32_t offsets[max_held * lanes];
+    if (std::byte* const to = find_whole(ip, w, r, op, true, offsets)) {
+        with_type(bits,
+                  [&](auto element) { store_elements<decltype(element)>(to, offsets, op.d, r); });
+        return ip + 1;
+    }
+    for (unsigned n = 0; n < op.whole->count; ++n) {
+        if (!reach_elements(ip, w, r, op, n, true)) return stop_faulted(w);
         for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
             const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-            store_bits(w.address[lane], walk.bits / 8, read_element(r, op.d, lane, n, walk.bits));
+            store_bits(w.address[lane], bits / 8, read_element(r, op.d, lane, n, bits));
         }
     }
     return ip + 1;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "cpu/exec/isa.hpp"
 #include "cpu/exec/matrix.hpp"
 
 namespace cupola::cpu::exec {
@@ -56,11 +57,32 @@ std::int32_t integer(std::uint64_t bits, Element e) {
     return static_cast<std::int32_t>(bits) - (negative ? 1 << width : 0);
 }
 
-// A row of A and a column of B; at most 128 products of less than 2^16 each.
+// At most 128 products of less than 2^16 each.
 std::int32_t dot(const std::int32_t* a, const std::int32_t* b, unsigned count) {
     std::int32_t sum = 0;
     for (unsigned s = 0; s < count; ++s) sum += a[s] * b[s];
     return sum;
+}
+
+std::uint32_t added(const MatrixForm& form, std::int64_t product, std::uint32_t c) {
+    std::int64_t sum = product + static_cast<std::int32_t>(c);
+    if (form.saturate) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+    return static_cast<std::uint32_t>(sum);
+}
+
+void multiply_integer_words(const MatrixForm& form, const TileShape& shape, std::uint32_t* a,
+                            std::uint32_t* b, std::uint32_t* sums) {
+    const auto as_integers = [](std::uint32_t* words, unsigned count, Element e) {
+        for (unsigned n = 0; n < count; ++n)
+            words[n] = static_cast<std::uint32_t>(integer(words[n], e));
+        return reinterpret_cast<const std::int32_t*>(words);
+    };
+    const unsigned count = shape.rows * shape.columns;
+    std::vector<std::int32_t> products(count);
+    isa().products->integers({shape, as_integers(a, shape.rows * shape.terms, form.a),
+                              as_integers(b, shape.terms * shape.columns, form.b),
+                              products.data()});
+    for (unsigned n = 0; n < count; ++n) sums[n] = added(form, products[n], sums[n]);
 }
 
 std::int32_t count_bits(const MatrixForm& form, const Factors& f, unsigned i, unsigned j) {
@@ -86,16 +108,30 @@ void multiply_integers(const MatrixForm& form, const Factors& f, const Elements&
                 for (unsigned s = 0; s < terms; ++s) column[s] = line[f.row_of_b(i, s)];
                 line = column.data();
             }
-            std::int64_t sum = static_cast<std::int32_t>(c.at(i, j));
-            sum += form.a == Element::b1 ? count_bits(form, f, i, j)
-                                         : dot(&a[std::size_t{i} * terms], line, terms);
-            if (form.saturate)
-                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-            d.at(i, j) = static_cast<std::uint32_t>(sum);
+            const std::int32_t product = form.a == Element::b1
+                                             ? count_bits(form, f, i, j)
+                                             : dot(&a[std::size_t{i} * terms], line, terms);
+            d.at(i, j) = added(form, product, static_cast<std::uint32_t>(c.at(i, j)));
         }
 }
 
 }  // namespace
+
+bool multiply_words(const MatrixForm& form, const TileShape& shape, std::uint32_t* a,
+                    std::uint32_t* b, std::uint32_t* sums) {
+    if (form.d == Element::s32) {
+        if (form.a == Element::b1) return false;
+        multiply_integer_words(form, shape, a, b, sums);
+        return true;
+    }
+    return form.d != Element::f64 && multiply_float_words(form, shape, a, b, sums);
+}
+
+bool multiply_words(const MatrixForm& form, const TileShape& shape, const std::uint64_t* a,
+                    const std::uint64_t* b, std::uint64_t* sums) {
+    const bool nearest = form.round == ptx::Round::none || form.round == ptx::Round::rn;
+    return nearest && isa().products->doubles({shape, a, b, sums});
+}
 
 void multiply_matrices(const MatrixForm& form, const Factors& factors, const Elements& c,
                        Elements& d) {

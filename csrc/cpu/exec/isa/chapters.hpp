@@ -13,6 +13,9 @@ exec::Handler find_move(unsigned row, const exec::Key& key);
 exec::Handler find_sync(unsigned row, const exec::Key& key);
 exec::Handler find_async(unsigned row, const exec::Key& key);
 
+// matrix.cpp
+extern const exec::TileProducts tile_products;
+
 // ld.param of a kernel: one value for all lanes.
 exec::Handler find_parameter_load(unsigned bytes);
 

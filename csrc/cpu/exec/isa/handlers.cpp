@@ -50,6 +50,6 @@ void run_alone(exec::Handler run, const exec::Code* ip, exec::Warp& w, std::byte
     run(code, w, r);
 }
 
-const exec::Isa handlers{CUPOLA_STRING(CUPOLA_ISA), &find, &find_parameter_load};
+const exec::Isa handlers{CUPOLA_STRING(CUPOLA_ISA), &find, &find_parameter_load, &tile_products};
 
 }  // namespace cupola::cpu::CUPOLA_ISA
