@@ -1,5 +1,6 @@
-// csrc/cpu/exec/blend.cpp - sums of weighted texels, as a GPU's filters round them. All of it was
-// found by measuring: no manual speaks of it.
+// csrc/cpu/exec/blend.cpp - weighted sums of texels, rounded as a GPU's filters round them.
+//
+// No manual describes the rounding: it was measured.
 #include "cpu/exec/blend.hpp"
 
 #include <algorithm>
@@ -10,11 +11,11 @@ namespace {
 
 constexpr std::uint32_t whole = 256, nan_bits = 0x7fffffffu;
 
-// A product of two weights.
+// The product of two weights.
 std::uint32_t share_of(std::uint32_t a, std::uint32_t b) { return (a * b + 128) >> 8; }
 
-// What is summed of a whole number: natural ones as 16 bits that mean the same fraction of their
-// largest value, signed bytes as they are.
+// An integer channel as a term of the sum. Unsigned bytes become 16-bit values of the same
+// fraction; signed bytes stay as they are.
 std::int64_t summand(std::uint32_t bits, const TexelFormat& format) {
     if (format.kind == TexelFormat::Kind::natural) {
         const auto value = static_cast<std::int64_t>(bits);
@@ -24,13 +25,14 @@ std::int64_t summand(std::uint32_t bits, const TexelFormat& format) {
     return format.bytes == 1 ? value : std::max<std::int64_t>(value, -32767);
 }
 
-// 256ths of a signed byte as a number of 16 bits: 1/127 of them is more, near enough.
+// A sum of signed bytes, rescaled to the range of 16-bit values. The steps of 1/127 are
+// approximated as the GPU does it.
 std::int64_t widened(std::int64_t sum) {
     const std::int64_t part = sum >> 4;
     return sum + ((part + (part >> 8) + 4) >> 3);
 }
 
-// Of significant digits `digits`, and exponents from `least` on.
+// `digits` significant bits; `least` is the least exponent.
 struct Precision {
     int digits, least;
 };
@@ -39,12 +41,12 @@ int exponent_of(float value, const Precision& p) {
     return std::max(value == 0 ? p.least : std::ilogb(value), p.least);
 }
 
-// To nearest, ties away from zero.
+// Rounds to nearest, ties away from zero.
 float rounded_sum(std::int64_t sum, int unit, const Precision& p) {
     if (sum == 0) return 0;
     const std::uint64_t size = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
     const int top = 63 - __builtin_clzll(size);
-    // The last digit that is kept is 2^last units.
+    // The last bit that is kept stands for 2^last units.
     int last = std::max(top - (p.digits - 1), p.least - (p.digits - 1) - unit);
     last = std::max(last, 0);
     const std::uint64_t kept = last > 62 ? 0 : last == 0 ? size : ((size >> (last - 1)) + 1) >> 1;
@@ -52,7 +54,7 @@ float rounded_sum(std::int64_t sum, int unit, const Precision& p) {
     return sum < 0 ? -value : value;
 }
 
-// What is denormal in 32 bits counts as zero.
+// Flushes denormals of f32 to zero.
 float flushed(float value) {
     return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value;
 }
@@ -101,8 +103,8 @@ float Blend::joined_whole(unsigned channel) const {
     return std::max(value / (kind_[channel] == Kind::natural ? 65535.0f : 32767.0f), -1.0f);
 }
 
-// The texels of a plane are cut to four binary digits more than the largest of them has; sums are
-// exact then, and are rounded once.
+// Each plane's texels are truncated to four bits below the precision of its largest texel. Sums are
+// then exact, and are rounded once.
 float Blend::joined_real(unsigned channel) {
     const Precision p = kind_[channel] == Kind::half ? Precision{11, -14} : Precision{24, -126};
     constexpr int guard = 4, spare = 20;

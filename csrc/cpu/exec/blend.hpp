@@ -1,5 +1,6 @@
-// csrc/cpu/exec/blend.hpp - joining texels by weights, to the bits that devices of capability 9.0
-// give: weights are 256ths, and sums have the widths of such devices' filters.
+// csrc/cpu/exec/blend.hpp - weighted sums of texels, bit-exact to devices of capability 9.0.
+//
+// Weights are 256ths, and sums have the widths of such devices' filters.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +9,19 @@
 
 namespace cupola::cpu::exec {
 
-// Along an axis: how much of the second of two texels goes into the result, in 256ths. A plane of
-// four texels has `share` 256ths of the whole; what each of them has is rounded, and they sum up to
-// that. In the order (0, 0), (1, 0), (0, 1), (1, 1).
+// `x` and `y`: the weight of the second of two texels along an axis, in 256ths. The four texels of
+// a plane get `share` 256ths of the result. Their weights are rounded so that they sum to `share`.
+// Order: (0, 0), (1, 0), (0, 1), (1, 1).
 struct PlaneWeights {
     std::uint32_t of[4];
 };
 PlaneWeights plane_weights(std::uint32_t x, std::uint32_t y, std::uint32_t share);
 
-// A texel's channels, before they are fractions: `fetched` for what stays floating point.
+// Sums weighted texels as they are stored; `result` normalizes the sums.
 class Blend {
   public:
     Blend(const TexelFormat& format, const Sampler& sampler);
-    // Texels of one plane follow each other.
+    // The texels of one plane are added one after another.
     void begin_plane();
     void add(const Texel& texel, std::uint32_t weight);
     Texel result();

@@ -1,5 +1,6 @@
-// csrc/cpu/exec/sample.cpp - which texels a fetch reads: coordinates to places and weights, levels,
-// faces of cubes, gathers. Fixed point is that of devices of capability 9.0, found by measuring.
+// csrc/cpu/exec/sample.cpp - texels of a fetch: coordinates, levels, faces of cubes, gathers.
+//
+// Fixed-point precision is that of devices of capability 9.0, which was measured.
 #include "cpu/exec/sample.hpp"
 
 #include <algorithm>
@@ -13,12 +14,11 @@ namespace {
 using Address = Sampler::Address;
 
 constexpr std::int64_t outside = -1;
-// Beyond these a coordinate means as much as they do. What is normalised and this large is an even
-// number, which is where wrapped and mirrored coordinates begin again.
+// Coordinates are clamped to these: results beyond are the same. A normalized coordinate of this
+// size is an even integer, where wrapped and mirrored coordinates repeat.
 constexpr double farthest = 0x1p40, farthest_normalized = 0x1p26;
 
-// Along one axis: the texels that a fetch reads, and how much of the second goes into the result,
-// in 256ths.
+// Along one axis: the texels to read, and the weight of the second in 256ths.
 struct Taps {
     std::int64_t index[2] = {0, 0};
     std::uint32_t weight = 0;
@@ -42,10 +42,10 @@ std::int64_t addressed(std::int64_t index, std::int64_t extent, Address mode) {
     return std::clamp<std::int64_t>(index, 0, extent - 1);
 }
 
-// A coordinate in texels. What is normalised has 21 fraction bits before it is scaled.
+// A coordinate in texels. A normalized one has 21 fraction bits before it is scaled.
 double in_texels(std::uint32_t bits, std::uint32_t extent, bool normalized) {
     double x = static_cast<double>(real_of(bits));
-    if (!(std::fabs(x) >= 0x1p-126)) return 0;  // what is tiny, and what is no number
+    if (!(std::fabs(x) >= 0x1p-126)) return 0;  // denormal or NaN
     const double limit = normalized ? farthest_normalized : farthest;
     x = std::clamp(x, -limit, limit);
     return normalized ? std::floor(x * 0x1p21) * 0x1p-21 * extent : x;
@@ -53,7 +53,7 @@ double in_texels(std::uint32_t bits, std::uint32_t extent, bool normalized) {
 
 std::int64_t floored(double x) { return static_cast<std::int64_t>(std::floor(x)); }
 
-// Coordinates that are filtered have 8 fraction bits.
+// Filtered coordinates have 8 fraction bits.
 Taps linear_taps(double x, std::int64_t shift, std::uint32_t extent, Address mode, bool gather) {
     x += static_cast<double>(shift);
     if (mode == Address::clamp && !gather)
@@ -72,13 +72,13 @@ Taps nearest_taps(std::int64_t index, std::uint32_t extent, Address mode) {
     return t;
 }
 
-// Which face of a cube a direction meets, and where: coordinates from 0 to 1.
+// The face of a cube that a direction points to, and its coordinates there, 0 to 1.
 struct Face {
     unsigned number = 0;
     float s = 0, t = 0;
 };
 
-// On an axis of the face's own: 0 to 1, and the middle for a direction that is none.
+// A coordinate on a face, 0 to 1; the middle for a direction without length.
 float on_face(float along, float longest) {
     if (!(longest > 0) || std::isnan(along)) return 0.5f;
     return (along / longest + 1) / 2;
@@ -95,7 +95,7 @@ Face face_of(const std::uint32_t (&direction)[3]) {
     return {x < 0 ? 1u : 0u, on_face(x < 0 ? z : -z, ax), on_face(-y, ax)};
 }
 
-// One level of a texture, and one fetch of it.
+// A fetch from one level of a texture.
 class Level {
   public:
     Level(TextureView& view, const Fetch& fetch, const Texels& box)
@@ -116,13 +116,13 @@ class Level {
             taps_[k] = linear ? linear_taps(x, shift, extent[k], mode, gather)
                               : nearest_taps(floored(x) + shift, extent[k], mode);
         }
-        // A line is the only row of a plane, at whose edge the filter lies.
+        // A 1D texture is one row of a plane, and the filter is centred on that row's edge.
         if (fetch.geometry == ptx::Geometry::d1 && linear && sampler.address[1] == Address::border)
             taps_[1] = {{outside, 0}, 128};
         if (axes_ < 3) place_layer(fetch);
     }
 
-    // Integral coordinates that are outside give zeros.
+    // Integer coordinates outside the texture return zeros.
     bool nothing() const { return nothing_; }
 
     bool nearest(Texel& out, std::uintptr_t& bad) {
@@ -132,16 +132,16 @@ class Level {
         return true;
     }
 
-    // Adds what the level has of `share` 256ths of the result.
+    // Adds this level's texels, with a total weight of `share` 256ths.
     bool add_to(Blend& blend, std::uint32_t share, bool first, std::uintptr_t& bad) {
         if (axes_ < 3) return add_plane(blend, 0, share, bad);
-        // Of the first of two levels the front is rounded, of the second the back.
+        // The first level's front weight is rounded, the second level's back weight.
         const std::uint32_t front = ((256 - taps_[2].weight) * share + 128) >> 8;
         const std::uint32_t back = first ? share - front : (taps_[2].weight * share + 128) >> 8;
         return add_plane(blend, 0, share - back, bad) && add_plane(blend, 4, back, bad);
     }
 
-    // One channel of the four texels around a place, against the clock from the lower left.
+    // One channel of the four texels around a point, counterclockwise from the lower left.
     bool gathered(unsigned component, Texel& out, std::uintptr_t& bad) {
         static constexpr unsigned corners[4] = {2, 3, 1, 0};
         for (unsigned n = 0; n < 4; ++n) {
@@ -154,7 +154,7 @@ class Level {
     }
 
   private:
-    // Where a level is named by number, what is outside is clamped.
+    // With an explicit level, coordinates outside are clamped.
     void whole(unsigned k, std::int64_t index, std::uint32_t extent, bool clamps) {
         const bool in = index >= 0 && index < std::int64_t{extent};
         nothing_ |= !in && !clamps;
@@ -208,13 +208,13 @@ class Level {
     Taps taps_[3];
 };
 
-// Levels have 8 fraction bits, and are cut to them.
+// A level has 8 fraction bits; the rest is truncated.
 std::int64_t fixed_level(float level) {
     if (!(level == level)) return 0;
     return static_cast<std::int64_t>(std::clamp(static_cast<double>(level), -1e6, 1e6) * 256);
 }
 
-// The logarithm to base 2 of 1 + n / 256, in 256ths, as a GPU has it.
+// log2(1 + n / 256) in 256ths, as a GPU computes it.
 constexpr std::uint8_t logarithms[256] = {
     0,   2,   4,   5,   6,   8,   9,   11,  12,  13,  15,  16,  18,  19,  20,  22,  23,  24,  26,
     27,  28,  30,  31,  32,  34,  35,  36,  38,  39,  40,  42,  43,  44,  45,  47,  48,  49,  50,
@@ -240,7 +240,7 @@ std::int64_t fixed_logarithm(double length) {
     return std::int64_t{exponent} * 256 + logarithms[std::min(n, 255u)];
 }
 
-// Of an edge of a fetch's footprint, in texels: the longest part, and of the others some.
+// The length in texels of a footprint's edge: its longest component plus parts of the others.
 double length_of(const float (&edge)[3], const Texels& box, unsigned axes) {
     const double extent[3] = {static_cast<double>(box.width), static_cast<double>(box.height),
                               static_cast<double>(box.depth)};
@@ -251,8 +251,8 @@ double length_of(const float (&edge)[3], const Texels& box, unsigned axes) {
     return part[2] + part[1] * 11 / 32 + part[0] / 4;
 }
 
-// How far down the levels a fetch reads, before bias and limits. What a footprint's edges have to
-// do with it no manual says; one that lies along an axis gives what a GPU gives.
+// The level of a fetch before bias and limits. No manual gives the formula; it is exact to a GPU
+// for footprints along an axis.
 std::int64_t level_of(const Texture& texture, const Fetch& fetch) {
     if (fetch.level == Fetch::Level::given) return fixed_level(real_of(fetch.lod));
     if (fetch.level != Fetch::Level::gradient) return 0;
@@ -266,7 +266,7 @@ std::int64_t level_of(const Texture& texture, const Fetch& fetch) {
     return fixed_logarithm(longest);
 }
 
-// The two levels that are joined, and how much of the second.
+// The two levels that are blended, and the weight of the second.
 struct Levels {
     std::size_t first = 0, second = 0;
     std::uint32_t weight = 0;
@@ -277,7 +277,7 @@ Levels levels_of(const Texture& texture, const Fetch& fetch) {
     const Sampler& s = texture.sampler;
     const auto last = static_cast<std::int64_t>(texture.levels.size()) - 1;
     if (last == 0 || fetch.level == Fetch::Level::base) return l;
-    if (fetch.integral && fetch.level == Fetch::Level::given) {  // as it is, within no limits
+    if (fetch.integral && fetch.level == Fetch::Level::given) {  // without bias or limits
         l.first = l.second = fetch.lod;
         return l;
     }
@@ -292,8 +292,8 @@ Levels levels_of(const Texture& texture, const Fetch& fetch) {
     return l;
 }
 
-// A line of memory is read by integers alone, and no other line is; a box has three coordinates.
-// All else gives zeros.
+// Combinations of texture and fetch that return zeros. 1D textures in linear memory take integer
+// coordinates only, other 1D textures never do; 3D needs 3D coordinates.
 bool unreadable(const Texture& texture, const Fetch& fetch) {
     const bool line = fetch.geometry == ptx::Geometry::d1, cube = ptx::is_cube(fetch.geometry);
     if (texture.in_memory && texture.axes == 1) return !line || !fetch.integral;

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/surface.cpp - handlers of loads, stores and reductions on surfaces, lane by lane.
+// csrc/cpu/exec/surface.cpp - handlers of surface loads, stores and reductions, lane by lane.
 #include <algorithm>
 #include <cstring>
 
@@ -13,8 +13,7 @@ std::uint32_t surface_word(std::byte* r, std::int32_t offset, unsigned lane) {
     return at<const std::uint32_t>(r, offset)[lane];
 }
 
-// Where an access of `bytes` bytes goes. Along x, coordinates are bytes, or texels where a whole
-// one is accessed.
+// The address of an access. x is in bytes, or in texels for an access to a whole texel.
 struct SurfacePlace {
     enum class Kind : std::uint8_t { there, skipped, fault } kind = Kind::skipped;
     std::byte* memory = nullptr;
@@ -33,7 +32,7 @@ SurfacePlace surface_place(const Code* ip, Warp& w, std::byte* r, const TextureS
     if (!view) return {SurfacePlace::Kind::fault, nullptr};
     const Texels& box = view->texture->levels[0];
     const unsigned axes = ptx::axes_of(site.geometry);
-    if (axes != view->texture->axes) return {};  // zeros are read, and nothing is written
+    if (axes != view->texture->axes) return {};  // reads return zeros, writes have no effect
     std::int64_t position[3] = {0, 0, 0};
     for (unsigned k = 0; k < axes; ++k)
         position[k] = static_cast<std::int32_t>(surface_word(r, site.coordinate[k], lane));
@@ -45,7 +44,7 @@ SurfacePlace surface_place(const Code* ip, Warp& w, std::byte* r, const TextureS
                           surface_word(r, site.coordinate[0], lane));
         return {SurfacePlace::Kind::fault, nullptr};
     }
-    // A surface ends with the last whole access in its row.
+    // A row's last valid access is the last whole one.
     std::int64_t x = whole ? position[0] : (position[0] < 0 ? -1 : position[0] / unit);
     const std::int64_t width = whole ? box.width : static_cast<std::int64_t>(box.row / unit);
     const bool in = width > 0 && bring_in(x, width, site.outside) &&
@@ -126,7 +125,7 @@ void reduce_texel(ptx::Atomic operation, std::byte* memory, T value) {
             case ptx::Atomic::or_:
                 next = old | value;
                 break;
-            default:  // in which no sign counts
+            default:  // types for which the sign does not matter
                 __builtin_add_overflow(old, value, &next);
                 break;
         }
@@ -162,7 +161,7 @@ T surface_value(std::byte* r, const TextureSite& site, unsigned lane) {
                                   "a reduction needs texels of 32-bit integers", format.size());
                 return stop_faulted(w);
             }
-            type = ptx::Type::u32;  // no sign is known of, whatever the texels are
+            type = ptx::Type::u32;  // unsigned, whatever the texels are
         }
         switch (type) {
             case ptx::Type::s32:

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/texel.cpp - formats of texels: to what a fetch gives, and from what is stored.
+// csrc/cpu/exec/texel.cpp - converts texels from and to memory.
 #include "cpu/exec/texel.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using TexelKind = TexelFormat::Kind;
 
-// A channel as it is stored, widened to 32 bits with its sign.
+// A stored channel, sign- or zero-extended to 32 bits.
 std::uint32_t stored(const TexelFormat& format, const std::byte* from) {
     switch (format.bytes) {
         case 1: {
@@ -35,7 +35,8 @@ std::uint32_t stored(const TexelFormat& format, const std::byte* from) {
     }
 }
 
-// Of 0 to the largest value, as 0 to 1; of signed ones, as -1 to 1, where the least two are -1.
+// Unsigned: 0 to the largest value becomes 0 to 1. Signed: -1 to 1, and the two smallest values
+// become -1.
 float fraction(const TexelFormat& format, std::uint32_t bits) {
     if (format.kind == TexelKind::natural)
         return static_cast<float>(bits) / (format.bytes == 1 ? 255.0f : 65535.0f);
@@ -43,7 +44,7 @@ float fraction(const TexelFormat& format, std::uint32_t bits) {
     return std::max(value / (format.bytes == 1 ? 127.0f : 32767.0f), -1.0f);
 }
 
-// sRGB's curve as a GPU has it, in 2^-14: near the true one, with eight digits.
+// The sRGB curve as a GPU has it, in 2^-14: an approximation with eight digits.
 constexpr std::uint16_t srgb_curve[256] = {
     0,     5,     10,    15,    20,    25,    30,    35,    40,    45,    50,    55,    60,
     66,    72,    78,    85,    92,    99,    107,   115,   123,   131,   140,   150,   159,
@@ -71,7 +72,7 @@ float linear_of_srgb(std::uint32_t byte) {
     return static_cast<float>(srgb_curve[byte & 255]) * 0x1p-14f;
 }
 
-// To the nearest byte of sRGB.
+// Rounds to the nearest byte of sRGB.
 std::uint32_t srgb_of_linear(float value) {
     const double v = value > 0 ? std::min(static_cast<double>(value), 1.0) : 0;
     const double curve = v <= 0.0031308 ? v * 12.92 : 1.055 * std::pow(v, 1 / 2.4) - 0.055;
@@ -112,7 +113,7 @@ std::uint16_t half_of(float value) {
     if (rest > 0x7f800000u) return 0x7fff;
     if (rest >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
     if (rest < 0x38800000u) {
-        // A count of 2^-24, to nearest by the processor's own rounding.
+        // A multiple of 2^-24, rounded to nearest by the processor.
         const auto count = static_cast<std::uint32_t>(
             std::nearbyint(std::ldexp(std::fabs(static_cast<double>(value)), 24)));
         return static_cast<std::uint16_t>(sign | count);
@@ -173,7 +174,7 @@ Texel border_texel(const TexelFormat& format, const Sampler& sampler) {
         if (format.kind == TexelKind::real) {
             if (format.bytes == 2) bits = half_within(colour);
         } else if (!real) {
-            // The low bytes of the number's bits, with the sign of what they are.
+            // The low bytes of the value's bits, extended as the type requires.
             if (format.bytes < 4) {
                 const std::uint32_t kept = bits & ((1u << 8 * format.bytes) - 1);
                 const std::uint32_t sign = 1u << (8 * format.bytes - 1);
@@ -199,7 +200,7 @@ void store_texel(const TexelFormat& format, const std::uint32_t* channels, unsig
     for (unsigned k = 0; k < format.channels; ++k) {
         std::uint32_t bits = k < count ? channels[k] : 0;
         if (format.kind == TexelKind::real && format.bytes == 2) {
-            const std::uint32_t sign = bits >> 16 & 0x8000u;  // also of what is no number
+            const std::uint32_t sign = bits >> 16 & 0x8000u;  // NaN has one too
             const float value = real_of(bits);
             bits = (std::isnan(value) ? 0x7e00u : half_within(value)) | sign;
         } else if (format.bytes < 4) {

@@ -1,5 +1,4 @@
-// csrc/cpu/exec/texel.hpp - texels: four values of 32 bits, as they lie in memory and as a fetch
-// gives them.
+// csrc/cpu/exec/texel.hpp - texels in memory and as a fetch returns them.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace cupola::cpu::exec {
 
-// Channels in the order r, g, b, a: floats, or integers of 32 bits.
+// Channels in the order r, g, b, a: floats or 32-bit integers.
 struct Texel {
     std::uint32_t bits[4] = {0, 0, 0, 0};
 };
@@ -17,21 +16,21 @@ struct Texel {
 std::uint32_t bits_of(float value);
 float real_of(std::uint32_t bits);
 
-// Whether fetches give floats: of fractions and floating point, but where integers are wanted.
+// Whether fetches return floats: normalized and floating-point formats, unless integers are read.
 bool gives_real(const TexelFormat& format, const Sampler& sampler);
 
-// Whether a channel lies on the curve of sRGB.
+// Whether a channel is encoded in sRGB.
 bool is_srgb(const TexelFormat& format, const Sampler& sampler, unsigned channel);
 
-// Channels as they are stored, integers widened to 32 bits; 0 where there is none.
+// Channels as stored, integers widened to 32 bits; 0 for a missing channel.
 Texel load_texel(const TexelFormat& format, const std::byte* from);
-// The colour beyond the borders, as a texel of the format would hold it.
+// The border colour, as a texel of the format.
 Texel border_texel(const TexelFormat& format, const Sampler& sampler);
-// Floating point as floats of 32 bits; integers as they are.
+// Floating-point channels as 32-bit floats; integers unchanged.
 Texel plain_texel(const TexelFormat& format, const Sampler& sampler, const Texel& stored);
-// What a fetch of one texel gives.
+// The value that a fetch of one texel returns.
 Texel fetched_texel(const TexelFormat& format, const Sampler& sampler, const Texel& stored);
-// What sust.p stores: channels of 32 bits, cut or rounded to the format.
+// sust.p: stores 32-bit channels, truncated or rounded to the format.
 void store_texel(const TexelFormat& format, const std::uint32_t* channels, unsigned count,
                  std::byte* to);
 

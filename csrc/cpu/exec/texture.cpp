@@ -1,5 +1,6 @@
-// csrc/cpu/exec/texture.cpp - handlers of instructions on textures and surfaces. They work lane by
-// lane: where texels lie is each lane's own affair.
+// csrc/cpu/exec/texture.cpp - handlers of texture instructions, and cached views of textures.
+//
+// Handlers work lane by lane, as each lane reads its own texels.
 #include "cpu/exec/texture.hpp"
 
 #include <algorithm>
@@ -120,12 +121,12 @@ Fetch fetch_of(const TextureSite& site, std::byte* r, unsigned lane) {
         }
         write_texel(site, r, lane, texel);
     }
-    // All that is there is resident.
+    // All texels are resident.
     if (site.resident) bits_at(r, site.resident) |= w.mask;
     return ip + 1;
 }
 
-// The numbers of OpenCL, in which the manual speaks.
+// The numbers of OpenCL, which the manual uses.
 std::uint32_t channel_type(const Texture& t) {
     using Kind = TexelFormat::Kind;
     const bool fraction =
@@ -197,7 +198,7 @@ std::uint32_t answer(const Texture& t, ptx::Query query, std::uint32_t level) {
     std::uint32_t yes = 0;
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(m));
-        // Variables of the module, that is: objects are none.
+        // True for variables of the module only, not for texture objects.
         for (const auto& [number, bound] : block_of(w).launch().references)
             if (number == at<const std::uint64_t>(r, site.handle)[lane] && bound &&
                 site.operation != TextureOperation::IsSampler &&

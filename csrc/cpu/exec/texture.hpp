@@ -1,5 +1,4 @@
-// csrc/cpu/exec/texture.hpp - instructions on textures and surfaces: what they name, their
-// handlers, and what a block remembers of the textures it has read.
+// csrc/cpu/exec/texture.hpp - texture and surface instructions: decoded form, handlers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace cupola::cpu::exec {
 
-// The semantics that rows of the table's chapter name.
+// Named as the semantics in the table's rows.
 enum class TextureOperation : std::uint8_t {
     Fetch,
     FetchBase,
@@ -33,8 +32,7 @@ enum class TextureOperation : std::uint8_t {
     QuerySurface,
 };
 
-// What does not fit in a Code: where the operands are in the register file. Of those that are not
-// written, 0.
+// The operands' offsets in the register file, which do not fit in a Code. 0: no such operand.
 struct TextureSite {
     TextureOperation operation = TextureOperation::Fetch;
     ptx::Geometry geometry = ptx::Geometry::d1;
@@ -43,9 +41,9 @@ struct TextureSite {
     ptx::Atomic atomic = ptx::Atomic::add;
     ptx::Type type = ptx::Type::none;
     std::uint8_t component = 0;  // of a gather
-    bool integral = false;       // coordinates, and levels, are integers
+    bool integral = false;       // coordinates and levels are integers
     std::uint8_t values = 1;
-    std::int32_t value[4] = {0, 0, 0, 0};  // destinations, or what is stored
+    std::int32_t value[4] = {0, 0, 0, 0};  // destinations, or values to store
     std::int32_t resident = 0;             // predicate
     std::int32_t handle = 0;
     std::int32_t layer = 0;
@@ -55,21 +53,21 @@ struct TextureSite {
     std::int32_t offset[3] = {0, 0, 0};
 };
 
-// A texture, and which part of global memory it was last found in.
+// A texture, and the range of global memory where it was last found.
 struct TextureView {
     std::uint64_t handle = 0;
     std::shared_ptr<const Texture> texture;
     Range reach;
     const AddressSpace* memory = nullptr;
 
-    // Where a texel lies; null where there is no memory (any more).
+    // The address of a texel; null if its memory does not exist (any more).
     std::byte* find(std::uintptr_t address, unsigned bytes);
 };
 
-// Those that a block has read, few as they are.
+// The views that a block has used. They are few, so lookup is linear.
 class TextureViews {
   public:
-    // Null where there is no texture, or surface, of this handle.
+    // Null if no texture or surface has this handle.
     TextureView* find(std::uint64_t handle, const Launch& launch);
 
   private:
@@ -77,7 +75,7 @@ class TextureViews {
 };
 
 const TextureSite& site_of(const Code* ip, Warp& w);
-// Of a lane. Null: the fault is noted.
+// The view that a lane names. Null: a fault has been noted.
 TextureView* view_of(const Code* ip, Warp& w, std::byte* r, const TextureSite& site, unsigned lane,
                      bool surface);
 
