@@ -1,4 +1,4 @@
-// csrc/cpu/exec/matrix.cpp - instructions on matrices: decoded, and those that stay in registers.
+// csrc/cpu/exec/matrix.cpp - decodes matrix instructions; handlers of those on registers.
 #include "cpu/exec/matrix.hpp"
 
 #include <cstring>
@@ -32,7 +32,7 @@ void Decoder::matrix(const ptx::Instruction& i) {
         }
         return at;
     };
-    if (op.form.kind == MatrixKind::OrderGroup) return;  // nothing is under way
+    if (op.form.kind == MatrixKind::OrderGroup) return;  // no operation is pending
     const bool loads = op.form.kind == MatrixKind::LoadWhole;
     for (unsigned n = 0; n < form.operands.count; ++n) {
         const ptx::Operand& o = operand(i, n);
@@ -118,7 +118,7 @@ void Decoder::matrix(const ptx::Instruction& i) {
     kernel_->code.push_back(code);
 }
 
-// A sparsity selector; what a warpgroup's factors are multiplied by, and which are transposed.
+// Immediates: a sparsity selector; for wgmma the scales of the factors and their transposition.
 void Decoder::take_immediates(MatrixOperation& op, const std::vector<std::int64_t>& given) {
     const std::size_t skip = op.form.sparse ? 1 : 0;
     if (op.form.sparse) {
@@ -158,8 +158,8 @@ bool whole_warp(Warp& w) {
     return true;
 }
 
-// A chunk of A's row has two elements (of s4 and u4 two pairs of them, of tf32 one), and four bits
-// of metadata.
+// A chunk of A's row stores two elements (s4 and u4: two pairs; tf32: one element). It has four
+// bits of metadata.
 void choose_rows(const MatrixForm& form, const MatrixOperation& op, const std::byte* r,
                  Factors& f) {
     const bool pairs = bits_of(form.a) == 4, single = bits_of(form.a) == 32;
@@ -221,7 +221,7 @@ bool multiply_tile(const MatrixOperation& op, std::uint32_t mask, std::byte* r) 
     return ip + 1;
 }
 
-// Lane 4 * i + t has elements 2 * t and 2 * t + 1 of row i.
+// Lane 4 * i + t holds elements 2 * t and 2 * t + 1 of row i.
 [[gnu::noinline]] const Code* transpose(const Code* ip, Warp& w, std::byte* r) {
     if (!whole_warp(w)) return wait_for_lanes(w, all_lanes, ip, ip);
     const MatrixOperation& op = matrix_operation(ip, w);

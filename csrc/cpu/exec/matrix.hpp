@@ -1,5 +1,6 @@
-// csrc/cpu/exec/matrix.hpp - instructions on matrices: what one is when decoded, and its handlers,
-// which are the same for every instruction set of the host.
+// csrc/cpu/exec/matrix.hpp - matrix instructions: decoded form and handlers.
+//
+// Handlers are shared by all instruction sets.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@
 
 namespace cupola::cpu::exec {
 
-// Where in the matrices of an instruction the elements are that each lane holds.
+// For each lane, the positions of its elements in the instruction's matrices.
 struct MatrixLayout {
     struct Part {
         unsigned rows = 0, columns = 0;
-        unsigned count = 0, bits = 0;   // of what a lane holds
+        unsigned count = 0, bits = 0;   // of a lane's elements
         std::vector<std::uint16_t> at;  // [n * lanes + lane]: row * columns + column
         unsigned repeated = 0;          // registers whose elements lie in later ones, too
     };
@@ -34,19 +35,20 @@ struct WholeLayout {
 };
 WholeLayout whole_layout_of(const ptx::MatrixForm& form);
 
-// Where an instruction's registers lie; in Code::imm is which one of the kernel's this is.
+// The registers of an instruction. Code::imm is its index in the kernel's list.
 struct MatrixOperation {
     ptx::MatrixForm form{};
-    std::shared_ptr<const MatrixLayout> layout;  // of what is multiplied
-    std::shared_ptr<const WholeLayout> whole;    // of what is loaded or stored
+    std::shared_ptr<const MatrixLayout> layout;  // of the factors
+    std::shared_ptr<const WholeLayout> whole;    // of a matrix in memory
     std::vector<std::int32_t> a, b, c, d;
-    std::int32_t metadata = 0;  // of a sparse A
-    unsigned selector = 0;      // which lanes' metadata count
-    // Of a warpgroup: factors in shared memory, and whether (a predicate) D is added to.
+    std::int32_t metadata = 0;  // sparse A: register
+    unsigned selector = 0;      // which lanes' metadata are used
+    // wgmma: descriptors of the factors in shared memory, and the predicate that enables
+    // accumulation.
     std::int32_t descriptor_a = 0, descriptor_b = 0, add = 0;
     bool negate_a = false, negate_b = false;
-    std::int32_t stride = 0;  // of wmma.load and wmma.store; 0: rows without gaps
-    std::int64_t offset = 0;  // to the register that holds the address
+    std::int32_t stride = 0;  // wmma.load and wmma.store: register; 0: rows are contiguous
+    std::int64_t offset = 0;  // added to the address register
     ptx::Space space = ptx::Space::generic;
 };
 
@@ -65,10 +67,10 @@ const Code* multiply_group(const Code* ip, Warp& w, std::byte* r);
 
 const MatrixOperation& matrix_operation(const Code* ip, Warp& w);
 
-// The whole warp has to come; where lanes are missing, those that are here wait for them.
+// False while lanes of the warp are missing; the present lanes must then wait.
 bool whole_warp(Warp& w);
 
-// matrix_fragment.cpp: elements as bits, row by row; single bits as words of 32.
+// matrix_fragment.cpp: elements as bits, in row order; single bits as 32-bit words.
 struct Elements {
     unsigned rows = 0, columns = 0;
     std::vector<std::uint64_t> bits;
@@ -82,30 +84,29 @@ struct Elements {
     std::uint64_t at(unsigned r, unsigned c) const { return bits[std::size_t{r} * columns + c]; }
 };
 
-// An element's place in its matrix.
+// Position of an element in its matrix.
 struct Place {
     unsigned row, column;
 };
-// Of the n-th element that a lane holds.
+// Position of the n-th element of a lane.
 Place place_of(const ptx::MatrixForm& form, ptx::Matrix of, unsigned lane, unsigned n);
-// How many elements a lane holds, and the bits of one.
+// The number of elements of a lane, and the bits of one.
 unsigned held_by_lane(const ptx::MatrixForm& form, ptx::Matrix of);
 unsigned element_bits(const ptx::MatrixForm& form, ptx::Matrix of);
-// Where the four bits are that tell of a chunk of a sparse row.
+// Where the four metadata bits of a chunk of a sparse row are.
 struct MetadataPlace {
     unsigned lane, bit;
 };
 MetadataPlace metadata_place(const ptx::MatrixForm& form, unsigned selector, unsigned row,
                              unsigned chunk);
-// Which lanes of four have them: 0 to this.
+// The largest sparsity selector, which names lanes of each four.
 unsigned most_selector(const ptx::MatrixForm& form);
 std::uint64_t read_element(const std::byte* r, const std::vector<std::int32_t>& registers,
                            unsigned lane, unsigned n, unsigned bits);
 void write_element(std::byte* r, const std::vector<std::int32_t>& registers, unsigned lane,
                    unsigned n, unsigned bits, std::uint64_t value);
 
-// A matrix between registers and its elements. Those of m8n8k4's four products stand below each
-// other.
+// Between registers and the elements of a matrix. m8n8k4's four matrices are stacked by rows.
 void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
             const std::byte* r, Elements& out);
 void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
@@ -121,21 +122,21 @@ void gather(const MatrixLayout::Part& part, const std::vector<std::int32_t>& reg
 void scatter(const MatrixLayout::Part& part, const std::vector<std::int32_t>& registers,
              std::uint32_t mask, const std::uint64_t* d, std::byte* r);
 
-// What is multiplied. Of a sparse A the elements that are there: each has a row of B to go with it.
+// The two factors. A sparse A has its stored elements only, and each names a row of B.
 struct Factors {
     Elements a, b;
-    std::vector<std::uint16_t> chosen;  // [row, element of A]; empty: all of them, in order
+    std::vector<std::uint16_t> chosen;  // [row, element of A]: row of B; empty: in order
 
     unsigned row_of_b(unsigned row, unsigned n) const {
         return chosen.empty() ? n : chosen[std::size_t{row} * a.columns + n];
     }
 };
 
-// Which rows of B the elements of a sparse A go with; A has its size.
+// Finds the row of B for each element of a sparse A, whose size is set.
 void choose_rows(const ptx::MatrixForm& form, const MatrixOperation& op, const std::byte* r,
                  Factors& f);
 
-// matrix_product.cpp: D = A * B + C as the hardware of sm_90 rounds it.
+// matrix_product.cpp: D = A * B + C, rounded as on sm_90.
 void multiply_matrices(const ptx::MatrixForm& form, const Factors& factors, const Elements& c,
                        Elements& d);
 // The same of a dense tile, if the host's instruction set has a product for it. `sums` holds C,
@@ -144,7 +145,7 @@ bool multiply_words(const ptx::MatrixForm& form, const TileShape& shape, std::ui
                     std::uint32_t* b, std::uint32_t* sums);
 bool multiply_words(const ptx::MatrixForm& form, const TileShape& shape, const std::uint64_t* a,
                     const std::uint64_t* b, std::uint64_t* sums);
-// matrix_float.cpp: f16 and f32 sums; D has its size.
+// matrix_float.cpp: f16 and f32 sums; the size of D is set.
 void multiply_floats(const ptx::MatrixForm& form, const Factors& factors, const Elements& c,
                      Elements& d);
 bool multiply_float_words(const ptx::MatrixForm& form, const TileShape& shape,

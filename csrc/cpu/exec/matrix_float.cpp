@@ -1,11 +1,12 @@
-// csrc/cpu/exec/matrix_float.cpp - products of matrices of floats, rounded as sm_90 does.
+// csrc/cpu/exec/matrix_float.cpp - matrix products of floats, rounded as on sm_90.
 //
-// The manual leaves open in which order they are added and how they are rounded between; what
-// stands here was found by recording results of an H200 (tests/ptx/record_matrix.py). Factors are
-// multiplied exactly. Of some terms at a time, and the sum so far, all are shifted to the largest
-// exponent among them, cut off some bits below it, and added as integers; this is rounded once:
-// toward zero to f32, to nearest to f16. What sm_90 has no matrix unit for (8-bit floats in mma,
-// m8n8k4 of f16) its compiler makes of other instructions, which are followed here.
+// The manual leaves the order of additions and their rounding open. The rules here come from
+// recorded results of an H200 (tests/ptx/record_matrix.py). Products are exact. A group of terms
+// and the sum so far are shifted to their largest exponent and cut off some bits below it. They are
+// then added as integers, and the sum is rounded once: toward zero to f32, to nearest to f16.
+//
+// sm_90 has no matrix unit for 8-bit floats in mma and for m8n8k4 of f16. Its compiler uses other
+// instructions there, and this file computes as they do.
 #include <cmath>
 #include <cstring>
 
@@ -38,13 +39,13 @@ FloatLayout layout_of(Element e) {
 
 constexpr std::int32_t lowest = -100000;  // exponent of a zero: below all others
 
-// mantissa * 2^(exponent - layout.mantissa); denormals are not normalised.
+// mantissa * 2^(exponent - layout.mantissa); denormals are not normalized.
 struct Number {
     std::int32_t mantissa = 0, exponent = lowest;
     enum class Kind : std::uint8_t { finite, infinite, nan } kind = Kind::finite;
 };
 
-// From bits of one type to numbers.
+// Converts bits of one type to numbers.
 class Unpacker {
   public:
     explicit Unpacker(Element e)
@@ -67,7 +68,7 @@ class Unpacker {
 
   private:
     Number::Kind special(std::int32_t fraction) const {
-        if (e4m3_)  // has no infinity, and one NaN of each sign
+        if (e4m3_)  // no infinity, and one NaN of each sign
             return fraction == 7 ? Number::Kind::nan : Number::Kind::finite;
         return fraction != 0 ? Number::Kind::nan : Number::Kind::infinite;
     }
@@ -79,7 +80,7 @@ class Unpacker {
 
 Number unpack(std::uint64_t bits, Element e) { return Unpacker(e)(bits); }
 
-// With the leading bit where a normal number has it.
+// Shifts the leading bit to where a normal number has it.
 Number normalised(Number x, const FloatLayout& l) {
     if (x.mantissa == 0) return x;
     const auto magnitude = static_cast<std::uint32_t>(x.mantissa < 0 ? -x.mantissa : x.mantissa);
@@ -89,7 +90,7 @@ Number normalised(Number x, const FloatLayout& l) {
     return x;
 }
 
-// magnitude * 2^exponent in a float layout, cut off or rounded to nearest even.
+// magnitude * 2^exponent in a float layout, truncated or rounded to nearest even.
 std::uint64_t pack(bool negative, std::uint64_t magnitude, int exponent, const FloatLayout& l,
                    bool nearest) {
     if (magnitude == 0) return 0;
@@ -107,26 +108,26 @@ std::uint64_t pack(bool negative, std::uint64_t magnitude, int exponent, const F
         const std::uint64_t half = std::uint64_t{1} << (drop - 1);
         if (nearest && (rest > half || (rest == half && (kept & 1)))) ++kept;
     }
-    if (kept == 0) return 0;  // without its sign
-    // The leading bit of a normal number adds one to the field, a carry one more.
+    if (kept == 0) return 0;  // no negative zero
+    // The leading bit of a normal number adds one to the exponent field, a carry one more.
     kept += static_cast<std::uint64_t>(field > 0 ? field - 1 : 0) << l.mantissa;
     const auto infinity = static_cast<std::uint64_t>(top) << l.mantissa;
     return std::uint64_t{negative} << (l.exponent + l.mantissa) |
            (kept > infinity ? infinity : kept);
 }
 
-// value * 2^-by, cut off toward zero.
+// value * 2^-by, truncated toward zero.
 std::int64_t shifted(std::int64_t value, int by) {
     const std::int64_t sign = value >> 63;
     const std::int64_t magnitude = (value ^ sign) - sign;
     return ((magnitude >> (by > 63 ? 63 : by)) ^ sign) - sign;
 }
 
-// How a form's terms are added.
+// How an instruction adds its terms.
 struct Scheme {
-    unsigned group;       // terms at a time
-    int kept;             // bits below the largest exponent
-    bool halves = false;  // pairs of terms by turns, in two sums, to which C is added at last
+    unsigned group;       // terms added at a time
+    int kept;             // bits kept below the largest exponent
+    bool halves = false;  // two sums of alternating pairs of terms; C is added last
 };
 
 Scheme scheme_of(const MatrixForm& form) {
@@ -136,7 +137,7 @@ Scheme scheme_of(const MatrixForm& form) {
     return {256 / bits_of(form.a), 25};
 }
 
-// One element of D in the making, of type `d`.
+// Accumulates one element of D, of type `d`.
 class Sum {
   public:
     Sum(const Scheme& scheme, Element d, int fraction)
@@ -160,7 +161,7 @@ class Sum {
         top_ = exponent > top_ ? exponent : top_;
     }
 
-    // Where one of the factors is no finite number.
+    // Handles a product with an infinite or NaN factor.
     void add_special(const Number& a, const Number& b) {
         using Kind = Number::Kind;
         if (a.kind == Kind::finite && b.kind == Kind::finite)
@@ -177,7 +178,7 @@ class Sum {
         if (infinities_ != 0)
             return std::uint64_t{infinities_ == 2} << (layout_.exponent + layout_.mantissa) |
                    all >> layout_.mantissa << layout_.mantissa;
-        // Twenty bits more than are kept: then one shift cuts off.
+        // Twenty bits more than are kept, so that one shift truncates.
         constexpr int room = 20;
         std::int64_t total = 0;
         for (unsigned n = 0; n < count_; ++n)
@@ -188,7 +189,7 @@ class Sum {
         const bool negative = total < 0;
         const auto magnitude = static_cast<std::uint64_t>(negative ? -total : total);
         const int exponent = top_ - scheme_.kept;
-        if (scheme_.kept < 23 && d_ == Element::f32)  // no more bits than were kept
+        if (scheme_.kept < 23 && d_ == Element::f32)  // drop bits below those kept
             return pack(negative, magnitude, exponent, {8, scheme_.kept}, false)
                    << (23 - scheme_.kept);
         return pack(negative, magnitude, exponent, layout_, d_ == Element::f16);
@@ -198,13 +199,13 @@ class Sum {
     void note_infinity(bool negative) { infinities_ |= negative ? 2u : 1u; }
 
     const Scheme scheme_;
-    const int fraction_;  // bits of a product behind the point
+    const int fraction_;  // bits of a product after the point
     const Element d_;
     const FloatLayout layout_;
     Number sum_;
     int sum_bits_ = 0;
     std::int32_t top_ = 0;
-    unsigned infinities_ = 0;  // 1: positive ones, 2: negative ones
+    unsigned infinities_ = 0;  // 1: positive infinities, 2: negative ones
     bool nan_ = false;
     std::int64_t terms_[32];
     std::int32_t exponents_[32];
@@ -227,7 +228,7 @@ float as_float(std::uint64_t bits, Element e) {
     return x;
 }
 
-// The bits of a float, rounded to nearest where D is shorter.
+// The bits of a float, rounded to nearest where D is narrower.
 std::uint64_t as_bits(float x, Element e) {
     std::uint32_t bits;
     std::memcpy(&bits, &x, sizeof bits);
@@ -242,12 +243,12 @@ std::uint64_t as_bits(float x, Element e) {
     return sign | pack(false, magnitude, n.exponent - 23, l, true);
 }
 
-// Factors of f16 and a sum of f32: the product is exact, and 53 bits are enough for one rounding.
+// f16 factors and an f32 sum: the product is exact, and 53 bits suffice for one rounding.
 float fused(float a, float b, float c) {
     return static_cast<float>(static_cast<double>(a) * b + c);
 }
 
-// m8n8k4 of f16, by multiply-adds of f32; four products below each other.
+// m8n8k4 of f16, by f32 multiply-adds; the four products are stacked by rows.
 void multiply_quad(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
     for (unsigned i = 0; i < d.rows; ++i)
         for (unsigned j = 0; j < d.columns; ++j) {
@@ -270,10 +271,10 @@ void multiply_quad(const MatrixForm& form, const Factors& f, const Elements& c, 
 
 struct Numbers {
     std::vector<Number> of;
-    std::vector<bool> special;  // a line that holds what is not finite
+    std::vector<bool> special;  // lines with a value that is not finite
 };
 
-// Lines of A, or of B (columns), one after the other.
+// Rows of A or columns of B, one after another.
 Numbers unpack_lines(const Elements& from, bool columns, Element e, bool as_f16) {
     const unsigned lines = columns ? from.columns : from.rows;
     const unsigned terms = columns ? from.rows : from.columns;
@@ -286,7 +287,7 @@ Numbers unpack_lines(const Elements& from, bool columns, Element e, bool as_f16)
     for (unsigned line = 0; line < lines; ++line)
         for (unsigned s = 0; s < terms; ++s) {
             Number x = unpacked(columns ? from.at(s, line) : from.at(line, s));
-            // As f16, the denormals of e4m3 are normal, those of e5m2 are not.
+            // In f16, the denormals of e4m3 are normal, those of e5m2 are not.
             if (normal) x = normalised(x, layout);
             if (x.kind != Number::Kind::finite) out.special[line] = true;
             out.of.push_back(x);
@@ -319,7 +320,7 @@ void multiply_floats(const MatrixForm& form, const Factors& f, const Elements& c
     const Scheme scheme = scheme_of(form);
     const Numbers a = unpack_lines(f.a, false, form.a, scheme.halves);
     const Numbers b = unpack_lines(f.b, true, form.b, scheme.halves);
-    // An f32 C is added to in f32; where D is shorter, it is rounded once more.
+    // An f32 C is accumulated in f32; a narrower D is rounded once more.
     const Element d_type = form.c == Element::f32 ? form.c : form.d;
     Sum sum(scheme, d_type, layout_of(form.a).mantissa + layout_of(form.b).mantissa);
     const unsigned terms = f.a.columns;

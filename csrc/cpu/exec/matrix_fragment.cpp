@@ -1,4 +1,4 @@
-// csrc/cpu/exec/matrix_fragment.cpp - which element of a matrix lies where in the lanes' registers.
+// csrc/cpu/exec/matrix_fragment.cpp - maps elements of a matrix to lanes and registers.
 #include <algorithm>
 #include <cstring>
 
@@ -12,8 +12,8 @@ using ptx::Matrix;
 using ptx::MatrixForm;
 using ptx::MatrixKind;
 
-// Four lanes of a group share a row of A (or a column of B): each has what fits in a register, then
-// the next, then all of them the next register.
+// A group of four lanes shares a row of A (or a column of B). Lane by lane, each takes the elements
+// of one register; then all take the next register.
 Place place_in_tile(Matrix of, unsigned rows, unsigned per, unsigned lane, unsigned n) {
     const unsigned group = lane >> 2, t = lane & 3;
     const unsigned reg = n / per, sub = n % per;
@@ -29,7 +29,7 @@ Place place_in_tile(Matrix of, unsigned rows, unsigned per, unsigned lane, unsig
     }
 }
 
-// m8n8k4 of f16; the lanes of one product are 4 of the lower and 4 of the upper half.
+// m8n8k4 of f16: a product uses four lanes of the lower and four of the upper half.
 Place place_in_quad(const MatrixForm& form, Matrix of, unsigned lane, unsigned n) {
     const unsigned upper = lane < 16 ? 0 : 4, own = (lane & 3) + upper;
     switch (of) {
@@ -44,8 +44,8 @@ Place place_in_quad(const MatrixForm& form, Matrix of, unsigned lane, unsigned n
     return {upper + (lane & 1) + (n & 2), (n & 4) + (lane & 2) + (n & 1)};
 }
 
-// Larger tiles are made of those of 16 x 8 (or 8 x 8): A of tall ones, B of narrow ones, one after
-// the other, and again where a fragment has room. m8n32k16 is m32n8k16 turned around.
+// Larger tiles consist of 16 x 8 (or 8 x 8) tiles: tall ones for A, narrow ones for B, in order. A
+// larger fragment holds elements again. m8n32k16 is the transpose of m32n8k16.
 Place place_in_whole(const MatrixForm& form, Matrix of, unsigned lane, unsigned n) {
     const unsigned bits = element_bits(form, of), per = bits >= 32 ? 1 : 32 / bits;
     const unsigned k = form.k / (form.a == Element::b1 ? 32 : 1);
@@ -97,7 +97,8 @@ Place place_of(const MatrixForm& form, Matrix of, unsigned lane, unsigned n) {
 }
 
 namespace {
-// How many groups of a row's elements have two that are not zero, or a pair of them.
+// The number of chunks of a row. A chunk stores two elements that are not zero, or two pairs of
+// elements.
 unsigned chunks_of(const MatrixForm& form) {
     const unsigned bits = bits_of(form.a), chunk = bits == 4 ? 8 : bits == 32 ? 2 : 4;
     return form.k / chunk;
@@ -113,7 +114,7 @@ MetadataPlace metadata_place(const MatrixForm& form, unsigned selector, unsigned
     const unsigned lane = row % 8 * 4, upper = row / 8;
     const unsigned bits = bits_of(form.a), chunks = chunks_of(form);
     if (chunks == 4) return {lane + selector, 16 * upper + 4 * n};
-    const bool halves = bits >= 16;  // of a word, for the row and the one eight below
+    const bool halves = bits >= 16;  // half words, for the row and the row eight below
     if (chunks == 8 && halves) return {lane + 2 * selector + n / 4, 16 * upper + 4 * (n % 4)};
     if (chunks == 8) return {lane + 2 * selector + upper, 4 * n};
     return {lane + upper + 2 * (n / 8), 4 * (n % 8)};

@@ -1,8 +1,8 @@
-// csrc/cpu/exec/matrix_group.cpp - wgmma.mma_async: products of matrices in shared memory, by the
-// four warps of a warpgroup.
+// csrc/cpu/exec/matrix_group.cpp - wgmma.mma_async: products of matrices in shared memory.
 //
-// Each warp has sixteen rows of D and reads no more of A than these, so each makes its own part
-// when it comes here, which is a moment when the memory that is read has to be there.
+// Each of the four warps of a warpgroup has sixteen rows of D and reads only these rows of A. So
+// each warp computes its part when it executes the instruction. PTX requires the memory to be ready
+// then.
 #include <cstring>
 
 #include "cpu/exec/block.hpp"
@@ -14,7 +14,7 @@ namespace {
 using ptx::Element;
 using ptx::MatrixForm;
 
-// A descriptor: addresses and distances in units of 16 bytes, and how 16-byte chunks are exchanged.
+// A matrix descriptor: addresses and strides in units of 16 bytes, and the swizzle mode.
 struct Descriptor {
     explicit Descriptor(std::uint64_t bits)
         : start((bits & 0x3fff) << 4),
@@ -27,12 +27,12 @@ struct Descriptor {
     std::uint64_t start, leading, stride;
     unsigned base, width;
 
-    // Of a byte whose row (or column) is `line` and which lies `depth` bytes along k.
+    // The address of the byte at `depth` bytes along k in row (or column) `line`.
     std::uint64_t along_k(unsigned line, unsigned depth) const {
         const std::uint64_t chunk = depth / 16 * (width == 16 ? leading : 16);
         return place(line % 8 * width + line / 8 * stride + chunk + depth % 16);
     }
-    // Where lines lie side by side: `line` in bytes, k as a number.
+    // The same where k is the outer dimension: `line` in bytes, `k` in elements.
     std::uint64_t across_k(unsigned line, unsigned k) const {
         const unsigned chunk = line / 16, chunks = width / 16;
         if (width == 16) return place(chunk * stride + k / 8 * leading + k % 8 * 16 + line % 16);
@@ -48,7 +48,7 @@ struct Descriptor {
     }
 };
 
-// What a fault is noted with, where one is.
+// Reads shared memory, and notes the first access out of bounds as a fault.
 class SharedReader {
   public:
     SharedReader(const Code* ip, Warp& w) : ip_(ip), w_(w), block_(*w.block) {}
@@ -75,7 +75,7 @@ class SharedReader {
     bool faulted_ = false;
 };
 
-// Lines of A (rows, from `first` on) or of B (columns), each of so many bytes along k.
+// Reads `lines` rows of A from `first`, or columns of B, of `depth` bytes along k.
 void read_lines(SharedReader& memory, const Descriptor& at, Element e, bool across, unsigned first,
                 unsigned lines, unsigned depth, bool of_a, Elements& out) {
     const unsigned bytes = e == Element::b1 ? 4 : bits_of(e) / 8, k = depth / bytes;

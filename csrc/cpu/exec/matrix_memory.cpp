@@ -1,4 +1,4 @@
-// csrc/cpu/exec/matrix_memory.cpp - matrices between memory and the registers of a warp.
+// csrc/cpu/exec/matrix_memory.cpp - moves matrices between memory and a warp's registers.
 #include <cstring>
 #include <type_traits>
 
@@ -23,8 +23,8 @@ std::uint64_t address_in(const Code* ip, const MatrixOperation& op, const std::b
     return base + static_cast<std::uint64_t>(op.offset);
 }
 
-// Makes w.address of these lanes host addresses of `bytes` that may be accessed. False: a fault has
-// been noted.
+// Converts w.address of the lanes `who` to host addresses, and checks access to `bytes` bytes.
+// False: a fault has been noted.
 bool reach(const Code* ip, Warp& w, const MatrixOperation& op, std::uint32_t who, unsigned bytes,
            bool write) {
     BlockState& b = block_of(w);
@@ -54,7 +54,7 @@ bool reach(const Code* ip, Warp& w, const MatrixOperation& op, std::uint32_t who
     return true;
 }
 
-// Lanes 8 * n to 8 * n + 7 name the rows of matrix n.
+// Lanes 8 * n to 8 * n + 7 hold the addresses of the rows of matrix n.
 bool reach_rows(const Code* ip, Warp& w, const std::byte* r, const MatrixOperation& op,
                 bool write) {
     const unsigned named = 8 * op.form.matrices;
@@ -69,7 +69,7 @@ bool reach_rows(const Code* ip, Warp& w, const std::byte* r, const MatrixOperati
 struct Pair {
     unsigned row, column;
 };
-// Which element of an 8 x 8 matrix is the n-th of a lane's two.
+// The position of the n-th of a lane's two elements in an 8 x 8 matrix.
 Pair pair_of(const MatrixForm& form, unsigned lane, unsigned n) {
     const Pair plain{lane / 4, lane % 4 * 2 + n};
     return form.transposed ? Pair{plain.column, plain.row} : plain;
@@ -121,7 +121,7 @@ std::uint64_t bits_to(const MatrixForm& form, std::uint64_t stride, unsigned row
     return element * bits_of(form.element(form.which));
 }
 
-// The n-th access of every lane. False: a fault has been noted.
+// Checks the n-th access of every lane. False: a fault has been noted.
 bool reach_elements(const Code* ip, Warp& w, const std::byte* r, const MatrixOperation& op,
                     unsigned n, bool write) {
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {

@@ -1,5 +1,6 @@
-// csrc/cpu/exec/matrix_product.cpp - products of matrices of integers, bits and doubles; those of
-// other floats are in matrix_float.cpp.
+// csrc/cpu/exec/matrix_product.cpp - matrix products of integers, bits and doubles.
+//
+// matrix_float.cpp has the other floats.
 #include <cfenv>
 #include <cmath>
 #include <cstring>
@@ -27,7 +28,7 @@ std::uint64_t as_bits(double x) {
 }
 bool is_nan(std::uint64_t bits) { return (bits & ~(std::uint64_t{1} << 63)) > 0x7ffull << 52; }
 
-// Of several NaN the one of B comes through, then that of C.
+// NaNs: the one of B wins, then that of C, then that of A.
 std::uint64_t fused(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     for (const std::uint64_t x : {b, c, a})
         if (is_nan(x)) return x | quiet;
@@ -35,7 +36,7 @@ std::uint64_t fused(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     return is_nan(sum) ? 0xfff8ull << 48 : sum;
 }
 
-// A chain in the order of k. The calls that set the rounding are opaque to the compiler.
+// Adds in the order of k. The compiler cannot move code across the calls that set the rounding.
 void multiply_doubles(const MatrixForm& form, const Factors& f, const Elements& c, Elements& d) {
     const ptx::Round round = form.round;
     std::fesetround(round == ptx::Round::rz   ? FE_TOWARDZERO

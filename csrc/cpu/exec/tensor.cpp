@@ -1,6 +1,7 @@
-// csrc/cpu/exec/tensor.cpp - copies of a tensor's tiles, or of columns of its pixels: what a map
-// describes, between global memory and a box in shared memory, whose places may be swizzled; and
-// changes of maps.
+// csrc/cpu/exec/tensor.cpp - copies of tensor tiles, and changes of tensor maps.
+//
+// A tensor map describes the tensor and the box in shared memory, which may be swizzled. Copies are
+// tiled or im2col.
 #include <algorithm>
 #include <cstring>
 
@@ -11,13 +12,13 @@
 namespace cupola::cpu::exec {
 namespace {
 
-constexpr unsigned chunk = 16;  // bytes that stay together
+constexpr unsigned chunk = 16;  // bytes that swizzling keeps together
 
 constexpr watch::Touch touches(bool write) {
     return write ? watch::Touch::write : watch::Touch::read;
 }
 
-// A lane's copy: the map, where its box begins, and how its rows lie in memory.
+// A lane's copy: the map, the origin of its box, and the rows in memory.
 class Tile {
   public:
     Tile(Warp& w, const Code* ip, unsigned lane) : w_(w), ip_(ip), lane_(lane) {}
@@ -55,8 +56,7 @@ class Tile {
 
     std::uint64_t bytes() const { return box_bytes(map_); }
 
-    // Copies between the box at a shared address and the tensor, whose elements are joined with
-    // what is stored where there is a `reduce`.
+    // Copies between the box at a shared address and the tensor; stores with `reduce` if it is set.
     bool copy(std::uint64_t box, bool to_box, ReduceElements reduce = nullptr) {
         if (!lies_well(to_box) ||
             !block_of(w_).reach(w_, ip_, lane_, box, bytes(), 128, touches(to_box)) ||
@@ -76,8 +76,8 @@ class Tile {
     }
 
   private:
-    // As an H200 has it: a tile begins at whole 16 bytes of its rows, and one that is stored begins
-    // nowhere before the tensor; a column begins at a pixel between the corners.
+    // Rules of an H200. A tile begins at a multiple of 16 bytes in its rows, and a stored tile does
+    // not begin before the tensor. An im2col copy begins inside the bounding box.
     bool lies_well(bool loads) const {
         for (unsigned n = 1; map_.columns && n <= pixel_axes(); ++n) {
             if (from_[n] >= map_.lower[n - 1] && from_[n] < end(n)) continue;
@@ -112,7 +112,7 @@ class Tile {
             at[n] = from_[n];
         }
     }
-    // Behind the last pixel of a row comes the first of the next one, and so on to the next image.
+    // Advances to the next pixel of the row, else to the next row, else to the next image.
     void next_pixel(std::int64_t (&at)[5]) const {
         for (unsigned n = 1; n <= pixel_axes(); ++n) {
             at[n] += map_.step[n];
@@ -121,13 +121,13 @@ class Tile {
         }
         at[map_.rank - 1] += map_.step[map_.rank - 1];
     }
-    // Bits 4 and up of a shared address are changed by those from bit 7 on.
+    // Bits 4 and up of a shared address are XORed with bits 7 and up.
     std::byte* swizzled(std::uint64_t address) const {
         const std::uint64_t mask = (std::uint64_t{1} << map_.swizzle) - 1;
         return reinterpret_cast<std::byte*>(address ^ (address >> 7 & mask) << 4);
     }
 
-    // Swizzling exchanges chunks of up to 128 bytes, of which a box may have the first ones alone.
+    // Swizzling permutes chunks within up to 128 bytes, of which a box may have only the first.
     bool reach_swizzled(std::uint64_t end, bool to_box) const {
         const std::uint64_t together = std::uint64_t{chunk} << map_.swizzle;
         for (std::uint64_t n = end / together * together; n < end; n += chunk) {
@@ -148,7 +148,7 @@ class Tile {
             inside = inside && index >= 0 && index < std::int64_t{map_.size[n]};
             address += static_cast<std::uint64_t>(index) * map_.stride[n - 1];
         }
-        // Elements of the row that the tensor has: [first, last).
+        // The elements of the row that are inside the tensor: [first, last).
         const std::int64_t first =
             inside ? std::clamp<std::int64_t>(-std::int64_t{from_[0]}, 0, map_.box[0]) : 0;
         const std::int64_t last =
@@ -190,7 +190,7 @@ class Tile {
             std::memset(line, 0, row_bytes());
             return;
         }
-        // By the same 16 bits in all types, as an H200 does; fma.oob knows them.
+        // The fill value has the same 16 bits in all types, as on an H200; fma.oob recognizes them.
         for (unsigned n = 0; n < row_bytes(); n += 2) std::memcpy(line + n, &cpu::outside, 2);
     }
 
@@ -231,7 +231,7 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
                      [&](Tile& tile, unsigned lane) { return tile.copy(box[lane], false); });
 }
 
-// To the same place in each of some of the cluster's blocks, which each are told.
+// Copies to the same offset in several blocks of the cluster, and reports the bytes to each.
 [[gnu::noinline]] const Code* send_tile(const Code* ip, Warp& w, std::byte* r) {
     BlockState& block = block_of(w);
     const auto* box = at<const std::uint64_t>(r, ip->op[1]);
@@ -249,7 +249,7 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
     });
 }
 
-// imm: the field, and which axis it is of, as Decoder::asynchronous() puts them together.
+// imm: the field and its axis, as Decoder::asynchronous() encodes them.
 [[gnu::noinline]] const Code* replace_field(const Code* ip, Warp& w, std::byte* r) {
     using Field = TensorControl::Field;
     const auto* address = at<const std::uint64_t>(r, ip->op[1]);
@@ -274,7 +274,7 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
             case Field::global_address:
                 map.address = wide[lane];
                 break;
-            case Field::rank:  // is told as one less
+            case Field::rank:  // is encoded as one less
                 map.rank = byte() == 255 ? byte() : static_cast<std::uint8_t>(byte() + 1);
                 break;
             case Field::box_dim:
@@ -286,7 +286,7 @@ const Code* each_tile(const Code* ip, Warp& w, std::byte* r, F f) {
             case Field::global_stride:
                 map.stride[axis] = wide[lane];
                 break;
-            case Field::element_stride:  // of the innermost axis it has no effect
+            case Field::element_stride:  // has no effect on the innermost axis
                 if (axis != 0) map.step[axis] = byte();
                 break;
             case Field::elemtype:
