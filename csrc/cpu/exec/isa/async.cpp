@@ -1,10 +1,10 @@
-// csrc/cpu/exec/isa/async.cpp - handlers of the table's chapter on asynchronous copies.
+// csrc/cpu/exec/isa/async.cpp - handlers of asynchronous copies that depend on the instruction set.
 #include "cpu/exec/isa/bulk.hpp"
 #include "cpu/exec/isa/chapters.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// What copies and counts is the same for every instruction set: ../mbarrier.cpp, ../bulk.cpp.
+// The others are shared by all instruction sets: ../mbarrier.cpp, ../tensor.cpp, ../async.cpp.
 using MbarrierInit = Lowered;
 using MbarrierInval = Lowered;
 using MbarrierExpect = Lowered;

@@ -1,5 +1,6 @@
-// csrc/cpu/exec/isa/atomic.hpp - atom and red: lane after lane, atomic against other blocks, which
-// run on other threads. Shared memory belongs to one thread of the host, so plain updates do there.
+// csrc/cpu/exec/isa/atomic.hpp - atom and red: lane by lane, atomic to blocks on other threads.
+//
+// One host thread at a time runs a cluster, so plain updates suffice for shared memory.
 #pragma once
 
 #include "cpu/exec/isa/memory.hpp"
@@ -47,7 +48,7 @@ T updated(T old, T b) {
         return old == 0 || old > b ? b : static_cast<T>(old - 1);
 }
 
-// f32 additions in global memory flush denormals, as they do on hardware; not in shared memory.
+// f32 additions flush denormals in global memory but not in shared memory, as on hardware.
 template <ptx::Atomic Op, class T>
 T updated_as(T old, T b, bool flushes) {
     if constexpr (Op == ptx::Atomic::add && std::is_same_v<T, float>)
@@ -77,7 +78,7 @@ template <Window W, class M, bool Returns>
 struct AtomicAs {
     using T = Lane<M::type>;
     static constexpr bool returns = Returns;
-    // Lane i's; `address`: the host's. B and C are arrays of T, or like some.
+    // The operation of lane i at a host address. B and C are arrays of T or act like arrays.
     template <class B, class C>
     static void one(const Block& block, std::uint64_t address, unsigned i, B b, C c, T* d) {
         const T x = b[i];

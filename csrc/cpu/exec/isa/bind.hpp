@@ -1,5 +1,6 @@
-// csrc/cpu/exec/isa/bind.hpp - from a row of the instruction table to its handler: walks the row's
-// types and modifiers at compile time and picks the instance that a decoded instruction names.
+// csrc/cpu/exec/isa/bind.hpp - selects the handler of a decoded instruction.
+//
+// Walks the types and modifiers of a table row at compile time.
 #pragma once
 
 #include "cpu/exec/isa.hpp"
@@ -7,7 +8,7 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// Both halves of a packed register.
+// Applies Op to both halves of a packed register.
 template <class Op>
 struct Pairwise {
     template <class M, class T>
@@ -27,7 +28,7 @@ struct Pairwise {
     }
 };
 
-struct Lowered {};  // rows which the decoder builds from other rows
+struct Lowered {};  // rows that the decoder composes of others
 
 template <class Sem, class = void>
 struct HasHandler : std::false_type {};
@@ -41,7 +42,7 @@ template <class Row, std::size_t J, std::size_t J2, std::size_t A, Bits B, std::
 Handler by_choice(const Key& key, std::index_sequence<C...>) {
     const unsigned value = Row::axis(A).field.get(key.modifiers);
     Handler found = nullptr;
-    // What names no rounding has the first one that there is: see find_handler of ../origin.cpp.
+    // A missing rounding is the first one: see find_handler() of ../origin.cpp.
     if constexpr (Row::axis(A).optional && !Row::axis(A).rounds()) {
         if (value == 0) return by_axis<Row, J, J2, A + 1, B>(key);
     }

@@ -1,5 +1,4 @@
-// csrc/cpu/exec/isa/bits.hpp - bit fields, counting, permutation, dot products, carries, and logic
-// on predicates.
+// csrc/cpu/exec/isa/bits.hpp - bit operations, dot products, carries, predicate logic.
 #pragma once
 
 #include "cpu/exec/isa/integer.hpp"
@@ -9,7 +8,7 @@ namespace cupola::cpu::CUPOLA_ISA {
 struct Popc {
     template <class M, class T>
     static void lane(std::uint32_t& d, T a) {
-        // Sums of neighbouring bits, which a compiler makes vector code of.
+        // Adds neighbouring bit groups, a form that compilers vectorize.
         T x = a;
         x = static_cast<T>(x - (x >> 1 & static_cast<T>(0x5555555555555555u)));
         x = static_cast<T>((x & static_cast<T>(0x3333333333333333u)) +
@@ -32,7 +31,7 @@ struct Clz {
         d = leading_zeros(a);
     }
 };
-// The highest bit that differs from the sign; all ones where there is none.
+// The position of the highest bit that differs from the sign; all ones if there is none.
 struct Bfind {
     template <class M, class T>
     static void lane(std::uint32_t& d, T a) {
@@ -42,7 +41,7 @@ struct Bfind {
         d = x == 0 ? ~0u : M::raw_mode ? zeros : bits_of<T> - 1 - zeros;
     }
 };
-// The n-th set bit from `base` on, upwards or downwards.
+// The position of the n-th set bit from `base`, upwards or downwards.
 struct Fns {
     template <class M>
     static void lane(std::uint32_t& d, std::uint32_t mask, std::uint32_t base,
@@ -76,7 +75,7 @@ struct Brev {
         d = static_cast<T>(x >> (64 - bits_of<T>));
     }
 };
-// The 32-bit forms read the low byte of position and length, the 64-bit forms all of it, as an H200
+// 32-bit forms read only the low byte of position and length, 64-bit forms read all, as an H200
 // does.
 template <class T>
 std::uint64_t field_operand(std::uint32_t x) {
@@ -93,7 +92,7 @@ struct Bfe {
                           (static_cast<U>(a) >> (last < top ? last : top) & 1);
         const U shifted = from <= top ? static_cast<U>(a) >> from : U(0);
         const U mask = length > top ? ~U(0) : static_cast<U>((U(1) << length) - 1);
-        // Bits from beyond the operand's top are copies of the sign.
+        // Bits above the operand's top are copies of the sign.
         const U present = from > top ? U(0) : static_cast<U>(~U(0) >> from);
         const U kept = shifted & mask & present;
         d = static_cast<T>(sign ? kept | ~(mask & present) : kept);
@@ -220,7 +219,7 @@ struct Prmt {
     }
 };
 
-// Sums that carry.
+// Stores a sum and its carry.
 template <class T, class W>
 void carried(T& d, std::int32_t* carry, W sum) {
     d = static_cast<T>(sum);
@@ -249,8 +248,7 @@ struct AddCarry {
         carried(d, &out, widened(a) + widened(b) + in);
     }
 };
-// The hardware subtracts by adding the complement: the condition code is set where nothing is
-// borrowed.
+// Hardware adds the complement, so the condition code is set if there is no borrow.
 struct SubCarryOut {
     template <class M, class T>
     static void lane(T& d, T a, T b, std::int32_t& out) {
@@ -295,7 +293,7 @@ using MadHighCarryIn = MadCarry<true, true, false>;
 using MadLowCarry = MadCarry<false, true, true>;
 using MadHighCarry = MadCarry<true, true, true>;
 
-// Predicates are 32 bits for 32 lanes: no loop over lanes.
+// Predicates are 32 bits for 32 lanes, so no loop over lanes is needed.
 template <class Op>
 struct PredicateLogic {
     using Whole = void;

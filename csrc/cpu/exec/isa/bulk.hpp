@@ -1,5 +1,6 @@
-// csrc/cpu/exec/isa/bulk.hpp - reductions of whole stretches of memory and of tensors' tiles: a
-// lane's are taken element by element, atomic against other blocks where they lie in global memory.
+// csrc/cpu/exec/isa/bulk.hpp - reductions of arrays in memory and of tensor tiles.
+//
+// Elements are processed one by one, and atomically to other blocks in global memory.
 #pragma once
 
 #include "cpu/exec/async.hpp"
@@ -7,7 +8,7 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// op: [1] generic address that is changed, [2] that is read, [3] bytes.
+// op: [1] generic destination, [2] source, [3] bytes.
 struct BulkReduce {
     using Whole = void;
     template <class M>
@@ -59,7 +60,8 @@ bool reduce_elements(TensorMap::Element type, std::byte* to, const std::byte* fr
         if (type == Element::s32) return reduce_elements_of<Op, std::int32_t>(to, from, bytes);
         if (type == Element::u64) return reduce_elements_of<Op, std::uint64_t>(to, from, bytes);
     }
-    if constexpr (Op == A::min || Op == A::max) {  // an H200 takes `and` of s64 for no instruction
+    // on an H200, `and` of s64 is an illegal instruction
+    if constexpr (Op == A::min || Op == A::max) {
         if (type == Element::s64) return reduce_elements_of<Op, std::int64_t>(to, from, bytes);
     }
     if constexpr (!counts && !bits) {

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/chapters.hpp - one finder of handlers for each chapter of the table.
+// csrc/cpu/exec/isa/chapters.hpp - functions that find handlers, one for each group of rows.
 #pragma once
 
 #include "cpu/exec/isa.hpp"

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/compare.cpp - handlers of the table's comparison chapter.
+// csrc/cpu/exec/isa/compare.cpp - handlers of comparison instructions.
 #include "cpu/exec/isa/compare.hpp"
 #include "cpu/exec/isa/chapters.hpp"
 

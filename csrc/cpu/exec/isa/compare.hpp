@@ -5,7 +5,7 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// Of vectors a vector, of 0 or -1 in each lane.
+// For vectors: a vector of 0 or -1 in each lane.
 template <ptx::Compare C, class T>
 auto compared(T a, T b) -> decltype(a == b) {
     using Op = ptx::Compare;
@@ -47,8 +47,8 @@ auto compared(T a, T b) -> decltype(a == b) {
     return !ordered;
 }
 
-// The relation in an instruction's immediate that makes bits: of integers, and of real numbers
-// without a fault for those that are none.
+// The predicate immediate of a vector comparison instruction: for integers, and for floats without
+// exceptions for quiet NaN.
 template <ptx::Compare C, class T>
 constexpr int relation() {
     using Op = ptx::Compare;

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/convert.cpp - handlers of the table's conversion chapter.
+// csrc/cpu/exec/isa/convert.cpp - handlers of conversion instructions.
 #include "cpu/exec/isa/convert.hpp"
 #include "cpu/exec/isa/chapters.hpp"
 

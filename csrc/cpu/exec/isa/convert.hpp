@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/convert.hpp - cvt: what one lane converts.
+// csrc/cpu/exec/isa/convert.hpp - cvt: the conversion of one lane.
 #pragma once
 
 #include "cpu/exec/isa/integer.hpp"
@@ -22,7 +22,7 @@ struct ConvertInteger {
     }
 };
 
-// An integer as a double which still rounds to any short float as the integer would.
+// An integer as a double, with a sticky bit, so that rounding to any narrower float is exact.
 template <class S>
 double sticky_double(S a) {
     const bool negative = a < S(0) + 0;
@@ -70,7 +70,7 @@ T integral(T x) {
     }
 }
 
-// Out of range goes to the nearest end. NaN is 0, or the top bit alone where 64 bits take part.
+// Clamps to the range of D. NaN gives 0, or only the top bit where a 64-bit type takes part.
 template <class D, bool Long, class T>
 D clamped(T y) {
     using L = std::numeric_limits<D>;
@@ -125,7 +125,7 @@ struct ConvertReal {
             if constexpr (sizeof(S) == 8 && !M::sat) d = x != x ? short_nan<D>(x) : d;
         } else {
             const D x = static_cast<D>(as_real(input_of<M>(a)));
-            // From f64 and bf16 a NaN keeps the upper bits of its payload.
+            // A NaN of f64 or bf16 keeps the upper bits of its payload.
             constexpr bool keeps =
                 (sizeof(S) == 8 || (std::is_same_v<S, Brain> && !M::ftz)) && !M::sat;
             d = keeps && x != x ? x : finished<M>(x);
@@ -134,7 +134,7 @@ struct ConvertReal {
 
   private:
     template <class D>
-    static D finite(D x) {  // the largest number in place of an infinity
+    static D finite(D x) {  // the largest finite value in place of an infinity
         using L = Layout<D>;
         constexpr std::uint32_t infinity = static_cast<std::uint32_t>(L::top) << L::mantissa;
         return {static_cast<std::uint16_t>((x.bits & 0x7fffu) == infinity ? x.bits - 1u : x.bits)};
@@ -168,7 +168,7 @@ struct ConvertReal {
     }
 };
 
-// The first source goes into the upper half.
+// The first source becomes the upper half.
 struct ConvertPair {
     template <class M, class T>
     static void lane(Pair<T>& d, float a, float b) {
@@ -185,7 +185,7 @@ struct ConvertPack {
     }
 };
 
-// The upper half of d is the lower one of a third source.
+// A third source's low half becomes d's upper half.
 struct ConvertPackMore {
     template <class M>
     static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b, std::uint32_t c) {
@@ -195,7 +195,7 @@ struct ConvertPackMore {
     }
 };
 
-// As the one above, of 2 or 4 bits each.
+// As above, for elements of 2 or 4 bits.
 struct ConvertPackFew {
     template <class M>
     static void lane(std::uint32_t& d, std::int32_t a, std::int32_t b, std::uint32_t c) {
@@ -211,8 +211,8 @@ struct ConvertPackFew {
     }
 };
 
-// tf32: the upper 19 bits of an f32, by adding what carries into them. What becomes of NaN is what
-// an H200 does: .rna knows none, the others make one of it.
+// tf32: the upper 19 bits of an f32, rounded by adding a carry into them. NaN results follow an
+// H200: .rna truncates NaN, other roundings return one NaN.
 struct ConvertTensor {
     template <class M>
     static void lane(std::uint32_t& d, float a) {
@@ -220,7 +220,7 @@ struct ConvertTensor {
         const auto bits = bit_cast<std::uint32_t>(a);
         const std::uint32_t sign = bits & 0x80000000u, rest = bits & 0x7fffffffu;
         std::uint32_t up = 0;
-        // What is no number is cut off, not rounded.
+        // No carry into a NaN.
         if constexpr (M::round == ptx::Round::rna) up = rest > infinity ? 0 : 0x1000;
         if constexpr (M::round == ptx::Round::rn) up = 0x0fff + (rest >> 13 & 1);
         std::uint32_t made = (rest + up) & kept;
@@ -236,13 +236,13 @@ struct ConvertTensor {
     }
 };
 
-// Numbers of eight bits: e4m3 has no infinity and one NaN, e5m2 is the upper half of an f16.
+// 8-bit floats: e4m3 has no infinity and one NaN, e5m2 is the upper half of an f16.
 template <Type T>
 struct Eight {
     static constexpr int mantissa = T == Type::e4m3x2 ? 3 : 2, bias = T == Type::e4m3x2 ? 7 : 15;
     static constexpr std::uint32_t largest = T == Type::e4m3x2 ? 0x7e : 0x7b, nan = 0x7f;
 
-    // To nearest, and never beyond the largest.
+    // Rounds to nearest, and saturates to the largest finite value.
     template <class M>
     static std::uint32_t of(double x) {
         const auto bits = bit_cast<std::uint64_t>(x);

@@ -1,5 +1,4 @@
-// csrc/cpu/exec/isa/handlers.cpp - this instruction set's door: every row of the table to a
-// handler.
+// csrc/cpu/exec/isa/handlers.cpp - the handlers of one instruction set, as an exec::Isa.
 #include "cpu/exec/isa/chapters.hpp"
 #include "cpu/exec/isa/lanes.hpp"
 

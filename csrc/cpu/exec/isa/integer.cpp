@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/integer.cpp - handlers of the table's integer chapter.
+// csrc/cpu/exec/isa/integer.cpp - handlers of integer instructions.
 #include "cpu/exec/isa/bits.hpp"
 #include "cpu/exec/isa/chapters.hpp"
 

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/integer.hpp - integer arithmetic, logic and shifts: what one lane computes.
+// csrc/cpu/exec/isa/integer.hpp - integer arithmetic, logic and shifts of one lane.
 #pragma once
 
 #include <limits>
@@ -100,7 +100,7 @@ struct MadWide {
     }
 };
 
-// 24-bit products: bits 0-31 or 16-47 of 48.
+// 24-bit multiplication: bits 0-31 or 16-47 of the 48-bit product.
 template <class M, class T>
 T product24(T a, T b) {
     const auto cut = [](T x) {
@@ -134,11 +134,11 @@ struct Sad {
     }
 };
 
-// Division by zero gives all ones, as on hardware; the most negative number by -1 wraps.
+// Division by zero gives all ones, as on hardware; the least number divided by -1 wraps.
 template <class T>
 T quotient(T a, T b) {
     if constexpr (sizeof(T) <= 4) {
-        // Exact: a quotient of 32-bit integers is never within 2^-32 below the next integer.
+        // Exact: a quotient of 32-bit integers is never less than 2^-32 below the next integer.
         const double q = static_cast<double>(a) / static_cast<double>(b == 0 ? T(1) : b);
         return b == 0 ? static_cast<T>(~T(0)) : static_cast<T>(static_cast<std::int64_t>(q));
     } else {

@@ -1,7 +1,7 @@
-// csrc/cpu/exec/isa/intrinsics.hpp - the processor's own instructions where a plain loop, or the
-// compiler's vectors, would become more than one of them. All that names any is here.
+// csrc/cpu/exec/isa/intrinsics.hpp - intrinsics of the host's processor, the only use of them.
 //
-// By the compilers' own names: <immintrin.h> alone takes as long as compiling a small kernel.
+// Used where the compiler would emit more than one instruction for a loop or a vector expression.
+// Builtins by name: <immintrin.h> takes as long to compile as a small kernel.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace cupola::cpu::CUPOLA_ISA {
 template <class T, unsigned Bytes>
 using VectorOf __attribute__((vector_size(Bytes))) = T;
 
-// What a vector has in each lane, and of a value its own type.
+// The element type of a vector; for a scalar its own type.
 template <class T, class = void>
 struct EachOf {
     using type = T;
@@ -27,9 +27,9 @@ template <class T>
 using Each = typename EachOf<T>::type;
 
 #if defined(__AVX512F__)
-// The bits of a mask register, each of which is a lane's. GCC 12 and 13 join a comparison and the
-// widening of what it makes to one instruction, and where that goes to the stack they keep 16
-// bits of it and fetch 32: they are not to see where the mask comes from.
+// The bits of a mask register, one a lane. GCC 12 and 13 fuse a comparison with the widening of its
+// mask. If that value is spilled, they store 16 bits and reload 32. This hides the mask's origin
+// from them.
 template <class Bits, class Mask>
 [[gnu::always_inline]] inline std::uint32_t widened(Mask made) {
     auto mask = static_cast<Bits>(made);
@@ -40,7 +40,7 @@ template <class Bits, class Mask>
 }
 #endif
 
-// Each lane's sign as a bit; of lanes of 32 bits, or of 64, that are 0 or -1.
+// Each lane's sign as a bit, for lanes of 32 or 64 bits that are 0 or -1.
 template <class V>
 [[gnu::always_inline]] inline std::uint32_t signs(V v) {
     constexpr std::size_t each = sizeof(Each<V>);
@@ -92,7 +92,7 @@ template <class V>
     return any == 0;
 }
 
-// A value, or those of a vector, as another type's.
+// Converts a value, or each lane of a vector.
 template <class D, class S>
 [[gnu::always_inline]] inline D converted(S a) {
     if constexpr (std::is_same_v<Each<S>, S>)
@@ -101,7 +101,7 @@ template <class D, class S>
         return __builtin_convertvector(a, D);
 }
 
-// Two vectors as one of twice the lanes.
+// Concatenates two vectors.
 template <class T, unsigned Bytes, std::size_t... I>
 [[gnu::always_inline]] inline VectorOf<T, 2 * Bytes> joined(VectorOf<T, Bytes> a,
                                                             VectorOf<T, Bytes> b,
@@ -115,12 +115,12 @@ template <class T, unsigned Bytes, std::size_t... I>
         (I < sizeof...(I) / 2 ? a[I % (sizeof...(I) / 2)] : b[I % (sizeof...(I) / 2)])...};
 }
 
-// A bit for each lane, in place of a vector of 0 and -1.
+// One bit for each lane, in place of a vector of 0 and -1.
 struct MaskBits {
     std::uint32_t of;
 };
 
-// Of two vectors the one or the other, by a bit each.
+// Selects lanes of two vectors, by one bit each.
 #if defined(__AVX512F__)
 template <class T, unsigned Bytes>
 inline constexpr bool blends_by_bits = Bytes == 64 && (sizeof(T) == 4 || sizeof(T) == 8);
@@ -142,7 +142,7 @@ template <class V>
         return V(__builtin_ia32_movdqa64_512_mask(Long(yes), Long(no), few));
 #endif
 }
-// Where a comparison holds; `How` is as the instructions have it.
+// A bit for each lane where the comparison holds; `How` is the instruction's predicate immediate.
 template <int How, class V>
 [[gnu::always_inline]] inline std::uint32_t bits_where(V a, V b) {
     using T = Each<V>;
@@ -188,7 +188,7 @@ V fused(V a, V b, V c) {
 #endif
 #endif
 #if defined(__AVX512F__)
-    constexpr int as_set = 4;  // how it is rounded
+    constexpr int as_set = 4;  // rounding by the current mode
     if constexpr (sizeof(V) == 64 && sizeof(Each<V>) == 4)
         return V(__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, as_set));
     if constexpr (sizeof(V) == 64 && sizeof(Each<V>) == 8)

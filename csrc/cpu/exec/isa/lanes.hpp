@@ -1,5 +1,6 @@
-// csrc/cpu/exec/isa/lanes.hpp - lifting a function of one lane to a warp of 32: how operands are
-// read, how results are written under the active mask. Included by the isa sources alone.
+// csrc/cpu/exec/isa/lanes.hpp - maps a function of one lane over a warp.
+//
+// Reads operands, and writes results under the active mask. Only sources of isa/ include it.
 #pragma once
 
 #include <cfenv>
@@ -32,7 +33,7 @@ inline constexpr unsigned vector_bytes = 32;
 inline constexpr unsigned vector_bytes = 16;
 #endif
 
-// 0 or -1 in each lane, to one bit each.
+// Packs 0 or -1 in each lane to one bit each.
 inline std::uint32_t pack(const std::int32_t* m) {
     constexpr unsigned each = vector_bytes / 4;
     std::uint32_t bits = 0;
@@ -52,7 +53,7 @@ struct LaneBits {
 };
 inline constexpr LaneBits lane_bits;
 
-// Of two lanes' worth of values the one or the other, by a bit each.
+// Selects lanes of two registers, by one bit each.
 template <class T>
 [[gnu::always_inline]] inline void select(std::uint32_t mask, const T* yes, const T* no, T* to) {
     if constexpr (blends_by_bits<T, vector_bytes>) {
@@ -106,7 +107,7 @@ struct PredicateIn {
     void finish(Warp&) {}
 };
 
-// Lanes write 0 or -1.
+// A predicate result: lanes write 0 or -1.
 struct PredicateOut {
     std::uint32_t* p;
     alignas(64) std::int32_t made[lanes];
@@ -115,7 +116,7 @@ struct PredicateOut {
     void finish(Warp& w) { *p = (*p & ~w.mask) | (pack(made) & w.mask); }
 };
 
-// p|q: the second is the first one's opposite.
+// p|q: q is the negation of p.
 struct PredicatePairOut {
     std::uint32_t *p, *q;
     alignas(64) std::int32_t made[lanes];
@@ -188,8 +189,8 @@ struct Ports<std::index_sequence<I...>, P...> : Held<I, P>... {
     void finish(Warp& w) { (static_cast<Held<I, P>*>(this)->port.finish(w), ...); }
 };
 
-// Sets the processor's rounding for as long as it lives. The calls are opaque to the compiler, so
-// what is loaded between them is computed between them.
+// Sets the rounding mode while it lives. The calls are opaque to the compiler, so values loaded
+// between them are computed between them.
 template <bool Active>
 struct Rounding {
     explicit Rounding(ptx::Round) {}
@@ -205,8 +206,8 @@ struct Rounding<true> {
     Rounding& operator=(const Rounding&) = delete;
 };
 
-// Instructions which programs seldom have. Of these there is only what all lanes run: it takes half
-// the time to compile, and where lanes are masked it costs a copy of the results.
+// Rare instructions: only the variant for a full warp is compiled, which halves their compile time.
+// Masked lanes then cost a copy of the results.
 #if defined(CUPOLA_HASTY)
 template <class M>
 constexpr bool seldom = true;
@@ -220,16 +221,15 @@ constexpr bool seldom =
     || M::type == Type::s16x2;
 #endif
 
-// Whether a rounding is that of the processor, so that an instruction is the one that rounds to
-// nearest while another rounding is set. What becomes a short float is rounded by itself; what
-// rounds to an integer, as programs often have it, by an instruction for it.
+// Whether an instruction is the one that rounds to nearest, run in another rounding mode. Narrow
+// floats are rounded in software. Rounding to an integer is common and has its own instruction.
 template <class M>
 constexpr bool rounds_as_set() {
     if constexpr (M::type == Type::f32 || M::type == Type::f64)
         if (M::directed) return true;
     return seldom<M> && (M::round == ptx::Round::rmi || M::round == ptx::Round::rpi);
 }
-// Whether no rounding makes a difference to what it gives: 0 or 1, or of 8 bits.
+// Whether no rounding changes the result: 0 or 1, or 8 bits.
 template <class M>
 constexpr bool rounds_alike() {
     if constexpr (M::type2 != Type::none)
@@ -270,11 +270,10 @@ constexpr bool writes_first_alone() {
     return true;
 }
 
-// handlers.cpp: what an instruction does, by its handler, and nothing that comes after it.
+// handlers.cpp: runs one handler, but not the next one that it would jump to.
 void run_alone(Handler run, const Code* ip, Warp& w, std::byte* r) noexcept;
 
-// Runs an instruction by its handler for all lanes, and gives back what it wrote in those that are
-// masked.
+// Runs a handler for all lanes, then restores the result of masked lanes.
 template <class T>
 __attribute__((noinline)) void run_masked(Handler run, const Code* ip, Warp& w, std::byte* r) {
     T* const p = at<T>(r, ip->op[0]);
@@ -288,7 +287,7 @@ __attribute__((noinline)) void run_masked(Handler run, const Code* ip, Warp& w, 
     for (unsigned i = 0; i < lanes; ++i) p[i] = w.lane_mask[i] ? p[i] : before[i];
 }
 
-// The handler of an instruction that is a function of one lane.
+// The handler of an instruction whose semantics is a function of one lane.
 template <class Sem, class M, class Row, class Index>
 struct Map;
 template <class Sem, class M, class Row, std::size_t... I>
@@ -304,7 +303,7 @@ struct Map<Sem, M, Row, std::index_sequence<I...>> {
     static inline __attribute__((always_inline)) const Code* body(const Code* ip, Warp& w,
                                                                   std::byte* r) {
         if constexpr (!writes_lanes_anywhere<Row>()) {
-            apply<false>(ip, w, r);  // bits are masked in any case
+            apply<false>(ip, w, r);  // predicates are masked in any case
         } else if (__builtin_expect(w.mask == all_lanes, 1)) {
             apply<true>(ip, w, r);
         } else if constexpr (seldom<M> && writes_first_alone<Row>()) {

@@ -1,5 +1,4 @@
-// csrc/cpu/exec/isa/memory.hpp - loads and stores: where the lanes' addresses lie, whether they may
-// be followed, and the transfer.
+// csrc/cpu/exec/isa/memory.hpp - loads and stores: address patterns, checks, transfer.
 #pragma once
 
 #include <cstring>
@@ -9,11 +8,11 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// How an address is to be read: a host address, an offset in the block's shared memory, or an
-// offset in the thread's local memory.
+// The meaning of an address: a host address, an offset in the block's shared memory, or an offset
+// in the thread's local memory.
 enum class Window { flat, shared, local };
 
-// A lane's address for inactive lanes too: they take the first active lane's.
+// Reads the lanes' addresses; inactive lanes get that of the first active lane.
 inline std::uint64_t collect(const Code* ip, Warp& w, const std::byte* a) {
     const unsigned first = static_cast<unsigned>(__builtin_ctz(w.mask));
     const auto offset = static_cast<std::uint64_t>(ip->imm);
@@ -31,7 +30,8 @@ inline std::uint64_t collect(const Code* ip, Warp& w, const std::byte* a) {
     return base;
 }
 
-// Turns the access's addresses into host addresses in w.address. False: a fault has been noted.
+// Converts the access's addresses to host addresses in w.address, and checks them. False: a fault
+// has been noted.
 template <Window W>
 bool place(const Code* ip, Warp& w, const std::byte* a, unsigned bytes, bool write,
            Pattern& pattern) {
@@ -98,7 +98,7 @@ void put(std::uint64_t address, T value) {
 
 template <Window W, class T>
 struct LoadAs {
-    // Not inlined: what it keeps on the stack is gone before the next handler is jumped to.
+    // Not inlined, so that its stack frame ends before the jump to the next handler.
     [[gnu::noinline]] static const Code* body(const Code* ip, Warp& w, std::byte* r) {
         Pattern pattern;
         const unsigned count = ip->count;
@@ -165,7 +165,7 @@ constexpr Window window_of(ptx::Space space) {
                                         : Window::flat;
 }
 
-// What is moved has a size alone: the sign is the decoder's affair.
+// A transfer depends on the size only: the decoder adds sign extension.
 template <unsigned Bytes>
 using Raw = std::conditional_t<
     Bytes == 1, std::uint8_t,
@@ -193,7 +193,7 @@ struct MemoryAccess {
 using Load = MemoryAccess<LoadAs>;
 using Store = MemoryAccess<StoreAs>;
 
-// A kernel's parameter: one address for all lanes, checked when the code was decoded.
+// A kernel's parameter: one address for all lanes, checked by the decoder.
 template <class T>
 struct LoadParameterAs {
     static inline const Code* body(const Code* ip, Warp& w, std::byte* r) {

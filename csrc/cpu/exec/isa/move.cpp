@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/move.cpp - handlers of the table's chapter on data movement.
+// csrc/cpu/exec/isa/move.cpp - handlers of data movement instructions.
 #include "cpu/exec/isa/bits.hpp"
 #include "cpu/exec/isa/chapters.hpp"
 #include "cpu/exec/isa/memory.hpp"

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/narrow.hpp - f16 and bf16 to double and back, with every rounding.
+// csrc/cpu/exec/isa/narrow.hpp - converts f16 and bf16 to double and back, with every rounding.
 #pragma once
 
 #include <cstring>
@@ -18,8 +18,8 @@ struct Layout<Brain> {
     static constexpr int mantissa = 7, bias = 127, top = 255;
 };
 
-// A signalling NaN stays one here, and becomes a quiet one on the way to a double and back, which
-// compilers leave out or not.
+// Keeps a signalling NaN. Conversion to double and back would quiet it, and compilers may omit
+// that.
 inline float widen_to_float(Brain x) {
     const std::uint32_t bits = static_cast<std::uint32_t>(x.bits) << 16;
     float f = 0;
@@ -31,7 +31,7 @@ inline double widen(Brain x) { return widen_to_float(x); }
 inline float widen_to_float(Half x) {
     const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
     const std::uint32_t rest = x.bits & 0x7fff;
-    // Normal numbers move their exponent by 112; denormals are exact products.
+    // Normal numbers add 112 to the exponent; denormals are exact products.
     const std::uint32_t normal = (rest << 13) + (112u << 23);
     const std::uint32_t special = 0x7f800000u | (rest & 0x3ff) << 13;
     const float tiny = static_cast<float>(rest) * 5.9604644775390625e-08f;
@@ -44,7 +44,7 @@ inline float widen_to_float(Half x) {
 }
 inline double widen(Half x) { return widen_to_float(x); }
 
-// The one place where a double becomes a short float. NaN is canonical.
+// The only rounding of a double to a narrow float. NaN becomes the canonical one.
 template <class T>
 T narrow(double x, ptx::Round round) {
     using L = Layout<T>;
@@ -56,7 +56,7 @@ T narrow(double x, ptx::Round round) {
     constexpr std::uint32_t infinity = static_cast<std::uint32_t>(L::top) << L::mantissa;
     if (exponent == 0x7ff)
         return T{static_cast<std::uint16_t>(fraction ? 0x7fff : sign | infinity)};
-    if (exponent == 0) {  // zero, or far below the least short float
+    if (exponent == 0) {  // zero, or far below the least narrow float
         const bool up = fraction != 0 && (sign ? round == ptx::Round::rm : round == ptx::Round::rp);
         return T{static_cast<std::uint16_t>(sign | (up ? 1u : 0u))};
     }
@@ -98,8 +98,8 @@ T narrow(double x, ptx::Round round) {
     return T{static_cast<std::uint16_t>(sign | made)};
 }
 
-// Programs seldom round up or down: one function for all of them. A compiler makes vector code of
-// what is cut off.
+// Directed roundings are rare, so one function serves them all. Truncation is apart: compilers
+// vectorize it.
 template <class T>
 [[gnu::noinline]] T narrow_directed(double x, ptx::Round round) {
     return narrow<T>(x, round);

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa/real.cpp - handlers of the table's floating-point chapter.
+// csrc/cpu/exec/isa/real.cpp - handlers of floating-point instructions.
 #include "cpu/exec/isa/real.hpp"
 #include "cpu/exec/isa/chapters.hpp"
 

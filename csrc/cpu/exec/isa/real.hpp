@@ -1,5 +1,6 @@
-// csrc/cpu/exec/isa/real.hpp - floating-point arithmetic: what one lane computes, for f32, f64, f16
-// and bf16. Directed roundings are set for the whole warp by the caller (lanes.hpp).
+// csrc/cpu/exec/isa/real.hpp - floating-point arithmetic of one lane, for f32, f64, f16 and bf16.
+//
+// The caller (lanes.hpp) sets directed roundings for the whole warp.
 #pragma once
 
 #include <cstring>
@@ -28,7 +29,7 @@ inline float flushed(float x) {
     return __builtin_fabsf(x) < smallest_normal ? __builtin_copysignf(0.0f, x) : x;
 }
 
-// Arithmetic on f32 gives one NaN, whatever came in.
+// f32 arithmetic returns one NaN for all NaN inputs.
 inline float canonical(float x) { return x == x ? x : bit_cast<float>(0x7fffffffu); }
 inline double canonical(double x) { return x; }
 template <class V>
@@ -55,12 +56,11 @@ template <class M, class T>
 T finished(T x) {
     if constexpr (M::ftz && sizeof(T) == 4) x = flushed(x);
     if constexpr (M::sat) return x > T(0) ? (x < T(1) ? x : T(1)) : T(0);
-    if constexpr (M::relu) x = x <= T(0) ? T(0) : x;  // -0 too
+    if constexpr (M::relu) x = x <= T(0) ? T(0) : x;  // -0 becomes +0
     return M::any_nan ? x : canonical(x);
 }
 
-// f16 and bf16 compute in double, where add, mul and fma are exact or rounded to odd, so that one
-// rounding remains.
+// f16 and bf16 compute in double, exactly or rounded to odd, so that only one rounding remains.
 template <class T>
 constexpr bool is_short = std::is_same_v<T, Half> || std::is_same_v<T, Brain>;
 
@@ -74,7 +74,7 @@ double short_input(T x) {
 template <class M, class T>
 T short_finished(double x) {
     if constexpr (M::sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
-    if constexpr (M::relu) x = x <= 0 ? 0 : x;  // -0 too
+    if constexpr (M::relu) x = x <= 0 ? 0 : x;  // -0 becomes +0
     if constexpr (M::ftz && std::is_same_v<T, Half>)
         x = __builtin_fabs(widen(narrow<T>(x * 1024, ptx::Round::rn))) < 0.0625
                 ? __builtin_copysign(0.0, x)
@@ -82,7 +82,7 @@ T short_finished(double x) {
     return narrow<T>(x, ptx::Round::rn);
 }
 
-// Vectors have the plain ones.
+// Operations without modifiers have vector forms.
 template <class M, class T>
 constexpr bool plain = std::is_floating_point_v<T> && !M::ftz && !M::sat && !M::relu;
 
@@ -128,8 +128,8 @@ using DivReal = Binary<Ratio>;
 using DivApprox = DivReal;
 using DivFull = DivReal;
 
-// .ftz flushes what would be below the least normal number if exponents had no end: a number that
-// rounds up to it in 24 bits stays. Scaled by 2^64, floats have exponents enough to tell.
+// .ftz tests for denormals as if the exponent range were unbounded: a result that rounds up to the
+// least normal number in 24 bits stays. Scaling by 2^64 makes room in the exponent for that test.
 template <class M>
 float flushed_as(float x, float scaled) {
     return M::ftz && __builtin_fabsf(scaled) < smallest_normal * 0x1p64f
@@ -150,7 +150,7 @@ struct MulReal {
     }
 };
 
-// a * b is exact in double for short operands; the sum is rounded to odd.
+// a * b is exact in double for narrow operands; the sum is rounded to odd.
 inline double fma_to_odd(double a, double b, double c) {
     const double p = a * b, s = p + c;
     const double t = s - p, e = (p - (s - t)) + (c - t);
@@ -186,7 +186,7 @@ struct FmaReal {
     }
 };
 
-// A factor that a copy has put in place of what is outside of a tensor makes +0 of the result.
+// The fill value of a tensor copy as a factor makes the result +0.
 struct FmaInside {
     template <class M, class T>
     static void lane(T& d, T a, T b, T c) {
@@ -229,13 +229,13 @@ struct NegReal {
 };
 struct CopySign {
     template <class M, class T>
-    static void lane(T& d, T a, T b) {  // the sign of a, the rest of b
+    static void lane(T& d, T a, T b) {  // the sign of a, the other bits of b
         const auto x = bit_cast<WordOf<T>>(a), y = bit_cast<WordOf<T>>(b);
         d = bit_cast<T>((x & sign_bit<T>) | (y & ~sign_bit<T>));
     }
 };
 
-// -0 is less than +0; a NaN gives way to the other operand, or with .NaN prevails.
+// -0 is less than +0. NaN yields the other operand; with .NaN it yields NaN.
 template <bool Largest>
 struct Extreme {
     template <class T>
@@ -271,7 +271,7 @@ struct Extreme {
         if (M::nan && (x != x || y != y)) return std::numeric_limits<T>::quiet_NaN();
         return of(x, y);
     }
-    // By bits: of a NaN, GCC takes `signbit` for a comparison with 0 where the other is
+    // Tests bits: GCC compiles `signbit` of a NaN to a comparison with 0 if the other operand is
     // constant.
     template <class M, class T>
     static T signed_as(T z, T x, T y) {
@@ -306,7 +306,7 @@ struct RsqrtApprox {
     }
 };
 
-// The coarse f64 forms work on the upper word alone: 20 bits of mantissa, and flush denormals.
+// Approximate f64 forms use the upper word only: 20 bits of mantissa, denormals flushed.
 inline double upper_word(double x) {
     return bit_cast<double>(bit_cast<std::uint64_t>(x) & 0xffffffff00000000u);
 }
@@ -329,7 +329,7 @@ struct RsqrtCoarse {
     }
 };
 
-// A function of one real: computed in double, rounded once.
+// A function of one float: computed in double, rounded once.
 template <class Op>
 struct Transcendental {
     template <class M, class T>
@@ -340,8 +340,8 @@ struct Transcendental {
             d = finished<M>(static_cast<float>(Op::of(static_cast<double>(input<M>(a)))));
     }
 };
-// The library's, by names of their own: <cmath> would take a compiler a while, and what it knows of
-// their values is more exact than what they compute.
+// Declared here because <cmath> is slow to compile. The compiler must not know these functions: it
+// folds constants more exactly than the library computes them.
 double sine(double x) __asm__("sin");
 double cosine(double x) __asm__("cos");
 double logarithm(double x) __asm__("log2");

@@ -1,10 +1,10 @@
-// csrc/cpu/exec/isa/sync.cpp - handlers of the table's chapter on threads together.
+// csrc/cpu/exec/isa/sync.cpp - handlers of warp operations, and of synchronization.
 #include "cpu/exec/isa/chapters.hpp"
 #include "cpu/exec/isa/warp.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// The block's barriers are the same for every instruction set: ../control.cpp.
+// Block barriers are shared by all instruction sets: ../control.cpp.
 using Barrier = Lowered;
 using BarrierCount = Lowered;
 using BarrierArrive = Lowered;

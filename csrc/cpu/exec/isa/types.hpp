@@ -1,5 +1,4 @@
-// csrc/cpu/exec/isa/types.hpp - what a lane holds: a type of C++ for each of PTX's; and what an
-// instruction's types and modifiers are, as its semantics read them.
+// csrc/cpu/exec/isa/types.hpp - C++ types for PTX types, and an instruction's types and modifiers.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,7 @@ struct Quad {
     std::uint64_t low, high;
 };
 
-// What is only copied: one type of each size.
+// One type of each size, for data that is only copied.
 template <std::size_t N>
 struct BytesOf;
 template <>
@@ -204,7 +203,7 @@ struct Mods {
     static constexpr auto atomic = static_cast<ptx::Atomic>(field::operation.get(B));
     static constexpr auto mode = static_cast<ptx::Mode>(field::mode.get(B));
     static constexpr unsigned raw_mode = field::mode.get(B);
-    // Whether a NaN may be any NaN: nothing that reads it tells them apart.
+    // Whether any NaN will do: the reader of the result does not distinguish them.
     static constexpr bool any_nan = false;
     static constexpr bool directed =
         round == ptx::Round::rz || round == ptx::Round::rm || round == ptx::Round::rp;

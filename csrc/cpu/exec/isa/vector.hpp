@@ -1,12 +1,12 @@
-// csrc/cpu/exec/isa/vector.hpp - the compiler's vectors in place of lanes' values: what functions
-// of a lane that take both are made of.
+// csrc/cpu/exec/isa/vector.hpp - helpers for lane functions that also take compiler vectors.
 #pragma once
 
 #include "cpu/exec/isa/intrinsics.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// Integers in which arithmetic wraps; those narrower than int would turn signed on the way.
+// Unsigned integers, so that arithmetic wraps. Types below int become 32 bits, as promotion would
+// make them signed.
 template <class T, class = void>
 struct ModularOf {
     using type = VectorOf<std::make_unsigned_t<Each<T>>, sizeof(T)>;
@@ -18,15 +18,14 @@ struct ModularOf<T, std::enable_if_t<std::is_integral_v<T>>> {
 template <class T>
 using Modular = typename ModularOf<T>::type;
 
-// A function of a lane takes vectors where it says so: by a constant `vectors` of modifiers and
-// type.
+// A lane function takes vectors if its constant `vectors` of modifiers and type is true.
 template <class Sem, class M, class T, class = void>
 inline constexpr bool takes_vectors = false;
 template <class Sem, class M, class T>
 inline constexpr bool takes_vectors<Sem, M, T, std::void_t<decltype(Sem::template vectors<M, T>)>> =
     Sem::template vectors<M, T>;
 
-// Such a one whose operands are of 32 bits or 64, in whichever way, says so by `mixes`.
+// It takes vectors with any mix of 32-bit and 64-bit operands if its constant `mixes` is true.
 template <class Sem, class M, class = void>
 inline constexpr bool mixes_widths = false;
 template <class Sem, class M>

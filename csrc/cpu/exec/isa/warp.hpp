@@ -5,7 +5,7 @@
 
 namespace cupola::cpu::CUPOLA_ISA {
 
-// The lanes that a member mask names must be here; else those that are here wait for them.
+// Whether all lanes of the member mask are active; else the active lanes must wait for the others.
 inline bool gathered(Warp& w, std::uint32_t members) {
     if ((members & w.live & ~w.mask) == 0) return true;
     if (!w.lenient) return false;
@@ -15,8 +15,7 @@ inline bool gathered(Warp& w, std::uint32_t members) {
 inline std::uint32_t first_of(const Warp& w, const std::byte* r, std::int32_t offset) {
     return reinterpret_cast<const std::uint32_t*>(r + offset)[__builtin_ctz(w.mask)];
 }
-// Whether all lanes name the same members, as they do but for groups of a warp that each work
-// alone.
+// Whether all lanes have one member mask, the usual case. Subgroups of a warp may have their own.
 inline bool agreed(const Warp& w, const std::byte* r, std::int32_t offset, std::uint32_t members) {
     const auto* named = reinterpret_cast<const std::uint32_t*>(r + offset);
     std::uint32_t other = 0;
@@ -24,8 +23,8 @@ inline bool agreed(const Warp& w, const std::byte* r, std::int32_t offset, std::
         other |= (named[i] ^ members) & static_cast<std::uint32_t>(w.lane_mask[i]);
     return other == 0;
 }
-// run(members) for each group of lanes that name the same ones, with their mask; those whose
-// members are not all here wait, and go on at `then`. Gives the next Code to run.
+// Calls run(members) with the mask of each group of lanes that have one member mask. Groups with
+// missing members wait, and continue at `then`. Returns the next Code.
 template <class F>
 const Code* each_group(const Code* ip, Warp& w, const std::byte* r, std::int32_t offset,
                        const Code* then, F run) {
@@ -59,7 +58,7 @@ void write_lanes(Warp& w, T* d, T value) {
     for (unsigned i = 0; i < lanes; ++i) d[i] = w.lane_mask[i] ? value : d[i];
 }
 
-// Op::run<M>(ip, w, r) does the work; Members is the operand slot that holds the member mask.
+// Op::run<M>(ip, w, r) executes the operation; Members is the operand slot of the member mask.
 template <class Op, unsigned Members>
 struct WarpWide {
     using Whole = void;
