@@ -1,16 +1,16 @@
-// csrc/cpu/watch/checks.hpp - what CUPOLA_CPU_CHECK asks to be looked for.
+// csrc/cpu/watch/checks.hpp - the checks that CUPOLA_CPU_CHECK enables.
 #pragma once
 
 namespace cupola::cpu::watch {
 
 struct Checks {
-    bool memory = false;  // accesses of what is not, or no longer, allocated
-    bool race = false;    // accesses that nothing orders
-    bool init = false;    // reads of what was never written
-    bool sync = false;    // barriers and warp operations that threads miss
+    bool memory = false;  // accesses to memory that is not allocated, or was freed
+    bool race = false;    // conflicting accesses without an order
+    bool init = false;    // reads of memory that was never written
+    bool sync = false;    // barriers and warp operations with missing threads
 
     bool any() const { return memory || watching(); }
-    // Each access is looked at as it is made, by one thread a grid.
+    // Whether every access is checked as it happens; each grid then runs on one thread.
     bool watching() const { return race || init || sync; }
 };
 

@@ -1,4 +1,4 @@
-// csrc/cpu/watch/clock.cpp - vector clocks for the race check: joins what threads know.
+// csrc/cpu/watch/clock.cpp - joins of vector clocks for the race check.
 #include "cpu/watch/clock.hpp"
 
 #include <algorithm>
@@ -112,7 +112,7 @@ void Clocks::leave(Letter& letter, unsigned thread, bool all) {
     if (!known) return;
     const Time time = all ? t.time++ : t.fenced_time;
     const auto mine = letter.blocks.find(block_);
-    // What was left before was known then, and has not become less.
+    // The entry already covers this time, and times never decrease.
     if (mine != letter.blocks.end() && mine->second->size() > thread &&
         (*mine->second)[thread] >= time)
         return;

@@ -1,7 +1,8 @@
-// csrc/cpu/watch/clock.hpp - what the threads of a block know to have happened before: vector
-// clocks. A thread's time moves on whenever others may come to know what it has done; an access is
-// ordered before what a thread does where the thread knows a time of the other that is not
-// earlier.
+// csrc/cpu/watch/clock.hpp - vector clocks of the threads of a block, for the race check.
+//
+// A thread's time advances whenever others may learn what it has done. An access is ordered before
+// an action of another thread if that thread knows this time of the accessing thread, or a later
+// one.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,18 @@
 namespace cupola::cpu::watch {
 
 using Time = std::uint32_t;
-using Times = std::vector<Time>;  // by thread of a block; what is not there is 0
-// Of other blocks, by number.
+using Times = std::vector<Time>;  // by thread of a block; missing ones are 0
+// Other blocks, by number.
 using Far = std::map<std::uint32_t, std::shared_ptr<const Times>>;
 
-// Shared by all who know the same, and never changed.
+// Immutable, and shared by threads with equal knowledge.
 struct Knowledge {
-    Times near;  // of the own block
+    Times near;  // of the thread's own block
     std::shared_ptr<const Far> far;
 };
 using Known = std::shared_ptr<const Knowledge>;
 
-// Where threads meet that all learn what each of them knows: a barrier.
+// Joins the clocks of threads at a barrier, after which each knows all.
 class Meeting {
   public:
     void add(const Known& known, unsigned thread, Time time);
@@ -33,30 +34,30 @@ class Meeting {
 
   private:
     Knowledge all_;
-    const Knowledge* last_ = nullptr;  // that was added: most of a barrier's threads know the same
+    const Knowledge* last_ = nullptr;  // added last: most threads at a barrier have equal knowledge
 };
 
-// What is left at an address for whoever reads it: by block, its own among them.
+// Knowledge released at an address, for threads that read it: by block, the own block included.
 struct Letter {
     Far blocks;
-    std::uint64_t version = 0;  // of all letters of a grid each has its own
+    std::uint64_t version = 0;  // unique among the letters of a grid
 };
 
 // The clocks of a block's threads.
 class Clocks {
   public:
-    // `versions`: how many letters have been left in the grid.
+    // `versions`: counts the releases in the grid.
     explicit Clocks(std::uint64_t& versions) : versions_(versions) {}
     void begin(std::uint32_t block, unsigned threads);
     Time now(unsigned thread) const { return threads_[thread].time; }
     bool knows(unsigned thread, std::uint32_t block, unsigned other, Time time) const;
 
-    void join(Meeting& meeting, unsigned thread);  // comes to it, and goes on in time
+    void join(Meeting& meeting, unsigned thread);  // adds the thread, advances its time
     void learn(unsigned thread, const Known& outcome);
 
-    // A fence: what the thread does from here on is seen after all that it knows now.
+    // A fence: the thread's later writes release all that it knows now.
     void fence(unsigned thread);
-    // What a write leaves for readers: what was known at the last fence, or is now.
+    // A write releases the knowledge of the last fence; with `all` that of now.
     void leave(Letter& letter, unsigned thread, bool all);
     void take(const Letter& letter, unsigned thread);
 
@@ -64,7 +65,7 @@ class Clocks {
     struct Thread {
         Known known, fenced;
         Time time = 1, fenced_time = 0;
-        std::uint64_t taken = 0;  // version of the letter that was taken last
+        std::uint64_t taken = 0;  // version of the letter taken last
     };
 
     std::uint64_t& versions_;

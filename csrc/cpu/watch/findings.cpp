@@ -1,4 +1,4 @@
-// csrc/cpu/watch/findings.cpp - counting findings, and writing them down.
+// csrc/cpu/watch/findings.cpp - counts findings and prints them.
 #include "cpu/watch/findings.hpp"
 
 #include <cstdio>
@@ -10,7 +10,7 @@ namespace {
 
 struct Book {
     std::mutex mutex;
-    std::map<std::string, std::uint64_t> met;  // by key: how often
+    std::map<std::string, std::uint64_t> met;  // number of occurrences by key
 };
 
 // Never destroyed: threads outlive static objects.
@@ -30,7 +30,7 @@ bool is_news(const std::string& key) {
 }
 
 void write(const std::string& headline, const std::vector<std::string>& lines) {
-    // In one piece, so that nothing of other threads comes between the lines.
+    // In one write, so that output of other threads does not split it.
     std::string text = "========= cupola: " + headline + "\n";
     for (const std::string& line : lines) text += "=========     " + line + "\n";
     std::fputs(text.c_str(), stderr);

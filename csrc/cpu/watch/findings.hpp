@@ -1,5 +1,6 @@
-// csrc/cpu/watch/findings.hpp - what the checks have found in this process: each finding is
-// reported once, on standard error, and counted.
+// csrc/cpu/watch/findings.hpp - findings of the checks in this process.
+//
+// Each is reported once, on standard error, and counted.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,12 @@
 
 namespace cupola::cpu::watch {
 
-// Counts a finding. True where it is the first of its key (check, kernel, lines): then it is to be
-// written. From any thread.
+// Counts a finding. True for the first of its key (check, kernel, lines), which is to be reported.
+// Thread-safe.
 bool is_news(const std::string& key);
 void write(const std::string& headline, const std::vector<std::string>& lines);
 
-std::uint64_t findings();  // of different keys
-void summarise();          // at the process's end, where there are any: how many
+std::uint64_t findings();  // number of different keys
+void summarise();          // at process exit: prints the number of findings, if any
 
 }  // namespace cupola::cpu::watch

@@ -1,4 +1,4 @@
-// csrc/cpu/watch/races.cpp - looking an access up beside those before it.
+// csrc/cpu/watch/races.cpp - compares each access with earlier ones.
 #include "cpu/watch/races.hpp"
 
 #include <algorithm>
@@ -52,8 +52,7 @@ void Races::read(std::uintptr_t address, std::size_t bytes, const Access& now,
         if (cell.plain.made && !ordered(cell.plain)) race(cell.plain, true);
         if (cell.strong.made && !cell.strong.atomic && !now.strong && !ordered(cell.strong))
             race(cell.strong, true);
-        // Those that this one comes after are no longer needed: who comes after this one comes
-        // after them.
+        // An earlier read that is ordered before this one is dropped: order is transitive.
         if (!cell.read[0].made || ordered(cell.read[0]))
             cell.read[0] = now;
         else

@@ -1,5 +1,6 @@
-// csrc/cpu/watch/races.hpp - who accessed which memory last: a cell for each word, for each byte of
-// words that were ever accessed in part.
+// csrc/cpu/watch/races.hpp - the last accesses to memory: a cell for each word.
+//
+// Words that were ever accessed in part have a cell for each byte.
 #pragma once
 
 #include <array>
@@ -16,38 +17,37 @@ namespace cupola::cpu::watch {
 struct Access {
     std::uint32_t block = 0;
     std::uint16_t thread = 0;
-    bool made : 1;    // there is one
-    bool strong : 1;  // atomic, volatile, or with an order: never in a race with such
-    bool atomic : 1;  // nor with plain reads, by which loops of compare-and-swap begin
+    bool made : 1;    // false: no access
+    bool strong : 1;  // atomic, volatile or ordered: two such accesses never race
+    bool atomic : 1;  // no race with plain reads either: compare-and-swap loops begin with one
     Time time = 0;
-    std::uint32_t line = 0;  // of the PTX
+    std::uint32_t line = 0;  // in the PTX
 
     Access() : made(false), strong(false), atomic(false) {}
 };
 
 class Races {
   public:
-    // Whether the access that is being made comes after that one.
+    // Whether an earlier access is ordered before the current one.
     using Ordered = std::function<bool(const Access&)>;
-    // An access without an order to the one that is being made, and whether that one wrote.
+    // Reports an earlier access that is not ordered before the current one, and whether it wrote.
     using Race = std::function<void(const Access& before, bool wrote)>;
 
     void read(std::uintptr_t address, std::size_t bytes, const Access& now, const Ordered& ordered,
               const Race& race);
-    // `value`: what is written, nullptr where that is not known. Two threads that write the same
-    // do no harm to each other.
+    // `value`: the written bytes; nullptr if not known. Two writes of the same value are no race.
     void write(std::uintptr_t address, std::size_t bytes, const std::byte* value, const Access& now,
                const Ordered& ordered, const Race& race);
-    // Whatever was there is other memory now. Of whole words.
+    // Forgets accesses to memory that is allocated again. Whole words only.
     void forget(std::uintptr_t begin, std::size_t size);
 
   private:
     static constexpr std::size_t word = 4, words = 1024;
     struct Cell {
         Access plain, strong;     // the last writes
-        std::uint32_t value = 0;  // of the plain one, where it is known
+        std::uint32_t value = 0;  // of the plain write, if known
         bool valued = false;
-        Access read[2];  // of different threads, since it was written
+        Access read[2];  // by different threads, since the last write
         std::unique_ptr<std::array<Cell, word>> bytes;
     };
     using Page = std::array<Cell, words>;

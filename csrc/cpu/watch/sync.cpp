@@ -1,5 +1,4 @@
-// csrc/cpu/watch/sync.cpp - barriers and operations of a warp: who knows what after them, and who
-// should have come and did not.
+// csrc/cpu/watch/sync.cpp - barriers and warp operations: clock joins, and missing threads.
 #include <cstdio>
 
 #include "cpu/exec/cluster.hpp"
@@ -25,7 +24,7 @@ std::string mask_text(std::uint32_t mask) {
 
 }  // namespace
 
-// Asked before there are words for it: these take looking through the kernel's text.
+// Checked before the message is built, as that searches the kernel's text.
 bool BlockWatch::is_sync_news(const Code* ip) {
     return grid_.launch.checks.sync && is_news(grid_.key("sync", ip->line));
 }
@@ -38,8 +37,8 @@ void BlockWatch::write_sync(const Warp& w, const Code* ip, std::uint32_t who,
     write("sync: " + what, more);
 }
 
-// Lanes come to a barrier of the block, `before` of which came there earlier, and `others` threads
-// of all.
+// Lanes arrive at a barrier of the block. `before`: lanes of the warp that arrived earlier;
+// `others`: arrived threads of the block.
 void BlockWatch::arrive(const Warp& w, const Code* ip, std::uint32_t id, std::uint32_t count,
                         std::uint32_t before, std::uint32_t others) {
     Barrier& barrier = barriers_[id];
@@ -60,8 +59,8 @@ void BlockWatch::arrive(const Warp& w, const Code* ip, std::uint32_t id, std::ui
     each_named(w.mask, [&](unsigned lane) { clocks_.join(barrier.meeting, thread(w, lane)); });
 }
 
-// All have come. At a barrier of the whole block those that exited before count as come, as they
-// do for a GPU.
+// The barrier is complete. Threads that exited earlier count as arrived at a barrier of the whole
+// block, as on a GPU.
 void BlockWatch::complete(std::uint32_t id, std::uint32_t count) {
     Barrier& barrier = barriers_[id];
     Meeting& meeting = barrier.meeting;
@@ -97,7 +96,7 @@ void BlockWatch::cluster_passed(const Warp& w, std::uint32_t mask) {
     each_named(mask, [&](unsigned lane) { clocks_.take(letter, thread(w, lane)); });
 }
 
-// The mask of an operation of the warp names its own lane, and lanes that are there to come.
+// The mask of a warp operation must name its own lane, and no lane that has exited.
 void BlockWatch::check_members(const Warp& w, const Code* ip, const Use& use) {
     if (!grid_.launch.checks.sync) return;
     const auto* named = reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
@@ -112,7 +111,7 @@ void BlockWatch::check_members(const Warp& w, const Code* ip, const Use& use) {
     });
 }
 
-// Lanes that waited for each other at a barrier of the warp go on.
+// Lanes that waited for each other at a warp barrier are released.
 void BlockWatch::let_go(const Warp& w, const exec::Waiting& waiting, std::uint32_t come) {
     synchronised(w, come);
     check_gone(w, waiting.code, waiting.mask, waiting.want);
@@ -125,7 +124,7 @@ void BlockWatch::check_gone(const Warp& w, const Code* ip, std::uint32_t who, st
                        std::to_string(__builtin_ctz(gone)) + ", which has exited");
 }
 
-// Lanes are let go that wait for others of their warp, who wait elsewhere.
+// Lanes are released although the lanes they wait for are waiting elsewhere.
 void BlockWatch::forced(const Warp& w, const exec::Waiting& waiting) {
     if (!is_sync_news(waiting.code)) return;
     const std::uint32_t missing = waiting.want & w.live & ~waiting.mask;
@@ -142,7 +141,7 @@ void BlockWatch::forced(const Warp& w, const exec::Waiting& waiting) {
                more);
 }
 
-// Nobody can go on: threads wait at barriers that the others never reach.
+// Deadlock: threads wait at barriers that the others never reach.
 void BlockWatch::stuck() {
     for (unsigned n = 0; n < block_.warp_count; ++n) {
         const Warp& w = block_.warp(n);
@@ -155,7 +154,7 @@ void BlockWatch::stuck() {
     }
 }
 
-// Threads came to a barrier by which nobody else ever passed.
+// The block ends while threads have arrived at a barrier that never completed.
 void BlockWatch::end() {
     for (std::uint32_t id = 0; id < 16; ++id)
         for (unsigned n = 0; n < barriers_[id].by.size(); ++n)

@@ -1,4 +1,4 @@
-// csrc/cpu/watch/unwritten.cpp - a bit for each byte, page by page as they are written.
+// csrc/cpu/watch/unwritten.cpp - one bit for each byte, in pages that are made on first write.
 #include "cpu/watch/unwritten.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// csrc/cpu/watch/unwritten.hpp - which bytes of memory nobody has written since it was allocated.
+// csrc/cpu/watch/unwritten.hpp - records which bytes were written since their allocation.
 #pragma once
 
 #include <bitset>
@@ -11,14 +11,14 @@
 
 namespace cupola::cpu::watch {
 
-// From many threads at once. What was never added counts as written.
+// Thread-safe. Memory that was not added counts as written.
 class Unwritten {
   public:
     void add(std::uintptr_t begin, std::size_t size);
     void remove(std::uintptr_t begin);
     void wrote(std::uintptr_t address, std::size_t bytes);
-    // The first of these bytes that nobody has written, 0 where there is none; and which memory
-    // it is in.
+    // The first unwritten byte of a range, and the allocation that contains it; address 0 if there
+    // is none.
     struct Place {
         std::uintptr_t address = 0, begin = 0;
         std::size_t size = 0;
@@ -30,7 +30,7 @@ class Unwritten {
     using Page = std::bitset<page>;  // 1: written
     struct Region {
         std::size_t size;
-        std::vector<std::unique_ptr<Page>> pages;  // nullptr: nothing of it was written
+        std::vector<std::unique_ptr<Page>> pages;  // nullptr: no byte of it was written
     };
     using Regions = std::map<std::uintptr_t, Region>;
 

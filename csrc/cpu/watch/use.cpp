@@ -1,5 +1,4 @@
-// csrc/cpu/watch/use.cpp - telling instructions apart by the rows of the table that their handlers
-// were found for.
+// csrc/cpu/watch/use.cpp - classifies instructions by the table row of their handler.
 #include "cpu/watch/use.hpp"
 
 #include "cpu/exec/control.hpp"

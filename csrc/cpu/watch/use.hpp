@@ -1,4 +1,4 @@
-// csrc/cpu/watch/use.hpp - what of an instruction the checks look at.
+// csrc/cpu/watch/use.hpp - properties of an instruction that the checks need.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct Use {
         warp_operation,  // shfl, vote, match, redux, elect
         cluster_arrive,
         cluster_wait,
-        bulk_atomic,  // a reduction of a whole stretch
+        bulk_atomic,  // a reduction of an array
     };
     Kind kind = Kind::none;
-    std::uint8_t bytes = 0;    // of an element
-    std::uint8_t members = 0;  // which of Code::op names the lanes that take part
+    std::uint8_t bytes = 0;    // of one element
+    std::uint8_t members = 0;  // index in Code::op of the member mask
 };
 
 Use use_of(const exec::Code& code);

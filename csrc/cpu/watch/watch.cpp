@@ -1,4 +1,4 @@
-// csrc/cpu/watch/watch.cpp - which memory an instruction touched, and what the checks say to it.
+// csrc/cpu/watch/watch.cpp - runs the checks on each memory access of an instruction.
 #include "cpu/watch/watch.hpp"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ void BlockWatch::begin(Dim3 block) {
     clocks_.begin(number_, shape.x * shape.y * shape.z);
     gone_.clear();
     for (Barrier& barrier : barriers_) barrier = {};
-    // Shared memory is another than that of the block before.
+    // Shared memory is new for each block.
     const std::uintptr_t first = block_.shared;
     allocated(first, block_.cluster_stride);
     grid_.unwritten.add(first, block_.shared_bytes);
@@ -140,7 +140,8 @@ void BlockWatch::look(const Warp& w, const Code* ip, const Use& use, std::uint32
             each_lane_of(mask, [&](unsigned lane) { clocks_.fence(thread(w, lane)); });
             break;
         case Kind::warp_barrier: {
-            // Those that go on at once; others wait, and are seen when they are let go.
+            // Lanes that continue at once. The others wait, and are synchronized when they are
+            // released.
             const std::uint32_t on = w.status == exec::Status::ready ? w.mask & mask : 0;
             const auto* named =
                 reinterpret_cast<const std::uint32_t*>(w.registers + ip->op[use.members]);
@@ -161,7 +162,7 @@ void BlockWatch::look(const Warp& w, const Code* ip, const Use& use, std::uint32
             break;
         }
         case Kind::cluster_wait:
-            cluster_passed(w, mask & ~w.arrived);  // others wait
+            cluster_passed(w, mask & ~w.arrived);  // the others wait
             break;
         default:
             break;
@@ -210,7 +211,7 @@ void BlockWatch::touch_plain(const Warp& w, const Code* ip, unsigned lane, std::
     const auto race = [this, &met](const Access& before, bool wrote) {
         report_race(met.now, met.writes, before, wrote, met.address, met.bytes);
     };
-    // What it waited for comes before it, what it tells of too.
+    // Acquire before the check, release after it: both orders include this access.
     if (strong) signal(w, lane, address, how != Touch::write, false, false);
     if (met.writes)
         grid_.races.write(address, bytes, value, now, ordered, race);

@@ -1,5 +1,6 @@
-// csrc/cpu/watch/watch.hpp - looking on while a grid runs: each instruction is done by itself, and
-// what it did is told to the checks. One thread runs a grid that is watched.
+// csrc/cpu/watch/watch.hpp - checks a grid while it runs.
+//
+// Instructions run one by one, and the checks see each effect. A checked grid runs on one thread.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,10 @@ struct KernelCode;
 
 namespace cupola::cpu::watch {
 
-// How memory is touched. `signal` is an operation that orders others, as of an mbarrier.
+// The kind of an access. `signal`: an operation that orders others, such as on an mbarrier.
 enum class Touch : std::uint8_t { read, write, atomic, signal };
 
-// A kernel's code, of which each returns before the next. It is made once.
+// A kernel's code, made once, with handlers that return after one instruction.
 struct WatchedCode {
     explicit WatchedCode(const std::vector<exec::Code>& whole);
 
@@ -35,7 +36,7 @@ struct WatchedCode {
     std::vector<Use> uses;
 };
 
-// What the blocks of a grid have in common.
+// State that the blocks of a grid share.
 class GridWatch {
   public:
     explicit GridWatch(const Launch& launch);
@@ -46,16 +47,16 @@ class GridWatch {
     const std::vector<exec::Code>& code;
 
     Races races;
-    std::map<std::uintptr_t, Letter> letters;  // by the address that they were left at
-    std::uint64_t versions = 0;                // of letters
-    // Of a cluster's barrier: what those leave who come, and what was left when all had come.
+    std::map<std::uintptr_t, Letter> letters;  // by the address of the release
+    std::uint64_t versions = 0;                // of the letters
+    // A cluster's barrier: the releases of arriving lanes, and their join once it is complete.
     struct ClusterBarrier {
         Letter come, passed;
     };
-    std::map<std::uintptr_t, ClusterBarrier> clusters;  // by where their shared memory begins
+    std::map<std::uintptr_t, ClusterBarrier> clusters;  // by start of their shared memory
     Unwritten unwritten;                                // of shared memory
 
-    // Of a finding: lines of the PTX that come of one line of the source are one.
+    // The key of a finding: PTX lines of one source line have one key.
     std::string key(const char* check, std::uint32_t line, std::uint32_t other = 0);
 
   private:
@@ -63,19 +64,19 @@ class GridWatch {
     std::unordered_map<std::uint32_t, std::string> places_;
 };
 
-// A block at work.
+// Checks a running block.
 class BlockWatch {
   public:
     BlockWatch(GridWatch& grid, exec::BlockState& block);
     void begin(Dim3 block);
     void end();  // all threads have exited
 
-    // Does the instruction and looks on.
+    // Executes one instruction and checks it.
     const exec::Code* step(const exec::Code* ip, exec::Warp& w);
-    // What a lane touches by an instruction that is no plain access.
+    // Checks an access that is not a plain load, store or atomic.
     void touch(const exec::Warp& w, const exec::Code* ip, unsigned lane, std::uint64_t address,
                std::uint64_t bytes, Touch how);
-    // malloc has given whole words that may have been another's before.
+    // malloc returned whole words, which may have been allocated before.
     void allocated(std::uintptr_t begin, std::uint64_t bytes);
 
     // sync.cpp: the barriers of the block and the warp
@@ -88,13 +89,14 @@ class BlockWatch {
     void let_go(const exec::Warp& w, const exec::Waiting& waiting, std::uint32_t come);
     void forced(const exec::Warp& w, const exec::Waiting& waiting);
     void stuck();
-    void cluster_complete();  // all have come to the cluster's barrier
+    void cluster_complete();  // all lanes have arrived at the cluster's barrier
     void cluster_passed(const exec::Warp& w, std::uint32_t mask);
 
   private:
     struct Barrier {
         Meeting meeting;
-        std::vector<const exec::Code*> by;  // warp: which instruction its lanes came by
+        // for each warp, the instruction by which its lanes arrived
+        std::vector<const exec::Code*> by;
         Known outcome;
     };
 
@@ -123,7 +125,7 @@ class BlockWatch {
     exec::BlockState& block_;
     std::uint32_t number_ = 0;
     Clocks clocks_;
-    Meeting gone_;  // what threads knew as they exited
+    Meeting gone_;  // knowledge of threads at their exit
     Barrier barriers_[16];
 };
 
