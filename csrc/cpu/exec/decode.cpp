@@ -1,8 +1,7 @@
-// csrc/cpu/exec/decode.cpp - a kernel and the functions it calls, laid out as one piece of code.
+// csrc/cpu/exec/decode.cpp - decodes a kernel and its callees into one piece of code.
 //
-// Every function has registers of its own in the kernel's register file, so a call moves nothing:
-// only where a function may come to be called again before it has returned are its registers kept
-// in the thread's local memory meanwhile.
+// Each function has its own registers in the kernel's register file, so a call copies none. Only a
+// recursive call saves registers, to the thread's local memory.
 #include "cpu/exec/decode.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 namespace cupola::cpu::exec {
 namespace {
 
-constexpr std::uint32_t trash_bytes = lanes * 16;  // offset 0: what nobody reads
+constexpr std::uint32_t trash_bytes = lanes * 16;  // offset 0: never read
 
 std::uint32_t rounded_size(std::uint64_t n, std::uint32_t to) {
     return static_cast<std::uint32_t>(rounded(n, to));
@@ -74,7 +73,7 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     }
     for (const std::uint32_t n : functions)
         kernel_->local_align = std::max(kernel_->local_align, local_align(module_.functions[n]));
-    // The kernel's first instruction is the first of the code.
+    // Code begins with a jump to the kernel's first instruction.
     emit(control.jump);
     kernel_->code[0].cost = 0;
     for (Part& part : parts_) function(part);
@@ -89,7 +88,7 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
     kernel_->frame_bytes = parts_.back().deepest;
     kernel_->stack_bytes = rounded_size(parts_.back().deepest + (recursive ? recursion_bytes : 0),
                                         kernel_->local_align);
-    // Memory of alloca begins where nothing else lies.
+    // alloca's memory begins above the frames.
     kernel_->local_top = kernel_->stack_bytes;
     if (specials_.count(static_cast<unsigned>(Hidden::local_top)) != 0)
         kernel_->stack_bytes += alloca_bytes;
@@ -128,8 +127,7 @@ void Decoder::describe(const ptx::Function& f) {
     kernel_->cluster_explicit = f.explicit_cluster;
 }
 
-// Static shared memory: the variables that the kernel and its callees name. The extern one begins
-// behind them.
+// Static shared memory: variables of the kernel and its callees, then the extern variable.
 void Decoder::place_shared(const std::vector<std::uint32_t>& functions) {
     std::vector<std::uint32_t> open;
     std::uint64_t at = 0;
@@ -193,7 +191,7 @@ void Decoder::function(Part& part) {
         part.block_start[laid[n]] = static_cast<std::uint32_t>(kernel_->code.size());
         for (std::uint32_t i = block.first; i < block.end; ++i) instruction(f_->code[i]);
         const std::uint32_t next = n + 1 < laid.size() ? laid[n + 1] : ptx::absent;
-        // Behind the last instruction control falls into the next block, wherever that was laid.
+        // The last instruction falls through to the next block, which may be elsewhere in the code.
         const bool falls = block.first == block.end || !ends_block(f_->code[block.end - 1]) ||
                            f_->code[block.end - 1].guard != ptx::absent;
         if (!falls) continue;
@@ -212,7 +210,7 @@ void Decoder::function(Part& part) {
     fix_branches(part);
 }
 
-// The end of a function: what it took by alloca is given back.
+// The end of a function frees its alloca memory.
 void Decoder::leave() {
     if (part_->top != 0)
         emit("mov.u32", special(static_cast<unsigned>(Hidden::local_top), 4), part_->top);
@@ -237,7 +235,7 @@ std::vector<BasicBlock> Decoder::blocks(const ptx::Function& f) const {
         list.back().end = i + 1;
         block_of[i] = static_cast<std::uint32_t>(list.size() - 1);
     }
-    // A label behind the last instruction is a block without any.
+    // A label after the last instruction begins an empty block.
     if (count == 0 || leader[count]) {
         list.emplace_back();
         list.back().first = list.back().end = count;
@@ -277,7 +275,7 @@ void Decoder::fix_branches(const Part& part) {
     }
 }
 
-// A loop in which memory is watched may wait for other lanes or warps: its turns are short.
+// A loop with strong accesses may wait for other lanes or warps: it gets short time slices.
 void Decoder::charge_branches() {
     auto& code = kernel_->code;
     std::vector<std::uint32_t> watching(code.size() + 1);

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/decode.hpp - from a checked program to threaded code.
+// csrc/cpu/exec/decode.hpp - decodes a checked PTX function to threaded code.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@
 
 namespace cupola::cpu::exec {
 
-// What decoding speaks of all the time.
+// Names that most of the decoder's sources use.
 using Kind = ptx::Operand::Kind;
 using ptx::OperandConstraint;
 using ptx::Type;
 namespace field = ptx::field;
 
-// Where a module's variables lie: host addresses of .global and .const ones.
+// Host addresses of a module's .global and .const variables.
 struct Placement {
     std::vector<std::uintptr_t> addresses;
-    std::vector<std::uintptr_t> functions;  // of those whose address is taken, kernels among them
+    // addresses of functions whose address is taken, kernels included
+    std::vector<std::uintptr_t> functions;
     std::uint32_t constant_bytes = 0;
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
 };
 
-// Which functions a function may call, in turn; shared by the kernels of a module.
+// The functions that each function may call, directly or not; shared by the kernels of a module.
 class CallGraph {
   public:
     explicit CallGraph(const ptx::Module& module);
-    // Callees before callers, `entry` last; none of them twice.
+    // Each once, callees before callers, `entry` last.
     std::vector<std::uint32_t> reachable(std::uint32_t entry) const;
-    // The defined functions that a call may lead to.
+    // The defined functions that a call may reach.
     std::vector<std::uint32_t> callees(const ptx::Function& caller, const ptx::Call& call) const;
     bool in_cycle(std::uint32_t from, std::uint32_t to) const {
         return ring_[from] == ring_[to] && ringed_[from];
@@ -47,15 +48,15 @@ class CallGraph {
     void find_rings();
     const ptx::Module& module_;
     std::vector<std::vector<std::uint32_t>> callees_;
-    std::vector<std::uint32_t> ring_;  // strongly connected component
-    std::vector<bool> ringed_;         // that has a cycle
+    std::vector<std::uint32_t> ring_;  // strongly connected component of each function
+    std::vector<bool> ringed_;         // component: whether it has a cycle
 };
 
-// Handlers found once for each instruction that is spelled the same.
+// Looks each handler up once for all instructions with the same form, types and modifiers.
 class HandlerCache {
   public:
     Handler find(ptx::FormId form, const Key& key);
-    // A row by its spelling, for what the decoder builds itself: "and.pred".
+    // A row by its spelling, such as "and.pred", for instructions that the decoder adds.
     Handler find(std::string_view opcode);
 
   private:
@@ -63,7 +64,7 @@ class HandlerCache {
     std::map<std::string, Handler, std::less<>> spelled_;
 };
 
-// An integer type of so many bytes, to resize what is loaded as a load does.
+// The integer type of a width, for the extension or truncation of a loaded value.
 ptx::Type resizable(unsigned width, bool sign);
 
 class Decoder {
@@ -73,15 +74,15 @@ class Decoder {
     std::unique_ptr<KernelCode> decode(std::uint32_t entry);
 
   private:
-    // A function as part of this kernel.
+    // A function's part of the kernel's code.
     struct Part {
         std::uint32_t function = 0;
-        std::uint32_t start = 0;              // in the code
-        std::vector<std::int32_t> registers;  // offsets; 0: not used so far
-        std::uint32_t frame = 0;              // bytes, rounded
-        std::uint32_t save = 0;               // bytes of registers kept around recursive calls
-        std::uint32_t deepest = 0;            // frame and what callees take above it
-        std::int32_t top = 0;  // of a function that allocates: where what it takes begins
+        std::uint32_t start = 0;              // index in the code
+        std::vector<std::int32_t> registers;  // offsets; 0: not allocated yet
+        std::uint32_t frame = 0;              // bytes, rounded up
+        std::uint32_t save = 0;               // bytes of registers saved around recursive calls
+        std::uint32_t deepest = 0;            // bytes of its frame and its callees' frames
+        std::int32_t top = 0;                 // register: where its alloca memory begins; 0: none
         std::vector<std::uint32_t> block_start;
     };
 
@@ -196,18 +197,18 @@ class Decoder {
     const CallGraph& graph_;
     HandlerCache& handlers_;
     KernelCode* kernel_ = nullptr;
-    const ptx::Function* f_ = nullptr;  // at hand
+    const ptx::Function* f_ = nullptr;  // the function being decoded
     Part* part_ = nullptr;
     std::vector<Part> parts_;
-    std::vector<std::uint32_t> part_of_;        // by function; ptx::absent where it is no part
+    std::vector<std::uint32_t> part_of_;  // by function; ptx::absent where it is not in the kernel
     std::vector<std::uint32_t> formal_offset_;  // of the entry's parameters
     std::unordered_map<std::uint32_t, std::uint64_t> shared_at_;
     std::uint32_t line_ = 0;
-    std::uint32_t file_ = 0;  // bytes of the register file so far
+    std::uint32_t file_ = 0;  // size of the register file so far, in bytes
     std::uint32_t predicate_file_ = 0, predicates_left_ = 0;
     std::map<std::tuple<unsigned, std::uint64_t, bool>, std::int32_t> constants_;
     std::map<unsigned, std::int32_t> specials_;
-    std::vector<std::int32_t> temporaries_[5];  // predicates, and by width 1-2, 4, 8, 16
+    std::vector<std::int32_t> temporaries_[5];  // predicates, and widths 1-2, 4, 8 and 16
     std::size_t temporaries_used_[5] = {};
     std::int32_t carry_ = 0;
     struct Fixup {
@@ -219,11 +220,11 @@ class Decoder {
         std::vector<std::uint32_t> blocks;
     };
     std::vector<TableFixup> table_fixups_;
-    std::vector<std::uint32_t> block_of_;  // instruction to block, of the function at hand
+    std::vector<std::uint32_t> block_of_;  // current function: block of each instruction
     std::vector<std::pair<std::uint32_t, std::uint32_t>> call_fixups_;  // code, function
     std::map<std::pair<std::uint16_t, ptx::Bits>, std::shared_ptr<const MatrixLayout>>
         matrix_layouts_;
-    std::size_t targets_ = 0;  // of calls through pointers
+    std::size_t targets_ = 0;  // of indirect calls
 };
 
 }  // namespace cupola::cpu::exec

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/decode_control.cpp - control flow and barriers become code.
+// csrc/cpu/exec/decode_control.cpp - decodes control flow and barriers.
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/decode.hpp"
 
@@ -39,9 +39,8 @@ void Decoder::control_flow(const ptx::Instruction& i) {
     } else if (m == "nanosleep") {
         emit(control.sleep, 0, source(operand(i, 0), Type::u32));
     }
-    // pmevent is for profilers, setmaxnreg for a GPU's register file. A grid begins when those
-    // before it in its stream have ended, and those behind it when it has: more than griddepcontrol
-    // asks for.
+    // pmevent is for profilers, setmaxnreg for a GPU's register file. Grids of a stream never
+    // overlap, which is more than griddepcontrol requires.
 }
 
 // op: destination, barrier, threads, predicate.

@@ -1,16 +1,16 @@
-// csrc/cpu/exec/decode_memory.cpp - loads, stores and atomics become code.
+// csrc/cpu/exec/decode_memory.cpp - decodes loads, stores and atomics.
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/decode.hpp"
 
 namespace cupola::cpu::exec {
-// With the sign, or with zeros.
+// Extends the sign, or with zeros.
 Type resizable(unsigned width, bool sign) {
     if (sign)
         return width == 1 ? Type::s8 : width == 2 ? Type::s16 : width == 4 ? Type::s32 : Type::s64;
     return width == 1 ? Type::u8 : width == 2 ? Type::u16 : width == 4 ? Type::u32 : Type::u64;
 }
 
-// op: [0..3] what is loaded or stored, [4] the address; of atomics [0] result, [1] and [2] sources.
+// op: [0..3] loaded or stored values, [4] the address; atomics: [0] result, [1] and [2] sources.
 void Decoder::memory(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const auto named = static_cast<ptx::Space>(field::space.get(i.modifiers));
@@ -54,7 +54,7 @@ void Decoder::memory(const ptx::Instruction& i) {
             }
             continue;
         }
-        // Atomics: a result comes first, where there is one; sources from slot 1 on.
+        // Atomics: the result, if any, is in slot 0; sources begin at slot 1.
         if (shape == OperandConstraint::d)
             code.op[0] = destination(o);
         else
@@ -63,7 +63,7 @@ void Decoder::memory(const ptx::Instruction& i) {
     const ptx::Operand& m = *address_operand;
     ptx::Space space = place_address(m, named, code);
     if (space == ptx::Space::cluster_shared) {
-        // The window's address becomes a generic one, which is then followed.
+        // Converts the window's address to a generic one before the access.
         const std::int32_t host = temporary(8);
         Code& convert = emit(cluster_control.generic_of_window, host, code.op[4]);
         convert.imm = code.imm;
@@ -94,9 +94,9 @@ void Decoder::memory(const ptx::Instruction& i) {
         resize(widen[k].to, widen[k].to_type, widen[k].from, widen[k].from_type);
 }
 
-// A vector of 8 is two of 4, one behind the other; what all of it is aligned to is looked at first.
+// A vector of 8 becomes two of 4. The alignment of the whole is checked first.
 void Decoder::in_halves(Code code, const std::int32_t* values, unsigned width) {
-    const std::int32_t place = temporary(8);  // the address may be loaded over
+    const std::int32_t place = temporary(8);  // the load may overwrite the address
     emit(code.flags & flag::address32 ? "cvt.u64.u32" : "mov.u64", place, code.op[4]);
     if (code.imm != 0)
         emit("add.u64", place, place, constant(8, static_cast<std::uint64_t>(code.imm)));
@@ -112,8 +112,8 @@ void Decoder::in_halves(Code code, const std::int32_t* values, unsigned width) {
     }
 }
 
-// The space that an access by a variable's name is made in: where none is written, its own.
-// Constant memory is not reached so.
+// The space of an access by a variable's name: the variable's own if the instruction names none.
+// Constant memory needs an explicit space.
 ptx::Space Decoder::space_of_access(const ptx::Variable& v, ptx::Space space) const {
     if (space == ptx::Space::generic && v.space != ptx::Space::constant) return v.space;
     const bool shared = space == ptx::Space::cluster_shared && v.space == ptx::Space::shared;
@@ -122,13 +122,13 @@ ptx::Space Decoder::space_of_access(const ptx::Variable& v, ptx::Space space) co
     return space;
 }
 
-// Where an access begins: op[4] and imm. A variable of the function's own lies in local memory.
+// Sets the base (op[4]) and imm of an access. A function's own variables are in local memory.
 ptx::Space Decoder::place_address(const ptx::Operand& m, ptx::Space space, Code& code) {
     const bool of_entry = space == ptx::Space::entry_param;
     if (of_entry) space = ptx::Space::param;
     switch (m.base) {
         case Kind::reg:
-            // A function's own parameters lie in its frame.
+            // Parameters of a device function are in its frame.
             if (space == ptx::Space::param && !of_entry && !f_->entry) space = ptx::Space::local;
             code.op[4] = reg(m.index);
             code.imm = m.value;

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/decode_registers.cpp - how many registers a kernel is said to have, for occupancy.
+// csrc/cpu/exec/decode_registers.cpp - estimates a kernel's register count, for occupancy.
 #include <algorithm>
 
 #include "cpu/capability.hpp"
@@ -6,7 +6,7 @@
 
 namespace cupola::cpu::exec {
 
-// Registers in 32-bit units that are in use at once, by first and last mention.
+// The largest number of live 32-bit registers; a register lives from first to last mention.
 std::uint32_t Decoder::pressure(const std::vector<std::uint32_t>& functions) const {
     std::uint32_t most = 0;
     for (const std::uint32_t n : functions) {
@@ -48,12 +48,12 @@ std::uint32_t Decoder::pressure(const std::vector<std::uint32_t>& functions) con
     return std::clamp(most, 8u, 255u);
 }
 
-// What the kernel's directives leave: what more a GPU would need it keeps in local memory.
+// The limit by the kernel's directives. A GPU spills the rest to local memory.
 std::uint32_t Decoder::register_limit(const ptx::Function& f) const {
     std::uint32_t limit = 255;
     if (f.max_registers != 0) limit = std::min(limit, f.max_registers);
     if (f.max_threads[0] != 0 || f.required_threads[0] != 0) {
-        // Warps are given registers in units of 8 a thread.
+        // A GPU allocates registers in units of 8 a thread.
         const std::uint64_t warps = (kernel_->threads_limit + lanes - 1) / lanes;
         const std::uint64_t threads = warps * lanes * std::max(f.min_blocks, 1u);
         const std::uint64_t fit = Capability::registers_per_multiprocessor / threads / 8 * 8;

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/decode_texture.cpp - instructions on textures and surfaces become code.
+// csrc/cpu/exec/decode_texture.cpp - decodes texture and surface instructions.
 #include "cpu/exec/decode.hpp"
 #include "cpu/exec/texture.hpp"
 

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/image.cpp - a PTX module bound to memory: variables placed, kernels decoded.
+// csrc/cpu/exec/image.cpp - loads a PTX module: allocates variables, decodes kernels.
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -44,7 +44,7 @@ class ModuleImage final : public Image {
 
   private:
     Placed placed_;
-    // Where a fault's line is looked up: a copy of the text, where it names files.
+    // A copy of the text for the source lines of faults; empty where the text names no files.
     const std::string source_;
     std::vector<std::unique_ptr<KernelCode>> kernels_;
     std::vector<const Kernel*> list_;
