@@ -1,4 +1,4 @@
-// csrc/cpu/exec/block.cpp - running a block: its warps in turn until all have ended.
+// csrc/cpu/exec/block.cpp - runs a block: its warps by time slices until all have exited.
 #include "cpu/exec/cluster.hpp"
 #include "cpu/exec/groups.hpp"
 
@@ -69,7 +69,7 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     cluster_stride = cluster.stride();
     cluster_bytes = (cluster.size() - 1) * cluster_stride + own;
     local_bytes = kernel_.stack_bytes;
-    // calloc leaves large stacks untouched until a thread uses its own.
+    // calloc maps pages on first use, so a large unused stack costs nothing.
     local_memory_.reset(static_cast<std::byte*>(
         std::calloc(std::size_t{warp_count} * lanes * local_bytes + kernel_.local_align, 1)));
     if (!local_memory_) throw std::bad_alloc();
@@ -80,13 +80,14 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
     ranges = ranges_.data();
     returns_.resize(kernel_.call_depth ? warp_count : 0);
     for (const auto& each : kernel_.specials) {
-        if (native_ && index_dimension(each.first) >= 0) continue;  // it looks itself
+        // machine code reads index_of_block
+        if (native_ && index_dimension(each.first) >= 0) continue;
         const bool lasts = special_lasts(each.first, native_ != nullptr, kernel_.call_depth != 0);
         (lasts ? lasting_ : changing_).push_back(each);
     }
     shape[0] = launch.block.x, shape[1] = launch.block.y, shape[2] = launch.block.z;
     sweeps_ = native_ && native_->sweeps && alone && changing_.empty() && shape[0] % lanes == 0;
-    // Divided once, not for every block.
+    // Computed once: the divisions are slow.
     threads_of_.resize(warp_count);
     own_files_.resize(native_ ? warp_count : 0);
     for (unsigned n = 0; n < warp_count * lanes; ++n) {
@@ -104,8 +105,8 @@ BlockState::BlockState(const Launch& launch, ClusterState& cluster, unsigned ran
 }
 
 std::byte* BlockState::new_file(unsigned index) {
-    // In a cache, those of several warps would be in each other's way if all began at one place of
-    // a page.
+    // Stagger the files: if all began at the same page offset, those of several warps would compete
+    // for the same cache sets.
     constexpr unsigned apart = 832, different = 4;
     const unsigned from = native_ ? apart * (index % different) : 0;
     files_.push_back(pages(kernel_.file_bytes + from));
@@ -116,10 +117,9 @@ std::byte* BlockState::new_file(unsigned index) {
     return file;
 }
 
-// Interpreted, registers of a warp that has ended serve the next one: they are still in the cache.
-// Machine code has little in them, and reads as vectors what differs from warp to warp: that stays,
-// as a vector which has just been written piece by piece cannot be read before all that was written
-// earlier has reached the cache.
+// The interpreter reuses the register file of a warp that has exited, which is still in the cache.
+// With machine code each warp keeps its own. It holds little, mainly per-warp values that are read
+// as vectors, and a vector load right after scalar stores to it stalls until they reach the cache.
 void BlockState::start(Warp& w, unsigned index) {
     if (native_) {
         if (!own_files_[index]) own_files_[index] = new_file(index);
@@ -169,7 +169,7 @@ void BlockState::enter(Warp& w) {
     while (ip) ip = ip->run(ip, w, w.registers);
 }
 
-// Between two entries of machine code, instruction by instruction.
+// Interprets instructions between two entries of machine code.
 void BlockState::run_native(const Code* ip) {
     const Native& native = *native_;
     while (ip && ip != &halt) {
@@ -183,7 +183,7 @@ void BlockState::run_native(const Code* ip) {
     }
 }
 
-// Threads that a warp begins with.
+// The lanes that a warp starts with.
 std::uint32_t BlockState::lanes_of(unsigned index) const {
     const unsigned first = index * lanes;
     return threads_ - first >= lanes ? all_lanes : (1u << (threads_ - first)) - 1;
@@ -223,7 +223,7 @@ void BlockState::begin(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     if (watch_) watch_->begin({x, y, z});
 }
 
-// The first block goes the ordinary way, which finds out where memory lies.
+// The first block runs the ordinary way, which fills the cached ranges.
 std::uint32_t BlockState::sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z,
                                 std::uint32_t count) {
     if (!sweeps_ || !own_files_[0]) return 0;
@@ -250,7 +250,7 @@ BlockState::Turn BlockState::turn() {
         }
         if (!w.registers) start(w, n);
         enter(w);
-        // Those behind it have had their turns, too: they come in one order, whoever runs them.
+        // Machine code may have run later warps too; warps of a block run in index order.
         if (native_) n = at_work->index;
         moved = true;
         if (fault_) return Turn::faulted;
@@ -258,7 +258,7 @@ BlockState::Turn BlockState::turn() {
         if (watch_ && done()) watch_->end();
     }
     if (moved || first_wake == 0) return moved ? Turn::moved : Turn::stuck;
-    // All that could run sleep. Other blocks of this thread are not kept waiting for long.
+    // All runnable warps sleep. Sleep briefly if other blocks share this thread.
     constexpr std::int64_t longest = 20'000;
     const std::int64_t left = first_wake - steady_nanoseconds();
     if (left > 0)

@@ -1,5 +1,6 @@
-// csrc/cpu/exec/block.hpp - a block at work: its warps, barriers and memory, of which registers and
-// local memory are kept from block to block.
+// csrc/cpu/exec/block.hpp - a running block: warps, barriers and memory.
+//
+// Register files and local memory are reused from block to block.
 #pragma once
 
 #include <chrono>
@@ -22,10 +23,10 @@ struct FreeDeleter {
 template <class T>
 using Aligned = std::unique_ptr<T, FreeDeleter>;
 
-// Whole pages of any content. Throws std::bad_alloc.
+// Whole pages, uninitialized. Throws std::bad_alloc.
 Aligned<std::byte> pages(std::size_t bytes, std::size_t align = 4096);
 
-// In Waiting::barrier, beside the 16 of a block.
+// Value of Waiting::barrier for the cluster's barrier; the block's barriers are 0 to 15.
 inline constexpr std::int32_t cluster_barrier = 16;
 
 class ClusterState;
@@ -37,17 +38,18 @@ struct ThreadIndices {
 
 class BlockState final : public Block {
   public:
-    // `own`: bytes of its shared memory, which the cluster holds.
+    // `own`: bytes of the block's shared memory, which the cluster owns.
     BlockState(const Launch& launch, ClusterState& cluster, unsigned rank, std::uint64_t own);
     void begin(std::uint32_t x, std::uint32_t y, std::uint32_t z);
-    // Does so many blocks of a row, or as many as can be done all at once by machine code; how many
-    // that were. The next one may be done in part, which begin() takes into account.
+    // Runs up to `count` blocks of a row in one call of machine code. Returns how many it ran. The
+    // next block may be done in part, which begin() takes into account.
     std::uint32_t sweep(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t count);
-    // Gives each warp that can go on a turn.
+    // Runs each warp that is ready for one time slice.
     enum class Turn { moved, stuck, faulted };
     Turn turn();
     bool done() const { return live_warps == 0; }
-    // Where all are stuck: lets lanes go that wait for others of their warp, or notes the fault.
+    // Called when every warp is blocked: releases lanes that wait for others of their warp, or
+    // returns false.
     bool force();
     void give_up();
     Fault take_fault() { return std::move(*fault_); }
@@ -60,20 +62,19 @@ class BlockState final : public Block {
               bool write) override;
 
     bool stopped() const { return launch_.stop && launch_.stop->load(std::memory_order_relaxed); }
-    // Whether anybody waits for the warp's turn to end: other warps, or blocks that share a thread.
+    // Whether other warps, or blocks that share the thread, wait for the warp's time slice to end.
     bool others_live(const Warp& w) const { return !alone || live_warps > (w.live != 0 ? 1u : 0u); }
-    // Costs of backward branches. Short where blocks wait for each other, so that those that only
-    // look whether others have come do not keep these waiting.
-    // Machine code has more done in the same time.
+    // In costs of backward branches. Short where blocks share a thread, so that a block that polls
+    // does not delay the others. Machine code executes more in the same time.
     std::int32_t turn_length() const { return !alone ? 1 << 11 : native_ ? 1 << 17 : 1 << 14; }
     const KernelCode& kernel() const { return kernel_; }
-    const Code* code() const { return code_; }  // where its warps stand
+    const Code* code() const { return code_; }  // the warps' pcs point into it
     const Launch& launch() const { return launch_; }
     ClusterState& cluster_state() const { return cluster_; }
     unsigned rank() const { return rank_; }
-    // Looks on where that was asked for; else nullptr.
+    // nullptr unless the sanitizer is on.
     watch::BlockWatch* watch() const { return watch_.get(); }
-    // Of what is no plain load, store or atomic, which are seen by themselves.
+    // Reports an access to the sanitizer, which sees plain loads, stores and atomics itself.
     void touch(const Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
                std::uint64_t bytes, watch::Touch how) const {
         if (watch_) watch_->touch(w, ip, lane, address, bytes, how);
@@ -87,18 +88,18 @@ class BlockState final : public Block {
                           bool waits, std::uint32_t yes);
     const Code* exit_lanes(Warp& w);
     bool release_if_complete(unsigned id);
-    void wake(std::int32_t barrier);  // those that wait at it
-    // Words for a thread of a block, and for a line of the PTX with its line of the source.
+    void wake(std::int32_t barrier);  // the warps that wait at it
+    // Text that names a thread of a block, and a line of the PTX with its source line.
     std::string thread_text(const Dim3& block, unsigned thread) const;
     std::string line_text(std::uint32_t line) const;
     void fault_text(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane,
                     const std::string& what);
 
-    // memory.cpp: a lane's memory of any size, nullptr where it may not have it: then a fault has
-    // been noted. `align` is a power of two.
+    // memory.cpp: checks access to `bytes` bytes of any size. Returns nullptr if access is not
+    // allowed; a fault has then been noted. `align` is a power of two.
     std::byte* reach(Warp& w, const Code* ip, unsigned lane, std::uint64_t address,
                      std::uint64_t bytes, std::uint64_t align, watch::Touch how);
-    // The end of what may be read from here on, 0 where nothing may.
+    // The end of the readable memory that begins at `address`; 0 if it is not readable.
     std::uintptr_t readable_until(const Warp& w, unsigned lane, std::uintptr_t address) const;
     std::byte* local_of(const Warp& w, unsigned lane) const {
         return reinterpret_cast<std::byte*>(local) +
@@ -130,14 +131,14 @@ class BlockState final : public Block {
     const unsigned rank_;
     const unsigned threads_;
     Aligned<Warp> warps_;
-    std::vector<Aligned<std::byte>> files_;  // registers, one for each warp that is under way
-    std::vector<std::byte*> free_files_, own_files_;  // of machine code each warp's own
+    std::vector<Aligned<std::byte>> files_;           // register files, one for each running warp
+    std::vector<std::byte*> free_files_, own_files_;  // machine code: one for each warp
     Aligned<std::byte> local_memory_;
     std::vector<std::unique_ptr<Return[]>> returns_;
     std::vector<Range> ranges_;
     std::vector<ThreadIndices> threads_of_;  // by warp
-    Specials lasting_, changing_;            // for as long as a register file; from warp to warp
-    bool sweeps_ = false;                    // machine code may do it all at once
+    Specials lasting_, changing_;  // written once for a register file; written for each warp
+    bool sweeps_ = false;          // machine code may run several blocks in one call
     TextureViews textures_;
     std::optional<Fault> fault_;
 };
