@@ -1,4 +1,4 @@
-// csrc/cpu/exec/async.cpp - decoding the table's chapter on asynchronous copies.
+// csrc/cpu/exec/async.cpp - decodes instructions of asynchronous copies.
 #include "cpu/exec/async.hpp"
 
 #include "cpu/exec/control.hpp"
@@ -13,7 +13,7 @@ constexpr AsyncKind async_kinds[] = {
 #undef FORM
 };
 
-// Distributed shared memory is known by its window's addresses, the block's own among them.
+// A window address names distributed shared memory, including the block's own.
 bool in_window(ptx::Space space) {
     return space == ptx::Space::shared || space == ptx::Space::cluster_shared;
 }
@@ -26,7 +26,7 @@ std::string_view spelled(ptx::Atomic operation) {
     return names[static_cast<unsigned>(operation)];
 }
 
-// A register of the lanes' host addresses of what [ ] names in a space.
+// Emits code for the host address of a memory operand; returns its register.
 std::int32_t Decoder::host_address(const ptx::Operand& m, ptx::Space space) {
     if (m.base == Kind::frame) {
         const bool formal = is_formal(m.index);
@@ -99,9 +99,9 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
             break;
         }
         case AsyncKind::Nothing:
-            break;  // what the group is of is done, and a prefetch is a hint
+            break;  // copies of the group are complete; a prefetch is a hint
         case AsyncKind::CreatePolicy:
-            emit("mov.u64", destination(operand(i, 0)), constant(8, 0));  // hints are not followed
+            emit("mov.u64", destination(operand(i, 0)), constant(8, 0));  // hints have no effect
             break;
         case AsyncKind::FenceAddress:
             emit("fence.sc.sys", 0);
@@ -183,7 +183,7 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
     }
 }
 
-// The coordinates' registers stand in a table of the kernel's.
+// A table of the kernel lists the coordinates' registers.
 void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     const bool reduces = kind == AsyncKind::TensorReduce;
     const bool store = kind == AsyncKind::TensorStore || reduces;
@@ -221,7 +221,7 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
 void Decoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     static constexpr struct {
         std::string_view name;
-        std::int64_t limit;  // of an axis, or else of a value that is written out
+        std::int64_t limit;  // of an axis, or of a value that is an immediate
     } fields[] = {
         {"global_address", 0}, {"rank", 0},           {"box_dim", 4},   {"global_dim", 4},
         {"global_stride", 3},  {"element_stride", 4}, {"elemtype", 12}, {"interleave_layout", 2},
@@ -243,7 +243,7 @@ void Decoder::tensor_field(const ptx::Instruction& i, ptx::Space space) {
     code.imm = static_cast<std::int64_t>(field) | (axis ? operand(i, 1).value << 8 : 0);
 }
 
-// op: as mbarrier_handler() has them; a count that is not written is 1.
+// op: as for mbarrier_handler(); a missing count is 1.
 void Decoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space) {
     const ptx::Form& form = i.form.form();
     std::int32_t result = 0, object = 0, other = 0;
@@ -259,7 +259,7 @@ void Decoder::mbarrier(const ptx::Instruction& i, Handler run, ptx::Space space)
                 object = host_address(o, o.base == Kind::variable ? ptx::Space::shared : space);
                 break;
             default:
-                // A fourth operand is how long to wait at most: a wait may end at any time.
+                // A fourth operand limits the suspension time: a wait may end at any time.
                 if (other == 0)
                     other = source(
                         o, form.operands.list[n] == OperandConstraint::a ? i.type : Type::b32);

@@ -1,8 +1,7 @@
-// csrc/cpu/exec/async.hpp - the table's chapter on asynchronous copies: what its rows do, and the
-// handlers, which are the same for every instruction set.
+// csrc/cpu/exec/async.hpp - kinds and handlers of asynchronous copies.
 //
-// A copy is done when it is issued: that is one of the orders which PTX allows, and then groups of
-// copies need no books. What counts arrivals and bytes is told in the same turn.
+// A copy is complete when it is issued. PTX allows that order, and copy groups then need no
+// records. An mbarrier counts the arrivals and bytes of a copy in the same time slice.
 #pragma once
 
 #include <string_view>
@@ -17,7 +16,7 @@ class BlockState;
 
 std::string_view spelled(ptx::Atomic operation);
 
-// By the names of the table's semantics.
+// Named as the semantics in the table's rows.
 enum class AsyncKind : std::uint8_t {
     MbarrierInit,
     MbarrierInval,
@@ -54,31 +53,31 @@ enum class AsyncKind : std::uint8_t {
     Multimem,
 };
 
-// op: [0] result, [1] generic address of the object, [2] count, state or parity. nullptr: the kind
-// is of no mbarrier.
+// op: [0] result, [1] generic address of the object, [2] count, state or parity. Returns nullptr
+// where `kind` is not of an mbarrier.
 Handler mbarrier_handler(AsyncKind kind);
 
 struct AsyncControl {
-    // op: [1] generic address of an mbarrier, [2] bytes that have come.
+    // op: [1] generic address of an mbarrier, [2] bytes that have arrived.
     Handler complete;
-    // op: [1] generic address written, [2] read, [3] bytes read, [4] predicate: read none;
-    // imm: bytes written.
+    // op: [1] generic destination, [2] source, [3] bytes read, [4] predicate: read none; imm: bytes
+    // written.
     Handler copy;
-    // op: [1] generic address written, [2] read, [3] bytes.
+    // op: [1] generic destination, [2] source, [3] bytes.
     Handler bulk;
-    // As bulk, and [4] generic address of the mbarrier, [5] which blocks of the cluster.
+    // As bulk, and [4] generic address of the mbarrier, [5] mask of the cluster's blocks.
     Handler multicast;
 };
 extern const AsyncControl async_control;
 
 // tensor.cpp. op: [0] bytes that were loaded, [1] generic address of the box, [2] of the tensor
-// map, [4] of an mbarrier and [5] which blocks of the cluster; imm: which of the kernel's tables
-// has the coordinates' registers, and where `shifted` those of what is added to them;
-// `columns` where the map has to be one of columns.
+// map, [4] of an mbarrier, [5] mask of the cluster's blocks. imm: an index into the kernel's
+// tables. That table lists the coordinates' registers, and with `shifted` the registers of their
+// offsets. `columns`: the map must be an im2col map.
 struct TensorControl {
     static constexpr std::int64_t columns = std::int64_t{1} << 32, shifted = columns << 1;
     Handler load, store, send;
-    // op: [1] generic address of the map, [2] what is put there; imm: Field, and above it the axis.
+    // op: [1] generic address of the map, [2] new value; imm: Field, and the axis above it.
     Handler replace;
     enum class Field : std::uint8_t {
         global_address,
@@ -95,16 +94,16 @@ struct TensorControl {
 };
 extern const TensorControl tensor_control;
 
-// Joins elements in global memory with others. False: there is no such operation on the type.
+// Reduces elements of global memory with others. False: the type has no such operation.
 using ReduceElements = bool (*)(TensorMap::Element type, std::byte* to, const std::byte* from,
                                 std::size_t bytes);
-// op as of a store.
+// op as for a store.
 const Code* reduce_tile(const Code* ip, Warp& w, std::byte* r, ReduceElements reduce);
 
-// The place of a block of the cluster that is where an address is in another one; of what is no
-// place or block of it 0.
+// The same offset in another block of the cluster, as an address. Returns 0 for an invalid address
+// or rank.
 std::uint64_t place_in_block(const BlockState& block, unsigned rank, std::uint64_t address);
-// Tells an mbarrier of bytes that have come. False: a fault has been noted.
+// Adds received bytes to an mbarrier. False: a fault has been noted.
 bool report_bytes(Warp& w, const Code* ip, unsigned lane, std::uint64_t object,
                   std::uint32_t bytes);
 

@@ -1,5 +1,7 @@
-// csrc/cpu/exec/atomic.cpp - atomics of more than a handler does at once: of 128 bits, and vectors,
-// which are atomic element by element; and operations of a warp from before they named their lanes.
+// csrc/cpu/exec/atomic.cpp - decodes wide, vector and warp atomics.
+//
+// Atomics on vectors are atomic element by element. shfl and vote without .sync are the forms of
+// PTX before member masks.
 #include "cpu/exec/block.hpp"
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/decode.hpp"
@@ -66,7 +68,7 @@ void Decoder::wide_atomic(const ptx::Instruction& i) {
     emit(run, destination(operand(i, 0)), address, b, c).flags = flag::strong;
 }
 
-// Results go where they belong when all are there: a destination may be a source, too.
+// Results are written after all elements are done: a destination may be a source too.
 void Decoder::vector_atomic(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const bool returns = form.operands.list[0] == OperandConstraint::dv;
@@ -94,7 +96,7 @@ void Decoder::vector_atomic(const ptx::Instruction& i) {
     }
 }
 
-// shfl and vote without .sync: the lanes that are here take part.
+// shfl and vote without .sync: the active lanes take part.
 void Decoder::unsynchronised(const ptx::Instruction& i) {
     static constexpr const char* modes[] = {"",    "up",  "down", "bfly",   "idx",
                                             "all", "any", "uni",  "ballot", "wrap"};

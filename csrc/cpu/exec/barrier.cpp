@@ -1,4 +1,4 @@
-// csrc/cpu/exec/barrier.cpp - a block's barriers: who has come, and who goes on.
+// csrc/cpu/exec/barrier.cpp - a block's barriers: arrival and release.
 #include "cpu/exec/cluster.hpp"
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/groups.hpp"
@@ -45,12 +45,12 @@ bool BlockState::release_if_complete(unsigned id) {
     return true;
 }
 
-// A warp counts in whole: lanes that have exited count with those that came.
+// Barriers count whole warps: lanes that have exited count as arrived once the others arrive.
 bool BlockState::complete(unsigned id) const {
     const BarrierState& b = barriers[id];
-    // Each live thread that has come is among `threads`, which counts those that left since, too.
+    // `threads` includes each live thread that arrived, and threads that exited after they arrived.
     if (b.threads == 0 || (b.count == 0 && b.threads < live_threads)) return false;
-    if (b.count == 0 && live_threads == threads_) return true;  // nobody has left
+    if (b.count == 0 && live_threads == threads_) return true;  // no thread has exited
     std::uint32_t come = 0;
     for (unsigned n = 0; n < warp_count; ++n) {
         const std::uint32_t live = warps_.get()[n].live;
@@ -79,7 +79,7 @@ void BlockState::wake(std::int32_t barrier) {
     };
     for (unsigned n = 0; n < warp_count; ++n) {
         Warp& w = warps_.get()[n];
-        // The usual case, a whole warp that waits: it goes on as one that had yielded does.
+        // The usual case, a whole warp that waits: it resumes as a yielded warp does.
         const bool whole = w.status == Status::blocked && w.waiting_count == 1 &&
                            w.ready_count == 0 && w.waiting[0].barrier == barrier;
         if (whole) {
@@ -105,7 +105,7 @@ void BlockState::wake(std::int32_t barrier) {
     }
 }
 
-// Lanes go on behind a barrier, with its result.
+// Gives the barrier's result to lanes that it releases.
 void BlockState::pass(Warp& w, const Waiting& waiting, std::int32_t barrier) {
     if (barrier == cluster_barrier) {
         if (watch_) watch_->cluster_passed(w, waiting.mask);

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/call.cpp - calls become code: where arguments and results lie, what is kept.
+// csrc/cpu/exec/call.cpp - decodes calls: arguments, results and saved registers.
 #include <algorithm>
 #include <string_view>
 
@@ -23,15 +23,14 @@ void Decoder::call(const ptx::Instruction& i) {
     bool ring = false;
     for (const std::uint32_t callee : callees) {
         ring |= graph_.in_cycle(part_->function, callee);
-        // A callee that is decoded later is one of a ring, whose depth is bounded at run time.
+        // A callee that is not decoded yet is recursive; its depth is checked at run time.
         const std::uint64_t frame = module_.functions[callee].frame_bytes;
         const auto size = static_cast<std::uint32_t>(rounded(frame, kernel_->local_align));
         site.needed = std::max({site.needed, parts_[part_of_[callee]].deepest, size});
     }
     site.save_at = part_->frame;
     site.frame = part_->frame + (ring ? part_->save : 0);
-    // Where the callees have their parameters: of those that a pointer may lead to, all in the same
-    // places.
+    // The callees' parameters. All possible targets of an indirect call have the same layout.
     if (!callees.empty()) {
         const ptx::Function& to = module_.functions[callees[0]];
         for (std::size_t n = 0; n < c.arguments.size(); ++n) {
@@ -70,7 +69,7 @@ void Decoder::call(const ptx::Instruction& i) {
     emit(control.call_end).imm = index;
 }
 
-// Functions that the device's runtime library has.
+// Functions of the device runtime.
 void Decoder::builtin(const ptx::Instruction& i, const ptx::Call& c, const ptx::Function& to) {
     struct Known {
         std::string_view name;

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/call_graph.cpp - which functions call which, and where calls come round again.
+// csrc/cpu/exec/call_graph.cpp - call graph of a module: callees and recursion.
 #include <algorithm>
 
 #include "cpu/exec/decode.hpp"
@@ -15,7 +15,7 @@ CallGraph::CallGraph(const ptx::Module& module)
         for (const auto& call : module.functions[n].calls) {
             for (const std::uint32_t to : callees(module.functions[n], call))
                 callees_[n].push_back(to);
-            // Many calls through pointers may each lead to all of many functions.
+            // Bounds memory: many indirect calls may each have many targets.
             if (callees_[n].size() > 4 * callees_.size()) tidy(callees_[n]);
         }
         tidy(callees_[n]);
@@ -23,8 +23,9 @@ CallGraph::CallGraph(const ptx::Module& module)
     find_rings();
 }
 
-// A pointer may lead to every function whose address is taken and whose parameters suit the call,
-// of those that the call names if it does; those of one call have them in the same places.
+// An indirect call may reach each function whose address is taken and whose parameters match the
+// call. If the call lists targets, only those count. All targets of a call need one parameter
+// layout.
 std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& caller,
                                               const ptx::Call& call) const {
     std::vector<std::uint32_t> found;
@@ -60,7 +61,7 @@ std::vector<std::uint32_t> CallGraph::callees(const ptx::Function& caller,
     return found;
 }
 
-// Tarjan's algorithm, with a stack of its own: hostile call chains are long.
+// Tarjan's algorithm with an explicit stack: hostile call chains are long.
 void CallGraph::find_rings() {
     const auto count = static_cast<std::uint32_t>(callees_.size());
     ring_.assign(count, ptx::absent);

@@ -1,9 +1,8 @@
-// csrc/cpu/exec/cluster.cpp - the turns of a cluster's blocks, its barrier, and the addresses of
-// distributed shared memory.
+// csrc/cpu/exec/cluster.cpp - runs a cluster's blocks; its barrier; distributed shared memory.
 //
-// An address of the .shared::cluster window is an offset in the block's own shared memory, or, for
-// a block by its rank, that offset with the rank plus one above it: then it means the same in every
-// block of the cluster.
+// An address of the .shared::cluster window is an offset in the block's own shared memory. With a
+// rank plus one in the bits above, it is an offset in the shared memory of that block. Such an
+// address is valid in every block of the cluster.
 #include "cpu/exec/cluster.hpp"
 
 #include <algorithm>
@@ -19,9 +18,9 @@ std::unique_ptr<ClusterRunner> ClusterRunner::make(const Launch& launch) {
 namespace exec {
 namespace {
 
-constexpr unsigned rank_shift = 18;  // 256 KiB, more than the 227 that a block may have
+constexpr unsigned rank_shift = 18;  // 256 KiB; a block has at most 227
 constexpr std::uint64_t offset_mask = (std::uint64_t{1} << rank_shift) - 1;
-constexpr std::uint64_t nowhere = ~std::uint64_t{15};  // what is in no window; never mapped
+constexpr std::uint64_t nowhere = ~std::uint64_t{15};  // an invalid address; never mapped
 
 }  // namespace
 
@@ -42,8 +41,8 @@ ClusterState::ClusterState(const Launch& launch)
         blocks_.push_back(std::make_unique<BlockState>(launch, *this, rank, bytes));
 }
 
-// Indices as numbers of their own: compilers put a Dim3 that is passed on together in memory, by
-// parts, and a processor that reads such a whole waits for all that was stored before.
+// Returns three numbers: compilers store a Dim3 argument in parts, and the wide load of it then
+// stalls until these stores retire.
 void ClusterState::locate(std::uint64_t cluster, std::uint32_t& x, std::uint32_t& y,
                           std::uint32_t& z) const {
     x = static_cast<std::uint32_t>(cluster);
@@ -92,8 +91,8 @@ ClusterRunner::Progress ClusterState::advance() {
     return moved ? Progress::running : stuck();
 }
 
-// Nobody can run: the launch is being stopped, or lanes wait for others of their warp that wait
-// elsewhere, or at barriers which the rest will never reach.
+// No block can run: the launch is being stopped, or lanes wait for lanes that wait elsewhere, or
+// for barriers that the others never reach.
 ClusterRunner::Progress ClusterState::stuck() {
     for (const auto& block : blocks_)
         if (!block->done() && !block->stopped() && block->force()) return Progress::running;
@@ -134,7 +133,8 @@ const Code* arrive(const Code* ip, Warp& w, std::byte*) {
     return ip + 1;
 }
 
-// Lanes whose phase is complete go on. So do lanes that never came, which PTX leaves undefined.
+// Lanes whose phase is complete continue. So do lanes that never arrived, which is undefined in
+// PTX.
 const Code* wait(const Code* ip, Warp& w, std::byte*) {
     const std::uint32_t early = w.mask & w.arrived;
     if (early == 0) return ip + 1;
@@ -145,7 +145,7 @@ const Code* wait(const Code* ip, Warp& w, std::byte*) {
 
 // ---- addresses ----------------------------------------------------------------------------
 
-// A place in the cluster's shared memory.
+// A position in the cluster's shared memory.
 struct SharedPlace {
     unsigned rank;
     std::uint64_t offset;
@@ -163,7 +163,7 @@ std::optional<SharedPlace> place_of_generic(const BlockState& block, std::uint64
     return SharedPlace{static_cast<unsigned>(from / cluster.stride()), from % cluster.stride()};
 }
 
-// With the rank even where it is the block's own: others may be given the address.
+// Includes the rank even of the block itself: the address may be passed to other blocks.
 std::uint64_t window_address(unsigned rank, std::uint64_t offset) {
     return std::uint64_t{rank + 1} << rank_shift | offset;
 }
@@ -172,7 +172,7 @@ std::uint64_t shared_address(const BlockState& block, unsigned rank, std::uint64
     return rank < cluster.size() ? cluster.shared_of(rank) + offset : nowhere;
 }
 
-// f(lane, address) for the active lanes; op[1] holds the addresses.
+// f(lane, address) for each active lane; op[1] holds the addresses.
 template <class T, class F>
 const Code* each_address(const Code* ip, Warp& w, std::byte* r, F f) {
     const T* a = at<const T>(r, ip->op[1]);

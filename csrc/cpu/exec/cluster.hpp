@@ -1,5 +1,6 @@
-// csrc/cpu/exec/cluster.hpp - a cluster at work: its blocks in turn, their shared memory side by
-// side, and the barrier they share. A launch without clusters has clusters of one block.
+// csrc/cpu/exec/cluster.hpp - a running cluster: its blocks, their shared memory, its barrier.
+//
+// The blocks' shared memories are contiguous. A launch without clusters has clusters of one block.
 #pragma once
 
 #include <memory>
@@ -23,12 +24,12 @@ class ClusterState final : public ClusterRunner {
     std::uintptr_t shared_of(unsigned rank) const { return shared_ + rank * stride_; }
     std::uint64_t stride() const { return stride_; }
 
-    // The barrier: lanes of `w` have come; and whether they still have to wait.
+    // The cluster's barrier: the running lanes of `w` arrive.
     void arrive(Warp& w) {
         w.arrived |= w.mask;
         news_ = true;
     }
-    // Lanes have exited: they count as come.
+    // Lanes have exited: they count as arrived.
     void exited() { news_ = used_; }
     void use_barrier();
     bool uses_barrier() const { return used_; }
@@ -40,14 +41,14 @@ class ClusterState final : public ClusterRunner {
 
     const Launch& launch_;
     const unsigned size_;
-    const std::uint64_t in_row_, in_column_;  // clusters of the grid
+    const std::uint64_t in_row_, in_column_;  // size of the grid in clusters
     std::uint64_t stride_;
     Aligned<std::byte> memory_;
     std::uintptr_t shared_ = 0;
     std::vector<std::unique_ptr<BlockState>> blocks_;
     Dim3 id_;
-    bool used_ = false;  // the barrier, by this cluster
-    bool news_ = false;  // somebody has come to it since it was looked at
+    bool used_ = false;  // whether this cluster uses the barrier
+    bool news_ = false;  // lanes arrived since the last check
     std::optional<Fault> fault_;
 };
 

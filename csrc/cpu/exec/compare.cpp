@@ -1,5 +1,6 @@
-// csrc/cpu/exec/compare.cpp - comparisons that become several Codes: with logic on a predicate, of
-// both halves of a register, and lop3's.
+// csrc/cpu/exec/compare.cpp - comparisons that decode to several Codes.
+//
+// set and setp with a boolean operation, comparisons of packed halves, and lop3 with a predicate.
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/decode.hpp"
 
@@ -16,7 +17,7 @@ std::string comparison(const ptx::Instruction& i, Type type) {
            (field::ftz.get(i.modifiers) ? ".ftz." : ".") + std::string(name_of(type));
 }
 
-// What `set` gives where the comparison holds.
+// The value that `set` returns where the comparison holds.
 std::uint64_t truth(Type type) {
     switch (type) {
         case Type::f32:
@@ -34,7 +35,7 @@ std::uint64_t truth(Type type) {
 
 }  // namespace
 
-// set, and setp with a second predicate: a plain comparison, then logic on predicates.
+// set, and setp with a second predicate: a comparison, then predicate logic.
 void Decoder::compare(const ptx::Instruction& i) {
     const bool set = i.form.form().mnemonic == "set";
     const Type type = set ? i.type2 : i.type;
@@ -45,7 +46,7 @@ void Decoder::compare(const ptx::Instruction& i) {
     const std::int32_t a = source(operand(i, 1), type), b = source(operand(i, 2), type);
     const std::int32_t third = boolean ? predicate(operand(i, 3)) : 0;
     const std::int32_t t = temporary_predicate(), u = temporary_predicate();
-    if (type == Type::f16 || type == Type::bf16) {  // these forms have one destination
+    if (type == Type::f16 || type == Type::bf16) {  // they have one destination
         emit(opcode, t, a, b);
         emit("not.pred", u, t);
     } else {
@@ -58,14 +59,14 @@ void Decoder::compare(const ptx::Instruction& i) {
              constant(width, 0), t);
         return;
     }
-    // The third operand may be one of the destinations: both are made before either is written.
+    // The third operand may be a destination: both results are computed before either is written.
     emit(predicate_logic[boolean], t, t, third);
     emit(predicate_logic[boolean], u, u, third);
     emit("mov.pred", destination(d), t);
     if (d.second != ptx::absent) emit("mov.pred", reg(d.second), u);
 }
 
-// Each half by itself; setp's predicates are those of the lower and of the upper one.
+// Compares each half; setp's first predicate is of the lower half, the second of the upper.
 void Decoder::compare_halves(const ptx::Instruction& i) {
     const bool set = i.form.form().mnemonic == "set";
     const Type type = set ? i.type2 : i.type;
@@ -99,7 +100,7 @@ void Decoder::compare_halves(const ptx::Instruction& i) {
     emit(pack_handler(2, 2), destination(d), made[0], made[1]);
 }
 
-// lop3 with a predicate: whether any bit is set, joined with another one.
+// lop3 with a predicate: true where any bit is set, combined with another predicate.
 void Decoder::lop3(const ptx::Instruction& i) {
     const std::int32_t made = temporary(4), holds = temporary_predicate(),
                        other = temporary_predicate();

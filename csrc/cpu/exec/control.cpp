@@ -16,7 +16,7 @@ inline const Code* go(Warp& w, const Code* to) {
     return __builtin_expect(to < w.limit, 1) ? to : arrive(w, to);
 }
 
-// A branch backwards takes from the warp's turn.
+// Charges a backward branch to the time slice.
 inline const Code* charged(Warp& w, const Code* ip, const Code* to) {
     if (ip->target <= 0 && (w.budget -= ip->cost) < 0) return expire(w, to);
     return to;
@@ -26,7 +26,7 @@ const Code* jump(const Code* ip, Warp& w, std::byte*) {
     return charged(w, ip, go(w, ip + ip->target));
 }
 
-// Stands before a place that lanes may wait at and others reach by falling through.
+// Stands before a pc that is both a reconvergence point and reached by fall-through.
 const Code* join(const Code* ip, Warp& w, std::byte*) { return go(w, ip + 1); }
 
 const Code* branch(const Code* ip, Warp& w, std::byte* r) {
@@ -103,7 +103,7 @@ void save_registers(Warp& w, const CallSite& site, unsigned lane, std::byte* to,
     }
 }
 
-// The active lanes' frames for the callee. False: a fault has been noted.
+// Pushes the callee's frames of the active lanes. False: a fault has been noted.
 bool push_frames(const Code* ip, Warp& w, BlockState& block, const CallSite& site) {
     std::uint32_t* sp = stack_pointers(w);
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
@@ -157,7 +157,7 @@ bool push_frames(const Code* ip, Warp& w, BlockState& block, const CallSite& sit
     return go(w, ip + ip->target);
 }
 
-// Behind a call: results, and the registers that a recursive callee may have used.
+// After a call: copies results, and restores registers that a recursive callee may have used.
 [[gnu::noinline]] const Code* call_end(const Code* ip, Warp& w, std::byte*) {
     BlockState& block = block_of(w);
     const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
@@ -250,7 +250,7 @@ template <bool Wall, class T, unsigned Shift>
     return stop_faulted(w);
 }
 
-// malloc and free of device code.
+// malloc and free in device code.
 [[gnu::noinline]] const Code* allocate(const Code* ip, Warp& w, std::byte*) {
     BlockState& block = block_of(w);
     const CallSite& site = block.kernel().calls[static_cast<std::size_t>(ip->imm)];
@@ -309,8 +309,7 @@ template <bool Wall, class T, unsigned Shift>
     return ip + 1;
 }
 
-// op: [1] nanoseconds. A warp sleeps as long as the lane that asks for least; a GPU sleeps no
-// longer than 1 ms.
+// op: [1] nanoseconds. A warp sleeps as long as its shortest lane; a GPU sleeps at most 1 ms.
 [[gnu::noinline]] const Code* sleep(const Code* ip, Warp& w, std::byte* r) {
     const auto* time = at<const std::uint32_t>(r, ip->op[1]);
     std::uint32_t least = 1'000'000;
@@ -325,7 +324,7 @@ template <unsigned Bytes, unsigned Count, bool Pack>
     std::byte* whole = r + ip->op[0];
     for (unsigned k = 0; k < Count; ++k) {
         std::byte* part = r + ip->op[1 + k];
-        if (!Pack && ip->op[1 + k] == 0) continue;  // a sink
+        if (!Pack && ip->op[1 + k] == 0) continue;  // `_`
         each_lane(w.mask, [&](unsigned lane) {
             std::byte* a = whole + lane * (Bytes * Count) + k * Bytes;
             std::byte* b = part + lane * Bytes;

@@ -1,12 +1,11 @@
-// csrc/cpu/exec/control.hpp - handlers of control flow, which are the same for every instruction
-// set.
+// csrc/cpu/exec/control.hpp - handlers of control flow, shared by all instruction sets.
 #pragma once
 
 #include "cpu/exec/code.hpp"
 
 namespace cupola::cpu::exec {
 
-// What a barrier gives its threads; in Code::count.
+// The result that a barrier returns to its threads; in Code::count.
 enum class BarrierKind : std::uint8_t { plain, popc, all, any };
 
 struct Control {
@@ -22,8 +21,8 @@ struct Control {
 };
 extern const Control control;
 
-// cluster.cpp. Addresses: op[0] from op[1], for map_* the rank in op[2]; `generic` are host
-// addresses, `window` those of .shared::cluster.
+// cluster.cpp. op: [0] result, [1] address, [2] rank for map_*. `generic` addresses are host
+// addresses, `window` addresses those of .shared::cluster.
 struct ClusterControl {
     Handler arrive, wait;
     Handler generic_of_window, window_of_generic;
@@ -32,14 +31,14 @@ struct ClusterControl {
 };
 extern const ClusterControl cluster_control;
 
-// atomic.cpp. op: [1] address; imm: bytes that it has to be a multiple of.
+// atomic.cpp. op: [1] address; imm: required alignment in bytes.
 extern const Handler alignment_check;
 
-// Packing `count` elements of `bytes` each into one register, and the way back. nullptr: no such.
+// Pack `count` elements of `bytes` bytes into one register, or unpack them. nullptr: no such form.
 Handler pack_handler(unsigned bytes, unsigned count);
 Handler unpack_handler(unsigned bytes, unsigned count);
 
-// bar.red: what its lanes are given when the barrier is complete.
+// bar.red: writes the result to the lanes when the barrier completes.
 void write_barrier_result(Warp& w, const Waiting& waiting, std::uint32_t yes,
                           std::uint32_t threads);
 

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/deferred.cpp - kernels of a PTX module, decoded one by one as they are asked for.
+// csrc/cpu/exec/deferred.cpp - decodes the kernels of a PTX module on first use.
 #include "cpu/lazy_kernels.hpp"
 
 #include <sys/mman.h>
@@ -20,11 +20,11 @@ namespace cupola::cpu {
 namespace exec {
 namespace {
 
-// What all kernels have in common is read once more for each of them.
+// The common part is parsed again for each kernel.
 constexpr std::size_t most_common_bytes = 32 * 1024;
 
-// A copy of a large text, with a NUL behind it. Its pages come in one piece: one by one, as they
-// are written to, they would take longer than all else that is done at load.
+// A copy of a large text, NUL-terminated. Its pages are mapped at once: page faults one by one
+// would take longer than the rest of the load.
 class Text {
   public:
     explicit Text(std::string_view text)
@@ -55,7 +55,7 @@ bool has_kernel(const ptx::Module& module) {
 
 class Deferred final : public LazyImage {
   public:
-    // `common` is what the outline's common part means.
+    // `common`: the outline's common part, parsed.
     Deferred(std::unique_ptr<const Text> source, ptx::Outline outline, const ptx::Module& common,
              Memory memory)
         : source_(std::move(source)), outline_(std::move(outline)), placed_(std::move(memory)) {
@@ -114,7 +114,7 @@ class Deferred final : public LazyImage {
         try {
             return ptx::parse(source_->view(), pieces);
         } catch (const ptx::Error&) {
-            // It may take the addresses of other kernels, which have empty bodies here.
+            // It may take addresses of other kernels: declare those with empty bodies.
             const std::vector<std::string> others = kernels_named_in(n);
             if (others.empty()) throw;
             std::vector<ptx::Piece> all(pieces.begin(), pieces.end() - 1);
@@ -142,7 +142,7 @@ class Deferred final : public LazyImage {
         return found;
     }
 
-    const std::unique_ptr<const Text> source_;  // which the outline's pieces are of
+    const std::unique_ptr<const Text> source_;  // the outline's pieces point into it
     const ptx::Outline outline_;
     std::vector<std::string> names_;
     std::unordered_map<std::string_view, std::size_t> entries_;
@@ -166,9 +166,9 @@ std::shared_ptr<LazyImage> LazyImage::build(std::string_view ptx, Memory memory)
     try {
         common = ptx::parse(source->view(), found->common);
     } catch (const ptx::Error&) {
-        return nullptr;  // it may name kernels; what is wrong with the text is for others to say
+        return nullptr;  // it may name kernels; the other loader reports errors of the text
     }
-    // One that the outline did not see would be lost.
+    // A kernel that the outline missed would be lost.
     if (exec::has_kernel(common)) return nullptr;
     return std::make_shared<exec::Deferred>(std::move(source), std::move(*found), common,
                                             std::move(memory));

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t none = 0xffffffffu;
 
-// Depth-first from block 0; `first` gives extra successors that are visited before the real ones.
+// Depth-first from block 0; `first` lists extra successors to visit before the real ones.
 std::vector<std::uint32_t> reverse_post_order(
     const std::vector<BasicBlock>& blocks, const std::vector<std::vector<std::uint32_t>>& first) {
     std::vector<std::uint32_t> out;
@@ -24,8 +24,8 @@ std::vector<std::uint32_t> reverse_post_order(
             stack.pop_back();
             continue;
         }
-        // The fall-through is the last successor: visited first, it would come late. It is visited
-        // last, so that it follows its block.
+        // The fall-through is the last successor and is visited last, so that it directly follows
+        // its block.
         const std::uint32_t to = next < extra.size() ? extra[next] : real[next - extra.size()];
         ++next;
         if (seen[to]) continue;
@@ -45,7 +45,7 @@ class Loops {
             for (const std::uint32_t s : blocks[b].successors) before_[s].push_back(b);
     }
 
-    // For each loop's head: the blocks that the loop leaves to. Hostile graphs are given up on.
+    // For each loop header, the blocks that the loop exits to. Gives up on hostile graphs.
     std::vector<std::vector<std::uint32_t>> exits() {
         std::vector<std::vector<std::uint32_t>> out(blocks_.size());
         if (!dominators()) return out;

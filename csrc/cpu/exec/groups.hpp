@@ -1,5 +1,6 @@
-// csrc/cpu/exec/groups.hpp - groups of a warp's lanes that stand at different places: how they part
-// and line up. Inline, as branches of machine code do it where they are.
+// csrc/cpu/exec/groups.hpp - divergence: groups of a warp's lanes at different pcs.
+//
+// Inline, because branches of machine code use these functions too.
 #pragma once
 
 #include "cpu/exec/code.hpp"
@@ -8,7 +9,7 @@ namespace cupola::cpu::exec {
 
 [[gnu::always_inline]] inline void mask_lanes(Warp& w, std::uint32_t mask) {
     w.mask = mask;
-    if (w.masked == mask) return;  // of most warps it never changes
+    if (w.masked == mask) return;  // never changes in most warps
     w.masked = mask;
     if (mask == all_lanes) {
         for (auto& each : w.lane_mask) each = -1;
@@ -17,18 +18,18 @@ namespace cupola::cpu::exec {
     for (unsigned i = 0; i < lanes; ++i) w.lane_mask[i] = -static_cast<std::int32_t>(mask >> i & 1);
 }
 
-// Without a call where the processor is not known to have an instruction for it.
+// Skips the call that popcount is where the instruction set may lack the instruction.
 [[gnu::always_inline]] inline std::uint32_t count_lanes(std::uint32_t mask) {
     return mask == all_lanes ? lanes : static_cast<std::uint32_t>(__builtin_popcount(mask));
 }
 
-// The lowest place at which somebody waits to run; where the order of code does not count, any.
+// Sets the limit to the lowest pc of a ready group; to 0 while code order is ignored.
 [[gnu::always_inline]] inline void limit_lanes(Warp& w) {
     const auto* const never = reinterpret_cast<const Code*>(~std::uintptr_t{0});
     w.limit = w.forced > 0 ? nullptr : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc : never;
 }
 
-// Sorted, lowest place last; lanes at one place are one group.
+// Keeps the groups sorted, lowest pc last, and merges groups at one pc.
 [[gnu::always_inline]] inline void line_up(Warp& w, std::uint32_t mask, const Code* at) {
     unsigned n = w.ready_count;
     while (n > 0 && w.ready[n - 1].pc < at) --n;
@@ -42,7 +43,7 @@ namespace cupola::cpu::exec {
     limit_lanes(w);
 }
 
-// Running lanes part: the lower place goes on unless somebody waits at a lower one still.
+// Splits the running lanes: the lower pc runs first, unless a ready group has a lower one.
 [[gnu::always_inline]] inline const Code* part(Warp& w, std::uint32_t first_mask, const Code* first,
                                                const Code* second,
                                                const Code* (*arrive)(Warp& w, const Code* at)) {

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/instruction.cpp - one PTX instruction to one or a few Codes.
+// csrc/cpu/exec/instruction.cpp - decodes one PTX instruction to one or more Codes.
 #include "cpu/exec/control.hpp"
 #include "cpu/exec/decode.hpp"
 
@@ -31,7 +31,7 @@ void Decoder::instruction(const ptx::Instruction& i) {
     const bool control_chapter =
         i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::control);
     std::size_t around = 0;
-    // A guard masks what works on registers and memory; what changes the flow is branched around.
+    // A guard masks instructions on registers and memory, and branches around control flow.
     const bool matrices = i.form.group() == static_cast<unsigned>(ptx::InstructionGroupId::matrix);
     const bool masks =
         i.guard != ptx::absent && !branch && !control_chapter && !matrices && !is_sync(i);
@@ -89,7 +89,7 @@ void Decoder::instruction(const ptx::Instruction& i) {
         kernel_->code[around].target = static_cast<std::int32_t>(kernel_->code.size() - around);
 }
 
-// Operands in the order of the row's shapes, which is that of the handler's ports.
+// Operands in the order of the row's constraints, which is the order of the handler's ports.
 void Decoder::plain(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
     const Handler run = handlers_.find(i.form, Key{i.type, i.type2, i.modifiers});
@@ -139,7 +139,7 @@ void Decoder::plain(const ptx::Instruction& i) {
                 *op = source(o, type);
                 break;
             case OperandConstraint::aw:
-                // isspacep has no type: its operand is an address.
+                // isspacep has no type; its operand is an address.
                 if (i.type == Type::none) {
                     *op = reg(o.index);
                     if (ptx::bytes_of(o.type) == 4) code.flags |= flag::address32;
@@ -172,7 +172,8 @@ void Decoder::plain(const ptx::Instruction& i) {
     if (widen.to_type != Type::none) resize(widen.to, widen.to_type, widen.from, widen.from_type);
 }
 
-// Global, constant and parameter addresses are generic ones; shared and local ones are offsets.
+// Generic addresses equal global, constant and parameter addresses; shared and local addresses are
+// offsets.
 void Decoder::convert_address(const ptx::Instruction& i) {
     const ptx::Space space = space_of(i);
     const bool to = i.form.form().mnemonic == "cvta.to";
@@ -198,7 +199,7 @@ void Decoder::convert_address(const ptx::Instruction& i) {
     emit(to ? "sub.u64" : "add.u64", d, a, base);
 }
 
-// mapa and getctarank.
+// Decodes mapa and getctarank.
 void Decoder::cluster_address(const ptx::Instruction& i) {
     const bool map = i.form.form().mnemonic == "mapa";
     const bool generic = space_of(i) == ptx::Space::generic, wide = ptx::bytes_of(i.type) == 8;
@@ -214,7 +215,7 @@ void Decoder::cluster_address(const ptx::Instruction& i) {
         emit(generic ? c.rank_of_generic : wide ? c.rank_of_window64 : c.rank_of_window32, d, a);
 }
 
-// Element by element; what is still to be read is kept aside where it is written before.
+// Moves element by element; copies a source first that an earlier element overwrites.
 void Decoder::move_vector(const ptx::Instruction& i) {
     const ptx::Operand &to = operand(i, 0), &from = operand(i, 1);
     const std::string move = "mov.b" + std::to_string(8 * ptx::bytes_of(i.type));

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/isa.cpp - which instruction set's handlers this processor runs.
+// csrc/cpu/exec/isa.cpp - selects the handlers for this processor's instruction set.
 #include "cpu/exec/isa.hpp"
 
 #include "cpu/exec/levels.hpp"
@@ -7,7 +7,7 @@
 namespace cupola::cpu {
 
 #if defined(__x86_64__)
-// The newer ones are there where the build made them: see instruction_sets() of csrc/recipe.py.
+// Higher levels exist where the build made them: see instruction_sets() of csrc/recipe.py.
 namespace x86_64_v2 {
 extern const exec::Isa handlers;
 }
@@ -26,7 +26,7 @@ extern const exec::Isa handlers;
 namespace exec {
 namespace {
 
-// A level of the instruction set; `handlers` is null where the build has none.
+// A level of the instruction set; `handlers` is null where the build lacks it.
 struct HostLevel {
     const char* name;
     const Isa* handlers;
@@ -50,7 +50,7 @@ struct HostChoice {
     std::vector<const char*> levels;
     const Isa* handlers = nullptr;
 
-    // From the level of that name on, or from the best.
+    // Selects from the named level down, or from the best.
     explicit HostChoice(std::string_view best) {
         for (const HostLevel& level : known_levels()) {
             if (!level.runs || (levels.empty() && !best.empty() && best != level.name)) continue;

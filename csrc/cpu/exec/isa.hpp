@@ -1,5 +1,4 @@
-// csrc/cpu/exec/isa.hpp - the handlers compiled for each instruction set of the host, and the
-// choice among them.
+// csrc/cpu/exec/isa.hpp - the handlers for an instruction set of the host.
 #pragma once
 
 #include "cpu/exec/code.hpp"
@@ -8,14 +7,14 @@
 
 namespace cupola::cpu::exec {
 
-// A row's instance: what its types and modifiers are.
+// An instance of a row: its types and modifiers.
 struct Key {
     ptx::Type type = ptx::Type::none, type2 = ptx::Type::none;
     ptx::Bits modifiers = 0;
-    bool* by_lane = nullptr;  // where to note whether its semantics is a function of one lane
+    bool* by_lane = nullptr;  // output: whether the semantics is a function of one lane
 };
 
-// How many of Code::op an operand takes, and where those of the n-th begin.
+// The number of Code::op entries of an operand, and the first entry of the n-th operand.
 constexpr unsigned slots_of(ptx::OperandConstraint s) {
     return s == ptx::OperandConstraint::imm                                     ? 0
            : s == ptx::OperandConstraint::pq || s == ptx::OperandConstraint::dp ? 2
@@ -29,13 +28,13 @@ constexpr unsigned slot_of(const ptx::OperandConstraints& shapes, std::size_t n)
 
 struct Isa {
     const char* name;
-    // nullptr for rows that the decoder builds from others.
+    // nullptr for rows that the decoder composes of others.
     Handler (*find)(ptx::FormId form, const Key& key);
     Handler (*find_parameter_load)(unsigned bytes);
     const TileProducts* products;
 };
 
-// The best that this processor runs, or of the level that is used.
+// The handlers of the best level that this processor supports and use_level() allows.
 const Isa& isa();
 
 }  // namespace cupola::cpu::exec

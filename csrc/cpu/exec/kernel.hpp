@@ -1,4 +1,4 @@
-// csrc/cpu/exec/kernel.hpp - a decoded kernel: its code, and what its register file starts with.
+// csrc/cpu/exec/kernel.hpp - a decoded kernel: code, register file, call sites.
 #pragma once
 
 #include <atomic>
@@ -21,62 +21,62 @@ struct WatchedCode;
 
 namespace cupola::cpu::exec {
 
-// Special registers that the decoder needs and PTX does not name.
+// Special registers of the decoder that PTX does not name.
 enum class Hidden : std::uint8_t {
     shared_base = static_cast<std::uint8_t>(ptx::Special::count),
     local_base,
     parameter_base,
     stack_pointer,
-    local_top,  // the end of what alloca has taken
+    local_top,  // the end of memory that alloca has allocated
     count,
 };
 
-// Which of %ctaid a special register is, -1: none.
+// The dimension where a special register is a component of %ctaid, else -1.
 int index_dimension(unsigned special);
 
-// 32 equal lanes of `width` bytes, or for width 0 the 32 bits of a predicate.
+// One value in 32 lanes of `width` bytes; width 0: the 32 bits of a predicate.
 struct ConstantLanes {
     std::int32_t offset;
     std::uint32_t width;
     std::uint64_t value;
-    bool placed = false;  // where something lies in this process: another value in the next
+    bool placed = false;  // an address of this process, which differs in the next one
 };
 
-// Bytes in a thread's local memory, relative to the caller's stack pointer.
+// A copy within a thread's local memory, relative to the caller's stack pointer.
 struct Copy {
     std::uint32_t to, from, bytes;
 };
 
 struct CallSite {
-    std::uint32_t frame = 0;   // what the stack pointer moves by
-    std::uint32_t needed = 0;  // bytes that the callee takes above that
+    std::uint32_t frame = 0;   // bytes by which the stack pointer moves
+    std::uint32_t needed = 0;  // bytes that the callee needs above that
     std::vector<Copy> arguments, results;
     std::vector<std::pair<std::int32_t, std::uint32_t>>
         saved;                  // register, bytes a lane; 0: predicate
-    std::uint32_t save_at = 0;  // where in the caller's frame they go
-    // Of a call through a register: addresses of functions, and where in the code each begins.
+    std::uint32_t save_at = 0;  // their offset in the caller's frame
+    // Of an indirect call: addresses of functions, and the start of each in the code.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> targets;
 };
 
-// A kernel's machine code, and what goes with it.
+// A kernel's machine code and the tables that it needs.
 struct Native {
-    std::vector<Code> code;  // the kernel's once more; each leaves at once, so that a handler which
-                             // is called comes back before the next
+    std::vector<Code>
+        code;  // copy whose handlers return, so that calling one does not run the next
     std::vector<Handler> handlers;
-    std::vector<std::uint8_t> entry;  // 1 where `run` may begin
+    std::vector<std::uint8_t> entry;  // 1 where `run` may enter
     Services services;
     NativeRun run = nullptr;
-    bool sweeps = false;  // `run` without a place does whole blocks
+    bool sweeps = false;  // `run` with a null pc runs whole blocks
 };
 
-// Where a kernel finds it. Others may still be making it when the kernel has gone.
+// Where a kernel finds its machine code. Its compilation may outlive the kernel.
 struct NativeSlot {
     enum class State : std::uint8_t { none, making, ready, failed };
-    std::atomic<const Native*> ready{nullptr};  // what launches take from then on
+    std::atomic<const Native*> ready{nullptr};  // used by launches from then on
     std::atomic<State> state{State::none};
-    std::atomic<std::uint64_t> nanoseconds{0};  // interpreted so far
-    std::unique_ptr<const Native> made;         // as `ready`
-    std::string failure;                        // why there is none
+    std::atomic<std::uint64_t> nanoseconds{0};  // time in the interpreter so far
+    std::unique_ptr<const Native> made;         // owner of `ready`
+    std::string failure;                        // why compilation failed
 };
 
 struct KernelCode final : Kernel {
@@ -98,33 +98,32 @@ struct KernelCode final : Kernel {
     std::vector<Parameter> parameters_;
     std::uint32_t parameter_bytes = 0;
     std::uint32_t shared_bytes = 0, shared_align = 1;
-    std::uint32_t frame_bytes = 0;   // a thread's deepest use of local memory, recursion aside
-    std::uint32_t stack_bytes = 0;   // what is set aside for it, a multiple of
+    std::uint32_t frame_bytes = 0;   // a thread's largest use of local memory without recursion
+    std::uint32_t stack_bytes = 0;   // bytes allocated for it, a multiple of
     std::uint32_t local_align = 16;  // the largest alignment in it
-    std::uint32_t local_top = 0;     // where in it memory of alloca begins
+    std::uint32_t local_top = 0;     // the offset in it where alloca's memory begins
     std::uint32_t constants_bytes = 0, register_count = 0, threads_limit = 1024;
     Dim3 required{0, 0, 0}, cluster{0, 0, 0};
     std::uint32_t cluster_limit = 0;
     bool cluster_explicit = false;
     int version = 0, sm = 0;
-    std::string_view
-        source;  // the PTX text, which the image keeps; or nothing where it names no files
+    std::string_view source;  // the PTX text, owned by the image; empty where it names no files
 
     std::vector<Code> code;
-    std::uint32_t file_bytes = 0;  // of a warp's registers
+    std::uint32_t file_bytes = 0;  // size of a warp's register file
     std::vector<ConstantLanes> constants;
-    // Special or Hidden, register; is_explicit_cluster's is a predicate
+    // Special or Hidden, register; is_explicit_cluster's is a predicate.
     std::vector<std::pair<unsigned, std::int32_t>> specials;
     std::vector<CallSite> calls;
     std::vector<TextureSite> textures;
     std::vector<std::vector<std::int32_t>> tables;  // brx.idx: targets relative to the instruction
     std::vector<MatrixOperation> matrices;
-    std::uint32_t slots = 0;         // cached ranges
+    std::uint32_t slots = 0;         // number of cached ranges
     std::uint32_t call_depth = 0;    // frames on a lane's return stack
-    std::int32_t stack_pointer = 0;  // register
+    std::int32_t stack_pointer = 0;  // its register
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> constant_ranges;
     const std::shared_ptr<NativeSlot> native = std::make_shared<NativeSlot>();
-    mutable std::shared_ptr<const watch::WatchedCode> watched;  // once it has been watched
+    mutable std::shared_ptr<const watch::WatchedCode> watched;  // set when first sanitized
 };
 
 inline constexpr std::uint32_t recursion_bytes = 128 * 1024, recursion_depth = 2048,

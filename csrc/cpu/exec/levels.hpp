@@ -6,11 +6,11 @@
 
 namespace cupola::cpu::exec {
 
-// Levels that code may be compiled for which this processor runs, as -march calls them, the best
-// first; where a host has one form alone, its name.
+// Names, as for -march, of the levels that this processor supports, best first. A host with one
+// level only returns its name.
 std::vector<const char*> levels();
-// Nothing above that level from now on; whether the build has it and the processor runs it. Called
-// before anything is decoded.
+// Limits handlers and machine code to a level. False: the build lacks it, or the processor does.
+// Must be called before the first kernel is decoded.
 bool use_level(std::string_view name);
 
 }  // namespace cupola::cpu::exec

@@ -1,7 +1,7 @@
 // csrc/cpu/exec/mbarrier.cpp - mbarrier objects: arrivals and bytes that a phase waits for.
 //
-// An object is the 64 bits in shared memory that the program gave it. Shared memory belongs to one
-// thread of the host at a time, so plain reads and writes are atomic for all who see it.
+// An object is 64 bits of the program's shared memory. One host thread at a time runs a cluster, so
+// plain reads and writes are atomic to all its threads.
 #include <cstring>
 
 #include "cpu/exec/async.hpp"
@@ -11,8 +11,8 @@ namespace cupola::cpu::exec {
 namespace {
 
 struct Mbarrier {
-    // From the lowest bit on: arrivals that are pending, and expected in each phase; bytes that are
-    // pending, which may be fewer than none for a while; the phase's parity; and that it is one.
+    // From the lowest bit: pending arrivals; expected arrivals of a phase; pending bytes, which may
+    // be negative for a while; parity of the phase; a valid bit.
     static constexpr unsigned counts = 20, bytes = 21;
     static constexpr std::uint64_t count_mask = (1u << counts) - 1, byte_mask = (1u << bytes) - 1,
                                    phase = std::uint64_t{1} << (2 * counts + bytes),
@@ -30,7 +30,7 @@ struct Mbarrier {
         const std::uint64_t sum = (transactions() + n) & byte_mask;
         bits = (bits & ~(byte_mask << 2 * counts)) | sum << 2 * counts;
     }
-    // The phase ends with the last arrival and the last byte.
+    // Ends the phase after the last arrival and the last byte.
     void settle() {
         if (pending() != 0 || transactions() != 0) return;
         bits ^= phase;
@@ -45,7 +45,7 @@ Mbarrier initialised(std::uint64_t count) {
     return b;
 }
 
-// An object in memory for as long as an instruction changes it.
+// A checked mbarrier object in memory; `store` writes it back.
 class Held {
   public:
     Held(Warp& w, const Code* ip, unsigned lane, std::uint64_t address, bool fresh = false) {
@@ -115,8 +115,8 @@ template <int Sign>
     });
 }
 
-// The state that is given is the object before the arrival. With Expect, op[2] are bytes, else how
-// many arrive.
+// The result is the object's state before the arrival. op[2]: bytes with Expect, else the arrival
+// count.
 template <bool Drop, bool Expect>
 [[gnu::noinline]] const Code* arrive(const Code* ip, Warp& w, std::byte* r) {
     const std::uint32_t* operand = words(ip, r);
@@ -132,7 +132,8 @@ template <bool Drop, bool Expect>
     });
 }
 
-// When the thread's copies are done, which they are: without .noinc an arrival is added first.
+// Arrives when the thread's copies are complete, which is now. Without .noinc the pending count
+// rises first.
 [[gnu::noinline]] const Code* arrive_copied(const Code* ip, Warp& w, std::byte* r) {
     return each_object(ip, w, r, [](Mbarrier&, unsigned) {});
 }
@@ -143,7 +144,7 @@ template <bool Drop, bool Expect>
     });
 }
 
-// Whoever waits in vain gives the rest of its turn to the others.
+// A failed wait yields the time slice.
 template <bool Parity, bool Waits>
 [[gnu::noinline]] const Code* test(const Code* ip, Warp& w, std::byte* r) {
     const std::uint32_t* parity = words(ip, r);
@@ -170,13 +171,13 @@ template <bool Parity, bool Waits>
     return ip + 1;
 }
 
-// They may overlap, and be none, from or to null.
+// The ranges may overlap, and may be empty with null addresses.
 void move_bytes(std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
     if (bytes != 0)
         std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
 }
 
-// An asynchronous copy's report to the block's object and to those of the cluster's other blocks.
+// Copies to several blocks of the cluster, and reports the bytes to each block's mbarrier.
 [[gnu::noinline]] const Code* multicast(const Code* ip, Warp& w, std::byte* r) {
     BlockState& block = block_of(w);
     const auto* to = at<const std::uint64_t>(r, ip->op[1]);
@@ -241,7 +242,7 @@ void move_bytes(std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
 
 std::uint64_t place_in_block(const BlockState& block, unsigned rank, std::uint64_t address) {
     const std::uint64_t from = address - block.Block::cluster, to = rank * block.cluster_stride;
-    if (from >= block.cluster_bytes || to >= block.cluster_bytes) return 0;  // which faults
+    if (from >= block.cluster_bytes || to >= block.cluster_bytes) return 0;  // 0 faults
     return block.Block::cluster + to + from % block.cluster_stride;
 }
 

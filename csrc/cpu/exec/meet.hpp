@@ -1,22 +1,23 @@
-// csrc/cpu/exec/meet.hpp - barriers of all threads of a block, as whole warps come to them: inline,
-// as machine code does it where it is.
+// csrc/cpu/exec/meet.hpp - the block barrier for a whole warp.
+//
+// Inline, because machine code uses it too.
 #pragma once
 
 #include "cpu/exec/groups.hpp"
 
 namespace cupola::cpu::exec {
 
-// Whether the running lanes are all that the warp has.
+// Whether `mask` holds all live lanes of the warp, and no other group exists.
 [[gnu::always_inline]] inline bool is_whole(const Warp& w, std::uint32_t mask) {
     return mask == w.live && w.ready_count + w.waiting_count == 0;
 }
 
-// Lets those go on who wait at a barrier, if all have come.
+// Releases the warps that wait at a barrier if it is complete.
 using ReleaseIfComplete = bool (*)(Block& block, unsigned id);
 bool release_if_complete_of(Block& block, unsigned id);  // barrier.cpp
 
-// A whole warp comes to the barrier `at`: the last one goes straight on, the others have nothing
-// else to do.
+// A whole warp arrives at the barrier `at`. True: it completes the barrier and continues; else it
+// blocks.
 [[gnu::always_inline]] inline bool meet(Warp& w, const Code* at, unsigned id,
                                         ReleaseIfComplete release) {
     Block& block = *w.block;

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/memory.cpp - addresses looked up the slow way, and the text of a fault.
+// csrc/cpu/exec/memory.cpp - slow path of address checks, and texts of faults.
 #include <cinttypes>
 #include <cstdio>
 #include <string_view>
@@ -28,7 +28,7 @@ bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
         if (within(address, bytes, cached.begin, cached.end - cached.begin) &&
             (cached.writable || !write))
             continue;
-        // Each lane has its own local memory: nothing to keep.
+        // Local memory differs from lane to lane: no range to cache.
         if (within(address, bytes, reinterpret_cast<std::uintptr_t>(local_of(w, lane)),
                    local_bytes))
             continue;
@@ -44,7 +44,7 @@ bool BlockState::resolve(Warp& w, const Code* ip, unsigned bytes, bool write) {
     return true;
 }
 
-// The memory that an address lies in, of a lane's own, the cluster's or the device's.
+// The memory around an address: the lane's local memory, the cluster's or the device's.
 Range BlockState::range_around(const Warp& w, unsigned lane, std::uint64_t address,
                                std::uint64_t bytes) const {
     if (within(address, bytes, shared, shared_bytes)) return {shared, shared + shared_bytes, true};
@@ -54,7 +54,7 @@ Range BlockState::range_around(const Warp& w, unsigned lane, std::uint64_t addre
     if (within(address, bytes, parameters, parameter_bytes))
         return {parameters, parameters + parameter_bytes, false};
     if (within(address, bytes, cluster, cluster_bytes)) {
-        // Of another block of the cluster; between their memories there is nothing.
+        // Shared memory of another block of the cluster; gaps between blocks are not accessible.
         const std::uintptr_t begin = address - (address - cluster) % cluster_stride;
         return {begin, begin + shared_bytes, true};
     }
@@ -71,7 +71,7 @@ std::byte* BlockState::reach(Warp& w, const Code* ip, unsigned lane, std::uint64
         fault(w, ip, Fault::Kind::misaligned_address, lane, "misaligned address", address);
         return nullptr;
     }
-    // A long stretch may go through several ranges that follow each other.
+    // A large access may span several contiguous ranges.
     std::uint64_t from = address;
     for (std::uint64_t left = bytes; left != 0;) {
         const Range found = range_around(w, lane, from, 1);
@@ -94,7 +94,7 @@ bool BlockState::bulk(Warp& w, const Code* ip, unsigned lane, std::uint64_t addr
               "a bulk copy needs a multiple of 16 bytes", bytes);
         return false;
     }
-    // Of nothing, null is as good a place as another.
+    // An access of zero bytes to null is valid.
     const watch::Touch how = write ? watch::Touch::write : watch::Touch::read;
     return reach(w, ip, lane, address, bytes, 16, how) != nullptr || (address == 0 && bytes == 0);
 }

@@ -1,7 +1,8 @@
-// csrc/cpu/exec/multimem.cpp - accesses to memory of several devices at one address. No device here
-// makes such memory (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0), so whatever is accessed is of
-// one device. An H200 then stores and reduces as `st` and `red` do, save that it reduces in global
-// memory alone, and stops at a load.
+// csrc/cpu/exec/multimem.cpp - multimem instructions on memory of one device.
+//
+// No device here has multicast memory (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0), so every
+// address is of one device. An H200 then stores and reduces as `st` and `red` do. It reduces in
+// global memory only, and faults at a load.
 #include "cpu/exec/async.hpp"
 #include "cpu/exec/block.hpp"
 #include "cpu/exec/control.hpp"

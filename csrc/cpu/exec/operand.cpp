@@ -1,4 +1,4 @@
-// csrc/cpu/exec/operand.cpp - operands become offsets in the register file.
+// csrc/cpu/exec/operand.cpp - decodes operands to offsets in the register file.
 #include <cstring>
 
 #include "cpu/exec/control.hpp"
@@ -11,7 +11,7 @@ unsigned width_class(unsigned width) {
     return width <= 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4;
 }
 
-// An immediate's bits in a type of the instruction.
+// An immediate's bits in a type.
 std::uint64_t bits_in(const ptx::Operand& o, Type type) {
     const auto bits = static_cast<std::uint64_t>(o.value);
     if (o.kind == Kind::real && type == Type::f32) {
@@ -122,7 +122,7 @@ std::uint64_t Decoder::variable_address(std::uint32_t variable) const {
     return placement_.addresses[variable];
 }
 
-// What lies in shared memory does so at the same place in every process.
+// Addresses in shared memory are the same in every process.
 std::int32_t Decoder::address_of(std::uint32_t variable, std::uint64_t offset, unsigned width) {
     const std::uint64_t at = variable_address(variable) + offset;
     return constant(width, width == 4 ? at & 0xffffffffu : at,
@@ -149,7 +149,7 @@ std::int32_t Decoder::frame_address(std::uint32_t variable, std::int64_t offset,
     return t;
 }
 
-// The offset of 32 lanes that hold the operand in `type`.
+// The offset of 32 lanes that hold the operand as `type`.
 std::int32_t Decoder::source(const ptx::Operand& o, Type type) {
     using S = ptx::Special;
     const unsigned width = ptx::bytes_of(type);
@@ -233,7 +233,7 @@ Type unsigned_of(unsigned width) {
 }
 }  // namespace
 
-// Sources of ld, st and cvt may be wider than the type: the low part counts.
+// A source of ld, st or cvt may be wider than the type: its low part is used.
 std::int32_t Decoder::relaxed_source(const ptx::Operand& o, Type type) {
     const unsigned width = ptx::bytes_of(type);
     if (o.kind != Kind::reg || ptx::bytes_of(o.type) == width) return source(o, type);

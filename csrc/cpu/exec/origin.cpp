@@ -1,4 +1,4 @@
-// csrc/cpu/exec/origin.cpp - handlers and the instructions that they were found for.
+// csrc/cpu/exec/origin.cpp - finds handlers, and records the instruction of each.
 #include "cpu/exec/origin.hpp"
 
 #include <mutex>
@@ -12,13 +12,13 @@ struct Origins {
     std::unordered_map<Handler, Origin> of;
 };
 
-// As many as the table has instances, at most. Never destroyed: threads outlive static objects.
+// At most as many as the table has instances. Never destroyed: threads outlive static objects.
 Origins& origins() {
     static auto* all = new Origins;
     return *all;
 }
 
-// What names no rounding, where it might, has the first one that there is: to nearest.
+// Where a rounding is optional and missing, the first one is the default: to nearest.
 ptx::Bits with_rounding(const ptx::Form& form, ptx::Bits modifiers) {
     for (std::size_t n = 0; n < form.slots.count; ++n) {
         const ptx::ModifierSlot& axis = *form.slots.list[n];

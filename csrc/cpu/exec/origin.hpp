@@ -1,5 +1,6 @@
-// csrc/cpu/exec/origin.hpp - which instruction a handler was found for: what decoded code is
-// printed from.
+// csrc/cpu/exec/origin.hpp - maps a handler to the instruction it executes.
+//
+// Machine code is printed from that instruction.
 #pragma once
 
 #include "cpu/exec/isa.hpp"
@@ -12,9 +13,9 @@ struct Origin {
     bool by_lane = false;  // its semantics is a function of one lane
 };
 
-// Finds a handler of this processor's, and remembers what for.
+// Finds a handler for this processor, and records its instruction.
 Handler find_handler(ptx::FormId form, Key key);
-// False: a handler of control flow, or of a parameter's load.
+// False for handlers of control flow and of parameter loads.
 bool find_origin(Handler handler, Origin& origin);
 
 }  // namespace cupola::cpu::exec

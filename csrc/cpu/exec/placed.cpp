@@ -1,4 +1,4 @@
-// csrc/cpu/exec/placed.cpp - memory for variables, and what they begin with.
+// csrc/cpu/exec/placed.cpp - allocates and initializes a module's variables.
 #include "cpu/exec/placed.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace cupola::cpu::exec {
 
 namespace {
-constexpr std::size_t apart = 16;  // addresses of functions
+constexpr std::size_t apart = 16;  // distance between addresses of functions
 }
 
 static_assert(static_cast<int>(Variable::Role::surface) == static_cast<int>(ptx::Opaque::surface) &&
@@ -42,7 +42,7 @@ Placement Placed::extended(const ptx::Module& module, std::string_view source) {
     return all;
 }
 
-// Each text that names a kernel finds it at the same place.
+// Every text that names a kernel gets the same address for it.
 std::uintptr_t Placed::kernel_address(const std::string& name) {
     const auto [at, fresh] = kernels_.emplace(name, 0);
     if (fresh) at->second = reinterpret_cast<std::uintptr_t>(blocks_.allocate(apart, apart));
@@ -87,7 +87,7 @@ void Placed::place_variables(Placement& placement, const ptx::Module& module,
         relocate(placement, module, n, source);
 }
 
-// A function's address is a place of its own in the module's memory, where nothing lies.
+// A function's address is an unused address in the module's memory.
 void Placed::place_functions(const ptx::Module& module, bool every) {
     placement_.functions.assign(module.functions.size(), 0);
     std::size_t count = 0;

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/placed.hpp - a module's variables, and its functions' addresses, in memory.
+// csrc/cpu/exec/placed.hpp - addresses of a module's variables and functions.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace cupola::cpu::exec {
 
-// Blocks of memory that are given back when the last use is gone.
+// Owns blocks of memory, and frees them when it is destroyed.
 class Blocks {
   public:
     explicit Blocks(Image::Memory memory) : memory_(std::move(memory)) {}
@@ -36,11 +36,11 @@ class Placed {
   public:
     explicit Placed(Image::Memory memory) : blocks_(std::move(memory)) {}
 
-    // All of a module; throws ptx::Error where that can't be. With `every` function at a place of
-    // its own, also those whose address nobody takes so far.
+    // Allocates all of a module; throws ptx::Error on failure. `every`: each function gets an
+    // address, also if its address is not taken so far.
     void place(const ptx::Module& module, std::string_view source, bool every = false);
-    // Of a module that begins with the one which was placed: where everything of it lies. What it
-    // has more is placed for it alone.
+    // Addresses for a module that begins with the placed one. Its further variables and functions
+    // are allocated for it alone.
     Placement extended(const ptx::Module& module, std::string_view source);
 
     const Placement& placement() const { return placement_; }
@@ -57,7 +57,7 @@ class Placed {
     Blocks blocks_;
     Placement placement_;
     std::vector<Variable> variables_;
-    std::map<std::string, std::uintptr_t> kernels_;  // whose address others took, in a text of many
+    std::map<std::string, std::uintptr_t> kernels_;  // kernels whose address others take
 };
 
 }  // namespace cupola::cpu::exec

@@ -1,4 +1,6 @@
-// csrc/cpu/exec/print.cpp - printf and assert of device code. Every byte is read under a check.
+// csrc/cpu/exec/print.cpp - printf and assert of device code.
+//
+// Every read of device memory is checked.
 #include "cpu/exec/print.hpp"
 
 #include <cstdio>
@@ -29,7 +31,7 @@ class Reader {
         }
     }
 
-    // The next argument of a buffer in which each has its natural alignment.
+    // Reads the next argument of a buffer in which arguments have their natural alignment.
     template <class T>
     bool argument(std::uint64_t& at, T& value) {
         at = (at + sizeof(T) - 1) & ~std::uint64_t{sizeof(T) - 1};
@@ -54,13 +56,13 @@ class Reader {
 };
 
 struct Conversion {
-    std::string flags;  // and width and precision, without length
+    std::string flags;  // with width and precision, without length
     unsigned length = 4;
     char kind = 0;
     std::size_t stars = 0;
 };
 
-// Reads what follows a '%'. kind 0: no conversion that printf knows.
+// Parses a conversion after '%'. kind 0: not a conversion of printf.
 Conversion read_conversion(const std::string& f, std::size_t& i) {
     Conversion c;
     const auto at = [&] { return i < f.size() ? f[i] : '\0'; };
@@ -73,7 +75,7 @@ Conversion read_conversion(const std::string& f, std::size_t& i) {
         }
         std::size_t digits = 0;
         while (at() >= '0' && at() <= '9') {
-            // Wider than anything printed: a hostile width must not make memory.
+            // Limits the width: a hostile width would allocate memory.
             if (digits++ < 4) c.flags += f[i];
             ++i;
         }
@@ -106,7 +108,7 @@ bool fill_stars(Reader& reader, std::uint64_t& at, Conversion& c) {
         width = width > 9999 ? 9999 : width < -9999 ? -9999 : width;
         const std::size_t star = c.flags.find('*');
         if (width < 0 && star > 0 && c.flags[star - 1] == '.')
-            c.flags.erase(star - 1, 2);  // a negative precision is none
+            c.flags.erase(star - 1, 2);  // a negative precision counts as missing
         else
             c.flags.replace(star, 1, std::to_string(width));
     }

@@ -1,6 +1,7 @@
-// csrc/cpu/exec/processor.hpp - which levels of x86-64 a processor runs: what cpuid says it has,
-// and what the system saves of its registers, as the ABI's document of x86-64-v3 and -v4 lists
-// them.
+// csrc/cpu/exec/processor.hpp - the levels of x86-64 that a processor supports.
+//
+// Reads the features that cpuid reports and the registers that the system saves. The ABI's document
+// lists those of x86-64-v3 and -v4.
 #pragma once
 
 #if defined(__x86_64__)
@@ -18,16 +19,16 @@ struct Processor {
     std::uint64_t saved = 0;     // XCR0; 0 where it cannot be read
 
     constexpr bool runs_v2() const {
-        // SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT; LAHF
+        // SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT; LAHF.
         return has(basic, {0, 9, 13, 19, 20, 23}) && has(extended, {0});
     }
     constexpr bool runs_v3() const {
-        // FMA, MOVBE, OSXSAVE, AVX, F16C; LZCNT; BMI1, AVX2, BMI2; xmm and ymm
+        // FMA, MOVBE, OSXSAVE, AVX, F16C; LZCNT; BMI1, AVX2, BMI2; xmm and ymm.
         return runs_v2() && has(basic, {12, 22, 27, 28, 29}) && has(extended, {5}) &&
                has(more, {3, 5, 8}) && (saved & 0x6) == 0x6;
     }
     constexpr bool runs_v4() const {
-        // AVX512F, DQ, CD, BW, VL; their masks, and all of zmm
+        // AVX512F, DQ, CD, BW, VL; the mask registers and all of zmm.
         return runs_v3() && has(more, {16, 17, 28, 30, 31}) && (saved & 0xe6) == 0xe6;
     }
 

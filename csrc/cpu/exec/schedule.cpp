@@ -1,9 +1,8 @@
-// csrc/cpu/exec/schedule.cpp - which lanes of a warp run next.
+// csrc/cpu/exec/schedule.cpp - selects the lanes of a warp that run next.
 //
-// Code lies in reverse post order, so the lanes at the lowest place run first and the others wait
-// for them where control flow meets again. Lanes may also wait on each other's stores (a lock), so
-// a turn is bounded: when it is over, other lanes run for a while whatever their place, and then
-// other warps.
+// Code is in reverse post order. The lanes at the lowest pc run first, so the others wait for them
+// at the reconvergence point. Lanes may also wait for each other's stores (a lock), so time slices
+// are bounded. After one ends, other lanes run for a while whatever their pc, and then other warps.
 #include "cpu/exec/block.hpp"
 #include "cpu/exec/groups.hpp"
 
@@ -11,7 +10,7 @@ namespace cupola::cpu::exec {
 
 namespace {
 
-constexpr std::int32_t forced_length = 256;  // branches of any kind
+constexpr std::int32_t forced_length = 256;  // in branches of any kind
 
 const Code* take(Warp& w, unsigned n) {
     const Group group = w.ready[n];
@@ -28,7 +27,7 @@ const Code* leave(Warp& w, Status status) {
     return &halt;
 }
 
-// Lanes that wait for others of their warp, all of whom have come or will never come.
+// Releases lanes that wait for others of their warp, if all have arrived or exited, or by force.
 bool release_gathered(Warp& w, bool force) {
     for (unsigned n = 0; n < w.waiting_count; ++n) {
         const Waiting& a = w.waiting[n];
@@ -115,7 +114,7 @@ const Code* expire(Warp& w, const Code* at) {
     if (w.ready_count > 1) w.forced = forced_length;
     const Code* to = take(w, n);
     if (!block.others_live(w)) return to;
-    // The next lanes' turn begins when this warp's comes again.
+    // The next lanes run in this warp's next time slice.
     w.resume = {w.mask, to};
     return leave(w, Status::yielded);
 }
@@ -125,7 +124,7 @@ const Code* doze(Warp& w, const Code* at, std::uint32_t nanoseconds) {
     w.budget = block.turn_length();
     if (block.stopped()) return expire(w, at);
     w.wake = steady_nanoseconds() + nanoseconds;
-    // Others of this warp go on first when it wakes: they may be who these wait for.
+    // Other lanes of the warp run first when it wakes up: the sleeping lanes may wait for them.
     if (w.ready_count > 0) {
         make_ready(w, w.mask, at);
         at = take(w, w.turn++ % w.ready_count);

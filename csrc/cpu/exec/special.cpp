@@ -1,12 +1,12 @@
-// csrc/cpu/exec/special.cpp - special registers: what a warp's register file has of them.
+// csrc/cpu/exec/special.cpp - writes special registers to a warp's register file.
 #include <cstring>
 
 #include "cpu/exec/cluster.hpp"
 
 namespace cupola::cpu::exec {
 
-// Whether a special register has one value for all blocks that a block's state serves, and no code
-// that writes it: in a register file that one warp has, or that all have in turn.
+// Whether a special register keeps its value for all blocks of a BlockState, and no code writes it.
+// `of_one_warp`: the register file belongs to one warp; else all warps use it in turn.
 bool special_lasts(unsigned special, bool of_one_warp, bool calls) {
     using S = ptx::Special;
     if (special >= static_cast<unsigned>(S::count)) switch (static_cast<Hidden>(special)) {
@@ -53,7 +53,7 @@ void write_same(std::byte* to, std::uint32_t value) {
     for (unsigned k = 0; k < lanes / 4; ++k) std::memcpy(to + 16 * k, &all, 16);
 }
 
-// From block to block often the same. No instruction writes it.
+// Skips the write if the value is that of the previous block. No instruction writes it.
 void write_index(std::byte* to, std::uint32_t value) {
     std::uint32_t before;
     std::memcpy(&before, to, sizeof before);
@@ -221,7 +221,7 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
             case S::is_explicit_cluster:
                 bits_at(file, offset) = launch_.explicit_cluster ? all_lanes : 0;
                 break;
-            // Where the driver says to cooperative groups that a grid is a cooperative one.
+            // The driver's flag for cooperative groups: the grid is a cooperative one.
             case S::envreg1:
                 same(static_cast<std::uint32_t>(std::uint64_t{launch_.workspace.begin} >> 32));
                 break;
@@ -230,7 +230,7 @@ void BlockState::write_specials(const Specials& specials, unsigned index, std::b
                 break;
             default:
                 same(0);
-                break;  // smid: there is one multiprocessor as far as a block can tell
+                break;  // smid: the block sees one multiprocessor
         }
     }
 }

@@ -1,5 +1,6 @@
-// csrc/cpu/exec/stack.cpp - alloca: memory of a thread that lasts until its function returns. It
-// lies above all frames, and a function gives back what it took when it returns.
+// csrc/cpu/exec/stack.cpp - alloca: local memory that lives until the function returns.
+//
+// It is above all frames.
 #include <algorithm>
 
 #include "cpu/exec/block.hpp"
@@ -8,7 +9,7 @@
 namespace cupola::cpu::exec {
 namespace {
 
-// op: [0] address in local memory, [1] bytes, [2] the end of what is taken; imm: alignment.
+// op: [0] address in local memory, [1] bytes, [2] the end of alloca's memory; imm: alignment.
 template <class T>
 [[gnu::noinline]] const Code* allocate_local(const Code* ip, Warp& w, std::byte* r) {
     T* d = at<T>(r, ip->op[0]);
@@ -28,7 +29,7 @@ template <class T>
     return ip + 1;
 }
 
-// op: [1] what stacksave gave, [2] the end of what is taken; imm: where that begins.
+// op: [1] result of stacksave, [2] the end of alloca's memory; imm: where that memory begins.
 template <class T>
 [[gnu::noinline]] const Code* restore_local(const Code* ip, Warp& w, std::byte* r) {
     const T* saved = at<const T>(r, ip->op[1]);
@@ -45,7 +46,7 @@ template <class T>
     return ip + 1;
 }
 
-// 0: what stands there is no alignment.
+// 0: the alignment is invalid.
 std::uint32_t alloca_align(const ptx::Function& f, const ptx::Instruction& i) {
     const std::int64_t align = i.operands > 2 ? f.operands[i.operand + 2].value : 8;
     if (align <= 0 || align > (1 << 16) || (align & (align - 1)) != 0) return 0;
@@ -60,7 +61,7 @@ bool Decoder::allocates(const ptx::Function& f) const {
     return false;
 }
 
-// Of its variables, and of what it allocates; an entry's formals lie elsewhere.
+// The alignment of its variables and allocations. Parameters of an entry are elsewhere.
 std::uint32_t Decoder::local_align(const ptx::Function& f) {
     std::uint32_t most = 1;
     for (std::size_t n = f.entry ? f.formals.size() : 0; n < f.frame.size(); ++n)

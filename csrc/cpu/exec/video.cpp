@@ -1,5 +1,6 @@
-// csrc/cpu/exec/video.cpp - video instructions: parts of registers, extended, joined, clamped and
-// put back. Seldom used, so they are done lane by lane, from one word that says all.
+// csrc/cpu/exec/video.cpp - video instructions: arithmetic on parts of registers.
+//
+// They are rare, so one handler runs them lane by lane from an encoded description.
 #include <algorithm>
 
 #include "cpu/exec/decode.hpp"
@@ -19,12 +20,12 @@ constexpr Operation video_operations[] = {
 #undef FORM
 };
 
-// What Code::imm and Code::slot hold.
+// The contents of Code::imm and Code::slot.
 struct Described {
     ptx::Bits modifiers;
     std::uint16_t a, b, d;  // selectors
     Operation operation;
-    unsigned parts;  // 1, 2 or 4
+    unsigned parts;  // per register: 1, 2 or 4
     bool a_signed, d_signed, minus_a, minus_b, minus_c;
 
     explicit Described(const Code& c)
@@ -120,7 +121,8 @@ std::uint32_t multiplied(const Described& v, std::uint32_t x, std::uint32_t y, s
     return static_cast<std::uint32_t>(sum);
 }
 
-// One part or all of each register; c is joined with the result, or what the result is put into.
+// One part or all of each register; c is combined with the result, or the result is inserted into
+// c.
 std::uint32_t single(const Described& v, std::uint32_t x, std::uint32_t y, std::uint32_t c) {
     if (v.operation == Operation::mad) return multiplied(v, x, y, c);
     const bool set = v.operation == Operation::set;
@@ -150,7 +152,7 @@ std::uint32_t single(const Described& v, std::uint32_t x, std::uint32_t y, std::
     }
 }
 
-// All parts at once: those that the destination names become the result's, or are added to c.
+// All parts at once: the parts in the destination mask go to the result, or are added to c.
 std::uint32_t several(const Described& v, std::uint32_t x, std::uint32_t y, std::uint32_t c) {
     const unsigned width = 32 / v.parts;
     const std::uint64_t both = std::uint64_t{y} << 32 | x;
@@ -211,7 +213,7 @@ void Decoder::video(const ptx::Instruction& i) {
         if (parts > 1) return half == (parts == 2) && (into ? count <= parts : count == parts);
         return count == 1 && ptx::selector_part(selector, 0) < (half ? 2u : 4u);
     };
-    bool inside = true;  // the destination's parts are of itself, each named once
+    bool inside = true;  // the destination selects its own parts, each once
     unsigned seen = 0;
     for (unsigned n = 0; n < ptx::selector_count(d.selector); ++n) {
         const unsigned part = ptx::selector_part(d.selector, n);
@@ -226,7 +228,7 @@ void Decoder::video(const ptx::Instruction& i) {
         fail(i.line, "a second operation and a destination selector exclude each other");
     if (ptx::video::saturate.get(i.modifiers) != 0 && ptx::video::accumulate.get(i.modifiers) != 0)
         fail(i.line, ".sat and .add exclude each other");
-    // vset has the types of its sources, the others those of result and first source.
+    // vset has the types of its sources; the others those of the result and the first source.
     const bool set = operation == Operation::set;
     const bool a_signed = ptx::is_signed(set ? i.type : i.type2);
     const bool d_signed = ptx::is_signed(set ? i.type2 : i.type);

@@ -1,9 +1,8 @@
-// csrc/cpu/exec/wide.hpp - 16 bytes of memory at once: loads, stores and exchanges that are
-// atomic against each other, on memory that is aligned to 16 bytes.
+// csrc/cpu/exec/wide.hpp - atomic loads, stores and exchanges of 16 aligned bytes.
 //
-// x86-64: cmpxchg16b, and aligned vector moves, which processors with AVX do as one access.
-// AArch64: exclusive pairs. Elsewhere a lock for each of a few places, which plain accesses do not
-// take.
+// x86-64: cmpxchg16b, and aligned vector moves, which processors with AVX execute as one access.
+// AArch64: exclusive pairs. Elsewhere: one of 64 spin locks, by address, which plain accesses do
+// not take.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace cupola::cpu::exec {
 
-// Inlined always: code for several instruction sets includes this.
+// Always inline: code for several instruction sets includes this file.
 #define CUPOLA_WIDE [[gnu::always_inline]] inline
 
 struct Wide {
@@ -47,7 +46,7 @@ CUPOLA_WIDE void store_wide(std::uint64_t address, Wide value) {
 #endif
 }
 
-// What was there; `value` is there afterwards where that was `expected`.
+// Returns the old value; stores `value` where the old value equals `expected`.
 CUPOLA_WIDE Wide compare_exchange_wide(std::uint64_t address, Wide expected, Wide value) {
     auto* p = reinterpret_cast<Wide*>(address);
     __asm__ volatile("lock cmpxchg16b %0"
@@ -62,7 +61,7 @@ CUPOLA_WIDE Wide compare_exchange_wide(std::uint64_t address, Wide expected, Wid
 CUPOLA_WIDE Wide compare_exchange_wide(std::uint64_t address, Wide expected, Wide value) {
     Wide old, kept;
     std::uint32_t failed;
-    // What was read is written back where it is another: only then it was read as one.
+    // Writes the value back if it differs: only then the read was atomic.
     do {
         __asm__ volatile("ldaxp %0, %1, [%2]"
                          : "=&r"(old.low), "=&r"(old.high)
