@@ -153,7 +153,7 @@ void BlockState::enter(Warp& w) {
     if (w.status == Status::yielded) {
         mask_lanes(w, w.resume.mask);
         ip = w.resume.pc;
-        limit_lanes(w);
+        update_reconvergence_pc(w);
         w.status = Status::ready;
         ip = w.ready_count > 0 ? arrive(w, ip) : ip;
     } else {

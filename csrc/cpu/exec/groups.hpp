@@ -24,13 +24,13 @@ namespace cupola::cpu::exec {
 }
 
 // Sets the limit to the lowest pc of a ready group; to 0 while code order is ignored.
-[[gnu::always_inline]] inline void limit_lanes(Warp& w) {
+[[gnu::always_inline]] inline void update_reconvergence_pc(Warp& w) {
     const auto* const never = reinterpret_cast<const Code*>(~std::uintptr_t{0});
     w.limit = w.forced > 0 ? nullptr : w.ready_count > 0 ? w.ready[w.ready_count - 1].pc : never;
 }
 
 // Keeps the groups sorted, lowest pc last, and merges groups at one pc.
-[[gnu::always_inline]] inline void line_up(Warp& w, std::uint32_t mask, const Code* at) {
+[[gnu::always_inline]] inline void enqueue_group(Warp& w, std::uint32_t mask, const Code* at) {
     unsigned n = w.ready_count;
     while (n > 0 && w.ready[n - 1].pc < at) --n;
     if (n > 0 && w.ready[n - 1].pc == at) {
@@ -40,7 +40,7 @@ namespace cupola::cpu::exec {
     for (unsigned i = w.ready_count; i > n; --i) w.ready[i] = w.ready[i - 1];
     w.ready[n] = {mask, at};
     ++w.ready_count;
-    limit_lanes(w);
+    update_reconvergence_pc(w);
 }
 
 // Splits the running lanes: the lower pc runs first, unless a ready group has a lower one.
@@ -49,7 +49,7 @@ namespace cupola::cpu::exec {
                                                const Code* (*arrive)(Warp& w, const Code* at)) {
     const std::uint32_t second_mask = w.mask & ~first_mask;
     const bool forward = first < second;
-    line_up(w, forward ? second_mask : first_mask, forward ? second : first);
+    enqueue_group(w, forward ? second_mask : first_mask, forward ? second : first);
     mask_lanes(w, forward ? first_mask : second_mask);
     const Code* const low = forward ? first : second;
     return __builtin_expect(low < w.limit, 1) ? low : arrive(w, low);

@@ -17,7 +17,7 @@ const Code* take(Warp& w, unsigned n) {
     for (unsigned i = n; i + 1 < w.ready_count; ++i) w.ready[i] = w.ready[i + 1];
     --w.ready_count;
     set_mask(w, group.mask);
-    limit_lanes(w);
+    update_reconvergence_pc(w);
     return group.pc;
 }
 
@@ -68,7 +68,7 @@ bool release_gathered(Warp& w, bool force) {
 
 void set_mask(Warp& w, std::uint32_t mask) { mask_lanes(w, mask); }
 
-void make_ready(Warp& w, std::uint32_t mask, const Code* at) { line_up(w, mask, at); }
+void make_ready(Warp& w, std::uint32_t mask, const Code* at) { enqueue_group(w, mask, at); }
 
 const Code* pick(Warp& w) {
     w.forced = 0;
@@ -93,7 +93,7 @@ const Code* arrive(Warp& w, const Code* at) {
         }
     if (w.forced > 0) {
         if (--w.forced > 0) return at;
-        limit_lanes(w);
+        update_reconvergence_pc(w);
     }
     if (at < w.limit) return at;
     make_ready(w, w.mask, at);

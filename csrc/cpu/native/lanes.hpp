@@ -79,7 +79,7 @@ CUPOLA_INLINE Warp* following(Warp* w, const Services& s, std::uint32_t& at) {
     at = static_cast<std::uint32_t>(next->resume.pc - s.code);
     if (s.entry[at] == 0) return nullptr;
     mask_lanes(*next, next->resume.mask);
-    limit_lanes(*next);
+    update_reconvergence_pc(*next);
     next->status = Status::ready;
     next->block->at_work = next;
     return next;
