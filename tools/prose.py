@@ -29,6 +29,8 @@ FOLDERS = [
     "README.md",
     "benchmarks",
     "csrc/cpu/api",
+    "csrc/cpu/exec",
+    "csrc/cpu/watch",
     "csrc/image",
     "csrc/include",
     "csrc/kernels",
