@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cpu/exec/code.hpp"
-#include "cpu/tensor_map.hpp"
 #include "ptx/modifiers.hpp"
 
 namespace cupola::cpu::exec {
@@ -93,12 +92,6 @@ struct TensorControl {
     };
 };
 extern const TensorControl tensor_control;
-
-// Reduces elements of global memory with others. False: the type has no such operation.
-using ReduceElements = bool (*)(TensorMap::Element type, std::byte* to, const std::byte* from,
-                                std::size_t bytes);
-// op as for a store.
-const Code* reduce_tile(const Code* ip, Warp& w, std::byte* r, ReduceElements reduce);
 
 // The same offset in another block of the cluster, as an address. Returns 0 for an invalid address
 // or rank.

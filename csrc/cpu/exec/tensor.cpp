@@ -7,6 +7,7 @@
 
 #include "cpu/exec/async.hpp"
 #include "cpu/exec/block.hpp"
+#include "cpu/exec/tile_reduction.hpp"
 #include "cpu/tensor_box.hpp"
 
 namespace cupola::cpu::exec {

@@ -3,8 +3,8 @@
 // Elements are processed one by one, and atomically to other blocks in global memory.
 #pragma once
 
-#include "cpu/exec/async.hpp"
 #include "cpu/exec/isa/atomic.hpp"
+#include "cpu/exec/tile_reduction.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
