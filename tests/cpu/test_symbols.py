@@ -116,6 +116,7 @@ OWN = {
     "cupola_cpu_last_refusal",
     "cupola_cpu_make_ahead",
     "cupola_cpu_findings",
+    "cupola_cpu_ir",
     "cupola_cpu_printed",
 }
 

@@ -69,6 +69,16 @@ CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
 }
 
+// The operations of a kernel and what is known of their values, as text. Valid as above.
+CUPOLA_API const char* cupola_cpu_ir(CUfunction function) {
+    thread_local std::string text;
+    const CUresult found = entry([&] {
+        text = native::ir_of(find_function(function)->kernel());
+        return CUDA_SUCCESS;
+    });
+    return found == CUDA_SUCCESS ? text.c_str() : nullptr;
+}
+
 // Compiles kernels ahead of time into a library for one level of this processor ("x86-64-v3"). The
 // caller must name it STEM.LEVEL.so. `without` receives a line with the reason for each kernel that
 // is left out, or for the missing library. Valid until the thread's next call.

@@ -30,6 +30,8 @@ inline constexpr const char* compiled = "compiled";
 std::string state_of(const Kernel& kernel);
 // The kernel's printed source: what a compiler is given behind the semantics.
 std::string printed(const Kernel& kernel);
+// Its operations and what is known of their values, as text (ir_text.cpp).
+std::string ir_of(const Kernel& kernel);
 // No kernel is compiled from here on; what is under way ends.
 void stop();
 

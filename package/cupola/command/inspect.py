@@ -23,6 +23,7 @@ and frames of called functions.
 
   cupola inspect saxpy.fatbin
   cupola inspect saxpy.ptx --ptxas sm_90
+  cupola inspect saxpy.ptx --ir
   cupola inspect dist/heat-1.0-py3-none-manylinux_2_34_x86_64.whl
   cupola inspect $(cupola paths --library) --kernel 'mandel*'"""
 
@@ -35,6 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="show only kernels whose names match, as in 'mandel*'")  # fmt: skip
     add("--ptxas", metavar="ARCH",
         help="compile the PTX for ARCH (such as sm_90); show registers and spills")  # fmt: skip
+    add("--ir", action="store_true",
+        help="show the operations of kernels as the CPU device's compiler sees them")  # fmt: skip
     add("--json", action="store_true", help="print JSON")
 
 
@@ -59,6 +62,9 @@ def run(options: argparse.Namespace) -> None:
         ]
         if options.ptxas:
             ptxas.add_resources(found, program, options.ptxas)
+    if options.ir:
+        show_operations(options.file, [kernel for _, found in images for kernel in found.kernels])
+        return
     if options.json:
         import json
 
@@ -69,6 +75,18 @@ def run(options: argparse.Namespace) -> None:
     for i, (name, found) in enumerate(images):
         print("\n" * bool(i) + f"{name}: {found.kind}")
         show(found, options, release)
+
+
+def show_operations(file: str, kernels: list[Kernel]) -> None:
+    """Operations and values of kernels of PTX or a fatbin."""
+    from cupola.exceptions import Error
+    from cupola.on_cpu import analysis
+
+    if not file.endswith((".ptx", ".fatbin")):
+        raise Error(f"{file}: --ir reads .ptx and .fatbin files")
+    with open(file, "rb") as opened:
+        image = opened.read()
+    print("\n".join(analysis.texts(image, [kernel.name for kernel in kernels])), end="")
 
 
 def show(found: Contents, options: argparse.Namespace, release: str) -> None:
