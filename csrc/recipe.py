@@ -63,6 +63,8 @@ NVRTC = {major: f"libnvrtc.so.{major}" for major in (12, 13)}
 # Only in a wheel, which is to load on older systems than this: CUPOLA_PORTABLE=1.
 PORTABLE = os.environ.get("CUPOLA_PORTABLE") == "1" and platform.libc_ver()[0] == "glibc"
 SYSTEM = ("-ldl",)
+# A library that stays loaded: its objects outlive the program's own, for threads and callbacks.
+STAYS = "-Wl,-z,nodelete"
 if PORTABLE:
     SYSTEM = ("-Wl,--no-as-needed", "-l:libdl.so.2", "-l:libpthread.so.0", "-Wl,--as-needed")
 
@@ -336,7 +338,7 @@ class Recipe:
                     [step.target for step in (*shared, *versioned)],
                     soname=name,
                     version_script=exports,
-                    flags=SYSTEM,
+                    flags=(*SYSTEM, STAYS),
                 )
             )
             steps += [self._link_script(major, link) for link in CUDART_LINKS]
