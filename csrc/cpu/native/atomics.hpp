@@ -58,4 +58,28 @@ CUPOLA_INLINE bool atomic(const Warp& w, std::uint32_t mask, std::uint32_t slot,
     return true;
 }
 
+// ---- shuffles -----------------------------------------------------------------------------
+
+CUPOLA_INLINE void spread_words(const Lanes<4>& from, std::uint32_t* to) { spread(from, to); }
+CUPOLA_INLINE void spread_words(One<std::uint32_t> from, std::uint32_t* to) {
+    for (unsigned i = 0; i < lanes; ++i) to[i] = from.value;
+}
+
+// Of a whole warp; returns the lanes whose source lies in their segment.
+template <ptx::Mode M, class A, class B, class C>
+CUPOLA_INLINE std::uint32_t shuffle(Lanes<4>& to, A a, B b, C c) {
+    alignas(64) std::uint32_t values[lanes], shifts[lanes], segments[lanes], made[lanes];
+    spread_words(a, values);
+    spread_words(b, shifts);
+    spread_words(c, segments);
+    std::uint32_t valid = 0;
+    for (unsigned i = 0; i < lanes; ++i) {
+        const ShuffleSource source = shuffle_source<M>(i, shifts[i], segments[i]);
+        made[i] = values[source.lane];
+        valid |= std::uint32_t{source.valid} << i;
+    }
+    collect_lanes(made, to);
+    return valid;
+}
+
 }  // namespace cupola::cpu::CUPOLA_ISA

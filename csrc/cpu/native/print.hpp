@@ -131,6 +131,7 @@ class Printer {
     void begin_anew(const Register& r, const Step& step);
     void atomic(std::uint32_t b, std::uint32_t n);
     void ballot(std::uint32_t b, std::uint32_t n);
+    void shuffle(std::uint32_t b, std::uint32_t n);
     void barrier(std::uint32_t b, std::uint32_t n);
     void handler(std::uint32_t b, std::uint32_t n);
     std::string row(const Step& step) const;

@@ -161,6 +161,28 @@ void Printer::ballot(std::uint32_t b, std::uint32_t n) {
     line("}");
 }
 
+void Printer::shuffle(std::uint32_t b, std::uint32_t n) {
+    const Step& step = program_.steps[n];
+    const Register* to = program_.at(step.accesses[0].offset);
+    const Register* valid = program_.at(step.accesses[1].offset);
+    const Register* members = program_.at(step.accesses[5].offset);
+    if (!to || to->file || (valid && valid->file) || !members ||
+        !(members->constant || members->same))
+        return handler(b, n);
+    const auto mode = static_cast<unsigned>(
+        static_cast<ptx::Mode>(ptx::field::mode.get(step.origin.key.modifiers)));
+    std::string sources;
+    for (const std::size_t k : {2, 3, 4}) sources += ", " + input(step.accesses[k]);
+    line("if (__builtin_expect(mask == all_lanes && " + input(step.accesses[5]) +
+         ".value == all_lanes, 1)) {");
+    line("const std::uint32_t valid = shuffle<static_cast<ptx::Mode>(" + to_string(mode) + ")>(" +
+         to->name() + sources + "); (void)valid;");
+    if (valid) line(valid->name() + " = valid;");
+    line("} else {");
+    handler(b, n);
+    line("}");
+}
+
 // Where whole warps come, as they nearly always do, it is done here.
 void Printer::barrier(std::uint32_t b, std::uint32_t n) {
     const Step& step = program_.steps[n];

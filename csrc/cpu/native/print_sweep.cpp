@@ -40,7 +40,8 @@ void Printer::sweep_lines() {
             continue;
         }
         const std::string a = line_of(step.accesses[2], rise), b = line_of(step.accesses[3], rise);
-        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b + "))" + end_sweep);
+        line("if (!agree<" + row(step) + ">(" + to->name() + ", " + a + ", " + b + "))" +
+             end_sweep);
     }
 }
 

@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
     store,
     atomic,
     ballot,
+    shuffle,
     barrier,  // of all threads, with no result
     exit,
     handler,  // all else: the interpreter's own function is called

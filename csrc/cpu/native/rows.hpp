@@ -11,6 +11,7 @@
 #include "cpu/exec/isa/integer.hpp"
 #include "cpu/exec/isa/memory.hpp"
 #include "cpu/exec/isa/real.hpp"
+#include "cpu/exec/isa/shuffle.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 

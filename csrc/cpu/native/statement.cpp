@@ -347,6 +347,11 @@ void Printer::statement(std::uint32_t b, std::uint32_t n) {
             ballot(b, n);
             line("}");
             break;
+        case Kind::shuffle:
+            line("{");
+            shuffle(b, n);
+            line("}");
+            break;
         case Kind::barrier:
             line("{");
             barrier(b, n);

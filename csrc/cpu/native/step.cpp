@@ -157,6 +157,7 @@ void Program::describe_row(std::uint32_t n) {
         step.flows = step.retried = true;
     if (sync && (form.mnemonic == "vote.sync.ballot" || form.mnemonic == "vote.ballot.sync"))
         step.kind = Kind::ballot;
+    if (sync && form.mnemonic == "shfl.sync") step.kind = Kind::shuffle;
     bool wide = false;
     for (const Access& access : step.accesses) wide |= access.bytes > 8;
     if (by_lane && !directed(key) && !wide) step.kind = Kind::lanes;

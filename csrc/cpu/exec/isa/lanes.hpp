@@ -199,11 +199,24 @@ template <>
 struct Rounding<true> {
     explicit Rounding(ptx::Round to) {
         const bool down = to == ptx::Round::rm || to == ptx::Round::rmi;
-        std::fesetround(to == ptx::Round::rz ? FE_TOWARDZERO : down ? FE_DOWNWARD : FE_UPWARD);
+        set(to == ptx::Round::rz ? FE_TOWARDZERO : down ? FE_DOWNWARD : FE_UPWARD);
     }
-    ~Rounding() { std::fesetround(FE_TONEAREST); }
+    ~Rounding() { set(FE_TONEAREST); }
     Rounding(const Rounding&) = delete;
     Rounding& operator=(const Rounding&) = delete;
+
+  private:
+    static void set(int mode) {
+#if defined(__x86_64__)
+        // fesetround also sets the mode of the x87 unit, which takes much longer.
+        std::uint32_t control;
+        __asm__ volatile("stmxcsr %0" : "=m"(control));
+        control = (control & ~0x6000u) | static_cast<std::uint32_t>(mode) << 3;
+        __asm__ volatile("ldmxcsr %0" : : "m"(control) : "memory");
+#else
+        std::fesetround(mode);
+#endif
+    }
 };
 
 // Rare instructions: only the variant for a full warp is compiled, which halves their compile time.

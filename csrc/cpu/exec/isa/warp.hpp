@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/exec/isa/atomic.hpp"
+#include "cpu/exec/isa/shuffle.hpp"
 
 namespace cupola::cpu::CUPOLA_ISA {
 
@@ -146,30 +147,9 @@ struct ShuffleOp {
         std::uint32_t made[lanes];
         std::int32_t valid[lanes];
         for (std::uint32_t i = 0; i < lanes; ++i) {
-            const std::uint32_t shift = b[i] & 31, clamp = c[i] & 31, segment = c[i] >> 8 & 31;
-            const std::uint32_t top = (i & segment) | (clamp & ~segment), bottom = i & segment;
-            std::int32_t from = 0;
-            bool ok = false;
-            switch (M::mode) {
-                case ptx::Mode::up:
-                    from = static_cast<std::int32_t>(i) - static_cast<std::int32_t>(shift);
-                    ok = from >= static_cast<std::int32_t>(top);
-                    break;
-                case ptx::Mode::down:
-                    from = static_cast<std::int32_t>(i + shift);
-                    ok = from <= static_cast<std::int32_t>(top);
-                    break;
-                case ptx::Mode::bfly:
-                    from = static_cast<std::int32_t>(i ^ shift);
-                    ok = from <= static_cast<std::int32_t>(top);
-                    break;
-                default:
-                    from = static_cast<std::int32_t>(bottom | (shift & ~segment));
-                    ok = from <= static_cast<std::int32_t>(top);
-                    break;
-            }
-            made[i] = a[ok ? from & 31 : static_cast<std::int32_t>(i)];
-            valid[i] = ok ? -1 : 0;
+            const ShuffleSource source = shuffle_source<M::mode>(i, b[i], c[i]);
+            made[i] = a[source.lane];
+            valid[i] = source.valid ? -1 : 0;
         }
         auto* d = at<std::uint32_t>(r, ip->op[0]);
         for (unsigned i = 0; i < lanes; ++i) d[i] = w.lane_mask[i] ? made[i] : d[i];
