@@ -124,6 +124,7 @@ struct Launch {
     DeviceHeap* heap = nullptr;
     const std::atomic<bool>* stop = nullptr;      // checked at backward branches and barriers
     std::function<void(std::string_view)> print;  // device printf, with a formatted string
+    std::function<void()> tick;  // called every few milliseconds while blocks are interpreted
     std::uint64_t grid_id = 0;
     std::shared_ptr<const TextureSpace> textures;
     watch::Checks checks;
@@ -154,6 +155,9 @@ class ClusterRunner {
     // Runs a time slice of each warp that is ready.
     virtual Progress advance() = 0;
     virtual Fault take_fault() = 0;
+    // Whether a new runner has machine code and this one has not. It may take over between
+    // clusters.
+    virtual bool is_outdated() const = 0;
 
     // Runs clusters one after another, each to its end or until `stop` is set.
     std::optional<Fault> run(std::uint64_t first, std::uint64_t end,

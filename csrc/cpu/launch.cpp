@@ -44,17 +44,29 @@ struct GridOperation final : Operation {
     Grid grid;
     std::shared_ptr<Function> function;  // also keeps the image alive
     std::shared_ptr<Context> context;
+    std::atomic<std::int64_t> counted{0};  // when its time was last counted, in nanoseconds
+
+    static std::int64_t now() {
+        return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+    }
+
+    // Counts the time since the last call, by any of its threads, as time of the interpreter.
+    void count_time() {
+        const std::int64_t end = now(), begin = counted.exchange(end);
+        if (end > begin) native::took(function->kernel(), static_cast<std::uint64_t>(end - begin));
+    }
 
     void run(CUresult status) override {
         if (status != CUDA_SUCCESS) return;
         Driver& driver = Driver::get();
-        const auto begin = std::chrono::steady_clock::now();
+        if (driver.settings.mode == native::Mode::automatic &&
+            native::is_interpreted(function->kernel())) {
+            counted.store(now());
+            grid.launch.tick = [this] { count_time(); };
+        }
         driver.scheduler.run(grid);
-        if (driver.settings.mode == native::Mode::automatic)
-            native::took(
-                function->kernel(),
-                static_cast<std::uint64_t>(
-                    std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count()));
+        if (grid.launch.tick) count_time();
         // As on hardware, printed text is visible when the work is complete.
         if (grid.printed.load(std::memory_order_relaxed)) std::fflush(stdout);
         if (grid.timed_out.load())

@@ -17,6 +17,13 @@ constexpr std::chrono::microseconds helper_linger{30};
 
 Fault no_memory() { return {Fault::Kind::out_of_memory, "no memory for a block"}; }
 
+void renew(std::unique_ptr<ClusterRunner>& runner, const Launch& launch) {
+    try {
+        runner = ClusterRunner::make(launch);
+    } catch (const std::bad_alloc&) {  // the old one still runs
+    }
+}
+
 bool wants_help(const Grid& grid) {
     if (grid.stop.load()) return false;
     return grid.cooperative ? grid.cooperative->wants_help() : grid.next.load() < grid.clusters;
@@ -26,7 +33,8 @@ bool wants_help(const Grid& grid) {
 
 // A worker takes as many clusters at a time as run in about `turn`. That is long against the cost
 // of taking them and against the prefetch distance of a core, and short enough to balance the end.
-void Scheduler::work(Grid& grid, ClusterRunner& runner) {
+// A kernel may be compiled meanwhile: then the next clusters run as machine code.
+void Scheduler::work(Grid& grid, std::unique_ptr<ClusterRunner>& runner) {
     constexpr std::chrono::microseconds turn{50};
     std::uint64_t most = 1;
     auto begin = Clock::now();
@@ -40,7 +48,9 @@ void Scheduler::work(Grid& grid, ClusterRunner& runner) {
         const std::uint64_t first = grid.next.fetch_add(chunk, std::memory_order_relaxed);
         if (first >= grid.clusters) return;
         const std::uint64_t end = std::min(first + chunk, grid.clusters);
-        if (auto fault = runner.run(first, end, grid.stop)) return grid.note(std::move(*fault));
+        if (auto fault = runner->run(first, end, grid.stop)) return grid.note(std::move(*fault));
+        if (grid.launch.tick) grid.launch.tick();
+        if (runner->is_outdated()) renew(runner, grid.launch);
         const auto now = Clock::now();
         const auto took = now - begin;
         begin = now;
@@ -62,8 +72,8 @@ void Scheduler::run_resident(Grid& grid) {
 
 // Runs clusters one after another on each worker.
 void Scheduler::run_in_turn(Grid& grid) {
-    const auto runner = ClusterRunner::make(grid.launch);
-    if (threads_ == 1 || grid.clusters == 1) return work(grid, *runner);
+    auto runner = ClusterRunner::make(grid.launch);
+    if (threads_ == 1 || grid.clusters == 1) return work(grid, runner);
     // The time of the first cluster estimates the time of the others. Before it has run, the time
     // of the kernel's last launch does.
     std::atomic<float>& seconds = grid.launch.kernel->seconds_per_cluster;
@@ -81,7 +91,7 @@ void Scheduler::run_in_turn(Grid& grid) {
         shared = true;
         publish(grid);
     }
-    work(grid, *runner);
+    work(grid, runner);
     if (shared) wait_for_helpers(grid);
 }
 
@@ -175,7 +185,7 @@ void Scheduler::help(Grid& grid) {
         return;  // the grid's own thread works without this helper
     }
     try {
-        work(grid, *runner);
+        work(grid, runner);
     } catch (const std::bad_alloc&) {
         grid.note(no_memory());
     }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <list>
+#include <memory>
 #include <mutex>
 
 #include "cpu/condition.hpp"
@@ -31,7 +32,7 @@ class Scheduler {
 
     void run_resident(Grid& grid);
     void run_in_turn(Grid& grid);
-    void work(Grid& grid, ClusterRunner& runner);
+    void work(Grid& grid, std::unique_ptr<ClusterRunner>& runner);
     void help(Grid& grid);
     void publish(Grid& grid);
     void wait_for_helpers(Grid& grid);

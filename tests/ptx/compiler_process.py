@@ -32,18 +32,29 @@ def refusal():
 """
 
 
-def run(program, mode, cache, **more):
-    environment = {
+def environment(mode, cache, **more):
+    return {
         **os.environ,
         "CUPOLA_CPU_MODE": mode,
         "CUPOLA_CACHE_DIR": str(cache),
         "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
         **{name: str(value) for name, value in more.items()},
     }
+
+
+def run(program, mode, cache, **more):
+    """Lines that the program prints."""
     command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(program)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        command, env=environment(mode, cache, **more), capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\n")[:-1]
+
+
+def files_in(cache):
+    """The files in a cache's folder, without the notes of compilers' versions."""
+    return sorted(file for file in (cache / "cpu").iterdir() if file.suffix != ".txt")
 
 
 def script(path, text):

@@ -53,6 +53,9 @@ class BlockState final : public Block {
     bool force();
     void give_up();
     Fault take_fault() { return std::move(*fault_); }
+    bool is_outdated() const {
+        return !native_ && !watch_ && kernel_.native->ready.load(std::memory_order_relaxed);
+    }
 
     bool resolve(Warp& w, const Code* ip, unsigned bytes, bool write) override;
     void fault(Warp& w, const Code* ip, Fault::Kind kind, unsigned lane, const char* what,

@@ -18,6 +18,7 @@ class ClusterState final : public ClusterRunner {
     std::uint64_t sweep(std::uint64_t first, std::uint64_t end) override;
     Progress advance() override;
     Fault take_fault() override { return std::move(*fault_); }
+    bool is_outdated() const override { return blocks_[0]->is_outdated(); }
 
     unsigned size() const { return size_; }
     Dim3 id() const { return id_; }  // %clusterid

@@ -149,7 +149,7 @@ class Deferred final : public LazyImage {
     mutable std::mutex mutex_;
     mutable Placed placed_;
     mutable HandlerCache handlers_;
-    mutable std::vector<std::unique_ptr<KernelCode>> decoded_;
+    mutable std::vector<std::shared_ptr<KernelCode>> decoded_;
     mutable std::vector<const Kernel*> list_;
 };
 

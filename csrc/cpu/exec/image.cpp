@@ -46,7 +46,7 @@ class ModuleImage final : public Image {
     Placed placed_;
     // A copy of the text for the source lines of faults; empty where the text names no files.
     const std::string source_;
-    std::vector<std::unique_ptr<KernelCode>> kernels_;
+    std::vector<std::shared_ptr<KernelCode>> kernels_;  // a compiler's thread may hold one longer
     std::vector<const Kernel*> list_;
     std::unordered_map<std::string, const Kernel*> by_name_;
 };

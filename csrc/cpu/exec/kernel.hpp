@@ -79,7 +79,7 @@ struct NativeSlot {
     std::string failure;                        // why compilation failed
 };
 
-struct KernelCode final : Kernel {
+struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     const std::string& name() const override { return name_; }
     const std::vector<Parameter>& parameters() const override { return parameters_; }
     std::uint32_t static_shared_bytes() const override { return shared_bytes; }

@@ -103,6 +103,7 @@ const Code* arrive(Warp& w, const Code* at) {
 const Code* expire(Warp& w, const Code* at) {
     auto& block = static_cast<BlockState&>(*w.block);
     w.budget = block.turn_length();
+    if (block.launch().tick) block.launch().tick();
     if (block.stopped()) {
         block.fault(w, at, Fault::Kind::stopped, static_cast<unsigned>(__builtin_ctz(w.mask)),
                     "the launch was stopped", 0);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,8 +16,10 @@
 #include <ctime>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "cpu/native/process.hpp"
 #include "cpu/native/sha256.hpp"
 
 namespace cupola::cpu::native {
@@ -24,7 +27,8 @@ namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{128} << 20;
 constexpr std::time_t stale = 3600;  // seconds after which what a writer left behind is removed
-constexpr std::size_t hash_digits = 64;
+constexpr std::time_t month = 30 * 24 * 3600;
+constexpr std::size_t hash_digits = Cache::key_digits, hint_digits = Cache::hint_digits;
 
 // This user's, and not to be written by anybody else.
 bool is_own(const struct stat& about) {
@@ -90,7 +94,13 @@ std::string usual_folder() {
     return home && home[0] == '/' ? std::string(home) + "/.cache/cupola" : "";
 }
 
-std::string content(int file) {
+std::string absolute(std::string folder) {
+    char here[4096];
+    if (folder.empty() || folder[0] == '/' || !getcwd(here, sizeof here)) return folder;
+    return std::string(here) + "/" + folder;
+}
+
+std::string content_of(int file) {
     std::string all;
     char part[1 << 16];
     for (ssize_t got; (got = read(file, part, sizeof part)) > 0;)
@@ -112,8 +122,15 @@ bool is_hash(std::string_view text) {
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// KEY-HASH.so
+// KEY.so, KEY.lock, KEY.txt
+bool is_of_key(std::string_view name, std::string_view suffix) {
+    return name.size() == hash_digits + suffix.size() && is_hash(name.substr(0, hash_digits)) &&
+           name.substr(hash_digits) == suffix;
+}
+
+// KEY.so, KEY-HASH.so
 bool is_library(std::string_view name) {
+    if (is_of_key(name, ".so")) return true;
     return name.size() == 2 * hash_digits + 4 && is_hash(name.substr(0, hash_digits)) &&
            name[hash_digits] == '-' && is_hash(name.substr(hash_digits + 1, hash_digits)) &&
            name.substr(name.size() - 3) == ".so";
@@ -127,9 +144,11 @@ bool take_number(std::string_view& name) {
     return true;
 }
 
-// PROCESS.NUMBER.cpp, .made and .made.NUMBER.o, and .log behind these two: what a compilation has
-// while it lasts.
+// PROCESS.NUMBER.cpp, .made and .made.NUMBER.o, .log behind these two, and KEY.lock: what a
+// compilation has while it lasts. KEY.txt.NUMBER: a note while it is written.
 bool is_passing(std::string_view name) {
+    if (is_of_key(name, ".lock")) return true;
+    if (is_of_key(name.substr(0, hash_digits + 5), ".txt.")) return true;
     if (!take_number(name) || !take_number(name)) return false;
     if (name == "cpp" || name == "made" || name == "made.log") return true;
     if (name.substr(0, 5) != "made.") return false;
@@ -149,12 +168,16 @@ std::string objection_to_installed(const std::string& path) {
     return objection_above(path);
 }
 
+std::unique_ptr<const Cache> Cache::find() {
+    std::string folder = absolute(usual_folder());
+    if (folder.empty()) return nullptr;
+    folder = real_path(folder + "/cpu");
+    if (!objection_to(folder).empty()) return nullptr;
+    return std::unique_ptr<const Cache>(new Cache(std::move(folder)));
+}
+
 Cache::Cache() {
-    if (std::string folder = usual_folder(); !folder.empty()) {
-        if (folder[0] != '/') {
-            char here[4096];
-            if (getcwd(here, sizeof here)) folder = std::string(here) + "/" + folder;
-        }
+    if (const std::string folder = absolute(usual_folder()); !folder.empty()) {
         folder_ = folder + "/cpu";
         make_folders(folder_);
         folder_ = real_path(folder_);
@@ -184,27 +207,59 @@ void Cache::clear() const {
     rmdir(folder_.c_str());
 }
 
+bool Cache::may_have(const std::string& hint) const {
+    struct stat about;
+    if (stat(folder_.c_str(), &about) != 0) return false;
+    const auto nanoseconds = [](const timespec& t) {
+        return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+    };
+    // A file system may give changes that are this close to each other one time.
+    constexpr std::int64_t tick = 20'000'000;
+    std::lock_guard lock(mutex_);
+    const std::int64_t changed = nanoseconds(about.st_mtim);
+    if (changed != changed_ || read_ < changed + tick) {
+        timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        hints_.clear();
+        for (const auto& name : names_in(folder_))
+            if (is_library(name)) hints_.insert(name.substr(0, hint_digits));
+        changed_ = changed;
+        read_ = nanoseconds(now);
+    }
+    return hints_.find(hint) != hints_.end();
+}
+
+// Checked, and loaded or removed.
+void* Cache::load_file(const std::string& key, const std::string& name) const {
+    const std::string path = folder_ + "/" + name;
+    const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return nullptr;
+    struct stat about;
+    const bool good = objection_to(folder_).empty() && fstat(file, &about) == 0 &&
+                      S_ISREG(about.st_mode) && is_own(about) &&
+                      name == key + "-" + sha256(content_of(file)) + ".so";
+    void* library = nullptr;
+    // By its name: nobody else can have put another file there, and by the descriptor's, which is
+    // used again, the loader would take the next one for this.
+    if (good) library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library)
+        futimens(file, nullptr);  // was used now
+    else
+        unlink(path.c_str());
+    close(file);
+    return library;
+}
+
 void* Cache::load(const std::string& key) const {
+    // What a compiler left is a library like others once it has its name.
+    const std::string left = finished(key);
+    struct stat about;
+    if (lstat(left.c_str(), &about) == 0 && objection_to(folder_).empty() &&
+        !(is_own(about) && keep(key, left)))
+        unlink(left.c_str());
     for (const auto& name : names_in(folder_)) {
-        if (!is_library(name) || name.compare(0, key.size(), key) != 0) continue;
-        const std::string path = folder_ + "/" + name;
-        const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (file < 0) continue;
-        struct stat about;
-        const bool good = objection_to(folder_).empty() && fstat(file, &about) == 0 &&
-                          S_ISREG(about.st_mode) && is_own(about) &&
-                          name == key + "-" + sha256(content(file)) + ".so";
-        void* library = nullptr;
-        if (good) {
-            // By its name: nobody else can have put another file there, and by the descriptor's,
-            // which is used again, the loader would take the next one for this.
-            library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-            futimens(file, nullptr);  // was used now
-        } else {
-            unlink(path.c_str());
-        }
-        close(file);
-        if (library) return library;
+        if (!is_library(name) || name.compare(0, key.size() + 1, key + "-") != 0) continue;
+        if (void* library = load_file(key, name)) return library;
     }
     return nullptr;
 }
@@ -212,10 +267,62 @@ void* Cache::load(const std::string& key) const {
 bool Cache::keep(const std::string& key, const std::string& made) const {
     const int file = open(made.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0) return false;
-    fchmod(file, 0600);
-    const std::string hash = sha256(content(file));
+    struct stat about;
+    const bool good = fstat(file, &about) == 0 && S_ISREG(about.st_mode) && fchmod(file, 0600) == 0;
+    const std::string hash = good ? sha256(content_of(file)) : "";
     close(file);
-    return rename(made.c_str(), (folder_ + "/" + key + "-" + hash + ".so").c_str()) == 0;
+    return good && rename(made.c_str(), (folder_ + "/" + key + "-" + hash + ".so").c_str()) == 0;
+}
+
+Cache::Lock Cache::lock(const std::string& key) const {
+    const std::string name = folder_ + "/" + key + ".lock";
+    int file = above_standard(open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    // A file system without locks lets several processes compile the same.
+    const bool taken = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (taken) close(std::exchange(file, -1));
+    return {name, file, taken};
+}
+
+Cache::Lock::~Lock() {
+    if (file_ < 0) return;
+    unlink(name_.c_str());
+    close(file_);
+}
+
+std::string Cache::note(const std::string& key, std::int64_t& seconds) const {
+    const int file =
+        open((folder_ + "/" + key + ".txt").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return "";
+    struct stat about;
+    std::string text;
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && is_own(about)) {
+        text = content_of(file);
+        seconds = std::time(nullptr) - about.st_mtime;
+    }
+    close(file);
+    return text;
+}
+
+void Cache::write_note(const std::string& key, const std::string& text) const {
+    const std::string name = folder_ + "/" + key + ".txt",
+                      aside = name + "." + std::to_string(getpid());
+    const int file =
+        open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    const bool wrote = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (close(file) != 0 || !wrote || rename(aside.c_str(), name.c_str()) != 0)
+        unlink(aside.c_str());
+}
+
+Cache::Content Cache::content() const {
+    Content all;
+    for (const auto& name : names_in(folder_)) {
+        struct stat about;
+        if (!is_library(name) || lstat((folder_ + "/" + name).c_str(), &about) != 0) continue;
+        ++all.libraries;
+        all.bytes += static_cast<std::uint64_t>(about.st_size);
+    }
+    return all;
 }
 
 void Cache::bound() const {
@@ -233,7 +340,9 @@ void Cache::bound() const {
         if (lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
         const auto size = static_cast<std::uint64_t>(about.st_size);
         // All else in the folder is somebody else's.
-        if (is_passing(name) && now - about.st_mtime > stale) unlink(path.c_str());
+        if ((is_passing(name) && now - about.st_mtime > stale) ||
+            (is_of_key(name, ".txt") && now - about.st_mtime > month))
+            unlink(path.c_str());
         if (!is_library(name)) continue;
         all.push_back({about.st_mtime, size, path});
         bytes += size;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cpu/exec/isa.hpp"
+#include "cpu/native/detached.hpp"
 #include "cpu/native/process.hpp"
 
 namespace cupola::cpu::native {
@@ -33,14 +34,17 @@ Compiler Compiler::find() {
         if (file.empty() || stat(file.c_str(), &about) != 0) continue;
         command[0] = file;
         found.command = command;
-        for (const auto& word : command) found.identity += word + " ";
-        found.identity += std::to_string(about.st_size) + " " + std::to_string(about.st_mtime);
-        // The file may be a wrapper (ccache), which stays as it is when the compiler changes.
-        command.emplace_back("--version");
-        found.identity += "\n" + output_of(command);
+        for (const auto& word : command) found.file += word + " ";
+        found.file += std::to_string(about.st_size) + " " + std::to_string(about.st_mtime);
         break;
     }
     return found;
+}
+
+std::string Compiler::version() const {
+    std::vector<std::string> words = command;
+    words.emplace_back("--version");
+    return output_of(words);
 }
 
 std::vector<std::string> flags(const std::string& level) {
@@ -85,18 +89,38 @@ Words operator+(Words words, const Words& more) {
     return words;
 }
 
-// The files at once, then what becomes of their objects.
-bool compile_and_link(const Words& command, std::size_t files, const std::string& source,
-                      const std::string& library, std::string& why) {
+// What makes a library of a source: of one file at once, else of each an object first.
+struct Commands {
+    std::vector<Words> files;
     Words objects;
-    for (std::size_t n = 0; n < files; ++n)
-        objects.push_back(library + "." + std::to_string(n) + ".o");
+    Words last;
+};
+
+Commands commands_of(const Words& command, std::size_t files, const std::string& source,
+                     const std::string& library) {
+    Commands all;
+    if (files == 1) {
+        all.last = command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"};
+        return all;
+    }
+    for (std::size_t n = 0; n < files; ++n) {
+        all.objects.push_back(library + "." + std::to_string(n) + ".o");
+        all.files.push_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++", "-c",
+                                            "-o", all.objects[n], source});
+    }
+    all.last = command + Words{"-shared", "-o", library} + all.objects + Words{"-lm"};
+    return all;
+}
+
+}  // namespace
+
+bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
+             const std::string& source, const std::string& library, std::string& why) {
+    const Commands all = commands_of(compiler.command + flags(level), files, source, library);
     std::vector<Process> compilers;
-    compilers.reserve(files);
-    for (std::size_t n = 0; n < files; ++n)
-        compilers.emplace_back(command + Words{"-DCUPOLA_FILE=" + std::to_string(n), "-x", "c++",
-                                               "-c", "-o", objects[n], source},
-                               objects[n]);
+    compilers.reserve(all.files.size());
+    for (std::size_t n = 0; n < all.files.size(); ++n)
+        compilers.emplace_back(all.files[n], all.objects[n]);
     bool done = true;
     for (Process& each : compilers) {
         std::string objection;
@@ -104,24 +128,30 @@ bool compile_and_link(const Words& command, std::size_t files, const std::string
         if (done) why = objection;
         done = false;
     }
-    if (done)
-        done = Process(command + Words{"-shared", "-o", library} + objects + Words{"-lm"}, library)
-                   .ended_well(why);
-    for (const auto& object : objects) unlink(object.c_str());
+    if (done) done = Process(all.last, library).ended_well(why);
+    for (const auto& object : all.objects) unlink(object.c_str());
     return done;
 }
 
-}  // namespace
-
-bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
-             const std::string& source, const std::string& library, bool slowly, std::string& why) {
+bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
+                      const Detachable& job, std::string& why) {
     Words command = compiler.command + flags(level);
-    if (slowly)
+    if (job.yields)
         if (const std::string nice = on_path("nice"); !nice.empty())
             command = Words{nice, "-n", "19"} + command;
-    if (files > 1) return compile_and_link(command, files, source, library, why);
-    return Process(command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"}, library)
-        .ended_well(why);
+    const Commands all = commands_of(command, files, job.source, job.made);
+    const std::string log = job.made + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
+    std::string script = "code=0; files=; ";
+    for (const Words& each : all.files)
+        script += quoted(each) + to_log + " & files=\"$files $!\"; ";
+    script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " +
+              quoted(all.last) + to_log + " && mv -f " + quoted(Words{job.made, job.library}) +
+              " || code=1";
+    Words beside = Words{job.made, log, job.lock_name} + all.objects;
+    beside.push_back(job.source);  // last: the other names are this one's until then
+    if (run_detached(script, log, beside, job.lock, why)) return true;
+    why = compiler.command[0] + (why.empty() ? " was ended" : " failed: " + why);
+    return false;
 }
 
 }  // namespace cupola::cpu::native

@@ -9,12 +9,14 @@ namespace cupola::cpu::native {
 
 struct Compiler {
     std::vector<std::string> command;  // and what always goes with it
-    std::string identity;              // another one's output is another's
+    std::string file;                  // the command, with size and time of the compiler's file
     std::string missing;               // why there is no command
 
     // CXX, and no other where it is set; else c++, g++ or clang++ on PATH.
     static Compiler find();
     bool there() const { return !command.empty(); }
+    // Runs it. Its file may be a wrapper (ccache), which stays when the compiler changes.
+    std::string version() const;
 };
 
 // How sources become a library: the flags that semantics are built with. `level` is what -march
@@ -24,8 +26,20 @@ std::vector<std::string> flags(const std::string& level);
 std::string own_level();
 
 // Compiles a source to a library, as so many files (Source::text) at once. Waits for it, and says
-// why where it fails. `slowly`: with what the processor has to spare.
+// why where it fails. The compiler ends with the program.
 bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
-             const std::string& source, const std::string& library, bool slowly, std::string& why);
+             const std::string& source, const std::string& library, std::string& why);
+
+// The same with compilers that continue when the program ends (detached.hpp). `library` exists
+// only when it is complete; everything beside it is removed.
+struct Detachable {
+    std::string source, made;  // the latter is renamed
+    std::string library;
+    std::string lock_name;
+    int lock = -1;        // held while a process of it runs
+    bool yields = false;  // at low priority
+};
+bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
+                      const Detachable& job, std::string& why);
 
 }  // namespace cupola::cpu::native

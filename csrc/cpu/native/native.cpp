@@ -1,30 +1,18 @@
 // csrc/cpu/native/native.cpp - from decoded kernels to machine code that launches take.
 #include "cpu/native/native.hpp"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <cstring>
-#include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
-#include <new>
+#include <utility>
 
-#include "cpu/exec/kernel.hpp"
-#include "cpu/exec/meet.hpp"
-#include "cpu/executor.hpp"
 #include "cpu/native/ahead.hpp"
-#include "cpu/native/cache.hpp"
-#include "cpu/native/compiler.hpp"
-#include "cpu/native/print.hpp"
+#include "cpu/native/background.hpp"
+#include "cpu/native/job.hpp"
 #include "cpu/native/process.hpp"
-#include "cpu/native/semantics.hpp"
-#include "cpu/native/sha256.hpp"
+#include "cpu/native/toolchain.hpp"
 
 namespace cupola::cpu::native {
 
@@ -34,145 +22,24 @@ namespace {
 
 using State = NativeSlot::State;
 
-// What a kernel is interpreted for before it is worth a second of a compiler.
-constexpr std::uint64_t worth_compiling = 20'000'000;  // nanoseconds
+// A kernel is compiled once it was interpreted for so many nanoseconds, and for as many more as
+// this process has compiled others: a program of thousands of short kernels starts few compilers.
+constexpr std::uint64_t worth_compiling = 2'000'000;
+std::atomic<std::uint64_t> compilations{0};
+// Operations of kernels that are printed within about a millisecond.
+constexpr std::size_t most_at_once = 1000;
 
-const Code* stay(const Code* ip, Warp&, std::byte*) { return ip; }
-
-// All but the machine code itself.
-std::unique_ptr<Native> frame_of(const Program& program) {
-    auto native = std::make_unique<Native>();
-    native->code = program.kernel.code;
-    native->entry.assign(native->code.size(), 0);
-    for (Code& code : native->code) {
-        native->handlers.push_back(code.run);
-        code.run = &stay;
-    }
-    for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
-    native->sweeps = !program.sweep.empty();
-    native->services = {
-        native->code.data(), native->handlers.data(), native->entry.data(), &halt, &arrive, &expire,
-        &set_mask,           &release_if_complete_of};
-    return native;
-}
-
-// Launches take it from now on.
-void publish(NativeSlot& slot, std::unique_ptr<Native> made) {
-    slot.made = std::move(made);
-    slot.ready.store(slot.made.get(), std::memory_order_release);
-    slot.state.store(State::ready, std::memory_order_release);
-}
-
-// Kernels that are compiled as one source. What it needs of them is copied: they may be gone.
-struct Job {
-    Source source;
-    std::vector<std::shared_ptr<NativeSlot>> slots;
-    std::vector<std::unique_ptr<Native>> frames;
-};
-
-void fail(NativeSlot& slot, const std::string& why) noexcept {
-    try {
-        slot.failure = why;
-    } catch (const std::bad_alloc&) {
-        slot.failure = "no memory";  // so short that it takes none
-    }
-    slot.state.store(State::failed, std::memory_order_release);
-}
-
-// Whatever happens, nobody waits for what nobody makes.
-void give_up(const Job& job, const char* why) noexcept {
-    for (const auto& slot : job.slots)
-        if (slot->state.load() == State::making) fail(*slot, why);
-}
-
-// Those that nobody has begun with so far.
-Job job_of(const std::vector<const Kernel*>& kernels) {
-    Job job;
-    job.slots.reserve(kernels.size());
-    job.frames.reserve(kernels.size());
-    for (const Kernel* kernel : kernels) {
-        const auto& code = static_cast<const KernelCode&>(*kernel);
-        State none = State::none;
-        if (!code.native->state.compare_exchange_strong(none, State::making)) continue;
-        try {
-            const Program program(code);
-            auto frame = frame_of(program);
-            job.source.add(source_of(program, job.slots.size()));
-            job.slots.push_back(code.native);
-            job.frames.push_back(std::move(frame));
-        } catch (const Unprintable& no) {
-            fail(*code.native, "not printed: " + no.why);
-        } catch (const std::exception& no) {
-            fail(*code.native, std::string("not printed: ") + no.what());
-        }
-    }
-    return job;
-}
-
-std::atomic<std::size_t> processors{1};
-std::atomic<const Cache*> opened{nullptr};
-
-const Cache& cache() {
-    static const auto* kept = new Cache;
-    opened.store(kept);
-    return *kept;
-}
-
-bool write_file(const std::string& path, std::string_view first, std::string_view second) {
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) return false;
-    int error = 0;
-    for (std::string_view text : {first, second})
-        while (error == 0 && !text.empty()) {
-            const ssize_t wrote = write(file, text.data(), text.size());
-            if (wrote > 0)
-                text.remove_prefix(static_cast<std::size_t>(wrote));
-            else
-                error = errno;
-        }
-    if (close(file) != 0 && error == 0) error = errno;
-    if (error != 0) unlink(path.c_str());
-    errno = error;
-    return error == 0;
-}
-
-void* library_of(const Job& job, bool slowly, std::string& why) {
-    if (getauxval(AT_SECURE) != 0) {
-        why = "a program with more rights than its user's runs no compiler of the user's choice";
-        return nullptr;
-    }
-    // Never destroyed: the background goes on while the process ends.
-    static const auto& compiler = *new Compiler(Compiler::find());
-    std::string about;
-    const std::string level = own_level();
-    for (const auto& flag : flags(level)) about += flag + " ";
-    // Without a compiler what one has made before would do, but whose it is cannot be told.
-    if (!compiler.there()) {
-        why = compiler.missing;
-        return nullptr;
-    }
-    const std::string semantics_hash = sha256(semantics());
-    const std::string key =
-        sha256(compiler.identity + "\n" + about + "\n" + semantics_hash + "\n" + job.source.text());
+void* library_of(const Job& job, std::string& why) {
+    why = objection_to_compiling();
+    if (why.empty() && !compiler().there()) why = compiler().missing;
+    if (!why.empty()) return nullptr;
+    const std::string key = key_of(job, identity());
     if (void* library = cache().load(key)) return library;
-    const std::size_t files = job.source.files(processors.load());
-    static std::atomic<unsigned> made{0};
-    std::string source, library;
-    bool written;
-    do {  // a process with this number may have left its files, or run in another container
-        const std::string stem =
-            cache().folder() + "/" + std::to_string(getpid()) + "." + std::to_string(made++);
-        source = stem + ".cpp";
-        library = stem + ".made";
-        written = write_file(source, semantics(), job.source.text(files));
-    } while (!written && errno == EEXIST);
-    if (!written) {
-        why = std::string("a source can't be written to ") + cache().folder() + ": " +
-              std::strerror(errno);
-        return nullptr;
-    }
-    unlink(library.c_str());
-    const bool done = compile(compiler, level, files, source, library, slowly, why);
+    const std::size_t files = job.source.files(processors());
+    std::string stem;
+    if (!write_source(job, files, stem, why)) return nullptr;
+    const std::string source = stem + ".cpp", library = stem + ".made";
+    const bool done = compile(compiler(), own_level(), files, source, library, why);
     void* loaded = nullptr;
     if (done && cache().keep(key, library)) {
         loaded = cache().load(key);
@@ -186,57 +53,26 @@ void* library_of(const Job& job, bool slowly, std::string& why) {
     return loaded;
 }
 
-void finish(Job& job, bool slowly) try {
-    if (job.slots.empty()) return;
-    std::string why;
-    void* library = library_of(job, slowly, why);
-    for (std::size_t n = 0; n < job.slots.size(); ++n) {
-        NativeSlot& slot = *job.slots[n];
-        void* run = library ? dlsym(library, name_of_kernel(n).c_str()) : nullptr;
-        if (!run) {
-            fail(slot, why);
-            continue;
-        }
-        job.frames[n]->run = reinterpret_cast<NativeRun>(run);
-        publish(slot, std::move(job.frames[n]));
-    }
-} catch (const std::exception& error) {
-    give_up(job, error.what());
-}
-
-// The background: one thread, which sleeps where there is nothing to do.
-struct Background {
-    std::mutex mutex;
-    std::condition_variable work;
-    std::deque<Job> jobs;
-    bool started = false;
-    std::atomic<bool> stopping{false};
-};
-Background& background() {
-    static auto* one = new Background;
-    return *one;
-}
-
-void* compile_jobs(void*) {
-    Background& b = background();
-    for (;;) {
-        std::unique_lock lock(b.mutex);
-        b.work.wait(lock, [&] { return !b.jobs.empty(); });
-        Job job = std::move(b.jobs.front());
-        b.jobs.pop_front();
-        lock.unlock();
-        if (b.stopping.load()) Executors::park();
-        finish(job, true);
-    }
-}
-
 }  // namespace
 
-void use_processors(int count) { processors.store(static_cast<std::size_t>(count)); }
+void use_processors(int count) { set_processors(static_cast<std::size_t>(count)); }
 
 void make_now(const std::vector<const Kernel*>& kernels) {
-    Job job = job_of(kernels);
-    finish(job, false);
+    Job job;
+    try {
+        for (const Kernel* kernel : kernels) {
+            const auto& code = static_cast<const KernelCode&>(*kernel);
+            State none = State::none;
+            if (code.native->state.compare_exchange_strong(none, State::making)) job.add(code);
+        }
+        std::string why;
+        if (!job.slots.empty()) {
+            void* library = library_of(job, why);
+            job.deliver(library, why);
+        }
+    } catch (const std::exception& error) {
+        job.give_up(error.what());
+    }
     // Somebody else may be at it.
     for (const Kernel* kernel : kernels)
         while (static_cast<const KernelCode*>(kernel)->native->state.load() == State::making)
@@ -262,25 +98,49 @@ void take_ahead(const Kernel& kernel) {
     slot.state.store(State::none);
 }
 
+void take_cached(const Kernel& kernel) {
+    const auto& code = static_cast<const KernelCode&>(kernel);
+    NativeSlot& slot = *code.native;
+    State none = State::none;
+    if (slot.state.load() != none || !objection_to_compiling().empty()) return;
+    bool mine = false;
+    try {
+        const Cache* const there = cache_if_there();
+        if (!there || !there->may_have(hint_of(code)) || !compiler().there()) return;
+        const std::string identity = identity_if_kept(*there);
+        mine = !identity.empty() && slot.state.compare_exchange_strong(none, State::making);
+        if (!mine) return;
+        if (code.code.size() > most_at_once) return compile_later(code.shared_from_this());
+        Job job;
+        job.add(code);
+        if (job.slots.empty()) return;
+        if (void* library = there->load(key_of(job, identity))) return job.deliver(library, "");
+    } catch (...) {  // it is interpreted, and compiled once it has taken some time
+    }
+    if (mine) slot.state.store(State::none);
+}
+
+bool is_interpreted(const Kernel& kernel) {
+    const State state = static_cast<const KernelCode&>(kernel).native->state.load();
+    return state == State::none || state == State::making;
+}
+
 void took(const Kernel& kernel, std::uint64_t nanoseconds) {
     const auto& code = static_cast<const KernelCode&>(kernel);
     NativeSlot& slot = *code.native;
-    if (slot.state.load(std::memory_order_relaxed) != State::none) return;
+    State state = slot.state.load(std::memory_order_relaxed);
+    if (state != State::none && state != State::making) return;
     const std::uint64_t before = slot.nanoseconds.fetch_add(nanoseconds);
-    if (before + nanoseconds < worth_compiling || background().stopping.load()) return;
+    const std::uint64_t wanted =
+        worth_compiling * (1 + compilations.load(std::memory_order_relaxed));
+    if (state != State::none || before + nanoseconds < wanted) return;
+    if (!slot.state.compare_exchange_strong(state, State::making)) return;
+    compilations.fetch_add(1);
     // The thread of a stream is here, which has no caller that could be told of an error.
-    Job job;
     try {
-        job = job_of({&kernel});
-        if (job.slots.empty()) return;
-        Background& b = background();
-        std::lock_guard lock(b.mutex);
-        if (!b.started && !start_thread(&compile_jobs, nullptr)) throw std::bad_alloc();
-        b.started = true;
-        b.jobs.push_back(std::move(job));
-        b.work.notify_one();
+        compile_later(code.shared_from_this());
     } catch (...) {
-        give_up(job, "no thread or memory is available to compile it");
+        fail(slot, "no thread or memory is available to compile it");
     }
 }
 
@@ -308,9 +168,8 @@ std::string printed(const Kernel& kernel) {
 }
 
 void stop() {
-    background().stopping.store(true);
     stop_processes();
-    if (const Cache* kept = opened.load()) kept->clear();
+    stop_compiling();
 }
 
 }  // namespace cupola::cpu::native

@@ -12,7 +12,7 @@ enum class Mode {
     interpret,  // never
     ahead,      // where it was compiled when the program was built
     compile,    // before a kernel is first launched; the launch fails where that can't be
-    automatic,  // in the background, once a kernel has taken some time
+    automatic,  // in the background, beside launches that interpret the kernel
 };
 
 // So many compilers at once, at most.
@@ -22,8 +22,12 @@ void take_ahead(const Kernel& kernel);
 // Has machine code of these kernels made, all in one piece, and waits for it. What can't be is
 // noted with the kernel.
 void make_now(const std::vector<const Kernel*>& kernels);
-// An interpreted launch took so long: when it has come to enough, machine code is made in the
-// background, and later launches take it.
+// Takes what an earlier process compiled. Starts no process.
+void take_cached(const Kernel& kernel);
+// Whether launches interpret it, as far as is known so far.
+bool is_interpreted(const Kernel& kernel);
+// The kernel was interpreted for so long. When that has come to enough, machine code is made in the
+// background; blocks that begin later take it.
 void took(const Kernel& kernel, std::uint64_t nanoseconds);
 // `compiled`, "interpreted", or why there is no machine code.
 inline constexpr const char* compiled = "compiled";
@@ -32,7 +36,8 @@ std::string state_of(const Kernel& kernel);
 std::string printed(const Kernel& kernel);
 // Its operations and what is known of their values, as text (ir_text.cpp).
 std::string ir_of(const Kernel& kernel);
-// No kernel is compiled from here on; what is under way ends.
+// No compiler is started from here on, and nobody waits for those under way. Those of the
+// background continue, where the cache keeps what they make.
 void stop();
 
 }  // namespace cupola::cpu::native

@@ -1,4 +1,4 @@
-// csrc/cpu/native/process.cpp - running compilers: with none of the program's files and signals.
+// csrc/cpu/native/process.cpp - starting compilers, and waiting for them.
 #include "cpu/native/process.hpp"
 
 #include <dirent.h>
@@ -91,20 +91,29 @@ std::string on_path(const std::string& name) {
     return "";
 }
 
-Process::Process(std::vector<std::string> command, std::string product, int output)
-    : command_(std::move(command)), product_(std::move(product)) {
+int above_standard(int file) {
+    if (file < 0 || file > STDERR_FILENO) return file;
+    const int other = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(file);
+    return other;
+}
+
+int start_process(std::vector<std::string> command, int input, int output, const std::string& log,
+                  bool detached, pid_t& child) {
     std::vector<char*> arguments, environment;
-    for (auto& word : command_) arguments.push_back(word.data());
+    for (auto& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     // A library that was preloaded for the program is none of the compiler's affair.
     for (char** each = environ; *each; ++each)
         if (std::strncmp(*each, "LD_PRELOAD=", 11) != 0) environment.push_back(*each);
     environment.push_back(nullptr);
 
-    const std::string log = log_of(product_);
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    if (input >= 0)
+        posix_spawn_file_actions_adddup2(&files, input, 0);
+    else
+        posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     if (output >= 0)
         posix_spawn_file_actions_adddup2(&files, output, 1);
     else
@@ -122,18 +131,22 @@ Process::Process(std::vector<std::string> command, std::string product, int outp
     // In a process group of its own: what the terminal interrupts is the program.
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    error_ = ECANCELED;  // the process ends
-    {
-        UnderWay& all = under_way();
-        std::lock_guard lock(all.mutex);
-        if (!all.stopped)
-            error_ = posix_spawn(&child_, arguments[0], &files, &attributes, arguments.data(),
-                                 environment.data());
-        if (error_ == 0) all.children.insert(child_);
-    }
+        &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                        (detached ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP)));
+    const int error = posix_spawn(&child, arguments[0], &files, &attributes, arguments.data(),
+                                  environment.data());
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+Process::Process(std::vector<std::string> command, std::string product, int output)
+    : command_(std::move(command)), product_(std::move(product)) {
+    error_ = ECANCELED;  // the process ends
+    UnderWay& all = under_way();
+    std::lock_guard lock(all.mutex);
+    if (!all.stopped) error_ = start_process(command_, -1, output, log_of(product_), false, child_);
+    if (error_ == 0) all.children.insert(child_);
 }
 
 bool Process::ended_well(std::string& why) {
@@ -148,7 +161,7 @@ bool Process::ended_well(std::string& why) {
 }
 
 std::string output_of(std::vector<std::string> command) {
-    const int file = memfd_create("cupola", MFD_CLOEXEC);
+    const int file = above_standard(memfd_create("cupola", MFD_CLOEXEC));
     if (file < 0) return "";
     std::string text(4000, '\0'), why;
     Process(std::move(command), "", file).ended_well(why);

@@ -1,4 +1,4 @@
-// csrc/cpu/native/process.hpp - a compiler's process, which ends with this one.
+// csrc/cpu/native/process.hpp - compilers' processes, with none of the program's files and signals.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,17 @@ namespace cupola::cpu::native {
 // full names alone.
 std::string on_path(const std::string& name);
 
-// A command that makes a file. What it says goes to a log beside that file, while it lasts.
+// The same file under a number above those of the standard files, which are replaced for commands.
+int above_standard(int file);
+
+// Starts a command; 0, or the number of the error. Its standard input and output are these files,
+// of numbers above_standard() or none, its standard error is the file named `log`, and it inherits
+// no other file. It has a process group of its own; where it is `detached`, a session.
+int start_process(std::vector<std::string> command, int input, int output, const std::string& log,
+                  bool detached, pid_t& child);
+
+// A command that makes a file, and ends with this process. What it says goes to a log beside that
+// file, while it lasts.
 class Process {
   public:
     // `output`: a file for what it prints.

@@ -1,0 +1,17 @@
+// csrc/cpu/native/background.hpp - threads that have kernels compiled while launches interpret
+// them.
+#pragma once
+
+#include <memory>
+
+#include "cpu/exec/kernel.hpp"
+
+namespace cupola::cpu::native {
+
+// Has a kernel compiled, whose slot is in state `making`. Of several, the one that has taken the
+// most time is the next. Throws std::bad_alloc where no thread can be started.
+void compile_later(std::shared_ptr<const exec::KernelCode> kernel);
+// Starts no compiler from here on. Compilers that run continue.
+void stop_compiling();
+
+}  // namespace cupola::cpu::native

@@ -1,0 +1,99 @@
+// csrc/cpu/native/job.cpp - from decoded kernels to a source, and from a library to launches.
+#include "cpu/native/job.hpp"
+
+#include <dlfcn.h>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "cpu/exec/meet.hpp"
+#include "cpu/native/cache.hpp"
+#include "cpu/native/sha256.hpp"
+
+namespace cupola::cpu::native {
+
+using namespace exec;
+
+namespace {
+
+using State = NativeSlot::State;
+
+const Code* stay(const Code* ip, Warp&, std::byte*) { return ip; }
+
+}  // namespace
+
+std::unique_ptr<Native> frame_of(const Program& program) {
+    auto native = std::make_unique<Native>();
+    native->code = program.kernel.code;
+    native->entry.assign(native->code.size(), 0);
+    for (Code& code : native->code) {
+        native->handlers.push_back(code.run);
+        code.run = &stay;
+    }
+    for (const std::uint32_t at : program.entries()) native->entry[at] = 1;
+    native->sweeps = !program.sweep.empty();
+    native->services = {
+        native->code.data(), native->handlers.data(), native->entry.data(), &halt, &arrive, &expire,
+        &set_mask,           &release_if_complete_of};
+    return native;
+}
+
+void publish(NativeSlot& slot, std::unique_ptr<Native> made) {
+    slot.made = std::move(made);
+    slot.ready.store(slot.made.get(), std::memory_order_release);
+    slot.state.store(State::ready, std::memory_order_release);
+}
+
+void fail(NativeSlot& slot, const std::string& why) noexcept {
+    try {
+        slot.failure = why;
+    } catch (const std::bad_alloc&) {
+        slot.failure = "no memory";  // so short that it takes none
+    }
+    slot.state.store(State::failed, std::memory_order_release);
+}
+
+void Job::give_up(const char* why) noexcept {
+    for (const auto& slot : slots)
+        if (slot->state.load() == State::making) fail(*slot, why);
+}
+
+void Job::add(const KernelCode& kernel) {
+    try {
+        const Program program(kernel);
+        auto frame = frame_of(program);
+        Source printed = source_of(program, slots.size());
+        hint += hint_of(kernel);
+        slots.reserve(slots.size() + 1);
+        frames.reserve(frames.size() + 1);
+        source.add(std::move(printed));
+        slots.push_back(kernel.native);
+        frames.push_back(std::move(frame));
+    } catch (const Unprintable& no) {
+        fail(*kernel.native, "not printed: " + no.why);
+    } catch (const std::exception& no) {
+        fail(*kernel.native, std::string("not printed: ") + no.what());
+    }
+}
+
+void Job::deliver(void* library, const std::string& why) {
+    for (std::size_t n = 0; n < slots.size(); ++n) {
+        void* run = library ? dlsym(library, name_of_kernel(n).c_str()) : nullptr;
+        if (!run) {
+            fail(*slots[n], library ? "the compiled library has no function of it" : why);
+            continue;
+        }
+        frames[n]->run = reinterpret_cast<NativeRun>(run);
+        publish(*slots[n], std::move(frames[n]));
+    }
+}
+
+std::string hint_of(const KernelCode& kernel) {
+    const std::string about = kernel.name() + "\n" + std::to_string(kernel.code.size()) + "\n" +
+                              std::to_string(kernel.file_bytes) + "\n" +
+                              std::to_string(kernel.parameter_bytes);
+    return sha256(about).substr(0, Cache::hint_digits);
+}
+
+}  // namespace cupola::cpu::native

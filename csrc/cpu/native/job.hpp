@@ -1,0 +1,41 @@
+// csrc/cpu/native/job.hpp - kernels that become one library: their source, and what else launches
+// need of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cpu/exec/kernel.hpp"
+#include "cpu/native/print.hpp"
+
+namespace cupola::cpu::native {
+
+using exec::Native;
+using exec::NativeSlot;
+
+// Everything but the machine code itself.
+std::unique_ptr<Native> frame_of(const Program& program);
+// Launches take it from now on.
+void publish(NativeSlot& slot, std::unique_ptr<Native> made);
+// The kernel stays interpreted.
+void fail(NativeSlot& slot, const std::string& why) noexcept;
+
+struct Job {
+    std::string hint;
+    Source source;
+    std::vector<std::shared_ptr<NativeSlot>> slots;
+    std::vector<std::unique_ptr<Native>> frames;
+
+    // Prints a kernel, whose slot is in state `making`. Kernels that cannot be printed fail.
+    void add(const exec::KernelCode& kernel);
+    // By the symbols of a library; without one, all fail.
+    void deliver(void* library, const std::string& why);
+    // Ends state `making` whatever happens: others may wait for it.
+    void give_up(const char* why) noexcept;
+};
+
+// Digits that tell most kernels from others, by what is known before one is printed.
+std::string hint_of(const exec::KernelCode& kernel);
+
+}  // namespace cupola::cpu::native
