@@ -215,8 +215,8 @@ std::shared_ptr<Function> Module::function(std::size_t index) {
     if (function) return function;
     const Kernel& kernel = read_kernel(*image_, names_[index]);
     const native::Mode mode = Driver::get().settings.mode;
-    if (mode == native::Mode::ahead || mode == native::Mode::automatic) native::take_ahead(kernel);
-    if (mode == native::Mode::automatic) native::take_cached(kernel);
+    if (mode == native::Mode::ahead || mode == native::Mode::automatic)
+        native::take_made(kernel, mode == native::Mode::automatic);
     if (mode == native::Mode::compile) compile_now(kernel);
     auto made = std::make_shared<Function>(*this, image_, kernel);
     if (set_attributes_) set_attributes_(*made);

@@ -182,7 +182,7 @@ def test_what_takes_a_compiler_long_is_left_out_and_said(tmp_path):
     project.write("csrc/first.cu", FIRST.replace("x = x * 0.75f + y;", steps))
     output = project.setup("build_kernels", "--inplace")
     assert "not ahead of time for the CPU device: wander: it " in output
-    assert use(project)[1] == "interpreted"
+    assert use(project, CUPOLA_CPU_MODE="ahead")[1] == "interpreted"
 
 
 SHIPPED = """

@@ -1,4 +1,5 @@
 # tests/build/test_recipe.py - what cupola's own build makes, and how the products hang together.
+import hashlib
 import importlib.util
 import os
 import platform
@@ -155,6 +156,14 @@ def test_no_two_sources_of_a_folder_have_names_in_common(recipe, folder):
         [*command, "-x", "c++", "/dev/null"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_semantics_end_with_their_hash(recipe, tmp_path):
+    shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
+    first, *_ = recipe.Recipe(cupola.build, tmp_path, "1").device_objects(toolkit.find())
+    first.action()
+    text, hashed = (tmp_path / recipe.SEMANTICS).read_text()[:-1].rsplit("\n// ", 1)
+    assert hashlib.sha256(f"{text}\n".encode()).hexdigest() == hashed
 
 
 def test_arrays_are_packed_anew_by_another_packer(recipe):

@@ -69,7 +69,7 @@ endure(module, 30)
 
 
 def test_a_compilation_outlives_its_program(tmp_path):
-    """The default mode. What reads the program's output sees its end while the compiler runs."""
+    """In the default mode. The pipe of the program's output closes while the compiler runs."""
     compiler, cache = waiting(tmp_path), tmp_path / "cache"
     run(program("launch_until(started)"), "", cache, CXX=compiler)
     assert not [file for file in files_in(cache) if file.suffix == ".so"]

@@ -177,11 +177,11 @@ def test_a_kernel_is_interpreted_if_no_thread_starts(tmp_path):
         #include <dlfcn.h>
         #include <errno.h>
         #include <pthread.h>
-        int refuse = 0;
+        int refuse = 0, allowed = 1;
         int pthread_create(pthread_t* a, const pthread_attr_t* b, void* (*c)(void*), void* d) {
             int (*real)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) =
                 dlsym(RTLD_NEXT, "pthread_create");
-            return refuse ? EAGAIN : real(a, b, c, d);
+            return refuse && --allowed < 0 ? EAGAIN : real(a, b, c, d);
         }
     """)
     library = tmp_path / "refusing.so"
@@ -189,16 +189,16 @@ def test_a_kernel_is_interpreted_if_no_thread_starts(tmp_path):
     subprocess.run(command, check=True)
     program = """
         module = driver.load(TEXT)
-        endure(module, 10)  # what runs it is there from here on
         refusing = ctypes.CDLL(os.environ["LD_PRELOAD"].split(":")[0])
-        ctypes.c_int.in_dll(refusing, "refuse").value = 1
+        ctypes.c_int.in_dll(refusing, "refuse").value = 1  # all but the stream's thread
         while execution(module, "endure") == "interpreted":
             endure(module, 3000)
         print(execution(module, "endure"))
     """
     others = os.environ.get("LD_PRELOAD")  # the sanitizers' run time
     preload = f"{library}:{others}" if others else library
-    (said,) = run(program, "auto", tmp_path, LD_PRELOAD=preload)
+    settings = {"LD_PRELOAD": preload, "CUPOLA_CPU_THREADS": 1}
+    (said,) = run(program, "auto", tmp_path, **settings)
     assert said == "no thread or memory is available to compile it"
 
 

@@ -59,6 +59,19 @@ CUPOLA_API const char* cupola_cpu_execution(CUfunction function) {
     return found == CUDA_SUCCESS ? text.c_str() : nullptr;
 }
 
+// Lines about the machine code of this process: the mode, the compiler or why there is none, and
+// the cache. Runs the compiler for its version. Valid as above; empty before cuInit.
+CUPOLA_API const char* cupola_cpu_machine_code(void) {
+    thread_local std::string text;
+    text.clear();
+    if (DriverState::get() != CUDA_SUCCESS) return text.c_str();
+    const CUresult found = result_of([&] {
+        text = native::description(Driver::get().settings.mode);
+        return CUDA_SUCCESS;
+    });
+    return found == CUDA_SUCCESS ? text.c_str() : "";
+}
+
 // The generated C++ of a kernel, without the semantics of the instructions. Valid as above.
 CUPOLA_API const char* cupola_cpu_printed(CUfunction function) {
     thread_local std::string text;

@@ -61,10 +61,9 @@ std::string march_of(const std::string& level) {
 }
 
 std::string key_of(const std::string& level, const std::string& source) {
-    static const auto* semantics_hash = new std::string(sha256(semantics()));
     std::string about;
     for (const auto& flag : flags(march_of(level))) about += flag + " ";
-    return sha256(about + "\n" + *semantics_hash + "\n" + source);
+    return sha256(about + "\n" + std::string(semantics_hash()) + "\n" + source);
 }
 
 const exec::Ahead* entry_of(const Loaded& loaded, const std::string& kernel) {

@@ -145,8 +145,8 @@ bool compile_detached(const Compiler& compiler, const std::string& level, std::s
     for (const Words& each : all.files)
         script += quoted(each) + to_log + " & files=\"$files $!\"; ";
     script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " +
-              quoted(all.last) + to_log + " && mv -f " + quoted(Words{job.made, job.library}) +
-              " || code=1";
+              quoted(all.last) + to_log + " && command -p mv -f " +
+              quoted(Words{job.made, job.library}) + " || code=1";
     Words beside = Words{job.made, log, job.lock_name} + all.objects;
     beside.push_back(job.source);  // last: the other names are this one's until then
     if (run_detached(script, log, beside, job.lock, why)) return true;

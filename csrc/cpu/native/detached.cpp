@@ -32,14 +32,14 @@ Groups& groups() {
     return *one;
 }
 
-// The first shell starts the second one and ends, so that the second is nobody's child.
+// The first shell starts the second one and ends, so that the second is no child of the program.
+// Its own commands are the system's, whatever PATH says.
 std::string whole(const std::string& script, const std::string& log,
                   const std::vector<std::string>& beside) {
-    return "exec 3>&1 4<&0 >/dev/null 2>&1 </dev/null; umask 077; PATH=\"$PATH:/usr/bin:/bin\"; "
-           "{ " +
-           script + "; exec 5<" + quoted(log) + "; rm -f " + quoted(beside) +
+    return "exec 3>&1 4<&0 >/dev/null 2>&1 </dev/null; umask 077; { " + script + "; exec 5<" +
+           quoted(log) + "; command -p rm -f " + quoted(beside) +
            "; if test $code = 0; then printf '\\001' >&3; "
-           "else cat <&5 >&3; printf '\\002' >&3; fi; } &";
+           "else command -p cat <&5 >&3; printf '\\002' >&3; fi; } &";
 }
 
 void reap(pid_t child) {

@@ -21,8 +21,7 @@ using State = NativeSlot::State;
 
 const Code* stay(const Code* ip, Warp&, std::byte*) { return ip; }
 
-}  // namespace
-
+// Everything but the machine code itself.
 std::unique_ptr<Native> frame_of(const Program& program) {
     auto native = std::make_unique<Native>();
     native->code = program.kernel.code;
@@ -39,11 +38,14 @@ std::unique_ptr<Native> frame_of(const Program& program) {
     return native;
 }
 
+// Launches take it from now on.
 void publish(NativeSlot& slot, std::unique_ptr<Native> made) {
     slot.made = std::move(made);
     slot.ready.store(slot.made.get(), std::memory_order_release);
     slot.state.store(State::ready, std::memory_order_release);
 }
+
+}  // namespace
 
 void fail(NativeSlot& slot, const std::string& why) noexcept {
     try {
@@ -75,6 +77,11 @@ void Job::add(const KernelCode& kernel) {
     } catch (const std::exception& no) {
         fail(*kernel.native, std::string("not printed: ") + no.what());
     }
+}
+
+void Job::deliver(NativeRun run) {
+    frames[0]->run = run;
+    publish(*slots[0], std::move(frames[0]));
 }
 
 void Job::deliver(void* library, const std::string& why) {

@@ -14,10 +14,6 @@ namespace cupola::cpu::native {
 using exec::Native;
 using exec::NativeSlot;
 
-// Everything but the machine code itself.
-std::unique_ptr<Native> frame_of(const Program& program);
-// Launches take it from now on.
-void publish(NativeSlot& slot, std::unique_ptr<Native> made);
 // The kernel stays interpreted.
 void fail(NativeSlot& slot, const std::string& why) noexcept;
 
@@ -29,6 +25,8 @@ struct Job {
 
     // Prints a kernel, whose slot is in state `making`. Kernels that cannot be printed fail.
     void add(const exec::KernelCode& kernel);
+    // The only kernel's function.
+    void deliver(exec::NativeRun run);
     // By the symbols of a library; without one, all fail.
     void deliver(void* library, const std::string& why);
     // Ends state `making` whatever happens: others may wait for it.

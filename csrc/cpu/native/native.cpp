@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -79,42 +81,36 @@ void make_now(const std::vector<const Kernel*>& kernels) {
             usleep(1000);
 }
 
-void take_ahead(const Kernel& kernel) {
-    const auto& code = static_cast<const KernelCode&>(kernel);
-    NativeSlot& slot = *code.native;
-    State none = State::none;
-    if (!is_ahead(code.name()) || !slot.state.compare_exchange_strong(none, State::making)) return;
-    try {
-        const Program program(code);
-        if (const NativeRun run = find_ahead(code.name(), source_of(program, 0).text())) {
-            auto frame = frame_of(program);
-            frame->run = run;
-            publish(slot, std::move(frame));
-            return;
-        }
-    } catch (const Unprintable&) {  // as kernels are that nobody made ahead
-    } catch (const std::exception&) {
-    }
-    slot.state.store(State::none);
+// The cache of earlier processes, where it may have the kernel; else nullptr.
+const Cache* cache_for(const KernelCode& code, std::string& identity) {
+    if (!objection_to_compiling().empty()) return nullptr;
+    const Cache* const there = cache_if_there();
+    if (!there || !there->may_have(hint_of(code)) || !compiler().there()) return nullptr;
+    identity = identity_if_kept(*there);
+    return identity.empty() ? nullptr : there;
 }
 
-void take_cached(const Kernel& kernel) {
+void take_made(const Kernel& kernel, bool cached) {
     const auto& code = static_cast<const KernelCode&>(kernel);
     NativeSlot& slot = *code.native;
     State none = State::none;
-    if (slot.state.load() != none || !objection_to_compiling().empty()) return;
+    if (slot.state.load() != none) return;
     bool mine = false;
     try {
-        const Cache* const there = cache_if_there();
-        if (!there || !there->may_have(hint_of(code)) || !compiler().there()) return;
-        const std::string identity = identity_if_kept(*there);
-        mine = !identity.empty() && slot.state.compare_exchange_strong(none, State::making);
+        std::string identity;
+        const bool ahead = is_ahead(code.name());
+        const Cache* const cache = cached ? cache_for(code, identity) : nullptr;
+        mine = (ahead || cache) && slot.state.compare_exchange_strong(none, State::making);
         if (!mine) return;
-        if (code.code.size() > most_at_once) return compile_later(code.shared_from_this());
+        if (!ahead && code.code.size() > most_at_once)
+            return compile_later(code.shared_from_this());
         Job job;
         job.add(code);
         if (job.slots.empty()) return;
-        if (void* library = there->load(key_of(job, identity))) return job.deliver(library, "");
+        if (const NativeRun run = ahead ? find_ahead(code.name(), job.source.text()) : nullptr)
+            return job.deliver(run);
+        if (void* library = cache ? cache->load(key_of(job, identity)) : nullptr)
+            return job.deliver(library, "");
     } catch (...) {  // it is interpreted, and compiled once it has taken some time
     }
     if (mine) slot.state.store(State::none);
@@ -165,6 +161,46 @@ std::string printed(const Kernel& kernel) {
     } catch (const Unprintable& no) {
         return "// not printed: " + no.why + "\n";
     }
+}
+
+namespace {
+
+std::string compiler_line() {
+    if (const std::string objection = objection_to_compiling(); !objection.empty())
+        return "nothing is compiled: " + objection;
+    if (!compiler().there()) return "nothing is compiled: " + compiler().missing;
+    std::string words;
+    for (const auto& word : compiler().command) words += (words.empty() ? "" : " ") + word;
+    const std::string version = compiler().version();
+    return "compiler " + words + " (" + version.substr(0, version.find('\n')) + ")";
+}
+
+std::string cache_line() try {
+    const Cache& used = cache();
+    const Cache::Content content = used.content();
+    char size[32];
+    std::snprintf(size, sizeof size, "%.1f MiB",
+                  static_cast<double>(content.bytes) / (std::uint64_t{1} << 20));
+    return used.folder() + ", libraries: " + std::to_string(content.libraries) + ", " + size +
+           (used.is_of_process() ? ", removed when the process ends" : "");
+} catch (const std::exception& error) {
+    return error.what();
+}
+
+}  // namespace
+
+std::string description(Mode mode) {
+    switch (mode) {
+        case Mode::interpret:
+            return "machine code: interpret, none is used";
+        case Mode::ahead:
+            return "machine code: ahead, only what packages were built with";
+        case Mode::compile:
+        case Mode::automatic:
+            break;
+    }
+    return std::string("machine code: ") + (mode == Mode::compile ? "compile" : "auto") + ", " +
+           compiler_line() + "\nmachine code is kept in: " + cache_line();
 }
 
 void stop() {

@@ -17,13 +17,12 @@ enum class Mode {
 
 // So many compilers at once, at most.
 void use_processors(int count);
-// Takes what was made of the kernel ahead of time, where there is such.
-void take_ahead(const Kernel& kernel);
+// Takes machine code that was made of the kernel ahead of time; where it is `cached`, also what an
+// earlier process compiled. Starts no process.
+void take_made(const Kernel& kernel, bool cached);
 // Has machine code of these kernels made, all in one piece, and waits for it. What can't be is
 // noted with the kernel.
 void make_now(const std::vector<const Kernel*>& kernels);
-// Takes what an earlier process compiled. Starts no process.
-void take_cached(const Kernel& kernel);
 // Whether launches interpret it, as far as is known so far.
 bool is_interpreted(const Kernel& kernel);
 // The kernel was interpreted for so long. When that has come to enough, machine code is made in the
@@ -36,6 +35,8 @@ std::string state_of(const Kernel& kernel);
 std::string printed(const Kernel& kernel);
 // Its operations and what is known of their values, as text (ir_text.cpp).
 std::string ir_of(const Kernel& kernel);
+// Lines about what a process in this mode compiles, by which compiler, and where that is kept.
+std::string description(Mode mode);
 // No compiler is started from here on, and nobody waits for those under way. Those of the
 // background continue, where the cache keeps what they make.
 void stop();

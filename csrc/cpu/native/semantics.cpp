@@ -22,4 +22,10 @@ std::string_view semantics() {
             static_cast<std::size_t>(cupola_semantics_end - cupola_semantics_begin)};
 }
 
+std::string_view semantics_hash() {
+    constexpr std::size_t digits = 64;
+    const std::string_view all = semantics();
+    return all.substr(all.size() - digits - 1, digits);
+}
+
 }  // namespace cupola::cpu::native

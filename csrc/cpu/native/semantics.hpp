@@ -8,5 +8,7 @@ namespace cupola::cpu::native {
 
 // printed.hpp with all that it includes, as one text: what printed kernels begin with.
 std::string_view semantics();
+// A hash of that text, made when the library was built: its last line.
+std::string_view semantics_hash();
 
 }  // namespace cupola::cpu::native

@@ -104,10 +104,9 @@ std::string identity_if_kept(const Cache& cache) {
 }
 
 std::string key_of(const Job& job, const std::string& identity) {
-    static const auto* semantics_hash = new std::string(sha256(semantics()));
     std::string text = identity + "\n";
     for (const auto& flag : flags(own_level())) text += flag + " ";
-    text += "\n" + *semantics_hash + "\n" + job.source.text();
+    text += "\n" + std::string(semantics_hash()) + "\n" + job.source.text();
     const std::string hint = job.slots.size() == 1 ? job.hint : sha256(job.hint);
     return hint.substr(0, Cache::hint_digits) +
            sha256(text).substr(0, Cache::key_digits - Cache::hint_digits);
