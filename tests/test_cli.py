@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -59,6 +60,29 @@ def test_info_names_version_and_compute_capability(driver):
     answer = cli("info")
     assert answer.returncode == 0, answer.stderr
     assert "cupola 0.1.0" in answer.stdout and "compute capability" in answer.stdout.lower()
+    assert ("machine code:" in answer.stdout) == (driver == "cpu")
+
+
+@pytest.mark.cpu_only(reason="of the CPU device's compilers")
+def test_info_shows_what_makes_machine_code(tmp_path):
+    def lines(**environment):
+        answer = cli("info", **{"CUPOLA_CACHE_DIR": str(tmp_path), **environment})
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout.partition("machine code: ")[2].splitlines()
+
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))))
+    mode, kept = lines(CXX=compiler)
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    assert mode == f"auto, compiler {compiler} ({version.splitlines()[0]})"
+    (tmp_path / "cpu" / f"{'a' * 64}.so").write_bytes(b"x" * (3 << 20))
+    assert (
+        lines(CXX=compiler)[1] == f"machine code is kept in: {tmp_path}/cpu, libraries: 1, 3.0 MiB"
+    )
+    assert lines(CXX="nope")[0] == "auto, nothing is compiled: there is no C++ compiler CXX=nope"
+    assert lines(CUPOLA_CPU_MODE="interpret") == ["interpret, none is used"]
+    (tmp_path / "file").write_text("")
+    _, kept = lines(CUPOLA_CACHE_DIR=str(tmp_path / "file"))
+    assert kept.startswith(f"machine code is kept in: CUPOLA_CACHE_DIR={tmp_path}/file: ")
 
 
 def test_paths_are_those_of_the_package():

@@ -1,9 +1,11 @@
 # cupola/command/info.py - python -m cupola info.
-"""Shows the driver and the devices."""
+"""Shows the driver, the devices, and what makes machine code for the CPU device."""
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import os
 
 HELP = "show the driver in use, why it was chosen, and its devices"
 
@@ -13,7 +15,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the driver and the devices."""
+    """Print the driver, the devices and, on the CPU device, what makes machine code."""
     import cupola
 
     found = cupola.driver.info()
@@ -26,6 +28,15 @@ def run(options: argparse.Namespace) -> None:
             f"device {device.index}: {device.name}, compute capability {major}.{minor}, "
             f"{device.multiprocessor_count} multiprocessors, {total >> 20} MiB ({free >> 20} free)"
         )
+    if found.kind == "cpu":
+        print(machine_code(found.path))
+
+
+def machine_code(driver: str) -> str:
+    """The mode of the CPU device, its compiler, and the folder of its machine code."""
+    describe = ctypes.CDLL(driver).cupola_cpu_machine_code
+    describe.restype = ctypes.c_char_p
+    return os.fsdecode(describe())
 
 
 def version_text(version: int) -> str:
