@@ -6,8 +6,10 @@ import functools
 import importlib.metadata
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -72,10 +74,21 @@ def left_out(config, items):
 def pytest_configure(config):
     # Before cupola is imported, and for the processes that tests start.
     os.environ["CUPOLA_DRIVER"] = chosen(config)
+    use_empty_cache(config)
     config.pluginmanager.import_plugin("ptx.summary")
     config.addinivalue_line("markers", "cuda_only(reason): runs on NVIDIA's driver alone")
     config.addinivalue_line("markers", "cpu_only(reason): runs on the CPU device alone")
     config.addinivalue_line("markers", "slow: takes tens of seconds")
+
+
+def use_empty_cache(config):
+    """A cache for this run alone, unless one is set: kernels are not those of another run."""
+    if hasattr(config, "workerinput") or "CUPOLA_CACHE_DIR" in os.environ:
+        return
+    folder = tempfile.mkdtemp(prefix="cupola-tests-")
+    os.environ["CUPOLA_CACHE_DIR"] = folder
+    # A compiler that still runs may write there; its file is lost.
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.hookimpl(optionalhook=True)

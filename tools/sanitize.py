@@ -194,6 +194,8 @@ def main() -> int:
     command += [f"--deselect={test}" for test in left_out]
     environment = {**os.environ, "LD_PRELOAD": preloaded(setup, kind)}
     environment["CUPOLA_LIBRARY"] = str(library)
+    # Code that a compiler makes in the background is not instrumented.
+    environment.setdefault("CUPOLA_CPU_MODE", "ahead")
     if options.thread:
         environment["CUPOLA_TEST_DRIVER"] = str(library.parent / "cpu" / "libcuda.so.1")
     else:
