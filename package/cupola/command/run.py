@@ -22,7 +22,6 @@ unchanged. On the CPU device these variables are set for it and for the processe
   PYTHONPATH         begins with a sitecustomize.py: cuda.pathfinder finds these libraries, and
                      not nvJitLink, so that programs link through the driver
   CUPOLA_DRIVER      cpu
-  CUPOLA_CPU_MODE    auto, unless it is set: kernels that run for long become machine code
 """
 
 

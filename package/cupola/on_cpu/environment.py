@@ -40,8 +40,6 @@ def variables(now: Mapping[str, str]) -> dict[str, str]:
         "PYTHONPATH": [HERE / "site"],
     }
     values = {"CUPOLA_DRIVER": "cpu", "CUPOLA_RUN_PYTHON": sys.executable}
-    # Programs bring kernels that no build made machine code of.
-    values["CUPOLA_CPU_MODE"] = now.get("CUPOLA_CPU_MODE", "auto")
     if nvrtc := _nvrtc(now):
         values["CUPOLA_RUN_NVRTC"] = nvrtc
         first["LD_LIBRARY_PATH"].insert(0, _nvrtc_front(nvrtc, libraries / "run"))
