@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import sys
 from typing import BinaryIO
 
 from cupola.exceptions import LibraryError
@@ -45,6 +46,7 @@ def load() -> None:
         else:
             if hasattr(library, "cupola_abi_version"):
                 _loaded.append((chosen, library))
+                offer_compiler()
                 return
             found = "it has no symbol cupola_abi_version"
     if chosen == PACKAGED:
@@ -55,6 +57,21 @@ def load() -> None:
             f"the packaged library is {PACKAGED}"
         )
     raise LibraryError(text, name="cupola", path=chosen)
+
+
+def offer_compiler() -> None:
+    """Name the compiler of the package ziglang, if it is installed, to the CPU device.
+
+    The device is a library of C++ and takes it where it finds no other. Nothing is imported.
+    """
+    if "CUPOLA_CPU_ZIG" in os.environ:
+        return
+    beside = os.path.dirname(os.path.dirname(FOLDER))
+    for folder in (beside, *sys.path):
+        file = os.path.join(folder, "ziglang", "zig")
+        if os.path.isabs(folder) and os.access(file, os.X_OK):
+            os.environ["CUPOLA_CPU_ZIG"] = file
+            return
 
 
 def problem(file: str) -> str | None:

@@ -156,6 +156,11 @@ bool is_passing(std::string_view name) {
     return take_number(name) && (name == "o" || name == "o.log");
 }
 
+// PROCESS.NUMBER.made.zig
+bool is_passing_folder(std::string_view name) {
+    return take_number(name) && take_number(name) && name == "made.zig";
+}
+
 }  // namespace
 
 std::string objection_to_installed(const std::string& path) {
@@ -337,7 +342,10 @@ void Cache::bound() const {
     for (const auto& name : names_in(folder_)) {
         const std::string path = folder_ + "/" + name;
         struct stat about;
-        if (lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
+        if (lstat(path.c_str(), &about) != 0) continue;
+        if (S_ISDIR(about.st_mode) && is_passing_folder(name) && now - about.st_mtime > stale)
+            remove_folder(path);
+        if (!S_ISREG(about.st_mode)) continue;
         const auto size = static_cast<std::uint64_t>(about.st_size);
         // All else in the folder is somebody else's.
         if ((is_passing(name) && now - about.st_mtime > stale) ||

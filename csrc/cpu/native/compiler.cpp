@@ -1,11 +1,16 @@
 // csrc/cpu/native/compiler.cpp - finding the host's compiler, and running it.
 #include "cpu/native/compiler.hpp"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
+#include <utility>
 
 #include "cpu/exec/isa.hpp"
 #include "cpu/native/detached.hpp"
@@ -16,7 +21,9 @@ namespace cupola::cpu::native {
 Compiler Compiler::find() {
     std::vector<std::vector<std::string>> candidates;
     Compiler found;
-    found.missing = "there is no C++ compiler: none of CXX, c++, g++ and clang++";
+    found.missing =
+        "there is no C++ compiler: none of CXX, c++, g++ and clang++; install one, or the package "
+        "ziglang with: pip install 'cupola[jit]'";
     if (const char* named = std::getenv("CXX"); named && *named) {
         std::istringstream words{std::string(named)};
         std::vector<std::string> command;
@@ -26,14 +33,19 @@ Compiler Compiler::find() {
             found.missing = std::string("there is no C++ compiler CXX=") + named;
         }
     }
-    if (candidates.empty())
+    if (candidates.empty()) {
         for (const char* name : {"c++", "g++", "clang++"}) candidates.push_back({name});
+        if (const char* zig = std::getenv("CUPOLA_CPU_ZIG"); zig && zig[0] == '/')
+            candidates.push_back({zig, "c++"});
+    }
     for (auto& command : candidates) {
         const std::string file = on_path(command[0]);
         struct stat about;
         if (file.empty() || stat(file.c_str(), &about) != 0) continue;
         command[0] = file;
         found.command = command;
+        found.is_zig =
+            command.size() > 1 && command[1] == "c++" && file.substr(file.rfind('/') + 1) == "zig";
         for (const auto& word : command) found.file += word + " ";
         found.file += std::to_string(about.st_size) + " " + std::to_string(about.st_mtime);
         break;
@@ -42,6 +54,7 @@ Compiler Compiler::find() {
 }
 
 std::string Compiler::version() const {
+    if (is_zig) return "zig " + output_of({command[0], "version"});
     std::vector<std::string> words = command;
     words.emplace_back("--version");
     return output_of(words);
@@ -94,10 +107,52 @@ struct Commands {
     std::vector<Words> files;
     Words objects;
     Words last;
+    std::string folder;  // is removed with all that is in it; empty: there is none
 };
 
-Commands commands_of(const Words& command, std::size_t files, const std::string& source,
-                     const std::string& library) {
+std::string file_of(const void* function) {
+    Dl_info about;
+    return dladdr(function, &about) != 0 && about.dli_fname ? about.dli_fname : "";
+}
+
+// Kernels use them, and a program may have loaded them for the device alone.
+Words runtime_libraries() {
+    float (*const math)(float) = &::cosf;
+    void* (*const memory)(void*, const void*, std::size_t) = &::memmove;
+    Words all;
+    for (std::string file : {file_of(reinterpret_cast<const void*>(math)),
+                             file_of(reinterpret_cast<const void*>(memory))})
+        if (!file.empty()) all.push_back(std::move(file));
+    return all;
+}
+
+// zig has other names of processors, and a cache of its own without a bound. As a linker it would
+// first compile libraries for minutes, of which kernels need nothing.
+Commands commands_of_zig(const Compiler& compiler, const std::string& level, std::size_t files,
+                         const std::string& source, const std::string& library) {
+    Commands all;
+    all.folder = library + ".zig";
+    Words command = {"/usr/bin/env", "ZIG_LOCAL_CACHE_DIR=" + all.folder,
+                     "ZIG_GLOBAL_CACHE_DIR=" + all.folder};
+    command = command + compiler.command + flags(level) + Words{"-g0"};
+    if (level.empty()) command.push_back("-mcpu=baseline");
+    for (std::string& word : command)
+        if (word == "-march=" + level) std::replace(word.begin() + 1, word.end(), '-', '_');
+    for (std::size_t n = 0; n < files; ++n) {
+        all.objects.push_back(library + "." + std::to_string(n) + ".o");
+        all.files.push_back(command);
+        if (files > 1) all.files[n].push_back("-DCUPOLA_FILE=" + std::to_string(n));
+        all.files[n] = all.files[n] + Words{"-x", "c++", "-c", "-o", all.objects[n], source};
+    }
+    all.last = Words{compiler.command[0], "ld.lld", "-shared", "--eh-frame-hdr", "-o", library} +
+               all.objects + runtime_libraries();
+    return all;
+}
+
+Commands commands_of(const Compiler& compiler, const std::string& level, std::size_t files,
+                     const std::string& source, const std::string& library) {
+    if (compiler.is_zig) return commands_of_zig(compiler, level, files, source, library);
+    const Words command = compiler.command + flags(level);
     Commands all;
     if (files == 1) {
         all.last = command + Words{"-shared", "-x", "c++", "-o", library, source, "-lm"};
@@ -116,7 +171,7 @@ Commands commands_of(const Words& command, std::size_t files, const std::string&
 
 bool compile(const Compiler& compiler, const std::string& level, std::size_t files,
              const std::string& source, const std::string& library, std::string& why) {
-    const Commands all = commands_of(compiler.command + flags(level), files, source, library);
+    const Commands all = commands_of(compiler, level, files, source, library);
     std::vector<Process> compilers;
     compilers.reserve(all.files.size());
     for (std::size_t n = 0; n < all.files.size(); ++n)
@@ -130,24 +185,26 @@ bool compile(const Compiler& compiler, const std::string& level, std::size_t fil
     }
     if (done) done = Process(all.last, library).ended_well(why);
     for (const auto& object : all.objects) unlink(object.c_str());
+    if (!all.folder.empty()) remove_folder(all.folder);
     return done;
 }
 
 bool compile_detached(const Compiler& compiler, const std::string& level, std::size_t files,
                       const Detachable& job, std::string& why) {
-    Words command = compiler.command + flags(level);
+    const Commands all = commands_of(compiler, level, files, job.source, job.made);
+    std::string first;
     if (job.yields)
         if (const std::string nice = on_path("nice"); !nice.empty())
-            command = Words{nice, "-n", "19"} + command;
-    const Commands all = commands_of(command, files, job.source, job.made);
+            first = quoted(nice) + " -n 19 ";
     const std::string log = job.made + ".log", to_log = " 2>>" + quoted(log) + " >/dev/null";
     std::string script = "code=0; files=; ";
     for (const Words& each : all.files)
-        script += quoted(each) + to_log + " & files=\"$files $!\"; ";
-    script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " +
+        script += first + quoted(each) + to_log + " & files=\"$files $!\"; ";
+    script += "for file in $files; do wait $file || code=1; done; test $code = 0 && " + first +
               quoted(all.last) + to_log + " && command -p mv -f " +
               quoted(Words{job.made, job.library}) + " || code=1";
     Words beside = Words{job.made, log, job.lock_name} + all.objects;
+    if (!all.folder.empty()) beside.push_back(all.folder);
     beside.push_back(job.source);  // last: the other names are this one's until then
     if (run_detached(script, log, beside, job.lock, why)) return true;
     why = compiler.command[0] + (why.empty() ? " was ended" : " failed: " + why);

@@ -11,8 +11,10 @@ struct Compiler {
     std::vector<std::string> command;  // and what always goes with it
     std::string file;                  // the command, with size and time of the compiler's file
     std::string missing;               // why there is no command
+    bool is_zig = false;               // its linker is another command
 
-    // CXX, and no other where it is set; else c++, g++ or clang++ on PATH.
+    // CXX, and no other where it is set; else c++, g++ or clang++ on PATH; else the executable that
+    // CUPOLA_CPU_ZIG names, which is the one of the Python package ziglang.
     static Compiler find();
     bool there() const { return !command.empty(); }
     // Runs it. Its file may be a wrapper (ccache), which stays when the compiler changes.

@@ -37,7 +37,7 @@ Groups& groups() {
 std::string whole(const std::string& script, const std::string& log,
                   const std::vector<std::string>& beside) {
     return "exec 3>&1 4<&0 >/dev/null 2>&1 </dev/null; umask 077; { " + script + "; exec 5<" +
-           quoted(log) + "; command -p rm -f " + quoted(beside) +
+           quoted(log) + "; command -p rm -rf " + quoted(beside) +
            "; if test $code = 0; then printf '\\001' >&3; "
            "else command -p cat <&5 >&3; printf '\\002' >&3; fi; } &";
 }
@@ -114,7 +114,8 @@ bool run_detached(const std::string& script, const std::string& log,
         if (why.empty()) why = "it printed no message";
         return false;
     }
-    for (const auto& file : beside) unlink(file.c_str());
+    for (const auto& file : beside)
+        if (unlink(file.c_str()) != 0) remove_folder(file);
     why = error != 0 ? std::string("/bin/sh cannot be started: ") + std::strerror(error) : "";
     return false;
 }

@@ -171,6 +171,12 @@ std::string output_of(std::vector<std::string> command) {
     return text;
 }
 
+void remove_folder(const std::string& folder) {
+    struct stat about;
+    if (lstat(folder.c_str(), &about) == 0)
+        output_of({"/bin/sh", "-c", "command -p rm -rf \"$0\"", folder});
+}
+
 void stop_processes() {
     UnderWay& all = under_way();
     std::lock_guard lock(all.mutex);

@@ -40,6 +40,9 @@ class Process {
 // What a command prints, at most so much of it as a version takes; "" where it prints nothing.
 std::string output_of(std::vector<std::string> command);
 
+// With all that is in it; nothing where it is not there.
+void remove_folder(const std::string& folder);
+
 // Ends all of them, and begins no other: this process is about to end.
 void stop_processes();
 
