@@ -117,6 +117,7 @@ OWN = {
     "cupola_cpu_make_ahead",
     "cupola_cpu_findings",
     "cupola_cpu_ir",
+    "cupola_cpu_machine_code",
     "cupola_cpu_printed",
 }
 
