@@ -29,7 +29,7 @@ cdef class Module:
     cdef object __weakref__
 
     cdef Kernel find(self, str name)
-    cdef Kernel described(self, cupola_kernel* native, str exact)
+    cdef int add_types(self, cupola_kernel* native, str exact) except -1
     cdef int require_ready(self) except -1
 
 # Wraps a module and takes over the caller's reference.

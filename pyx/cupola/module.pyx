@@ -245,34 +245,35 @@ cdef class Module:
         cdef const char* wanted = encoded
         with nogil:
             check(cupola_module_kernel(self.native, wanted, &native))
-        exact = text(cupola_kernel_name(native))
-        # One object for each kernel, for all of its names; another thread may have been first.
-        kernel = self.found.get(exact)
+        try:
+            exact = text(cupola_kernel_name(native))
+            # One object for each kernel, for all of its names; another thread may have been first.
+            kernel = self.found.get(exact)
+            if kernel is None:
+                self.add_types(native, exact)
+        except BaseException:
+            cupola_kernel_release(native)
+            raise
         if kernel is None:
-            kernel = self.found.setdefault(exact, self.described(native, exact))
+            kernel = self.found.setdefault(exact, adopt_kernel(native, self.image_))
         else:
             cupola_kernel_release(native)
         self.found[name] = kernel
         return <Kernel>kernel
 
-    cdef Kernel described(self, cupola_kernel* native, str exact):
+    cdef int add_types(self, cupola_kernel* native, str exact) except -1:
         try:
             if self.image_.manifest is not None and exact in self.image_.manifest:
                 declare(native, self.image_.manifest[exact])
         except ImageError as error:
-            cupola_kernel_release(native)
             raise ImageError(f"{self.name}: its manifest: {error}", error.log) from None
-        try:
-            if exact in self.image_.types:
-                mangled, names = self.image_.types[exact]
-                describe(native, mangled, names)
-            if exact in self.image_.declared:
-                declared = self.image_.declared[exact].encode(errors="replace")
-                check(cupola_kernel_declare_text(native, declared))
-        except Exception:
-            cupola_kernel_release(native)
-            raise
-        return adopt_kernel(native, self.image_)
+        if exact in self.image_.types:
+            mangled, names = self.image_.types[exact]
+            describe(native, mangled, names)
+        if exact in self.image_.declared:
+            declared = self.image_.declared[exact].encode(errors="replace")
+            check(cupola_kernel_declare_text(native, declared))
+        return 0
 
     def __getitem__(self, str name not None):
         return self.find(name)
