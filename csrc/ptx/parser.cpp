@@ -156,7 +156,10 @@ void Parser::target() {
             mode = word;
             continue;
         }
-        if (word == "debug") continue;
+        if (word == "debug") {
+            module_.debug = true;
+            continue;
+        }
         if (word == "map_f64_to_f32") {
             module_.no_doubles = true;
             continue;

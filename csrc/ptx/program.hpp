@@ -192,6 +192,7 @@ struct Module {
     int version = 0, target = 0, address_bits = 64;
     bool independent_samplers = false;  // .target texmode_independent
     bool no_doubles = false;            // .target map_f64_to_f32
+    bool debug = false;                 // .target debug: NVIDIA's assembler optimizes nothing
     std::vector<Variable> variables;
     std::vector<Function> functions;
     std::vector<std::vector<std::uint32_t>>

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cpu/exec/placed.hpp"
+#include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
 #include "ptx/lexer.hpp"
 #include "ptx/outline.hpp"
@@ -95,7 +96,8 @@ class Deferred final : public LazyImage {
         if (decoded_[n]) return decoded_[n].get();
         std::vector<ptx::Piece> pieces = outline_.common;
         pieces.push_back(outline_.entries[n].piece);
-        const ptx::Module module = parse(n, pieces);
+        ptx::Module module = parse(n, pieces);
+        ptx::contract_fma(module);
         const Placement placement = placed_.extended(module, source_->view());
         const CallGraph graph(module);
         for (std::uint32_t f = 0; f < module.functions.size(); ++f)

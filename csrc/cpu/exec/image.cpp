@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cpu/exec/placed.hpp"
+#include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
 
 namespace cupola::cpu {
@@ -15,7 +16,8 @@ class ModuleImage final : public Image {
     ModuleImage(std::string_view source, Memory memory)
         : placed_(std::move(memory)),
           source_(source.find(".file") == std::string_view::npos ? "" : source) {
-        const ptx::Module module = ptx::parse(source);
+        ptx::Module module = ptx::parse(source);
+        ptx::contract_fma(module);
         placed_.place(module, source);
         const CallGraph graph(module);
         HandlerCache handlers;

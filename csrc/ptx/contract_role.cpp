@@ -1,0 +1,173 @@
+// csrc/ptx/contract_role.cpp - reads the part that a row plays from its semantics and mnemonic.
+#include "ptx/contract_role.hpp"
+
+#include <iterator>
+#include <string_view>
+
+namespace cupola::ptx {
+namespace {
+
+struct Row {
+    std::string_view mnemonic, semantics;
+};
+
+#define FORM(mnemonic, semantics, ...) Row{mnemonic, #semantics},
+constexpr Row integer_rows[] = {
+#include "ptx/table/integer.inc"
+};
+constexpr Row real_rows[] = {
+#include "ptx/table/real.inc"
+};
+constexpr Row move_rows[] = {
+#include "ptx/table/move.inc"
+};
+constexpr Row control_rows[] = {
+#include "ptx/table/control.inc"
+};
+constexpr Row sync_rows[] = {
+#include "ptx/table/sync.inc"
+};
+#undef FORM
+
+constexpr ContractRole arithmetic_role(const Row& row) {
+    std::string_view s = row.semantics;
+    constexpr std::string_view pairs = "Pairwise<";
+    if (s.substr(0, pairs.size()) == pairs) s = s.substr(pairs.size(), s.size() - pairs.size() - 1);
+    if (s == "MulReal") return ContractRole::product;
+    if (s == "AddReal") return ContractRole::sum;
+    if (s == "SubReal") return ContractRole::difference;
+    if (s == "FmaReal") return ContractRole::fused;
+    if (s == "NegReal") return ContractRole::negation;
+    // Estimates of these functions have no rounding modifier, except that of 1/sqrt in f64.
+    if (s == "DivReal" || s == "RcpReal" || s == "SqrtReal" || s == "RsqrtCoarse" || s == "Div" ||
+        s == "Rem" || s == "Bfind")
+        return ContractRole::iteration;
+    if (s == "Move") return ContractRole::copy;
+    if (s == "Load") return ContractRole::load;
+    return ContractRole::none;
+}
+
+constexpr ContractRole control_role(const Row& row) {
+    const std::string_view m = row.mnemonic;
+    if (m == "bra") return ContractRole::branch;
+    if (m == "brx.idx") return ContractRole::table_branch;
+    if (m == "ret" || m == "exit" || m == "trap") return ContractRole::leave;
+    if (m == "call") return ContractRole::call;
+    if (m == "brkpt" || m == "pmevent" || m == "pmevent.mask" || m == "membar" || m == "fence" ||
+        m == "griddepcontrol.launch_dependents")
+        return ContractRole::fence;
+    return ContractRole::none;
+}
+
+template <std::size_t count>
+struct Roles {
+    ContractRole list[count];
+};
+template <std::size_t count>
+constexpr Roles<count> roles_of(const Row (&rows)[count], ContractRole (*role)(const Row&)) {
+    Roles<count> roles{};
+    for (std::size_t n = 0; n < count; ++n) roles.list[n] = role(rows[n]);
+    return roles;
+}
+
+constexpr auto integers = roles_of(integer_rows, arithmetic_role);
+constexpr auto reals = roles_of(real_rows, arithmetic_role);
+constexpr auto moves = roles_of(move_rows, arithmetic_role);
+constexpr auto controls = roles_of(control_rows, control_role);
+constexpr auto syncs = roles_of(sync_rows, control_role);
+
+ContractRole role_of(FormId id) {
+    switch (static_cast<InstructionGroupId>(id.group())) {
+        case InstructionGroupId::integer:
+            return integers.list[id.row()];
+        case InstructionGroupId::real:
+            return reals.list[id.row()];
+        case InstructionGroupId::move:
+            return moves.list[id.row()];
+        case InstructionGroupId::control:
+            return controls.list[id.row()];
+        case InstructionGroupId::sync:
+            return syncs.list[id.row()];
+        default:
+            return ContractRole::none;
+    }
+}
+
+FormId row_of(ContractRole role, Type type) {
+    for (unsigned row = 0; row < std::size(reals.list); ++row) {
+        const Types& types = table::real[row].types;
+        if (reals.list[row] != role) continue;
+        for (unsigned n = 0; n < types.count; ++n)
+            if (types.list[n] == type)
+                return {static_cast<unsigned>(InstructionGroupId::real), row};
+    }
+    return {};
+}
+
+bool accesses_memory(const Form& form) {
+    for (unsigned n = 0; n < form.operands.count; ++n)
+        if (form.operands.list[n] == OperandConstraint::m) return true;
+    return false;
+}
+
+// An iteration that NVIDIA's assembler writes as a function with branches.
+bool is_long(const Instruction& i) {
+    if (static_cast<InstructionGroupId>(i.form.group()) == InstructionGroupId::real)
+        return static_cast<Round>(field::round.get(i.modifiers)) != Round::none ||
+               i.type == Type::f64;
+    const bool finds = i.form.form().operands.count == 2;  // bfind
+    return finds ? bytes_of(i.type) == 8 : i.type != Type::u32;
+}
+
+}  // namespace
+
+ContractRole contract_role(const Instruction& i) {
+    const ContractRole role = role_of(i.form);
+    return role == ContractRole::iteration && !is_long(i) ? ContractRole::none : role;
+}
+
+FormId fused_row(Type type) { return row_of(ContractRole::fused, type); }
+FormId negation_row(Type type) { return row_of(ContractRole::negation, type); }
+
+bool is_packed(Type type) { return type == Type::f16x2 || type == Type::bf16x2; }
+
+bool is_destination(OperandConstraint constraint) {
+    switch (constraint) {
+        case OperandConstraint::d:
+        case OperandConstraint::dw:
+        case OperandConstraint::d32:
+        case OperandConstraint::dr:
+        case OperandConstraint::p:
+        case OperandConstraint::pq:
+        case OperandConstraint::dp:
+        case OperandConstraint::vd:
+        case OperandConstraint::dv:
+        case OperandConstraint::dpack:
+        case OperandConstraint::fetched:
+        case OperandConstraint::fd:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool splits_block(const Instruction& i) {
+    const ContractRole role = contract_role(i);
+    if (role == ContractRole::iteration || role == ContractRole::fence ||
+        role == ContractRole::call)
+        return true;
+    if (i.guard == absent) return false;
+    switch (static_cast<InstructionGroupId>(i.form.group())) {
+        case InstructionGroupId::integer:
+        case InstructionGroupId::real:
+        case InstructionGroupId::compare:
+        case InstructionGroupId::convert:
+        case InstructionGroupId::video:
+            return false;
+        default:
+            return accesses_memory(i.form.form()) ||
+                   static_cast<InstructionGroupId>(i.form.group()) != InstructionGroupId::move;
+    }
+}
+
+}  // namespace cupola::ptx
