@@ -78,6 +78,16 @@ unsigned JitOptions::register_limit() const {
     return std::min(limit, 255u);
 }
 
+unsigned JitOptions::word_of(CUjit_option option, unsigned otherwise) const {
+    const std::size_t at = place(option);
+    return at == absent ? otherwise : word(at);
+}
+
+bool JitOptions::contracts() const {
+    return word_of(CU_JIT_FMA, 1) != 0 && word_of(CU_JIT_OPTIMIZATION_LEVEL, 4) != 0 &&
+           word_of(CU_JIT_GENERATE_DEBUG_INFO, 0) == 0;
+}
+
 // The value of the size option is the buffer's size on input and the text's length on output.
 void JitOptions::write(CUjit_option buffer, CUjit_option size, const std::string& text) {
     const std::size_t length_at = place(size), buffer_at = place(buffer);

@@ -21,11 +21,15 @@ class JitOptions {
     // The options' register limit for kernels without their own; 0 if unlimited.
     unsigned register_limit() const;
 
+    // Whether products are fused with sums: not without optimisation, and not in code to debug.
+    bool contracts() const;
+
   private:
     static constexpr std::size_t absent = ~std::size_t{0};
 
     std::size_t place(CUjit_option option) const;
     unsigned word(std::size_t place) const;
+    unsigned word_of(CUjit_option option, unsigned otherwise) const;
     void write(CUjit_option buffer, CUjit_option size, const std::string& text);
     void set(std::size_t place, unsigned word);
     void publish(const std::vector<void*>& before);

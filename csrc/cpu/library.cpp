@@ -12,6 +12,7 @@ std::shared_ptr<Library> Library::make(std::string_view bytes, JitOptions& optio
     Device* device = Driver::get().devices[0].get();
     if (!stack.empty() && stack.back()) device = &stack.back()->device();
     library->device_ = device->ordinal();
+    library->contracts_ = options.contracts();
     library->first_ = build_image(library->bytes_, *device, options);
     for (std::string& name : kernel_names(*library->first_)) {
         library->kernels_.push_back(std::make_shared<LibraryKernel>(library, std::move(name)));
@@ -38,7 +39,7 @@ std::shared_ptr<Module> Library::module(const std::shared_ptr<Context>& context)
         std::shared_ptr<Image> image = first_;
         if (taken_ || context->device().ordinal() != device_) {
             JitOptions none(0, nullptr, nullptr);
-            image = build_image(bytes_, context->device(), none);
+            image = build_image(bytes_, context->device(), none, contracts_);
         } else {
             taken_ = true;
         }

@@ -65,6 +65,7 @@ class Library : public std::enable_shared_from_this<Library> {
     std::shared_ptr<Image> first_;  // built at load; the first context of `device_` takes it
     int device_ = 0;
     bool taken_ = false;
+    bool contracts_ = true;  // the options of the load
     std::vector<std::shared_ptr<LibraryKernel>> kernels_;
     std::mutex mutex_;
     std::map<const Context*, std::shared_ptr<Module>> modules_;

@@ -9,6 +9,7 @@
 #include "cpu/module.hpp"
 #include "cpu/registry.hpp"
 #include "image/image.hpp"
+#include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
 #include "ptx/program.hpp"
 #include "ptx/register_limit.hpp"
@@ -102,7 +103,9 @@ void Link::add(CUjitInputType type, std::string_view bytes, const char* name,
         }
         const unsigned own = options.register_limit();
         const unsigned limit = own ? own : options_.register_limit();
-        linker_.add(limit ? ptx::limit_registers(text, limit) : std::string(text));
+        std::string added = limit ? ptx::limit_registers(text, limit) : std::string(text);
+        if (!options.contracts() || !options_.contracts()) added = ptx::forbid_contraction(added);
+        linker_.add(added);
     } catch (const image::Unsupported& error) {
         fail_load(CUDA_ERROR_NOT_SUPPORTED, title + error.what());
     } catch (const image::Error& error) {

@@ -12,6 +12,7 @@
 #include "cpu/load_error.hpp"
 #include "cpu/texture_reference.hpp"
 #include "image/image.hpp"
+#include "ptx/contract_fma.hpp"
 #include "ptx/error.hpp"
 #include "ptx/register_limit.hpp"
 
@@ -98,7 +99,8 @@ bool loads_eagerly() {
     return mode && std::string_view(mode) == "EAGER";
 }
 
-std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options) {
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options,
+                                   bool contract) {
     const int capability = device.capability().number;
     struct Finish {
         JitOptions& options;
@@ -125,6 +127,10 @@ std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOp
         std::string_view ptx = text_of(entry, unpacked, options);
         if (const unsigned limit = options.register_limit()) {
             unpacked = ptx::limit_registers(ptx, limit);
+            ptx = unpacked;
+        }
+        if (!contract || !options.contracts() || !Driver::get().settings.fma) {
+            unpacked = ptx::forbid_contraction(ptx);
             ptx = unpacked;
         }
         if (ptx.size() >= much_ptx && !loads_eagerly())

@@ -28,8 +28,10 @@ std::string_view image_at(const void* address);
 
 // Builds the newest PTX in the bytes that the device supports. Throws Failure with the code of
 // NVIDIA's driver and writes the reason to the options' log. A large image is parsed kernel by
-// kernel, later.
-std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options);
+// kernel, later. Products are fused with sums unless the options, the environment or `contract`
+// forbid it.
+std::shared_ptr<Image> build_image(std::string_view bytes, Device& device, JitOptions& options,
+                                   bool contract = true);
 std::vector<std::string> kernel_names(const Image& image);
 // Parses the kernel if it is not parsed yet. Fails with NOT_FOUND, or with the error in its PTX.
 const Kernel& read_kernel(const Image& image, const std::string& name);

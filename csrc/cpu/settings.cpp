@@ -83,6 +83,14 @@ bool known_checks(const char* name, watch::Checks& out, std::string& error) {
     return true;
 }
 
+// Accepts 0 and 1.
+bool known_flag(const char* name, bool& out, std::string& error) {
+    int value = out;
+    if (!whole(name, 0, 1, value, error)) return false;
+    out = value != 0;
+    return true;
+}
+
 bool known_level(const char* name, std::string& error) {
     const std::string_view text = environment::text_of(name);
     if (text.empty() || exec::use_level(text.data())) return true;
@@ -124,6 +132,7 @@ bool Settings::read(Settings& settings, std::string& error) {
            known_level("CUPOLA_CPU_LEVEL", error) &&
            known_mode("CUPOLA_CPU_MODE", settings.mode, error) &&
            known_capability("CUPOLA_CPU_COMPUTE_CAPABILITY", settings.capability, error) &&
+           known_flag("CUPOLA_CPU_FMA", settings.fma, error) &&
            environment::read_seconds("CUPOLA_CPU_TIMEOUT", settings.timeout, error) &&
            known_checks("CUPOLA_CPU_CHECK", settings.checks, error);
 }
