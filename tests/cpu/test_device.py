@@ -46,6 +46,7 @@ def test_version(cuda, own):
         ("CUPOLA_CPU_COMPUTE_CAPABILITY", "9.9"),
         ("CUPOLA_CPU_COMPUTE_CAPABILITY", "new"),
         ("CUPOLA_CPU_LEVEL", "x86-64-v1"),
+        ("CUPOLA_CPU_FMA", "2"),
         ("CUPOLA_CPU_TIMEOUT", "soon"),
         ("CUPOLA_CPU_TIMEOUT", "-1"),
         ("CUPOLA_CPU_TIMEOUT", "nan"),
