@@ -11,6 +11,7 @@ NEVER = {
     "test_manual.py": "asks no device",
     "test_recording_coverage.py": "asks no device",
     "test_fuzz.py": "held against recordings of its own",
+    "test_contraction_recorded.py": "held against a recording of its own",
     "test_matrix_recorded.py": "held against a recording of its own",
     "test_texture_recorded.py": "held against a recording of its own",
     "test_libdevice.py": COMPILED,
