@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 from test_driver import compile_library, good, run
 
@@ -130,3 +131,25 @@ def test_only_c_is_exported():
     assert all(name.startswith("cupola_") for name in exported(paths.library()))
     names = exported(paths.cpu_driver())
     assert names and all(name.startswith(("cu", "cupola_cpu_")) for name in names)
+
+
+def test_the_compiler_of_ziglang_is_named_and_not_imported(tmp_path):
+    zig = tmp_path / "ziglang" / "zig"
+    zig.parent.mkdir()
+    zig.write_text("")
+    program = "import os, sys, cupola; print(os.environ.get('CUPOLA_CPU_ZIG'), *sys.modules)"
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def said(**more):
+        command = [sys.executable, "-c", program]
+        environment = {**variables, **more}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        named, *modules = done.stdout.split()
+        assert "cupola" in modules and "ziglang" not in modules
+        return named
+
+    variables.pop("CUPOLA_CPU_ZIG", None)
+    assert said() != str(zig)  # it is not executable
+    zig.chmod(0o700)
+    assert said() == str(zig)
+    assert said(CUPOLA_CPU_ZIG="/other") == "/other"

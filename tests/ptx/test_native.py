@@ -93,6 +93,17 @@ def test_another_compiler(compiled, tmp_path):
     assert len(done.stdout.splitlines()) == 3 and set(done.stdout.splitlines()) <= set(compiled)
 
 
+def test_the_compiler_of_the_package_ziglang(compiled, tmp_path):
+    import cupola  # noqa: F401 - names the compiler
+
+    if "CUPOLA_CPU_ZIG" not in os.environ:
+        pytest.skip("no package ziglang")
+    settings = {"CXX": "", "PATH": str(tmp_path / "none")}
+    done = run("compile", tmp_path, program=["-c", ANOTHER], **settings)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3 and set(done.stdout.splitlines()) <= set(compiled)
+
+
 def test_faults_are_the_interpreters(compiled):
     faults = {line.split()[0]: line for line in compiled[-len(FAULTS) :]}
     assert "700 kernel beyond, block (0,0,0), thread (37,0,0), PTX line" in faults["beyond"]

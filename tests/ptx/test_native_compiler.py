@@ -221,6 +221,68 @@ def test_a_compiler_behind_a_wrapper_is_identified_by_its_version(tmp_path):
     assert len(libraries()) == 2
 
 
+def zig_of(folder, said):
+    """A command that takes zig's words, and runs the host's compiler."""
+    return script(
+        folder / "zig",
+        f"""
+        PATH=/usr/local/bin:/usr/bin:/bin
+        echo "$@" >> {said}
+        what=$1
+        shift
+        if test "$what" = version; then echo 9.9.9; exit; fi
+        test "$what" = c++ && mkdir -p "$ZIG_LOCAL_CACHE_DIR" "$ZIG_GLOBAL_CACHE_DIR"
+        test "$what" = c++ && touch "$ZIG_LOCAL_CACHE_DIR/object"
+        for word; do
+            shift
+            case "$word" in
+            -march=x86_64_v*) set -- "$@" "-march=x86-64-v${{word#-march=x86_64_v}}";;
+            --eh-frame-hdr | -mcpu=baseline) ;;
+            *) set -- "$@" "$word";;
+            esac
+        done
+        exec {real_compiler()} "$@"
+        """,
+    )
+
+
+@pytest.mark.parametrize("mode", ["auto", "compile"])
+def test_zig_compiles_where_there_is_no_other_compiler(tmp_path, mode):
+    said, cache = tmp_path / "said", tmp_path / "cache"
+    hidden = {"CXX": "", "PATH": tmp_path / "none", "CUPOLA_CPU_ZIG": zig_of(tmp_path, said)}
+    program = """
+        module = driver.load(TEXT)
+        while execution(module, "endure") == "interpreted":
+            endure(module, 3000)
+        endure(module, 30)
+        print(execution(module, "endure"))
+    """
+    assert run(program, mode, cache, **hidden) == ["compiled"]
+    assert [file.suffix for file in files_in(cache)] == [".so"]
+    (note,) = (cache / "cpu").glob("*.txt")
+    assert note.read_text().endswith("\nzig 9.9.9\n")
+    version, compiled, linked = said.read_text().splitlines()
+    assert version == "version"
+    assert compiled.startswith("c++ ") and " -shared" not in compiled and " -g0 " in compiled
+    assert linked.startswith("ld.lld -shared ") and "libm.so" in linked and "libc.so" in linked
+
+
+def test_zig_is_not_taken_where_a_compiler_is_named_or_found(tmp_path):
+    said = tmp_path / "said"
+    said.write_text("")
+    settings = {"CUPOLA_CPU_ZIG": zig_of(tmp_path, said)}
+    assert run("print(refusal())", "compile", tmp_path, **settings, CXX="") == ["compiled"]
+    (refused,) = run("print(refusal())", "compile", tmp_path, **settings, CXX="nope")
+    assert "there is no C++ compiler CXX=nope" in refused and not said.read_text()
+
+
+def test_without_any_compiler_the_error_names_the_extra(tmp_path):
+    settings = {"CXX": "", "PATH": tmp_path / "none", "CUPOLA_CPU_ZIG": tmp_path / "zig"}
+    (refused,) = run("print(refusal())", "compile", tmp_path, **settings)
+    assert "there is no C++ compiler: none of CXX, c++, g++ and clang++" in refused
+    assert "pip install 'cupola[jit]'" in refused
+
+
 def test_code_made_ahead_follows_no_link(tmp_path):
     """Files that links of the former temporary names lead to are unchanged."""
     library = tmp_path / "kernels.so"
