@@ -37,12 +37,12 @@ def shipped(folder):
         yield made
 
 
-def seconds(path, name, mode):
+def seconds(path, name, mode, **more):
     """To load it, with nothing in the cache."""
     with tempfile.TemporaryDirectory(prefix="cupola-") as cache:
         settings = {"CUPOLA_DRIVER": "cpu", "CUPOLA_CPU_MODE": mode, "CUPOLA_CACHE_DIR": cache}
         command = [sys.executable, "-c", LOAD, str(path), name]
-        environment = {**os.environ, **settings}
+        environment = {**os.environ, **settings, **more}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 

@@ -24,6 +24,7 @@ CPU = {
     "bench_start": [],
     "bench_build": [],
     "bench_machine_code": [],
+    "bench_host_compilers": [],
 }
 GPU = {
     "bench_launch": [],
