@@ -265,3 +265,23 @@ def test_a_launch_continues_as_machine_code(tmp_path):
     switched, how = run(ending, "auto", cache, **settings)
     assert how == "compiled"
     assert float(switched) < float(interpreted) / 2
+
+
+def test_a_lookup_does_not_wait_for_the_compilers_version(tmp_path):
+    """It is unknown, so the kernel is interpreted at first."""
+    cache, slow = tmp_path / "cache", tmp_path / "c++"
+    ending = 'launch_until(lambda: execution(module, "endure") == "compiled")'
+    run(program(ending), "auto", cache, CXX=real_compiler())
+    (note,) = (cache / "cpu").glob("*.txt")
+    note.unlink()
+    script(slow, f'test "$1" = --version && sleep 2; exec {real_compiler()} "$@"')
+    ending = """
+        module = driver.load(TEXT)
+        start = time.monotonic()
+        while time.monotonic() < start + 1:
+            endure(module, 3000)
+            begin = time.monotonic()
+            driver.load(TEXT).function("endure")
+            assert time.monotonic() < begin + 1
+    """
+    run(ending, "auto", cache, CXX=slow)

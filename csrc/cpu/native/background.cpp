@@ -56,7 +56,7 @@ void* compiled_library(const Job& job, const std::string& key, Cache::Lock& lock
     files.library = cache().finished(key);
     // One processor is the launches' own then.
     files.yields = processors() == 1;
-    const std::size_t count = job.source.files(std::max<std::size_t>(1, processors() / 2));
+    const std::size_t count = job.source.files(processors());
     std::string stem;
     if (!write_source(job, count, stem, why)) return nullptr;
     files.source = stem + ".cpp";

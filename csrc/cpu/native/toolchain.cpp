@@ -21,6 +21,7 @@ std::atomic<const Cache*> opened{nullptr};
 
 // Never destroyed: threads outlive static objects.
 struct ProcessIdentity {
+    std::mutex running;  // is taken first
     std::mutex mutex;
     std::string text;
     bool run = false;
@@ -82,17 +83,23 @@ const Cache* cache_if_made() { return opened.load(); }
 
 std::string identity() {
     ProcessIdentity& all = identity_of_process();
-    std::lock_guard lock(all.mutex);
-    if (!all.run) {
-        all.text = compiler().file + "\n" + compiler().version();
+    std::lock_guard running(all.running);
+    if (all.run) return identity_if_kept(cache());
+    // Without the other lock: a function that is looked up does not wait for this process.
+    const std::string version = compiler().version(), text = compiler().file + "\n" + version;
+    {
+        std::lock_guard lock(all.mutex);
+        all.text = text;
         all.run = true;
-        std::int64_t age;
-        const std::string key = note_key();
-        // Written again where it is old, so that it is not removed.
-        constexpr std::int64_t day = 24 * 3600;
-        if (cache().note(key, age) != all.text || age > day) cache().write_note(key, all.text);
     }
-    return all.text;
+    std::int64_t age;
+    const std::string key = note_key();
+    // Written again where it is old, so that it is not removed. A compiler that says nothing may
+    // have been ended.
+    constexpr std::int64_t day = 24 * 3600;
+    if (!version.empty() && (cache().note(key, age) != text || age > day))
+        cache().write_note(key, text);
+    return text;
 }
 
 std::string identity_if_kept(const Cache& cache) {
