@@ -510,8 +510,9 @@ def test_options_of_a_link(driver, of_link, of_input, expression):
     module.unload()
 
 
-def test_code_to_debug(load):
-    """nvcc -G writes such a target; NVIDIA's assembler takes it with line tables alone."""
+def test_code_to_debug(load, driver):
+    """nvcc -G writes such a target."""
+    driver.skip_on_hardware("it takes such a target without optimization alone")
     lines = '.file 1 "fuse.cu"\n.section .debug_str { .b8 0 }\n'
     text = text_of(SWITCH + "debug\n", "f32", 1, "sm_90, debug") + lines
     assert results(load(text)) == APART

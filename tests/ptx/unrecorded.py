@@ -48,10 +48,7 @@ NEVER = {
 }
 
 # These wait for the next recording, which takes them in; then they leave this list.
-AWAITING = {
-    "test_contract_fma.py": "not run on a GPU yet",
-    "test_target.py::test_mad_without_rounding_is_fused": "not run on a GPU yet",
-}
+AWAITING = {}
 
 
 def _entry(listed, name):
