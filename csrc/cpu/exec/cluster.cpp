@@ -1,4 +1,4 @@
-// csrc/cpu/exec/cluster.cpp - runs a cluster's blocks; its barrier; distributed shared memory.
+// csrc/cpu/exec/cluster.cpp - runs the blocks of a cluster; distributed shared memory.
 //
 // An address of the .shared::cluster window is an offset in the block's own shared memory. With a
 // rank plus one in the bits above, it is an offset in the shared memory of that block. Such an

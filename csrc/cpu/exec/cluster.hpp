@@ -1,4 +1,4 @@
-// csrc/cpu/exec/cluster.hpp - a running cluster: its blocks, their shared memory, its barrier.
+// csrc/cpu/exec/cluster.hpp - a running cluster: blocks, shared memory, barrier.
 //
 // The blocks' shared memories are contiguous. A launch without clusters has clusters of one block.
 #pragma once

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/sample.cpp - texels of a fetch: coordinates, levels, faces of cubes, gathers.
+// csrc/cpu/exec/sample.cpp - selects and filters the texels of a fetch.
 //
 // Fixed-point precision is that of devices of capability 9.0, which was measured.
 #include "cpu/exec/sample.hpp"

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/surface.cpp - handlers of surface loads, stores and reductions, lane by lane.
+// csrc/cpu/exec/surface.cpp - handlers of surface loads, stores, reductions.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// csrc/cpu/exec/texture.cpp - handlers of texture instructions, and cached views of textures.
+// csrc/cpu/exec/texture.cpp - handlers of texture instructions; cached views.
 //
 // Handlers work lane by lane, as each lane reads its own texels.
 #include "cpu/exec/texture.hpp"

@@ -1,4 +1,4 @@
-// csrc/cpu/watch/clock.hpp - vector clocks of the threads of a block, for the race check.
+// csrc/cpu/watch/clock.hpp - vector clocks of a block's threads, for the race check.
 //
 // A thread's time advances whenever others may learn what it has done. An access is ordered before
 // an action of another thread if that thread knows this time of the accessing thread, or a later

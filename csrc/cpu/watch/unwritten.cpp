@@ -1,4 +1,4 @@
-// csrc/cpu/watch/unwritten.cpp - one bit for each byte, in pages that are made on first write.
+// csrc/cpu/watch/unwritten.cpp - one bit for each byte, in lazily allocated pages.
 #include "cpu/watch/unwritten.hpp"
 
 #include <algorithm>
