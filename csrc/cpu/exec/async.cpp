@@ -113,7 +113,7 @@ void Decoder::asynchronous(const ptx::Instruction& i) {
             const bool out = form.operands.count == 3, in = kind == AsyncKind::BulkToShared;
             const std::int32_t to = out ? global(0) : shared(0), from = in ? global(1) : shared(1);
             const std::int32_t bytes = source(operand(i, 2), Type::b32);
-            Handler run = async_control.bulk;
+            BoundHandler run = async_control.bulk;
             if (kind == AsyncKind::BulkReduce)
                 run = handlers_.find(i.form, Key{i.type, i.type2, i.modifiers});
             emit(run, 0, to, from, bytes);
@@ -202,9 +202,9 @@ void Decoder::tensor(const ptx::Instruction& i, AsyncKind kind) {
     const std::int32_t blocks =
         kind == AsyncKind::TensorSend ? source(operand(i, shifted ? 4 : 3), Type::b16) : 0;
     Code& code = emit(reduces ? handlers_.find(i.form, Key{i.type, i.type2, i.modifiers})
-                      : store ? tensor_control.store
-                      : kind == AsyncKind::TensorSend ? tensor_control.send
-                                                      : tensor_control.load,
+                      : store ? BoundHandler(tensor_control.store)
+                      : kind == AsyncKind::TensorSend ? BoundHandler(tensor_control.send)
+                                                      : BoundHandler(tensor_control.load),
                       bytes, box, reg(place.index));
     code.op[4] = object;
     code.op[5] = blocks;

@@ -77,7 +77,7 @@ void Decoder::vector_atomic(const ptx::Instruction& i) {
         host_address(m, static_cast<ptx::Space>(field::space.get(i.modifiers)));
     const unsigned width = ptx::bytes_of(i.type);
     emit(alignment_check, 0, address).imm = std::int64_t{width} * values.count;
-    const Handler run = handlers_.find(i.form, Key{i.type, i.type2, i.modifiers});
+    const BoundHandler run = handlers_.find(i.form, Key{i.type, i.type2, i.modifiers});
     if (!run) fail(i.line, "no handler for " + std::string(form.mnemonic));
     std::int32_t results[8] = {};
     for (unsigned k = 0; k < values.count; ++k) {

@@ -37,7 +37,8 @@ struct Code {
     std::uint32_t slot = 0;   // memory access: index of its cached range
     std::uint16_t cost = 0;   // backward branch: share of the time slice
     std::uint8_t flags = 0;
-    std::uint8_t count = 1;  // elements of a vector access
+    std::uint8_t count = 1;    // elements of a vector access
+    std::uint32_t origin = 0;  // its instruction in KernelCode::origins, from 1; 0: none
 };
 
 namespace flag {

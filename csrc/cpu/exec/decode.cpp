@@ -28,16 +28,21 @@ bool ends_block(const ptx::Instruction& i) {
 
 }  // namespace
 
-Handler HandlerCache::find(ptx::FormId form, const Key& key) {
+BoundHandler HandlerCache::find(ptx::FormId form, const Key& key) {
     const auto types = static_cast<std::uint32_t>(form.value) << 16 |
                        static_cast<std::uint32_t>(key.type) << 8 |
                        static_cast<std::uint32_t>(key.type2);
-    const auto [at, fresh] = known_[types].emplace(key.modifiers, nullptr);
-    if (fresh) at->second = find_handler(form, key);
+    const auto [at, fresh] = known_[types].emplace(key.modifiers, BoundHandler());
+    if (fresh) {
+        Origin origin{form, key};
+        at->second.run = find_handler(origin);
+        origins_.push_back(origin);
+        at->second.origin = static_cast<std::uint32_t>(origins_.size());
+    }
     return at->second;
 }
 
-Handler HandlerCache::find(std::string_view opcode) {
+BoundHandler HandlerCache::find(std::string_view opcode) {
     const auto at = spelled_.find(opcode);
     if (at != spelled_.end()) return at->second;
     const ptx::Candidate c = ptx::match(opcode).at(0);
@@ -96,6 +101,7 @@ std::unique_ptr<KernelCode> Decoder::decode(std::uint32_t entry) {
                           : recursive           ? recursion_depth
                                                 : static_cast<std::uint32_t>(functions.size());
     kernel_->file_bytes = rounded_size(file_, 64);
+    kernel_->origins = handlers_.origins();
     kernel_->register_count =
         std::min(pressure(functions), register_limit(module_.functions[entry]));
     return kernel;

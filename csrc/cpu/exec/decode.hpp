@@ -53,15 +53,31 @@ class CallGraph {
 };
 
 // Looks each handler up once for all instructions with the same form, types and modifiers.
+// A handler and the instruction that it executes, if it is a row of the table.
+struct BoundHandler {
+    BoundHandler(Handler handler = nullptr) : run(handler) {}
+    explicit operator bool() const { return run != nullptr; }
+    void bind(Code& code) const {
+        code.run = run;
+        code.origin = origin;
+    }
+
+    Handler run;
+    std::uint32_t origin = 0;  // as in Code
+};
+
 class HandlerCache {
   public:
-    Handler find(ptx::FormId form, const Key& key);
+    BoundHandler find(ptx::FormId form, const Key& key);
     // A row by its spelling, such as "and.pred", for instructions that the decoder adds.
-    Handler find(std::string_view opcode);
+    BoundHandler find(std::string_view opcode);
+    // Those of all handlers so far.
+    const std::vector<Origin>& origins() const { return origins_; }
 
   private:
-    std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, Handler>> known_;
-    std::map<std::string, Handler, std::less<>> spelled_;
+    std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, BoundHandler>> known_;
+    std::map<std::string, BoundHandler, std::less<>> spelled_;
+    std::vector<Origin> origins_;
 };
 
 // The integer type of a width, for the extension or truncation of a loaded value.
@@ -180,8 +196,8 @@ class Decoder {
     void resize(std::int32_t to, ptx::Type to_type, std::int32_t from, ptx::Type from_type);
     bool is_formal(std::uint32_t variable) const;
 
-    Code& emit(Handler run);
-    Code& emit(Handler run, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0,
+    Code& emit(BoundHandler run);
+    Code& emit(BoundHandler run, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0,
                std::int32_t c = 0);
     Code& emit(std::string_view opcode, std::int32_t d, std::int32_t a = 0, std::int32_t b = 0,
                std::int32_t c = 0) {

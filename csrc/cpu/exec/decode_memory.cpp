@@ -80,7 +80,7 @@ void Decoder::memory(const ptx::Instruction& i) {
     if (order != ptx::Order::weak || atomic) code.flags |= flag::strong;
     if (order == ptx::Order::acquire || order == ptx::Order::acq_rel) code.flags |= flag::acquire;
     if (order == ptx::Order::release || order == ptx::Order::acq_rel) code.flags |= flag::release;
-    code.run = handlers_.find(i.form, Key{as.type, as.type2, as.modifiers});
+    handlers_.find(i.form, Key{as.type, as.type2, as.modifiers}).bind(code);
     if (!code.run) fail(i.line, "no handler for " + std::string(form.mnemonic));
     if (count > 4) {
         in_halves(code, values, width);

@@ -92,10 +92,10 @@ void Decoder::instruction(const ptx::Instruction& i) {
 // Operands in the order of the row's constraints, which is the order of the handler's ports.
 void Decoder::plain(const ptx::Instruction& i) {
     const ptx::Form& form = i.form.form();
-    const Handler run = handlers_.find(i.form, Key{i.type, i.type2, i.modifiers});
+    const BoundHandler run = handlers_.find(i.form, Key{i.type, i.type2, i.modifiers});
     if (!run) fail(i.line, "no handler for " + std::string(form.mnemonic));
     Code code;
-    code.run = run;
+    run.bind(code);
     code.line = i.line;
     unsigned at = 0;
     struct Widen {

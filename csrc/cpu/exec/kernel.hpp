@@ -11,6 +11,7 @@
 #include "cpu/exec/code.hpp"
 #include "cpu/exec/matrix.hpp"
 #include "cpu/exec/native.hpp"
+#include "cpu/exec/origin.hpp"
 #include "cpu/exec/texture.hpp"
 #include "cpu/execute.hpp"
 #include "ptx/program.hpp"
@@ -110,6 +111,11 @@ struct KernelCode final : Kernel, std::enable_shared_from_this<KernelCode> {
     std::string_view source;  // the PTX text, owned by the image; empty where it names no files
 
     std::vector<Code> code;
+    std::vector<Origin> origins;
+    // The instruction of a piece of code; null for control flow and loads of parameters.
+    const Origin* origin_of(const Code& c) const {
+        return c.origin == 0 ? nullptr : &origins[c.origin - 1];
+    }
     std::uint32_t file_bytes = 0;  // size of a warp's register file
     std::vector<ConstantLanes> constants;
     // Special or Hidden, register; is_explicit_cluster's is a predicate.

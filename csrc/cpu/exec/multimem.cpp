@@ -60,7 +60,7 @@ void Decoder::multimem(const ptx::Instruction& i, ptx::Space space) {
     code.op[4] = address;
     code.flags = flag::strong | flag::release;
     if (stores) {
-        code.run = handlers_.find("st.b" + std::to_string(8 * width));
+        handlers_.find("st.b" + std::to_string(8 * width)).bind(code);
         if (count > 4) return in_halves(code, values, width);
         for (unsigned k = 0; k < count; ++k) code.op[k] = values[k];
         code.count = static_cast<std::uint8_t>(count);
@@ -69,7 +69,7 @@ void Decoder::multimem(const ptx::Instruction& i, ptx::Space space) {
         return;
     }
     emit(alignment_check, 0, address).imm = std::int64_t{width} * count;
-    code.run = handlers_.find(plain_reduction(i));
+    handlers_.find(plain_reduction(i)).bind(code);
     for (unsigned k = 0; k < count; ++k) {
         code.op[1] = values[k];
         code.imm = std::int64_t{k} * width;

@@ -37,15 +37,16 @@ std::uint64_t bits_in(const ptx::Operand& o, Type type) {
 
 }  // namespace
 
-Code& Decoder::emit(Handler run) {
+Code& Decoder::emit(BoundHandler run) {
     Code code;
-    code.run = run;
+    run.bind(code);
     code.line = line_;
     kernel_->code.push_back(code);
     return kernel_->code.back();
 }
 
-Code& Decoder::emit(Handler run, std::int32_t d, std::int32_t a, std::int32_t b, std::int32_t c) {
+Code& Decoder::emit(BoundHandler run, std::int32_t d, std::int32_t a, std::int32_t b,
+                    std::int32_t c) {
     Code& code = emit(run);
     code.op[0] = d;
     code.op[1] = a;

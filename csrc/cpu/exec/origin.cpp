@@ -1,22 +1,8 @@
-// csrc/cpu/exec/origin.cpp - finds handlers, and records the instruction of each.
+// csrc/cpu/exec/origin.cpp - finds the handler of an instruction.
 #include "cpu/exec/origin.hpp"
-
-#include <mutex>
-#include <unordered_map>
 
 namespace cupola::cpu::exec {
 namespace {
-
-struct Origins {
-    std::mutex mutex;
-    std::unordered_map<Handler, Origin> of;
-};
-
-// At most as many as the table has instances. Never destroyed: threads outlive static objects.
-Origins& origins() {
-    static auto* all = new Origins;
-    return *all;
-}
 
 // Where a rounding is optional and missing, the first one is the default: to nearest.
 ptx::Bits with_rounding(const ptx::Form& form, ptx::Bits modifiers) {
@@ -30,26 +16,11 @@ ptx::Bits with_rounding(const ptx::Form& form, ptx::Bits modifiers) {
 
 }  // namespace
 
-Handler find_handler(ptx::FormId form, Key key) {
-    key.modifiers = with_rounding(form.form(), key.modifiers);
-    Origin origin{form, key, false};
+Handler find_handler(Origin& origin) {
+    origin.key.modifiers = with_rounding(origin.form.form(), origin.key.modifiers);
+    Key key = origin.key;
     key.by_lane = &origin.by_lane;
-    const Handler handler = isa().find(form, key);
-    if (handler) {
-        Origins& all = origins();
-        std::lock_guard lock(all.mutex);
-        all.of.emplace(handler, origin);
-    }
-    return handler;
-}
-
-bool find_origin(Handler handler, Origin& origin) {
-    Origins& all = origins();
-    std::lock_guard lock(all.mutex);
-    const auto at = all.of.find(handler);
-    if (at == all.of.end()) return false;
-    origin = at->second;
-    return true;
+    return isa().find(origin.form, key);
 }
 
 }  // namespace cupola::cpu::exec

@@ -1,6 +1,6 @@
-// csrc/cpu/exec/origin.hpp - maps a handler to the instruction it executes.
+// csrc/cpu/exec/origin.hpp - the instruction that a piece of decoded code executes.
 //
-// Machine code is printed from that instruction.
+// Handlers do not tell: instructions that do the same share one.
 #pragma once
 
 #include "cpu/exec/isa.hpp"
@@ -13,9 +13,7 @@ struct Origin {
     bool by_lane = false;  // its semantics is a function of one lane
 };
 
-// Finds a handler for this processor, and records its instruction.
-Handler find_handler(ptx::FormId form, Key key);
-// False for handlers of control flow and of parameter loads.
-bool find_origin(Handler handler, Origin& origin);
+// Finds a handler for this processor, or null, and completes the origin.
+Handler find_handler(Origin& origin);
 
 }  // namespace cupola::cpu::exec

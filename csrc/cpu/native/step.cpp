@@ -96,8 +96,11 @@ bool is_printed(ptx::FormId form) {
 void Program::describe(std::uint32_t n) {
     Step& step = steps[n];
     const Code& c = kernel.code[n];
-    step.known = find_origin(c.run, step.origin);
-    if (step.known) return describe_row(n);
+    if (const exec::Origin* origin = kernel.origin_of(c)) {
+        step.known = true;
+        step.origin = *origin;
+        return describe_row(n);
+    }
     for (const unsigned bytes : {1u, 2u, 4u, 8u, 16u})
         if (c.run == isa().find_parameter_load(bytes)) {
             step.kind = bytes <= 8 ? Kind::parameter : Kind::handler;

@@ -1,8 +1,8 @@
-// csrc/cpu/watch/use.cpp - classifies instructions by the table row of their handler.
+// csrc/cpu/watch/use.cpp - classifies instructions by their table row.
 #include "cpu/watch/use.hpp"
 
 #include "cpu/exec/control.hpp"
-#include "cpu/exec/origin.hpp"
+#include "cpu/exec/kernel.hpp"
 
 namespace cupola::cpu::watch {
 namespace {
@@ -34,18 +34,18 @@ std::uint8_t members_of(std::string_view mnemonic) {
 
 }  // namespace
 
-Use use_of(const Code& code) {
+Use use_of(const exec::KernelCode& kernel, const Code& code) {
     Use use;
     const exec::ClusterControl& cluster = exec::cluster_control;
     if (code.run == cluster.arrive || code.run == cluster.wait) {
         use.kind = code.run == cluster.arrive ? Kind::cluster_arrive : Kind::cluster_wait;
         return use;
     }
-    exec::Origin origin{};
-    if (!exec::find_origin(code.run, origin)) return use;
-    const std::string_view mnemonic = origin.form.form().mnemonic;
+    const exec::Origin* const origin = kernel.origin_of(code);
+    if (!origin) return use;
+    const std::string_view mnemonic = origin->form.form().mnemonic;
     use.kind = kind_of(mnemonic);
-    use.bytes = static_cast<std::uint8_t>(ptx::bytes_of(origin.key.type));
+    use.bytes = static_cast<std::uint8_t>(ptx::bytes_of(origin->key.type));
     if (use.kind == Kind::warp_barrier || use.kind == Kind::warp_operation)
         use.members = members_of(mnemonic);
     return use;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/exec/code.hpp"
+#include "cpu/exec/kernel.hpp"
 
 namespace cupola::cpu::watch {
 
@@ -25,6 +25,6 @@ struct Use {
     std::uint8_t members = 0;  // index in Code::op of the member mask
 };
 
-Use use_of(const exec::Code& code);
+Use use_of(const exec::KernelCode& kernel, const exec::Code& code);
 
 }  // namespace cupola::cpu::watch

@@ -36,16 +36,16 @@ std::string bytes_text(std::uint64_t bytes, std::uint64_t address) {
 std::shared_ptr<const WatchedCode> watched_code(const exec::KernelCode& kernel) {
     static auto* const mutex = new std::mutex;
     std::lock_guard lock(*mutex);
-    if (!kernel.watched) kernel.watched = std::make_shared<const WatchedCode>(kernel.code);
+    if (!kernel.watched) kernel.watched = std::make_shared<const WatchedCode>(kernel);
     return kernel.watched;
 }
 
 }  // namespace
 
-WatchedCode::WatchedCode(const std::vector<Code>& whole) : code(whole) {
+WatchedCode::WatchedCode(const exec::KernelCode& kernel) : code(kernel.code) {
     for (Code& each : code) {
         handlers.push_back(each.run);
-        uses.push_back(use_of(each));
+        uses.push_back(use_of(kernel, each));
         each.run = &come_back;
     }
 }

@@ -29,7 +29,7 @@ enum class Touch : std::uint8_t { read, write, atomic, signal };
 
 // A kernel's code, made once, with handlers that return after one instruction.
 struct WatchedCode {
-    explicit WatchedCode(const std::vector<exec::Code>& whole);
+    explicit WatchedCode(const exec::KernelCode& kernel);
 
     std::vector<exec::Code> code;
     std::vector<exec::Handler> handlers;
