@@ -22,9 +22,9 @@ bool rounds(const Instruction& i) { return field::round.get(i.modifiers) != 0; }
 bool flushes(const Instruction& i) { return field::ftz.get(i.modifiers) != 0; }
 bool saturates(const Instruction& i) { return field::sat.get(i.modifiers) != 0; }
 
-// A register's value: the result of a product, or that with its sign changed.
+// A register's value: the result of a product or of a sum, or that with its sign changed.
 struct Value {
-    std::uint32_t product = absent;
+    std::uint32_t product = absent, sum = absent;
     bool negated = false;
 };
 
@@ -43,6 +43,13 @@ struct Sum {
     Value side[2];
     bool difference = false;
     bool steady[2][2] = {{false, false}, {false, false}};  // factors' registers, of local products
+};
+
+// A comparison of a register with zero.
+struct Comparison {
+    std::uint32_t reg;
+    Value value;  // if the straight line at hand defines it
+    Compare compare;
 };
 
 // A use of a register in another straight line than its definition.
@@ -243,12 +250,13 @@ class Contraction {
             }
             const Role r = contract_role(i);
             if ((r == Role::sum || r == Role::difference) && !rounds(i))
-                add_sum(n, r == Role::difference);
+                result = add_sum(n, r == Role::difference);
             else
                 each_register(i, [&](std::uint32_t reg, bool, bool read) {
                     if (read) need(reg);
                 });
             if (r == Role::product && i.guard == absent) result = add_product(n);
+            if (r == Role::comparison) add_comparison(i);
             each_register(i, [&](std::uint32_t reg, bool written, bool) {
                 if (!written) return;
                 if (i.guard != absent) need(reg);  // lanes that it leaves out keep the old value
@@ -265,7 +273,7 @@ class Contraction {
         if (stamp_[reg] != line_) written_.push_back(reg);
         stamp_[reg] = line_;
         current_[reg] = value;
-        if (value.product == absent || registers_[reg].definitions != 1) return;
+        if (registers_[reg].definitions != 1) return;
         registers_[reg].value = value;
         registers_[reg].line = line_;
     }
@@ -300,7 +308,10 @@ class Contraction {
             }
             result.negated ^= negated;
         }
-        if (result.product == absent) return false;
+        if (result.product == absent) {
+            result = r == Role::product ? Value{} : result;
+            return false;
+        }
         ++version_[operand(i, 0).index];
         aliases_.push_back({n, result.product});
         return true;
@@ -321,10 +332,12 @@ class Contraction {
             if (operand(i, 1 + side).kind == Kind::reg)
                 p.version[side] = version_[operand(i, 1 + side).index];
         products_.push_back(p);
-        return {static_cast<std::uint32_t>(products_.size() - 1), false};
+        Value result;
+        result.product = static_cast<std::uint32_t>(products_.size() - 1);
+        return result;
     }
 
-    void add_sum(std::uint32_t n, bool difference) {
+    Value add_sum(std::uint32_t n, bool difference) {
         const Instruction& i = f_.code[n];
         Sum s;
         s.code = n;
@@ -349,6 +362,79 @@ class Contraction {
         }
         s.side[1].negated ^= difference;
         sums_.push_back(s);
+        Value result;
+        if (i.guard == absent && i.type == Type::f32 && !saturates(i) && !flushes(i))
+            result.sum = static_cast<std::uint32_t>(sums_.size() - 1);
+        return result;
+    }
+
+    void add_comparison(const Instruction& i) {
+        if (field::boolean.get(i.modifiers) != 0 || i.operands != 3) return;
+        for (unsigned side = 0; side < 2; ++side) {
+            const Operand &o = operand(i, 1 + side), &other = operand(i, 2 - side);
+            if (o.kind != Kind::reg || !is_zero(other)) continue;
+            auto compare = static_cast<Compare>(field::compare.get(i.modifiers));
+            if (side == 1) compare = mirrored(compare);
+            comparisons_.push_back({o.index, local(o), compare});
+        }
+    }
+
+    bool is_zero(const Operand& from) const {
+        bool negated = false;
+        const Operand* o = immediate(from, negated);
+        if (!o) return false;
+        const auto bits = static_cast<std::uint64_t>(o->value);
+        return o->kind == Kind::real ? bits << 1 == 0 : static_cast<std::uint32_t>(bits) << 1 == 0;
+    }
+
+    // The comparison with sides, or signs, exchanged.
+    static Compare mirrored(Compare compare) {
+        switch (compare) {
+            case Compare::lt:
+                return Compare::gt;
+            case Compare::gt:
+                return Compare::lt;
+            case Compare::le:
+                return Compare::ge;
+            case Compare::ge:
+                return Compare::le;
+            case Compare::ltu:
+                return Compare::gtu;
+            case Compare::gtu:
+                return Compare::ltu;
+            case Compare::leu:
+                return Compare::geu;
+            case Compare::geu:
+                return Compare::leu;
+            default:
+                return compare;
+        }
+    }
+
+    // NVIDIA's assembler compares a with -b in place of a + b with 0. It does not for comparisons
+    // that tell infinity minus infinity, and where it would not fuse a product.
+    void settle_comparisons() {
+        for (const Comparison& c : comparisons_) {
+            Value value = c.value;
+            if (value.sum == absent && registers_[c.reg].definitions == 1)
+                value = registers_[c.reg].value;
+            if (value.sum == absent) continue;
+            const Compare compare = value.negated ? mirrored(c.compare) : c.compare;
+            if (compare != Compare::ne && compare != Compare::lt && compare != Compare::gt &&
+                compare != Compare::equ && compare != Compare::leu && compare != Compare::geu)
+                continue;
+            const Sum& s = sums_[value.sum];
+            const auto alone = [&](const Value& v) {
+                return v.product != absent && products_[v.product].uses == 1 &&
+                       !products_[v.product].blocked;
+            };
+            if (alone(s.side[0]) || alone(s.side[1])) continue;
+            for (const Value& v : s.side)
+                if (v.product != absent) {
+                    ++products_[v.product].uses;
+                    products_[v.product].blocked = true;
+                }
+        }
     }
 
     // Attaches uses in other straight lines to their products.
@@ -387,6 +473,7 @@ class Contraction {
                 if (v.product != absent && (twice || !fits(products_[v.product], s)))
                     products_[v.product].blocked = true;
         }
+        settle_comparisons();
         // A product with several uses is computed anyway where a sum takes another product, which
         // it does if that has no other use. Packed numbers have no such rule.
         std::vector<std::uint32_t> needed;
@@ -539,6 +626,7 @@ class Contraction {
     std::vector<Product> products_;
     std::vector<Sum> sums_;
     std::vector<OutsideUse> outside_;
+    std::vector<Comparison> comparisons_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> aliases_;  // instruction, product
     std::vector<std::pair<std::uint32_t, std::uint32_t>> leaves_;   // register, product
     std::vector<std::pair<std::uint32_t, unsigned>> fused_;         // sum, side of its product

@@ -18,6 +18,9 @@ constexpr Row integer_rows[] = {
 constexpr Row real_rows[] = {
 #include "ptx/table/real.inc"
 };
+constexpr Row compare_rows[] = {
+#include "ptx/table/compare.inc"
+};
 constexpr Row move_rows[] = {
 #include "ptx/table/move.inc"
 };
@@ -47,6 +50,11 @@ constexpr ContractRole arithmetic_role(const Row& row) {
     return ContractRole::none;
 }
 
+constexpr ContractRole comparison_role(const Row& row) {
+    return row.mnemonic == "setp" || row.mnemonic == "set" ? ContractRole::comparison
+                                                           : ContractRole::none;
+}
+
 constexpr ContractRole control_role(const Row& row) {
     const std::string_view m = row.mnemonic;
     if (m == "bra") return ContractRole::branch;
@@ -72,6 +80,7 @@ constexpr Roles<count> roles_of(const Row (&rows)[count], ContractRole (*role)(c
 
 constexpr auto integers = roles_of(integer_rows, arithmetic_role);
 constexpr auto reals = roles_of(real_rows, arithmetic_role);
+constexpr auto comparisons = roles_of(compare_rows, comparison_role);
 constexpr auto moves = roles_of(move_rows, arithmetic_role);
 constexpr auto controls = roles_of(control_rows, control_role);
 constexpr auto syncs = roles_of(sync_rows, control_role);
@@ -82,6 +91,8 @@ ContractRole role_of(FormId id) {
             return integers.list[id.row()];
         case InstructionGroupId::real:
             return reals.list[id.row()];
+        case InstructionGroupId::compare:
+            return comparisons.list[id.row()];
         case InstructionGroupId::move:
             return moves.list[id.row()];
         case InstructionGroupId::control:
@@ -123,6 +134,8 @@ bool is_long(const Instruction& i) {
 
 ContractRole contract_role(const Instruction& i) {
     const ContractRole role = role_of(i.form);
+    if (role == ContractRole::comparison && i.type != Type::f32 && i.type2 != Type::f32)
+        return ContractRole::none;
     return role == ContractRole::iteration && !is_long(i) ? ContractRole::none : role;
 }
 

@@ -16,7 +16,8 @@ enum class ContractRole : std::uint8_t {
     negation,
     copy,
     load,
-    iteration,  // NVIDIA's assembler makes a call of it
+    comparison,  // of f32
+    iteration,   // NVIDIA's assembler makes a call of it
     fence,
     branch,
     table_branch,

@@ -294,6 +294,44 @@ SINGLES = {
         "mul.f32 %t0, %a0, %a1; abs.f32 %t1, %t0; add.f32 %o0, %t1, %a2;",
         "add(abs(mul(a0, a1)), a2)",
     ),
+    # A sum compared with zero: its addends are compared.
+    "compared with zero": (
+        "mul.f32 %t0, %a0, %a1; add.f32 %o0, %t0, %a2; sub.f32 %o1, %a3, %t0;"
+        "setp.lt.f32 %p1, %o0, 0f00000000; @%p1 add.u32 %r0, %r0, 1;",
+        "add(mul(a0, a1), a2)",
+        "sub(a3, mul(a0, a1))",
+    ),
+    "compared with zero, other sign": (
+        "mul.f32 %t0, %a0, %a1; add.f32 %o0, %t0, %a2; sub.f32 %o1, %a3, %t0;"
+        "neg.f32 %t1, %o0; setp.geu.f32 %p1, 0f00000000, %t1; @%p1 add.u32 %r0, %r0, 1;",
+        "add(mul(a0, a1), a2)",
+        "sub(a3, mul(a0, a1))",
+    ),
+    "compared with zero or equal": (
+        "mul.f32 %t0, %a0, %a1; add.f32 %o0, %t0, %a2; sub.f32 %o1, %a3, %t0;"
+        "setp.le.f32 %p1, %o0, 0f00000000; @%p1 add.u32 %r0, %r0, 1;",
+        "fma(a0, a1, a2)",
+        "fma(-a0, a1, a3)",
+    ),
+    "compared with one": (
+        "mul.f32 %t0, %a0, %a1; add.f32 %o0, %t0, %a2; sub.f32 %o1, %a3, %t0;"
+        "setp.lt.f32 %p1, %o0, 0f3f800000; @%p1 add.u32 %r0, %r0, 1;",
+        "fma(a0, a1, a2)",
+        "fma(-a0, a1, a3)",
+    ),
+    "one use, compared with zero": (
+        "mul.f32 %t0, %a0, %a1; add.f32 %o0, %t0, %a2;"
+        "setp.lt.f32 %p1, %o0, 0f00000000; @%p1 add.u32 %r0, %r0, 1;",
+        "fma(a0, a1, a2)",
+    ),
+    "constant, compared with zero in another block": (
+        CONSTANT
+        + "add.f32 %o0, %t0, %a2; sub.f32 %o1, %a3, %t0; "
+        + BRANCH
+        + "setp.gt.f32 %p1, %o0, 0f00000000; @%p1 add.u32 %r0, %r0, 1;",
+        "add(mul(a0, k), a2)",
+        "sub(a3, mul(a0, k))",
+    ),
     "division of floats between": (
         "mul.f32 %t0, %a0, %a1; div.rn.f32 %t1, %a2, %a3; add.f32 %o0, %t0, %a2;",
         "add(mul(a0, a1), a2)",
