@@ -124,8 +124,8 @@ bool accesses_memory(const Form& form) {
 // An iteration that NVIDIA's assembler writes as a function with branches.
 bool is_long(const Instruction& i) {
     if (static_cast<InstructionGroupId>(i.form.group()) == InstructionGroupId::real)
-        return static_cast<Round>(field::round.get(i.modifiers)) != Round::none ||
-               i.type == Type::f64;
+        return field::round.get(i.modifiers) != 0 ||
+               (i.type == Type::f64 && field::ftz.get(i.modifiers) == 0);
     const bool finds = i.form.form().operands.count == 2;  // bfind
     return finds ? bytes_of(i.type) == 8 : i.type != Type::u32;
 }

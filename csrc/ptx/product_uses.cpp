@@ -113,7 +113,7 @@ bool ProductUses::alias(std::uint32_t n, Value& result) {
     if (r == Role::copy || (r == Role::negation && i.type != Type::bf16x2)) {
         result = local(operand(i, 1));
         result.negated ^= r == Role::negation;
-    } else if (r == Role::product && !rounds(i) && !saturates(i) && !flushes(i)) {
+    } else if (r == Role::product && !rounds(i) && !saturates(i)) {
         bool negated = false;
         for (unsigned side = 0; side < 2 && result.product == absent; ++side) {
             negated = false;
@@ -122,6 +122,8 @@ bool ProductUses::alias(std::uint32_t n, Value& result) {
         }
         result.negated ^= negated;
     }
+    if (result.product != absent && flushes(i) && !flushes(f_.code[products[result.product].code]))
+        result = {};
     if (result.product == absent) {
         result = r == Role::product ? Value{} : result;
         return false;

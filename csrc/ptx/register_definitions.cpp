@@ -1,8 +1,6 @@
 // csrc/ptx/register_definitions.cpp - counts definitions, and follows them to constants.
 #include "ptx/register_definitions.hpp"
 
-#include <cstring>
-
 namespace cupola::ptx {
 namespace {
 
@@ -56,18 +54,20 @@ bool RegisterDefinitions::is_zero(const Operand& from) const {
 bool RegisterDefinitions::is_unit(const Operand& from, Type type, bool& negated) const {
     const Operand* o = immediate(from, negated);
     if (!o) return false;
-    double value = 0;
+    std::uint64_t one, sign;  // bits
+    const auto bits = static_cast<std::uint64_t>(o->value);
     if (o->kind == Kind::real) {
-        std::memcpy(&value, &o->value, sizeof value);
+        one = 0x3ff0000000000000u, sign = std::uint64_t{1} << 63;
+    } else if (type == Type::f32) {
+        one = 0x3f800000u, sign = 0x80000000u;
+    } else if (type == Type::f16 || type == Type::bf16) {
+        one = type == Type::f16 ? 0x3c00u : 0x3f80u, sign = 0x8000u;
     } else {
-        const auto bits = static_cast<std::uint32_t>(o->value);
-        float single;
-        std::memcpy(&single, &bits, sizeof single);
-        if (type != Type::f32) return false;
-        value = static_cast<double>(single);
+        return false;
     }
-    negated ^= value < 0;
-    return value == 1 || value == -1;
+    const std::uint64_t mask = sign | (sign - 1);
+    negated ^= (bits & sign) != 0;
+    return (bits & mask & ~sign) == one;
 }
 
 bool RegisterDefinitions::is_constant(const Operand& from) const {

@@ -202,6 +202,8 @@ CASES = {
         "add(mul(a0, a1), a2)",
     ),
 }
+# One and minus one, in their bits: no factors, except in packed numbers.
+UNITS = {"f16": "0x3c00", "bf16": "0x3f80", "f16x2": "0x3c003c00", "bf16x2": "0x3f803f80"}
 # Rules that packed numbers do not share: (scalar results, packed results).
 PACKED_DIFFER = {
     "a product with one use goes first": (
@@ -273,6 +275,22 @@ SINGLES = {
     "one is no factor": (
         "mul.f32 %t0, %a0, 0f3f800000; mul.f32 %t1, %a2, %a3; add.f32 %o0, %t0, %t1;",
         "fma(a2, a3, a0)",
+    ),
+    "flushed sign of a product": (
+        "mul.f32 %t0, %a0, %a1; neg.ftz.f32 %t1, %t0; add.f32 %o0, %t1, %a2;",
+        "sub(a2, mul(a0, a1))",
+    ),
+    "flushed sign of a flushed product": (
+        "mul.ftz.f32 %t0, %a0, %a1; neg.ftz.f32 %t1, %t0; add.ftz.f32 %o0, %t1, %a2;",
+        "fma(-a0, a1, a2)",
+    ),
+    "flushed, times minus one": (
+        "mul.ftz.f32 %t0, %a0, %a1; mul.ftz.f32 %t1, %t0, 0fbf800000; add.ftz.f32 %o0, %t1, %a2;",
+        "fma(-a0, a1, a2)",
+    ),
+    "rounded, times minus one": (
+        "mul.f32 %t0, %a0, %a1; mul.rn.f32 %t1, %t0, 0fbf800000; add.f32 %o0, %t1, %a2;",
+        "sub(a2, mul(a0, a1))",
     ),
     "times minus one": (
         "mul.f32 %t0, %a0, %a1; mul.f32 %t1, %t0, 0fbf800000; add.f32 %o0, %t1, %a2;",
@@ -453,6 +471,16 @@ def test_several_uses_of_packed_numbers(load, type_name, name):
 def test_a_sign_between_product_and_sum(load, type_name):
     body, fused, apart = NEGATION
     check(load, type_name, body, apart if type_name == "bf16x2" else fused)
+
+
+@pytest.mark.parametrize("type_name", UNITS)
+def test_one_is_no_factor_of_short_numbers(load, type_name):
+    body = f"mov.B %t5, {UNITS[type_name]}; mul.T %t0, %a0, %t5; mul.T %t1, %a1, %a2; "
+    packed = type_name.endswith("x2")
+    result = "add(a0, mul(a1, a2))" if packed else "fma(a1, a2, a0)"
+    apart = "add.T %o1, %t1, %a3; "  # tells whether the other product is fused
+    body += "add.T %o0, %t0, %t1; " + ("" if packed else apart)
+    check(load, type_name, body, [result] if packed else [result, "fma(a1, a2, a3)"])
 
 
 @pytest.mark.parametrize("name", SINGLES)
