@@ -144,7 +144,7 @@ class Contraction {
 
     void rewrite() {
         for (const auto& [sum, side] : fused_) write(uses_.sums[sum], side);
-        // What every use of a product computes again is not needed.
+        // A product that every use computes again is not needed.
         std::vector<bool> dead(f_.code.size());
         const auto unused = [&](const Product& p) { return p.uses != 0 && p.fused == p.uses; };
         for (const Product& p : uses_.products) dead[p.code] = unused(p);

@@ -76,7 +76,7 @@ def inputs_of(name):
 
 
 def run(module, name):
-    """What a kernel leaves: a row for each of its 16 results, as unsigned numbers."""
+    """The results of a kernel: a row for each of its 16, as unsigned numbers."""
     given = inputs_of(name)
     made = np.zeros_like(given)
     module.run(name, THREADS // BLOCK, BLOCK, [given, made, np.int32(THREADS)])

@@ -497,7 +497,7 @@ LTO_ALONE = "NVIDIA's driver reads CU_JIT_FMA with LTO-IR alone"
 
 
 def results(module):
-    """What a kernel computes, as which of the two expressions."""
+    """The expression, of the two, that a kernel computes."""
     given = inputs_of("f32", LANES)
     made = np.zeros((1, LANES), given.dtype)
     module.run("fuse", 1, LANES, [given, made, np.float32(12.5)])
