@@ -11,6 +11,7 @@ import argparse
 import importlib
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -167,9 +168,10 @@ def samples(found: list[records.Record]) -> str:
         ["sample", "s", "result"], [[r.what, f"{r.value:g}", r.note or ""] for r in others]
     )
     stale = THEY if record.stale() else ""
+    names = textwrap.fill(" ".join(passed), 98, break_on_hyphens=False, break_long_words=False)
     return (
         f"On {record.date}, revision {record.revision}, {record.host['cores']} cores: {share.note}."
-        f"{stale}\n\n{made}\n\nThese pass: {', '.join(f'`{name}`' for name in passed)}.\n"
+        f"{stale}\n\n{made}\n\nThese pass:\n\n```text\n{names}\n```\n"
     )
 
 

@@ -45,7 +45,7 @@ LEFT_OUT = [
     # pip, git and NVIDIA's compilers leak, and their status says so.
     "tests/install",
     # They build the libraries that are in use here with other options, in the same place.
-    "tests/sanitizer",
+    "tests/sanitizer/test_sanitizers.py",
     # Its dlopen ignores the caller's RUNPATH, by which NVIDIA's wheels find their libraries.
     "tests/programs",
     "tests/test_cli_images.py::test_compile_to_a_cubin",
